@@ -1,0 +1,10 @@
+// Loaded before every command, in plain JavaScript, because a Node that is too old could not even read our files.
+const required = [24, 12]
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+if (major < required[0] || (major === required[0] && minor < required[1])) {
+  process.stderr.write(
+    `Foghorn needs Node ${required.join('.')} or newer, this is ${process.version}. ` +
+      'On Linux and Windows "npm ci" installs one; elsewhere install Node 24 and run again.\n',
+  )
+  process.exit(1)
+}
