@@ -1,0 +1,76 @@
+// How anything that goes wrong is said: a code for the machine, a sentence for the person.
+import type { z } from 'zod'
+
+/** An error a person can act on: what is wrong, with the value, where, and what to write instead. */
+export class FoghornError extends Error {
+  readonly code: string
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'FoghornError'
+    this.code = code
+  }
+}
+
+/** The body of an HTTP error, RFC 9457 (`application/problem+json`). */
+export interface Problem {
+  /** A stable word for programs, e.g. `signature_invalid`. */
+  code: string
+  title: string
+  status: number
+  /** What is wrong, with the value, where, and what to send instead. */
+  detail: string
+  /** The relay's clock, epoch ms; present where a beacon's clock may be the fault. */
+  time?: number
+}
+
+export const problemContentType = 'application/problem+json'
+
+const longestValue = 80
+
+/** Each issue of a failed parse as one sentence: path, what is wrong, the value unless it may be secret. */
+export function describeIssues(
+  error: z.ZodError,
+  input: unknown,
+  isSecret: (path: PropertyKey[]) => boolean = () => false,
+): string[] {
+  return error.issues.map((issue) => {
+    const where = pathOf(issue.path)
+    const value = isSecret(issue.path) ? undefined : valueAt(input, issue.path)
+    const shown = value === undefined ? '' : ` (found ${shorten(JSON.stringify(value))})`
+    return `${where}: ${issue.message}${shown}`
+  })
+}
+
+/** `routes[0].channels[1]` for a path of keys; the document itself is `(top level)`. */
+export function pathOf(path: readonly PropertyKey[]): string {
+  if (path.length === 0) return '(top level)'
+  return path
+    .map((key, i) =>
+      typeof key === 'number' ? `[${key}]` : i === 0 ? String(key) : `.${String(key)}`,
+    )
+    .join('')
+}
+
+/** The sentence of anything thrown, with its causes' codes, never its stack. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : ''
+  const cause = error.cause === undefined ? '' : ` (${messageOf(error.cause)})`
+  const text = error.message === '' ? error.name : error.message
+  return text.startsWith(code) ? `${text}${cause}` : `${code}${text}${cause}`
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  let value = input
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null) return undefined
+    value = (value as Record<PropertyKey, unknown>)[key]
+  }
+  return typeof value === 'object' && value !== null ? undefined : value
+}
+
+function shorten(text: string): string {
+  const points = [...text]
+  return points.length <= longestValue ? text : `${points.slice(0, longestValue).join('')}…`
+}

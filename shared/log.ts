@@ -1,0 +1,41 @@
+// One JSON line per entry. Values of known secrets are masked here, behind every caller's own care.
+
+export type Level = 'debug' | 'info' | 'warn' | 'error'
+export type Fields = Record<string, string | number | boolean | null | undefined | string[]>
+
+export interface Log {
+  debug(event: string, fields?: Fields): void
+  info(event: string, fields?: Fields): void
+  warn(event: string, fields?: Fields): void
+  error(event: string, fields?: Fields): void
+}
+
+const ranks: Record<Level, number> = { debug: 0, info: 1, warn: 2, error: 3 }
+const shortestSecret = 8
+
+/** `write` gets one line without its end; entries below `level` are dropped. */
+export function createLog(options: {
+  write: (line: string) => void
+  now: () => number
+  level: Level
+  secrets?: readonly string[]
+}): Log {
+  const mask = maskOf(options.secrets ?? [])
+  const at =
+    (level: Level) =>
+    (event: string, fields: Fields = {}): void => {
+      if (ranks[level] < ranks[options.level]) return
+      const time = new Date(options.now()).toISOString()
+      options.write(mask(JSON.stringify({ time, level, event, ...fields })))
+    }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+/** Replaces each secret, also as JSON would escape it. */
+export function maskOf(secrets: readonly string[]): (text: string) => string {
+  const forms = secrets
+    .filter((secret) => secret.length >= shortestSecret)
+    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
+  const unique = [...new Set(forms)].sort((a, b) => b.length - a.length)
+  return (text) => unique.reduce((masked, secret) => masked.replaceAll(secret, '[secret]'), text)
+}

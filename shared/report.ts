@@ -1,0 +1,100 @@
+// What a beacon tells the relay, and what the relay answers. Both sides parse with these schemas.
+import { z } from 'zod'
+import { limits, scheduledEventSchema } from './document.ts'
+
+export const maxReportBytes = 256 * 1024
+export const maxChanges = 1_000
+
+export const reportPath = '/v1/reports'
+export const fleetHeader = 'x-foghorn-fleet'
+
+const name = z.string().max(limits.name)
+/** Milliseconds between an observation and the sending of the report, by the beacon's monotonic clock. */
+const ageMs = z
+  .number()
+  .min(0)
+  .max(366 * 86_400_000)
+
+/** Who the VM is, as `/metadata/instance` says; an empty string is what IMDS sends for "none". */
+export const vmSchema = z.object({
+  name: name.min(1),
+  vmId: name.default(''),
+  resourceGroup: name.default(''),
+  subscriptionId: name.default(''),
+  scaleSet: name.default(''),
+  placementGroup: name.default(''),
+  location: name.default(''),
+  zone: name.default(''),
+  tags: z.record(z.string().max(512), z.string().max(512)).default({}),
+})
+export type Vm = z.infer<typeof vmSchema>
+
+/** One step that a beacon saw between two documents. */
+export const changeSchema = z.object({
+  /** `appeared` in a document, `changed` a value or its status, or is `gone` from it. */
+  kind: z.enum(['appeared', 'changed', 'gone']),
+  ageMs,
+  /** For `gone`: age of the last poll that still showed the event. */
+  lastSeenAgeMs: ageMs.optional(),
+  /** For `appeared`: no earlier poll of this boot could have shown it. */
+  firstPoll: z.boolean().default(false),
+  event: scheduledEventSchema,
+})
+export type Change = z.infer<typeof changeSchema>
+
+/** What came of a directive. */
+export const startSchema = z.object({
+  eventId: scheduledEventSchema.shape.eventId,
+  ageMs,
+  /** `accepted`: Azure answered 200. `rejected`: another status. `unreachable`: no answer. */
+  outcome: z.enum(['accepted', 'rejected', 'unreachable', 'not_scheduled']),
+  /** HTTP status of IMDS, where there was one. */
+  status: z.int().optional(),
+})
+export type Start = z.infer<typeof startSchema>
+
+export const reportSchema = z.object({
+  version: z.literal(1),
+  vm: vmSchema,
+  beacon: z.object({
+    version: name,
+    /** New at each start of the process; the first accepted report of a new one retires the old. */
+    bootId: z.string().min(8).max(64),
+    /** Grows with every report of this boot. */
+    counter: z.int().min(1),
+    /** Since the VM's operating system started. */
+    uptimeMs: ageMs,
+  }),
+  /** What IMDS shows now; null until a first poll succeeded. A failed poll keeps the last document. */
+  document: z
+    .object({
+      ageMs,
+      incarnation: z.number().optional(),
+      apiVersion: name,
+      events: z.array(scheduledEventSchema).max(limits.events),
+    })
+    .nullable(),
+  /** Since the last accepted report, oldest first. */
+  changes: z.array(changeSchema).max(maxChanges),
+  /** Since the last accepted report. */
+  starts: z.array(startSchema).max(limits.events),
+})
+export type Report = z.infer<typeof reportSchema>
+
+/** The answer to an accepted or repeated report. */
+export const answerSchema = z.object({
+  /** `repeated`: an older or repeated counter, nothing was changed. */
+  outcome: z.enum(['accepted', 'repeated']),
+  /** The relay's clock, epoch ms. */
+  time: z.number(),
+  /** When to report again, where nothing changes before. */
+  paceMs: z.number().min(100).max(86_400_000),
+  /** Events that this beacon shall tell Azure to start now. */
+  directives: z.array(z.object({ eventId: z.string().min(1) })).max(limits.events),
+})
+export type Answer = z.infer<typeof answerSchema>
+
+/** What the relay says with 409: this boot was replaced by a newer one of the same VM. */
+export const retiredCode = 'boot_retired'
+/** What the relay says with 401 where only the clock is wrong; the problem's `time` is the relay's. */
+export const clockCode = 'clock_outside_tolerance'

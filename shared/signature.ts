@@ -1,0 +1,132 @@
+// Standard Webhooks 1.0 signatures on WebCrypto, for reports to the relay and for webhooks from it.
+// The signed bytes are those that are sent: callers pass the body they have, never a value to serialise.
+
+import { FoghornError } from './errors.ts'
+
+export const signatureToleranceMs = 5 * 60_000
+
+const secretPrefix = 'whsec_'
+const minSecretBytes = 24
+const maxSecretBytes = 64
+
+export interface SignatureHeaders {
+  /** Message id, the same on every attempt, without a dot. */
+  'webhook-id': string
+  /** Unix seconds of this attempt. */
+  'webhook-timestamp': string
+  /** Space-separated `v1,<base64>`, one for each secret in use. */
+  'webhook-signature': string
+}
+
+export type Verdict =
+  | 'valid'
+  | 'missing_header'
+  | 'malformed_timestamp'
+  | 'outside_tolerance'
+  | 'no_match'
+
+/** The key bytes of a `whsec_` secret. Throws FoghornError `secret_malformed`, never with the secret. */
+export function secretBytes(secret: string): Uint8Array<ArrayBuffer> {
+  const bytes = secret.startsWith(secretPrefix)
+    ? fromBase64(secret.slice(secretPrefix.length))
+    : undefined
+  if (bytes === undefined || bytes.length < minSecretBytes || bytes.length > maxSecretBytes) {
+    throw new FoghornError(
+      'secret_malformed',
+      `a secret is "${secretPrefix}" followed by the base64 of ${minSecretBytes} to ${maxSecretBytes} random bytes`,
+    )
+  }
+  return bytes
+}
+
+/** Signs one attempt. Several secrets, while one is being rotated out, give several signatures. */
+export async function sign(
+  secrets: readonly string[],
+  id: string,
+  now: number,
+  body: string,
+): Promise<SignatureHeaders> {
+  const timestamp = String(Math.floor(now / 1000))
+  const content = encoder.encode(`${id}.${timestamp}.${body}`)
+  const signatures = await Promise.all(
+    secrets.map(async (secret) => {
+      const mac = await crypto.subtle.sign('HMAC', await hmacKey(secret), content)
+      return `v1,${toBase64(new Uint8Array(mac))}`
+    }),
+  )
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatures.join(' '),
+  }
+}
+
+/** Checks a message against every secret in use. WebCrypto compares in constant time. */
+export async function verify(
+  secrets: readonly string[],
+  headers: { get(name: string): string | null | undefined },
+  now: number,
+  body: string,
+): Promise<Verdict> {
+  const id = headers.get('webhook-id')
+  const timestamp = headers.get('webhook-timestamp')
+  const signatures = headers.get('webhook-signature')
+  if (!id || !timestamp || !signatures) return 'missing_header'
+  if (!/^\d{1,12}$/.test(timestamp)) return 'malformed_timestamp'
+  const content = encoder.encode(`${id}.${timestamp}.${body}`)
+  const matches = await anyMatches(secrets, candidates(signatures), content)
+  if (!matches) return 'no_match'
+  const apart = Math.abs(now - Number(timestamp) * 1000)
+  return apart > signatureToleranceMs ? 'outside_tolerance' : 'valid'
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+}
+
+/** Undefined where the text is not base64. */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.replace(/=+$/, '').length % 4 === 1) {
+    return undefined
+  }
+  return Uint8Array.from(atob(text.replace(/=+$/, '')), (c) => c.charCodeAt(0))
+}
+
+const encoder = new TextEncoder()
+const maxSignatures = 8
+const maxCachedKeys = 256
+type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
+const keys = new Map<string, Promise<HmacKey>>()
+
+function candidates(header: string): Uint8Array<ArrayBuffer>[] {
+  return header
+    .split(' ')
+    .slice(0, maxSignatures)
+    .filter((part) => part.startsWith('v1,'))
+    .map((part) => fromBase64(part.slice(3)))
+    .filter((bytes) => bytes !== undefined)
+}
+
+async function anyMatches(
+  secrets: readonly string[],
+  macs: Uint8Array<ArrayBuffer>[],
+  content: Uint8Array<ArrayBuffer>,
+): Promise<boolean> {
+  for (const secret of secrets) {
+    const key = await hmacKey(secret)
+    for (const mac of macs) if (await crypto.subtle.verify('HMAC', key, mac, content)) return true
+  }
+  return false
+}
+
+/** Importing a key costs as much as using it, so the few of a process are kept. */
+function hmacKey(secret: string): Promise<HmacKey> {
+  const kept = keys.get(secret)
+  if (kept !== undefined) return kept
+  if (keys.size >= maxCachedKeys) keys.clear()
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+  const usages: ('sign' | 'verify')[] = ['sign', 'verify']
+  const key = crypto.subtle.importKey('raw', secretBytes(secret), algorithm, false, usages)
+  keys.set(secret, key)
+  return key
+}
