@@ -1,0 +1,253 @@
+// The HTTP face of the relay. Knows no host: a host calls its `fetch`.
+import { type Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { describeIssues, messageOf, type Problem, problemContentType } from '../shared/errors.ts'
+import {
+  clockCode,
+  fleetHeader,
+  maxReportBytes,
+  reportPath,
+  reportSchema,
+  retiredCode,
+} from '../shared/report.ts'
+import { signatureToleranceMs, type Verdict, verify } from '../shared/signature.ts'
+import { decideByLink, type Opened, open } from './approve.ts'
+import { viewOf } from './core/delivery.ts'
+import { publicDelivery, publicHistory, publicView } from './core/public-view.ts'
+import { eventPage, messagePage } from './pages/approve.ts'
+import { pageHeaders } from './pages/layout.ts'
+import { receive } from './receive.ts'
+import type { Relay } from './relay.ts'
+
+const maxFormBytes = 4_096
+const maxPage = 200
+
+export function createApp(relay: Relay): Hono {
+  const app = new Hono()
+  app.post(reportPath, limit(maxReportBytes), (c) => postReport(relay, c))
+  app.get('/approve/:token', async (c) => showEvent(relay, c, await open(relay, tokenOf(c))))
+  app.post('/approve/:token', limit(maxFormBytes), (c) => decideEvent(relay, c))
+  app.options('/approve/:token', (c) => c.body(null, 204, { allow: 'GET, HEAD, POST, OPTIONS' }))
+  app.use('/v1/events/*', (c, next) => requireAdmin(relay, c, next))
+  app.get('/v1/events', (c) => getEvents(relay, c))
+  app.get('/v1/events/:fleet/:eventId', (c) => getEvent(relay, c))
+  app.get('/healthz', async (c) => {
+    await relay.store.nextDueAt([])
+    return c.json({ status: 'ok', time: new Date(relay.now()).toISOString() })
+  })
+  app.notFound((c) => problem(c, 404, 'not_found', 'there is nothing here; see the README'))
+  app.onError((error, c) => {
+    relay.log.error('request_failed', { method: c.req.method, error: messageOf(error) })
+    return problem(c, 500, 'internal', 'the relay failed; its log says why')
+  })
+  return app
+}
+
+function limit(maxSize: number) {
+  const detail = `the body is larger than ${maxSize} bytes; send less at a time`
+  return bodyLimit({ maxSize, onError: (c) => problem(c, 413, 'body_too_large', detail) })
+}
+
+async function postReport(relay: Relay, c: Context): Promise<Response> {
+  const name = c.req.header(fleetHeader)
+  const fleet = name === undefined ? undefined : own(relay.config.fleets, name)
+  if (name === undefined || fleet === undefined) return refuseReport(relay, c, unknownFleet(name))
+  const body = await c.req.text()
+  const verdict = await verify(fleet.key, c.req.raw.headers, relay.now(), body)
+  if (verdict !== 'valid') return refuseReport(relay, c, unsigned(verdict, relay.now()), name)
+  const json = parseJson(body)
+  const report = reportSchema.safeParse(json)
+  if (!report.success) {
+    const detail =
+      json === undefined ? 'the body is not JSON' : describeIssues(report.error, json).join('\n')
+    return refuseReport(relay, c, { status: 400, code: 'report_malformed', detail }, name)
+  }
+  const received = await receive(relay, name, report.data)
+  if (received.outcome === 'answered') return c.json(received.answer)
+  return refuseReport(relay, c, refusals[received.outcome], name)
+}
+
+type Refusal = Omit<Problem, 'title'>
+
+const refusals: Record<'retired' | 'busy', Refusal> = {
+  retired: {
+    status: 409,
+    code: retiredCode,
+    detail: 'a newer boot id of this VM has reported; take a new boot id',
+  },
+  busy: { status: 503, code: 'busy', detail: 'too many writers at one event; send a report again' },
+}
+
+function unknownFleet(name: string | undefined): Refusal {
+  const detail =
+    name === undefined
+      ? `the header ${fleetHeader} is missing; it names the fleet`
+      : `there is no fleet ${JSON.stringify(name)} in the configuration; see FOGHORN_FLEET`
+  return { status: 401, code: 'fleet_unknown', detail }
+}
+
+const verdicts: Record<Exclude<Verdict, 'valid'>, string> = {
+  missing_header: 'webhook-id, webhook-timestamp or webhook-signature is missing',
+  malformed_timestamp: 'webhook-timestamp is not a number of Unix seconds',
+  outside_tolerance: `webhook-timestamp is more than ${signatureToleranceMs / 60_000} min off`,
+  no_match: 'webhook-signature was not made with a key of this fleet; see FOGHORN_FLEET_KEY',
+}
+
+function unsigned(verdict: Exclude<Verdict, 'valid'>, time: number): Refusal {
+  const code = verdict === 'outside_tolerance' ? clockCode : 'signature_invalid'
+  return { status: 401, code, detail: verdicts[verdict], time }
+}
+
+function refuseReport(relay: Relay, c: Context, refusal: Refusal, fleet = ''): Response {
+  const { status, code, detail, time } = refusal
+  relay.log.warn('report_refused', { status, code, detail, fleet })
+  return problem(c, status, code, detail, time)
+}
+
+type Shown = Extract<Opened, { outcome: 'open' }>
+
+async function showEvent(relay: Relay, c: Context, opened: Opened): Promise<Response> {
+  if (opened.outcome === 'open') return page(c, 200, eventPage(opened.record, relay.now()))
+  const { status, title, text } = deadLinks[opened.outcome]
+  return page(c, status, messagePage(title, text))
+}
+
+const deadLinks: Record<
+  Exclude<Opened, Shown>['outcome'],
+  { status: number; title: string; text: string }
+> = {
+  forged: {
+    status: 403,
+    title: 'This link is not valid',
+    text: 'It was not made by this relay, or it was cut off. Open it again from the message.',
+  },
+  expired: {
+    status: 410,
+    title: 'This link has expired',
+    text: 'The event is long over. The events API still has its record.',
+  },
+  unknown: {
+    status: 404,
+    title: 'This event is not known',
+    text: 'The relay has no record of it any more.',
+  },
+}
+
+const formType = 'application/x-www-form-urlencoded'
+
+async function decideEvent(relay: Relay, c: Context): Promise<Response> {
+  if (!isOwnForm(relay, c)) {
+    const text = 'Decisions are taken only from the page itself. Open the link again.'
+    return page(c, 403, messagePage('Nothing was decided', text))
+  }
+  const opened = await open(relay, tokenOf(c))
+  if (opened.outcome !== 'open') return showEvent(relay, c, opened)
+  const wish = new URLSearchParams(await c.req.text()).get('decision')
+  if (wish !== 'approve' && wish !== 'not_now') {
+    const text = 'The form field "decision" is "approve" or "not_now".'
+    return page(c, 400, messagePage('Nothing was decided', text))
+  }
+  const decision = wish === 'approve' ? 'approved' : 'declined'
+  const { outcome, record } = await decideByLink(relay, opened, decision)
+  return page(c, outcome === 'busy' ? 503 : 200, eventPage(record, relay.now(), answers[outcome]))
+}
+
+const answers: Record<Awaited<ReturnType<typeof decideByLink>>['outcome'], string> = {
+  decided: 'Your decision is on record.',
+  already_approved: 'It had been approved before; nothing changed.',
+  already_declined: 'Somebody chose "not now" before; nothing changed.',
+  started: 'Too late to decide: it has started.',
+  ended: 'Too late to decide: it is over.',
+  busy: 'Too many decisions at once. Nothing changed; try again.',
+}
+
+/** A form of ours, sent by a browser from our page. Its Origin is `null` under our referrer policy. */
+function isOwnForm(relay: Relay, c: Context): boolean {
+  const site = c.req.header('sec-fetch-site')
+  const origin = c.req.header('origin')
+  const own = new URL(relay.config.publicUrl).origin
+  const sameSite =
+    site === undefined
+      ? origin === undefined || origin === 'null' || origin === own
+      : site === 'same-origin' || site === 'none'
+  return sameSite && (c.req.header('content-type') ?? '').split(';', 1)[0]?.trim() === formType
+}
+
+async function requireAdmin(relay: Relay, c: Context, next: () => Promise<void>) {
+  if (relay.adminKey === undefined) {
+    const detail = 'the events API is off: the relay was started without FOGHORN_ADMIN_KEY'
+    return problem(c, 403, 'api_off', detail)
+  }
+  const given = (c.req.header('authorization') ?? '').replace(/^Bearer /i, '')
+  if (!(await isSame(given, relay.adminKey))) {
+    const detail = 'send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"'
+    return problem(c, 401, 'unauthorized', detail)
+  }
+  return next()
+}
+
+async function getEvents(relay: Relay, c: Context): Promise<Response> {
+  const fleet = c.req.query('fleet')
+  const size = Number(c.req.query('limit') ?? 50)
+  const before = Date.parse(c.req.query('before') ?? '')
+  if (!Number.isInteger(size) || size < 1 || size > maxPage) {
+    return problem(c, 400, 'query_invalid', `limit is a whole number from 1 to ${maxPage}`)
+  }
+  const events = await relay.store.listEvents({
+    limit: size,
+    ...(fleet === undefined ? {} : { fleet }),
+    ...(Number.isNaN(before) ? {} : { before }),
+  })
+  return c.json({ events: events.map((record) => publicView(viewOf(record))) })
+}
+
+async function getEvent(relay: Relay, c: Context): Promise<Response> {
+  const key = { fleet: c.req.param('fleet')!, eventId: c.req.param('eventId')!.toLowerCase() }
+  const record = await relay.store.readEvent(key)
+  if (record === undefined) {
+    const detail = `fleet ${JSON.stringify(key.fleet)} has no event ${JSON.stringify(key.eventId)}`
+    return problem(c, 404, 'event_unknown', detail)
+  }
+  const deliveries = await relay.store.readDeliveries(key)
+  return c.json({
+    ...publicView(viewOf(record)),
+    history: publicHistory(record),
+    deliveries: deliveries.map(publicDelivery),
+  })
+}
+
+async function page(c: Context, status: number, content: ReturnType<typeof messagePage>) {
+  const headers = { ...(await pageHeaders()), 'content-type': 'text/html; charset=utf-8' }
+  return c.body(String(await content), status as 200, headers)
+}
+
+function problem(c: Context, status: number, code: string, detail: string, time?: number) {
+  const title = code.replaceAll('_', ' ')
+  const body: Problem = { code, title, status, detail, ...(time === undefined ? {} : { time }) }
+  return c.body(JSON.stringify(body), status as 400, { 'content-type': problemContentType })
+}
+
+function tokenOf(c: Context): string {
+  return c.req.param('token') ?? ''
+}
+
+function own<Value>(record: Record<string, Value>, key: string): Value | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // JSON has no undefined, so it says "not JSON" without doubt
+    return undefined
+  }
+}
+
+/** Compares digests, so that the time taken says nothing about where two texts differ. */
+async function isSame(given: string, expected: string): Promise<boolean> {
+  const digest = async (text: string) =>
+    new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
+  const [a, b] = await Promise.all([digest(given), digest(expected)])
+  return a.every((byte, i) => byte === b[i])
+}

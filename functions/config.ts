@@ -1,0 +1,271 @@
+// The configuration file: its schema, and reading it with `env:NAME` values filled in.
+// Every mistake is reported at once, with path, value and what is allowed; secrets are never shown.
+import { z } from 'zod'
+import { describeIssues, FoghornError, pathOf } from '../shared/errors.ts'
+import { secretBytes } from '../shared/signature.ts'
+import { decisions, moments } from './core/event.ts'
+import type { PolicyRule, Route } from './core/policy.ts'
+
+/** A commit stays within 60 deliveries: up to three moments come together. */
+export const maxChannels = 20
+const maxRules = 200
+const maxNetworks = 64
+
+const loopback = ['localhost', '127.0.0.1', '[::1]']
+
+/** An object that names its keys when somebody writes another. */
+function object<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? `unknown key ${quoted(issue.keys as string[])}; allowed are ${quoted(Object.keys(shape))}`
+        : undefined,
+  })
+}
+
+function oneOf<const Values extends readonly [string, ...string[]]>(values: Values) {
+  return z.enum(values, { error: `write one of ${quoted(values)}` })
+}
+
+const identifier = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'a name has letters, digits, "_" and "-", at most 64')
+
+const webUrl = z.string().refine(isWebUrl, {
+  error: 'write an absolute https:// address (http:// only within allowNetworks)',
+})
+
+const secret = z.string().refine(isSecret, {
+  error: 'write "whsec_" followed by the base64 of 24 to 64 random bytes',
+})
+
+const secrets = z
+  .union([secret, z.array(secret).min(1).max(4)], {
+    error: 'write "whsec_" followed by the base64 of 24 to 64 random bytes, or a list of such',
+  })
+  .transform(toList)
+
+const common = {
+  /** Another channel that is told when this one refuses or can't be reached. */
+  fallback: identifier.optional(),
+}
+
+const channelSchema = z.discriminatedUnion(
+  'kind',
+  [
+    object({ kind: z.literal('slack'), url: webUrl, ...common }),
+    object({ kind: z.literal('teams'), url: webUrl, ...common }),
+    object({
+      kind: z.literal('pagerduty'),
+      routingKey: z.string().length(32, 'a routing key has 32 characters'),
+      endpoint: webUrl.default('https://events.pagerduty.com/v2/enqueue'),
+      ...common,
+    }),
+    object({ kind: z.literal('webhook'), url: webUrl, secret: secrets, ...common }),
+  ],
+  { error: 'write a kind: "slack", "teams", "pagerduty" or "webhook"' },
+)
+
+function list<Item extends z.ZodType>(item: Item) {
+  return z
+    .union([item, z.array(item).min(1).max(100)])
+    .transform((value) => (Array.isArray(value) ? value : [value]) as z.output<Item>[])
+}
+
+const text = z.string().min(1).max(256)
+
+const matchSchema = object({
+  fleet: list(text).optional(),
+  eventType: list(text).optional(),
+  source: list(text).optional(),
+  resource: list(text).optional(),
+  resourceGroup: list(text).optional(),
+  scaleSet: list(text).optional(),
+  tag: list(text).optional(),
+  maxDurationSeconds: z.number().min(0).optional(),
+})
+
+/** Exported for editors: `z.toJSONSchema(configSchema, { io: 'input' })`. */
+export const configSchema = object({
+  /** For editors; the relay ignores it. */
+  $schema: z.string().optional(),
+  /** Where people's browsers reach the relay: the start of every link. */
+  publicUrl: z
+    .string()
+    .refine(isPublicUrl, { error: 'write an https:// address (http:// for loopback only)' })
+    .transform((url) => url.replace(/\/+$/, '')),
+  fleets: z.record(identifier, object({ key: secrets })).refine(...atLeastOne('fleet')),
+  channels: z
+    .record(identifier, channelSchema)
+    .refine(...atLeastOne('channel'))
+    .refine((channels) => Object.keys(channels).length <= maxChannels, {
+      error: `at most ${maxChannels} channels, so that one commit can hold what an event owes`,
+    }),
+  policy: z
+    .array(object({ name: text.optional(), match: matchSchema, decide: oneOf(decisions) }))
+    .max(maxRules)
+    .default([]),
+  routes: z
+    .array(
+      object({
+        match: matchSchema,
+        moments: z.array(oneOf(moments)).min(1).optional(),
+        channels: z.array(text).min(1),
+      }),
+    )
+    .min(1)
+    .max(maxRules),
+  /** Networks (CIDR) with private addresses that channels may be in, also by plain http. */
+  allowNetworks: z
+    .array(z.union([z.cidrv4(), z.cidrv6()], { error: 'write a network like 10.1.0.0/16' }))
+    .max(maxNetworks)
+    .default([]),
+})
+
+export type Channel = z.output<typeof channelSchema>
+export type ChannelOf<Kind extends Channel['kind']> = Extract<Channel, { kind: Kind }>
+
+export interface Config {
+  publicUrl: string
+  fleets: Record<string, { key: string[] }>
+  channels: Record<string, Channel>
+  policy: PolicyRule[]
+  routes: Route[]
+  allowNetworks: string[]
+}
+
+/** Throws FoghornError `config_invalid` with one line for each mistake. */
+export function readConfig(text: string, environment: Record<string, string | undefined>): Config {
+  const filled = fillIn(parseJson(text), environment)
+  const parsed = configSchema.safeParse(filled.value)
+  const mistakes = [
+    ...filled.mistakes,
+    ...(parsed.success ? namesThatDoNotExist(parsed.data) : describe(parsed.error, filled)),
+  ]
+  if (mistakes.length > 0 || !parsed.success) {
+    throw new FoghornError('config_invalid', mistakes.join('\n'))
+  }
+  const { $schema: _, policy, ...rest } = parsed.data
+  const named = policy.map((rule, i) => ({ ...rule, name: rule.name ?? `policy[${i}]` }))
+  return { ...rest, policy: named }
+}
+
+/** Every value that must not be seen outside: keys, channel addresses, routing keys. */
+export function secretsOf(config: Config): string[] {
+  const channels = Object.values(config.channels).flatMap((channel) => {
+    if (channel.kind === 'pagerduty') return [channel.routingKey]
+    return channel.kind === 'webhook' ? [channel.url, ...channel.secret] : [channel.url]
+  })
+  return [...Object.values(config.fleets).flatMap((fleet) => fleet.key), ...channels]
+}
+
+interface Filled {
+  value: unknown
+  mistakes: string[]
+  /** Paths of values that came from the environment. */
+  paths: Set<string>
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new FoghornError('config_invalid', `not JSON: ${(error as Error).message}`)
+  }
+}
+
+function fillIn(value: unknown, environment: Record<string, string | undefined>): Filled {
+  const mistakes: string[] = []
+  const paths = new Set<string>()
+  const walk = (item: unknown, path: PropertyKey[]): unknown => {
+    if (Array.isArray(item)) return item.map((part, i) => walk(part, [...path, i]))
+    if (typeof item === 'object' && item !== null) {
+      const entries = Object.entries(item)
+      return Object.fromEntries(entries.map(([key, part]) => [key, walk(part, [...path, key])]))
+    }
+    if (typeof item !== 'string' || !item.startsWith('env:')) return item
+    const found = environment[item.slice(4)]
+    if (found === undefined || found === '') {
+      mistakes.push(`${pathOf(path)}: the environment has no ${item.slice(4)}; set it`)
+    }
+    paths.add(pathOf(path))
+    return found ?? item
+  }
+  return { value: walk(value, []), mistakes, paths }
+}
+
+const secretKeys = ['key', 'url', 'endpoint', 'routingKey', 'secret']
+
+function describe(error: z.ZodError, filled: Filled): string[] {
+  const missing = new Set(filled.mistakes.map((mistake) => mistake.split(': ')[0]))
+  const isHidden = (path: PropertyKey[]) =>
+    filled.paths.has(pathOf(path)) || path.some((key) => secretKeys.includes(String(key)))
+  return describeIssues(error, filled.value, isHidden).filter(
+    (mistake) => !missing.has(mistake.split(': ')[0]),
+  )
+}
+
+type Parsed = z.output<typeof configSchema>
+
+function namesThatDoNotExist({ channels, fleets, routes, policy, allowNetworks }: Parsed) {
+  const mistakes: string[] = []
+  const check = (path: string, what: string, name: string, allowed: string[]) => {
+    if (allowed.includes(name)) return
+    mistakes.push(`${path}: there is no ${what} "${name}"; allowed are ${quoted(allowed)}`)
+  }
+  routes.forEach((route, i) => {
+    route.channels.forEach((name, j) => {
+      check(`routes[${i}].channels[${j}]`, 'channel', name, Object.keys(channels))
+    })
+  })
+  const rules = [
+    ...policy.map(({ match }, i) => ({ match, at: `policy[${i}]` })),
+    ...routes.map(({ match }, i) => ({ match, at: `routes[${i}]` })),
+  ]
+  for (const { match, at } of rules) {
+    for (const name of match.fleet ?? []) {
+      check(`${at}.match.fleet`, 'fleet', name, Object.keys(fleets))
+    }
+  }
+  for (const [name, channel] of Object.entries(channels)) {
+    const { fallback } = channel
+    const others = Object.keys(channels).filter((other) => other !== name)
+    if (fallback !== undefined) check(`channels.${name}.fallback`, 'channel', fallback, others)
+    const url = channel.kind === 'pagerduty' ? channel.endpoint : channel.url
+    if (url.startsWith('http:') && allowNetworks.length === 0) {
+      mistakes.push(`channels.${name}: plain http is for networks in allowNetworks; write https://`)
+    }
+  }
+  return mistakes
+}
+
+function atLeastOne(what: string): [(record: object) => boolean, { error: string }] {
+  return [(record) => Object.keys(record).length > 0, { error: `name at least one ${what}` }]
+}
+
+function isWebUrl(text: string): boolean {
+  return URL.canParse(text) && ['https:', 'http:'].includes(new URL(text).protocol)
+}
+
+function isPublicUrl(text: string): boolean {
+  if (!isWebUrl(text)) return false
+  const { protocol, hostname } = new URL(text)
+  return protocol === 'https:' || loopback.includes(hostname)
+}
+
+function isSecret(value: string): boolean {
+  try {
+    return secretBytes(value).length > 0
+  } catch (error) {
+    if (error instanceof FoghornError) return false
+    throw error
+  }
+}
+
+function toList<T>(value: T | T[]): T[] {
+  return Array.isArray(value) ? value : [value]
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ')
+}

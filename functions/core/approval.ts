@@ -1,0 +1,83 @@
+// Deciding an event, and passing an approval on: who may have the directive now, and what came of it.
+import type { Start } from '../../shared/report.ts'
+import { addHistory, type EventRecord, isOpen, type Moment, type Verdict } from './event.ts'
+
+/** A beacon that was told to start an event has this long to confirm, then the next one gets it. */
+export const directiveLeaseMs = 5_000
+
+export type DecideOutcome =
+  | { outcome: 'decided'; record: EventRecord; moments: Moment[] }
+  | { outcome: 'already_approved' | 'already_declined' | 'started' | 'ended' }
+
+/** A verdict on an event. Approved is final; after *not now* a person may still approve. */
+export function decide(record: EventRecord, verdict: Verdict): DecideOutcome {
+  if (!isOpen(record)) return { outcome: 'ended' }
+  if (record.verdict?.decision === 'approved') return { outcome: 'already_approved' }
+  if (record.phase !== 'scheduled') return { outcome: 'started' }
+  if (record.verdict !== undefined && verdict.decision === 'declined') {
+    return { outcome: 'already_declined' }
+  }
+  const noted = addHistory(
+    { ...record, verdict },
+    { at: verdict.at, what: verdict.decision, note: `${verdict.how}: ${verdict.who}` },
+  )
+  return { outcome: 'decided', record: noted, moments: [verdict.decision] }
+}
+
+/** By policy: never after a person said *not now*, never twice. */
+export function decideByPolicy(record: EventRecord, now: number): DecideOutcome {
+  if (record.verdict?.decision === 'declined') return { outcome: 'already_declined' }
+  const { rule } = record.policy
+  return decide(record, { decision: 'approved', how: 'policy', who: rule, at: now })
+}
+
+export type Lease = 'granted' | 'held_already' | 'not_due'
+
+/** Whether the beacon may have the directive; it must see the event as Scheduled in this document. */
+export function leaseOf(record: EventRecord, beacon: string, now: number): Lease {
+  const due =
+    isOpen(record) &&
+    record.phase === 'scheduled' &&
+    record.verdict?.decision === 'approved' &&
+    record.passedOn === undefined
+  if (!due) return 'not_due'
+  const { directive } = record
+  if (directive === undefined || directive.until <= now) return 'granted'
+  if (directive.beacon === beacon) return directive.failed ? 'not_due' : 'held_already'
+  return directive.failed ? 'granted' : 'not_due'
+}
+
+export function withLease(
+  record: EventRecord,
+  beacon: string,
+  vm: string,
+  now: number,
+): EventRecord {
+  const directive = { beacon, vm, until: now + directiveLeaseMs, failed: false }
+  return addHistory({ ...record, directive }, { at: now, what: 'directed', note: vm })
+}
+
+/**
+ * What a beacon says came of its directive. Only the holder of the last lease is believed; it may
+ * still say so after the lease ended. Undefined where it changes nothing.
+ */
+export function withStart(
+  record: EventRecord,
+  beacon: string,
+  start: Start,
+  at: number,
+): EventRecord | undefined {
+  const { directive } = record
+  if (directive?.beacon !== beacon || record.passedOn !== undefined) return undefined
+  if (start.outcome === 'accepted') {
+    const passedOn = { vm: directive.vm, at }
+    return addHistory({ ...record, passedOn }, { at, what: 'passed_on', note: directive.vm })
+  }
+  if (directive.failed) return undefined
+  const status = start.status === undefined ? '' : ` (HTTP ${start.status})`
+  const note = `${directive.vm}: ${start.outcome}${status}`
+  return addHistory(
+    { ...record, directive: { ...directive, failed: true } },
+    { at, what: 'start_failed', note },
+  )
+}

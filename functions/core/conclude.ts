@@ -1,0 +1,177 @@
+// What time brings: an event that settles as gone, whose VM is gone, that is stuck, or that is lost.
+// Called by the sweep when an event's due time has come, and by a report that might settle it.
+import {
+  addHistory,
+  type Ended,
+  type EventRecord,
+  type Inference,
+  isHit,
+  isOpen,
+  type Moment,
+  type Observer,
+} from './event.ts'
+
+/** A beacon not heard for this many of its own paces says nothing about the present. */
+export const silentPaces = 3
+/** Hit VMs silent this long after Preempt or Terminate began are taken to be gone. */
+export const vmGoneMs = 2 * 60_000
+/** Without any observer for this long, the event is given up as lost. */
+export const lostMs = 10 * 60_000
+/** An approval that no beacon could pass on for this long is told as stuck. */
+export const stuckMs = 30_000
+
+export interface Conclusion {
+  record: EventRecord
+  moments: Moment[]
+  changed: boolean
+}
+
+/** Draws every conclusion that is due at `now`, and sets the time of the next look. */
+export function conclude(record: EventRecord, observers: Observer[], now: number): Conclusion {
+  if (!isOpen(record)) return { record, moments: [], changed: false }
+  const ended = endedBy(record, observers, now)
+  if (ended !== undefined) return end(record, ended)
+  const unstuck = clearHiccup(record, observers, now)
+  const stuck = isStuck(unstuck, now)
+  const noted = stuck
+    ? addHistory({ ...unstuck, stuckAt: now }, { at: now, what: 'stuck' })
+    : unstuck
+  const dueAt = nextLook(noted, observers, now)
+  return {
+    record: { ...noted, dueAt },
+    moments: stuck ? ['stuck'] : [],
+    changed: noted !== record || dueAt !== record.dueAt,
+  }
+}
+
+function end(record: EventRecord, ended: Ended): Conclusion {
+  const { dueAt: _, directive: _lease, ...rest } = record
+  const phase = ended.outcome === 'lost' ? record.phase : ended.outcome
+  const entry = { at: ended.at, what: ended.outcome, note: ended.inferred ?? 'seen' }
+  const noted = addHistory({ ...rest, phase, ended, watchers: [] }, entry)
+  return { record: noted, moments: [ended.outcome], changed: true }
+}
+
+function endedBy(record: EventRecord, observers: Observer[], now: number): Ended | undefined {
+  if (hasSettled(record, observers, now)) return judge(record, observers)
+  if (vmGoneAt(record, observers) <= now) {
+    return { at: now, outcome: 'completed', inferred: 'vm_gone' }
+  }
+  if (lostAt(record, observers) <= now) {
+    return { at: now, outcome: 'lost', inferred: 'nobody_left_to_see' }
+  }
+  return undefined
+}
+
+function hasSettled(record: EventRecord, observers: Observer[], now: number): boolean {
+  const { gone } = record
+  if (gone === undefined || gone.settleAt > now) return false
+  return stillSeeing(observers, now).length === 0 && !isHiccup(record, observers, now)
+}
+
+/** Observers heard lately whose document still shows the event. */
+function stillSeeing(observers: Observer[], now: number): Observer[] {
+  return observers.filter((o) => o.sighting.gone === undefined && !isSilent(o, now))
+}
+
+function isSilent({ beacon }: Observer, now: number): boolean {
+  return beacon.heardAt + silentPaces * beacon.paceMs < now
+}
+
+/** Gone once, but whoever is heard sees it again: the document was wrong for a moment. */
+function isHiccup(record: EventRecord, observers: Observer[], now: number): boolean {
+  const { gone } = record
+  if (gone === undefined || gone.settleAt > now) return false
+  const nobodyMisses = observers.every((o) => o.sighting.gone === undefined)
+  return nobodyMisses && stillSeeing(observers, now).length > 0
+}
+
+function clearHiccup(record: EventRecord, observers: Observer[], now: number): EventRecord {
+  if (!isHiccup(record, observers, now)) return record
+  const { gone: _, ...rest } = record
+  return addHistory(rest, { at: now, what: 'seen_again' })
+}
+
+/** What *gone* means, judged on the span from last seen to first gone, never on when we concluded. */
+function judge(record: EventRecord, observers: Observer[]): Ended {
+  const missing = observers.map((o) => o.sighting.gone).filter((gone) => gone !== undefined)
+  const noted = record.gone!
+  const firstAt = Math.min(...missing.map((gone) => gone.firstAt), noted.firstAt)
+  const lastSeenAt = Math.max(...missing.map((gone) => gone.lastSeenAt), noted.lastSeenAt)
+  if (record.phase === 'started') return { at: firstAt, outcome: 'completed' }
+  const why = startNotSeen(record, observers, lastSeenAt, firstAt)
+  return why === undefined
+    ? { at: firstAt, outcome: 'cancelled', inferred: 'gone_before_its_time' }
+    : { at: firstAt, outcome: 'completed', inferred: why }
+}
+
+function startNotSeen(
+  record: EventRecord,
+  observers: Observer[],
+  lastSeenAt: number,
+  firstAt: number,
+): Inference | undefined {
+  const hit = observers.filter((o) => isHit(record.facts, o.beacon.vm))
+  const rebooted = hit.some(
+    ({ beacon }) =>
+      (beacon.bootedAt > lastSeenAt && beacon.bootedAt <= firstAt) ||
+      beacon.heardAt + silentPaces * beacon.paceMs < firstAt,
+  )
+  if (rebooted) return 'start_not_seen_vm_rebooted'
+  if (record.verdict?.decision === 'approved' && wasPassedOn(record)) {
+    return 'start_not_seen_approved'
+  }
+  const { notBeforeAt } = record.facts
+  if (notBeforeAt !== undefined && notBeforeAt <= firstAt) return 'start_not_seen_not_before_passed'
+  return undefined
+}
+
+/** Confirmed, or handed to a beacon that may not have lived to say so. */
+function wasPassedOn(record: EventRecord): boolean {
+  return record.passedOn !== undefined || record.directive !== undefined
+}
+
+/** When the silence of the hit VMs proves a Preempt or Terminate done; Infinity where it never does. */
+function vmGoneAt(record: EventRecord, observers: Observer[]): number {
+  const { eventType, notBeforeAt } = record.facts
+  if (eventType !== 'Preempt' && eventType !== 'Terminate') return Number.POSITIVE_INFINITY
+  const beganAt = record.startedAt ?? notBeforeAt
+  if (beganAt === undefined) return Number.POSITIVE_INFINITY
+  const hit = observers.filter((o) => isHit(record.facts, o.beacon.vm))
+  return Math.max(beganAt, ...hit.map((o) => o.beacon.heardAt)) + vmGoneMs
+}
+
+function lostAt(record: EventRecord, observers: Observer[]): number {
+  const decided = record.verdict?.decision === 'approved' ? record.verdict.at : undefined
+  const expectedAt = record.startedAt ?? decided ?? record.facts.notBeforeAt ?? record.firstSeenAt
+  return Math.max(expectedAt, ...observers.map((o) => o.beacon.heardAt)) + lostMs
+}
+
+function stuckAt(record: EventRecord): number {
+  const waits =
+    record.phase === 'scheduled' &&
+    record.verdict?.decision === 'approved' &&
+    record.passedOn === undefined &&
+    record.stuckAt === undefined
+  return waits ? record.verdict!.at + stuckMs : Number.POSITIVE_INFINITY
+}
+
+function isStuck(record: EventRecord, now: number): boolean {
+  return stuckAt(record) <= now
+}
+
+/**
+ * The earliest time at which another look may change anything; always in the future. Without
+ * observers it is too early rather than too late, which costs one look.
+ */
+export function nextLook(record: EventRecord, observers: Observer[], now: number): number {
+  const times = [vmGoneAt(record, observers), lostAt(record, observers), stuckAt(record)]
+  if (record.gone !== undefined) {
+    const lapses = stillSeeing(observers, now).map(
+      ({ beacon }) => beacon.heardAt + silentPaces * beacon.paceMs + 1,
+    )
+    times.push(Math.max(record.gone.settleAt, Math.min(...lapses, Number.POSITIVE_INFINITY)))
+    if (lapses.length === 0) times.push(record.gone.settleAt)
+  }
+  return Math.max(now + 1, Math.min(...times))
+}

@@ -1,0 +1,184 @@
+// What the relay keeps of one event: facts from Azure, and what people and beacons did about it.
+import type { ScheduledEvent } from '../../shared/document.ts'
+
+export type Phase = 'scheduled' | 'cancelled' | 'started' | 'completed'
+
+/** Steps worth telling, in the order of an event's life. */
+export const moments = [
+  'scheduled',
+  'changed',
+  'approved',
+  'declined',
+  'stuck',
+  'started',
+  'completed',
+  'cancelled',
+  'lost',
+] as const
+export type Moment = (typeof moments)[number]
+
+/** How the policy wants an event handled: approve at once, ask people, only tell, or ignore. */
+export const decisions = ['approve', 'ask', 'tell', 'ignore'] as const
+export type Decide = (typeof decisions)[number]
+
+/** Values that Azure may change while the event is scheduled. */
+export type Values = Pick<
+  ScheduledEvent,
+  'resources' | 'notBeforeAt' | 'durationSeconds' | 'description'
+>
+
+/** What Azure says of the event, merged over all beacons: a known value is never replaced by none. */
+export type Facts = Omit<ScheduledEvent, 'eventId' | 'status'>
+
+/** How it came that an event was first seen as Started. */
+export type Notice = 'none' | 'already_running' | 'reported_late'
+
+/** Why an end is a conclusion rather than a fact. */
+export type Inference =
+  | 'start_not_seen_vm_rebooted'
+  | 'start_not_seen_approved'
+  | 'start_not_seen_not_before_passed'
+  | 'gone_before_its_time'
+  | 'vm_gone'
+  | 'nobody_left_to_see'
+
+export interface Ended {
+  at: number
+  outcome: 'completed' | 'cancelled' | 'lost'
+  /** Absent where a beacon saw it Started and then gone. */
+  inferred?: Inference
+}
+
+/** How we know who decided. */
+export type Proof = 'link' | 'policy'
+
+export interface Verdict {
+  decision: 'approved' | 'declined'
+  /** `link`: whoever held it. `policy`: a rule of the configuration. */
+  how: Proof
+  /** The channel whose link was used, or the rule. */
+  who: string
+  at: number
+}
+
+/** The lease on telling Azure: one beacon at a time has it. */
+export interface Directive {
+  beacon: string
+  vm: string
+  until: number
+  /** The beacon said that it could not, so anybody else may have it at once. */
+  failed: boolean
+}
+
+export interface HistoryEntry {
+  at: number
+  what:
+    | 'seen'
+    | 'started'
+    | 'changed'
+    | 'approved'
+    | 'declined'
+    | 'directed'
+    | 'passed_on'
+    | 'start_failed'
+    | 'stuck'
+    | 'gone'
+    | 'seen_again'
+    | 'completed'
+    | 'cancelled'
+    | 'lost'
+    | 'reopened'
+  /** A VM, a channel, a rule or a sentence. */
+  note?: string
+}
+
+export interface EventRecord {
+  fleet: string
+  eventId: string
+  /** Grows when a concluded event turns out to be alive. */
+  epoch: number
+  phase: Phase
+  facts: Facts
+  firstSeenAt: number
+  startedAt?: number
+  notice?: Notice
+  /** First poll that no longer showed it, the last one that did, and when the settle time is over. */
+  gone?: { firstAt: number; lastSeenAt: number; settleAt: number }
+  ended?: Ended
+  policy: { decide: Decide; rule: string }
+  /** What was decided last; approved is final. */
+  verdict?: Verdict
+  directive?: Directive
+  /** Azure's 200 to a StartRequests of ours. */
+  passedOn?: { vm: string; at: number }
+  stuckAt?: number
+  /** Observers asked to come back fast, with the end of that favour. */
+  watchers: { beacon: string; until: number }[]
+  history: HistoryEntry[]
+  /** Grows with every commit; receivers may drop what is older than what they know. */
+  sequence: number
+  /** When time alone may bring a conclusion; the sweep asks then. */
+  dueAt?: number
+}
+
+/** One beacon, as far as judging events needs it. */
+export interface Beacon {
+  fleet: string
+  /** vmId, else resource group and name; lower case. */
+  beacon: string
+  vm: string
+  resourceGroup: string
+  scaleSet: string
+  tags: Record<string, string>
+  bootId: string
+  retiredBootIds: string[]
+  counter: number
+  /** Receipt of its last report that was written down, at most one pace old. */
+  heardAt: number
+  /** Poll time of the document in that report. */
+  polledAt?: number
+  paceMs: number
+  /** When its operating system started, by the relay's clock. */
+  bootedAt: number
+  /** Ids of the events in its last document. */
+  sees: string[]
+}
+
+/** What one beacon last saw of one event. */
+export interface Sighting {
+  eventId: string
+  beacon: string
+  /** As in the last document that held it. */
+  event: ScheduledEvent
+  /** Set while the beacon's document lacks the event. */
+  gone?: { firstAt: number; lastSeenAt: number }
+}
+
+/** A beacon that has seen an event, and its sighting. */
+export interface Observer {
+  beacon: Beacon
+  sighting: Sighting
+}
+
+export function isOpen(record: EventRecord): boolean {
+  return record.ended === undefined
+}
+
+export function isHit(facts: Pick<Facts, 'resources'>, vm: string): boolean {
+  const lower = vm.toLowerCase()
+  return facts.resources.some((resource) => resource.toLowerCase() === lower)
+}
+
+/** When the time for a decision is over, as far as known. */
+export function deadlineOf(record: EventRecord): number | undefined {
+  return record.facts.notBeforeAt
+}
+
+const maxHistory = 200
+
+/** Appends; the oldest after the first entry make room when the record is full. */
+export function addHistory(record: EventRecord, entry: HistoryEntry): EventRecord {
+  const history = [...record.history, entry]
+  if (history.length > maxHistory) history.splice(1, history.length - maxHistory)
+  return { ...record, history }
+}

@@ -1,0 +1,206 @@
+// The life of an event: what an observation makes of what is known, and what time makes of it.
+// Within an epoch the phase only rises; duplicates and late arrivals change nothing.
+import type { ScheduledEvent } from '../../shared/document.ts'
+import {
+  addHistory,
+  type EventRecord,
+  type Facts,
+  isHit,
+  isOpen,
+  type Moment,
+  type Notice,
+  type Values,
+} from './event.ts'
+
+/** How long *gone* must stand before it counts: an IMDS hiccup must not cancel an event. */
+export const settleMs = 10_000
+
+interface Observed {
+  /** Poll time by the relay's clock: receipt minus the reported age. */
+  at: number
+  vm: string
+  /** False for a change from the spool: it informs the record and never reopens anything. */
+  live: boolean
+}
+
+export interface Seen extends Observed {
+  kind: 'seen'
+  event: ScheduledEvent
+  /** What this beacon saw before, for telling a change from another api-version's lesser knowledge. */
+  previous?: ScheduledEvent
+  /** No earlier poll of this beacon could have shown it. */
+  firstPoll: boolean
+}
+
+export interface Gone extends Observed {
+  kind: 'gone'
+  lastSeenAt: number
+}
+
+export type Observation = Seen | Gone
+
+export interface Step {
+  record: EventRecord | undefined
+  moments: Moment[]
+  /** Why, for the log and the tests. */
+  reason:
+    | 'new'
+    | 'reopened'
+    | 'started'
+    | 'changed'
+    | 'learned'
+    | 'gone'
+    | 'nothing_new'
+    | 'concluded_before'
+    | 'unknown_event'
+}
+
+/** Joins one observation into what is known. */
+export function advance(
+  known: EventRecord | undefined,
+  observation: Observation,
+  now: number,
+  key: { fleet: string; eventId: string },
+): Step {
+  if (observation.kind === 'gone') return vanish(known, observation, now)
+  if (known === undefined) return { ...begin(key, observation, 1), reason: 'new' }
+  if (isOpen(known)) return join(known, observation)
+  if (!reopens(known, observation)) return nothing(known, 'concluded_before')
+  return { ...reopen(known, observation), reason: 'reopened' }
+}
+
+function begin(
+  key: { fleet: string; eventId: string },
+  seen: Seen,
+  epoch: number,
+): Pick<Step, 'record' | 'moments'> {
+  const { eventId: _, status, ...facts } = seen.event
+  const started = status === 'Started'
+  const record: EventRecord = {
+    ...key,
+    epoch,
+    phase: started ? 'started' : 'scheduled',
+    facts,
+    firstSeenAt: seen.at,
+    ...(started ? { startedAt: seen.at, notice: noticeOf(seen) } : {}),
+    policy: { decide: 'ask', rule: 'default' },
+    watchers: [],
+    history: [{ at: seen.at, what: started ? 'started' : 'seen', note: seen.vm }],
+    sequence: 0,
+  }
+  return { record, moments: [started ? 'started' : 'scheduled'] }
+}
+
+function noticeOf(seen: Seen): Notice {
+  return seen.firstPoll ? 'already_running' : 'none'
+}
+
+/** Nothing but a poll later than the first *gone* proves that a concluded event is alive. */
+function reopens(known: EventRecord, seen: Seen): boolean {
+  const ended = known.ended!
+  if (!seen.live) return false
+  if (ended.inferred === 'vm_gone' && !isHit(known.facts, seen.vm)) return false
+  return seen.at > (known.gone?.firstAt ?? ended.at)
+}
+
+function reopen(known: EventRecord, seen: Seen): Pick<Step, 'record' | 'moments'> {
+  const { record, moments } = begin(known, seen, known.epoch + 1)
+  const facts = merge(known.facts, seen.event)
+  const kept =
+    known.passedOn === undefined || known.verdict === undefined
+      ? {}
+      : { passedOn: known.passedOn, verdict: known.verdict }
+  const history = [...known.history, { at: seen.at, what: 'reopened' as const, note: seen.vm }]
+  return {
+    record: { ...record!, facts, ...kept, history, sequence: known.sequence },
+    moments,
+  }
+}
+
+function join(known: EventRecord, seen: Seen): Step {
+  const differing = seen.previous === undefined ? {} : transition(known.facts, seen)
+  const changed = Object.keys(differing).length > 0
+  const facts = { ...merge(known.facts, seen.event), ...differing }
+  const learned = JSON.stringify(facts) !== JSON.stringify(known.facts)
+  const rises = known.phase === 'scheduled' && seen.event.status === 'Started'
+  const late = lateNotice(known, seen)
+  if (!learned && !rises && late === undefined) return nothing(known, 'nothing_new')
+  let record: EventRecord = { ...known, facts, ...(late === undefined ? {} : { notice: late }) }
+  const moments: Moment[] = []
+  if (changed) {
+    record = addHistory(record, { at: seen.at, what: 'changed', note: noteOf(differing) })
+    if (!rises && record.phase === 'scheduled') moments.push('changed')
+  }
+  if (rises) {
+    record = addHistory(record, { at: seen.at, what: 'started', note: seen.vm })
+    record = { ...record, phase: 'started', startedAt: seen.at }
+    moments.push('started')
+  }
+  return { record, moments, reason: rises ? 'started' : changed ? 'changed' : 'learned' }
+}
+
+/** A spooled change can show that an event first told as Started had been Scheduled before. */
+function lateNotice(known: EventRecord, seen: Seen): Notice | undefined {
+  const before = seen.event.status === 'Scheduled' && seen.at < (known.startedAt ?? 0)
+  return before && known.notice !== undefined && known.notice !== 'reported_late'
+    ? 'reported_late'
+    : undefined
+}
+
+/** Fills in what was not known. */
+function merge(known: Facts, event: ScheduledEvent): Facts {
+  const { eventId: _id, status: _status, ...told } = event
+  return {
+    ...told,
+    ...known,
+    eventType: known.eventType === 'Unknown' ? told.eventType : known.eventType,
+    resources: known.resources.length === 0 ? told.resources : known.resources,
+  }
+}
+
+/** The values that this beacon saw change, and that the record does not hold yet. */
+function transition(known: Facts, { event, previous }: Seen): Partial<Values> {
+  const names = ['notBeforeAt', 'resources', 'durationSeconds', 'description'] as const
+  const differing: Partial<Values> = {}
+  for (const name of names) {
+    const value = event[name]
+    if (value === undefined || (Array.isArray(value) && value.length === 0)) continue
+    const same = (other: unknown) => JSON.stringify(other) === JSON.stringify(value)
+    if (!same(previous?.[name]) && !same(known[name])) Object.assign(differing, { [name]: value })
+  }
+  return differing
+}
+
+function noteOf(values: Partial<Values>): string {
+  return Object.entries(values)
+    .map(([name, value]) =>
+      name === 'notBeforeAt'
+        ? `NotBefore ${new Date(Number(value)).toISOString()}`
+        : `${name} ${JSON.stringify(value)}`,
+    )
+    .join(', ')
+}
+
+function vanish(known: EventRecord | undefined, gone: Gone, now: number): Step {
+  if (known === undefined) return { record: undefined, moments: [], reason: 'unknown_event' }
+  if (!isOpen(known)) return heardAfterLost(known, gone, now)
+  if (known.gone !== undefined) return nothing(known, 'nothing_new')
+  return { record: withGone(known, gone, now), moments: [], reason: 'gone' }
+}
+
+/** Somebody came back and can say how a lost event ended: it gets its proper end. */
+function heardAfterLost(known: EventRecord, gone: Gone, now: number): Step {
+  if (known.ended?.outcome !== 'lost' || !gone.live) return nothing(known, 'concluded_before')
+  const { ended: _, ...open } = known
+  return { record: withGone(open, gone, now), moments: [], reason: 'gone' }
+}
+
+function withGone(known: EventRecord, gone: Gone, now: number): EventRecord {
+  const noted = addHistory(known, { at: gone.at, what: 'gone', note: gone.vm })
+  const { at: firstAt, lastSeenAt } = gone
+  return { ...noted, gone: { firstAt, lastSeenAt, settleAt: now + settleMs } }
+}
+
+function nothing(record: EventRecord, reason: Step['reason']): Step {
+  return { record, moments: [], reason }
+}

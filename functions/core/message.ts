@@ -1,0 +1,270 @@
+// Every text that people read about an event, in one place; notifiers and pages only lay it out.
+// Pure: `now` decides what "in 14 min" says, and whether a message is late.
+import type { EventView, Notice, Telling } from './delivery.ts'
+import type { Inference } from './event.ts'
+
+export type Tone = 'info' | 'warning' | 'danger' | 'good'
+
+export interface Message {
+  /** One line, readable as a phone notification. */
+  title: string
+  /** What happens, and what happens if nobody acts; one sentence each. */
+  lines: string[]
+  facts: { name: string; value: string }[]
+  tone: Tone
+  /** Whether a decision is wanted, so that buttons make sense. */
+  asks: boolean
+}
+
+/** Messages sent this long after their moment say so. */
+export const lateMs = 60_000
+
+const maxNames = 5
+
+export function compose(telling: Telling | Notice, now: number): Message {
+  const { event } = telling
+  const late =
+    now - telling.at > lateMs
+      ? [`This message is ${span(now - telling.at)} late: the channel could not be reached before.`]
+      : []
+  if (telling.moment === 'notice') return composeNotice(telling, now, late)
+  const headline = titleOf(telling, now)
+  return {
+    title: headline,
+    lines: [...linesOf(telling, now), ...late],
+    facts: factsOf(event, now),
+    tone: toneOf(telling),
+    asks: asksFor(event),
+  }
+}
+
+/** `Reboot of web_3`, `Freeze of web_0, web_1 and 3 more`. */
+export function subjectOf(event: EventView): string {
+  const names = event.facts.resources
+  if (names.length === 0) return `${event.facts.eventType} of an unnamed VM`
+  const shown = names.slice(0, maxNames).join(', ')
+  const more = names.length - maxNames
+  return `${event.facts.eventType} of ${shown}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+export function asksFor(event: EventView): boolean {
+  return (
+    event.policy.decide === 'ask' &&
+    event.phase === 'scheduled' &&
+    event.ended === undefined &&
+    event.verdict?.decision !== 'approved'
+  )
+}
+
+/** `2026-11-21 14:05:00 UTC (in 14 min)` */
+export function when(at: number, now: number): string {
+  return `${utc(at)} (${relative(at, now)})`
+}
+
+export function utc(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
+}
+
+export function relative(at: number, now: number): string {
+  const apart = at - now
+  if (Math.abs(apart) < 1_000) return 'now'
+  return apart > 0 ? `in ${span(apart)}` : `${span(-apart)} ago`
+}
+
+/** The two largest units that matter: `45 s`, `14 min`, `2 h 5 min`, `3 d 4 h`. */
+export function span(ms: number): string {
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 90) return `${seconds} s`
+  const minutes = Math.round(seconds / 60)
+  if (minutes < 90) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 48) return `${hours} h${minutes % 60 === 0 ? '' : ` ${minutes % 60} min`}`
+  const days = Math.floor(hours / 24)
+  return `${days} d${hours % 24 === 0 ? '' : ` ${hours % 24} h`}`
+}
+
+/** What the type costs the VM, by Microsoft's documentation of Scheduled Events. */
+export function impactOf(event: EventView): string {
+  const { eventType, durationSeconds } = event.facts
+  const known = durationSeconds !== undefined && durationSeconds >= 0
+  const pause = known ? `for about ${durationSeconds} s` : 'for a few seconds'
+  switch (eventType) {
+    case 'Freeze':
+      return `The VM pauses ${pause}; memory and files stay.`
+    case 'Reboot':
+      return 'The VM restarts; what is only in memory is lost.'
+    case 'Redeploy':
+      return 'The VM moves to another node; memory and temporary disks are lost.'
+    case 'Preempt':
+      return 'The Spot VM is taken away.'
+    case 'Terminate':
+      return 'The VM is deleted.'
+    default:
+      return `Foghorn does not know what "${eventType}" costs the VM; see the description.`
+  }
+}
+
+export function describeInference(inference: Inference): string {
+  switch (inference) {
+    case 'start_not_seen_vm_rebooted':
+      return 'its start was not seen, but a VM that it hits restarted or was silent meanwhile'
+    case 'start_not_seen_approved':
+      return 'its start was not seen, but it had been approved'
+    case 'start_not_seen_not_before_passed':
+      return 'its start was not seen, but its time had come'
+    case 'gone_before_its_time':
+      return 'gone before its time: cancelled, or approved elsewhere'
+    case 'vm_gone':
+      return 'the VM is gone and nothing was heard from it since'
+    case 'nobody_left_to_see':
+      return 'no beacon that saw it has been heard since'
+  }
+}
+
+/** `approved by policy rule "short freeze"`, `not now, by a holder of the link sent to "ops"`. */
+export function describeVerdict(verdict: NonNullable<EventView['verdict']>): string {
+  const what = verdict.decision === 'approved' ? 'approved' : 'not now,'
+  const who =
+    verdict.how === 'policy'
+      ? `by policy rule "${verdict.who}"`
+      : `by a holder of the link sent to "${verdict.who}"`
+  return `${what} ${who}`
+}
+
+function titleOf({ moment, event }: Telling, now: number): string {
+  const subject = subjectOf(event)
+  const { notBeforeAt } = event.facts
+  const due = notBeforeAt === undefined ? 'soon' : relative(notBeforeAt, now)
+  switch (moment) {
+    case 'scheduled':
+      return `${subject} ${due}`
+    case 'changed':
+      return `Changed: ${subject} ${due}`
+    case 'approved':
+      return `Approved: ${subject}`
+    case 'declined':
+      return `Not now: ${subject}`
+    case 'stuck':
+      return `Approval stuck: ${subject}`
+    case 'started':
+      return event.notice === 'none' ? `Started without notice: ${subject}` : `Started: ${subject}`
+    case 'completed':
+      return `Completed: ${subject}`
+    case 'cancelled':
+      return `Cancelled: ${subject}`
+    case 'lost':
+      return `Lost sight of: ${subject}`
+  }
+}
+
+function linesOf({ moment, event }: Telling, now: number): string[] {
+  const { notBeforeAt, source } = event.facts
+  const due = notBeforeAt === undefined ? 'when Azure decides' : when(notBeforeAt, now)
+  const ending = event.ended?.inferred
+  const concluded = ending === undefined ? [] : [`Concluded: ${describeInference(ending)}.`]
+  switch (moment) {
+    case 'scheduled':
+    case 'changed':
+      return [impactOf(event), ifNobodyActs(event, due), ...hardwareAdvice(event)]
+    case 'approved': {
+      const verdict = event.verdict === undefined ? '' : describeVerdict(event.verdict)
+      return [`${capital(verdict)}. Azure is told to start it now.`]
+    }
+    case 'declined':
+      return [`${capital(describeVerdict(event.verdict!))}. Azure starts it ${due} all the same.`]
+    case 'stuck':
+      return [
+        'It is approved, but no VM has been able to tell Azure so yet. Foghorn keeps trying.',
+        `Otherwise Azure starts it ${due}.`,
+      ]
+    case 'started':
+      return [impactOf(event), ...noticeLines(event)]
+    case 'completed':
+      return ['It is over.', ...concluded]
+    case 'cancelled':
+      return ['It will not happen.', ...concluded]
+    case 'lost':
+      return [
+        'It was open when the last VM that saw it fell silent; how it ended is not known.',
+        `Check ${source === 'User' ? 'with whoever started it' : 'the VMs'}.`,
+      ]
+  }
+}
+
+function ifNobodyActs(event: EventView, due: string): string {
+  if (asksFor(event)) return `Approve to start it now. If nobody does, Azure starts it ${due}.`
+  if (event.policy.decide === 'approve') return `Policy rule "${event.policy.rule}" approves it.`
+  return `Azure starts it ${due}.`
+}
+
+/** Days of notice mean failing hardware; Microsoft advises to redeploy such a VM oneself. */
+function hardwareAdvice(event: EventView): string[] {
+  const notice = (event.facts.notBeforeAt ?? event.firstSeenAt) - event.firstSeenAt
+  const failing = event.facts.eventType === 'Redeploy' && notice > 24 * 3_600_000
+  return failing
+    ? ['So much notice points to failing hardware: redeploy the VM yourself as soon as you can.']
+    : []
+}
+
+function noticeLines(event: EventView): string[] {
+  switch (event.notice) {
+    case 'none':
+      return ['Azure gave no notice: hardware may have failed.']
+    case 'already_running':
+      return ['It was already running when Foghorn first saw it.']
+    case 'reported_late':
+      return ['It had been scheduled before, but the VM could not report it in time.']
+    default:
+      return []
+  }
+}
+
+function factsOf(event: EventView, now: number): Message['facts'] {
+  const { facts, ended, verdict } = event
+  const duration = facts.durationSeconds
+  const rows: [string, string | undefined][] = [
+    ['VMs hit', facts.resources.join(', ') || 'not named'],
+    ['Not before', facts.notBeforeAt === undefined ? undefined : when(facts.notBeforeAt, now)],
+    ['Started', event.startedAt === undefined ? undefined : when(event.startedAt, now)],
+    ['Ended', ended === undefined ? undefined : when(ended.at, now)],
+    ['Interruption', duration === undefined || duration < 0 ? 'not known' : `${duration} s`],
+    ['Started by', facts.source],
+    ['Why', facts.description],
+    ['Decision', verdict === undefined ? undefined : describeVerdict(verdict)],
+    ['Fleet', event.fleet],
+    ['Event', event.eventId],
+  ]
+  return rows.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]))
+}
+
+function toneOf({ moment, event }: Telling): Tone {
+  switch (moment) {
+    case 'completed':
+    case 'cancelled':
+      return 'good'
+    case 'stuck':
+    case 'lost':
+      return 'danger'
+    case 'scheduled':
+    case 'changed':
+    case 'started':
+      return event.facts.eventType === 'Freeze' ? 'info' : 'warning'
+    default:
+      return 'info'
+  }
+}
+
+function composeNotice({ event, about }: Notice, now: number, late: string[]): Message {
+  const ended = about.state === 'refused' ? 'refused it' : 'could not be reached'
+  return {
+    title: `Channel "${about.channel}" missed "${about.moment}" of ${subjectOf(event)}`,
+    lines: [`The channel ${ended}: ${about.reason}.`, 'A person has to mend it.', ...late],
+    facts: factsOf(event, now),
+    tone: 'danger',
+    asks: false,
+  }
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

@@ -1,0 +1,45 @@
+// How often beacons report: fast for a few while a decision can be near, slow for everybody else.
+import type { EventRecord } from './event.ts'
+import { isOpen } from './event.ts'
+
+/** A silent beacon costs one report in this time; see README, "What it costs". */
+export const idlePaceMs = 15 * 60_000
+export const openPaceMs = 60_000
+export const nearPaceMs = 2_000
+/** Before NotBefore, people decide within this time. */
+export const nearMs = 30 * 60_000
+export const maxWatchers = 4
+/** A watcher that died is replaced after this time; three others are there meanwhile. */
+export const watcherLeaseMs = 3 * 60_000
+
+/** Whether an approval may have to be passed on within seconds. */
+export function isDecisionNear(record: EventRecord, now: number): boolean {
+  if (!isOpen(record) || record.phase !== 'scheduled' || record.passedOn !== undefined) return false
+  if (record.verdict?.decision === 'approved') return true
+  if (record.policy.decide === 'ignore') return false
+  const { notBeforeAt } = record.facts
+  return notBeforeAt === undefined || notBeforeAt - now <= nearMs
+}
+
+/**
+ * The record with this beacon among its watchers, or the same record where it already is one, where
+ * there are enough, or where no decision is near.
+ */
+export function watch(record: EventRecord, beacon: string, now: number): EventRecord {
+  if (!isDecisionNear(record, now)) return record
+  const own = record.watchers.find((watcher) => watcher.beacon === beacon)
+  if (own !== undefined && own.until - now > watcherLeaseMs / 2) return record
+  const others = record.watchers.filter((w) => w.beacon !== beacon && w.until > now)
+  if (own === undefined && others.length >= maxWatchers) return record
+  return { ...record, watchers: [...others, { beacon, until: now + watcherLeaseMs }] }
+}
+
+/** The pace of a beacon that sees these events. */
+export function paceFor(records: EventRecord[], beacon: string, now: number): number {
+  const open = records.filter(isOpen)
+  const watches = open.some(
+    (record) =>
+      isDecisionNear(record, now) && record.watchers.some((watcher) => watcher.beacon === beacon),
+  )
+  return watches ? nearPaceMs : open.length > 0 ? openPaceMs : idlePaceMs
+}

@@ -1,0 +1,146 @@
+// Which rules of the configuration an event matches: policy (first match decides) and routes.
+import { eventTypes } from '../../shared/document.ts'
+import type { Decide, EventRecord, Facts, Moment, Observer } from './event.ts'
+
+/** Conditions of a rule; all that are given must hold, any value of a list will do. */
+export interface Match {
+  fleet?: string[] | undefined
+  eventType?: string[] | undefined
+  source?: string[] | undefined
+  /** Globs over VM names: `*` any characters, `?` one. */
+  resource?: string[] | undefined
+  resourceGroup?: string[] | undefined
+  scaleSet?: string[] | undefined
+  /** `name` or `name=value`. */
+  tag?: string[] | undefined
+  maxDurationSeconds?: number | undefined
+}
+
+export interface PolicyRule {
+  /** For the record, e.g. `policy[0]` or the owner's own name. */
+  name: string
+  match: Match
+  decide: Decide
+}
+
+export interface Route {
+  match: Match
+  /** Absent: all. */
+  moments?: Moment[] | undefined
+  channels: string[]
+}
+
+/** What is known of a VM in `Resources`; absent where its beacon never reported the event. */
+type KnownVm = Pick<Observer['beacon'], 'resourceGroup' | 'scaleSet' | 'tags'>
+
+/** How many of the hit VMs a rule's conditions hold for, with known values. */
+export type Extent = 'every' | 'some' | 'none'
+
+export const defaultRule = 'default'
+
+/**
+ * The first rule that matches. *Approve* covers every VM in `Resources`, so it needs all of them with
+ * known values; the milder decisions need one. No rule: people are asked.
+ */
+export function judgePolicy(
+  rules: PolicyRule[],
+  record: EventRecord,
+  observers: Observer[],
+): EventRecord['policy'] {
+  for (const { name, match, decide } of rules) {
+    const extent = matchEvent(match, record.fleet, record.facts, observers)
+    const unknownType = !eventTypes.some((type) => type === record.facts.eventType)
+    const holds = decide === 'approve' ? extent === 'every' && !unknownType : extent !== 'none'
+    if (holds) return { decide, rule: name }
+  }
+  return { decide: 'ask', rule: defaultRule }
+}
+
+/** The channels of every route that wants this moment, in the order of the configuration. */
+export function channelsFor(
+  routes: Route[],
+  record: EventRecord,
+  observers: Observer[],
+  moment: Moment,
+): string[] {
+  const matching = routes.filter(
+    (route) =>
+      (route.moments?.includes(moment) ?? true) &&
+      matchEvent(route.match, record.fleet, record.facts, observers) !== 'none',
+  )
+  return [...new Set(matching.flatMap((route) => route.channels))]
+}
+
+/** Judges the event's own conditions first, then those of each VM it hits. */
+export function matchEvent(
+  match: Match,
+  fleet: string,
+  facts: Facts,
+  observers: Observer[],
+): Extent {
+  if (!matchesFacts(match, fleet, facts)) return 'none'
+  if (!asksForVms(match)) return 'every'
+  const matching = facts.resources.filter((name) =>
+    matchesVm(match, name, knownVm(name, observers)),
+  )
+  if (matching.length === 0) return 'none'
+  return matching.length === facts.resources.length ? 'every' : 'some'
+}
+
+function matchesFacts(match: Match, fleet: string, facts: Facts): boolean {
+  const { durationSeconds } = facts
+  const limit = match.maxDurationSeconds
+  // -1 is "Azure does not know", which is never short
+  const short = durationSeconds !== undefined && durationSeconds >= 0
+  return (
+    oneOf(match.fleet, fleet) &&
+    oneOf(match.eventType, facts.eventType) &&
+    oneOf(match.source, facts.source ?? '') &&
+    (limit === undefined || (short && durationSeconds <= limit))
+  )
+}
+
+function asksForVms({ resource, resourceGroup, scaleSet, tag }: Match): boolean {
+  return [resource, resourceGroup, scaleSet, tag].some((condition) => condition !== undefined)
+}
+
+function matchesVm(match: Match, name: string, vm: KnownVm | undefined): boolean {
+  if (match.resource !== undefined && !match.resource.some((glob) => matchesGlob(glob, name))) {
+    return false
+  }
+  const { resourceGroup, scaleSet, tag } = match
+  if (resourceGroup === undefined && scaleSet === undefined && tag === undefined) return true
+  if (vm === undefined) return false
+  return (
+    oneOf(resourceGroup, vm.resourceGroup) &&
+    oneOf(scaleSet, vm.scaleSet) &&
+    (tag?.some((wanted) => hasTag(vm.tags, wanted)) ?? true)
+  )
+}
+
+/** Names are unique inside a resource group only, so they are looked up among the event's observers. */
+function knownVm(name: string, observers: Observer[]): KnownVm | undefined {
+  const lower = name.toLowerCase()
+  const named = observers.filter(({ beacon }) => beacon.vm.toLowerCase() === lower)
+  // two VMs of one name among the observers: which one is meant is not known
+  return named.length === 1 ? named[0]?.beacon : undefined
+}
+
+function oneOf(wanted: string[] | undefined, value: string): boolean {
+  return wanted === undefined || wanted.some((item) => item.toLowerCase() === value.toLowerCase())
+}
+
+function hasTag(tags: KnownVm['tags'], wanted: string): boolean {
+  const [name = '', ...rest] = wanted.split('=')
+  const entry = Object.entries(tags).find(([key]) => key.toLowerCase() === name.toLowerCase())
+  return entry !== undefined && (rest.length === 0 || entry[1] === rest.join('='))
+}
+
+/** The whole name, ignoring case: `vm1` never matches `vm10`. */
+export function matchesGlob(glob: string, name: string): boolean {
+  const pattern = glob
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.')
+  return new RegExp(`^${pattern}$`, 'is').test(name)
+}

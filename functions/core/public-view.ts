@@ -1,0 +1,87 @@
+// An event as other systems see it, in webhooks and in the events API: ISO times, no internals.
+import type { Delivery, EventView } from './delivery.ts'
+import type { EventRecord } from './event.ts'
+
+export interface PublicEvent {
+  fleet: string
+  eventId: string
+  epoch: number
+  /** Grows with every change; drop what is older than what you know. */
+  sequence: number
+  phase: EventView['phase']
+  eventType: string
+  source?: string
+  resources: string[]
+  notBefore?: string
+  durationSeconds?: number
+  description?: string
+  policy: EventView['policy']
+  firstSeenAt: string
+  startedAt?: string
+  /** How it came that Started was the first seen: `none` (no notice), `already_running`, `reported_late`. */
+  notice?: EventView['notice']
+  endedAt?: string
+  outcome?: string
+  /** Why the outcome is a conclusion; absent where it was seen. */
+  inferred?: string
+  /** Who decided, how we know, and when; a *not now* may be followed by an approval. */
+  approvals: { decision: string; how: string; who: string; at: string }[]
+  passedOn?: { vm: string; at: string }
+}
+
+export function publicView(event: EventView): PublicEvent {
+  const { facts, verdict, ended, passedOn, notice } = event
+  const { resources, eventType, source, durationSeconds, description, notBeforeAt } = facts
+  return defined({
+    fleet: event.fleet,
+    eventId: event.eventId,
+    epoch: event.epoch,
+    sequence: event.sequence,
+    phase: event.phase,
+    eventType,
+    source,
+    resources,
+    notBefore: iso(notBeforeAt),
+    durationSeconds,
+    description,
+    policy: event.policy,
+    firstSeenAt: iso(event.firstSeenAt),
+    startedAt: iso(event.startedAt),
+    notice,
+    endedAt: iso(ended?.at),
+    outcome: ended?.outcome,
+    inferred: ended?.inferred,
+    approvals: verdict === undefined ? [] : [{ ...verdict, at: iso(verdict.at) }],
+    passedOn: passedOn && { ...passedOn, at: iso(passedOn.at) },
+  }) as PublicEvent
+}
+
+function iso(at: number): string
+function iso(at: number | undefined): string | undefined
+function iso(at: number | undefined): string | undefined {
+  return at === undefined ? undefined : new Date(at).toISOString()
+}
+
+function defined(value: object): object {
+  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined))
+}
+
+/** One line for each channel and moment: what was owed, and what came of it. */
+export function publicDelivery(delivery: Delivery) {
+  const { id, channel, telling, state, attempts, note, createdAt, nextAt } = delivery
+  return {
+    id,
+    channel,
+    moment: telling.moment,
+    epoch: telling.event.epoch,
+    state,
+    attempts,
+    note,
+    createdAt: iso(createdAt),
+    ...(state === 'pending' ? { nextAttemptAt: iso(nextAt) } : {}),
+  }
+}
+
+export function publicHistory({ history }: EventRecord) {
+  return history.map(({ at, ...entry }) => ({ at: iso(at), ...entry }))
+}

@@ -1,0 +1,160 @@
+// What one report says, event by event: observations in the order of their polls, and what is to be
+// written about the beacon afterwards. Instants are the relay's: receipt minus the reported age.
+import type { ScheduledEvent } from '../../shared/document.ts'
+import type { Report, Start } from '../../shared/report.ts'
+import type { Beacon, Observer, Sighting } from './event.ts'
+import type { Observation } from './life.ts'
+
+export interface EventNews {
+  eventId: string
+  observations: Observation[]
+  starts: { start: Start; at: number }[]
+  inDocument: boolean
+  /** In the document, where it is there. */
+  status: ScheduledEvent['status'] | undefined
+  /** This beacon had not seen it before. */
+  firstSighting: boolean
+  /** What this beacon knows of it now. */
+  sighting: Sighting
+}
+
+export interface Reading {
+  beacon: Beacon
+  news: EventNews[]
+  changedSightings: Sighting[]
+  asObserver(news: EventNews): Observer
+}
+
+const maxRetiredBootIds = 32
+
+export function readReport(
+  fleet: string,
+  key: string,
+  report: Report,
+  known: Beacon | undefined,
+  sightings: Sighting[],
+  now: number,
+): Reading {
+  const beacon = beaconOf(fleet, key, report, known, now)
+  const ids = new Set([
+    ...report.changes.map((change) => change.event.eventId),
+    ...(report.document?.events ?? []).map((event) => event.eventId),
+    ...report.starts.map((start) => start.eventId),
+    ...(report.document === null ? [] : (known?.sees ?? [])),
+  ])
+  const news = [...ids].flatMap((eventId) => {
+    const before = sightings.find((sighting) => sighting.eventId === eventId)
+    return newsOf(eventId, key, report, before, known, now)
+  })
+  const changedSightings = news
+    .map((one) => one.sighting)
+    .filter((sighting) => {
+      const before = sightings.find((other) => other.eventId === sighting.eventId)
+      return JSON.stringify(before) !== JSON.stringify(sighting)
+    })
+  return {
+    beacon,
+    news,
+    changedSightings,
+    asObserver: ({ sighting }) => ({ beacon, sighting }),
+  }
+}
+
+function beaconOf(
+  fleet: string,
+  key: string,
+  report: Report,
+  known: Beacon | undefined,
+  now: number,
+): Beacon {
+  const { bootId, counter, uptimeMs } = report.beacon
+  const { document } = report
+  const replaced = known !== undefined && known.bootId !== bootId ? [known.bootId] : []
+  const polledAt = document === null ? known?.polledAt : now - document.ageMs
+  return {
+    fleet,
+    beacon: key,
+    vm: report.vm.name,
+    resourceGroup: report.vm.resourceGroup,
+    scaleSet: report.vm.scaleSet,
+    tags: report.vm.tags,
+    bootId,
+    retiredBootIds: [...(known?.retiredBootIds ?? []), ...replaced].slice(-maxRetiredBootIds),
+    counter,
+    heardAt: now,
+    ...(polledAt === undefined ? {} : { polledAt }),
+    paceMs: known?.paceMs ?? 0,
+    bootedAt: now - uptimeMs,
+    sees: document === null ? (known?.sees ?? []) : document.events.map((event) => event.eventId),
+  }
+}
+
+/** Nothing where the report only mentions an event that this beacon cannot speak of. */
+function newsOf(
+  eventId: string,
+  beacon: string,
+  report: Report,
+  before: Sighting | undefined,
+  known: Beacon | undefined,
+  now: number,
+): EventNews[] {
+  const { name: vm } = report.vm
+  const observations: Observation[] = []
+  let last = before?.gone === undefined ? before?.event : undefined
+  let lastSeenAt = known?.polledAt ?? now
+  for (const change of report.changes) {
+    if (change.event.eventId !== eventId) continue
+    const at = now - change.ageMs
+    const seenAt = change.kind === 'gone' ? now - (change.lastSeenAgeMs ?? change.ageMs) : at
+    const previous = last === undefined ? {} : { previous: last }
+    const { event, firstPoll } = change
+    observations.push({ kind: 'seen', at: seenAt, vm, live: false, event, firstPoll, ...previous })
+    if (change.kind === 'gone') {
+      observations.push({ kind: 'gone', at, vm, live: false, lastSeenAt: seenAt })
+    }
+    last = event
+    lastSeenAt = seenAt
+  }
+  const starts = report.starts
+    .filter((start) => start.eventId === eventId)
+    .map((start) => ({ start, at: now - start.ageMs }))
+  const shown = report.document?.events.find((event) => event.eventId === eventId)
+  const event = shown ?? last ?? before?.event
+  if (event === undefined) return []
+  const sighting: Sighting = { eventId, beacon, event }
+  const firstSighting = before === undefined
+  const common = { eventId, observations, starts, firstSighting }
+  if (report.document === null) {
+    return [{ ...common, inDocument: false, status: undefined, sighting: before ?? sighting }]
+  }
+  const at = now - report.document.ageMs
+  if (shown !== undefined) {
+    const firstPoll = report.changes.length === 0 && known?.polledAt === undefined
+    const previous = last === undefined ? {} : { previous: last }
+    observations.push({ kind: 'seen', at, vm, live: true, event, firstPoll, ...previous })
+    return [{ ...common, inDocument: true, status: shown.status, sighting }]
+  }
+  const noted = goneOf(observations, before, at, lastSeenAt)
+  observations.push({
+    kind: 'gone',
+    at: noted.firstAt,
+    vm,
+    live: true,
+    lastSeenAt: noted.lastSeenAt,
+  })
+  return [
+    { ...common, inDocument: false, status: undefined, sighting: { ...sighting, gone: noted } },
+  ]
+}
+
+/** First gone and last seen as precisely as the beacon told, else by its documents. */
+function goneOf(
+  observations: Observation[],
+  before: Sighting | undefined,
+  at: number,
+  lastSeenAt: number,
+): NonNullable<Sighting['gone']> {
+  const last = observations.at(-1)
+  if (last?.kind === 'gone') return { firstAt: last.at, lastSeenAt: last.lastSeenAt }
+  return before?.gone ?? { firstAt: at, lastSeenAt: Math.min(lastSeenAt, at) }
+}

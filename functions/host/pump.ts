@@ -1,0 +1,100 @@
+// Keeps a long-living host delivering: sends what is due, sweeps, and sleeps until the next due time.
+// A wake-up only shortens the sleep; the store knows everything that is owed.
+import { messageOf } from '../../shared/errors.ts'
+import { claimDue, deliverOne } from '../deliver.ts'
+import type { Relay } from '../relay.ts'
+import { sweep } from '../sweep.ts'
+
+const maxSleepMs = 30_000
+const afterFailureMs = 1_000
+const maxUnderWay = 64
+/** One slow channel must not take every place. */
+const maxUnderWayPerChannel = 8
+
+export class Pump {
+  readonly #relay: Relay
+  readonly #underWay = new Map<string, number>()
+  readonly #sends = new Set<Promise<void>>()
+  #timer: NodeJS.Timeout | undefined
+  #turning = false
+  #again = false
+  #stopped = false
+
+  constructor(relay: Relay) {
+    this.#relay = relay
+  }
+
+  /** Looks at what is due, now and from now on. */
+  wake(): void {
+    if (this.#stopped) return
+    if (this.#turning) this.#again = true
+    else void this.#turn()
+  }
+
+  /** No new attempts; waits for those under way, at most `limitMs`. */
+  async stop(limitMs: number): Promise<void> {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+    let timer: NodeJS.Timeout | undefined
+    const limit = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, limitMs)
+    })
+    await Promise.race([Promise.all(this.#sends), limit])
+    clearTimeout(timer)
+  }
+
+  async #turn(): Promise<void> {
+    this.#turning = true
+    clearTimeout(this.#timer)
+    let sleepMs = 0
+    try {
+      do {
+        this.#again = false
+        sleepMs = await this.#work()
+      } while (this.#again && !this.#stopped)
+    } catch (error) {
+      this.#relay.log.error('pump_failed', { error: messageOf(error) })
+      sleepMs = afterFailureMs
+    }
+    this.#turning = false
+    if (!this.#stopped) this.#timer = setTimeout(() => this.wake(), sleepMs)
+  }
+
+  /** Returns how long there is nothing to do. */
+  async #work(): Promise<number> {
+    await sweep(this.#relay)
+    const limit = maxUnderWay - this.#sends.size
+    if (limit > 0) {
+      const claimed = await claimDue(this.#relay, { limit, except: this.#busyChannels() })
+      for (const delivery of claimed) this.#send(delivery)
+      if (claimed.length > 0) this.#again = true
+    }
+    const nextAt = await this.#relay.store.nextDueAt(this.#busyChannels())
+    const wait = nextAt === undefined ? maxSleepMs : nextAt - this.#relay.now()
+    return Math.min(maxSleepMs, Math.max(wait, this.#sends.size < maxUnderWay ? 1 : maxSleepMs))
+  }
+
+  #send(delivery: Awaited<ReturnType<typeof claimDue>>[number]): void {
+    const { channel } = delivery
+    this.#count(channel, 1)
+    const sent = deliverOne(this.#relay, delivery)
+      .catch((error) => this.#relay.log.error('settle_failed', { error: messageOf(error) }))
+      .finally(() => {
+        this.#count(channel, -1)
+        this.#sends.delete(sent)
+        this.wake()
+      })
+    this.#sends.add(sent)
+  }
+
+  #count(channel: string, change: number): void {
+    const count = (this.#underWay.get(channel) ?? 0) + change
+    if (count === 0) this.#underWay.delete(channel)
+    else this.#underWay.set(channel, count)
+  }
+
+  #busyChannels(): string[] {
+    const busy = [...this.#underWay].filter(([, count]) => count >= maxUnderWayPerChannel)
+    return busy.map(([channel]) => channel)
+  }
+}

@@ -1,0 +1,97 @@
+// What it takes to tell one kind of channel. Add a kind: one file beside this, one line in index.ts.
+
+import { messageOf } from '../../shared/errors.ts'
+import { parseRetryAfter } from '../../shared/retry.ts'
+import type { Channel } from '../config.ts'
+import type { Claimed, SendOutcome } from '../core/delivery.ts'
+import type { Message } from '../core/message.ts'
+
+/** The part of `fetch` that notifiers use; a host's own guards addresses at connect. */
+export type Send = (url: string, init: RequestInit) => Promise<Response>
+
+export interface Outgoing {
+  delivery: Claimed
+  message: Message
+  /** The event's page, with a token for this channel; absent where the message is about a channel. */
+  pageUrl?: string
+  /** Whether an earlier message of this event may have reached the channel. */
+  mayHaveHeard: boolean
+  now: number
+  /** Aborts the attempt. */
+  signal: AbortSignal
+}
+
+export interface Notifier<Channel> {
+  /** Machines want every step of an event, in order; people only those that still matter. */
+  keepsEveryStep: boolean
+  /** Makes one attempt. Never throws, never puts the channel's secret into the outcome. */
+  notify(outgoing: Outgoing, channel: Channel, send: Send): Promise<SendOutcome>
+}
+
+/** One for each kind of the configuration. */
+export type Notifiers = {
+  [Kind in Channel['kind']]: Notifier<Extract<Channel, { kind: Kind }>>
+}
+
+const maxAnswerBytes = 4_096
+
+/** Posts one body without following redirects, and reads the answer's beginning. */
+export async function post(
+  send: Send,
+  url: string,
+  body: string,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+): Promise<{ status: number; text: string; retryAfter: string | null }> {
+  const init: RequestInit = { method: 'POST', body, headers, signal, redirect: 'manual' }
+  const response = await send(url, init)
+  const text = await readStart(response)
+  return { status: response.status, text, retryAfter: response.headers.get('retry-after') }
+}
+
+/** 429 and 5xx are worth another attempt, anything else needs a person. */
+export function fromStatus(
+  answer: { status: number; text: string; retryAfter: string | null },
+  now: number,
+): SendOutcome {
+  const note = `HTTP ${answer.status}${answer.text === '' ? '' : `: ${firstLine(answer.text)}`}`
+  if (answer.status !== 429 && answer.status < 500) return { outcome: 'refused', note }
+  const retryAfterMs = parseRetryAfter(answer.retryAfter, now)
+  return { outcome: 'retry', note, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+}
+
+/** No answer came; a person has to mend an address that the guard forbids. Names of hosts and addresses are kept out: for some channels they are the secret. */
+export function fromError(error: unknown, signal: AbortSignal): SendOutcome {
+  if (signal.aborted) return { outcome: 'retry', note: 'no answer in time' }
+  const code = codeOf(error)
+  const forbidden = code === 'address_forbidden'
+  return { outcome: forbidden ? 'refused' : 'retry', note: `no answer: ${code}` }
+}
+
+/** Reads at most the first 4 KB: an answer is evidence, not data. */
+export async function readStart(response: Response): Promise<string> {
+  if (response.body === null) return ''
+  const reader = response.body.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  for (let bytes = 0; bytes < maxAnswerBytes; ) {
+    const { done, value } = await reader.read()
+    if (done) return text + decoder.decode()
+    bytes += value.length
+    text += decoder.decode(value, { stream: true })
+  }
+  await reader.cancel()
+  return text.slice(0, maxAnswerBytes)
+}
+
+function firstLine(text: string): string {
+  const line = text.split('\n', 1)[0]?.trim() ?? ''
+  return [...line].slice(0, 200).join('')
+}
+
+function codeOf(error: unknown): string {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
+    if ('code' in at && typeof at.code === 'string') return at.code
+  }
+  return error instanceof Error ? error.name : messageOf(error)
+}

@@ -1,0 +1,104 @@
+// `fetch` for hosts on Node, on undici, with a guard at connect: a channel never reaches a private,
+// local or reserved address, whatever its name resolves to, unless the configuration allows the network.
+
+import { lookup as resolve } from 'node:dns'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { Agent, fetch } from 'undici'
+import { FoghornError } from '../../shared/errors.ts'
+import type { Send } from './notifier.ts'
+
+/** Special-purpose networks (IANA registries) and documentation ranges, also inside IPv6 forms. */
+const forbidden = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  '::/128',
+  '::1/128',
+  'fc00::/7',
+  'fe80::/10',
+  'ff00::/8',
+  '2001:db8::/32',
+  '64:ff9b::/96',
+  '2002::/16',
+]
+
+const connectionsPerOrigin = 16
+
+export interface Outbound {
+  send: Send
+  close(): Promise<void>
+}
+
+export function createOutbound(allowNetworks: string[]): Outbound {
+  const judge = addressJudge(allowNetworks)
+  const agents = { 'https:': agentFor(judge, false), 'http:': agentFor(judge, true) }
+  return {
+    async send(url, init) {
+      const { protocol, hostname } = new URL(url)
+      const plain = protocol === 'http:'
+      const literal = hostname.replace(/^\[|\]$/g, '')
+      if (isIP(literal) !== 0) judge(literal, plain)
+      const dispatcher = agents[plain ? 'http:' : 'https:']
+      // undici's own types of fetch differ from the platform's by name only
+      return (await fetch(url, { ...init, dispatcher } as never)) as unknown as Response
+    },
+    async close() {
+      await Promise.all(Object.values(agents).map((agent) => agent.destroy()))
+    },
+  }
+}
+
+type Judge = (address: string, plain: boolean) => void
+
+/** Throws FoghornError `address_forbidden`; plain http is for allowed networks alone. */
+export function addressJudge(allowNetworks: string[]): Judge {
+  const allowed = blockList(allowNetworks)
+  const banned = blockList(forbidden)
+  return (address, plain) => {
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+    if (allowed.check(address, family)) return
+    if (!plain && !banned.check(address, family)) return
+    throw new FoghornError(
+      'address_forbidden',
+      plain
+        ? 'plain http is for networks in allowNetworks; use https'
+        : 'the address is private or reserved; name its network in allowNetworks to mean it',
+    )
+  }
+}
+
+function blockList(networks: string[]): BlockList {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = '', prefix = ''] = network.split('/')
+    list.addSubnet(address, Number(prefix), isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  }
+  return list
+}
+
+function agentFor(judge: Judge, plain: boolean): Agent {
+  const lookup: LookupFunction = (hostname, options, done) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return done(error, '', 4)
+      try {
+        for (const { address } of addresses) judge(address, plain)
+      } catch (refusal) {
+        return done(refusal as NodeJS.ErrnoException, '', 4)
+      }
+      const first = addresses[0]!
+      return options.all ? done(null, addresses) : done(null, first.address, first.family)
+    })
+  }
+  return new Agent({ connections: connectionsPerOrigin, connect: { lookup } })
+}

@@ -1,0 +1,107 @@
+// The page behind every link: what will happen, how long there is to decide, and what was decided.
+import { html } from 'hono/html'
+import { viewOf } from '../core/delivery.ts'
+import type { EventRecord, HistoryEntry } from '../core/event.ts'
+import {
+  compose,
+  describeInference,
+  describeVerdict,
+  impactOf,
+  relative,
+  subjectOf,
+  utc,
+  when,
+} from '../core/message.ts'
+import { layout } from './layout.ts'
+
+/** The event, its state in a sentence, and the two choices while there is something to decide. */
+export function eventPage(record: EventRecord, now: number, tried?: string) {
+  const view = viewOf(record)
+  const telling = { moment: 'scheduled' as const, at: now, event: view }
+  const facts = compose(telling, now).facts.filter(({ name }) => name !== 'Decision')
+  const decided = tried === undefined ? '' : html`<p class="state" role="status">${tried}</p>`
+  return layout(
+    subjectOf(view),
+    html`<h1>${subjectOf(view)}</h1>
+${decided}
+<p class="state">${stateOf(record, now)}</p>
+${isDecidable(record) ? choices(record, now) : ''}
+<p>${impactOf(view)}</p>
+<dl>${facts.map(({ name, value }) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+<h2>Course</h2>
+<ol>${record.history.map((entry) => html`<li>${describeEntry(entry, now)}</li>`)}</ol>`,
+  )
+}
+
+/** A page without an event: the link is forged, expired, or for an event that is not known. */
+export function messagePage(title: string, text: string) {
+  return layout(title, html`<h1>${title}</h1><p>${text}</p>`)
+}
+
+export function isDecidable(record: EventRecord): boolean {
+  return (
+    record.ended === undefined &&
+    record.phase === 'scheduled' &&
+    record.verdict?.decision !== 'approved'
+  )
+}
+
+function choices(record: EventRecord, now: number) {
+  const { notBeforeAt } = record.facts
+  const due = notBeforeAt === undefined ? 'when it decides' : when(notBeforeAt, now)
+  const decline =
+    record.verdict === undefined
+      ? html`<button name="decision" value="not_now">Not now</button>
+<p class="hint">Azure starts it ${due} all the same; reminders stop, and you can still approve.</p>`
+      : ''
+  return html`<form method="post">
+<button class="go" name="decision" value="approve">Approve: start it now</button>
+<p class="hint">It starts for all VMs it hits, usually within seconds. This can't be taken back.</p>
+${decline}
+</form>`
+}
+
+function stateOf(record: EventRecord, now: number): string {
+  const { ended, startedAt, verdict, facts, passedOn } = record
+  if (ended !== undefined) {
+    const why = ended.inferred === undefined ? '' : ` (${describeInference(ended.inferred)})`
+    return `${endings[ended.outcome]} ${relative(ended.at, now)}${why}.`
+  }
+  if (startedAt !== undefined) return `It started ${relative(startedAt, now)}.`
+  const due = facts.notBeforeAt === undefined ? 'soon' : when(facts.notBeforeAt, now)
+  if (verdict === undefined) return `Not decided. Azure starts it ${due}.`
+  const said = `${describeVerdict(verdict)}, ${when(verdict.at, now)}`
+  const sentence = `${said.charAt(0).toUpperCase()}${said.slice(1)}.`
+  if (verdict.decision === 'declined') return `${sentence} Azure starts it ${due} all the same.`
+  return passedOn === undefined
+    ? `${sentence} A VM is about to tell Azure.`
+    : `${sentence} ${passedOn.vm} told Azure ${relative(passedOn.at, now)}.`
+}
+
+const endings = {
+  completed: 'It was completed',
+  cancelled: 'It was cancelled',
+  lost: 'It was lost sight of',
+}
+
+const steps: Record<HistoryEntry['what'], string> = {
+  seen: 'first seen',
+  started: 'started',
+  changed: 'changed',
+  approved: 'approved',
+  declined: 'not now',
+  directed: 'a VM was asked to tell Azure',
+  passed_on: 'Azure was told',
+  start_failed: 'Azure could not be told',
+  stuck: 'no VM could tell Azure yet',
+  gone: 'gone from the document',
+  seen_again: 'seen again',
+  completed: 'completed',
+  cancelled: 'cancelled',
+  lost: 'lost sight of',
+  reopened: 'alive after all',
+}
+
+function describeEntry({ at, what, note }: HistoryEntry, now: number): string {
+  return `${utc(at)} (${relative(at, now)}): ${steps[what]}${note === undefined ? '' : ` — ${note}`}`
+}

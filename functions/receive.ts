@@ -1,0 +1,215 @@
+// A report comes in: what it says of each event is joined into the committed record, and the answer
+// tells the beacon what to start and when to come back. Events are written first, the beacon last, so
+// that a crash in between makes the next report say it again.
+import type { Answer, Report } from '../shared/report.ts'
+import { decideByPolicy, leaseOf, withLease, withStart } from './core/approval.ts'
+import { conclude, nextLook } from './core/conclude.ts'
+import {
+  type Beacon,
+  type EventRecord,
+  isHit,
+  isOpen,
+  type Moment,
+  type Observer,
+} from './core/event.ts'
+import { advance } from './core/life.ts'
+import { paceFor, watch } from './core/pace.ts'
+import { judgePolicy } from './core/policy.ts'
+import { type EventNews, type Reading, readReport } from './core/reading.ts'
+import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
+
+export type Received =
+  | { outcome: 'answered'; answer: Answer }
+  /** A newer boot of this VM has reported, or one event had too many writers at once. */
+  | { outcome: 'retired' | 'busy' }
+
+/** Takes in one report whose signature and shape were checked. */
+export async function receive(relay: Relay, fleet: string, report: Report): Promise<Received> {
+  const now = relay.now()
+  const known = await relay.store.readBeacon(fleet, beaconKey(report))
+  const standing = standingOf(known, report)
+  if (standing === 'retired') return { outcome: 'retired' }
+  if (standing === 'repeated') return { outcome: 'answered', answer: await repeat(relay, known!) }
+
+  const ids = [...new Set([...(known?.sees ?? []), ...idsIn(report)])]
+  const sightings = await relay.store.readSightings(fleet, beaconKey(report), ids)
+  const reading = readReport(fleet, beaconKey(report), report, known, sightings, now)
+  const records: EventRecord[] = []
+  const directives: Answer['directives'] = []
+  for (const news of reading.news) {
+    const outcome = await takeIn(relay, reading, news, now)
+    if (outcome === 'busy') return { outcome: 'busy' }
+    if (outcome.record !== undefined && news.inDocument) records.push(outcome.record)
+    if (outcome.directed) directives.push({ eventId: news.eventId })
+  }
+  const paceMs = paceFor(records, reading.beacon.beacon, now)
+  // stale: a later report of this beacon was faster, and holds all that this one says
+  await relay.store.writeBeacon({ ...reading.beacon, paceMs }, reading.changedSightings)
+  return {
+    outcome: 'answered',
+    answer: { outcome: 'accepted', time: now, paceMs, directives },
+  }
+}
+
+/** vmId names a VM for good; without one, the resource group and name do. */
+export function beaconKey({ vm }: Report): string {
+  return (vm.vmId === '' ? `${vm.resourceGroup}/${vm.name}` : vm.vmId).toLowerCase()
+}
+
+function standingOf(known: Beacon | undefined, report: Report): 'new' | 'repeated' | 'retired' {
+  const { bootId, counter } = report.beacon
+  if (known === undefined) return 'new'
+  if (known.retiredBootIds.includes(bootId)) return 'retired'
+  return known.bootId === bootId && counter <= known.counter ? 'repeated' : 'new'
+}
+
+/** The answer that was missed, from the committed state; nothing changes and no directive is given. */
+async function repeat(relay: Relay, known: Beacon): Promise<Answer> {
+  return { outcome: 'repeated', time: relay.now(), paceMs: known.paceMs, directives: [] }
+}
+
+function idsIn(report: Report): string[] {
+  const changes = report.changes.map((change) => change.event.eventId)
+  const starts = report.starts.map((start) => start.eventId)
+  return [...(report.document?.events ?? []).map((event) => event.eventId), ...changes, ...starts]
+}
+
+interface TakenIn {
+  record: EventRecord | undefined
+  directed: boolean
+}
+
+/** Joins one event's news into the committed record, again where another writer was faster. */
+async function takeIn(
+  relay: Relay,
+  reading: Reading,
+  news: EventNews,
+  now: number,
+): Promise<TakenIn | 'busy'> {
+  const key = { fleet: reading.beacon.fleet, eventId: news.eventId }
+  for (let attempt = 0; attempt < maxCommitAttempts; attempt++) {
+    const before = await relay.store.readEvent(key)
+    const decided = await decideOn(relay, before, reading, news, now)
+    const { record } = decided
+    if (record === undefined || record === before) return { record, directed: decided.directed }
+    const existing =
+      decided.moments.length > 0 && before !== undefined
+        ? await relay.store.readDeliveries(key)
+        : []
+    const context = { observers: decided.observers, existing, now }
+    const due = isOpen(record)
+      ? { ...record, dueAt: record.dueAt ?? nextLook(record, [], now) }
+      : record
+    const commit = commitOf(relay, before, due, decided.moments, context)
+    if ((await relay.store.commit(commit)) === 'committed') {
+      if (commit.deliveries.length > 0) relay.wake()
+      logStep(relay, commit.record, decided.moments, reading.beacon.vm)
+      return { record: commit.record, directed: decided.directed }
+    }
+  }
+  return 'busy'
+}
+
+interface DecidedOn extends TakenIn {
+  moments: Moment[]
+  observers: Observer[]
+}
+
+/** Everything that one beacon's news of one event brings, in the order in which it may matter. */
+async function decideOn(
+  relay: Relay,
+  before: EventRecord | undefined,
+  reading: Reading,
+  news: EventNews,
+  now: number,
+): Promise<DecidedOn> {
+  const { beacon } = reading
+  let record = before
+  const moments: Moment[] = []
+  let told = false
+  for (const observation of news.observations) {
+    const step = advance(record, observation, now, { fleet: beacon.fleet, eventId: news.eventId })
+    told ||= step.record !== record
+    record = step.record
+    moments.push(...step.moments)
+  }
+  if (record === undefined) return { record, moments, observers: [], directed: false }
+  for (const { start, at } of news.starts) {
+    record = withStart(record, beacon.beacon, start, at) ?? record
+  }
+  const settling = record.gone !== undefined && record.gone.settleAt <= now && !news.inDocument
+  const judged =
+    isOpen(record) &&
+    !record.verdict &&
+    (told || (news.firstSighting && isHit(record.facts, beacon.vm)))
+  let observers = [reading.asObserver(news)]
+  if (settling || judged || moments.length > 0) {
+    observers = await observersWith(relay, record, observers[0]!)
+  }
+  if (judged) record = withPolicy(relay, record, observers, moments, now)
+  if (settling) record = settle(record, observers, moments, now)
+  let directed = false
+  if (news.inDocument && news.status === 'Scheduled') {
+    record = watch(record, beacon.beacon, now)
+    const lease = leaseOf(record, beacon.beacon, now)
+    directed = lease !== 'not_due'
+    if (lease === 'granted') record = withLease(record, beacon.beacon, beacon.vm, now)
+  }
+  if (record !== before) record = withDue(record, now)
+  return { record, moments: latest(moments), observers, directed }
+}
+
+function withPolicy(
+  relay: Relay,
+  record: EventRecord,
+  observers: Observer[],
+  moments: Moment[],
+  now: number,
+): EventRecord {
+  const policy = judgePolicy(relay.config.policy, record, observers)
+  const same = policy.decide === record.policy.decide && policy.rule === record.policy.rule
+  const judged = same ? record : { ...record, policy }
+  if (policy.decide !== 'approve') return judged
+  const decided = decideByPolicy(judged, now)
+  if (decided.outcome !== 'decided') return judged
+  moments.push(...decided.moments)
+  return decided.record
+}
+
+function settle(
+  record: EventRecord,
+  observers: Observer[],
+  moments: Moment[],
+  now: number,
+): EventRecord {
+  const concluded = conclude(record, observers, now)
+  moments.push(...concluded.moments)
+  return concluded.changed ? concluded.record : record
+}
+
+/** The committed observers, with what this report says of its own beacon. */
+async function observersWith(relay: Relay, record: EventRecord, self: Observer) {
+  const committed = await relay.store.readObservers(record)
+  return [...committed.filter((o) => o.beacon.beacon !== self.beacon.beacon), self]
+}
+
+function withDue(record: EventRecord, now: number): EventRecord {
+  return isOpen(record) ? { ...record, dueAt: nextLook(record, [], now) } : record
+}
+
+/** Of steps that came together only the last is told; a new event is told with its newest values. */
+function latest(moments: Moment[]): Moment[] {
+  const order: Moment[] = ['changed', 'scheduled', 'started', 'completed', 'cancelled', 'lost']
+  const last = Math.max(...moments.map((moment) => order.indexOf(moment)))
+  return [...new Set(moments)].filter((moment) => {
+    const rank = order.indexOf(moment)
+    return rank === -1 || rank === last
+  })
+}
+
+function logStep(relay: Relay, record: EventRecord, moments: Moment[], vm: string): void {
+  if (moments.length === 0) return
+  const { fleet, eventId, phase, epoch, policy } = record
+  const fields = { fleet, eventId, phase, epoch, moments, vm, policy: policy.rule }
+  relay.log.info('event_stepped', fields)
+}

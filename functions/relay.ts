@@ -1,0 +1,57 @@
+// What a host hands to the use cases. Everything that differs between hosts or touches the world is here.
+import type { Log } from '../shared/log.ts'
+import type { Config } from './config.ts'
+import type { Delivery } from './core/delivery.ts'
+import { plan, supersededBy } from './core/delivery.ts'
+import type { EventRecord, Moment, Observer } from './core/event.ts'
+import { channelsFor } from './core/policy.ts'
+import type { Notifiers, Send } from './notify/notifier.ts'
+import type { Commit, Store } from './store/store.ts'
+
+export interface Relay {
+  config: Config
+  store: Store
+  notifiers: Notifiers
+  /** `fetch` with the host's guard against addresses that a channel must not reach. */
+  send: Send
+  /** Signs and checks links; the first signs. */
+  linkKeys: Uint8Array<ArrayBuffer>[]
+  /** Bearer token of the events API; absent: the API is off. */
+  adminKey: string | undefined
+  /** Epoch ms. */
+  now(): number
+  /** In [0, 1). */
+  random(): number
+  log: Log
+  /** A hint that deliveries may be due. Losing one costs time, never a message. */
+  wake(): void
+}
+
+/** Attempts to commit one event, each decided anew from what another writer committed meanwhile. */
+export const maxCommitAttempts = 100
+
+/** Completes a decided record into one atomic write: its sequence, its deliveries, what they replace. */
+export function commitOf(
+  relay: Pick<Relay, 'config' | 'notifiers'>,
+  before: EventRecord | undefined,
+  decided: EventRecord,
+  moments: Moment[],
+  context: { observers: Observer[]; existing: Delivery[]; now: number },
+): Commit {
+  const basedOn = before?.sequence ?? 0
+  const record = { ...decided, sequence: basedOn + 1 }
+  const told = record.policy.decide === 'ignore' ? [] : moments
+  const channels = (moment: Moment) =>
+    channelsFor(relay.config.routes, record, context.observers, moment)
+  return {
+    record,
+    basedOn,
+    deliveries: plan(record, told, channels, context.now),
+    supersede: supersededBy(told, context.existing, (name) => keepsEveryStep(relay, name)),
+  }
+}
+
+function keepsEveryStep(relay: Pick<Relay, 'config' | 'notifiers'>, name: string): boolean {
+  const channel = relay.config.channels[name]
+  return channel !== undefined && relay.notifiers[channel.kind].keepsEveryStep
+}

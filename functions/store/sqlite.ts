@@ -1,0 +1,190 @@
+// The store on `node:sqlite`: one file, one process. Durable before a commit returns
+// (`synchronous=FULL`); leases left by a process that died are freed when the next one opens the file.
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import type { Claimed, Delivery, DeliveryState, Settlement } from '../core/delivery.ts'
+import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
+import { schema, sql } from './sql.ts'
+import type { ClaimRequest, Commit, EventKey, Store } from './store.ts'
+
+export class SqliteStore implements Store {
+  readonly #db: DatabaseSync
+  readonly #statements = new Map<string, StatementSync>()
+  readonly #random: () => string
+
+  /** `random` names leases: different at every call. */
+  constructor(path: string, random: () => string) {
+    this.#random = random
+    this.#db = new DatabaseSync(path)
+    this.#db.exec('PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL')
+    this.#db.exec(schema)
+  }
+
+  /** For a host that is alone on the file: what its predecessor had under way is due again. */
+  freeLeases(): void {
+    this.#run(sql.freeLeases)
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  async readEvent({ fleet, eventId }: EventKey): Promise<EventRecord | undefined> {
+    const row = this.#get(sql.readEvent, fleet, eventId)
+    return row === undefined ? undefined : parse<EventRecord>(row.body)
+  }
+
+  async commit({ record, basedOn, deliveries, supersede }: Commit) {
+    return this.#transaction(() => {
+      const { fleet, eventId, sequence, firstSeenAt } = record
+      const dueAt = record.dueAt ?? null
+      const body = JSON.stringify(record)
+      const written =
+        basedOn === 0
+          ? this.#run(sql.insertEvent, fleet, eventId, sequence, firstSeenAt, dueAt, body)
+          : this.#run(sql.updateEvent, sequence, dueAt, body, fleet, eventId, basedOn)
+      if (written === 0) return 'conflict'
+      this.#insert(deliveries)
+      for (const id of supersede) this.#run(sql.supersede, id)
+      return 'committed'
+    })
+  }
+
+  async readObservers({ fleet, eventId }: EventKey): Promise<Observer[]> {
+    return this.#all(sql.readObservers, fleet, eventId).map((row) => ({
+      beacon: parse<Beacon>(row.beacon),
+      sighting: parse<Sighting>(row.sighting),
+    }))
+  }
+
+  async readBeacon(fleet: string, beacon: string): Promise<Beacon | undefined> {
+    const row = this.#get(sql.readBeacon, fleet, beacon)
+    return row === undefined ? undefined : parse<Beacon>(row.body)
+  }
+
+  async readSightings(fleet: string, beacon: string, eventIds: string[]): Promise<Sighting[]> {
+    return eventIds.flatMap((eventId) => {
+      const row = this.#get(sql.readSighting, fleet, eventId, beacon)
+      return row === undefined ? [] : [parse<Sighting>(row.body)]
+    })
+  }
+
+  async writeBeacon(beacon: Beacon, sightings: Sighting[]) {
+    return this.#transaction(() => {
+      const { fleet, bootId, counter } = beacon
+      const retired = JSON.stringify(beacon.retiredBootIds)
+      const body = JSON.stringify(beacon)
+      const values = [fleet, beacon.beacon, bootId, counter, retired, body]
+      if (this.#run(sql.writeBeacon, ...values) === 0) return 'stale'
+      for (const sighting of sightings) {
+        const text = JSON.stringify(sighting)
+        this.#run(sql.writeSighting, fleet, sighting.eventId, sighting.beacon, text)
+      }
+      return 'written'
+    })
+  }
+
+  async dueEvents(now: number, limit: number): Promise<EventKey[]> {
+    return this.#all(sql.dueEvents, now, limit).map((row) => ({
+      fleet: String(row.fleet),
+      eventId: String(row.event_id),
+    }))
+  }
+
+  async claim({ now, leaseMs, limit, except }: ClaimRequest): Promise<Claimed[]> {
+    const lease = this.#random()
+    const values = [lease, now + leaseMs, now, now, JSON.stringify(except), limit]
+    const rows = this.#all(sql.claim, ...values)
+    const claimed = rows.map((row) => ({ ...toDelivery(row), lease }))
+    return claimed.sort((a, b) => a.nextAt - b.nextAt || a.seq - b.seq)
+  }
+
+  async settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
+    return this.#transaction(() => {
+      const { state, nextAt, note } = settlement
+      const settled = this.#run(sql.settle, state, nextAt, note, claimed.id, claimed.lease, now)
+      if (settled === 0) return 'lost'
+      this.#insert(follow)
+      return 'settled'
+    })
+  }
+
+  async readDeliveries({ fleet, eventId }: EventKey): Promise<Delivery[]> {
+    return this.#all(sql.readDeliveries, fleet, eventId).map(toDelivery)
+  }
+
+  async listEvents(page: { fleet?: string; before?: number; limit: number }) {
+    const { fleet = null, before = Number.MAX_SAFE_INTEGER, limit } = page
+    return this.#all(sql.listEvents, fleet, fleet, before, limit).map((row) =>
+      parse<EventRecord>(row.body),
+    )
+  }
+
+  async nextDueAt(except: string[]): Promise<number | undefined> {
+    const at = this.#get(sql.nextDueAt, JSON.stringify(except))?.at
+    return typeof at === 'number' ? at : undefined
+  }
+
+  #insert(deliveries: Delivery[]): void {
+    for (const d of deliveries) {
+      const { id, fleet, eventId, channel, seq, state, attempts, nextAt, note } = d
+      const { createdAt, urgentUntil, telling } = d
+      const body = JSON.stringify({ createdAt, urgentUntil, telling })
+      const values = [id, fleet, eventId, channel, seq, state, attempts, nextAt, note, body]
+      this.#run(sql.insertDelivery, ...values)
+    }
+  }
+
+  #transaction<T>(work: () => T): T {
+    this.#db.exec('BEGIN IMMEDIATE')
+    try {
+      const result = work()
+      this.#db.exec('COMMIT')
+      return result
+    } catch (error) {
+      this.#db.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  #run(text: string, ...values: SQLInputValue[]): number {
+    return Number(this.#statement(text).run(...values).changes)
+  }
+
+  #get(text: string, ...values: SQLInputValue[]): Row | undefined {
+    return this.#statement(text).get(...values)
+  }
+
+  #all(text: string, ...values: SQLInputValue[]): Row[] {
+    return this.#statement(text).all(...values)
+  }
+
+  #statement(text: string): StatementSync {
+    const known = this.#statements.get(text)
+    if (known !== undefined) return known
+    const statement = this.#db.prepare(text)
+    this.#statements.set(text, statement)
+    return statement
+  }
+}
+
+type Row = Record<string, unknown>
+
+/** Rows are ours: what was written as a type is read as that type. */
+function parse<T>(body: unknown): T {
+  return JSON.parse(String(body)) as T
+}
+
+function toDelivery(row: Row): Delivery {
+  return {
+    ...parse<Pick<Delivery, 'createdAt' | 'urgentUntil' | 'telling'>>(row.body),
+    id: String(row.id),
+    fleet: String(row.fleet),
+    eventId: String(row.event_id),
+    channel: String(row.channel),
+    seq: Number(row.seq),
+    state: String(row.state) as DeliveryState,
+    attempts: Number(row.attempts),
+    nextAt: Number(row.next_at),
+    note: String(row.note),
+  }
+}

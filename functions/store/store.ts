@@ -1,0 +1,81 @@
+// Where events, sightings and deliveries are kept. Every comment is a promise with a test in
+// test/store/contract.ts, which each technology passes without exception.
+import type { Claimed, Delivery, Settlement } from '../core/delivery.ts'
+import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
+
+export interface EventKey {
+  fleet: string
+  eventId: string
+}
+
+export interface Commit {
+  record: EventRecord
+  /** `sequence` of the record this was decided from; 0 where there was none. */
+  basedOn: number
+  /** New deliveries; one whose id exists already is left as it is. */
+  deliveries: Delivery[]
+  /** Ids that shall not be sent any more; one in flight or finished is left as it is. */
+  supersede: string[]
+}
+
+export interface ClaimRequest {
+  now: number
+  leaseMs: number
+  limit: number
+  /** Channels that have enough under way. */
+  except: string[]
+}
+
+export interface Store {
+  /** The committed record, or undefined. */
+  readEvent(key: EventKey): Promise<EventRecord | undefined>
+
+  /**
+   * Writes an event with its deliveries, all or nothing. `conflict` where the stored record's
+   * sequence is not `basedOn`: read again, decide again. Durable once it returns.
+   */
+  commit(commit: Commit): Promise<'committed' | 'conflict'>
+
+  /** Everybody who has seen the event, each with its sighting. */
+  readObservers(key: EventKey): Promise<Observer[]>
+
+  readBeacon(fleet: string, beacon: string): Promise<Beacon | undefined>
+
+  /** This beacon's sightings of the given events, those that exist. */
+  readSightings(fleet: string, beacon: string, eventIds: string[]): Promise<Sighting[]>
+
+  /**
+   * Writes a beacon with changed sightings, all or nothing. `stale`, and nothing written, where a
+   * later counter of the same boot, or a boot that retired this one, was written before.
+   */
+  writeBeacon(beacon: Beacon, sightings: Sighting[]): Promise<'written' | 'stale'>
+
+  /** Open events whose due time has come, the longest due first, at most `limit`. */
+  dueEvents(now: number, limit: number): Promise<EventKey[]>
+
+  /**
+   * Takes due deliveries under a lease, the longest due first. No delivery is under two leases at
+   * once; one waits while an earlier one of the same event and channel is pending. Counts an attempt.
+   */
+  claim(request: ClaimRequest): Promise<Claimed[]>
+
+  /**
+   * Ends an attempt, and plans what follows from it in the same write. `lost` and nothing written
+   * where the lease ended or another claim has it, success or not.
+   */
+  settle(
+    claimed: Claimed,
+    settlement: Settlement,
+    now: number,
+    follow: Delivery[],
+  ): Promise<'settled' | 'lost'>
+
+  /** All deliveries of an event, in order. */
+  readDeliveries(key: EventKey): Promise<Delivery[]>
+
+  /** Newest first seen first; `before` is the `firstSeenAt` of the last one of the page before. */
+  listEvents(page: { fleet?: string; before?: number; limit: number }): Promise<EventRecord[]>
+
+  /** The earliest time at which an event or a delivery is due; undefined where nothing waits. */
+  nextDueAt(except: string[]): Promise<number | undefined>
+}

@@ -1,0 +1,36 @@
+// Draws the conclusions that time brings: settled, vm gone, stuck, lost. No request need ever come.
+import { conclude } from './core/conclude.ts'
+import type { Moment } from './core/event.ts'
+import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
+import type { EventKey } from './store/store.ts'
+
+const maxEventsPerSweep = 200
+
+/** Looks at every event whose due time has come. Returns how many it looked at. */
+export async function sweep(relay: Relay): Promise<number> {
+  const due = await relay.store.dueEvents(relay.now(), maxEventsPerSweep)
+  for (const key of due) await concludeOne(relay, key)
+  return due.length
+}
+
+async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
+  for (let attempt = 0; attempt < maxCommitAttempts; attempt++) {
+    const now = relay.now()
+    const before = await relay.store.readEvent(key)
+    if (before === undefined) return
+    const observers = await relay.store.readObservers(key)
+    const { record, moments, changed } = conclude(before, observers, now)
+    if (!changed) return
+    const existing = moments.length === 0 ? [] : await relay.store.readDeliveries(key)
+    const commit = commitOf(relay, before, record, moments, { observers, existing, now })
+    if ((await relay.store.commit(commit)) === 'conflict') continue
+    if (commit.deliveries.length > 0) relay.wake()
+    logConclusion(relay, key, moments, record.ended?.inferred)
+    return
+  }
+}
+
+function logConclusion(relay: Relay, key: EventKey, moments: Moment[], inferred?: string): void {
+  if (moments.length === 0) return
+  relay.log.info('event_concluded', { ...key, moments, ...(inferred ? { inferred } : {}) })
+}
