@@ -10,6 +10,7 @@ import {
   type Moment,
   type Observer,
 } from './event.ts'
+import { settleMs } from './life.ts'
 
 /** A beacon not heard for this many of its own paces says nothing about the present. */
 export const silentPaces = 3
@@ -63,10 +64,17 @@ function endedBy(record: EventRecord, observers: Observer[], now: number): Ended
   return undefined
 }
 
+/** Somebody misses it, the settle time is over, and nobody heard lately still sees it. */
 function hasSettled(record: EventRecord, observers: Observer[], now: number): boolean {
-  const { gone } = record
-  if (gone === undefined || gone.settleAt > now) return false
-  return stillSeeing(observers, now).length === 0 && !isHiccup(record, observers, now)
+  const missing = missingOf(observers)
+  if (missing.length === 0 || stillSeeing(observers, now).length > 0) return false
+  // without a note on the record, a slow writer brought the sighting after a hiccup was cleared
+  const settleAt = record.gone?.settleAt ?? Math.max(...missing.map((m) => m.firstAt)) + settleMs
+  return settleAt <= now
+}
+
+function missingOf(observers: Observer[]) {
+  return observers.map((o) => o.sighting.gone).filter((gone) => gone !== undefined)
 }
 
 /** Observers heard lately whose document still shows the event. */
@@ -78,26 +86,18 @@ function isSilent({ beacon }: Observer, now: number): boolean {
   return beacon.heardAt + silentPaces * beacon.paceMs < now
 }
 
-/** Gone once, but whoever is heard sees it again: the document was wrong for a moment. */
-function isHiccup(record: EventRecord, observers: Observer[], now: number): boolean {
-  const { gone } = record
-  if (gone === undefined || gone.settleAt > now) return false
-  const nobodyMisses = observers.every((o) => o.sighting.gone === undefined)
-  return nobodyMisses && stillSeeing(observers, now).length > 0
-}
-
+/** Gone once, but nobody misses it any more: the document was wrong for a moment. */
 function clearHiccup(record: EventRecord, observers: Observer[], now: number): EventRecord {
-  if (!isHiccup(record, observers, now)) return record
-  const { gone: _, ...rest } = record
-  return addHistory(rest, { at: now, what: 'seen_again' })
+  const { gone, ...rest } = record
+  const over = gone !== undefined && gone.settleAt <= now && missingOf(observers).length === 0
+  return over ? addHistory(rest, { at: now, what: 'seen_again' }) : record
 }
 
 /** What *gone* means, judged on the span from last seen to first gone, never on when we concluded. */
 function judge(record: EventRecord, observers: Observer[]): Ended {
-  const missing = observers.map((o) => o.sighting.gone).filter((gone) => gone !== undefined)
-  const noted = record.gone!
-  const firstAt = Math.min(...missing.map((gone) => gone.firstAt), noted.firstAt)
-  const lastSeenAt = Math.max(...missing.map((gone) => gone.lastSeenAt), noted.lastSeenAt)
+  const missing = missingOf(observers)
+  const firstAt = Math.min(...missing.map((gone) => gone.firstAt))
+  const lastSeenAt = Math.max(...missing.map((gone) => gone.lastSeenAt))
   if (record.phase === 'started') return { at: firstAt, outcome: 'completed' }
   const why = startNotSeen(record, observers, lastSeenAt, firstAt)
   return why === undefined

@@ -1,0 +1,145 @@
+// One VM's metadata endpoint. It is as strict as the real one about headers and versions, so that a client
+// that only works here is not possible. A VM that is away accepts no connection and keeps none.
+
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ApiVersion, type EventsDocument, isApiVersion } from './documents.ts'
+import type { Faults } from './faults.ts'
+import type { Fleet } from './fleet.ts'
+import { HOST, parseJson, type Reply, readBody, send } from './http.ts'
+import { instanceOf, isInstanceVersion } from './instance.ts'
+import { startRequest } from './requests.ts'
+
+const MAX_BODY_BYTES = 64 * 1024
+
+export interface World {
+  readonly fleet: Fleet
+  readonly faults: Faults
+  readonly apiVersions: readonly ApiVersion[]
+  /** The time in ms, after everything due by then has happened. */
+  now(): number
+  /** To be called after every change to the fleet. */
+  changed(): void
+}
+
+export function createImdsServer(world: World, vm: string): Server {
+  const isUp = () => {
+    world.now()
+    return world.fleet.answers(vm)
+  }
+  const server = createServer((request, response) => {
+    if (!isUp()) return request.socket.destroy()
+    return answer(world, vm, request)
+      .then((reply) => {
+        send(response, reply)
+        if (request.method !== 'POST') return
+        // What a StartRequest sets off may take this VM down, but its answer goes out first.
+        if (response.closed) world.changed()
+        else response.once('close', world.changed)
+      })
+      .catch(() => response.destroy())
+  })
+  server.on('connection', (socket) => {
+    if (!isUp()) socket.destroy()
+  })
+  return server
+}
+
+async function answer(world: World, vm: string, request: IncomingMessage): Promise<Reply> {
+  const url = new URL(request.url ?? '/', `http://${HOST}`)
+  const version = url.searchParams.get('api-version') ?? ''
+  if (url.pathname === '/metadata/instance') return instance(world, vm, request, version)
+  if (url.pathname === '/metadata/scheduledevents') {
+    return scheduledEvents(world, vm, request, version)
+  }
+  return { status: 404, body: { error: `Nothing is served at ${url.pathname}.` } }
+}
+
+function instance(world: World, vm: string, request: IncomingMessage, version: string): Reply {
+  const refusal = refuseHeaders(request, true)
+  if (refusal) return refusal
+  if (request.method !== 'GET') return METHOD_NOT_ALLOWED
+  if (!isInstanceVersion(version)) return badVersion(version)
+  return { status: 200, body: instanceOf(vm, world.fleet.tenantOf(vm)) }
+}
+
+async function scheduledEvents(
+  world: World,
+  vm: string,
+  request: IncomingMessage,
+  version: string,
+): Promise<Reply> {
+  const body = await readBody(request, MAX_BODY_BYTES)
+  if (body === null) return { status: 413, body: { error: 'The body is too long.' } }
+  const fault = world.faults.take(vm)
+  if (fault?.delayMs) await sleep(fault.delayMs, undefined, { ref: false })
+  const isPost = request.method === 'POST'
+  if (fault?.status) {
+    if (isPost) logOnly(world, vm, body, fault.status)
+    const seconds = fault.retryAfterSeconds
+    return {
+      status: fault.status,
+      body: { error: 'The simulator was told to fail.' },
+      ...(seconds !== undefined && { headers: { 'retry-after': String(seconds) } }),
+    }
+  }
+  const refusal = refuseHeaders(request, version !== '2017-03-01')
+  if (refusal) return refusal
+  if (!isApiVersion(version) || !world.apiVersions.includes(version)) return badVersion(version)
+  if (isPost) return start(world, vm, version, body)
+  if (request.method !== 'GET') return METHOD_NOT_ALLOWED
+  const waitMs = world.fleet.switchOn(vm, world.now())
+  if (waitMs > 0) await sleep(waitMs, undefined, { ref: false })
+  if (fault?.emptyBody) return { status: 200 }
+  world.now()
+  const document = world.fleet.document(vm, version)
+  if (!fault?.emptyEvents || typeof document !== 'object') return { status: 200, body: document }
+  return { status: 200, body: { ...document, Events: [] } }
+}
+
+function start(world: World, vm: string, version: ApiVersion, body: string): Reply {
+  const parsed = startRequest.safeParse(parseJson(body))
+  if (!parsed.success) {
+    return badRequest('the body must be {"StartRequests":[{"EventId":"…"}]}')
+  }
+  const ids = parsed.data.StartRequests.map((entry) => entry.EventId)
+  const now = world.now()
+  if (version === '2017-03-01') {
+    const { DocumentIncarnation: current } = world.fleet.document(vm, version) as EventsDocument
+    if (parsed.data.DocumentIncarnation !== String(current)) {
+      world.fleet.logStartRequests(vm, ids, 400, now)
+      return badRequest('DocumentIncarnation must be the current one, as a string')
+    }
+  }
+  const status = world.fleet.startEvents(vm, ids, now)
+  return status === 200 ? { status } : badRequest('an EventId is not known')
+}
+
+function logOnly(world: World, vm: string, body: string, status: number): void {
+  const parsed = startRequest.safeParse(parseJson(body))
+  const ids = parsed.data?.StartRequests.map((entry) => entry.EventId) ?? []
+  world.fleet.logStartRequests(vm, ids, status, world.now())
+}
+
+function refuseHeaders(request: IncomingMessage, metadataRequired: boolean): Reply | null {
+  if (request.headers['x-forwarded-for'] !== undefined) {
+    return badRequest('forwarded requests are not served; leave X-Forwarded-For out')
+  }
+  if (metadataRequired && String(request.headers.metadata).toLowerCase() !== 'true') {
+    return badRequest('the header "Metadata: true" is missing')
+  }
+  return null
+}
+
+function badVersion(version: string): Reply {
+  return badRequest(version ? `api-version ${version} is not known` : 'api-version is missing')
+}
+
+function badRequest(why: string): Reply {
+  return { status: 400, body: { error: `Bad request: ${why}.` } }
+}
+
+const METHOD_NOT_ALLOWED: Reply = {
+  status: 405,
+  body: { error: 'This method is not served here.' },
+}

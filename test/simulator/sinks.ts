@@ -1,0 +1,151 @@
+// Channels to send to in tests, which answer like the real ones and remember what they were sent. One
+// server for all kinds. What it takes counts at once, even when the answer is delayed or never leaves:
+// that is how a sender comes to repeat itself.
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { close, HOST, listen, parseJson, type Reply, readBody, send } from './http.ts'
+import { type Incident, PAGERDUTY_PATH, pagerDutySink } from './sinks/pagerduty.ts'
+import type { Sink, SinkKind, SinkRequest } from './sinks/sink.ts'
+import { SLACK_PATH, slackSink } from './sinks/slack.ts'
+import { TEAMS_PATH, TEAMS_PREFIX, teamsSink } from './sinks/teams.ts'
+import { WEBHOOK_PATH, webhookSink } from './sinks/webhook.ts'
+import { Waiters } from './waiters.ts'
+
+const MAX_BODY_BYTES = 1024 * 1024
+const MAX_RECEIVED = 100_000
+const DEFAULT_SECRET = `whsec_${Buffer.from('only for the simulated channels!').toString('base64')}`
+
+const PREFIXES: readonly (readonly [string, SinkKind])[] = [
+  ['/services/', 'slack'],
+  [TEAMS_PREFIX, 'teams'],
+  [PAGERDUTY_PATH, 'pagerduty'],
+  [WEBHOOK_PATH, 'webhook'],
+]
+
+export interface SinkOptions {
+  /** 0: any free port. */
+  readonly port?: number
+  /** `whsec_` and base64; left out: a fixed one, given back as `webhookSecret`. */
+  readonly webhookSecret?: string
+}
+
+export interface Received extends SinkRequest {
+  readonly valid: true | string
+  /** Whether a person, or the other system, came to see it. */
+  readonly accepted: boolean
+  readonly answered: number | 'dropped' | 'hung'
+}
+
+export interface Failure {
+  readonly kind: SinkKind
+  /** 500 when nothing else is said, 200 where there is only a body. */
+  readonly status?: number
+  readonly body?: string | object
+  readonly headers?: Readonly<Record<string, string>>
+  /** Delays the answer; alone it is the right answer that comes late. */
+  readonly delayMs?: number
+  /** Never answers. */
+  readonly hang?: boolean
+  /** Takes the message, and only then fails; without a status the connection is dropped. */
+  readonly afterAccept?: boolean
+  /** How many requests fail; 1 when left out. */
+  readonly times?: number
+}
+
+export type Sinks = Awaited<ReturnType<typeof startSinks>>
+
+export async function startSinks(options: SinkOptions = {}) {
+  const webhookSecret = options.webhookSecret ?? DEFAULT_SECRET
+  const pagerduty = pagerDutySink()
+  const webhook = webhookSink(webhookSecret)
+  const sinks: Record<SinkKind, Sink> = {
+    slack: slackSink(),
+    teams: teamsSink(),
+    pagerduty,
+    webhook,
+  }
+  const received: Received[] = []
+  const failures: Failure[] = []
+  const waiters = new Waiters()
+
+  const takeFailure = (kind: SinkKind): Failure | undefined => {
+    const index = failures.findIndex((failure) => failure.kind === kind)
+    return index < 0 ? undefined : failures.splice(index, 1)[0]
+  }
+
+  const handle = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const path = message.url ?? '/'
+    const kind = PREFIXES.find(([prefix]) => path.startsWith(prefix))?.[1]
+    if (!kind) return send(response, { status: 404, body: 'There is no channel here.' })
+    if (message.method !== 'POST') return send(response, { status: 405, body: 'Only POST.' })
+    const body = await readBody(message, MAX_BODY_BYTES)
+    if (body === null) return send(response, { status: 413, body: 'The body is too long.' })
+    const headers = flatten(message)
+    const request = { kind, at: Date.now(), path, headers, body, json: parseJson(body) }
+    const { valid, reply } = sinks[kind].judge(request)
+    const failure = takeFailure(kind)
+    const outcome = failure ? fail(failure, reply) : reply
+    const accepted = valid === true && (!failure || failure.afterAccept || outcome === reply)
+    if (accepted) sinks[kind].accept(request)
+    const answered = typeof outcome === 'string' ? outcome : outcome.status
+    received.push({ ...request, valid, accepted, answered })
+    if (received.length > MAX_RECEIVED) received.shift()
+    waiters.changed()
+    if (failure?.delayMs) await sleep(failure.delayMs, undefined, { ref: false })
+    if (outcome === 'dropped') response.destroy()
+    else if (outcome !== 'hung') send(response, outcome)
+  }
+
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy())
+  })
+  const url = `http://${HOST}:${await listen(server, options.port ?? 0)}`
+
+  return {
+    url,
+    slackUrl: url + SLACK_PATH,
+    teamsUrl: url + TEAMS_PATH,
+    pagerDutyEndpoint: url + PAGERDUTY_PATH,
+    webhookUrl: url + WEBHOOK_PATH,
+    webhookSecret,
+    received: received as readonly Received[],
+    /** By `${routing_key} ${dedup_key}`. */
+    incidents: (): ReadonlyMap<string, Readonly<Incident>> => pagerduty.incidents,
+    /** How often each webhook-id was taken. */
+    webhookIds: (): ReadonlyMap<string, number> => webhook.counts,
+    /** Failures of one kind are used up in the order they were given. */
+    failNext: (failure: Failure): void => {
+      failures.push(...Array.from({ length: failure.times ?? 1 }, () => failure))
+    },
+    /** The first request, past or future, that the predicate likes. */
+    waitFor: (predicate: (one: Received) => boolean, timeoutMs: number): Promise<Received> => {
+      const seen = () => received.map((one) => `${one.kind} ${one.answered}`).join(', ') || 'none'
+      return waiters.until(
+        () => received.find(predicate),
+        timeoutMs,
+        () => `received: ${seen()}`,
+      )
+    },
+    stop: (): Promise<void> => close(server),
+  }
+}
+
+function fail(failure: Failure, reply: Reply): Reply | 'dropped' | 'hung' {
+  const { status, body, headers, delayMs, hang, afterAccept } = failure
+  if (hang) return 'hung'
+  if (status !== undefined || body !== undefined) {
+    return {
+      status: status ?? 200,
+      ...(body !== undefined && { body }),
+      ...(headers && { headers }),
+    }
+  }
+  if (afterAccept) return 'dropped'
+  return delayMs === undefined ? { status: 500, ...(headers && { headers }) } : reply
+}
+
+function flatten(message: IncomingMessage): Record<string, string> {
+  const entries = Object.entries(message.headers)
+  return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]))
+}

@@ -1,0 +1,90 @@
+// Slack's incoming webhook: `ok`, or one of its short error texts. It insists on `text` beside blocks,
+// which Slack only advises: without it the notification on a phone is empty.
+
+import { z } from 'zod'
+import { explain } from '../requests.ts'
+import { type Sink, type SinkRequest, text, type Verdict, webUrl } from './sink.ts'
+
+export const SLACK_PATH = '/services/T0SIM/B0SIM/simulated'
+const MAX_BLOCK_TEXT = 13_000
+
+const id = text(255).optional()
+const plain = (max: number) => z.object({ type: z.literal('plain_text'), text: text(max) })
+const rich = (max: number) => z.object({ type: z.enum(['plain_text', 'mrkdwn']), text: text(max) })
+
+const image = z.object({ type: z.literal('image'), image_url: webUrl, alt_text: text(2000) })
+
+const button = z.object({
+  type: z.literal('button'),
+  text: plain(75),
+  action_id: id,
+  value: text(2000).optional(),
+  url: webUrl.max(3000).optional(),
+  style: z.enum(['primary', 'danger']).optional(),
+  confirm: z
+    .object({ title: plain(100), text: rich(300), confirm: plain(30), deny: plain(30) })
+    .optional(),
+})
+
+const section = z
+  .object({
+    type: z.literal('section'),
+    block_id: id,
+    text: rich(3000).optional(),
+    fields: z.array(rich(2000)).min(1).max(10).optional(),
+    accessory: z.union([button, image]).optional(),
+  })
+  .refine((block) => block.text || block.fields, 'a section needs text or fields')
+
+const block = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('header'), block_id: id, text: plain(150) }),
+  section,
+  z.object({
+    type: z.literal('context'),
+    block_id: id,
+    elements: z
+      .array(z.union([image, rich(3000)]))
+      .min(1)
+      .max(10),
+  }),
+  z.object({ type: z.literal('actions'), block_id: id, elements: z.array(button).min(1).max(25) }),
+  z.object({ type: z.literal('divider'), block_id: id }),
+  image.extend({ block_id: id }),
+])
+
+const blocks = z.array(block).max(50)
+
+export function slackSink(): Sink {
+  return { judge, accept: () => {} }
+}
+
+function judge({ path, headers, json }: SinkRequest): Verdict {
+  if (path.split('?')[0] !== SLACK_PATH) return refuse(404, 'no_service', `nothing is at ${path}`)
+  const isJson = headers['content-type']?.includes('application/json')
+  if (!isJson) return refuse(400, 'invalid_payload', 'the content type is not JSON')
+  const message = z.record(z.string(), z.unknown()).safeParse(json)
+  if (!message.success) return refuse(400, 'invalid_payload', 'the body is not a JSON object')
+  const { text: fallback, blocks: given = [] } = message.data
+  if (typeof fallback !== 'string' || fallback === '') {
+    return refuse(400, 'no_text', 'text is missing or empty')
+  }
+  const parsed = blocks.safeParse(given)
+  if (!parsed.success) return refuse(400, 'invalid_blocks', explain(parsed.error))
+  const length = textLength(parsed.data)
+  if (length <= MAX_BLOCK_TEXT) return { valid: true, reply: { status: 200, body: 'ok' } }
+  return refuse(400, 'msg_blocks_too_long', `the blocks hold ${length} characters of text`)
+}
+
+/** All the text that people get to read, wherever in the blocks it stands. */
+function textLength(part: unknown): number {
+  if (typeof part !== 'object' || part === null) return 0
+  return Object.entries(part).reduce((sum, [key, value]) => {
+    return (
+      sum + (key === 'text' && typeof value === 'string' ? [...value].length : textLength(value))
+    )
+  }, 0)
+}
+
+function refuse(status: number, code: string, why: string): Verdict {
+  return { valid: `${code}: ${why}`, reply: { status, body: code } }
+}

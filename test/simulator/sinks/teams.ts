@@ -1,0 +1,52 @@
+// A Teams workflow webhook: takes an Adaptive Card in its envelope and answers 202 with nothing. The whole
+// URL is the credential, so a request that lost part of the query is refused.
+
+import { z } from 'zod'
+import { explain } from '../requests.ts'
+import { type Sink, type SinkRequest, text, type Verdict, webUrl } from './sink.ts'
+
+export const TEAMS_PREFIX = '/workflows/'
+export const TEAMS_PATH =
+  '/workflows/simulated/triggers/manual/paths/invoke?api-version=1&sp=%2Ftriggers%2Fmanual%2Frun&sig=simulated'
+const MAX_BODY_BYTES = 28 * 1024
+
+const openUrl = z.object({ type: z.literal('Action.OpenUrl'), title: text(1000), url: webUrl })
+
+const element = z
+  .looseObject({ type: z.string(), actions: z.array(openUrl).optional() })
+  .refine(({ type, actions }) => type !== 'ActionSet' || actions, 'an ActionSet needs actions')
+
+const envelope = z.object({
+  type: z.literal('message'),
+  attachments: z
+    .array(
+      z.object({
+        contentType: z.literal('application/vnd.microsoft.card.adaptive'),
+        contentUrl: z.null().optional(),
+        content: z.object({
+          type: z.literal('AdaptiveCard'),
+          version: z.literal('1.4'),
+          body: z.array(element).min(1),
+          actions: z.array(openUrl).optional(),
+        }),
+      }),
+    )
+    .min(1),
+})
+
+export function teamsSink(): Sink {
+  return { judge, accept: () => {} }
+}
+
+function judge({ path, body, json }: SinkRequest): Verdict {
+  if (path !== TEAMS_PATH) return refuse(401, 'the URL is not the one that was handed out')
+  const bytes = Buffer.byteLength(body)
+  if (bytes > MAX_BODY_BYTES) return refuse(413, `the body has ${bytes} bytes`)
+  const parsed = envelope.safeParse(json)
+  if (!parsed.success) return refuse(400, explain(parsed.error))
+  return { valid: true, reply: { status: 202 } }
+}
+
+function refuse(status: number, message: string): Verdict {
+  return { valid: message, reply: { status, body: { error: { message } } } }
+}

@@ -1,0 +1,228 @@
+// A relay in this process for tests: the real app, use cases, notifiers and SQLite, with a clock that
+// the test moves and channels that are a function.
+import { randomUUID } from 'node:crypto'
+import { createApp } from '../../functions/app.ts'
+import { readConfig, secretsOf } from '../../functions/config.ts'
+import { claimDue, deliverOne } from '../../functions/deliver.ts'
+import { notifiers } from '../../functions/notify/index.ts'
+import type { Relay } from '../../functions/relay.ts'
+import { SqliteStore } from '../../functions/store/sqlite.ts'
+import { sweep } from '../../functions/sweep.ts'
+import type { ScheduledEvent } from '../../shared/document.ts'
+import { createLog } from '../../shared/log.ts'
+import {
+  type Answer,
+  type Change,
+  fleetHeader,
+  type Report,
+  reportPath,
+  type Start,
+} from '../../shared/report.ts'
+import { sign } from '../../shared/signature.ts'
+
+export const prodKey = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+export const testKey = 'whsec_dGVzdGtleXRlc3RrZXl0ZXN0a2V5dGVzdGtleQ=='
+export const hookSecret = 'whsec_aG9va3NlY3JldGhvb2tzZWNyZXRob29rc2VjcmV0'
+export const routingKey = '0123456789abcdef0123456789abcdef'
+export const adminKey = 'admin-key-admin-key-admin-key-32'
+/** Saturday, 2026-11-21 12:00:00 UTC */
+export const startAt = Date.UTC(2026, 10, 21, 12)
+
+export const baseConfig = {
+  publicUrl: 'https://foghorn.example',
+  fleets: { prod: { key: prodKey }, test: { key: testKey } },
+  channels: {
+    chat: { kind: 'slack', url: 'https://slack.example/services/T0/B0/slack-secret' },
+    team: { kind: 'teams', url: 'https://teams.example/workflow?sig=teams-secret' },
+    pager: { kind: 'pagerduty', routingKey, endpoint: 'https://pager.example/v2/enqueue' },
+    hook: { kind: 'webhook', url: 'https://hook.example/in', secret: hookSecret },
+  },
+  routes: [{ match: {}, channels: ['chat', 'team', 'pager', 'hook'] }],
+} as Record<string, unknown>
+
+export interface Sent {
+  url: string
+  headers: Record<string, string>
+  body: string
+  json: ReturnType<typeof JSON.parse>
+}
+
+export interface World extends Awaited<ReturnType<typeof createWorld>> {}
+
+export async function createWorld(options: { config?: object; path?: string } = {}) {
+  const clock = { now: startAt }
+  const lines: string[] = []
+  const sent: Sent[] = []
+  const config = readConfig(JSON.stringify({ ...baseConfig, ...options.config }), {})
+  const store = new SqliteStore(options.path ?? ':memory:', randomUUID)
+  const channels = { answer: usualAnswer as (request: Sent) => Response | Promise<Response> }
+  const relay: Relay = {
+    config,
+    store,
+    notifiers,
+    async send(url, init) {
+      const body = String(init.body)
+      const headers = Object.fromEntries(new Headers(init.headers))
+      const request = { url, headers, body, json: JSON.parse(body) }
+      sent.push(request)
+      return channels.answer(request)
+    },
+    linkKeys: [new Uint8Array(32).fill(7), new Uint8Array(32).fill(8)],
+    adminKey,
+    now: () => clock.now,
+    random: () => 0.5,
+    log: createLog({
+      write: (line) => lines.push(line),
+      now: () => clock.now,
+      level: 'debug',
+      secrets: secretsOf(config),
+    }),
+    wake: () => {},
+  }
+  const app = createApp(relay)
+
+  /** Sends all that is due, one after another, and draws due conclusions. */
+  async function drain(): Promise<void> {
+    for (let rounds = 0; rounds < 1_000; rounds++) {
+      await sweep(relay)
+      const claimed = await claimDue(relay, { limit: 10, except: [] })
+      if (claimed.length === 0) return
+      for (const delivery of claimed) await deliverOne(relay, delivery)
+    }
+    throw new Error('the relay never stops sending')
+  }
+
+  return {
+    app,
+    relay,
+    store,
+    clock,
+    lines,
+    sent,
+    channels,
+    drain,
+    /** Moves the clock and lets everything due happen. */
+    async pass(ms: number): Promise<void> {
+      clock.now += ms
+      await drain()
+    },
+    async getEvent(eventId: string, fleet = 'prod') {
+      const headers = { authorization: `Bearer ${adminKey}` }
+      const response = await app.request(`/v1/events/${fleet}/${eventId}`, { headers })
+      return {
+        status: response.status,
+        body: (await response.json()) as ReturnType<typeof JSON.parse>,
+      }
+    },
+    /** `moment@channel` of each request that reached a channel, in order. */
+    told(): string[] {
+      return sent
+        .filter(({ url }) => url === 'https://hook.example/in')
+        .map(({ json }) => json.type)
+    },
+  }
+}
+
+export function usualAnswer({ url, json }: Sent): Response {
+  if (url.startsWith('https://slack.')) return new Response('ok')
+  if (url.startsWith('https://teams.')) return new Response(null, { status: 202 })
+  if (url.startsWith('https://pager.')) {
+    return Response.json({ status: 'success', dedup_key: json.dedup_key }, { status: 202 })
+  }
+  return new Response(null, { status: 204 })
+}
+
+/** A beacon's part of the conversation: counts its reports and signs them. */
+export class FakeBeacon {
+  readonly #world: World
+  readonly name: string
+  readonly fleet: string
+  readonly key: string
+  readonly vm: Partial<Report['vm']>
+  bootId: string = randomUUID()
+  counter = 0
+  uptimeMs = 86_400_000
+
+  constructor(
+    world: World,
+    name: string,
+    options: { fleet?: string; key?: string; vm?: Partial<Report['vm']> } = {},
+  ) {
+    this.#world = world
+    this.name = name
+    this.fleet = options.fleet ?? 'prod'
+    this.key = options.key ?? prodKey
+    this.vm = options.vm ?? {}
+  }
+
+  body(
+    events: ScheduledEvent[] | null,
+    extra: { changes?: Change[]; starts?: Start[]; ageMs?: number } = {},
+  ): Report {
+    const { changes = [], starts = [], ageMs = 0 } = extra
+    const vm = {
+      name: this.name,
+      vmId: `id-${this.fleet}-${this.name}`,
+      resourceGroup: 'rg',
+      subscriptionId: 'sub',
+      scaleSet: '',
+      placementGroup: '',
+      location: 'westeurope',
+      zone: '',
+      tags: {},
+    }
+    const { bootId, uptimeMs } = this
+    return {
+      version: 1,
+      vm: { ...vm, ...this.vm },
+      beacon: { version: 'test', bootId, counter: ++this.counter, uptimeMs },
+      document:
+        events === null ? null : { ageMs, incarnation: 1, apiVersion: '2020-07-01', events },
+      changes,
+      starts,
+    }
+  }
+
+  async post(report: unknown, change: { headers?: Record<string, string>; at?: number } = {}) {
+    const body = typeof report === 'string' ? report : JSON.stringify(report)
+    const at = change.at ?? this.#world.clock.now
+    const headers = { ...(await sign([this.key], randomUUID(), at, body)), ...change.headers }
+    return this.#world.app.request(reportPath, {
+      method: 'POST',
+      body,
+      headers: { [fleetHeader]: this.fleet, ...headers },
+    })
+  }
+
+  /** Reports the document and returns the answer; throws where it was not accepted. */
+  async sees(
+    events: ScheduledEvent[] | null,
+    extra?: Parameters<FakeBeacon['body']>[1],
+  ): Promise<Answer> {
+    const response = await this.post(this.body(events, extra))
+    if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`)
+    return (await response.json()) as Answer
+  }
+}
+
+export const eventId = 'c7061bac-afdc-4513-b24b-aa5f13a16123'
+
+export function event(changes: Partial<ScheduledEvent> = {}): ScheduledEvent {
+  return {
+    eventId,
+    eventType: 'Reboot',
+    status: 'Scheduled',
+    resources: ['web_0'],
+    notBeforeAt: startAt + 15 * 60_000,
+    description: 'Virtual machine is going to be restarted.',
+    source: 'Platform',
+    durationSeconds: -1,
+    ...changes,
+  }
+}
+
+/** As Azure shows it once it started: NotBefore is empty. */
+export function started(changes: Partial<ScheduledEvent> = {}): ScheduledEvent {
+  const { notBeforeAt: _, ...rest } = event({ status: 'Started', ...changes })
+  return rest
+}
