@@ -102,7 +102,7 @@ async function takeIn(
       : record
     const commit = commitOf(relay, before, due, decided.moments, context)
     if ((await relay.store.commit(commit)) === 'committed') {
-      if (commit.deliveries.length > 0) relay.wake()
+      relay.wake()
       logStep(relay, commit.record, decided.moments, reading.beacon.vm)
       return { record: commit.record, directed: decided.directed }
     }

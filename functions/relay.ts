@@ -23,7 +23,7 @@ export interface Relay {
   /** In [0, 1). */
   random(): number
   log: Log
-  /** A hint that deliveries may be due. Losing one costs time, never a message. */
+  /** A hint that something may be due, after every commit. Losing one costs time, never a message. */
   wake(): void
 }
 

@@ -24,7 +24,7 @@ async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
     const existing = moments.length === 0 ? [] : await relay.store.readDeliveries(key)
     const commit = commitOf(relay, before, record, moments, { observers, existing, now })
     if ((await relay.store.commit(commit)) === 'conflict') continue
-    if (commit.deliveries.length > 0) relay.wake()
+    relay.wake()
     logConclusion(relay, key, moments, record.ended?.inferred)
     return
   }

@@ -1,0 +1,40 @@
+// Whether the demo proved what it shows: each moment once on each channel, and nothing left open.
+import type { Simulator } from '../simulator/simulator.ts'
+import type { Sinks } from '../simulator/sinks.ts'
+
+export interface EventAnswer {
+  phase: string
+  deliveries: { channel: string; moment: string; state: string; attempts: number }[]
+  approvals: { decision: string }[]
+}
+
+/** One sentence for each thing that went wrong. */
+export function faultsOf(
+  event: EventAnswer,
+  sinks: Sinks,
+  startRequests: ReturnType<Simulator['startRequests']>,
+): string[] {
+  const faults: string[] = []
+  const approved = event.approvals.some(({ decision }) => decision === 'approved')
+  const moments = ['scheduled', ...(approved ? ['approved'] : []), 'started', 'completed']
+  if (event.phase !== 'completed') faults.push(`The event ended as ${event.phase}.`)
+  for (const kind of ['slack', 'teams', 'pagerduty', 'webhook'] as const) {
+    const got = sinks.received.filter((one) => one.kind === kind && one.accepted).length
+    if (got < moments.length) faults.push(`${kind} got ${got} messages of ${moments.length}.`)
+  }
+  const owed = new Set(event.deliveries.map(({ channel, moment }) => `${channel} ${moment}`))
+  if (owed.size !== event.deliveries.length) faults.push('A message was owed twice.')
+  for (const { channel, moment, state } of event.deliveries) {
+    if (state !== 'delivered') faults.push(`"${moment}" to "${channel}" is ${state}.`)
+  }
+  for (const one of sinks.received) {
+    if (one.valid !== true) faults.push(`${one.kind} refused a message: ${one.valid}`)
+  }
+  for (const [key, { state }] of sinks.incidents()) {
+    if (state !== 'resolved') faults.push(`The incident ${key.split(' ')[1]} is ${state}.`)
+  }
+  if (approved && !startRequests.some(({ status }) => status === 200)) {
+    faults.push('It was approved, but no StartRequests reached Azure.')
+  }
+  return faults
+}

@@ -1,0 +1,91 @@
+// `npm run demo`: the main job on this machine, told station by station. `-- --auto` clicks by itself.
+// Ends by itself within a minute: where nobody clicks, Azure starts the event at NotBefore.
+import { parseArgs } from 'node:util'
+import { fleetName, type Stage, startStage } from '../support/stage.ts'
+import { faultsOf } from './check.ts'
+import { describeEntry, describeReceived } from './narrate.ts'
+import { createTerminal } from './terminal.ts'
+
+const noticeSeconds = 22
+const impactSeconds = 4
+const endWithinMs = 50_000
+/** Long enough to read what came before. */
+const autoClickAfterMs = 2_000
+
+const { values } = parseArgs({ options: { auto: { type: 'boolean', default: false } } })
+const terminal = createTerminal(process.stdout)
+let stage: Stage | undefined
+let ending = false
+
+process.once('SIGINT', () => void end(130))
+
+try {
+  await play()
+} catch (error) {
+  terminal.fail(`The demo did not get to its end: ${(error as Error).message}`)
+  await end(1)
+}
+
+async function play(): Promise<void> {
+  terminal.title('Foghorn: one maintenance event, from first sight to completion')
+  stage = await startStage({
+    vms: [['web_0', 'web_1', 'web_2'], ['db_0']],
+    onEntry: (program, entry) => terminal.say(program, describeEntry(program, entry)),
+  })
+  const { simulator, sinks } = stage
+  void showReceived(stage)
+  await stage.startRelay()
+  await stage.startBeacons()
+  terminal.say('azure', `schedules a Reboot of web_1, to start in ${noticeSeconds} s at the latest`)
+  const eventId = simulator.createEvent({
+    EventType: 'Reboot',
+    Resources: ['web_1'],
+    Description: 'Host maintenance: the virtual machine is going to restart.',
+    noticeSeconds,
+    impactSeconds,
+  })
+  const link = await stage.approveLink(eventId)
+  terminal.link(values.auto ? 'The link to decide:' : 'Decide here, or watch:', link)
+  const click = values.auto ? setTimeout(() => void decide(link), autoClickAfterMs) : undefined
+  await sinks.waitFor(
+    ({ kind, body }) => kind === 'webhook' && body.includes('foghorn.event.completed'),
+    endWithinMs,
+  )
+  clearTimeout(click)
+  const record = await stage.settledEvent(eventId)
+  const faults = faultsOf(record, sinks, simulator.startRequests())
+  for (const fault of faults) terminal.fail(fault)
+  if (faults.length === 0) {
+    terminal.good('Four channels heard each moment once, and everything that was opened is closed.')
+    terminal.good(`The record: GET ${stage.relayUrl}/v1/events/${fleetName}/${eventId}`)
+  }
+  await end(faults.length === 0 ? 0 : 1)
+}
+
+async function decide(link: string): Promise<void> {
+  await fetch(link)
+  terminal.say('person', 'opens the page and clicks "Approve: start it now"')
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  const answer = await fetch(link, { method: 'POST', headers, body: 'decision=approve' })
+  if (!answer.ok) terminal.fail(`The page answered ${answer.status}`)
+}
+
+async function showReceived({ sinks }: Stage): Promise<void> {
+  for (let shown = 0; !ending; shown++) {
+    await sinks.waitFor(() => ending || sinks.received.length > shown, 2 * endWithinMs)
+    const received = sinks.received[shown]
+    if (received !== undefined) terminal.say(received.kind, describeReceived(received))
+  }
+}
+
+async function end(code: number): Promise<void> {
+  if (ending) return
+  ending = true
+  if (code === 1) {
+    for (const { name, output } of stage?.programs ?? []) {
+      terminal.quote(`last words of ${name}`, output.split('\n').slice(-12).join('\n'))
+    }
+  }
+  await stage?.stop()
+  process.exit(code)
+}

@@ -1,0 +1,36 @@
+// Prints the demo: time since its start, the station in its colour, and what it did.
+import { styleText } from 'node:util'
+
+type Format = Parameters<typeof styleText>[0]
+
+const colors: Record<string, Format> = {
+  azure: 'magenta',
+  relay: 'cyan',
+  person: ['bold', 'yellow'],
+  slack: 'green',
+  teams: 'green',
+  pagerduty: 'green',
+  webhook: 'green',
+}
+const nameWidth = 9
+
+export function createTerminal(stream: NodeJS.WriteStream) {
+  const startedAt = performance.now()
+  const style = (format: Format, text: string) => styleText(format, text, { stream })
+  const write = (text: string) => stream.write(`${text}\n`)
+  const since = () => `${((performance.now() - startedAt) / 1000).toFixed(1).padStart(5)} s`
+  return {
+    title: (text: string) => write(`\n${style('bold', text)}\n`),
+    /** Nothing is printed where there is nothing to say. */
+    say(station: string, text: string | undefined) {
+      if (text === undefined) return
+      const name = style(colors[station] ?? 'blue', station.padEnd(nameWidth))
+      write(`${style('dim', since())}  ${name}  ${text}`)
+    },
+    link: (text: string, url: string) =>
+      write(`\n  ${style('bold', text)} ${style('underline', url)}\n`),
+    good: (text: string) => write(`\n  ${style('green', '✓')} ${text}`),
+    fail: (text: string) => write(`\n  ${style('red', `✗ ${text}`)}`),
+    quote: (title: string, text: string) => write(`\n${style('dim', `--- ${title}`)}\n${text}`),
+  }
+}

@@ -1,0 +1,103 @@
+// A program of ours as a process of its own: its JSON log lines are read as they come, and nothing
+// outlives the test.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { Waiters } from '../simulator/waiters.ts'
+
+export interface Entry {
+  time: string
+  level: string
+  event: string
+  [field: string]: unknown
+}
+
+const killAfterMs = 3_000
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+export class Program {
+  readonly name: string
+  readonly entries: Entry[] = []
+  /** Everything that it printed, for the search for secrets. */
+  output = ''
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  readonly #child: ChildProcess
+  readonly #waiters = new Waiters()
+
+  /** `file` is a path within the project; `environment` is all that the program sees, beside PATH. */
+  constructor(
+    name: string,
+    file: string,
+    environment: Record<string, string>,
+    onEntry: (entry: Entry) => void = () => {},
+  ) {
+    this.name = name
+    const env = { PATH: process.env.PATH ?? '', ...environment }
+    this.#child = spawn(process.execPath, [file], { cwd: root, env, stdio: 'pipe' })
+    this.exited = new Promise((resolve) => {
+      this.#child.once('exit', (code, signal) => {
+        resolve({ code, signal })
+        this.#waiters.changed()
+      })
+    })
+    for (const stream of [this.#child.stdout!, this.#child.stderr!]) {
+      createInterface({ input: stream }).on('line', (line) => {
+        this.output += `${line}\n`
+        const entry = parseEntry(line)
+        if (entry === undefined) return
+        this.entries.push(entry)
+        onEntry(entry)
+        this.#waiters.changed()
+      })
+    }
+  }
+
+  get pid(): number {
+    return this.#child.pid!
+  }
+
+  get running(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** The first entry, past or to come, that matches. */
+  waitFor(event: string, matches: (entry: Entry) => boolean = () => true, timeoutMs = 15_000) {
+    const find = () => {
+      const entry = this.entries.find((one) => one.event === event && matches(one))
+      if (entry === undefined && !this.running) throw new Error(`it ended:\n${this.output}`)
+      return entry
+    }
+    const describe = () => `${this.name} did not log ${event}:\n${this.output.slice(-4_000)}`
+    return this.#waiters.until(find, timeoutMs, describe)
+  }
+
+  /** The next entry, whatever it is. */
+  waitForNext(timeoutMs = 15_000): Promise<Entry> {
+    const known = this.entries.length
+    const describe = () => `${this.name} logged nothing more`
+    return this.#waiters.until(() => this.entries[known], timeoutMs, describe)
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  /** SIGTERM, and SIGKILL where that is not enough. */
+  async stop(): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+    this.kill('SIGTERM')
+    const timer = setTimeout(() => this.kill('SIGKILL'), killAfterMs)
+    const exit = await this.exited
+    clearTimeout(timer)
+    return exit
+  }
+}
+
+function parseEntry(line: string): Entry | undefined {
+  if (!line.startsWith('{')) return undefined
+  try {
+    return JSON.parse(line) as Entry
+  } catch {
+    // a crash may print anything; it stays in the output
+    return undefined
+  }
+}

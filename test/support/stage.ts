@@ -1,0 +1,175 @@
+// The whole product on this machine: simulated VMs and channels, and relay and beacons as processes.
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startSimulator } from '../simulator/simulator.ts'
+import { type Received, type Sinks, startSinks } from '../simulator/sinks.ts'
+import { type Entry, Program } from './process.ts'
+
+export interface StageOptions {
+  /** One list of VM names per tenant. */
+  vms: string[][]
+  /** Overrides parts of the relay's configuration. */
+  config?: (sinks: Sinks) => object
+  onEntry?: (program: string, entry: Entry) => void
+}
+
+export interface Stage extends Awaited<ReturnType<typeof startStage>> {}
+
+export const fleetName = 'demo'
+
+export async function startStage(options: StageOptions) {
+  const directory = await mkdtemp(join(tmpdir(), 'foghorn-'))
+  const webhookSecret = `whsec_${randomBytes(32).toString('base64')}`
+  const sinks = await startSinks({ webhookSecret })
+  const simulator = await startSimulator({ vms: options.vms })
+  const port = await freePort()
+  const secrets = secretsFor(sinks, webhookSecret)
+  const config = { ...configFor(sinks, port), ...options.config?.(sinks) }
+  await writeFile(join(directory, 'foghorn.config.json'), JSON.stringify(config))
+  const programs: Program[] = []
+
+  const run = (name: string, file: string, environment: Record<string, string>) => {
+    const program = new Program(name, file, environment, (entry) => options.onEntry?.(name, entry))
+    programs.push(program)
+    return program
+  }
+
+  const stage = {
+    directory,
+    sinks,
+    simulator,
+    secrets,
+    programs,
+    relayUrl: `http://127.0.0.1:${port}`,
+    relay: undefined as Program | undefined,
+
+    /** Starts the relay, also again after it was killed: it finds the same file. */
+    async startRelay(): Promise<Program> {
+      stage.relay = run('relay', 'functions/host/node.ts', {
+        PORT: String(port),
+        FOGHORN_CONFIG: join(directory, 'foghorn.config.json'),
+        FOGHORN_DATA: join(directory, 'relay'),
+        FOGHORN_LINK_KEY: secrets.linkKey,
+        FOGHORN_ADMIN_KEY: secrets.adminKey,
+        FLEET_KEY: secrets.fleetKey,
+        PAGER_KEY: secrets.routingKey,
+        HOOK_SECRET: secrets.webhookSecret,
+      })
+      await stage.relay.waitFor('relay_started')
+      return stage.relay
+    },
+
+    startBeacon(vm: string, changes: Record<string, string> = {}): Program {
+      const { url } = simulator.vms.find(({ name }) => name === vm)!
+      return run(vm, 'beacon/main.ts', {
+        FOGHORN_RELAY_URL: stage.relayUrl,
+        FOGHORN_FLEET: fleetName,
+        FOGHORN_FLEET_KEY: secrets.fleetKey,
+        FOGHORN_IMDS_URL: url,
+        FOGHORN_STATE_DIR: join(directory, `beacon-${vm}`),
+        FOGHORN_LOG_LEVEL: 'debug',
+        ...changes,
+      })
+    },
+
+    /** Beacons for all VMs, each having polled and reported once. */
+    async startBeacons(vms = options.vms.flat()): Promise<Program[]> {
+      const beacons = vms.map((vm) => stage.startBeacon(vm))
+      await Promise.all(beacons.map((beacon) => beacon.waitFor('report_accepted')))
+      return beacons
+    },
+
+    async readEvent(eventId: string, fleet = fleetName) {
+      const url = `${stage.relayUrl}/v1/events/${fleet}/${eventId.toLowerCase()}`
+      const headers = { authorization: `Bearer ${secrets.adminKey}` }
+      const response = await fetch(url, { headers })
+      return (await response.json()) as ReturnType<typeof JSON.parse>
+    },
+
+    /** The event's record once no message about it is owed any more. */
+    async settledEvent(eventId: string) {
+      for (const deadline = Date.now() + 15_000; ; ) {
+        const record = await stage.readEvent(eventId)
+        const owed = record.deliveries.filter((one: { state: string }) => one.state === 'pending')
+        if (owed.length === 0) return record
+        if (Date.now() > deadline) throw new Error(`still owed: ${JSON.stringify(owed)}`)
+        await stage.relay!.waitForNext()
+      }
+    },
+
+    /** The link in the newest Slack message about an event. */
+    async approveLink(eventId: string): Promise<string> {
+      const message = await sinks.waitFor(
+        (one) => one.kind === 'slack' && one.body.includes(eventId.toLowerCase()),
+        15_000,
+      )
+      return linkIn(message)
+    },
+
+    /** Every file of relay and beacons, for the search for secrets. */
+    async files(): Promise<{ name: string; text: string }[]> {
+      const names = await readdir(directory, { recursive: true, withFileTypes: true })
+      const paths = names.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name))
+      return Promise.all(
+        paths.map(async (name) => ({ name, text: await readFile(name, 'latin1') })),
+      )
+    },
+
+    async stop(): Promise<void> {
+      await Promise.all(programs.map((program) => program.running && program.stop()))
+      await simulator.stop()
+      await sinks.stop()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+  return stage
+}
+
+/** The button's address in a Slack message. */
+export function linkIn({ json }: Received): string {
+  const { blocks } = json as { blocks: { type: string; elements?: { url: string }[] }[] }
+  return blocks.find(({ type }) => type === 'actions')!.elements![0]!.url
+}
+
+function secretsFor(sinks: Sinks, webhookSecret: string) {
+  return {
+    fleetKey: `whsec_${randomBytes(32).toString('base64')}`,
+    linkKey: randomBytes(32).toString('base64'),
+    adminKey: randomBytes(24).toString('hex'),
+    routingKey: randomBytes(16).toString('hex'),
+    webhookSecret,
+    slackUrl: sinks.slackUrl,
+    teamsUrl: sinks.teamsUrl,
+    webhookUrl: sinks.webhookUrl,
+  }
+}
+
+function configFor(sinks: Sinks, port: number) {
+  return {
+    publicUrl: `http://127.0.0.1:${port}`,
+    fleets: { [fleetName]: { key: 'env:FLEET_KEY' } },
+    channels: {
+      chat: { kind: 'slack', url: sinks.slackUrl },
+      team: { kind: 'teams', url: sinks.teamsUrl },
+      pager: { kind: 'pagerduty', routingKey: 'env:PAGER_KEY', endpoint: sinks.pagerDutyEndpoint },
+      system: { kind: 'webhook', url: sinks.webhookUrl, secret: 'env:HOOK_SECRET' },
+    },
+    policy: [],
+    routes: [{ match: {}, channels: ['chat', 'team', 'pager', 'system'] }],
+    allowNetworks: ['127.0.0.0/8'],
+  }
+}
+
+/** A relay that is killed and started again keeps its port, so it must be known before. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
