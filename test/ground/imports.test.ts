@@ -1,0 +1,216 @@
+// The architecture as a test: who may import whom, and which calls belong to which files. A failure
+// names the file, what is banned there, and what to use instead.
+import { readFileSync } from 'node:fs'
+import { glob } from 'node:fs/promises'
+import { dirname, join, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+interface Source {
+  path: string
+  text: string
+  /** Project paths for relative imports, package names otherwise. */
+  imports: string[]
+}
+
+const sources = await readSources()
+
+async function readSources(): Promise<Source[]> {
+  const found: Source[] = []
+  const patterns = ['beacon/**/*.ts', 'functions/**/*.ts', 'shared/**/*.ts', 'test/**/*.ts']
+  for await (const path of glob(patterns, { cwd: root })) {
+    const text = readFileSync(join(root, path), 'utf8')
+    found.push({ path: path.replaceAll('\\', '/'), text, imports: importsOf(path, text) })
+  }
+  return found
+}
+
+function importsOf(path: string, text: string): string[] {
+  const pattern =
+    /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+'([^']+)'|(?:^|\n)import\s+'([^']+)'|import\('([^']+)'\)/g
+  return [...text.matchAll(pattern)].map((match) => {
+    const name = match[1] ?? match[2] ?? match[3] ?? ''
+    return name.startsWith('.') ? normalize(join(dirname(path), name)) : name
+  })
+}
+
+interface Rule {
+  /** Files it holds for. */
+  files: RegExp
+  /** Files it does not hold for, because their name says so. */
+  except?: RegExp
+  banned: (name: string) => boolean
+  instead: string
+}
+
+const isPackage = (name: string) => !/^(beacon|functions|shared|test|infra)\//.test(name)
+const inFolders = (name: string, ...allowed: string[]) =>
+  allowed.some((folder) => name === folder || name.startsWith(`${folder}/`))
+
+const rules: Record<string, Rule> = {
+  'shared imports the schema library and itself': {
+    files: /^shared\//,
+    banned: (name) => !inFolders(name, 'zod', 'shared'),
+    instead: 'plain TypeScript, WebCrypto or zod',
+  },
+  'beacon imports shared and itself, Node and the schema library': {
+    files: /^beacon\//,
+    banned: (name) => !inFolders(name, 'beacon', 'shared', 'zod', 'package.json') && !isNode(name),
+    instead: 'shared/ for what both sides need; the beacon has next to no dependencies',
+  },
+  'functions never imports beacon': {
+    files: /^functions\//,
+    banned: (name) => inFolders(name, 'beacon'),
+    instead: 'shared/, the contract of the two',
+  },
+  'core imports shared and itself': {
+    files: /^functions\/core\//,
+    banned: (name) => !inFolders(name, 'functions/core', 'shared'),
+    instead: 'values handed in as arguments; the core knows no adapter, library or host',
+  },
+  'use cases import core and the interfaces, never an adapter': {
+    files: /^functions\/[^/]+\.ts$/,
+    banned: (name) =>
+      (inFolders(name, 'functions/store') && name !== 'functions/store/store.ts') ||
+      (inFolders(name, 'functions/notify') && name !== 'functions/notify/notifier.ts') ||
+      (isPackage(name) && !inFolders(name, 'hono', 'zod')),
+    instead: 'the Relay that the host hands over (functions/relay.ts)',
+  },
+  'stores import their interface, their SQL, core and shared': {
+    files: /^functions\/store\//,
+    banned: (name) =>
+      !isPackage(name) && !inFolders(name, 'functions/store', 'functions/core', 'shared'),
+    instead: "the interface in store.ts and core's types",
+  },
+  'notifiers import their interface, core, shared and the types of the configuration': {
+    files: /^functions\/notify\//,
+    banned: (name) =>
+      !isPackage(name) &&
+      !inFolders(name, 'functions/notify', 'functions/core', 'functions/config.ts', 'shared'),
+    instead: "the interface in notifier.ts and core's types",
+  },
+  'pages import core, shared and the template library': {
+    files: /^functions\/pages\//,
+    banned: (name) => !inFolders(name, 'functions/pages', 'functions/core', 'shared', 'hono/html'),
+    instead: 'values handed in by app.ts',
+  },
+  'Node stays in the files named for it': {
+    files: /^functions\//,
+    except: /^functions\/(host\/(node|pump)|store\/sqlite|notify\/undici)\.ts$/,
+    banned: isNode,
+    instead: 'WebCrypto and other globals that every host has, or a value from the host',
+  },
+  'undici stays in the file named for it': {
+    files: /^(beacon|functions)\//,
+    except: /^functions\/notify\/undici\.ts$/,
+    banned: (name) => name === 'undici',
+    instead: 'relay.send',
+  },
+  'vendors stay with their hosts': {
+    files: /^functions\//,
+    except: /^functions\/(host|store)\/(azure|cloudflare|azure-.*|cloudflare-.*)\.ts$/,
+    banned: (name) => name.startsWith('@azure/') || name.startsWith('cloudflare:'),
+    instead: 'the interfaces in store.ts and relay.ts',
+  },
+  'nothing imports a host or a test': {
+    files: /^(beacon|functions|shared)\//,
+    except: /^functions\/host\//,
+    banned: (name) => inFolders(name, 'functions/host', 'test'),
+    instead: 'what the host composes: move the shared part out of host/',
+  },
+}
+
+function isNode(name: string): boolean {
+  return name.startsWith('node:')
+}
+
+interface Ban {
+  files: RegExp
+  except?: RegExp
+  call: RegExp
+  instead: string
+}
+
+const bans: Record<string, Ban> = {
+  'the core has no clock': {
+    files: /^functions\/core\//,
+    call: /\bDate\.now\(|\bnew Date\(\)|\bperformance\./,
+    instead: 'the argument `now`',
+  },
+  'the core has no randomness': {
+    files: /^functions\/core\//,
+    call: /\bMath\.random\(|\brandomUUID\(|\bgetRandomValues\(/,
+    instead: 'the argument `random`',
+  },
+  'the core does not wait or do I/O': {
+    files: /^functions\/core\//,
+    call: /\bawait\b|\basync\b|\bPromise\b|\bfetch\(|\bsetTimeout\(/,
+    instead: 'values; waiting belongs to the use cases',
+  },
+  'use cases take clock and randomness from the relay': {
+    files: /^functions\/([^/]+|notify\/(?!undici)[^/]+|pages\/[^/]+)\.ts$/,
+    call: /\bDate\.now\(|\bMath\.random\(|\bsetTimeout\(/,
+    instead: 'relay.now(), relay.random(), or a due time in the store',
+  },
+  'the environment is read in hosts and in main': {
+    files: /^(beacon|functions|shared)\//,
+    except: /^(functions\/host\/[^/]+|beacon\/main|functions\/cli\/[^/]+)\.ts$/,
+    call: /\bprocess\.env\b/,
+    instead: 'an argument',
+  },
+  'nothing prints but the log': {
+    files: /^(beacon|functions|shared)\//,
+    except: /^functions\/cli\//,
+    call: /\bconsole\./,
+    instead: 'the log',
+  },
+}
+
+const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, '$1')
+
+describe('imports', () => {
+  test.each(Object.entries(rules))('%s', (_name, { files, except, banned, instead }) => {
+    const concerned = sources.filter(({ path }) => files.test(path) && !except?.test(path))
+    const faults = concerned.flatMap(({ path, imports }) =>
+      imports.filter(banned).map((name) => `${path}: "${name}" is banned here, use ${instead}`),
+    )
+    expect(faults).toEqual([])
+  })
+
+  test('there are no cycles', () => {
+    const graph = new Map(
+      sources.map(({ path, imports }) => [path, imports.filter((n) => !isPackage(n))]),
+    )
+    const cycles: string[] = []
+    const visit = (path: string, trail: string[]) => {
+      if (trail.includes(path)) cycles.push([...trail.slice(trail.indexOf(path)), path].join(' → '))
+      else if (!done.has(path)) {
+        for (const next of graph.get(path) ?? []) visit(next, [...trail, path])
+        done.add(path)
+      }
+    }
+    const done = new Set<string>()
+    for (const path of graph.keys()) visit(path, [])
+    expect(cycles).toEqual([])
+  })
+})
+
+describe('calls', () => {
+  test.each(Object.entries(bans))('%s', (_name, { files, except, call, instead }) => {
+    const concerned = sources.filter(({ path }) => files.test(path) && !except?.test(path))
+    const faults = concerned.flatMap(({ path, text }) => {
+      const found = call.exec(withoutComments(text))
+      return found === null ? [] : [`${path}: "${found[0]}" is banned here, use ${instead}`]
+    })
+    expect(faults).toEqual([])
+  })
+})
+
+test('the rules see the files that they are about', () => {
+  expect(sources.length).toBeGreaterThan(50)
+  for (const { files } of [...Object.values(rules), ...Object.values(bans)]) {
+    expect(sources.some(({ path }) => files.test(path))).toBe(true)
+  }
+})
