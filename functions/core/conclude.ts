@@ -67,7 +67,7 @@ function endedBy(record: EventRecord, observers: Observer[], now: number): Ended
 /** Somebody misses it, the settle time is over, and nobody heard lately still sees it. */
 function hasSettled(record: EventRecord, observers: Observer[], now: number): boolean {
   const missing = missingOf(observers)
-  if (missing.length === 0 || stillSeeing(observers, now).length > 0) return false
+  if (missing.length === 0 || stillSeeing(record, observers, now).length > 0) return false
   // without a note on the record, a slow writer brought the sighting after a hiccup was cleared
   const settleAt = record.gone?.settleAt ?? Math.max(...missing.map((m) => m.firstAt)) + settleMs
   return settleAt <= now
@@ -78,8 +78,20 @@ function missingOf(observers: Observer[]) {
 }
 
 /** Observers heard lately whose document still shows the event. */
-function stillSeeing(observers: Observer[], now: number): Observer[] {
-  return observers.filter((o) => o.sighting.gone === undefined && !isSilent(o, now))
+function stillSeeing(record: EventRecord, observers: Observer[], now: number): Observer[] {
+  return observers.filter(
+    (o) => o.sighting.gone === undefined && !isSilent(o, now) && !isTakenAway(record, observers, o),
+  )
+}
+
+/** A VM that Preempt or Terminate took, silent since others miss the event: it sees nothing any more. */
+function isTakenAway(record: EventRecord, observers: Observer[], { beacon }: Observer): boolean {
+  const firstGoneAt = Math.min(...missingOf(observers).map((gone) => gone.firstAt))
+  return takesVm(record) && isHit(record.facts, beacon.vm) && beacon.heardAt < firstGoneAt
+}
+
+function takesVm({ facts: { eventType } }: EventRecord): boolean {
+  return eventType === 'Preempt' || eventType === 'Terminate'
 }
 
 function isSilent({ beacon }: Observer, now: number): boolean {
@@ -133,10 +145,8 @@ function wasPassedOn(record: EventRecord): boolean {
 
 /** When the silence of the hit VMs proves a Preempt or Terminate done; Infinity where it never does. */
 function vmGoneAt(record: EventRecord, observers: Observer[]): number {
-  const { eventType, notBeforeAt } = record.facts
-  if (eventType !== 'Preempt' && eventType !== 'Terminate') return Number.POSITIVE_INFINITY
-  const beganAt = record.startedAt ?? notBeforeAt
-  if (beganAt === undefined) return Number.POSITIVE_INFINITY
+  const beganAt = record.startedAt ?? record.facts.notBeforeAt
+  if (!takesVm(record) || beganAt === undefined) return Number.POSITIVE_INFINITY
   const hit = observers.filter((o) => isHit(record.facts, o.beacon.vm))
   return Math.max(beganAt, ...hit.map((o) => o.beacon.heardAt)) + vmGoneMs
 }
@@ -167,7 +177,7 @@ function isStuck(record: EventRecord, now: number): boolean {
 export function nextLook(record: EventRecord, observers: Observer[], now: number): number {
   const times = [vmGoneAt(record, observers), lostAt(record, observers), stuckAt(record)]
   if (record.gone !== undefined) {
-    const lapses = stillSeeing(observers, now).map(
+    const lapses = stillSeeing(record, observers, now).map(
       ({ beacon }) => beacon.heardAt + silentPaces * beacon.paceMs + 1,
     )
     times.push(Math.max(record.gone.settleAt, Math.min(...lapses, Number.POSITIVE_INFINITY)))

@@ -70,14 +70,15 @@ export function advance(
 }
 
 function begin(
-  key: { fleet: string; eventId: string },
+  { fleet, eventId }: { fleet: string; eventId: string },
   seen: Seen,
   epoch: number,
 ): Pick<Step, 'record' | 'moments'> {
   const { eventId: _, status, ...facts } = seen.event
   const started = status === 'Started'
   const record: EventRecord = {
-    ...key,
+    fleet,
+    eventId,
     epoch,
     phase: started ? 'started' : 'scheduled',
     facts,

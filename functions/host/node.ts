@@ -79,8 +79,8 @@ export async function start(settings: Settings, write: (line: string) => void) {
   }
   const pump = new Pump(relay)
   const server = await listen(createApp(relay), port)
-  pump.wake()
   log.info('relay_started', { port: server.port, publicUrl: config.publicUrl, dataDirectory })
+  pump.wake()
   return {
     port: server.port,
     async stop() {

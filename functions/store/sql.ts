@@ -37,8 +37,12 @@ export const sql = {
     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   updateEvent: `UPDATE events SET sequence = ?, due_at = ?, body = ?
     WHERE fleet = ? AND event_id = ? AND sequence = ?`,
+  // down to the last one's millisecond, or those that share it would fall between two pages
   listEvents: `SELECT body FROM events WHERE (? IS NULL OR fleet = ?) AND first_seen_at < ?
-    ORDER BY first_seen_at DESC LIMIT ?`,
+      AND first_seen_at >= coalesce((SELECT first_seen_at FROM events
+        WHERE (? IS NULL OR fleet = ?) AND first_seen_at < ?
+        ORDER BY first_seen_at DESC LIMIT 1 OFFSET ?), 0)
+    ORDER BY first_seen_at DESC, fleet, event_id`,
   dueEvents: `SELECT fleet, event_id FROM events WHERE due_at IS NOT NULL AND due_at <= ?
     ORDER BY due_at LIMIT ?`,
   readBeacon: 'SELECT body FROM beacons WHERE fleet = ? AND beacon = ?',

@@ -114,9 +114,9 @@ export class SqliteStore implements Store {
 
   async listEvents(page: { fleet?: string; before?: number; limit: number }) {
     const { fleet = null, before = Number.MAX_SAFE_INTEGER, limit } = page
-    return this.#all(sql.listEvents, fleet, fleet, before, limit).map((row) =>
-      parse<EventRecord>(row.body),
-    )
+    const matching = [fleet, fleet, before]
+    const rows = this.#all(sql.listEvents, ...matching, ...matching, limit - 1)
+    return rows.map((row) => parse<EventRecord>(row.body))
   }
 
   async nextDueAt(except: string[]): Promise<number | undefined> {

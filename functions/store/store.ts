@@ -73,7 +73,10 @@ export interface Store {
   /** All deliveries of an event, in order. */
   readDeliveries(key: EventKey): Promise<Delivery[]>
 
-  /** Newest first seen first; `before` is the `firstSeenAt` of the last one of the page before. */
+  /**
+   * Newest first seen first; `before` is the `firstSeenAt` of the last one of the page before. A page
+   * is longer than `limit` (≥ 1) where more events share the millisecond of its last one.
+   */
   listEvents(page: { fleet?: string; before?: number; limit: number }): Promise<EventRecord[]>
 
   /** The earliest time at which an event or a delivery is due; undefined where nothing waits. */

@@ -1,0 +1,76 @@
+// The relay process is killed with SIGKILL again and again, each time right after another of its steps,
+// and started again on the same file. All that is repeated is what a crash between sending and
+// recording may repeat: a Slack or Teams message, at most one for each kill.
+import { afterEach, expect, test } from 'vitest'
+import { accepted, kinds, postDecision, told } from '../support/expect.ts'
+import type { Entry } from '../support/process.ts'
+import { type Stage, startStage } from '../support/stage.ts'
+
+let stage: Stage
+
+afterEach(() => stage.stop())
+
+const steps = ['event_stepped', 'delivered', 'event_decided', 'event_concluded']
+const maxKillsPerStep = 3
+
+test('killed after any step, nothing is lost and hardly anything repeated', {
+  timeout: 90_000,
+}, async () => {
+  const kills = new Map<string, number>()
+  let restarts = Promise.resolve()
+  const onEntry = (program: string, entry: Entry) => {
+    if (program !== 'relay' || !steps.includes(entry.event)) return
+    const step = `${entry.event} ${entry.moment ?? entry.moments ?? ''}`
+    const count = kills.get(step) ?? 0
+    if (count >= (entry.event === 'delivered' ? maxKillsPerStep : 1)) return
+    const relay = stage.relay!
+    if (!relay.running) return
+    kills.set(step, count + 1)
+    relay.kill('SIGKILL')
+    restarts = restarts.then(async () => {
+      await relay.exited
+      // it may be killed again before it said that it started; that kill starts it again
+      await stage.startRelay().catch(() => undefined)
+    })
+  }
+  stage = await startStage({ vms: [['web_0', 'web_1', 'web_2']], onEntry })
+  await stage.startRelay()
+  await stage.startBeacons()
+  const eventId = stage.simulator.createEvent({
+    EventType: 'Reboot',
+    Resources: ['web_1'],
+    impactSeconds: 2,
+  })
+  const link = await stage.approveLink(eventId)
+  await decideWhenItLives(link)
+  await told(stage, 'completed', 60_000)
+  await restarts
+  const total = [...kills.values()].reduce((sum, count) => sum + count, 0)
+  expect(total).toBeGreaterThanOrEqual(8)
+  const record = await stage.settledEvent(eventId)
+  const moments = ['scheduled', 'approved', 'started', 'completed']
+  for (const { channel, moment, state } of record.deliveries) {
+    expect(state, `${moment} to ${channel}`).toBe('delivered')
+  }
+  for (const kind of kinds) {
+    const got = accepted(stage, kind).length
+    expect(got, kind).toBeGreaterThanOrEqual(moments.length)
+    expect(got, kind).toBeLessThanOrEqual(moments.length + total)
+  }
+  // where there is an idempotency key, a repetition carries the same
+  expect(stage.sinks.webhookIds().size).toBe(moments.length)
+  const incidents = [...stage.sinks.incidents().values()]
+  expect(incidents.map(({ state, opened }) => ({ state, opened }))).toEqual([
+    { state: 'resolved', opened: 1 },
+  ])
+})
+
+/** A person tries again where the page does not answer. */
+async function decideWhenItLives(link: string): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    const answer = await postDecision(link).catch(() => undefined)
+    if (answer?.ok) return
+    await stage.relay!.waitFor('relay_started').catch(() => stage.relay!.exited)
+  }
+  throw new Error('the relay never answered')
+}

@@ -1,0 +1,85 @@
+// Values of the core for tests: a record, a delivery, a beacon and what it saw, each as usual as can be.
+import type { Claimed, Delivery, Telling } from '../../functions/core/delivery.ts'
+import { viewOf } from '../../functions/core/delivery.ts'
+import type { Beacon, EventRecord, Facts, Observer, Sighting } from '../../functions/core/event.ts'
+import { event, eventId, startAt } from './world.ts'
+
+export const key = { fleet: 'prod', eventId }
+export const at = startAt
+
+export function facts(changes: Partial<Facts> = {}): Facts {
+  const { eventId: _id, status: _status, ...rest } = event()
+  return { ...rest, ...changes }
+}
+
+export function record(changes: Partial<EventRecord> = {}): EventRecord {
+  return {
+    ...key,
+    epoch: 1,
+    phase: 'scheduled',
+    facts: facts(),
+    firstSeenAt: at,
+    policy: { decide: 'ask', rule: 'default' },
+    watchers: [],
+    history: [{ at, what: 'seen', note: 'web_0' }],
+    sequence: 1,
+    ...changes,
+  }
+}
+
+export function telling(changes: Partial<Telling> = {}): Telling {
+  return { moment: 'scheduled', at, event: viewOf(record()), ...changes }
+}
+
+export function delivery(id: string, changes: Partial<Delivery> = {}): Delivery {
+  return {
+    id,
+    ...key,
+    channel: 'chat',
+    seq: 64,
+    createdAt: at,
+    urgentUntil: at + 15 * 60_000,
+    telling: telling(),
+    state: 'pending',
+    attempts: 0,
+    nextAt: at,
+    note: '',
+    ...changes,
+  }
+}
+
+export function claimed(id: string, changes: Partial<Claimed> = {}): Claimed {
+  return { ...delivery(id, { attempts: 1 }), lease: 'lease', ...changes }
+}
+
+export function beaconOf(vm: string, changes: Partial<Beacon> = {}): Beacon {
+  return {
+    fleet: 'prod',
+    beacon: `id-${vm}`,
+    vm,
+    resourceGroup: 'rg',
+    scaleSet: '',
+    tags: {},
+    bootId: `boot-of-${vm}`,
+    retiredBootIds: [],
+    counter: 1,
+    heardAt: at,
+    polledAt: at,
+    paceMs: 2_000,
+    bootedAt: at - 86_400_000,
+    sees: [eventId],
+    ...changes,
+  }
+}
+
+export function sighting(vm: string, changes: Partial<Sighting> = {}): Sighting {
+  return { eventId, beacon: `id-${vm}`, event: event(), ...changes }
+}
+
+export function observer(
+  vm: string,
+  beacon: Partial<Beacon> = {},
+  seen: Partial<Sighting> = {},
+): Observer {
+  return { beacon: beaconOf(vm, beacon), sighting: sighting(vm, seen) }
+}
