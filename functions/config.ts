@@ -152,11 +152,21 @@ export function readConfig(text: string, environment: Record<string, string | un
 
 /** Every value that must not be seen outside: keys, channel addresses, routing keys. */
 export function secretsOf(config: Config): string[] {
-  const channels = Object.values(config.channels).flatMap((channel) => {
-    if (channel.kind === 'pagerduty') return [channel.routingKey]
-    return channel.kind === 'webhook' ? [channel.url, ...channel.secret] : [channel.url]
-  })
+  const channels = Object.values(config.channels).flatMap(channelSecrets)
   return [...Object.values(config.fleets).flatMap((fleet) => fleet.key), ...channels]
+}
+
+/** The secrets of one channel; of an address also its parts, as an error may name them alone. */
+export function channelSecrets(channel: Channel): string[] {
+  if (channel.kind === 'pagerduty') return [channel.routingKey]
+  const { pathname, search, searchParams } = new URL(channel.url)
+  const raw = search
+    .slice(1)
+    .split('&')
+    .map((pair) => pair.split('=', 2)[1] ?? '')
+  const segments = pathname.split('/').slice(-1)
+  const parts = [pathname + search, pathname, ...raw, ...searchParams.values(), ...segments]
+  return [channel.url, ...parts, ...(channel.kind === 'webhook' ? channel.secret : [])]
 }
 
 interface Filled {
@@ -244,7 +254,10 @@ function atLeastOne(what: string): [(record: object) => boolean, { error: string
 }
 
 function isWebUrl(text: string): boolean {
-  return URL.canParse(text) && ['https:', 'http:'].includes(new URL(text).protocol)
+  if (!URL.canParse(text)) return false
+  const { protocol, username, password } = new URL(text)
+  // fetch refuses an address with a user in it
+  return ['https:', 'http:'].includes(protocol) && username + password === ''
 }
 
 function isPublicUrl(text: string): boolean {

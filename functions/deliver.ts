@@ -14,7 +14,7 @@ import {
 } from './core/delivery.ts'
 import { compose } from './core/message.ts'
 import { pageLink } from './link.ts'
-import type { Relay } from './relay.ts'
+import { channelNamed, type Relay } from './relay.ts'
 
 export interface DeliverRequest {
   limit: number
@@ -29,7 +29,7 @@ export function claimDue(relay: Relay, { limit, except }: DeliverRequest): Promi
 
 /** One attempt, settled. Outcomes are written and logged; nothing is thrown but a failing store. */
 export async function deliverOne(relay: Relay, claimed: Claimed): Promise<void> {
-  const channel = relay.config.channels[claimed.channel]
+  const channel = channelNamed(relay, claimed.channel)
   const result: SendOutcome =
     channel === undefined
       ? { outcome: 'refused', note: 'the configuration has no such channel any more' }

@@ -14,8 +14,8 @@ import {
 } from './core/event.ts'
 import { advance } from './core/life.ts'
 import { paceFor, watch } from './core/pace.ts'
-import { judgePolicy } from './core/policy.ts'
-import { type EventNews, type Reading, readReport } from './core/reading.ts'
+import { channelsFor, judgePolicy } from './core/policy.ts'
+import { type EventNews, type Reading, readReport, tidyReport } from './core/reading.ts'
 import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
 
 export type Received =
@@ -24,7 +24,8 @@ export type Received =
   | { outcome: 'retired' | 'busy' }
 
 /** Takes in one report whose signature and shape were checked. */
-export async function receive(relay: Relay, fleet: string, report: Report): Promise<Received> {
+export async function receive(relay: Relay, fleet: string, told: Report): Promise<Received> {
+  const report = tidyReport(told)
   const now = relay.now()
   const known = await relay.store.readBeacon(fleet, beaconKey(report))
   const standing = standingOf(known, report)
@@ -91,7 +92,8 @@ async function takeIn(
     const before = await relay.store.readEvent(key)
     const decided = await decideOn(relay, before, reading, news, now)
     const { record } = decided
-    if (record === undefined || record === before) return { record, directed: decided.directed }
+    const idle = record === before && decided.moments.length === 0
+    if (record === undefined || idle) return { record, directed: decided.directed }
     const existing =
       decided.moments.length > 0 && before !== undefined
         ? await relay.store.readDeliveries(key)
@@ -138,15 +140,17 @@ async function decideOn(
     record = withStart(record, beacon.beacon, start, at) ?? record
   }
   const settling = record.gone !== undefined && record.gone.settleAt <= now && !news.inDocument
-  const judged =
-    isOpen(record) &&
-    !record.verdict &&
-    (told || (news.firstSighting && isHit(record.facts, beacon.vm)))
-  let observers = [reading.asObserver(news)]
-  if (settling || judged || moments.length > 0) {
-    observers = await observersWith(relay, record, observers[0]!)
+  const newcomer = isOpen(record) && news.firstSighting && isHit(record.facts, beacon.vm)
+  const judged = isOpen(record) && !record.verdict && (told || newcomer)
+  const self = reading.asObserver(news)
+  let observers = [self]
+  if (settling || judged || newcomer || moments.length > 0) {
+    observers = await observersWith(relay, record, self)
   }
+  const unjudged = record
+  const untold = newcomer && moments.length === 0
   if (judged) record = withPolicy(relay, record, observers, moments, now)
+  if (untold) moments.push(...missed(relay, unjudged, record, observers, self))
   if (settling) record = settle(record, observers, moments, now)
   let directed = false
   if (news.inDocument && news.status === 'Scheduled') {
@@ -174,6 +178,25 @@ function withPolicy(
   if (decided.outcome !== 'decided') return judged
   moments.push(...decided.moments)
   return decided.record
+}
+
+/**
+ * What a hit VM is, only its own beacon says, and rarely the first one to report: the channels that
+ * its name, tags or groups bring in are told then what the others know already.
+ */
+function missed(
+  relay: Relay,
+  before: EventRecord,
+  record: EventRecord,
+  observers: Observer[],
+  self: Observer,
+): Moment[] {
+  const moment = record.phase === 'started' ? 'started' : 'scheduled'
+  const hearers = (judged: EventRecord, known: Observer[]) =>
+    judged.policy.decide === 'ignore' ? [] : channelsFor(relay.config.routes, judged, known, moment)
+  const others = observers.filter((observer) => observer !== self)
+  const heard = hearers(before, others)
+  return hearers(record, observers).every((name) => heard.includes(name)) ? [] : [moment]
 }
 
 function settle(

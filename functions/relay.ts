@@ -1,6 +1,6 @@
 // What a host hands to the use cases. Everything that differs between hosts or touches the world is here.
 import type { Log } from '../shared/log.ts'
-import type { Config } from './config.ts'
+import type { Channel, Config } from './config.ts'
 import type { Delivery } from './core/delivery.ts'
 import { plan, supersededBy } from './core/delivery.ts'
 import type { EventRecord, Moment, Observer } from './core/event.ts'
@@ -51,7 +51,12 @@ export function commitOf(
   }
 }
 
+/** Undefined where the configuration has no such channel any more. */
+export function channelNamed({ config }: Pick<Relay, 'config'>, name: string): Channel | undefined {
+  return Object.hasOwn(config.channels, name) ? config.channels[name] : undefined
+}
+
 function keepsEveryStep(relay: Pick<Relay, 'config' | 'notifiers'>, name: string): boolean {
-  const channel = relay.config.channels[name]
+  const channel = channelNamed(relay, name)
   return channel !== undefined && relay.notifiers[channel.kind].keepsEveryStep
 }

@@ -9,10 +9,12 @@ export const attemptMs = 15_000
 export const giveUpMs = 24 * 3_600_000
 /** Dense retries where no NotBefore says how long an answer still matters. */
 export const urgentMs = 15 * 60_000
-export const maxAttempts = 400
+export const maxAttempts = 1_000
 
 const dense = { baseMs: 1_000, capMs: 15_000 }
 const sparse = { baseMs: 60_000, capMs: 3_600_000 }
+/** Days ahead of the deadline an attempt every few seconds helps nobody. */
+const attemptsPerTimeLeft = 60
 
 export type DeliveryState = 'pending' | 'delivered' | 'refused' | 'superseded' | 'given_up'
 
@@ -120,7 +122,10 @@ export function planNotice(failed: Delivery, fallback: string, end: Settlement, 
   return notice
 }
 
-/** Pending questions that an end makes pointless; webhook receivers still get every step. */
+/** Told in vain once the event is over; on PagerDuty they would open an incident. */
+const pointlessAfterEnd: string[] = ['scheduled', 'changed', 'declined', 'stuck', 'started']
+
+/** Pending messages that an end makes pointless; webhook receivers still get every step. */
 export function supersededBy(
   moments: Moment[],
   existing: Delivery[],
@@ -128,9 +133,8 @@ export function supersededBy(
 ): string[] {
   const ends = moments.some((m) => m === 'completed' || m === 'cancelled' || m === 'lost')
   if (!ends) return []
-  const asking: string[] = ['scheduled', 'changed', 'declined', 'stuck']
   return existing
-    .filter((d) => d.state === 'pending' && d.attempts > 0 && asking.includes(d.telling.moment))
+    .filter((d) => d.state === 'pending' && pointlessAfterEnd.includes(d.telling.moment))
     .filter((d) => !keepsEveryStep(d.channel))
     .map((d) => d.id)
 }
@@ -144,11 +148,9 @@ export function afterAttempt(
 ): Settlement {
   const { note } = result
   if (result.outcome !== 'retry') return { state: result.outcome, nextAt: now, note }
-  const urgent = now < delivery.urgentUntil
-  // sparse waits start small again: the dense attempts before say nothing about the hours to come
-  const attempt = urgent ? delivery.attempts : Math.max(1, delivery.attempts - denseAttempts)
-  const own = backoffMs(attempt, urgent ? dense : sparse, random)
-  const latest = urgent ? delivery.urgentUntil - now : sparse.capMs
+  const left = delivery.urgentUntil - now
+  const own = left > 0 ? denseWait(delivery, left, random) : sparseWait(-left, random)
+  const latest = left > 0 ? left : sparse.capMs
   const wait = Math.max(own, Math.min(result.retryAfterMs ?? 0, latest))
   const spent = now + wait > delivery.createdAt + giveUpMs || delivery.attempts >= maxAttempts
   return spent
@@ -156,7 +158,20 @@ export function afterAttempt(
     : { state: 'pending', nextAt: now + wait, note }
 }
 
-/** Whether an earlier message of this event may have reached the channel. */
+function denseWait({ attempts }: Delivery, leftMs: number, random: number): number {
+  const capMs = Math.min(sparse.capMs, Math.max(dense.capMs, leftMs / attemptsPerTimeLeft))
+  return backoffMs(attempts, { ...dense, capMs }, random)
+}
+
+/** Starts small again, whatever the dense attempts before: each wait is about the time since then. */
+function sparseWait(sinceMs: number, random: number): number {
+  return backoffMs(1 + Math.floor(Math.log2(1 + sinceMs / sparse.baseMs)), sparse, random)
+}
+
+/**
+ * Whether an earlier message of this event may have reached the channel. One that its notifier held
+ * back, for want of an earlier one, has not; one that the end overtook may have.
+ */
 export function mayHaveHeard(delivery: Delivery, siblings: Delivery[]): boolean {
   return siblings.some(
     (other) =>
@@ -165,16 +180,20 @@ export function mayHaveHeard(delivery: Delivery, siblings: Delivery[]): boolean 
       other.telling.moment !== 'notice' &&
       other.telling.event.epoch === delivery.telling.event.epoch &&
       other.attempts > 0 &&
-      other.state !== 'refused',
+      other.state !== 'refused' &&
+      (other.state !== 'superseded' || needsNoEarlier(other)),
   )
+}
+
+function needsNoEarlier({ telling }: Delivery): boolean {
+  const first = telling.moment === 'started' && telling.event.verdict === undefined
+  return first || ['scheduled', 'changed', 'stuck'].includes(telling.moment)
 }
 
 export function viewOf(record: EventRecord): EventView {
   const { watchers: _w, history: _h, dueAt: _d, directive: _l, ...view } = record
   return view
 }
-
-const denseAttempts = 10
 
 function deliveryId(record: EventRecord, moment: Moment, channel: string): string {
   const parts = [record.fleet, record.eventId, String(record.epoch), moment, channel]

@@ -106,7 +106,8 @@ function reopens(known: EventRecord, seen: Seen): boolean {
 
 function reopen(known: EventRecord, seen: Seen): Pick<Step, 'record' | 'moments'> {
   const { record, moments } = begin(known, seen, known.epoch + 1)
-  const facts = merge(known.facts, seen.event)
+  // what it says now counts, also where it is not what was known
+  const facts = merge(record!.facts, { ...seen.event, ...known.facts })
   const kept =
     known.passedOn === undefined || known.verdict === undefined
       ? {}
@@ -148,10 +149,11 @@ function lateNotice(known: EventRecord, seen: Seen): Notice | undefined {
     : undefined
 }
 
-/** Fills in what was not known. */
+/** Fills in what was not known; keys keep their order, so that equal facts are equal text. */
 function merge(known: Facts, event: ScheduledEvent): Facts {
   const { eventId: _id, status: _status, ...told } = event
   return {
+    ...known,
     ...told,
     ...known,
     eventType: known.eventType === 'Unknown' ? told.eventType : known.eventType,

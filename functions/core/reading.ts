@@ -26,6 +26,42 @@ export interface Reading {
 }
 
 const maxRetiredBootIds = 32
+/** Beyond this no calendar goes, and `Date` says so by throwing. */
+const latestTime = 8.64e15
+
+/** Evens out what the schema lets through and neither a store's key nor a calendar can hold. */
+export function tidyReport(report: Report): Report {
+  const { document, beacon } = report
+  return {
+    ...report,
+    beacon: { ...beacon, uptimeMs: Math.round(beacon.uptimeMs) },
+    document: document && {
+      ...document,
+      ageMs: Math.round(document.ageMs),
+      events: document.events.map(tidyEvent),
+    },
+    changes: report.changes.map(({ lastSeenAgeMs, ...change }) => ({
+      ...change,
+      ageMs: Math.round(change.ageMs),
+      ...(lastSeenAgeMs === undefined ? {} : { lastSeenAgeMs: Math.round(lastSeenAgeMs) }),
+      event: tidyEvent(change.event),
+    })),
+    starts: report.starts.map((start) => ({
+      ...start,
+      ageMs: Math.round(start.ageMs),
+      eventId: start.eventId.toWellFormed(),
+    })),
+  }
+}
+
+function tidyEvent({ notBeforeAt, ...event }: ScheduledEvent): ScheduledEvent {
+  const known = notBeforeAt !== undefined && Math.abs(notBeforeAt) <= latestTime
+  return {
+    ...event,
+    eventId: event.eventId.toWellFormed(),
+    ...(known ? { notBeforeAt } : {}),
+  }
+}
 
 export function readReport(
   fleet: string,

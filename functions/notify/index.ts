@@ -1,8 +1,13 @@
 // The kinds of channels there are.
-import type { Notifiers } from './notifier.ts'
+import { discreet, type Notifiers } from './notifier.ts'
 import { pagerduty } from './pagerduty.ts'
 import { slack } from './slack.ts'
 import { teams } from './teams.ts'
 import { webhook } from './webhook.ts'
 
-export const notifiers: Notifiers = { slack, teams, pagerduty, webhook }
+export const notifiers: Notifiers = {
+  slack: discreet(slack),
+  teams: discreet(teams),
+  pagerduty: discreet(pagerduty),
+  webhook: discreet(webhook),
+}

@@ -1,8 +1,9 @@
 // What it takes to tell one kind of channel. Add a kind: one file beside this, one line in index.ts.
 
 import { messageOf } from '../../shared/errors.ts'
+import { maskOf } from '../../shared/log.ts'
 import { parseRetryAfter } from '../../shared/retry.ts'
-import type { Channel } from '../config.ts'
+import { type Channel, channelSecrets } from '../config.ts'
 import type { Claimed, SendOutcome } from '../core/delivery.ts'
 import type { Message } from '../core/message.ts'
 
@@ -33,6 +34,17 @@ export type Notifiers = {
   [Kind in Channel['kind']]: Notifier<Extract<Channel, { kind: Kind }>>
 }
 
+/** The notifier with secrets masked in its outcome: an answer may repeat the address it was sent to. */
+export function discreet<Kind extends Channel>(notifier: Notifier<Kind>): Notifier<Kind> {
+  return {
+    ...notifier,
+    async notify(outgoing, channel, send) {
+      const result = await notifier.notify(outgoing, channel, send)
+      return { ...result, note: maskOf(channelSecrets(channel))(result.note) }
+    },
+  }
+}
+
 const maxAnswerBytes = 4_096
 
 /** Posts one body without following redirects, and reads the answer's beginning. */
@@ -60,7 +72,10 @@ export function fromStatus(
   return { outcome: 'retry', note, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 
-/** No answer came; a person has to mend an address that the guard forbids. Names of hosts and addresses are kept out: for some channels they are the secret. */
+/**
+ * No answer came; a person has to mend an address that the guard forbids. Names of hosts and addresses
+ * are kept out: for some channels they are the secret.
+ */
 export function fromError(error: unknown, signal: AbortSignal): SendOutcome {
   if (signal.aborted) return { outcome: 'retry', note: 'no answer in time' }
   const code = codeOf(error)

@@ -52,7 +52,7 @@ function choices(record: EventRecord, now: number) {
   const decline =
     record.verdict === undefined
       ? html`<button name="decision" value="not_now">Not now</button>
-<p class="hint">Azure starts it ${due} all the same; reminders stop, and you can still approve.</p>`
+<p class="hint">Azure starts it ${due} all the same. You can still approve later.</p>`
       : ''
   return html`<form method="post">
 <button class="go" name="decision" value="approve">Approve: start it now</button>

@@ -62,9 +62,13 @@ export async function startStage(options: StageOptions) {
       return stage.relay
     },
 
-    startBeacon(vm: string, changes: Record<string, string> = {}): Program {
+    startBeacon(
+      vm: string,
+      changes: Record<string, string> = {},
+      file = 'beacon/main.ts',
+    ): Program {
       const { url } = simulator.vms.find(({ name }) => name === vm)!
-      return run(vm, 'beacon/main.ts', {
+      return run(vm, file, {
         FOGHORN_RELAY_URL: stage.relayUrl,
         FOGHORN_FLEET: fleetName,
         FOGHORN_FLEET_KEY: secrets.fleetKey,

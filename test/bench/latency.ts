@@ -1,0 +1,37 @@
+// From the moment Azure's document changes to the moment Slack has the message, with beacons that poll
+// once a second: half of it on average is waiting for the next poll, the rest is Foghorn's.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startStage } from '../support/stage.ts'
+import { type Figure, spread } from './figures.ts'
+
+const events = 40
+
+export async function latency(): Promise<Figure[]> {
+  const stage = await startStage({ vms: [['web_0', 'web_1', 'web_2']] })
+  try {
+    const relay = await stage.startRelay()
+    await stage.startBeacons()
+    const whole: number[] = []
+    const afterPoll: number[] = []
+    for (let i = 0; i < events; i++) {
+      // anywhere between two polls
+      await sleep(Math.random() * 1_000)
+      const createdAt = Date.now()
+      const eventId = stage.simulator.createEvent({ EventType: 'Reboot', Resources: ['web_1'] })
+      const id = eventId.toLowerCase()
+      const message = await stage.sinks.waitFor(
+        ({ kind, body }) => kind === 'slack' && body.includes(id),
+        10_000,
+      )
+      whole.push(message.at - createdAt)
+      const step = await relay.waitFor('event_stepped', (entry) => entry.eventId === id)
+      const reporter = stage.programs.find(({ name }) => name === step.vm)!
+      const seen = await reporter.waitFor('event_seen', (entry) => entry.eventId === id)
+      afterPoll.push(message.at - Date.parse(seen.time))
+      stage.simulator.cancelEvent(eventId)
+    }
+    return [...spread('IMDS change to message', whole), ...spread('poll to message', afterPoll)]
+  } finally {
+    await stage.stop()
+  }
+}

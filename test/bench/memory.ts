@@ -1,0 +1,50 @@
+// Resident memory of a beacon as it is installed (bundled) after a minute's worth of polls, and of a
+// relay that told one event.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { told } from '../support/expect.ts'
+import { startStage } from '../support/stage.ts'
+import type { Figure } from './figures.ts'
+
+const entry = fileURLToPath(new URL('../../beacon/main.ts', import.meta.url))
+/** As `npm run bundle` does. */
+const bundling = {
+  bundle: true,
+  platform: 'node',
+  target: 'node24',
+  format: 'esm',
+  minify: true,
+} as const
+const pollSeconds = 0.2
+const polls = 60
+
+export async function memory(): Promise<Figure[]> {
+  const stage = await startStage({ vms: [['web_0']] })
+  try {
+    const relay = await stage.startRelay()
+    const file = join(stage.directory, 'beacon.mjs')
+    await build({ entryPoints: [entry], outfile: file, ...bundling })
+    const settings = { FOGHORN_POLL_SECONDS: String(pollSeconds) }
+    const beacon = stage.startBeacon('web_0', settings, file)
+    await beacon.waitFor('report_accepted')
+    stage.simulator.createEvent({ EventType: 'Freeze', Resources: ['web_0'] })
+    await told(stage, 'scheduled')
+    await sleep(polls * pollSeconds * 1_000)
+    return [
+      { name: 'beacon memory', value: residentMb(beacon.pid), unit: 'MB' },
+      { name: 'relay memory', value: residentMb(relay.pid), unit: 'MB' },
+    ]
+  } finally {
+    await stage.stop()
+  }
+}
+
+/** From Linux' own account of the process. */
+function residentMb(pid: number): number {
+  const [, kib = 'NaN'] =
+    /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return (Number(kib) * 1024) / 1e6
+}

@@ -1,0 +1,77 @@
+// Signed reports that the relay verifies, judges and stores durably, from 100 beacons of one tenant
+// with an event open: all over HTTP to a process of its own, with this process as the load.
+import { randomUUID } from 'node:crypto'
+import { Agent, fetch } from 'undici'
+import { fleetHeader, reportPath } from '../../shared/report.ts'
+import { sign } from '../../shared/signature.ts'
+import { fleetName, type Stage, startStage } from '../support/stage.ts'
+import { event } from '../support/world.ts'
+import { type Figure, percentile } from './figures.ts'
+
+const beacons = 100
+const reportsPerBeacon = 100
+const concurrency = 32
+
+export async function throughput(): Promise<Figure[]> {
+  const stage = await startStage({ vms: [['web_0']] })
+  try {
+    await stage.startRelay()
+    const dispatcher = new Agent({ connections: concurrency })
+    const requests = await prepare(stage)
+    const times: number[] = []
+    const startedAt = performance.now()
+    let next = 0
+    const worker = async () => {
+      while (next < requests.length) times.push(await send(stage, dispatcher, requests[next++]!))
+    }
+    await Promise.all([...Array(concurrency)].map(worker))
+    const seconds = (performance.now() - startedAt) / 1000
+    return [
+      { name: 'reports accepted', value: requests.length / seconds, unit: '1/s' },
+      { name: 'report p50', value: percentile(times, 0.5), unit: 'ms' },
+      { name: 'report p99', value: percentile(times, 0.99), unit: 'ms' },
+    ]
+  } finally {
+    await stage.stop()
+  }
+}
+
+interface Prepared {
+  body: string
+  headers: Record<string, string>
+}
+
+/** Signed beforehand, so that the load costs as little as it can. */
+async function prepare(stage: Stage): Promise<Prepared[]> {
+  const prepared: Prepared[] = []
+  const bootIds = [...Array(beacons)].map(() => randomUUID())
+  const events = [event({ notBeforeAt: Date.now() + 15 * 60_000 })]
+  for (let counter = 1; counter <= reportsPerBeacon; counter++) {
+    for (const [i, bootId] of bootIds.entries()) {
+      const body = JSON.stringify({
+        version: 1,
+        vm: { name: `web_${i}`, vmId: `vm-${i}`, resourceGroup: 'rg' },
+        beacon: { version: 'bench', bootId, counter, uptimeMs: 1e6 },
+        document: { ageMs: 0, apiVersion: '2020-07-01', events },
+        changes: [],
+        starts: [],
+      })
+      const signature = await sign([stage.secrets.fleetKey], randomUUID(), Date.now(), body)
+      prepared.push({ body, headers: { ...signature, [fleetHeader]: fleetName } })
+    }
+  }
+  return prepared
+}
+
+async function send(stage: Stage, dispatcher: Agent, { body, headers }: Prepared): Promise<number> {
+  const startedAt = performance.now()
+  const response = await fetch(`${stage.relayUrl}${reportPath}`, {
+    method: 'POST',
+    body,
+    headers,
+    dispatcher,
+  })
+  const answer = (await response.json()) as { outcome?: string }
+  if (answer.outcome !== 'accepted') throw new Error(`not accepted: ${JSON.stringify(answer)}`)
+  return performance.now() - startedAt
+}
