@@ -52,8 +52,10 @@ export interface EventsDocument {
   oddities: string[]
 }
 
-const rawText = z.unknown().transform((value) => (typeof value === 'string' ? value.trim() : ''))
-const rawNumber = z.unknown().transform((value) => {
+/** Without `optional` a missing key would refuse the whole document. */
+const rawValue = z.unknown().optional()
+const rawText = rawValue.transform((value) => (typeof value === 'string' ? value.trim() : ''))
+const rawNumber = rawValue.transform((value) => {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined
 })
@@ -62,7 +64,7 @@ const rawEvent = z.object({
   EventId: z.string().trim().min(1),
   EventType: rawText,
   EventStatus: rawText,
-  Resources: z.unknown(),
+  Resources: rawValue,
   NotBefore: rawText,
   Description: rawText,
   EventSource: rawText,

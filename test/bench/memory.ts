@@ -27,7 +27,12 @@ export async function memory(): Promise<Figure[]> {
     const relay = await stage.startRelay()
     const file = join(stage.directory, 'beacon.mjs')
     await build({ entryPoints: [entry], outfile: file, ...bundling })
-    const settings = { FOGHORN_POLL_SECONDS: String(pollSeconds) }
+    const settings = {
+      FOGHORN_POLL_SECONDS: String(pollSeconds),
+      // as infra/vm/foghorn-beacon.service starts it
+      NODE_OPTIONS: '--max-semi-space-size=1',
+      NODE_COMPILE_CACHE: join(stage.directory, 'cache'),
+    }
     const beacon = stage.startBeacon('web_0', settings, file)
     await beacon.waitFor('report_accepted')
     stage.simulator.createEvent({ EventType: 'Freeze', Resources: ['web_0'] })

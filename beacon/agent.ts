@@ -1,0 +1,62 @@
+// One beacon at work: the loops that poll, report, start and ask who we are. Each waits for its own
+// affairs only, so that a hanging relay never stops the watch.
+import { createDue } from './due.ts'
+import { createEpisode } from './episode.ts'
+import { createPatience } from './patience.ts'
+import { pollLoop } from './poll.ts'
+import { reportLoop } from './reporter.ts'
+import { createStarter } from './starter.ts'
+import type { Parts, State } from './state.ts'
+
+export type { Parts } from './state.ts'
+
+/** Tags change while a VM runs, and policies look at them. */
+const identityRefreshMs = 10 * 60_000
+/** Base of the pace at which a failing `/metadata/instance` is asked again. */
+const identityRetryMs = 1_000
+
+/** Runs until `signal` aborts. Rejects where a loop broke, after it has stopped the others. */
+export async function runAgent(parts: Parts, signal: AbortSignal): Promise<void> {
+  const stopping = new AbortController()
+  const stop = () => stopping.abort()
+  signal.addEventListener('abort', stop)
+  if (signal.aborted) stop()
+  const state: State = { vm: undefined, document: undefined, reportDue: createDue(parts.clock) }
+  const starter = createStarter(parts, state)
+  const loops = [
+    pollLoop(parts, state, stopping.signal),
+    identityLoop(parts, state, stopping.signal),
+    reportLoop(parts, state, starter.direct, stopping.signal),
+    starter.loop(stopping.signal),
+  ]
+  const ends = await Promise.allSettled(loops.map((loop) => loop.finally(stop)))
+  signal.removeEventListener('abort', stop)
+  const broken = ends.find((end) => end.status === 'rejected')
+  if (broken !== undefined) throw broken.reason
+}
+
+/** The first answer lets reports begin; a later failure keeps what is known. */
+async function identityLoop(parts: Parts, state: State, stop: AbortSignal): Promise<void> {
+  const { clock, imds, log } = parts
+  const episode = createEpisode(log, 'imds')
+  const patience = createPatience(clock, parts.random, identityRetryMs)
+  while (!stop.aborted) {
+    const answer = await imds.identify(stop)
+    if (stop.aborted) return
+    if (answer.kind === 'vm') {
+      patience.reset()
+      episode.recovered({ endpoint: 'instance' })
+      const first = state.vm === undefined
+      state.vm = answer.vm
+      if (first) {
+        log.info('beacon_started', { vm: answer.vm.name, ...parts.about })
+        state.reportDue.bring(clock.monotonic())
+      }
+      await clock.sleep(identityRefreshMs, stop)
+    } else {
+      const { reason, status } = answer
+      episode.failed('', { endpoint: 'instance', reason, status })
+      await clock.sleep(patience.waitMs(answer), stop)
+    }
+  }
+}

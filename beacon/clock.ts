@@ -1,0 +1,27 @@
+// Time as the beacon needs it. Wall time can jump, so ages come from the monotonic clock wherever both
+// ends of an age lie in one process.
+
+export interface Clock {
+  /** Epoch ms; may jump. */
+  now(): number
+  /** Ms since some fixed instant of this process; never goes back. */
+  monotonic(): number
+  /** Resolves after `ms`, or as soon as `signal` aborts; never rejects. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal.aborted) return resolve()
+      const done = () => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      const timer = setTimeout(done, ms)
+      signal.addEventListener('abort', done)
+    }),
+}

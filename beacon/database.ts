@@ -1,0 +1,83 @@
+// The SQLite file of the state directory, and the lock on both. A damaged file must never keep a beacon
+// from starting: what it held is worth less than the next report.
+import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { FoghornError, messageOf } from '../shared/errors.ts'
+import type { Log } from '../shared/log.ts'
+
+const fileName = 'spool.db'
+const schemaVersion = 1
+const sqliteBusy = 5
+const sqliteLocked = 6
+const sqliteCorrupt = 11
+const sqliteNotADatabase = 26
+
+/**
+ * Opens the state directory for this process alone. Throws FoghornError `state_dir_in_use` where another
+ * beacon has it, `state_dir_unusable` where it cannot be written. A damaged file is moved aside.
+ */
+export function openDatabase(directory: string, log: Log): DatabaseSync {
+  const file = join(directory, fileName)
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    try {
+      return lockedDatabase(file)
+    } catch (error) {
+      if (!isDamaged(error)) throw error
+      // One name for all damaged files, so that they cannot fill the disk.
+      renameSync(file, `${file}.damaged`)
+      rmSync(`${file}-journal`, { force: true })
+      log.error('spool_damaged', { movedTo: `${file}.damaged`, error: messageOf(error) })
+      return lockedDatabase(file)
+    }
+  } catch (error) {
+    const code = sqliteCode(error)
+    if (code === sqliteBusy || code === sqliteLocked) {
+      throw new FoghornError(
+        'state_dir_in_use',
+        `the state directory ${directory} is in use by another beacon: stop that one, or set FOGHORN_STATE_DIR to a directory of its own`,
+      )
+    }
+    throw new FoghornError(
+      'state_dir_unusable',
+      `the state directory ${directory} cannot be used (${messageOf(error)}): set FOGHORN_STATE_DIR to a directory that this user may write to`,
+    )
+  }
+}
+
+/** Exclusive from the first statement on until closed; the kernel frees it when the process is killed. */
+function lockedDatabase(file: string): DatabaseSync {
+  const database = new DatabaseSync(file, { timeout: 0 })
+  try {
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL; BEGIN EXCLUSIVE')
+    const version = database.prepare('PRAGMA user_version').get()?.user_version
+    const checked = database.prepare('PRAGMA quick_check(1)').get()?.quick_check
+    if ((version !== 0 && version !== schemaVersion) || checked !== 'ok') {
+      throw new DamagedError(`schema version ${version}, check: ${checked}`)
+    }
+    database.exec(`
+      CREATE TABLE IF NOT EXISTS item (
+        sequence INTEGER PRIMARY KEY, seen_at REAL NOT NULL, last_seen_at REAL, body TEXT NOT NULL
+      ) STRICT;
+      PRAGMA user_version = ${schemaVersion};
+      COMMIT`)
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+class DamagedError extends Error {}
+
+function isDamaged(error: unknown): boolean {
+  const code = sqliteCode(error)
+  return error instanceof DamagedError || code === sqliteCorrupt || code === sqliteNotADatabase
+}
+
+/** The primary result code; the upper bytes of `errcode` only refine it. */
+function sqliteCode(error: unknown): number | undefined {
+  const code = error instanceof Error && 'errcode' in error ? error.errcode : undefined
+  return typeof code === 'number' ? code & 0xff : undefined
+}

@@ -1,0 +1,27 @@
+// Trouble that lasts is said once when it begins and once when it ends, not at every attempt.
+import type { Fields, Log } from '../shared/log.ts'
+
+export interface Episode {
+  /** One more failure. Logged when it is the first, or of another `kind` than the one before. */
+  failed(kind: string, fields: Fields): void
+  /** Ends the episode, if there is one. */
+  recovered(fields?: Fields): void
+}
+
+/** Logs `<name>_failing` as a warning and `<name>_recovered`, with the count of failures between. */
+export function createEpisode(log: Log, name: string): Episode {
+  let failures = 0
+  let last: string | undefined
+  return {
+    failed(kind, fields) {
+      failures += 1
+      if (kind !== last) log.warn(`${name}_failing`, fields)
+      last = kind
+    },
+    recovered(fields = {}) {
+      if (failures > 0) log.info(`${name}_recovered`, { ...fields, failures })
+      failures = 0
+      last = undefined
+    },
+  }
+}

@@ -1,0 +1,66 @@
+// What `/metadata/instance` says about this VM, read leniently: only the name is indispensable, since
+// it is what `Resources` of an event lists.
+import { z } from 'zod'
+import { cut, limits } from '../shared/document.ts'
+import type { Vm } from '../shared/report.ts'
+
+/** As many as Azure allows on a VM. */
+const maxTags = 50
+const maxTagText = 512
+
+/** Without `optional` a missing key would refuse the whole instance. */
+const text = z
+  .unknown()
+  .optional()
+  .transform((value) => (typeof value === 'string' ? cut(value.trim(), limits.name) : ''))
+
+const instance = z.object({
+  compute: z.object({
+    name: text,
+    vmId: text,
+    resourceGroupName: text,
+    subscriptionId: text,
+    vmScaleSetName: text,
+    placementGroupId: text,
+    location: text,
+    zone: text,
+    tagsList: z.array(z.unknown()).catch([]),
+  }),
+})
+
+const tag = z.object({ name: z.string().min(1), value: z.string() })
+
+/** The VM, or a sentence that says why the text names none. */
+export function parseInstance(body: string): Vm | string {
+  let json: unknown
+  try {
+    json = JSON.parse(body)
+  } catch {
+    return `the instance document is not JSON: ${cut(body, 60)}`
+  }
+  const parsed = instance.safeParse(json)
+  if (!parsed.success) return `the instance document has no "compute": ${cut(body, 60)}`
+  const { compute } = parsed.data
+  if (compute.name === '') return 'the instance document has no compute.name'
+  return {
+    name: compute.name,
+    vmId: compute.vmId,
+    resourceGroup: compute.resourceGroupName,
+    subscriptionId: compute.subscriptionId,
+    scaleSet: compute.vmScaleSetName,
+    placementGroup: compute.placementGroupId,
+    location: compute.location,
+    zone: compute.zone,
+    tags: tagsOf(compute.tagsList),
+  }
+}
+
+function tagsOf(list: unknown[]): Record<string, string> {
+  const tags = list
+    .slice(0, maxTags)
+    .map((item) => tag.safeParse(item).data)
+    .filter((item) => item !== undefined)
+  return Object.fromEntries(
+    tags.map(({ name, value }) => [cut(name, maxTagText), cut(value, maxTagText)]),
+  )
+}

@@ -1,0 +1,77 @@
+// Starts a beacon from environment variables, and ends it on SIGTERM or SIGINT. Nothing else reads the
+// environment. Exit codes: 0 stopped, 1 could not go on, 2 the environment is wrong.
+import { randomUUID } from 'node:crypto'
+import { uptime } from 'node:os'
+import packageJson from '../package.json' with { type: 'json' }
+import { FoghornError, messageOf } from '../shared/errors.ts'
+import { createLog, type Log } from '../shared/log.ts'
+import { runAgent } from './agent.ts'
+import { systemClock } from './clock.ts'
+import { createImds } from './metadata.ts'
+import { createRelay } from './send.ts'
+import { readEnvironment, type Settings } from './settings.ts'
+import { openSpool } from './spool.ts'
+
+/** By then a service manager may expect us gone, whatever still hangs. */
+const stopWithinMs = 800
+
+const settings = readEnvironment(process.env)
+if ('problems' in settings) {
+  for (const problem of settings.problems) process.stderr.write(`${problem}\n`)
+  process.exitCode = 2
+} else {
+  const log = createLog({
+    write: (line) => process.stdout.write(`${line}\n`),
+    now: systemClock.now,
+    level: settings.logLevel,
+    secrets: settings.secrets,
+  })
+  try {
+    await run(settings, log)
+  } catch (error) {
+    const code = error instanceof FoghornError ? error.code : 'unexpected'
+    log.error('beacon_failed', { code, error: messageOf(error) })
+    process.exitCode = 1
+  }
+}
+
+async function run(settings: Settings, log: Log): Promise<void> {
+  const clock = systemClock
+  const { relayUrl, fleet, fleetKey, imdsUrl, pollMs } = settings
+  const spool = openSpool({ directory: settings.stateDirectory, clock, log })
+  const imds = createImds({ origin: imdsUrl, clock, log })
+  const relay = createRelay({
+    ...{ url: relayUrl, fleet, fleetKey, clock },
+    environment: settings.proxy,
+    newId: randomUUID,
+  })
+  try {
+    await runAgent(
+      {
+        ...{ imds, relay, spool, clock, log, pollMs },
+        random: Math.random,
+        newId: randomUUID,
+        uptimeMs: () => uptime() * 1000,
+        version: packageJson.version,
+        about: { fleet, imds: imdsUrl, relay: relayUrl },
+      },
+      stopSignal(),
+    )
+  } finally {
+    imds.close()
+    relay.close()
+    spool.close()
+  }
+  log.info('beacon_stopped')
+}
+
+function stopSignal(): AbortSignal {
+  const stopping = new AbortController()
+  const stop = () => {
+    stopping.abort()
+    setTimeout(() => process.exit(0), stopWithinMs).unref()
+  }
+  process.once('SIGTERM', stop)
+  process.once('SIGINT', stop)
+  return stopping.signal
+}

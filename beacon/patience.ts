@@ -1,0 +1,58 @@
+// How long to wait after IMDS failed: by what it said, and by how often it has said so in a row.
+import { type Backoff, backoffMs } from '../shared/retry.ts'
+import type { Clock } from './clock.ts'
+import type { Failed, FailureClass } from './metadata.ts'
+
+/** How long 410 ("being updated") is expected to last at most. */
+const updatingMs = 70_000
+const transientBackoff: Backoff = { baseMs: 1_000, capMs: 5_000 }
+const absentBackoff: Backoff = { baseMs: 1_000, capMs: 60_000 }
+const longestRetryAfterMs = 60_000
+
+/** The failures of one class in a row, the newest included. */
+export interface Streak {
+  attempt: number
+  /** Since the first of them. */
+  lastingMs: number
+}
+
+/** No wait is shorter than `pollMs`; `random` is in [0, 1). */
+export function imdsWaitMs(failed: Failed, streak: Streak, pollMs: number, random: number): number {
+  const transientMs = backoffMs(streak.attempt, transientBackoff, random)
+  const waitMs: Record<FailureClass, number> = {
+    fallback: pollMs,
+    updating: streak.lastingMs < updatingMs ? pollMs : transientMs,
+    throttled: Math.min(failed.retryAfterMs ?? transientMs, longestRetryAfterMs),
+    transient: transientMs,
+    absent: backoffMs(streak.attempt, absentBackoff, random),
+  }
+  return Math.max(pollMs, waitMs[failed.class])
+}
+
+export interface Patience {
+  /** Ms to wait after this failure. */
+  waitMs(failed: Failed): number
+  /** Something worked: the next failure is a first one. */
+  reset(): void
+}
+
+/** Keeps the streaks of one thing that is asked again and again. */
+export function createPatience(
+  clock: Pick<Clock, 'monotonic'>,
+  random: () => number,
+  pollMs: number,
+): Patience {
+  let streak: { class: FailureClass; attempt: number; since: number } | undefined
+  return {
+    waitMs(failed) {
+      const now = clock.monotonic()
+      if (streak?.class !== failed.class) streak = { class: failed.class, attempt: 0, since: now }
+      streak.attempt += 1
+      const { attempt, since } = streak
+      return imdsWaitMs(failed, { attempt, lastingMs: now - since }, pollMs, random())
+    },
+    reset() {
+      streak = undefined
+    },
+  }
+}

@@ -1,0 +1,111 @@
+// The body of a report, built from what the beacon knows at this moment: no body is ever sent twice.
+// Its surprise: what does not fit is left for the next report, or left unsaid, but never half said.
+import type { ApiVersion } from '../shared/document.ts'
+import { limits } from '../shared/document.ts'
+import { type Change, maxReportBytes, type Report, type Start, type Vm } from '../shared/report.ts'
+import type { Pending } from './spool.ts'
+import type { Snapshot } from './watch.ts'
+
+/** What the schema of a report lets an age or an uptime be. */
+const longestAgeMs = 366 * 86_400_000
+
+export interface CurrentDocument extends Snapshot {
+  apiVersion: ApiVersion
+  incarnation?: number
+}
+
+export interface Facts {
+  vm: Vm
+  beacon: Report['beacon']
+  document: CurrentDocument | undefined
+  pending: readonly Pending[]
+  /** Monotonic ms. */
+  now: number
+}
+
+export interface BuiltReport {
+  body: string
+  /** Sequences of the items inside, oldest first. */
+  included: number[]
+  /** Whether items had to be left for the next report. */
+  more: boolean
+  /** What of the document fits: all, all but its descriptions, or nothing, which says "not known". */
+  document: 'whole' | 'bare' | 'left_out'
+}
+
+/**
+ * Puts in the document and as many of the oldest items as fit into `maxBytes`. A document that leaves
+ * no room for one item gives way, so that items never wait for ever. Returns the sequence of the oldest
+ * item where that one alone does not fit.
+ */
+export function buildReport(facts: Facts, maxBytes = maxReportBytes): BuiltReport | number {
+  const items = facts.pending.map((pending) => ({ ...pending, text: textOf(pending) }))
+  for (const form of ['whole', 'bare', 'left_out'] as const) {
+    const report = headOf(facts, form)
+    const budget = maxBytes - Buffer.byteLength(JSON.stringify(report))
+    const count = fitting(items, budget)
+    const tooLarge = items.length > 0 ? count === 0 : budget < 0 && form !== 'left_out'
+    if (tooLarge) continue
+    const taken = items.slice(0, count)
+    const starts = taken.filter(({ item }) => item.kind === 'start').map(({ text }) => text)
+    const changes = taken.filter(({ item }) => item.kind !== 'start').map(({ text }) => text)
+    return {
+      body: joined(report, changes, starts),
+      included: taken.map(({ sequence }) => sequence),
+      more: count < items.length,
+      document: form,
+    }
+  }
+  return facts.pending[0]?.sequence ?? 0
+}
+
+function headOf(facts: Facts, form: BuiltReport['document']): Omit<Report, 'changes' | 'starts'> {
+  const { vm, beacon, document, now } = facts
+  const uptimeMs = clampAge(beacon.uptimeMs)
+  const head = { version: 1 as const, vm, beacon: { ...beacon, uptimeMs } }
+  if (document === undefined || form === 'left_out') return { ...head, document: null }
+  const { apiVersion, incarnation } = document
+  const events =
+    form === 'whole'
+      ? [...document.events]
+      : document.events.map(({ description: _, ...event }) => event)
+  return {
+    ...head,
+    document: { ageMs: clampAge(now - document.seenAt), incarnation, apiVersion, events },
+  }
+}
+
+/** The same bytes as of the whole report, without serialising each item a second time. */
+function joined(head: object, changes: string[], starts: string[]): string {
+  const text = JSON.stringify(head).slice(0, -1)
+  return `${text},"changes":[${changes.join(',')}],"starts":[${starts.join(',')}]}`
+}
+
+const frameBytes = ',"changes":[],"starts":[]'.length
+
+function fitting(items: readonly { item: Pending['item']; text: string }[], bytes: number): number {
+  let left = bytes - frameBytes
+  let starts = 0
+  const end = items.findIndex(({ item, text }) => {
+    left -= Buffer.byteLength(text) + 1
+    if (item.kind === 'start') starts += 1
+    return left < 0 || starts > limits.events
+  })
+  return end === -1 ? items.length : end
+}
+
+function textOf(pending: Pending): string {
+  const { item } = pending
+  const ageMs = clampAge(pending.ageMs())
+  if (item.kind === 'start') {
+    const { kind: _, ...start } = item
+    return JSON.stringify({ ...start, ageMs } satisfies Start)
+  }
+  const lastSeenAgeMs = pending.lastSeenAgeMs()
+  const lastSeen = lastSeenAgeMs === undefined ? {} : { lastSeenAgeMs: clampAge(lastSeenAgeMs) }
+  return JSON.stringify({ ...item, ageMs, ...lastSeen } satisfies Change)
+}
+
+function clampAge(ms: number): number {
+  return Math.min(longestAgeMs, Math.max(0, Math.round(ms)))
+}

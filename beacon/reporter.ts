@@ -1,0 +1,151 @@
+// The loop that tells the relay: at once when there is news, else at the pace the relay asked for. A
+// report that did not arrive is not sent again: the next one is built from what is true by then.
+import type { Log } from '../shared/log.ts'
+import { type Backoff, backoffMs } from '../shared/retry.ts'
+import { createEpisode, type Episode } from './episode.ts'
+import { type BuiltReport, buildReport } from './report.ts'
+import type { Sent } from './send.ts'
+import type { Parts, State } from './state.ts'
+
+/** However much there is to say, and whatever the relay answers. */
+const shortestGapMs = 200
+/** While an event is open, minutes count. */
+const openBackoff: Backoff = { baseMs: 1_000, capMs: 10_000 }
+const idleBackoff: Backoff = { baseMs: 1_000, capMs: 60_000 }
+/** So often the relay may find fault with a report's content before its oldest item is given up. */
+const maxContentRefusals = 3
+const contentStatuses: readonly number[] = [400, 413]
+
+/** `direct` is handed the ids of the events that the relay says to start. */
+export async function reportLoop(
+  parts: Parts,
+  state: State,
+  direct: Direct,
+  stop: AbortSignal,
+): Promise<void> {
+  const reporter = new Reporter(parts, state, direct)
+  let sentAt = Number.NEGATIVE_INFINITY
+  while (!stop.aborted) {
+    await state.reportDue.wait(stop, sentAt + shortestGapMs)
+    if (stop.aborted) return
+    sentAt = parts.clock.monotonic()
+    const sent = await parts.relay.send(() => reporter.build(), stop)
+    if (stop.aborted) return
+    state.reportDue.bring(parts.clock.monotonic() + reporter.settle(sent))
+  }
+}
+
+/** One life of this process as the relay knows it. */
+interface Boot {
+  id: string
+  counter: number
+}
+
+type Direct = (eventIds: readonly string[]) => void
+
+class Reporter {
+  readonly #parts: Parts
+  readonly #state: State
+  readonly #direct: Direct
+  readonly #episode: Episode
+  #boot: Boot
+  /** The report that was built last. */
+  #built: BuiltReport | undefined
+  /** In a row, without success. */
+  #attempts = 0
+  #contentRefusals = 0
+  #lastKind: Sent['kind'] = 'accepted'
+
+  constructor(parts: Parts, state: State, direct: Direct) {
+    this.#parts = parts
+    this.#state = state
+    this.#direct = direct
+    this.#episode = createEpisode(parts.log, 'relay')
+    this.#boot = { id: parts.newId(), counter: 0 }
+  }
+
+  build(): string {
+    this.#boot.counter += 1
+    this.#built = buildFitting(this.#parts, this.#state, this.#boot)
+    return this.#built.body
+  }
+
+  /** Ms until the next report, where nothing happens before. */
+  settle(sent: Sent): number {
+    const again = sent.kind === this.#lastKind
+    this.#lastKind = sent.kind
+    if (sent.kind === 'accepted') return this.#accepted(sent)
+    if (sent.kind === 'retired') return this.#retired(again)
+    sayFailure(this.#parts.log, this.#episode, sent)
+    return sent.kind === 'refused' ? this.#refused(sent) : this.#failed(sent)
+  }
+
+  #accepted({ answer: { outcome, paceMs, directives } }: Sent & { kind: 'accepted' }): number {
+    const { log, spool } = this.#parts
+    log.debug('report_accepted', { outcome, counter: this.#boot.counter, paceMs })
+    this.#episode.recovered()
+    // The relay took nothing from a repeated report, so nothing of it may be forgotten here.
+    if (outcome === 'repeated') return this.#backoffMs(openBackoff)
+    this.#attempts = 0
+    this.#contentRefusals = 0
+    const through = this.#built?.included.at(-1)
+    if (through !== undefined) spool.dropThrough(through)
+    this.#direct(directives.map(({ eventId }) => eventId.toLowerCase()))
+    return this.#built?.more ? 0 : paceMs
+  }
+
+  #retired(again: boolean): number {
+    this.#parts.log.warn('boot_retired', {
+      bootId: this.#boot.id,
+      hint: 'another beacon reports for this VM, or the VM was restored from a copy',
+    })
+    this.#boot = { id: this.#parts.newId(), counter: 0 }
+    // Two beacons of one VM retire each other in turn: that must not become a race.
+    return again ? this.#backoffMs(idleBackoff) : 0
+  }
+
+  #refused({ status, reason }: Sent & { kind: 'refused' }): number {
+    const oldest = this.#built?.included[0]
+    if (contentStatuses.includes(status) && oldest !== undefined) {
+      this.#contentRefusals += 1
+      if (this.#contentRefusals >= maxContentRefusals) {
+        this.#contentRefusals = 0
+        this.#parts.spool.dropThrough(oldest)
+        this.#parts.log.error('item_given_up', { sequence: oldest, reason })
+      }
+    }
+    return this.#backoffMs(idleBackoff)
+  }
+
+  #failed({ retryAfterMs }: Sent & { kind: 'failed' }): number {
+    const open = (this.#state.document?.events.length ?? 0) > 0
+    const backoff = open ? openBackoff : idleBackoff
+    return Math.min(retryAfterMs ?? this.#backoffMs(backoff), backoff.capMs)
+  }
+
+  #backoffMs(backoff: Backoff): number {
+    this.#attempts += 1
+    return backoffMs(this.#attempts, backoff, this.#parts.random())
+  }
+}
+
+function sayFailure(log: Log, episode: Episode, sent: Sent & { kind: 'refused' | 'failed' }): void {
+  const { kind, reason, status } = sent
+  log.info('report_failed', { kind, reason, status })
+  episode.failed(kind === 'refused' ? `refused ${status}` : kind, { kind, reason, status })
+}
+
+/** Gives up items that fit into no report at all, which no event of Azure should ever cause. */
+function buildFitting(parts: Parts, state: State, boot: Boot): BuiltReport {
+  const { clock, log, spool, uptimeMs, version } = parts
+  const { vm, document } = state
+  if (vm === undefined) throw new Error('a report was due before IMDS said who we are')
+  for (;;) {
+    const beacon = { version, bootId: boot.id, counter: boot.counter, uptimeMs: uptimeMs() }
+    const pending = spool.read()
+    const built = buildReport({ vm, beacon, document, pending, now: clock.monotonic() })
+    if (typeof built !== 'number') return built
+    log.error('item_given_up', { sequence: built, reason: 'it does not fit into a report' })
+    spool.dropThrough(built)
+  }
+}

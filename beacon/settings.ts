@@ -1,0 +1,172 @@
+// The beacon's settings, read from environment variables that main hands over. All that is wrong is
+// said at once, each in a sentence that can be acted on; the fleet's key is in none of them.
+import { cut } from '../shared/document.ts'
+import type { Level } from '../shared/log.ts'
+import { secretBytes } from '../shared/signature.ts'
+import type { ProxyEnvironment } from './send.ts'
+
+export interface Settings {
+  relayUrl: string
+  fleet: string
+  fleetKey: string
+  imdsUrl: string
+  pollMs: number
+  stateDirectory: string
+  logLevel: Level
+  proxy: ProxyEnvironment
+  /** Texts that no log line may show. */
+  secrets: string[]
+}
+
+export type Environment = Record<string, string | undefined>
+
+const defaultImdsUrl = 'http://169.254.169.254'
+/** Beside the working directory, so that it works for any user; the VM's service names /var/lib/foghorn. */
+const defaultStateDirectory = '.foghorn-beacon'
+const defaultPollSeconds = 1
+/** IMDS grants a VM 5 requests a second, over all who ask. */
+const leastPollSeconds = 0.2
+const mostPollSeconds = 60
+const levels: readonly Level[] = ['debug', 'info', 'warn', 'error']
+
+/** What is wrong with one variable, and what to write instead. */
+class Wrong {
+  readonly sentence: string
+  constructor(sentence: string) {
+    this.sentence = sentence
+  }
+}
+
+export function readEnvironment(environment: Environment): Settings | { problems: string[] } {
+  const problems: string[] = []
+  const read = <T>(name: string, parse: (text: string | undefined) => T | Wrong): T | undefined => {
+    const text = environment[name]?.trim()
+    const value = parse(text === '' ? undefined : text)
+    if (!(value instanceof Wrong)) return value
+    problems.push(`${name} ${value.sentence}`)
+    return undefined
+  }
+  const relayUrl = read('FOGHORN_RELAY_URL', parseRelayUrl)
+  const fleet = read('FOGHORN_FLEET', parseFleet)
+  const fleetKey = read('FOGHORN_FLEET_KEY', parseFleetKey)
+  const imdsUrl = read('FOGHORN_IMDS_URL', parseImdsUrl)
+  const pollMs = read('FOGHORN_POLL_SECONDS', parsePollMs)
+  const logLevel = read('FOGHORN_LOG_LEVEL', parseLevel)
+  const stateDirectory = environment.FOGHORN_STATE_DIR || defaultStateDirectory
+  const proxyName = environment.https_proxy ? 'https_proxy' : 'HTTPS_PROXY'
+  const proxyUrl = read(proxyName, parseProxyUrl)
+  const noProxy = environment.no_proxy || environment.NO_PROXY
+  if (
+    problems.length > 0 ||
+    relayUrl === undefined ||
+    fleet === undefined ||
+    fleetKey === undefined ||
+    imdsUrl === undefined ||
+    pollMs === undefined ||
+    logLevel === undefined ||
+    proxyUrl === undefined
+  ) {
+    return { problems }
+  }
+  return {
+    ...{ relayUrl, fleet, fleetKey, imdsUrl, pollMs, logLevel, stateDirectory },
+    proxy: {
+      ...(proxyUrl === '' ? {} : { HTTPS_PROXY: proxyUrl }),
+      ...(noProxy ? { NO_PROXY: noProxy } : {}),
+    },
+    secrets: [fleetKey, fleetKey.replace(/^whsec_/, ''), ...secretsOf(proxyUrl)],
+  }
+}
+
+function parseRelayUrl(text: string | undefined): string | Wrong {
+  const want = 'write the address of your relay, such as https://foghorn.example.com'
+  if (text === undefined) return new Wrong(`is missing: ${want}`)
+  const url = urlOf(text)
+  if (url === undefined || !['https:', 'http:'].includes(url.protocol)) {
+    return new Wrong(`is ${shown(text)}, which is no web address: ${want}`)
+  }
+  if (url.username !== '' || url.search !== '' || url.hash !== '') {
+    return new Wrong(`is ${shown(text)}, with more than an address and a path: ${want}`)
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    return new Wrong(
+      `is ${shown(text)}, and reports go over plain http to this machine only: write ${shown(`https:${text.slice(5)}`)}`,
+    )
+  }
+  return text
+}
+
+/** It travels in a header. */
+function parseFleet(text: string | undefined): string | Wrong {
+  const want = 'write the name of the fleet as the relay has it in "fleets", such as production'
+  if (text === undefined) return new Wrong(`is missing: ${want}`)
+  if (/^[\x21-\x7e]{1,128}$/.test(text)) return text
+  return new Wrong(
+    `is ${shown(text)}: ${want}, in up to 128 visible ASCII characters without spaces`,
+  )
+}
+
+function parseFleetKey(text: string | undefined): string | Wrong {
+  const want =
+    'write the key of the fleet as the relay has it: "whsec_" and the base64 of 24 to 64 bytes'
+  if (text === undefined) return new Wrong(`is missing: ${want}`)
+  try {
+    secretBytes(text)
+    return text
+  } catch {
+    return new Wrong(`is no key (it is not shown here): ${want}`)
+  }
+}
+
+function parseImdsUrl(text: string | undefined): string | Wrong {
+  if (text === undefined) return defaultImdsUrl
+  const url = urlOf(text)
+  const isOrigin = url !== undefined && `${url.pathname}${url.search}${url.hash}` === '/'
+  if (isOrigin && url.protocol === 'http:' && url.username === '') return url.origin
+  return new Wrong(
+    `is ${shown(text)}: write an origin, http and no path, such as ${defaultImdsUrl}, or leave it out`,
+  )
+}
+
+function parsePollMs(text: string | undefined): number | Wrong {
+  const seconds = text === undefined ? defaultPollSeconds : Number(text)
+  if (seconds >= leastPollSeconds && seconds <= mostPollSeconds) return Math.round(seconds * 1000)
+  return new Wrong(
+    `is ${shown(text ?? '')}: write seconds from ${leastPollSeconds} to ${mostPollSeconds}, or leave it out for ${defaultPollSeconds}`,
+  )
+}
+
+function parseLevel(text: string | undefined): Level | Wrong {
+  const level = levels.find((known) => known === (text ?? 'info'))
+  return level ?? new Wrong(`is ${shown(text ?? '')}: write one of ${levels.join(', ')}`)
+}
+
+function parseProxyUrl(text: string | undefined): string | Wrong {
+  if (text === undefined) return ''
+  const url = urlOf(text)
+  if (url !== undefined && ['http:', 'https:'].includes(url.protocol)) return text
+  return new Wrong(
+    `is ${shown(text)}: write the address of a proxy, such as http://proxy.example.com:3128`,
+  )
+}
+
+function urlOf(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
+}
+
+/** A value as a person wrote it, without what may be a secret in the wrong place. */
+function shown(text: string): string {
+  const masked = text.replace(/whsec_\S*/g, '[secret]').replace(/\/\/[^/@]*@/, '//[secret]@')
+  return `"${cut(masked, 80)}"`
+}
+
+/** A proxy's password can turn up in the messages of a failed connection. */
+function secretsOf(proxyUrl: string): string[] {
+  const url = urlOf(proxyUrl)
+  if (url === undefined || url.password === '') return []
+  return [`${url.username}:${url.password}`, url.password, decodeURIComponent(url.password)]
+}

@@ -1,0 +1,182 @@
+// What this beacon saw and did and the relay has not accepted yet. Memory is what the beacon works on;
+// the file is for the next process, so a full disk costs durability and never a report.
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { z } from 'zod'
+import { messageOf } from '../shared/errors.ts'
+import type { Log } from '../shared/log.ts'
+import { changeSchema, maxChanges, type Start, startSchema } from '../shared/report.ts'
+import type { Clock } from './clock.ts'
+import { openDatabase } from './database.ts'
+import type { Step } from './watch.ts'
+
+/** What came of a directive, as of `seenAt` (monotonic ms). */
+export interface StartResult extends Pick<Start, 'eventId' | 'outcome'> {
+  kind: 'start'
+  seenAt: number
+  status?: number
+}
+
+export type Item = Step | StartResult
+
+/** An item that waits, with its age instead of instants, so that it survives a restart. */
+export interface Pending {
+  /** Grows with each item. */
+  sequence: number
+  item: Body
+  /** Ms since the item was seen, now. */
+  ageMs(): number
+  lastSeenAgeMs(): number | undefined
+}
+
+export interface Spool {
+  /** Keeps items until they are dropped; beyond `maxChanges` the oldest give way. */
+  append(items: readonly Item[]): void
+  /** All that waits, oldest first. */
+  read(): readonly Pending[]
+  /** Forgets everything up to and with `sequence`. */
+  dropThrough(sequence: number): void
+  /** Frees the directory for the next beacon. */
+  close(): void
+}
+
+const bodySchema = z.union([
+  startSchema.omit({ ageMs: true }).extend({ kind: z.literal('start') }),
+  changeSchema.omit({ ageMs: true, lastSeenAgeMs: true }),
+])
+type Body = z.infer<typeof bodySchema>
+
+/** An instant in both clocks; the monotonic one is of this process only. */
+interface Instant {
+  wall: number
+  monotonic?: number
+}
+
+interface Entry {
+  sequence: number
+  body: Body
+  seen: Instant
+  lastSeen: Instant | undefined
+}
+
+/** Opens the state directory for this process alone; throws as `openDatabase` does. */
+export function openSpool(options: { directory: string; clock: Clock; log: Log }): Spool {
+  return new FileSpool(openDatabase(options.directory, options.log), options)
+}
+
+class FileSpool implements Spool {
+  readonly #database: DatabaseSync
+  readonly #insert: StatementSync
+  readonly #remove: StatementSync
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #entries: Entry[]
+  #sequence: number
+
+  constructor(database: DatabaseSync, options: { clock: Clock; log: Log }) {
+    this.#database = database
+    this.#clock = options.clock
+    this.#log = options.log
+    this.#insert = database.prepare(
+      'INSERT INTO item (sequence, seen_at, last_seen_at, body) VALUES (?, ?, ?, ?)',
+    )
+    this.#remove = database.prepare('DELETE FROM item WHERE sequence <= ?')
+    this.#entries = load(database, options.log)
+    this.#sequence = lastSequence(database)
+  }
+
+  append(items: readonly Item[]): void {
+    const added = items.map((item) => this.#entryOf(item))
+    this.#entries.push(...added)
+    this.#write(() => {
+      for (const { sequence, seen, lastSeen, body } of added) {
+        this.#insert.run(sequence, seen.wall, lastSeen?.wall ?? null, JSON.stringify(body))
+      }
+    })
+    const oldest = this.#entries[this.#entries.length - maxChanges - 1]
+    if (oldest === undefined) return
+    const dropped = this.#entries.length - maxChanges
+    this.#log.warn('spool_full', { dropped, limit: maxChanges })
+    this.dropThrough(oldest.sequence)
+  }
+
+  read(): readonly Pending[] {
+    return this.#entries.map(({ sequence, body, seen, lastSeen }) => ({
+      sequence,
+      item: body,
+      ageMs: () => this.#age(seen),
+      lastSeenAgeMs: () => (lastSeen === undefined ? undefined : this.#age(lastSeen)),
+    }))
+  }
+
+  dropThrough(sequence: number): void {
+    const count = this.#entries.findIndex((entry) => entry.sequence > sequence)
+    this.#entries.splice(0, count === -1 ? this.#entries.length : count)
+    this.#write(() => this.#remove.run(sequence))
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #entryOf({ seenAt, ...rest }: Item): Entry {
+    this.#sequence += 1
+    const lastSeenAt = 'lastSeenAt' in rest ? rest.lastSeenAt : undefined
+    return {
+      sequence: this.#sequence,
+      body: bodySchema.parse(rest),
+      seen: this.#instant(seenAt),
+      lastSeen: lastSeenAt === undefined ? undefined : this.#instant(lastSeenAt),
+    }
+  }
+
+  #instant(monotonic: number): Instant {
+    return { monotonic, wall: this.#clock.now() - (this.#clock.monotonic() - monotonic) }
+  }
+
+  /** The wall clock may have been set back between two processes, hence never less than 0. */
+  #age({ wall, monotonic }: Instant): number {
+    if (monotonic !== undefined) return this.#clock.monotonic() - monotonic
+    return Math.max(0, this.#clock.now() - wall)
+  }
+
+  #write(what: () => void): void {
+    try {
+      this.#database.exec('BEGIN IMMEDIATE')
+      what()
+      this.#database.exec('COMMIT')
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      this.#log.error('spool_write_failed', { error: messageOf(error) })
+    }
+  }
+}
+
+const rowSchema = z.object({
+  sequence: z.int(),
+  seen_at: z.number(),
+  last_seen_at: z.number().nullable(),
+  body: z.string(),
+})
+
+/** Rows that cannot be read are passed over; they leave with the next drop. */
+function load(database: DatabaseSync, log: Log): Entry[] {
+  const rows = database.prepare('SELECT * FROM item ORDER BY sequence LIMIT ?').all(maxChanges)
+  return rows.flatMap((row) => {
+    try {
+      const { sequence, seen_at, last_seen_at, body } = rowSchema.parse(row)
+      const lastSeen = last_seen_at === null ? undefined : { wall: last_seen_at }
+      return [
+        { sequence, body: bodySchema.parse(JSON.parse(body)), seen: { wall: seen_at }, lastSeen },
+      ]
+    } catch (error) {
+      log.error('spool_item_unreadable', { error: messageOf(error) })
+      return []
+    }
+  })
+}
+
+/** Of every row, also those that cannot be read: a sequence is never given twice. */
+function lastSequence(database: DatabaseSync): number {
+  const row = database.prepare('SELECT max(sequence) AS last FROM item').get()
+  return typeof row?.last === 'number' ? row.last : 0
+}

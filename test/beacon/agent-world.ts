@@ -1,0 +1,119 @@
+// A beacon at work on a clock that the test moves, between an IMDS and a relay that the test plays. The
+// spool is the real one.
+import { onTestFinished } from 'vitest'
+import { runAgent } from '../../beacon/agent.ts'
+import type { Failed, FailureClass, Started } from '../../beacon/metadata.ts'
+import type { Sent } from '../../beacon/send.ts'
+import { openSpool } from '../../beacon/spool.ts'
+import type { Parts } from '../../beacon/state.ts'
+import type { ScheduledEvent } from '../../shared/document.ts'
+import { type Answer, type Report, reportSchema, type Vm, vmSchema } from '../../shared/report.ts'
+import { createFakeClock } from './fake-clock.ts'
+import { createTestLog, temporaryDirectory } from './world.ts'
+
+export type Reply = Sent | 'hang'
+
+export interface Played {
+  /** What IMDS shows now, or how it fails. */
+  events: ScheduledEvent[] | Failed | 'hang'
+  oddities: string[]
+  identity: Vm | Failed
+  /** What IMDS says to an approval. */
+  approval: Started | 'hang'
+  /** What the relay says to a report. */
+  reply: (report: Report) => Reply
+}
+
+export function failing(kind: FailureClass = 'transient', reason = 'IMDS answered 503'): Failed {
+  return { kind: 'failed', class: kind, reason, status: 503 }
+}
+
+export function accepted(fields: Partial<Answer> = {}): Sent {
+  const answer = { outcome: 'accepted' as const, time: 0, paceMs: 600_000, directives: [] }
+  return { kind: 'accepted', answer: { ...answer, ...fields } }
+}
+
+export function directing(...eventIds: string[]): Sent {
+  return accepted({ directives: eventIds.map((eventId) => ({ eventId })) })
+}
+
+/** The beacon of `vm1`, started; time stands still until `clock.advance`. */
+export function startBeacon(played: Partial<Played> = {}, parts: Partial<Parts> = {}) {
+  const clock = createFakeClock()
+  const log = createTestLog()
+  const spool = openSpool({ directory: temporaryDirectory(), clock, log })
+  const world: Played = {
+    events: [],
+    oddities: [],
+    identity: vmSchema.parse({ name: 'vm1' }),
+    approval: { outcome: 'accepted', status: 200 },
+    reply: () => accepted(),
+    ...played,
+  }
+  const polledAt: number[] = []
+  const identifiedAt: number[] = []
+  const approvals: { at: number; eventId: string }[] = []
+  const reports: { at: number; report: Report }[] = []
+
+  const stopping = new AbortController()
+  let id = 0
+  const running = runAgent(
+    {
+      imds: {
+        async poll(signal) {
+          polledAt.push(clock.monotonic())
+          const { events, oddities } = world
+          if (events === 'hang') return untilAborted(signal, failing())
+          if (!Array.isArray(events)) return events
+          const document = { incarnation: 1, events: structuredClone(events), oddities }
+          return { kind: 'document', apiVersion: '2020-07-01', document }
+        },
+        async identify() {
+          identifiedAt.push(clock.monotonic())
+          const { identity } = world
+          return 'kind' in identity ? identity : { kind: 'vm', vm: identity }
+        },
+        async start(eventId, signal) {
+          approvals.push({ at: clock.monotonic(), eventId })
+          const unreachable = { outcome: 'unreachable' as const, reason: 'hung' }
+          return world.approval === 'hang' ? untilAborted(signal, unreachable) : world.approval
+        },
+      },
+      relay: {
+        async send(build, signal) {
+          const report = reportSchema.parse(JSON.parse(build()))
+          reports.push({ at: clock.monotonic(), report })
+          const reply = world.reply(report)
+          return reply === 'hang' ? untilAborted(signal, { kind: 'failed', reason: 'hung' }) : reply
+        },
+      },
+      ...{ spool, clock, log },
+      random: () => 0.5,
+      newId: () => `boot-${String(++id).padStart(4, '0')}`,
+      uptimeMs: () => 60_000 + clock.monotonic(),
+      pollMs: 1_000,
+      version: '0.1.0',
+      about: { fleet: 'shop' },
+      ...parts,
+    },
+    stopping.signal,
+  )
+  const stop = async () => {
+    stopping.abort()
+    await running
+  }
+  onTestFinished(async () => {
+    await stop().catch(() => {})
+    spool.close()
+  })
+  const reportedAt = () => reports.map(({ at }) => at)
+  const lastReport = () => reports.at(-1)?.report
+  return {
+    ...{ world, clock, log, spool, polledAt, identifiedAt, approvals, reports },
+    ...{ reportedAt, lastReport, running, stop },
+  }
+}
+
+function untilAborted<T>(signal: AbortSignal, value: T): Promise<T> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(value)))
+}

@@ -1,0 +1,129 @@
+// What goes into a report, and what has to stay out for its size.
+import { describe, expect, test } from 'vitest'
+import { type BuiltReport, buildReport, type Facts } from '../../beacon/report.ts'
+import type { Pending } from '../../beacon/spool.ts'
+import { maxReportBytes, reportSchema, vmSchema } from '../../shared/report.ts'
+import { anEvent } from './events.ts'
+
+const yearMs = 366 * 86_400_000
+
+function change(sequence: number, description = '', ageMs = 10): Pending {
+  const event = anEvent({ eventId: `e${sequence}`, description })
+  return {
+    sequence,
+    item: { kind: 'appeared', firstPoll: false, event },
+    ageMs: () => ageMs,
+    lastSeenAgeMs: () => undefined,
+  }
+}
+
+function start(sequence: number): Pending {
+  return {
+    sequence,
+    item: { kind: 'start', eventId: `e${sequence}`, outcome: 'accepted', status: 200 },
+    ageMs: () => 20,
+    lastSeenAgeMs: () => undefined,
+  }
+}
+
+function facts(fields: Partial<Facts> = {}): Facts {
+  return {
+    vm: vmSchema.parse({ name: 'vm1' }),
+    beacon: { version: '0.1.0', bootId: 'boot-0001', counter: 3, uptimeMs: 60_000 },
+    document: { seenAt: 1_000, events: [anEvent()], apiVersion: '2020-07-01', incarnation: 4 },
+    pending: [],
+    now: 1_250,
+    ...fields,
+  }
+}
+
+function build(fields: Partial<Facts> = {}, maxBytes?: number) {
+  const built = buildReport(facts(fields), maxBytes)
+  if (typeof built === 'number') throw new Error(`item ${built} does not fit`)
+  return { ...built, report: reportSchema.parse(JSON.parse(built.body)) }
+}
+
+const bytesOf = (built: BuiltReport) => Buffer.byteLength(built.body)
+
+test('all that is known, in the form of the contract, with ages', () => {
+  const gone: Pending = {
+    ...change(1),
+    item: { kind: 'gone', firstPoll: false, event: anEvent() },
+    lastSeenAgeMs: () => 1_010.4,
+  }
+  const { report, included, more, document } = build({ pending: [gone, start(2)] })
+  expect(report).toEqual({
+    version: 1,
+    vm: vmSchema.parse({ name: 'vm1' }),
+    beacon: { version: '0.1.0', bootId: 'boot-0001', counter: 3, uptimeMs: 60_000 },
+    document: { ageMs: 250, incarnation: 4, apiVersion: '2020-07-01', events: [anEvent()] },
+    changes: [
+      { kind: 'gone', firstPoll: false, event: anEvent(), ageMs: 10, lastSeenAgeMs: 1_010 },
+    ],
+    starts: [{ eventId: 'e2', outcome: 'accepted', status: 200, ageMs: 20 }],
+  })
+  expect({ included, more, document }).toEqual({ included: [1, 2], more: false, document: 'whole' })
+})
+
+test('no document where none was seen yet', () => {
+  expect(build({ document: undefined }).report.document).toBeNull()
+})
+
+test('ages and uptimes of more than a year stay within what the relay reads', () => {
+  const beacon = { ...facts().beacon, uptimeMs: 2 * yearMs }
+  const { report } = build({ beacon, pending: [change(1, '', 3 * yearMs)], now: 4 * yearMs })
+  expect(report.beacon.uptimeMs).toBe(yearMs)
+  expect(report.document?.ageMs).toBe(yearMs)
+  expect(report.changes[0]?.ageMs).toBe(yearMs)
+})
+
+describe('what does not fit', () => {
+  const long = 'ü'.repeat(1_900)
+  const many = Array.from({ length: 300 }, (_, i) => change(i + 1, long))
+
+  test('of the items: the oldest go first, the rest is left', () => {
+    const built = build({ pending: many })
+    expect(bytesOf(built)).toBeLessThanOrEqual(maxReportBytes)
+    expect(bytesOf(built)).toBeGreaterThan(maxReportBytes - 4_500)
+    expect(built).toMatchObject({ more: true, document: 'whole' })
+    expect(built.included).toEqual(many.slice(0, built.included.length).map((one) => one.sequence))
+    expect(built.report.changes).toHaveLength(built.included.length)
+  })
+
+  test('of the items: what fills it to the byte still fits', () => {
+    const pending = many.slice(0, 2)
+    const whole = bytesOf(build({ pending }))
+    expect(build({ pending }, whole + 2).included).toEqual([1, 2])
+    expect(build({ pending }, whole - 1).included).toEqual([1])
+  })
+
+  test('more starts than the contract lets a report have', () => {
+    const built = build({ pending: Array.from({ length: 501 }, (_, i) => start(i + 1)) })
+    expect(built.report.starts).toHaveLength(500)
+    expect(built.more).toBe(true)
+  })
+
+  test('of the document: its descriptions go first, then all of it, but never one event', () => {
+    const events = Array.from({ length: 100 }, (_, i) =>
+      anEvent({ eventId: `d${i}`, description: long }),
+    )
+    const document = { ...facts().document!, events }
+    const bare = build({ document })
+    expect(bare.document).toBe('bare')
+    expect(bare.report.document?.events).toHaveLength(100)
+    expect(bare.report.document?.events[0]).not.toHaveProperty('description')
+    const leftOut = build({ document }, 2_000)
+    expect(leftOut).toMatchObject({ document: 'left_out', report: { document: null } })
+  })
+
+  test('of a document and an item together: the item goes, so that none waits for ever', () => {
+    const events = Array.from({ length: 20 }, (_, i) => anEvent({ eventId: `d${i}` }))
+    const document = { ...facts().document!, events }
+    const built = build({ document, pending: [change(1, long)] }, 5_000)
+    expect(built).toMatchObject({ document: 'left_out', included: [1], more: false })
+  })
+
+  test('of one item alone: it is named', () => {
+    expect(buildReport(facts({ pending: [change(7, long), change(8)] }), 3_000)).toBe(7)
+  })
+})

@@ -1,0 +1,237 @@
+// The client of the relay against a small server that answers as the relay does, and as others do.
+import http from 'node:http'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createRelay, type ProxyEnvironment } from '../../beacon/send.ts'
+import { verify } from '../../shared/signature.ts'
+import { createFakeClock } from './fake-clock.ts'
+import { type Asked, fleetKey, serve } from './world.ts'
+
+type Reply = { status?: number; body?: unknown; headers?: Record<string, string> }
+
+const forever = new AbortController().signal
+const answer = { outcome: 'accepted', time: 1, paceMs: 2_000, directives: [{ eventId: 'e1' }] }
+const hour = 3_600_000
+
+async function setUp(reply: (asked: Asked, index: number) => Reply | 'silence', path = '') {
+  let count = 0
+  const { origin, asked } = await serve((one, response) => {
+    const { status = 200, body, headers } = withDefaults(reply(one, count++))
+    if (status === 0) return
+    response.writeHead(status, headers)
+    response.end(typeof body === 'string' ? body : JSON.stringify(body))
+  })
+  return { asked, ...client({ url: `${origin}${path}` }) }
+}
+
+function withDefaults(reply: Reply | 'silence'): Reply {
+  return reply === 'silence' ? { status: 0 } : reply
+}
+
+function client(options: { url: string; environment?: ProxyEnvironment }) {
+  const clock = createFakeClock()
+  let id = 0
+  let built = 0
+  const relay = createRelay({
+    environment: {},
+    ...options,
+    ...{ fleet: 'shop', fleetKey, clock, timeoutMs: 5_000 },
+    newId: () => `msg_${++id}`,
+  })
+  onTestFinished(relay.close)
+  const build = () => `{"built":${++built},"name":"Zürich"}`
+  return { clock, send: (signal = forever) => relay.send(build, signal) }
+}
+
+function verdictOf({ headers, body }: Asked, now: number) {
+  return verify([fleetKey], { get: (name) => headers[name] as string | undefined }, now, body)
+}
+
+test('a report is signed as Standard Webhooks has it, with its fleet', async () => {
+  const { send, asked, clock } = await setUp(() => ({ body: answer }), '/foghorn/')
+  expect(await send()).toEqual({ kind: 'accepted', answer })
+  const [one] = asked
+  expect(one).toMatchObject({
+    method: 'POST',
+    url: '/foghorn/v1/reports',
+    headers: {
+      'x-foghorn-fleet': 'shop',
+      'content-type': 'application/json',
+      'webhook-id': 'msg_1',
+    },
+    body: '{"built":1,"name":"Zürich"}',
+  })
+  expect(await verdictOf(one!, clock.now())).toBe('valid')
+})
+
+test('each attempt has a body and an id of its own', async () => {
+  const { send, asked } = await setUp(() => ({ status: 503 }))
+  await send()
+  await send()
+  expect(asked.map(({ body }) => JSON.parse(body).built)).toEqual([1, 2])
+  expect(asked.map(({ headers }) => headers['webhook-id'])).toEqual(['msg_1', 'msg_2'])
+})
+
+describe('an answer', () => {
+  test.each<[string, Reply, object]>([
+    ['409 of a retired boot', problem(409, 'boot_retired'), { kind: 'retired' }],
+    ['409 of another kind', problem(409, 'other'), { kind: 'refused', status: 409 }],
+    [
+      '400',
+      problem(400, 'body_invalid'),
+      { kind: 'refused', status: 400, reason: expect.stringMatching(/detail of/) },
+    ],
+    ['401', problem(401, 'signature_invalid'), { kind: 'refused', status: 401 }],
+    ['401 without the time', problem(401, 'clock_outside_tolerance'), { kind: 'refused' }],
+    [
+      '404 of a stranger',
+      { status: 404, body: '<h1>Nothing</h1>' },
+      { reason: expect.stringMatching(/<h1>Nothing/) },
+    ],
+    ['413', problem(413, 'too_large'), { kind: 'refused', status: 413 }],
+    ['408', problem(408, 'slow'), { kind: 'failed', status: 408 }],
+    ['429', { ...problem(429, 'busy'), headers: { 'retry-after': '9' } }, { retryAfterMs: 9_000 }],
+    ['429 without a time', problem(429, 'busy'), { kind: 'failed', status: 429 }],
+    [
+      '500 without a word',
+      { status: 500, body: '' },
+      { kind: 'failed', reason: expect.stringMatching(/\(empty body\)/) },
+    ],
+    [
+      '503',
+      { status: 503, body: 'later' },
+      { kind: 'failed', status: 503, reason: expect.stringMatching(/later/) },
+    ],
+    [
+      'a redirect',
+      { status: 302, headers: { location: 'https://elsewhere/' } },
+      {
+        kind: 'failed',
+        reason: expect.stringMatching(/FOGHORN_RELAY_URL .* https:\/\/elsewhere\//),
+      },
+    ],
+    ['200 of a stranger', { body: '<html>Log in</html>' }, { kind: 'failed', status: 200 }],
+    ['200 with half an answer', { body: { outcome: 'accepted' } }, { kind: 'failed' }],
+    [
+      '200 without an end',
+      { body: 'x'.repeat(300 * 1024) },
+      { reason: expect.stringMatching(/larger than 262144/) },
+    ],
+  ])('%s', async (_, reply, expected) => {
+    const { send, asked } = await setUp(() => reply)
+    expect(await send()).toMatchObject(expected)
+    expect(asked).toHaveLength(1)
+  })
+
+  test('that never comes is given up on', async () => {
+    const server = await serve(() => {})
+    const relay = createRelay({
+      ...{ url: server.origin, fleet: 'shop', fleetKey, environment: {}, timeoutMs: 30 },
+      ...{ clock: createFakeClock(), newId: () => 'msg' },
+    })
+    expect(await relay.send(() => '{}', forever)).toMatchObject({
+      kind: 'failed',
+      reason: 'no answer within 0.03 s',
+    })
+  })
+
+  test('is not waited for when the beacon stops', async () => {
+    const stopping = new AbortController()
+    const { send } = await setUp(() => {
+      stopping.abort()
+      return 'silence'
+    })
+    expect(await send(stopping.signal)).toMatchObject({ kind: 'failed' })
+  })
+})
+
+describe('where the clock of this VM is wrong', () => {
+  /** A relay whose clock is `ahead` of ours, and which tells so. */
+  async function setUpRelay(aheadMs: () => number) {
+    const verdicts: string[] = []
+    const server = await serve(async (asked, response) => {
+      const now = world.clock.now() + aheadMs()
+      const verdict = await verdictOf(asked, now)
+      verdicts.push(verdict)
+      const late = problem(401, 'clock_outside_tolerance', now)
+      const { status, body } = verdict === 'valid' ? { status: 200, body: answer } : late
+      response.writeHead(status ?? 200).end(JSON.stringify(body))
+    })
+    const world = client({ url: server.origin })
+    return { ...world, ...server, verdicts }
+  }
+
+  test('the relay is asked what time it is, once', async () => {
+    const { send, asked, verdicts } = await setUpRelay(() => hour)
+    expect(await send()).toMatchObject({ kind: 'accepted' })
+    expect(await send()).toMatchObject({ kind: 'accepted' })
+    expect(verdicts).toEqual(['outside_tolerance', 'valid', 'valid'])
+    expect(asked.map(({ body }) => JSON.parse(body).built)).toEqual([1, 2, 3])
+  })
+
+  test('and again after the clock was set right', async () => {
+    let ahead = -hour
+    const { send, verdicts } = await setUpRelay(() => ahead)
+    await send()
+    ahead = 0
+    expect(await send()).toMatchObject({ kind: 'accepted' })
+    expect(verdicts).toEqual(['outside_tolerance', 'valid', 'outside_tolerance', 'valid'])
+  })
+
+  test('a relay that is never content is not asked a third time', async () => {
+    const { send, asked } = await setUp(() => problem(401, 'clock_outside_tolerance', 5))
+    expect(await send()).toMatchObject({ kind: 'refused', status: 401 })
+    expect(asked).toHaveLength(2)
+  })
+})
+
+describe('the proxy', () => {
+  /** A proxy that refuses every tunnel, and tells who asked for one. */
+  async function setUpProxy() {
+    const tunnels: string[] = []
+    const server = http.createServer()
+    server.on('connect', ({ url }, socket) => {
+      tunnels.push(url ?? '')
+      socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n')
+    })
+    const { origin, asked } = await serve((_, response) => response.writeHead(502).end(), server)
+    return { origin, tunnels, asked }
+  }
+  /** Nobody listens there. */
+  const url = 'https://127.0.0.1:1'
+
+  test('of HTTPS_PROXY is the way to the relay', async () => {
+    const { origin, tunnels } = await setUpProxy()
+    const { send } = client({ url, environment: { HTTPS_PROXY: origin } })
+    expect(await send()).toMatchObject({ kind: 'failed' })
+    expect(tunnels).toEqual(['127.0.0.1:1'])
+  })
+
+  test('is left aside where NO_PROXY names the relay', async () => {
+    const { origin, tunnels } = await setUpProxy()
+    const environment = { HTTPS_PROXY: origin, NO_PROXY: 'example.com,127.0.0.1' }
+    expect(await client({ url, environment }).send()).toMatchObject({
+      reason: expect.stringMatching(/ECONNREFUSED/),
+    })
+    expect(tunnels).toEqual([])
+  })
+
+  test('is not asked for without one', async () => {
+    expect(await client({ url }).send()).toMatchObject({
+      reason: expect.stringMatching(/ECONNREFUSED/),
+    })
+  })
+
+  test('is not asked for on the way to a relay on this machine', async () => {
+    const { origin, tunnels, asked } = await setUpProxy()
+    const { origin: relayOrigin } = await serve((_, response) =>
+      response.end(JSON.stringify(answer)),
+    )
+    const { send } = client({ url: relayOrigin, environment: { HTTPS_PROXY: origin } })
+    expect(await send()).toMatchObject({ kind: 'accepted' })
+    expect([...tunnels, ...asked]).toEqual([])
+  })
+})
+
+function problem(status: number, code: string, time?: number): Reply {
+  return { status, body: { code, title: code, status, detail: `detail of ${code}`, time } }
+}

@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest'
+import { createLog, type Level, maskOf } from '../../shared/log.ts'
+
+const levels: Level[] = ['debug', 'info', 'warn', 'error']
+
+function linesOf(level: Level, secrets: string[] = []) {
+  const lines: string[] = []
+  const log = createLog({ write: (line) => lines.push(line), now: () => 0, level, secrets })
+  return { log, lines }
+}
+
+test('an entry is one line of JSON', () => {
+  const { log, lines } = linesOf('info')
+  log.warn('relay_failing', { reason: 'two\nlines', status: undefined, names: ['a'] })
+  expect(lines).toEqual([
+    '{"time":"1970-01-01T00:00:00.000Z","level":"warn","event":"relay_failing","reason":"two\\nlines","names":["a"]}',
+  ])
+})
+
+test.each(levels)('level %s drops what is below it', (level) => {
+  const { log, lines } = linesOf(level)
+  for (const each of levels) log[each](each)
+  expect(lines.map((line) => JSON.parse(line).level)).toEqual(levels.slice(levels.indexOf(level)))
+})
+
+describe('secrets', () => {
+  test('are masked in any field, however deep in a text', () => {
+    const { log, lines } = linesOf('info', ['whsec_c2VjcmV0'])
+    log.info('x', { url: 'https://h/?k=whsec_c2VjcmV0&b', list: ['whsec_c2VjcmV0'] })
+    expect(lines.join()).not.toContain('c2VjcmV0')
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ url: 'https://h/?k=[secret]&b' })
+  })
+
+  test('are masked as JSON writes them', () => {
+    const { log, lines } = linesOf('info', ['quo"te\\secret'])
+    log.info('x', { text: 'it is quo"te\\secret' })
+    expect(JSON.parse(lines[0] ?? '').text).toBe('it is [secret]')
+  })
+
+  test('the longer of two that overlap goes first', () => {
+    expect(maskOf(['abcdefgh', 'abcdefghij'])('abcdefghij')).toBe('[secret]')
+  })
+
+  test('short ones are left: masking them would eat the log', () => {
+    expect(maskOf(['a', ''])('banana')).toBe('banana')
+  })
+})

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+import { answerSchema, maxChanges, type Report, reportSchema } from '../../shared/report.ts'
+
+const event = {
+  eventId: 'a1',
+  eventType: 'Freeze',
+  status: 'Scheduled' as const,
+  resources: ['web_0'],
+}
+const report: Report = {
+  version: 1,
+  vm: {
+    name: 'web_0',
+    vmId: 'id',
+    resourceGroup: 'shop',
+    subscriptionId: '',
+    scaleSet: '',
+    placementGroup: '',
+    location: 'westeurope',
+    zone: '1',
+    tags: { tier: 'db' },
+  },
+  beacon: { version: '0.1.0', bootId: 'boot-0001', counter: 1, uptimeMs: 5 },
+  document: { ageMs: 0, incarnation: 2, apiVersion: '2020-07-01', events: [event] },
+  changes: [{ kind: 'gone', ageMs: 3, lastSeenAgeMs: 1003, firstPoll: false, event }],
+  starts: [{ eventId: 'a1', ageMs: 2, outcome: 'rejected', status: 400 }],
+}
+
+test('a report comes through JSON as it was', () => {
+  expect(reportSchema.parse(JSON.parse(JSON.stringify(report)))).toEqual(report)
+})
+
+test('what IMDS left out has a default', () => {
+  const { vm } = reportSchema.parse({ ...report, vm: { name: 'web_0' } })
+  expect(vm).toMatchObject({ name: 'web_0', zone: '', tags: {} })
+  const [change] = reportSchema.parse({
+    ...report,
+    changes: [{ kind: 'changed', ageMs: 0, event }],
+  }).changes
+  expect(change?.firstPoll).toBe(false)
+})
+
+test('event ids become lower case, wherever they stand', () => {
+  const upper = { ...event, eventId: 'ABC' }
+  const parsed = reportSchema.parse({
+    ...report,
+    document: { ...report.document, events: [upper] },
+    changes: [{ kind: 'appeared', ageMs: 0, event: upper }],
+    starts: [{ eventId: 'ABC', ageMs: 0, outcome: 'unreachable' }],
+  })
+  const ids = [
+    parsed.document?.events[0]?.eventId,
+    parsed.changes[0]?.event.eventId,
+    parsed.starts[0]?.eventId,
+  ]
+  expect(ids).toEqual(['abc', 'abc', 'abc'])
+})
+
+describe('refused', () => {
+  const change = report.changes[0]
+  test.each<[string, object]>([
+    ['another version', { version: 2 }],
+    ['no vm name', { vm: { ...report.vm, name: '' } }],
+    ['a counter of zero', { beacon: { ...report.beacon, counter: 0 } }],
+    ['a short boot id', { beacon: { ...report.beacon, bootId: 'b' } }],
+    ['a negative age', { document: { ...report.document, ageMs: -1 } }],
+    ['an age that is no number', { changes: [{ ...change, ageMs: Number.NaN }] }],
+    ['an unknown kind', { changes: [{ ...change, kind: 'moved' }] }],
+    ['too many changes', { changes: Array.from({ length: maxChanges + 1 }, () => change) }],
+    ['an unknown outcome', { starts: [{ eventId: 'a', ageMs: 0, outcome: 'maybe' }] }],
+    ['a missing document', { document: undefined }],
+  ])('%s', (_, fields) => {
+    expect(reportSchema.safeParse({ ...report, ...fields }).success).toBe(false)
+  })
+})
+
+describe('the answer', () => {
+  const answer = { outcome: 'accepted', time: 1, paceMs: 2_000, directives: [{ eventId: 'a1' }] }
+  test('passes as documented', () => {
+    expect(answerSchema.parse(answer)).toEqual(answer)
+  })
+  test.each<[string, object]>([
+    ['a pace that would flood the relay', { paceMs: 0 }],
+    ['a pace of two days', { paceMs: 2 * 86_400_000 }],
+    ['no directives', { directives: undefined }],
+    ['a directive without an event', { directives: [{ eventId: '' }] }],
+  ])('is refused with %s', (_, fields) => {
+    expect(answerSchema.safeParse({ ...answer, ...fields }).success).toBe(false)
+  })
+})
