@@ -27,22 +27,18 @@ function oneOf<const Values extends readonly [string, ...string[]]>(values: Valu
   return z.enum(values, { error: `write one of ${quoted(values)}` })
 }
 
-const identifier = z
-  .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'a name has letters, digits, "_" and "-", at most 64')
+const nameRule = 'a name has letters, digits, "_" and "-", at most 64'
+const identifier = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, nameRule)
 
 const webUrl = z.string().refine(isWebUrl, {
   error: 'write an absolute https:// address (http:// only within allowNetworks)',
 })
 
-const secret = z.string().refine(isSecret, {
-  error: 'write "whsec_" followed by the base64 of 24 to 64 random bytes',
-})
-
+const secretRule = 'write "whsec_" followed by the base64 of 24 to 64 random bytes'
+const secretsRule = `${secretRule}, or a list of 1 to 4 such`
+const secret = z.string().refine(isSecret, { error: secretRule })
 const secrets = z
-  .union([secret, z.array(secret).min(1).max(4)], {
-    error: 'write "whsec_" followed by the base64 of 24 to 64 random bytes, or a list of such',
-  })
+  .union([secret, z.array(secret).min(1, secretsRule).max(4, secretsRule)], { error: secretsRule })
   .transform(toList)
 
 const common = {
@@ -179,9 +175,27 @@ interface Filled {
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
-  } catch (error) {
-    throw new FoghornError('config_invalid', `not JSON: ${(error as Error).message}`)
+  } catch {
+    throw new FoghornError('config_invalid', `not JSON: ${describeJsonMistake(text)}`)
   }
+}
+
+/** Where the mistake is; the engine's own words may quote the text around it, and a secret with it. */
+function describeJsonMistake(text: string): string {
+  const mistakeIn = (part: string): string => {
+    try {
+      return String(JSON.parse(part) && '')
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+  const whole = mistakeIn(text)
+  if (!whole.startsWith('Unexpected token')) return whole
+  const lines = text.split('\n')
+  const line = lines.findIndex((_, i) =>
+    mistakeIn(lines.slice(0, i + 1).join('\n')).startsWith('Unexpected token'),
+  )
+  return `line ${line + 1} holds something else than a value in JSON's own form`
 }
 
 function fillIn(value: unknown, environment: Record<string, string | undefined>): Filled {
@@ -204,15 +218,21 @@ function fillIn(value: unknown, environment: Record<string, string | undefined>)
   return { value: walk(value, []), mistakes, paths }
 }
 
-const secretKeys = ['key', 'url', 'endpoint', 'routingKey', 'secret']
+/** Below `fleets` and `channels` only these may be shown: elsewhere there a secret may be misplaced. */
+const shownKeys = ['kind', 'fallback']
 
 function describe(error: z.ZodError, filled: Filled): string[] {
   const missing = new Set(filled.mistakes.map((mistake) => mistake.split(': ')[0]))
   const isHidden = (path: PropertyKey[]) =>
-    filled.paths.has(pathOf(path)) || path.some((key) => secretKeys.includes(String(key)))
-  return describeIssues(error, filled.value, isHidden).filter(
-    (mistake) => !missing.has(mistake.split(': ')[0]),
-  )
+    filled.paths.has(pathOf(path)) ||
+    (['fleets', 'channels'].includes(String(path[0])) && !shownKeys.includes(String(path.at(-1))))
+  return describeIssues(error, filled.value, isHidden)
+    .filter((mistake) => !missing.has(mistake.split(': ')[0]))
+    .map((mistake) =>
+      mistake
+        .replace(/: Invalid input: expected (\S+), received undefined$/, ': missing; write $1')
+        .replace(/: Invalid key in record$/, `: ${nameRule}`),
+    )
 }
 
 type Parsed = z.output<typeof configSchema>
@@ -221,7 +241,9 @@ function namesThatDoNotExist({ channels, fleets, routes, policy, allowNetworks }
   const mistakes: string[] = []
   const check = (path: string, what: string, name: string, allowed: string[]) => {
     if (allowed.includes(name)) return
-    mistakes.push(`${path}: there is no ${what} "${name}"; allowed are ${quoted(allowed)}`)
+    // what is no name may be an address, and so a secret, that was written in its place
+    const shown = identifier.safeParse(name).success ? `"${name}"` : 'of that name'
+    mistakes.push(`${path}: there is no ${what} ${shown}; allowed are ${quoted(allowed)}`)
   }
   routes.forEach((route, i) => {
     route.channels.forEach((name, j) => {

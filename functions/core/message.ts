@@ -2,6 +2,7 @@
 // Pure: `now` decides what "in 14 min" says, and whether a message is late.
 import type { EventView, Notice, Telling } from './delivery.ts'
 import type { Inference } from './event.ts'
+import { relative, span, when } from './time.ts'
 
 export type Tone = 'info' | 'warning' | 'danger' | 'good'
 
@@ -22,16 +23,29 @@ export const lateMs = 60_000
 const maxNames = 5
 
 export function compose(telling: Telling | Notice, now: number): Message {
-  const { event } = telling
+  const message = telling.moment === 'notice' ? noticeOf(telling, now) : stepOf(telling, now)
   const late =
     now - telling.at > lateMs
       ? [`This message is ${span(now - telling.at)} late: the channel could not be reached before.`]
       : []
-  if (telling.moment === 'notice') return composeNotice(telling, now, late)
-  const headline = titleOf(telling, now)
   return {
-    title: headline,
-    lines: [...linesOf(telling, now), ...late],
+    ...message,
+    title: plain(message.title),
+    lines: [...message.lines, ...late].map(plain),
+    facts: message.facts.map(({ name, value }) => ({ name, value: plain(value) })),
+  }
+}
+
+/** On one line and in reading order: names from outside may hold breaks and marks that turn text. */
+export function plain(text: string): string {
+  return text.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu, ' ')
+}
+
+function stepOf(telling: Telling, now: number): Message {
+  const { event } = telling
+  return {
+    title: titleOf(telling, now),
+    lines: linesOf(telling, now),
     facts: factsOf(event, now),
     tone: toneOf(telling),
     asks: asksFor(event),
@@ -44,7 +58,7 @@ export function subjectOf(event: EventView): string {
   if (names.length === 0) return `${event.facts.eventType} of an unnamed VM`
   const shown = names.slice(0, maxNames).join(', ')
   const more = names.length - maxNames
-  return `${event.facts.eventType} of ${shown}${more > 0 ? ` and ${more} more` : ''}`
+  return plain(`${event.facts.eventType} of ${shown}${more > 0 ? ` and ${more} more` : ''}`)
 }
 
 export function asksFor(event: EventView): boolean {
@@ -54,33 +68,6 @@ export function asksFor(event: EventView): boolean {
     event.ended === undefined &&
     event.verdict?.decision !== 'approved'
   )
-}
-
-/** `2026-11-21 14:05:00 UTC (in 14 min)` */
-export function when(at: number, now: number): string {
-  return `${utc(at)} (${relative(at, now)})`
-}
-
-export function utc(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
-}
-
-export function relative(at: number, now: number): string {
-  const apart = at - now
-  if (Math.abs(apart) < 1_000) return 'now'
-  return apart > 0 ? `in ${span(apart)}` : `${span(-apart)} ago`
-}
-
-/** The two largest units that matter: `45 s`, `14 min`, `2 h 5 min`, `3 d 4 h`. */
-export function span(ms: number): string {
-  const seconds = Math.round(ms / 1000)
-  if (seconds < 90) return `${seconds} s`
-  const minutes = Math.round(seconds / 60)
-  if (minutes < 90) return `${minutes} min`
-  const hours = Math.floor(minutes / 60)
-  if (hours < 48) return `${hours} h${minutes % 60 === 0 ? '' : ` ${minutes % 60} min`}`
-  const days = Math.floor(hours / 24)
-  return `${days} d${hours % 24 === 0 ? '' : ` ${hours % 24} h`}`
 }
 
 /** What the type costs the VM, by Microsoft's documentation of Scheduled Events. */
@@ -254,11 +241,11 @@ function toneOf({ moment, event }: Telling): Tone {
   }
 }
 
-function composeNotice({ event, about }: Notice, now: number, late: string[]): Message {
+function noticeOf({ event, about }: Notice, now: number): Message {
   const ended = about.state === 'refused' ? 'refused it' : 'could not be reached'
   return {
     title: `Channel "${about.channel}" missed "${about.moment}" of ${subjectOf(event)}`,
-    lines: [`The channel ${ended}: ${about.reason}.`, 'A person has to mend it.', ...late],
+    lines: [`The channel ${ended}: ${about.reason}.`, 'A person has to mend it.'],
     facts: factsOf(event, now),
     tone: 'danger',
     asks: false,

@@ -1,6 +1,5 @@
 // What it takes to tell one kind of channel. Add a kind: one file beside this, one line in index.ts.
 
-import { messageOf } from '../../shared/errors.ts'
 import { maskOf } from '../../shared/log.ts'
 import { parseRetryAfter } from '../../shared/retry.ts'
 import { type Channel, channelSecrets } from '../config.ts'
@@ -34,20 +33,27 @@ export type Notifiers = {
   [Kind in Channel['kind']]: Notifier<Extract<Channel, { kind: Kind }>>
 }
 
-/** The notifier with secrets masked in its outcome: an answer may repeat the address it was sent to. */
+const maxNoteLength = 240
+
+/** The notifier with secrets masked in its notes: an answer may repeat the address it was sent to. */
 export function discreet<Kind extends Channel>(notifier: Notifier<Kind>): Notifier<Kind> {
   return {
     ...notifier,
     async notify(outgoing, channel, send) {
       const result = await notifier.notify(outgoing, channel, send)
-      return { ...result, note: maskOf(channelSecrets(channel))(result.note) }
+      const note = maskOf(channelSecrets(channel))(result.note)
+      // cut last: half a secret would not be known as one
+      return { ...result, note: [...note].slice(0, maxNoteLength).join('') }
     },
   }
 }
 
 const maxAnswerBytes = 4_096
 
-/** Posts one body without following redirects, and reads the answer's beginning. */
+/**
+ * Posts one body without following redirects, and reads the answer's beginning. An answer whose text
+ * breaks off has said its status, which is what counts.
+ */
 export async function post(
   send: Send,
   url: string,
@@ -57,7 +63,7 @@ export async function post(
 ): Promise<{ status: number; text: string; retryAfter: string | null }> {
   const init: RequestInit = { method: 'POST', body, headers, signal, redirect: 'manual' }
   const response = await send(url, init)
-  const text = await readStart(response)
+  const text = await readStart(response).catch(() => '(the text broke off)')
   return { status: response.status, text, retryAfter: response.headers.get('retry-after') }
 }
 
@@ -100,13 +106,12 @@ export async function readStart(response: Response): Promise<string> {
 }
 
 function firstLine(text: string): string {
-  const line = text.split('\n', 1)[0]?.trim() ?? ''
-  return [...line].slice(0, 200).join('')
+  return text.split('\n', 1)[0]?.trim() ?? ''
 }
 
 function codeOf(error: unknown): string {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
     if ('code' in at && typeof at.code === 'string') return at.code
   }
-  return error instanceof Error ? error.name : messageOf(error)
+  return error instanceof Error ? error.name : 'unknown'
 }

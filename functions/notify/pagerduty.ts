@@ -3,6 +3,7 @@
 import { cut } from '../../shared/document.ts'
 import type { ChannelOf } from '../config.ts'
 import { type Delivery, hash } from '../core/delivery.ts'
+import { plain } from '../core/message.ts'
 import { fromError, fromStatus, type Notifier, type Outgoing, post } from './notifier.ts'
 
 const limit = { summary: 1_024, dedupKey: 255, details: 100_000 }
@@ -65,7 +66,7 @@ function bodyOf(outgoing: Outgoing, action: Action, routingKey: string) {
     ...(pageUrl === undefined ? {} : { client_url: pageUrl, links: [link(pageUrl, message.asks)] }),
     payload: {
       summary: cut(message.title, limit.summary),
-      source: cut(event.facts.resources[0] ?? event.fleet, limit.summary),
+      source: cut(plain(event.facts.resources[0] ?? event.fleet), limit.summary),
       severity: severityOf(delivery),
       timestamp: new Date(delivery.telling.at).toISOString(),
       group: event.fleet,

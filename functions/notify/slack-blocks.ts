@@ -6,12 +6,15 @@ import type { Outgoing } from './notifier.ts'
 /** Slack's limits, in characters; api.slack.com/reference/block-kit/blocks. */
 const limit = { header: 150, section: 3_000, field: 2_000, fields: 10, text: 3_000 }
 
+/** Verbatim: Slack makes no links and mentions of what merely looks like one. */
+const mrkdwn = { type: 'mrkdwn', verbatim: true } as const
+
 const marks = { info: '🔵', warning: '🟠', danger: '🔴', good: '🟢' }
 
 export function slackBlocks({ message, pageUrl }: Outgoing): IncomingWebhookSendArguments {
   const title = `${marks[message.tone]} ${message.title}`
   const fields = message.facts.slice(0, limit.fields).map(({ name, value }) => ({
-    type: 'mrkdwn' as const,
+    ...mrkdwn,
     text: `*${name}*\n${shorten(value, limit.field - name.length - 3)}`,
   }))
   const text = shorten(message.lines.join('\n'), limit.section)
@@ -24,7 +27,7 @@ export function slackBlocks({ message, pageUrl }: Outgoing): IncomingWebhookSend
         type: 'header',
         text: { type: 'plain_text', text: cut(title, limit.header), emoji: true },
       },
-      { type: 'section', text: { type: 'mrkdwn', text } },
+      { type: 'section', text: { ...mrkdwn, text } },
       { type: 'section', fields },
       ...(pageUrl === undefined ? [] : [button(pageUrl, message.asks)]),
     ],

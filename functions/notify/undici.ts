@@ -50,8 +50,10 @@ export function createOutbound(allowNetworks: string[]): Outbound {
       const literal = hostname.replace(/^\[|\]$/g, '')
       if (isIP(literal) !== 0) judge(literal, plain)
       const dispatcher = agents[plain ? 'http:' : 'https:']
+      // a redirect would lead past the check of literal addresses above
+      const guarded = { ...init, redirect: 'manual', dispatcher }
       // undici's own types of fetch differ from the platform's by name only
-      return (await fetch(url, { ...init, dispatcher } as never)) as unknown as Response
+      return (await fetch(url, guarded as never)) as unknown as Response
     },
     async close() {
       await Promise.all(Object.values(agents).map((agent) => agent.destroy()))

@@ -7,11 +7,9 @@ import {
   describeInference,
   describeVerdict,
   impactOf,
-  relative,
   subjectOf,
-  utc,
-  when,
 } from '../core/message.ts'
+import { relative, utc, when } from '../core/time.ts'
 import { layout } from './layout.ts'
 
 /** The event, its state in a sentence, and the two choices while there is something to decide. */

@@ -71,11 +71,12 @@ export class Program {
     return this.#waiters.until(find, timeoutMs, describe)
   }
 
-  /** The next entry, whatever it is. */
-  waitForNext(timeoutMs = 15_000): Promise<Entry> {
+  /** Until it logs anything more, or ends. */
+  async somethingHappens(timeoutMs = 15_000): Promise<void> {
     const known = this.entries.length
+    const happened = () => this.entries.length > known || !this.running || undefined
     const describe = () => `${this.name} logged nothing more`
-    return this.#waiters.until(() => this.entries[known], timeoutMs, describe)
+    await this.#waiters.until(happened, timeoutMs, describe)
   }
 
   kill(signal: NodeJS.Signals): void {
