@@ -1,125 +1,19 @@
-// The configuration file: its schema, and reading it with `env:NAME` values filled in.
-// Every mistake is reported at once, with path, value and what is allowed; secrets are never shown.
-import { z } from 'zod'
+// Reads the configuration file, with `env:NAME` values filled in. Every mistake is reported at once,
+// with path, value and what is allowed; secrets are never shown.
+import type { z } from 'zod'
 import { describeIssues, FoghornError, pathOf } from '../shared/errors.ts'
-import { secretBytes } from '../shared/signature.ts'
-import { decisions, moments } from './core/event.ts'
+import {
+  type Channel,
+  type ChannelOf,
+  configSchema,
+  identifier,
+  nameRule,
+  quoted,
+} from './config-schema.ts'
 import type { PolicyRule, Route } from './core/policy.ts'
 
-/** A commit stays within 60 deliveries: up to three moments come together. */
-export const maxChannels = 20
-const maxRules = 200
-const maxNetworks = 64
-
-const loopback = ['localhost', '127.0.0.1', '[::1]']
-
-/** An object that names its keys when somebody writes another. */
-function object<Shape extends z.ZodRawShape>(shape: Shape) {
-  return z.strictObject(shape, {
-    error: (issue) =>
-      issue.code === 'unrecognized_keys'
-        ? `unknown key ${quoted(issue.keys as string[])}; allowed are ${quoted(Object.keys(shape))}`
-        : undefined,
-  })
-}
-
-function oneOf<const Values extends readonly [string, ...string[]]>(values: Values) {
-  return z.enum(values, { error: `write one of ${quoted(values)}` })
-}
-
-const nameRule = 'a name has letters, digits, "_" and "-", at most 64'
-const identifier = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, nameRule)
-
-const webUrl = z.string().refine(isWebUrl, {
-  error: 'write an absolute https:// address (http:// only within allowNetworks)',
-})
-
-const secretRule = 'write "whsec_" followed by the base64 of 24 to 64 random bytes'
-const secretsRule = `${secretRule}, or a list of 1 to 4 such`
-const secret = z.string().refine(isSecret, { error: secretRule })
-const secrets = z
-  .union([secret, z.array(secret).min(1, secretsRule).max(4, secretsRule)], { error: secretsRule })
-  .transform(toList)
-
-const common = {
-  /** Another channel that is told when this one refuses or can't be reached. */
-  fallback: identifier.optional(),
-}
-
-const channelSchema = z.discriminatedUnion(
-  'kind',
-  [
-    object({ kind: z.literal('slack'), url: webUrl, ...common }),
-    object({ kind: z.literal('teams'), url: webUrl, ...common }),
-    object({
-      kind: z.literal('pagerduty'),
-      routingKey: z.string().length(32, 'a routing key has 32 characters'),
-      endpoint: webUrl.default('https://events.pagerduty.com/v2/enqueue'),
-      ...common,
-    }),
-    object({ kind: z.literal('webhook'), url: webUrl, secret: secrets, ...common }),
-  ],
-  { error: 'write a kind: "slack", "teams", "pagerduty" or "webhook"' },
-)
-
-function list<Item extends z.ZodType>(item: Item) {
-  return z
-    .union([item, z.array(item).min(1).max(100)])
-    .transform((value) => (Array.isArray(value) ? value : [value]) as z.output<Item>[])
-}
-
-const text = z.string().min(1).max(256)
-
-const matchSchema = object({
-  fleet: list(text).optional(),
-  eventType: list(text).optional(),
-  source: list(text).optional(),
-  resource: list(text).optional(),
-  resourceGroup: list(text).optional(),
-  scaleSet: list(text).optional(),
-  tag: list(text).optional(),
-  maxDurationSeconds: z.number().min(0).optional(),
-})
-
-/** Exported for editors: `z.toJSONSchema(configSchema, { io: 'input' })`. */
-export const configSchema = object({
-  /** For editors; the relay ignores it. */
-  $schema: z.string().optional(),
-  /** Where people's browsers reach the relay: the start of every link. */
-  publicUrl: z
-    .string()
-    .refine(isPublicUrl, { error: 'write an https:// address (http:// for loopback only)' })
-    .transform((url) => url.replace(/\/+$/, '')),
-  fleets: z.record(identifier, object({ key: secrets })).refine(...atLeastOne('fleet')),
-  channels: z
-    .record(identifier, channelSchema)
-    .refine(...atLeastOne('channel'))
-    .refine((channels) => Object.keys(channels).length <= maxChannels, {
-      error: `at most ${maxChannels} channels, so that one commit can hold what an event owes`,
-    }),
-  policy: z
-    .array(object({ name: text.optional(), match: matchSchema, decide: oneOf(decisions) }))
-    .max(maxRules)
-    .default([]),
-  routes: z
-    .array(
-      object({
-        match: matchSchema,
-        moments: z.array(oneOf(moments)).min(1).optional(),
-        channels: z.array(text).min(1),
-      }),
-    )
-    .min(1)
-    .max(maxRules),
-  /** Networks (CIDR) with private addresses that channels may be in, also by plain http. */
-  allowNetworks: z
-    .array(z.union([z.cidrv4(), z.cidrv6()], { error: 'write a network like 10.1.0.0/16' }))
-    .max(maxNetworks)
-    .default([]),
-})
-
-export type Channel = z.output<typeof channelSchema>
-export type ChannelOf<Kind extends Channel['kind']> = Extract<Channel, { kind: Kind }>
+export type { Channel, ChannelOf }
+export { configSchema }
 
 export interface Config {
   publicUrl: string
@@ -269,38 +163,4 @@ function namesThatDoNotExist({ channels, fleets, routes, policy, allowNetworks }
     }
   }
   return mistakes
-}
-
-function atLeastOne(what: string): [(record: object) => boolean, { error: string }] {
-  return [(record) => Object.keys(record).length > 0, { error: `name at least one ${what}` }]
-}
-
-function isWebUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { protocol, username, password } = new URL(text)
-  // fetch refuses an address with a user in it
-  return ['https:', 'http:'].includes(protocol) && username + password === ''
-}
-
-function isPublicUrl(text: string): boolean {
-  if (!isWebUrl(text)) return false
-  const { protocol, hostname } = new URL(text)
-  return protocol === 'https:' || loopback.includes(hostname)
-}
-
-function isSecret(value: string): boolean {
-  try {
-    return secretBytes(value).length > 0
-  } catch (error) {
-    if (error instanceof FoghornError) return false
-    throw error
-  }
-}
-
-function toList<T>(value: T | T[]): T[] {
-  return Array.isArray(value) ? value : [value]
-}
-
-function quoted(names: readonly string[]): string {
-  return names.map((name) => `"${name}"`).join(', ')
 }

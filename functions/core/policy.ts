@@ -93,7 +93,8 @@ function matchesFacts(match: Match, fleet: string, facts: Facts): boolean {
   // -1 is "Azure does not know", which is never short
   const short = durationSeconds !== undefined && durationSeconds >= 0
   return (
-    oneOf(match.fleet, fleet) &&
+    // trust ends at a fleet's exact name; what Azure names, it writes in any case
+    (match.fleet?.includes(fleet) ?? true) &&
     oneOf(match.eventType, facts.eventType) &&
     oneOf(match.source, facts.source ?? '') &&
     (limit === undefined || (short && durationSeconds <= limit))

@@ -68,9 +68,11 @@ export function addressJudge(allowNetworks: string[]): Judge {
   const allowed = blockList(allowNetworks)
   const banned = blockList(forbidden)
   return (address, plain) => {
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-    if (allowed.check(address, family)) return
-    if (!plain && !banned.check(address, family)) return
+    const version = isIP(address)
+    const family = version === 6 ? 'ipv6' : 'ipv4'
+    // what is no address is in no list either, and must not pass for that
+    if (version !== 0 && allowed.check(address, family)) return
+    if (version !== 0 && !plain && !banned.check(address, family)) return
     throw new FoghornError(
       'address_forbidden',
       plain

@@ -71,9 +71,8 @@ export class Program {
     return this.#waiters.until(find, timeoutMs, describe)
   }
 
-  /** Until it logs anything more, or ends. */
-  async somethingHappens(timeoutMs = 15_000): Promise<void> {
-    const known = this.entries.length
+  /** Until it has logged more than `known` entries, or ends. */
+  async somethingHappens(known: number, timeoutMs = 15_000): Promise<void> {
     const happened = () => this.entries.length > known || !this.running || undefined
     const describe = () => `${this.name} logged nothing more`
     await this.#waiters.until(happened, timeoutMs, describe)

@@ -1,0 +1,28 @@
+// How people read an instant or a span. Pure: `now` decides what "in 14 min" says.
+
+/** `2026-11-21 14:05:00 UTC (in 14 min)` */
+export function when(at: number, now: number): string {
+  return `${utc(at)} (${relative(at, now)})`
+}
+
+export function utc(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
+}
+
+export function relative(at: number, now: number): string {
+  const apart = at - now
+  if (Math.abs(apart) < 1_000) return 'now'
+  return apart > 0 ? `in ${span(apart)}` : `${span(-apart)} ago`
+}
+
+/** The two largest units that matter: `45 s`, `14 min`, `2 h 5 min`, `3 d 4 h`. */
+export function span(ms: number): string {
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 90) return `${seconds} s`
+  const minutes = Math.round(seconds / 60)
+  if (minutes < 90) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 48) return `${hours} h${minutes % 60 === 0 ? '' : ` ${minutes % 60} min`}`
+  const days = Math.floor(hours / 24)
+  return `${days} d${hours % 24 === 0 ? '' : ` ${hours % 24} h`}`
+}
