@@ -30,9 +30,11 @@ export interface Relay {
 /** Attempts to commit one event, each decided anew from what another writer committed meanwhile. */
 export const maxCommitAttempts = 100
 
+type RelayParts = Pick<Relay, 'config' | 'notifiers'>
+
 /** Completes a decided record into one atomic write: its sequence, its deliveries, what they replace. */
 export function commitOf(
-  relay: Pick<Relay, 'config' | 'notifiers'>,
+  relay: RelayParts,
   before: EventRecord | undefined,
   decided: EventRecord,
   moments: Moment[],
@@ -41,14 +43,31 @@ export function commitOf(
   const basedOn = before?.sequence ?? 0
   const record = { ...decided, sequence: basedOn + 1 }
   const told = record.policy.decide === 'ignore' ? [] : moments
-  const channels = (moment: Moment) =>
-    channelsFor(relay.config.routes, record, context.observers, moment)
+  const channels = (moment: Moment) => {
+    const routed = channelsFor(relay.config.routes, record, context.observers, moment)
+    return ends.includes(moment) ? union(routed, opened(relay, record, context.existing)) : routed
+  }
+  const keepsEveryStep = (name: string) => notifierOf(relay, name)?.keepsEveryStep ?? false
   return {
     record,
     basedOn,
     deliveries: plan(record, told, channels, context.now),
-    supersede: supersededBy(told, context.existing, (name) => keepsEveryStep(relay, name)),
+    supersede: supersededBy(told, context.existing, keepsEveryStep),
   }
+}
+
+const ends: Moment[] = ['completed', 'cancelled', 'lost']
+
+/** Channels where something stands open for this event: it is closed, whatever the routes say of ends. */
+function opened(relay: RelayParts, { epoch }: EventRecord, existing: Delivery[]): string[] {
+  return existing
+    .filter(({ telling }) => telling.event.epoch === epoch && telling.moment !== 'notice')
+    .map(({ channel }) => channel)
+    .filter((name) => notifierOf(relay, name)?.opensIncidents)
+}
+
+function union(some: string[], others: string[]): string[] {
+  return [...new Set([...some, ...others])]
 }
 
 /** Undefined where the configuration has no such channel any more. */
@@ -56,7 +75,7 @@ export function channelNamed({ config }: Pick<Relay, 'config'>, name: string): C
   return Object.hasOwn(config.channels, name) ? config.channels[name] : undefined
 }
 
-function keepsEveryStep(relay: Pick<Relay, 'config' | 'notifiers'>, name: string): boolean {
+function notifierOf(relay: RelayParts, name: string) {
   const channel = channelNamed(relay, name)
-  return channel !== undefined && relay.notifiers[channel.kind].keepsEveryStep
+  return channel && relay.notifiers[channel.kind]
 }

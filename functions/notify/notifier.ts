@@ -24,6 +24,8 @@ export interface Outgoing {
 export interface Notifier<Channel> {
   /** Machines want every step of an event, in order; people only those that still matter. */
   keepsEveryStep: boolean
+  /** What it tells stays open until it is told the end. */
+  opensIncidents: boolean
   /** Makes one attempt. Never throws, never puts the channel's secret into the outcome. */
   notify(outgoing: Outgoing, channel: Channel, send: Send): Promise<SendOutcome>
 }

@@ -10,6 +10,7 @@ const limit = { summary: 1_024, dedupKey: 255, details: 100_000 }
 
 export const pagerduty: Notifier<ChannelOf<'pagerduty'>> = {
   keepsEveryStep: false,
+  opensIncidents: true,
   async notify(outgoing, channel, send) {
     const action = actionOf(outgoing.delivery)
     if (action !== 'trigger' && !outgoing.mayHaveHeard) {

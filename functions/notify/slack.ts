@@ -8,6 +8,7 @@ import { slackBlocks } from './slack-blocks.ts'
 
 export const slack: Notifier<ChannelOf<'slack'>> = {
   keepsEveryStep: false,
+  opensIncidents: false,
   async notify(outgoing, channel, send) {
     let outcome: SendOutcome | undefined
     const fetch: typeof globalThis.fetch = async (_url, init) => {

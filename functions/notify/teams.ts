@@ -10,6 +10,7 @@ const colors = { info: 'Accent', warning: 'Warning', danger: 'Attention', good: 
 
 export const teams: Notifier<ChannelOf<'teams'>> = {
   keepsEveryStep: false,
+  opensIncidents: false,
   async notify({ message, pageUrl, now, signal }, channel, send) {
     const body = shorten(message, pageUrl)
     try {

@@ -7,6 +7,7 @@ import { fromError, fromStatus, type Notifier, post } from './notifier.ts'
 
 export const webhook: Notifier<ChannelOf<'webhook'>> = {
   keepsEveryStep: true,
+  opensIncidents: false,
   async notify({ delivery, now, signal }, channel, send) {
     const body = JSON.stringify(cloudEvent(delivery))
     try {

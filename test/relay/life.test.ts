@@ -197,6 +197,22 @@ describe('an end that nobody sees', () => {
     expect(pages.at(-1)?.json.event_action).toBe('resolve')
   })
 
+  test('an incident is resolved though its route tells PagerDuty of nothing but the start', async () => {
+    const routes = [
+      { match: {}, channels: ['hook'] },
+      { match: {}, moments: ['scheduled'], channels: ['pager', 'chat'] },
+    ]
+    world = await createWorld({ config: { routes } })
+    beacon = new FakeBeacon(world, 'web_0')
+    await beacon.sees([event()])
+    await world.drain()
+    await beacon.sees([])
+    await world.pass(10_001)
+    const pages = world.sent.filter(({ url }) => url.includes('pager'))
+    expect(pages.map(({ json }) => json.event_action)).toEqual(['trigger', 'resolve'])
+    expect(world.sent.filter(({ url }) => url.includes('slack'))).toHaveLength(1)
+  })
+
   test('whoever comes back after that tells how it ended', async () => {
     await beacon.sees([event()])
     await world.pass(26 * 60_000)

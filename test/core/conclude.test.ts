@@ -1,0 +1,286 @@
+// What time brings: each row an event, who has seen it how, and what follows.
+import { describe, expect, test } from 'vitest'
+import { conclude, lostMs, nextLook, stuckMs, vmGoneMs } from '../../functions/core/conclude.ts'
+import type { EventRecord, Observer } from '../../functions/core/event.ts'
+import { at, facts, observer, record } from '../support/records.ts'
+
+const second = 1_000
+const minute = 60_000
+const approved = { decision: 'approved', how: 'link', who: 'chat', at } as const
+
+const missing = { gone: { firstAt: at + 20 * second, lastSeenAt: at + 10 * second } }
+const noted = {
+  gone: { firstAt: at + 20 * second, lastSeenAt: at + 10 * second, settleAt: at + 30 * second },
+}
+const now = at + 30 * second
+const heard = { heardAt: at + 29 * second }
+const gone = (vm = 'web_0', beacon = {}) => observer(vm, { ...heard, ...beacon }, missing)
+const seeing = (vm: string, beacon = {}) => observer(vm, { ...heard, ...beacon })
+
+interface Row {
+  name: string
+  record: Partial<EventRecord>
+  observers: Observer[]
+  ended?: [outcome: string, inferred?: string]
+}
+
+const settled: Row[] = [
+  {
+    name: 'before its time',
+    record: noted,
+    observers: [gone()],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'seen Started before',
+    record: { ...noted, phase: 'started', startedAt: at },
+    observers: [gone()],
+    ended: ['completed'],
+  },
+  { name: 'somebody still sees it', record: noted, observers: [gone(), seeing('web_1')] },
+  {
+    name: 'who still saw it has been silent for three paces',
+    record: noted,
+    observers: [gone(), seeing('web_1', { heardAt: now - 6_001 })],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'who still saw it is in its third pace',
+    record: noted,
+    observers: [gone(), seeing('web_1', { heardAt: now - 6_000 })],
+  },
+  { name: 'nobody misses it', record: noted, observers: [seeing('web_0')] },
+  {
+    name: 'before the settle time',
+    record: { gone: { ...noted.gone, settleAt: now + 1 } },
+    observers: [gone()],
+  },
+  {
+    name: 'NotBefore in the span',
+    record: { ...noted, facts: facts({ notBeforeAt: at + 15 * second }) },
+    observers: [gone()],
+    ended: ['completed', 'start_not_seen_not_before_passed'],
+  },
+  {
+    name: 'NotBefore at the first gone',
+    record: { ...noted, facts: facts({ notBeforeAt: at + 20 * second }) },
+    observers: [gone()],
+    ended: ['completed', 'start_not_seen_not_before_passed'],
+  },
+  {
+    name: 'NotBefore after it, though before we concluded',
+    record: { ...noted, facts: facts({ notBeforeAt: at + 21 * second }) },
+    observers: [gone()],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'the hit VM rebooted in the span',
+    record: noted,
+    observers: [gone('web_0', { bootedAt: at + 15 * second })],
+    ended: ['completed', 'start_not_seen_vm_rebooted'],
+  },
+  {
+    name: 'the hit VM rebooted before it',
+    record: noted,
+    observers: [gone('web_0', { bootedAt: at + 10 * second })],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'the hit VM rebooted after it',
+    record: noted,
+    observers: [gone('web_0', { bootedAt: at + 21 * second })],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'another VM rebooted in the span',
+    record: noted,
+    observers: [gone('web_1', { bootedAt: at + 15 * second })],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'the hit VM fell silent in the span',
+    record: noted,
+    observers: [gone('web_1'), observer('web_0', { heardAt: at })],
+    ended: ['completed', 'start_not_seen_vm_rebooted'],
+  },
+  {
+    name: 'approved, and passed on',
+    record: { ...noted, verdict: approved, passedOn: { vm: 'a', at } },
+    observers: [gone()],
+    ended: ['completed', 'start_not_seen_approved'],
+  },
+  {
+    name: 'approved, and a VM was asked',
+    record: {
+      ...noted,
+      verdict: approved,
+      directive: { beacon: 'a', vm: 'a', until: at, failed: false },
+    },
+    observers: [gone()],
+    ended: ['completed', 'start_not_seen_approved'],
+  },
+  {
+    name: 'approved, and nobody was asked',
+    record: { ...noted, verdict: approved },
+    observers: [gone()],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'only the VM that Preempt took still saw it, silent since others miss it',
+    record: { ...noted, phase: 'started', startedAt: at, facts: facts({ eventType: 'Preempt' }) },
+    observers: [gone('web_1'), observer('web_0', { heardAt: at + 19 * second, paceMs: 60_000 })],
+    ended: ['completed'],
+  },
+  {
+    name: 'the VM that a Reboot hits may come back',
+    record: { ...noted, phase: 'started', startedAt: at },
+    observers: [gone('web_1'), observer('web_0', { heardAt: at + 19 * second, paceMs: 60_000 })],
+  },
+  {
+    name: 'missed by a sighting alone',
+    record: {},
+    observers: [gone()],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+]
+
+describe('settling', () => {
+  test.each(settled)('$name', ({ record: changes, observers, ended }) => {
+    const { record: after, moments } = conclude(record({ dueAt: now, ...changes }), observers, now)
+    if (ended === undefined) {
+      expect(after.ended).toBeUndefined()
+      expect(moments).toEqual([])
+      expect(after.dueAt).toBeGreaterThan(now)
+      return
+    }
+    const [outcome, inferred] = ended
+    expect(moments).toEqual([outcome])
+    expect(after.ended).toEqual({ at: at + 20 * second, outcome, ...(inferred && { inferred }) })
+    expect(after.phase).toBe(outcome)
+    expect(after.dueAt).toBeUndefined()
+  })
+
+  test('a hiccup that is over is noted as such, once', () => {
+    const first = conclude(record(noted), [seeing('web_0')], now)
+    expect(first.record.gone).toBeUndefined()
+    expect(first.record.history.at(-1)?.what).toBe('seen_again')
+    const again = conclude(first.record, [seeing('web_0')], now)
+    expect(again.changed).toBe(false)
+  })
+
+  test('what is over stays as it is', () => {
+    const over = record({ ended: { at, outcome: 'cancelled' } })
+    expect(conclude(over, [gone()], now)).toEqual({ record: over, moments: [], changed: false })
+  })
+})
+
+describe('a VM that is gone', () => {
+  const silent = (vm: string, heardAt: number) => observer(vm, { heardAt })
+  const dies = (changes: Partial<EventRecord>, observers: Observer[], when: number) =>
+    conclude(record(changes), observers, when).record.ended?.inferred
+  const preempt = { facts: facts({ eventType: 'Preempt', notBeforeAt: at }) }
+  const started = { ...preempt, phase: 'started' as const, startedAt: at + minute }
+
+  test.each(['Preempt', 'Terminate'])('%s, 2 min after NotBefore, silent since', (eventType) => {
+    const due = { facts: facts({ eventType, notBeforeAt: at }) }
+    expect(dies(due, [silent('web_0', at)], at + vmGoneMs - 1)).toBeUndefined()
+    expect(dies(due, [silent('web_0', at)], at + vmGoneMs)).toBe('vm_gone')
+  })
+
+  test('counted from the start where there was one, and from when it was last heard', () => {
+    expect(dies(started, [silent('web_0', at)], at + minute + vmGoneMs - 1)).toBeUndefined()
+    expect(dies(started, [silent('web_0', at)], at + minute + vmGoneMs)).toBe('vm_gone')
+    const alive = [silent('web_0', at + 90 * second)]
+    expect(dies(started, alive, at + 90 * second + vmGoneMs - 1)).toBeUndefined()
+    expect(dies(started, alive, at + 90 * second + vmGoneMs)).toBe('vm_gone')
+  })
+
+  test('others that are alive do not count; every hit VM does', () => {
+    const both = {
+      facts: facts({ eventType: 'Preempt', notBeforeAt: at, resources: ['web_0', 'web_1'] }),
+    }
+    const when = at + vmGoneMs
+    expect(dies(preempt, [silent('web_0', at), silent('web_9', when)], when)).toBe('vm_gone')
+    expect(dies(both, [silent('web_0', at), silent('web_1', when)], when)).toBeUndefined()
+  })
+
+  test.each(['Freeze', 'Reboot', 'Redeploy'])('%s never', (eventType) => {
+    const due = { facts: facts({ eventType, notBeforeAt: at }) }
+    expect(dies(due, [silent('web_0', at)], at + vmGoneMs)).toBeUndefined()
+  })
+
+  test('not before its time', () => {
+    const due = { facts: facts({ eventType: 'Preempt', notBeforeAt: at + 60 * minute }) }
+    expect(dies(due, [silent('web_0', at)], at + 59 * minute)).toBeUndefined()
+  })
+})
+
+describe('lost', () => {
+  const { notBeforeAt: _, ...undated } = facts()
+  test.each<[string, Partial<EventRecord>, number, number]>([
+    ['10 min after NotBefore', { facts: facts({ notBeforeAt: at + minute }) }, at, at + minute],
+    ['after it was last heard', { facts: facts({ notBeforeAt: at }) }, at + minute, at + minute],
+    ['after it started', { phase: 'started', startedAt: at + minute }, at, at + minute],
+    ['after it was approved', { verdict: { ...approved, at: at + minute } }, at, at + minute],
+    ['after first sight, without a date', { facts: undated }, at - minute, at],
+  ])('%s', (_name, changes, heardAt, from) => {
+    const observers = [observer('web_0', { heardAt }), observer('web_1', { heardAt: at - minute })]
+    const early = conclude(record(changes), observers, from + lostMs - 1)
+    expect(early.record.ended).toBeUndefined()
+    const { record: after, moments } = conclude(record(changes), observers, from + lostMs)
+    expect(moments).toEqual(['lost'])
+    expect(after.ended).toMatchObject({ outcome: 'lost', inferred: 'nobody_left_to_see' })
+    expect(after.phase).toBe(changes.phase ?? 'scheduled')
+  })
+})
+
+describe('stuck', () => {
+  const waiting = { verdict: approved }
+  const alive = [observer('web_0', { heardAt: at + stuckMs })]
+
+  test('30 s after an approval that nobody passed on, once', () => {
+    expect(conclude(record(waiting), alive, at + stuckMs - 1).moments).toEqual([])
+    const { record: after, moments } = conclude(record(waiting), alive, at + stuckMs)
+    expect(moments).toEqual(['stuck'])
+    expect(conclude(after, alive, at + 2 * stuckMs).moments).toEqual([])
+  })
+
+  test.each<[string, Partial<EventRecord>]>([
+    ['passed on', { ...waiting, passedOn: { vm: 'a', at } }],
+    ['started', { ...waiting, phase: 'started', startedAt: at }],
+    ['not now', { verdict: { ...approved, decision: 'declined' } }],
+    ['not decided', {}],
+  ])('not where it is %s', (_name, changes) => {
+    expect(conclude(record(changes), alive, at + stuckMs).moments).toEqual([])
+  })
+})
+
+describe('the next look', () => {
+  test('is in the future, and there is one for every open event', () => {
+    for (const { record: changes } of settled) {
+      for (const observers of [[], [gone()], [seeing('web_0'), gone('web_1')]]) {
+        for (const when of [at, now, at + 60 * minute]) {
+          const due = nextLook(record(changes), observers, when)
+          expect(due).toBeGreaterThan(when)
+          expect(Number.isFinite(due)).toBe(true)
+        }
+      }
+    }
+  })
+
+  test('is never later than when something could be concluded', () => {
+    for (const { record: changes, observers } of settled) {
+      const open = record(changes)
+      for (let when = now; when < at + 20 * minute; ) {
+        const result = conclude(open, observers, when)
+        if (result.record.ended !== undefined) break
+        const due = result.record.dueAt!
+        if (due > when + 1) {
+          const early = conclude(result.record, observers, due - 1)
+          expect(early.record.ended).toBeUndefined()
+        }
+        when = due
+      }
+    }
+  })
+})

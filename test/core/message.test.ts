@@ -1,0 +1,231 @@
+// What people read: every moment of every type is a whole message, without a gap where a value is missing.
+import { describe, expect, test } from 'vitest'
+import type { EventView, Notice } from '../../functions/core/delivery.ts'
+import { viewOf } from '../../functions/core/delivery.ts'
+import {
+  type Decide,
+  decisions,
+  type EventRecord,
+  type Inference,
+  moments,
+  type Verdict,
+} from '../../functions/core/event.ts'
+import {
+  compose,
+  describeInference,
+  type Message,
+  plain,
+  subjectOf,
+} from '../../functions/core/message.ts'
+import { relative, span, utc, when } from '../../functions/core/time.ts'
+import { eventTypes } from '../../shared/document.ts'
+import { at, facts, record } from '../support/records.ts'
+
+const minute = 60_000
+const approved: Verdict = { decision: 'approved', how: 'link', who: 'ops', at }
+const declined: Verdict = { decision: 'declined', how: 'link', who: 'ops', at }
+const byPolicy: Verdict = { decision: 'approved', how: 'policy', who: 'short freeze', at }
+
+const view = (changes: Partial<EventRecord> = {}): EventView => viewOf(record(changes))
+
+function textOf({ title, lines, facts }: Message): string {
+  return [title, ...lines, ...facts.map(({ name, value }) => `${name}: ${value}`)].join('\n')
+}
+
+const inferences: Inference[] = [
+  'start_not_seen_vm_rebooted',
+  'start_not_seen_approved',
+  'start_not_seen_not_before_passed',
+  'gone_before_its_time',
+  'vm_gone',
+  'nobody_left_to_see',
+]
+
+/** The barest event there can be, and the richest. */
+const bare = { eventType: 'X', resources: [] }
+const rich = facts({ resources: [...Array(9).keys()].map((i) => `web_${i}`), durationSeconds: 30 })
+
+describe('every message is whole', () => {
+  const types = [...eventTypes, 'Teleport', 'Unknown']
+  const rows = moments.flatMap((moment) => types.map((type) => [moment, type] as const))
+
+  test.each(rows)('%s of %s', (moment, eventType) => {
+    const courses = [bare, rich, facts()].flatMap((some) =>
+      decisions.flatMap((decide: Decide) =>
+        [undefined, approved, declined, byPolicy].flatMap((verdict) =>
+          [undefined, 'none', 'already_running', 'reported_late'].map((notice) => ({
+            facts: { ...some, eventType },
+            policy: { decide, rule: 'own rule' },
+            ...(verdict && { verdict }),
+            ...(notice && { notice, startedAt: at, phase: 'started' as const }),
+          })),
+        ),
+      ),
+    )
+    for (const course of courses) {
+      // a decision is never told without one
+      if (moment === 'declined' && course.verdict === undefined) continue
+      if (moment === 'approved' && course.verdict === undefined) continue
+      const event = view(course as Partial<EventRecord>)
+      const message = compose({ moment, at, event }, at)
+      const text = textOf(message)
+      expect(text).not.toMatch(/undefined|NaN|null|Invalid|\[object|Infinity|(^|\s)[.,;]|\s{2}/m)
+      expect(message.title).not.toBe('')
+      expect(message.lines.length).toBeGreaterThan(0)
+      for (const line of message.lines) expect(line).toMatch(/^\p{Lu}.*[.?]$/u)
+    }
+  })
+
+  test.each(inferences)('an end that is inferred says so: %s', (inferred) => {
+    const ended = { at, outcome: 'completed' as const, inferred }
+    const event = view({ ended, phase: 'completed' })
+    const { lines } = compose({ moment: 'completed', at, event }, at)
+    expect(lines.join(' ')).toContain(`Concluded: ${describeInference(inferred)}.`)
+    expect(describeInference(inferred)).toMatch(/^[a-z].*[a-z]$/)
+  })
+
+  test('an end that was seen does not', () => {
+    const event = view({ ended: { at, outcome: 'completed' }, phase: 'completed' })
+    expect(textOf(compose({ moment: 'completed', at, event }, at))).not.toContain('Concluded')
+  })
+
+  test('an end that looks like a cancellation says what else it may have been', () => {
+    expect(describeInference('gone_before_its_time')).toBe(
+      'gone before its time: cancelled, or approved elsewhere',
+    )
+  })
+})
+
+describe('what it says', () => {
+  const say = (moment: (typeof moments)[number], changes: Partial<EventRecord> = {}, now = at) =>
+    compose({ moment, at, event: view(changes) }, now)
+
+  test.each([
+    [
+      'ask',
+      undefined,
+      'Approve to start it now. If nobody does, Azure starts it 2026-11-21 12:15:00 UTC (in 15 min).',
+      true,
+    ],
+    ['tell', undefined, 'Azure starts it 2026-11-21 12:15:00 UTC (in 15 min).', false],
+    ['approve', undefined, 'Policy rule "own" approves it.', false],
+    ['ask', declined, 'Approve to start it now.', true],
+    ['ask', approved, 'Azure starts it', false],
+  ] as const)('policy %s, decided %o', (decide, verdict, line, asks) => {
+    const message = say('scheduled', {
+      policy: { decide, rule: 'own' },
+      ...(verdict && { verdict }),
+    })
+    expect(message.lines.join(' ')).toContain(line)
+    expect(message.asks).toBe(asks)
+  })
+
+  test.each([
+    ['approved', approved, 'Approved by a holder of the link sent to "ops". Azure is told'],
+    ['approved', byPolicy, 'Approved by policy rule "short freeze".'],
+    ['declined', declined, 'Not now, by a holder of the link sent to "ops". Azure starts it 2026'],
+  ] as const)('who decided: %s', (moment, verdict, line) => {
+    expect(say(moment, { verdict }).lines.join(' ')).toContain(line)
+  })
+
+  test.each([
+    ['none', 'Azure gave no notice'],
+    ['already_running', 'already running when Foghorn first saw it'],
+    ['reported_late', 'had been scheduled before'],
+  ] as const)('first seen as Started: %s', (notice, line) => {
+    expect(say('started', { notice, startedAt: at }).lines.join(' ')).toContain(line)
+  })
+
+  test('failing hardware: redeploy it yourself, where there are days of notice', () => {
+    const due = (days: number) => ({
+      facts: facts({ eventType: 'Redeploy', notBeforeAt: at + days * 86_400_000 }),
+    })
+    expect(say('scheduled', due(6)).lines.join(' ')).toContain('redeploy the VM yourself')
+    expect(say('scheduled', due(1)).lines.join(' ')).not.toContain('yourself')
+  })
+
+  test('late says late, beyond a minute', () => {
+    expect(textOf(say('scheduled', {}, at + minute))).not.toContain('late')
+    expect(textOf(say('scheduled', {}, at + minute + 1))).toContain('This message is 60 s late')
+    expect(textOf(say('scheduled', {}, at + 20 * minute))).toContain('(5 min ago)')
+  })
+
+  test('a notice names the channel, what it missed and why, and asks for nothing', () => {
+    const about = {
+      channel: 'ops',
+      moment: 'scheduled' as const,
+      state: 'refused',
+      reason: 'HTTP 404',
+    }
+    const notice: Notice = { moment: 'notice', at, event: view(), about }
+    const message = compose(notice, at)
+    expect(textOf(message)).toContain('Channel "ops" missed "scheduled" of Reboot of web_0')
+    expect(textOf(message)).toContain('The channel refused it: HTTP 404.')
+    expect(message.asks).toBe(false)
+    const unreached = compose({ ...notice, about: { ...about, state: 'given_up' } }, at)
+    expect(textOf(unreached)).toContain('could not be reached')
+  })
+
+  test.each([
+    [[], 'Reboot of an unnamed VM'],
+    [['a'], 'Reboot of a'],
+    [['a', 'b', 'c', 'd', 'e'], 'Reboot of a, b, c, d, e'],
+    [['a', 'b', 'c', 'd', 'e', 'f', 'g'], 'Reboot of a, b, c, d, e and 2 more'],
+  ])('%j is %s', (resources, subject) => {
+    expect(subjectOf(view({ facts: facts({ resources }) }))).toBe(subject)
+  })
+
+  test.each([
+    [undefined, 'not known'],
+    [-1, 'not known'],
+    [0, '0 s'],
+    [9, '9 s'],
+  ])('an interruption of %j is "%s"', (durationSeconds, value) => {
+    const some = { ...facts(), ...(durationSeconds === undefined ? {} : { durationSeconds }) }
+    if (durationSeconds === undefined) delete some.durationSeconds
+    const found = say('scheduled', { facts: some }).facts.find(
+      ({ name }) => name === 'Interruption',
+    )
+    expect(found?.value).toBe(value)
+  })
+
+  test('marks that turn or break lines are taken out', () => {
+    expect(plain('a\u0000\r\nb\u202ec\u2028d')).toBe('a b c d')
+    expect(plain('שרת 🚢👩‍👩‍👧‍👦 é')).toBe('שרת 🚢👩‍👩‍👧‍👦 é')
+  })
+})
+
+describe('time', () => {
+  test.each([
+    [0, '0 s'],
+    [499, '0 s'],
+    [89_400, '89 s'],
+    [89_500, '2 min'],
+    [90_000, '2 min'],
+    [15 * minute, '15 min'],
+    [89 * minute, '89 min'],
+    [90 * minute, '1 h 30 min'],
+    [120 * minute, '2 h'],
+    [47 * 60 * minute + 59 * minute, '47 h 59 min'],
+    [48 * 60 * minute, '2 d'],
+    [7 * 24 * 60 * minute - minute, '6 d 23 h'],
+  ])('%i ms is %s', (ms, text) => {
+    expect(span(ms)).toBe(text)
+  })
+
+  test.each([
+    [0, 'now'],
+    [999, 'now'],
+    [-999, 'now'],
+    [1_000, 'in 1 s'],
+    [-5_000, '5 s ago'],
+    [14 * minute, 'in 14 min'],
+  ])('%i ms apart is %s', (ms, text) => {
+    expect(relative(at + ms, at)).toBe(text)
+  })
+
+  test('an instant is in UTC, and says how far it is', () => {
+    expect(utc(at)).toBe('2026-11-21 12:00:00 UTC')
+    expect(when(at + 14 * minute, at)).toBe('2026-11-21 12:14:00 UTC (in 14 min)')
+  })
+})

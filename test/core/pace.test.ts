@@ -1,0 +1,81 @@
+// How often beacons come back: a few of them fast while a decision can be near, the others slowly.
+import { describe, expect, test } from 'vitest'
+import type { EventRecord } from '../../functions/core/event.ts'
+import {
+  idlePaceMs,
+  isDecisionNear,
+  maxWatchers,
+  nearMs,
+  nearPaceMs,
+  openPaceMs,
+  paceFor,
+  watch,
+  watcherLeaseMs,
+} from '../../functions/core/pace.ts'
+import { at, facts, record } from '../support/records.ts'
+
+const approved = { decision: 'approved', how: 'link', who: 'chat', at } as const
+const due = (inMs: number) => ({ facts: facts({ notBeforeAt: at + inMs }) })
+const { notBeforeAt: _, ...undated } = facts()
+
+describe('a decision is near', () => {
+  test.each<[string, Partial<EventRecord>, boolean]>([
+    ['30 min before', due(nearMs), true],
+    ['earlier', due(nearMs + 1), false],
+    ['after NotBefore, while it is scheduled', due(-60_000), true],
+    ['without a date', { facts: undated }, true],
+    ['approved, days before', { ...due(9e8), verdict: approved }, true],
+    ['approved and passed on', { verdict: approved, passedOn: { vm: 'a', at } }, false],
+    ['not now', { verdict: { ...approved, decision: 'declined' } }, true],
+    ['started', { phase: 'started' }, false],
+    ['over', { ended: { at, outcome: 'cancelled' } }, false],
+    ['ignored', { policy: { decide: 'ignore', rule: 'r' } }, false],
+    ['only told: a person may still approve', { policy: { decide: 'tell', rule: 'r' } }, true],
+  ])('%s', (_name, changes, near) => {
+    expect(isDecisionNear(record(changes), at)).toBe(near)
+  })
+})
+
+describe('watchers', () => {
+  const watched = (...beacons: string[]) =>
+    beacons.reduce((one, beacon) => watch(one, beacon, at), record())
+
+  test('are the first four, and each once', () => {
+    const five = watched('a', 'b', 'a', 'c', 'd', 'e')
+    expect(five.watchers.map(({ beacon }) => beacon)).toEqual(['a', 'b', 'c', 'd'])
+    expect(maxWatchers).toBe(4)
+  })
+
+  test('where nothing changes, it is the very same record', () => {
+    const four = watched('a', 'b', 'c', 'd')
+    expect(watch(four, 'e', at)).toBe(four)
+    expect(watch(four, 'a', at + watcherLeaseMs / 2 - 1)).toBe(four)
+    const far = record(due(nearMs * 2))
+    expect(watch(far, 'a', at)).toBe(far)
+  })
+
+  test('stay while they report, and make room when they fall silent', () => {
+    const renewed = watch(watched('a', 'b', 'c', 'd'), 'a', at + watcherLeaseMs / 2)
+    expect(renewed.watchers.find(({ beacon }) => beacon === 'a')?.until).toBe(
+      at + watcherLeaseMs * 1.5,
+    )
+    const later = watch(renewed, 'e', at + watcherLeaseMs)
+    expect(later.watchers.map(({ beacon }) => beacon)).toEqual(['a', 'e'])
+  })
+})
+
+describe('the pace', () => {
+  const near = watch(record(), 'a', at)
+  const started = { ...near, phase: 'started' as const }
+  const ended = { ...near, ended: { at, outcome: 'completed' as const } }
+  test.each([
+    ['nothing open', [], 'a', idlePaceMs],
+    ['only what is over', [ended], 'a', idlePaceMs],
+    ['a watcher', [near], 'a', nearPaceMs],
+    ['another observer', [near], 'b', openPaceMs],
+    ['a watcher of what has started', [started], 'a', openPaceMs],
+    ['the fastest of several', [ended, started, near], 'a', nearPaceMs],
+  ])('%s', (_name, records, beacon, paceMs) => {
+    expect(paceFor(records, beacon, at)).toBe(paceMs)
+  })
+})

@@ -1,0 +1,140 @@
+// PagerDuty's incidents: one for each epoch of an event, opened once, and closed only where opened.
+import { describe, expect, test } from 'vitest'
+import { type Delivery, type Notice, viewOf } from '../../functions/core/delivery.ts'
+import type { EventRecord, Moment, Verdict } from '../../functions/core/event.ts'
+import { compose } from '../../functions/core/message.ts'
+import type { Outgoing, Send } from '../../functions/notify/notifier.ts'
+import { at, claimed, facts, record, telling } from '../support/records.ts'
+import { notify, outgoing } from './outgoing.ts'
+
+type Json = ReturnType<typeof JSON.parse>
+
+async function capture(what: Outgoing) {
+  const sent: Json[] = []
+  const send: Send = async (_url, init) => {
+    sent.push(JSON.parse(String(init.body)))
+    return Response.json({ status: 'success' }, { status: 202 })
+  }
+  const result = await notify('pagerduty', send, what)
+  return { result, json: sent[0] }
+}
+
+function step(moment: Moment, changes: Partial<EventRecord> = {}, more: Partial<Outgoing> = {}) {
+  const told = telling({ moment, event: viewOf(record(changes)) })
+  return outgoing({ delivery: claimed(`id/${moment}`, { telling: told }), ...more })
+}
+
+const approved: Verdict = { decision: 'approved', how: 'link', who: 'chat', at }
+
+describe('the action', () => {
+  test.each<[Moment, Verdict | undefined, string]>([
+    ['scheduled', undefined, 'trigger'],
+    ['changed', undefined, 'trigger'],
+    ['stuck', approved, 'trigger'],
+    ['started', undefined, 'trigger'],
+    ['started', approved, 'acknowledge'],
+    ['approved', approved, 'acknowledge'],
+    ['declined', { ...approved, decision: 'declined' }, 'acknowledge'],
+    ['completed', undefined, 'resolve'],
+    ['cancelled', undefined, 'resolve'],
+    ['lost', undefined, 'resolve'],
+  ])('of "%s" (%o) is %3$s', async (moment, verdict, action) => {
+    const changes = verdict === undefined ? {} : { verdict }
+    const { result, json } = await capture(step(moment, changes))
+    expect(json.event_action).toBe(action)
+    expect(result).toEqual({ outcome: 'delivered', note: action })
+    expect(json.routing_key).toHaveLength(32)
+    expect('payload' in json).toBe(action === 'trigger')
+  })
+
+  test.each<Moment>(['completed', 'cancelled', 'lost', 'approved', 'declined'])(
+    '"%s" of what was never opened is not sent',
+    async (moment) => {
+      const { result, json } = await capture(step(moment, {}, { mayHaveHeard: false }))
+      expect(json).toBeUndefined()
+      expect(result.outcome).toBe('superseded')
+    },
+  )
+})
+
+describe('the key of an incident', () => {
+  const keyOf = async (what: Outgoing): Promise<string> => (await capture(what)).json.dedup_key
+
+  test('is the same for all steps of one epoch', async () => {
+    const steps: Moment[] = ['scheduled', 'changed', 'approved', 'stuck', 'started', 'completed']
+    const keys = await Promise.all(
+      steps.map((moment) => keyOf(step(moment, { verdict: approved }))),
+    )
+    expect(new Set(keys).size).toBe(1)
+  })
+
+  test('differs between epochs, events and fleets, and is free of what changes', async () => {
+    const one = await keyOf(step('scheduled'))
+    for (const other of [{ epoch: 2 }, { eventId: 'another' }, { fleet: 'test' }]) {
+      expect(await keyOf(step('scheduled', other))).not.toBe(one)
+    }
+    const changed = { facts: facts({ eventType: 'Freeze', notBeforeAt: at }), sequence: 9 }
+    expect(await keyOf(step('changed', changed))).toBe(one)
+  })
+
+  test('of a notice is its own: a channel in trouble does not end with the event', async () => {
+    const delivery: Delivery = claimed('prod/e/1/scheduled/chat/notice/pager')
+    const about = { channel: 'chat', moment: 'scheduled' as const, state: 'refused', reason: 'no' }
+    const notice: Notice = { moment: 'notice', at, event: delivery.telling.event, about }
+    const what = outgoing({ delivery: claimed(delivery.id, { telling: notice }) })
+    const { json } = await capture(what)
+    expect(json.event_action).toBe('trigger')
+    expect(json.dedup_key).not.toBe(await keyOf(step('scheduled')))
+    expect(json.payload.severity).toBe('error')
+  })
+
+  test('stays within 255 characters, and tells long ids apart', async () => {
+    const long = 'é🚢'.repeat(200)
+    const keys = await Promise.all(
+      [`${long}a`, `${long}b`].map((eventId) => keyOf(step('scheduled', { eventId }))),
+    )
+    for (const key of keys) {
+      expect(key.length).toBeLessThanOrEqual(255)
+      expect(key.isWellFormed()).toBe(true)
+    }
+    expect(keys[0]).not.toBe(keys[1])
+  })
+})
+
+describe('the payload', () => {
+  test.each([
+    ['Freeze', undefined, 'info'],
+    ['Reboot', undefined, 'error'],
+    ['Reboot', 'none', 'critical'],
+    ['Redeploy', undefined, 'error'],
+    ['Terminate', undefined, 'error'],
+    ['Preempt', undefined, 'warning'],
+    ['Teleport', undefined, 'warning'],
+  ] as const)('severity of %s (notice %s) is %s', async (eventType, notice, severity) => {
+    const changes = { facts: facts({ eventType }), ...(notice === undefined ? {} : { notice }) }
+    const { json } = await capture(step('scheduled', changes))
+    expect(json.payload.severity).toBe(severity)
+  })
+
+  test('holds what a responder needs, and the way to decide', async () => {
+    const { json } = await capture(step('scheduled'))
+    expect(json.payload).toMatchObject({
+      source: 'web_0',
+      group: 'prod',
+      class: 'Reboot',
+      timestamp: '2026-11-21T12:00:00.000Z',
+    })
+    expect(json.payload.summary).toContain('Reboot of web_0 in 15 min')
+    expect(json.links).toEqual([{ href: 'https://foghorn.example/approve/token', text: 'Decide' }])
+    expect(json.payload.custom_details['VMs hit']).toBe('web_0')
+  })
+
+  test('drops its details first where it grows too long', async () => {
+    const resources = [...Array(1_000).keys()].map((i) => `${i}`.padEnd(256, 'x'))
+    const what = step('scheduled', { facts: facts({ resources }) })
+    const message = compose(what.delivery.telling, at)
+    const { json } = await capture({ ...what, message })
+    expect(json.payload.custom_details).toBeUndefined()
+    expect(json.payload.summary.length).toBeLessThanOrEqual(1_024)
+  })
+})

@@ -1,0 +1,110 @@
+// Webhooks as a receiver sees them: signatures that the independent libraries accept, a CloudEvent, and
+// the same bytes at every attempt.
+import { Webhook as Standard } from 'standardwebhooks'
+import { Webhook as Svix } from 'svix'
+import { describe, expect, test } from 'vitest'
+import { viewOf } from '../../functions/core/delivery.ts'
+import { moments } from '../../functions/core/event.ts'
+import type { Send } from '../../functions/notify/notifier.ts'
+import { at, claimed, record, telling } from '../support/records.ts'
+import { eventId, hookSecret, prodKey } from '../support/world.ts'
+import { about, channels, notify, outgoing } from './outgoing.ts'
+
+async function capture(what = outgoing(), secret = [hookSecret]) {
+  const sent: { body: string; headers: Record<string, string> }[] = []
+  const send: Send = async (_url, init) => {
+    sent.push({ body: String(init.body), headers: Object.fromEntries(new Headers(init.headers)) })
+    return new Response(null, { status: 204 })
+  }
+  expect(await notify('webhook', send, what, { ...channels.webhook, secret })).toMatchObject({
+    outcome: 'delivered',
+  })
+  return { ...sent[0]!, json: JSON.parse(sent[0]!.body) }
+}
+
+/** The libraries compare with the clock of this machine. */
+const present = () => outgoing({ now: Date.now() })
+
+describe('the signature', () => {
+  test.each([
+    ['standardwebhooks', Standard],
+    ['svix', Svix],
+  ])('is accepted by %s, and not for another body or key', async (_, Library) => {
+    const { body, headers } = await capture(present())
+    expect(() => new Library(hookSecret).verify(body, headers)).not.toThrow()
+    expect(() => new Library(hookSecret).verify(`${body} `, headers)).toThrow()
+    expect(() => new Library(prodKey).verify(body, headers)).toThrow()
+  })
+
+  test('while a secret is replaced both keys are good', async () => {
+    const { body, headers } = await capture(present(), [prodKey, hookSecret])
+    for (const secret of [prodKey, hookSecret]) new Standard(secret).verify(body, headers)
+    expect(headers['webhook-signature']?.split(' ')).toHaveLength(2)
+  })
+
+  test('covers letters beyond ASCII as they are sent', async () => {
+    const what = { ...about({ resources: ['Ünïcödé ☃ 🚢 \ud83d'] }), now: Date.now() }
+    const { body, headers } = await capture(what)
+    new Standard(hookSecret).verify(Buffer.from(body), headers)
+  })
+
+  test('its id is the delivery, without a dot, and a header can carry it', async () => {
+    const id = 'prod/a%2Eb/1/scheduled/hook'
+    const { headers } = await capture(outgoing({ delivery: claimed(id) }))
+    expect(headers['webhook-id']).toBe(id)
+    expect(headers['webhook-timestamp']).toBe(String(at / 1_000))
+  })
+})
+
+describe('the body', () => {
+  test('is a CloudEvent 1.0 with the id of the delivery', async () => {
+    const { json, headers } = await capture()
+    expect(json).toMatchObject({
+      specversion: '1.0',
+      id: headers['webhook-id'],
+      source: '/fleets/prod',
+      type: 'foghorn.event.scheduled',
+      time: '2026-11-21T12:00:00.000Z',
+      subject: eventId,
+      datacontenttype: 'application/json',
+    })
+    expect(json.data).toEqual({
+      fleet: 'prod',
+      eventId,
+      epoch: 1,
+      sequence: 1,
+      phase: 'scheduled',
+      moment: 'scheduled',
+      eventType: 'Reboot',
+      source: 'Platform',
+      resources: ['web_0'],
+      notBefore: '2026-11-21T12:15:00.000Z',
+      durationSeconds: -1,
+      description: 'Virtual machine is going to be restarted.',
+      policy: { decide: 'ask', rule: 'default' },
+      firstSeenAt: '2026-11-21T12:00:00.000Z',
+      approvals: [],
+    })
+  })
+
+  test.each(moments)('type and moment of "%s"', async (moment) => {
+    const verdict = { decision: 'declined', how: 'link', who: 'chat', at } as const
+    const { json } = await capture(outgoing({}, { moment, event: viewOf(record({ verdict })) }))
+    expect([json.type, json.data.moment]).toEqual([`foghorn.event.${moment}`, moment])
+  })
+
+  test('is the same at every attempt, while time and signature are not', async () => {
+    const delivery = claimed('id', { telling: telling() })
+    const first = await capture(outgoing({ delivery }))
+    const retried = { ...delivery, attempts: 7, note: 'HTTP 503', nextAt: at + 9, lease: 'other' }
+    const second = await capture(outgoing({ delivery: retried, now: at + 3_600_000 }))
+    expect(second.body).toBe(first.body)
+    expect(second.headers['webhook-id']).toBe(first.headers['webhook-id'])
+    expect(second.headers['webhook-signature']).not.toBe(first.headers['webhook-signature'])
+  })
+
+  test('says nothing about keys, links or leases', async () => {
+    const { body } = await capture()
+    expect(body).not.toMatch(/whsec|approve\/|lease|watchers/)
+  })
+})

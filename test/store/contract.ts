@@ -1,0 +1,37 @@
+// What every store promises (functions/store/store.ts), as one suite for all technologies. `open` gives
+// an empty store; `reopen` a second handle on the same data, as another worker or the next process has.
+import { afterEach, beforeEach, describe } from 'vitest'
+import type { Store } from '../../functions/store/store.ts'
+import { beaconPromises } from './contract/beacons.ts'
+import type { Bench } from './contract/bench.ts'
+import { claimPromises } from './contract/claims.ts'
+import { commitPromises } from './contract/commits.ts'
+import { listPromises } from './contract/lists.ts'
+import { settlePromises } from './contract/settling.ts'
+
+export interface Opened {
+  store: Store
+  reopen(): Promise<Store>
+  close(): Promise<void>
+}
+
+export function storeContract(name: string, open: () => Promise<Opened>): void {
+  describe(`${name} keeps the promises of a store`, () => {
+    let opened: Opened
+    beforeEach(async () => {
+      opened = await open()
+    })
+    afterEach(() => opened.close())
+    const bench: Bench = {
+      get store() {
+        return opened.store
+      },
+      reopen: () => opened.reopen(),
+    }
+    commitPromises(bench)
+    claimPromises(bench)
+    settlePromises(bench)
+    beaconPromises(bench)
+    listPromises(bench)
+  })
+}

@@ -1,0 +1,27 @@
+// What the parts of the contract share.
+import { expect } from 'vitest'
+import type { Store } from '../../../functions/store/store.ts'
+
+/** The store of the running test. */
+export interface Bench {
+  readonly store: Store
+  reopen(): Promise<Store>
+}
+
+/** Everything that a store says of some events, for "nothing was written". */
+export async function contentsOf(store: Store, keys: { fleet: string; eventId: string }[]) {
+  const parts = keys.map(async (key) => ({
+    event: await store.readEvent(key),
+    deliveries: await store.readDeliveries(key),
+    observers: await store.readObservers(key),
+  }))
+  return { events: await Promise.all(parts), nextDueAt: await store.nextDueAt([]) }
+}
+
+export async function expectCommitted(
+  store: Store,
+  commit: Partial<Parameters<Store['commit']>[0]> & Pick<Parameters<Store['commit']>[0], 'record'>,
+): Promise<void> {
+  const whole = { basedOn: 0, deliveries: [], supersede: [], ...commit }
+  expect(await store.commit(whole)).toBe('committed')
+}

@@ -1,0 +1,18 @@
+// A process that commits events until it is killed, and says after each commit that it returned:
+// what was said must be found by whoever opens the file next.
+import { SqliteStore } from '../../functions/store/sqlite.ts'
+import { at, delivery, record } from '../support/records.ts'
+
+const [path = ''] = process.argv.slice(2)
+let leases = 0
+const store = new SqliteStore(path, () => `lease-${leases++}`)
+for (let i = 0; ; i++) {
+  const eventId = `event-${i}`
+  const owed = ['chat', 'team'].map((channel) =>
+    delivery(`${eventId}/${channel}`, { eventId, channel }),
+  )
+  const commit = { record: record({ eventId }), basedOn: 0, deliveries: owed, supersede: [] }
+  const outcome = await store.commit(commit)
+  const [claimed] = await store.claim({ now: at, leaseMs: 3_600_000, limit: 1, except: [] })
+  process.stdout.write(`${outcome} ${eventId} ${claimed?.id}\n`)
+}
