@@ -189,14 +189,18 @@ async function requireAdmin(relay: Relay, c: Context, next: () => Promise<void>)
 async function getEvents(relay: Relay, c: Context): Promise<Response> {
   const fleet = c.req.query('fleet')
   const size = Number(c.req.query('limit') ?? 50)
-  const before = Date.parse(c.req.query('before') ?? '')
+  const since = c.req.query('before')
+  const before = since === undefined ? undefined : Date.parse(since)
   if (!Number.isInteger(size) || size < 1 || size > maxPage) {
     return problem(c, 400, 'query_invalid', `limit is a whole number from 1 to ${maxPage}`)
+  }
+  if (Number.isNaN(before)) {
+    return problem(c, 400, 'query_invalid', 'before is a time, as firstSeenAt of an event shows it')
   }
   const events = await relay.store.listEvents({
     limit: size,
     ...(fleet === undefined ? {} : { fleet }),
-    ...(Number.isNaN(before) ? {} : { before }),
+    ...(before === undefined ? {} : { before }),
   })
   return c.json({ events: events.map((record) => publicView(viewOf(record))) })
 }

@@ -7,6 +7,7 @@ import {
   attemptMs,
   type Claimed,
   deliveryLeaseMs,
+  isOvertaken,
   mayHaveHeard,
   planNotice,
   type SendOutcome,
@@ -44,6 +45,11 @@ export async function deliverOne(relay: Relay, claimed: Claimed): Promise<void> 
 
 async function attempt(relay: Relay, claimed: Claimed, channel: Channel): Promise<SendOutcome> {
   const { telling, fleet, eventId } = claimed
+  const notifier = relay.notifiers[channel.kind]
+  const record = await relay.store.readEvent({ fleet, eventId })
+  if (!notifier.keepsEveryStep && isOvertaken(claimed, record)) {
+    return { outcome: 'superseded', note: 'the event ended first' }
+  }
   const siblings = await relay.store.readDeliveries({ fleet, eventId })
   const now = relay.now()
   const signal = AbortSignal.timeout(attemptMs)
@@ -56,7 +62,7 @@ async function attempt(relay: Relay, claimed: Claimed, channel: Channel): Promis
     signal,
   }
   try {
-    return await relay.notifiers[channel.kind].notify(outgoing, channel as never, relay.send)
+    return await notifier.notify(outgoing, channel as never, relay.send)
   } catch (error) {
     relay.log.error('notifier_failed', { kind: channel.kind, error: messageOf(error) })
     return { outcome: 'retry', note: 'the notifier failed; see the log' }

@@ -139,6 +139,12 @@ export function supersededBy(
     .map((d) => d.id)
 }
 
+/** Whether a message that was under way when the event ended, and is tried again, came too late. */
+export function isOvertaken({ telling }: Delivery, record: EventRecord | undefined): boolean {
+  const same = record?.epoch === telling.event.epoch
+  return same && record.ended !== undefined && pointlessAfterEnd.includes(telling.moment)
+}
+
 /** What becomes of a delivery after an attempt. `random` is in [0, 1). */
 export function afterAttempt(
   delivery: Delivery,

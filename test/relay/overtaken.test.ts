@@ -114,6 +114,20 @@ describe('a crash', () => {
     expect(await rowsOf(world, 'hook')).toMatchObject([{ state: 'delivered', attempts: 2 }])
   })
 
+  test('leaves a question that is not asked any more, once the event has ended', async () => {
+    await beacon.sees([event()])
+    await claimDue(world.relay, { limit: 9, except: [] })
+    await beacon.sees([])
+    await world.pass(10_001)
+    await world.pass(20_000)
+    const told = sentTo(world, 'slack').map(({ json }) => json.text as string)
+    expect(told).toEqual([expect.stringContaining('Cancelled')])
+    // the trigger may have reached PagerDuty before the crash, so its incident is resolved
+    const actions = sentTo(world, 'pager').map(({ json }) => json.event_action)
+    expect(actions).toEqual(['resolve'])
+    expect(world.told()).toEqual(['foghorn.event.scheduled', 'foghorn.event.cancelled'])
+  })
+
   test('a worker that comes to itself after its lease changes nothing', async () => {
     await beacon.sees([event()])
     const [slow] = await claimDue(world.relay, { limit: 1, except: [] })

@@ -20,6 +20,8 @@ export class Program {
   readonly entries: Entry[] = []
   /** Everything that it printed, for the search for secrets. */
   output = ''
+  /** Once all of its output was read. */
+  readonly ended: Promise<unknown>
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
   readonly #child: ChildProcess
   readonly #waiters = new Waiters()
@@ -40,6 +42,7 @@ export class Program {
         this.#waiters.changed()
       })
     })
+    this.ended = new Promise((resolve) => this.#child.once('close', resolve))
     for (const stream of [this.#child.stdout!, this.#child.stderr!]) {
       createInterface({ input: stream }).on('line', (line) => {
         this.output += `${line}\n`

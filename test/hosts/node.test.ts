@@ -1,0 +1,110 @@
+// The relay on plain Node as a process: how it starts, what it says where it can't, and how it ends.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readConfig } from '../../functions/config.ts'
+import { readSettings } from '../../functions/host/node.ts'
+import { Program } from '../support/process.ts'
+import { baseConfig, prodKey } from '../support/world.ts'
+
+let directory: string
+let configFile: string
+const linkKey = Buffer.alloc(32, 1).toString('base64')
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'foghorn-node-'))
+  configFile = join(directory, 'foghorn.config.json')
+  writeFileSync(configFile, JSON.stringify(baseConfig))
+})
+
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+function environment(changes: Record<string, string> = {}) {
+  const data = join(directory, 'data')
+  const usual = { FOGHORN_CONFIG: configFile, FOGHORN_LINK_KEY: linkKey, FOGHORN_DATA: data }
+  return { ...usual, PORT: '0', ...changes }
+}
+
+function refusal(changes: Record<string, string>): string {
+  try {
+    readSettings(environment(changes))
+  } catch (error) {
+    return (error as Error).message
+  }
+  return 'accepted'
+}
+
+describe('settings', () => {
+  test('the least that is needed', () => {
+    const settings = readSettings({ FOGHORN_CONFIG: configFile, FOGHORN_LINK_KEY: linkKey })
+    expect(settings).toMatchObject({ port: 7071, dataDirectory: '.foghorn', level: 'info' })
+    expect(settings.adminKey).toBeUndefined()
+  })
+
+  test('several link keys: the first signs', () => {
+    const other = Buffer.alloc(40, 2).toString('base64')
+    const { linkKeys } = readSettings(environment({ FOGHORN_LINK_KEY: `${other}, ${linkKey}` }))
+    expect(linkKeys.map((key) => key.length)).toEqual([40, 32])
+  })
+
+  test.each([
+    [{ PORT: 'http' }, 'PORT is "http"'],
+    [{ PORT: '70000' }, 'PORT is "70000"'],
+    [{ FOGHORN_LINK_KEY: '' }, 'FOGHORN_LINK_KEY is not set'],
+    [{ FOGHORN_LINK_KEY: 'c2hvcnQ=' }, 'FOGHORN_LINK_KEY is not usable'],
+    [{ FOGHORN_LINK_KEY: `${linkKey},?` }, 'FOGHORN_LINK_KEY is not usable'],
+    [{ FOGHORN_ADMIN_KEY: 'short' }, 'FOGHORN_ADMIN_KEY has 5 characters'],
+    [{ FOGHORN_LOG_LEVEL: 'loud' }, 'FOGHORN_LOG_LEVEL is "loud"'],
+    [{ FOGHORN_CONFIG: '/nowhere.json' }, 'there is no configuration at "/nowhere.json"'],
+  ])('%o is refused', (changes, said) => {
+    const message = refusal(changes as Record<string, string>)
+    expect(message).toContain(said)
+    expect(message).not.toContain('c2hvcnQ=')
+  })
+
+  test('all mistakes are said at once', () => {
+    const message = refusal({ PORT: 'x', FOGHORN_LOG_LEVEL: 'y', FOGHORN_CONFIG: '/nowhere' })
+    expect(message.split('\n')).toHaveLength(3)
+  })
+})
+
+describe('the process', () => {
+  test('answers, and ends on SIGTERM with code 0', async () => {
+    const relay = new Program('relay', 'functions/host/node.ts', environment())
+    const { port } = await relay.waitFor('relay_started')
+    const response = await fetch(`http://127.0.0.1:${port}/healthz`)
+    expect([response.status, await response.json()]).toMatchObject([200, { status: 'ok' }])
+    expect(await relay.stop()).toEqual({ code: 0, signal: null })
+    expect(relay.entries.at(-1)?.event).toBe('relay_stopped')
+  })
+
+  test('a wrong configuration ends it with code 2 and a sentence, without the secret', async () => {
+    const file = join(directory, 'wrong.json')
+    const routes = [{ match: {}, channels: ['nowhere'] }]
+    writeFileSync(file, JSON.stringify({ ...baseConfig, routes }))
+    const settings = environment({ FOGHORN_CONFIG: file })
+    const relay = new Program('relay', 'functions/host/node.ts', settings)
+    expect(await relay.exited).toEqual({ code: 2, signal: null })
+    await relay.ended
+    expect(relay.output).toContain('routes[0].channels[0]: there is no channel "nowhere"')
+    expect(relay.output).not.toContain(prodKey)
+  })
+})
+
+test('the example configuration is complete and right', () => {
+  const text = readFileSync(new URL('../../infra/example.config.json', import.meta.url), 'utf8')
+  const config = readConfig(text, {
+    PROD_FLEET_KEY: prodKey,
+    PAGERDUTY_ROUTING_KEY: 'a'.repeat(32),
+    SLACK_WEBHOOK_URL: 'https://slack.example/x',
+    TEAMS_WORKFLOW_URL: 'https://teams.example/x',
+    INVENTORY_WEBHOOK_SECRET: prodKey,
+  })
+  expect(config.policy.map(({ decide }) => decide)).toEqual(['approve', 'approve', 'tell', 'ask'])
+  expect(
+    Object.values(config.channels)
+      .map(({ kind }) => kind)
+      .sort(),
+  ).toEqual(['pagerduty', 'slack', 'teams', 'webhook'])
+})
