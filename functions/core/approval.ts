@@ -17,8 +17,9 @@ export function decide(record: EventRecord, verdict: Verdict): DecideOutcome {
   if (record.verdict !== undefined && verdict.decision === 'declined') {
     return { outcome: 'already_declined' }
   }
+  const overruled = record.verdict === undefined ? {} : { overruled: record.verdict }
   const noted = addHistory(
-    { ...record, verdict },
+    { ...record, ...overruled, verdict },
     { at: verdict.at, what: verdict.decision, note: `${verdict.how}: ${verdict.who}` },
   )
   return { outcome: 'decided', record: noted, moments: [verdict.decision] }

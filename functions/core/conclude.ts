@@ -2,6 +2,7 @@
 // Called by the sweep when an event's due time has come, and by a report that might settle it.
 import {
   addHistory,
+  type Beacon,
   type Ended,
   type EventRecord,
   type Inference,
@@ -11,6 +12,7 @@ import {
   type Observer,
 } from './event.ts'
 import { settleMs } from './life.ts'
+import { isNear, openPaceMs } from './pace.ts'
 
 /** A beacon not heard for this many of its own paces says nothing about the present. */
 export const silentPaces = 3
@@ -30,7 +32,10 @@ export interface Conclusion {
 /** Draws every conclusion that is due at `now`, and sets the time of the next look. */
 export function conclude(record: EventRecord, observers: Observer[], now: number): Conclusion {
   if (!isOpen(record)) return { record, moments: [], changed: false }
-  const ended = endedBy(record, observers, now)
+  const settled = settledSpan(record, observers, now)
+  if (settled !== undefined)
+    return end({ ...record, gone: settled }, judge(record, observers, settled))
+  const ended = endedBySilence(record, observers, now)
   if (ended !== undefined) return end(record, ended)
   const unstuck = clearHiccup(record, observers, now)
   const stuck = isStuck(unstuck, now)
@@ -48,14 +53,18 @@ export function conclude(record: EventRecord, observers: Observer[], now: number
 function end(record: EventRecord, ended: Ended): Conclusion {
   const { dueAt: _, directive: _lease, ...rest } = record
   const phase = ended.outcome === 'lost' ? record.phase : ended.outcome
-  const entry = { at: ended.at, what: ended.outcome, note: ended.inferred ?? 'seen' }
+  const note = ended.inferred === undefined ? {} : { note: ended.inferred }
+  const entry = { at: ended.at, what: ended.outcome, ...note }
   const noted = addHistory({ ...rest, phase, ended, watchers: [] }, entry)
   return { record: noted, moments: [ended.outcome], changed: true }
 }
 
-function endedBy(record: EventRecord, observers: Observer[], now: number): Ended | undefined {
-  if (hasSettled(record, observers, now)) return judge(record, observers)
-  if (vmGoneAt(record, observers) <= now) {
+function endedBySilence(
+  record: EventRecord,
+  observers: Observer[],
+  now: number,
+): Ended | undefined {
+  if (vmGoneAt(record, observers, now) <= now) {
     return { at: now, outcome: 'completed', inferred: 'vm_gone' }
   }
   if (lostAt(record, observers) <= now) {
@@ -64,23 +73,38 @@ function endedBy(record: EventRecord, observers: Observer[], now: number): Ended
   return undefined
 }
 
-/** Somebody misses it, the settle time is over, and nobody heard lately still sees it. */
-function hasSettled(record: EventRecord, observers: Observer[], now: number): boolean {
+type Span = NonNullable<EventRecord['gone']>
+
+/**
+ * The span in which the event went, once somebody misses it, the settle time is over, and nobody
+ * whose document is fresh still sees it. It ends at the first *gone* after the last sight: an earlier
+ * one was an IMDS hiccup.
+ */
+function settledSpan(record: EventRecord, observers: Observer[], now: number): Span | undefined {
   const missing = missingOf(observers)
-  if (missing.length === 0 || stillSeeing(record, observers, now).length > 0) return false
-  // without a note on the record, a slow writer brought the sighting after a hiccup was cleared
-  const settleAt = record.gone?.settleAt ?? Math.max(...missing.map((m) => m.firstAt)) + settleMs
-  return settleAt <= now
+  const settleAt = settleAtOf(record, observers)
+  if (missing.length === 0 || settleAt > now) return undefined
+  if (stillSeeing(record, observers, now).length > 0) return undefined
+  const lastSeenAt = Math.max(...missing.map((gone) => gone.lastSeenAt))
+  const after = missing.filter((gone) => gone.firstAt >= lastSeenAt)
+  return { lastSeenAt, firstAt: Math.min(...after.map((gone) => gone.firstAt)), settleAt }
+}
+
+/** Each *gone* that still stands settles by itself: two hiccups are not one absence. */
+function settleAtOf(record: EventRecord, observers: Observer[]): number {
+  const standing = missingOf(observers).map((gone) => gone.firstAt + settleMs)
+  return Math.max(record.gone?.settleAt ?? 0, ...standing)
 }
 
 function missingOf(observers: Observer[]) {
   return observers.map((o) => o.sighting.gone).filter((gone) => gone !== undefined)
 }
 
-/** Observers heard lately whose document still shows the event. */
+/** Observers whose document still shows the event and is fresh: a failing IMDS proves nothing. */
 function stillSeeing(record: EventRecord, observers: Observer[], now: number): Observer[] {
   return observers.filter(
-    (o) => o.sighting.gone === undefined && !isSilent(o, now) && !isTakenAway(record, observers, o),
+    (o) =>
+      o.sighting.gone === undefined && freshUntil(o) >= now && !isTakenAway(record, observers, o),
   )
 }
 
@@ -94,8 +118,13 @@ function takesVm({ facts: { eventType } }: EventRecord): boolean {
   return eventType === 'Preempt' || eventType === 'Terminate'
 }
 
-function isSilent({ beacon }: Observer, now: number): boolean {
-  return beacon.heardAt + silentPaces * beacon.paceMs < now
+function freshUntil({ beacon }: Observer): number {
+  return polledAt(beacon) + silentPaces * beacon.paceMs
+}
+
+/** A beacon that is heard but can't poll repeats its last document with a growing age. */
+function polledAt(beacon: Beacon): number {
+  return beacon.polledAt ?? beacon.heardAt
 }
 
 /** Gone once, but nobody misses it any more: the document was wrong for a moment. */
@@ -106,10 +135,7 @@ function clearHiccup(record: EventRecord, observers: Observer[], now: number): E
 }
 
 /** What *gone* means, judged on the span from last seen to first gone, never on when we concluded. */
-function judge(record: EventRecord, observers: Observer[]): Ended {
-  const missing = missingOf(observers)
-  const firstAt = Math.min(...missing.map((gone) => gone.firstAt))
-  const lastSeenAt = Math.max(...missing.map((gone) => gone.lastSeenAt))
+function judge(record: EventRecord, observers: Observer[], { lastSeenAt, firstAt }: Span): Ended {
   if (record.phase === 'started') return { at: firstAt, outcome: 'completed' }
   const why = startNotSeen(record, observers, lastSeenAt, firstAt)
   return why === undefined
@@ -125,9 +151,8 @@ function startNotSeen(
 ): Inference | undefined {
   const hit = observers.filter((o) => isHit(record.facts, o.beacon.vm))
   const rebooted = hit.some(
-    ({ beacon }) =>
-      (beacon.bootedAt > lastSeenAt && beacon.bootedAt <= firstAt) ||
-      beacon.heardAt + silentPaces * beacon.paceMs < firstAt,
+    (o) =>
+      (o.beacon.bootedAt > lastSeenAt && o.beacon.bootedAt <= firstAt) || wasSilent(o, firstAt),
   )
   if (rebooted) return 'start_not_seen_vm_rebooted'
   if (record.verdict?.decision === 'approved' && wasPassedOn(record)) {
@@ -138,23 +163,36 @@ function startNotSeen(
   return undefined
 }
 
+/** Not heard by then, or without a poll between its own last sight of the event and its first miss. */
+function wasSilent({ beacon, sighting }: Observer, firstAt: number): boolean {
+  const silentMs = silentPaces * beacon.paceMs
+  const { gone } = sighting
+  return gone === undefined
+    ? beacon.heardAt + silentMs < firstAt
+    : gone.firstAt - gone.lastSeenAt > silentMs
+}
+
 /** Confirmed, or handed to a beacon that may not have lived to say so. */
 function wasPassedOn(record: EventRecord): boolean {
   return record.passedOn !== undefined || record.directive !== undefined
 }
 
 /** When the silence of the hit VMs proves a Preempt or Terminate done; Infinity where it never does. */
-function vmGoneAt(record: EventRecord, observers: Observer[]): number {
+function vmGoneAt(record: EventRecord, observers: Observer[], now: number): number {
   const beganAt = record.startedAt ?? record.facts.notBeforeAt
   if (!takesVm(record) || beganAt === undefined) return Number.POSITIVE_INFINITY
   const hit = observers.filter((o) => isHit(record.facts, o.beacon.vm))
+  // a VM without a beacon is always silent: then the others' documents count for more
+  if (hit.length === 0 && stillSeeing(record, observers, now).length > 0) {
+    return Number.POSITIVE_INFINITY
+  }
   return Math.max(beganAt, ...hit.map((o) => o.beacon.heardAt)) + vmGoneMs
 }
 
 function lostAt(record: EventRecord, observers: Observer[]): number {
   const decided = record.verdict?.decision === 'approved' ? record.verdict.at : undefined
   const expectedAt = record.startedAt ?? decided ?? record.facts.notBeforeAt ?? record.firstSeenAt
-  return Math.max(expectedAt, ...observers.map((o) => o.beacon.heardAt)) + lostMs
+  return Math.max(expectedAt, ...observers.map((o) => polledAt(o.beacon))) + lostMs
 }
 
 function stuckAt(record: EventRecord): number {
@@ -163,7 +201,10 @@ function stuckAt(record: EventRecord): number {
     record.verdict?.decision === 'approved' &&
     record.passedOn === undefined &&
     record.stuckAt === undefined
-  return waits ? record.verdict!.at + stuckMs : Number.POSITIVE_INFINITY
+  if (!waits) return Number.POSITIVE_INFINITY
+  const { at } = record.verdict!
+  // far from NotBefore, beacons come back at the slow pace only
+  return at + (isNear(record, at) ? 0 : openPaceMs) + stuckMs
 }
 
 function isStuck(record: EventRecord, now: number): boolean {
@@ -175,13 +216,11 @@ function isStuck(record: EventRecord, now: number): boolean {
  * observers it is too early rather than too late, which costs one look.
  */
 export function nextLook(record: EventRecord, observers: Observer[], now: number): number {
-  const times = [vmGoneAt(record, observers), lostAt(record, observers), stuckAt(record)]
-  if (record.gone !== undefined) {
-    const lapses = stillSeeing(record, observers, now).map(
-      ({ beacon }) => beacon.heardAt + silentPaces * beacon.paceMs + 1,
-    )
-    times.push(Math.max(record.gone.settleAt, Math.min(...lapses, Number.POSITIVE_INFINITY)))
-    if (lapses.length === 0) times.push(record.gone.settleAt)
+  const times = [vmGoneAt(record, observers, now), lostAt(record, observers), stuckAt(record)]
+  if (record.gone !== undefined || missingOf(observers).length > 0) {
+    const seeing = stillSeeing(record, observers, now)
+    const stale = Math.min(...seeing.map((o) => freshUntil(o) + 1))
+    times.push(Math.max(settleAtOf(record, observers), seeing.length === 0 ? 0 : stale))
   }
   return Math.max(now + 1, Math.min(...times))
 }

@@ -204,7 +204,8 @@ export function viewOf(record: EventRecord): EventView {
 function deliveryId(record: EventRecord, moment: Moment, channel: string): string {
   const parts = [record.fleet, record.eventId, String(record.epoch), moment, channel]
   const { notBeforeAt, resources, durationSeconds, description } = record.facts
-  const values = JSON.stringify([notBeforeAt, resources, durationSeconds, description])
+  const names = resources.map((name) => name.toLowerCase()).sort()
+  const values = JSON.stringify([notBeforeAt, names, durationSeconds, description])
   return [...parts.map(encode), ...(moment === 'changed' ? [hash(values)] : [])].join('/')
 }
 

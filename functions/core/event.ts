@@ -108,6 +108,8 @@ export interface EventRecord {
   policy: { decide: Decide; rule: string }
   /** What was decided last; approved is final. */
   verdict?: Verdict
+  /** The *not now* that a later approval replaced. */
+  overruled?: Verdict
   directive?: Directive
   /** Azure's 200 to a StartRequests of ours. */
   passedOn?: { vm: string; at: number }
@@ -169,16 +171,16 @@ export function isHit(facts: Pick<Facts, 'resources'>, vm: string): boolean {
   return facts.resources.some((resource) => resource.toLowerCase() === lower)
 }
 
-/** When the time for a decision is over, as far as known. */
-export function deadlineOf(record: EventRecord): number | undefined {
-  return record.facts.notBeforeAt
-}
-
 const maxHistory = 200
+/** What repeats while an approval is stuck, and makes room first. */
+const repetitive: HistoryEntry['what'][] = ['directed', 'start_failed', 'gone', 'seen_again']
 
-/** Appends; the oldest after the first entry make room when the record is full. */
+/** Appends; where the record is full, what repeats makes room, and the first entry never does. */
 export function addHistory(record: EventRecord, entry: HistoryEntry): EventRecord {
   const history = [...record.history, entry]
-  if (history.length > maxHistory) history.splice(1, history.length - maxHistory)
+  if (history.length > maxHistory) {
+    const least = history.findIndex(({ what }, i) => i > 0 && repetitive.includes(what))
+    history.splice(Math.max(1, least), 1)
+  }
   return { ...record, history }
 }

@@ -108,15 +108,19 @@ function reopen(known: EventRecord, seen: Seen): Pick<Step, 'record' | 'moments'
   const { record, moments } = begin(known, seen, known.epoch + 1)
   // what it says now counts, also where it is not what was known
   const facts = merge(record!.facts, { ...seen.event, ...known.facts })
-  const kept =
-    known.passedOn === undefined || known.verdict === undefined
-      ? {}
-      : { passedOn: known.passedOn, verdict: known.verdict }
+  const { firstSeenAt } = known
   const history = [...known.history, { at: seen.at, what: 'reopened' as const, note: seen.vm }]
   return {
-    record: { ...record!, facts, ...kept, history, sequence: known.sequence },
+    record: { ...record!, facts, firstSeenAt, ...stands(known), history, sequence: known.sequence },
     moments,
   }
+}
+
+/** An approval that Azure confirmed stands, and a person's *not now*; what never left does not. */
+function stands({ passedOn, verdict }: EventRecord): Partial<EventRecord> {
+  if (verdict === undefined) return {}
+  if (verdict.decision === 'declined') return { verdict }
+  return passedOn === undefined ? {} : { passedOn, verdict }
 }
 
 function join(known: EventRecord, seen: Seen): Step {
@@ -168,10 +172,18 @@ function transition(known: Facts, { event, previous }: Seen): Partial<Values> {
   for (const name of names) {
     const value = event[name]
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue
-    const same = (other: unknown) => JSON.stringify(other) === JSON.stringify(value)
+    const same = (other: unknown) => textOf(other) === textOf(value)
     if (!same(previous?.[name]) && !same(known[name])) Object.assign(differing, { [name]: value })
   }
   return differing
+}
+
+/** Names are a set: neither their order nor their case means anything. */
+function textOf(value: unknown): string {
+  const names = Array.isArray(value)
+    ? value.map((name) => String(name).toLowerCase()).sort()
+    : value
+  return JSON.stringify(names) ?? ''
 }
 
 function noteOf(values: Partial<Values>): string {

@@ -17,7 +17,11 @@ export function isDecisionNear(record: EventRecord, now: number): boolean {
   if (!isOpen(record) || record.phase !== 'scheduled' || record.passedOn !== undefined) return false
   if (record.verdict?.decision === 'approved') return true
   if (record.policy.decide === 'ignore') return false
-  const { notBeforeAt } = record.facts
+  return isNear(record, now)
+}
+
+/** Whether people may be deciding: NotBefore is near, or not known. */
+export function isNear({ facts: { notBeforeAt } }: EventRecord, now: number): boolean {
   return notBeforeAt === undefined || notBeforeAt - now <= nearMs
 }
 

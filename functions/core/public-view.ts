@@ -30,7 +30,7 @@ export interface PublicEvent {
 }
 
 export function publicView(event: EventView): PublicEvent {
-  const { facts, verdict, ended, passedOn, notice } = event
+  const { facts, overruled, verdict, ended, passedOn, notice } = event
   const { resources, eventType, source, durationSeconds, description, notBeforeAt } = facts
   return defined({
     fleet: event.fleet,
@@ -51,7 +51,9 @@ export function publicView(event: EventView): PublicEvent {
     endedAt: iso(ended?.at),
     outcome: ended?.outcome,
     inferred: ended?.inferred,
-    approvals: verdict === undefined ? [] : [{ ...verdict, at: iso(verdict.at) }],
+    approvals: [overruled, verdict]
+      .filter((one) => one !== undefined)
+      .map((one) => ({ ...one, at: iso(one.at) })),
     passedOn: passedOn && { ...passedOn, at: iso(passedOn.at) },
   }) as PublicEvent
 }

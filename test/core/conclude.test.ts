@@ -8,9 +8,9 @@ const second = 1_000
 const minute = 60_000
 const approved = { decision: 'approved', how: 'link', who: 'chat', at } as const
 
-const missing = { gone: { firstAt: at + 20 * second, lastSeenAt: at + 10 * second } }
+const missing = { gone: { firstAt: at + 20 * second, lastSeenAt: at + 15 * second } }
 const noted = {
-  gone: { firstAt: at + 20 * second, lastSeenAt: at + 10 * second, settleAt: at + 30 * second },
+  gone: { firstAt: at + 20 * second, lastSeenAt: at + 15 * second, settleAt: at + 30 * second },
 }
 const now = at + 30 * second
 const heard = { heardAt: at + 29 * second }
@@ -49,6 +49,40 @@ const settled: Row[] = [
     record: noted,
     observers: [gone(), seeing('web_1', { heardAt: now - 6_000 })],
   },
+  {
+    name: 'who still saw it is heard, but has not polled for three paces',
+    record: noted,
+    observers: [gone(), seeing('web_1', { polledAt: now - 6_001 })],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'a second absence has not settled, whatever the first one did',
+    record: noted,
+    observers: [
+      observer('web_0', heard, {
+        gone: { firstAt: at + 25 * second, lastSeenAt: at + 24 * second },
+      }),
+    ],
+  },
+  {
+    name: 'an earlier hiccup of another VM is not when it went',
+    record: { ...noted, facts: facts({ notBeforeAt: at + 17 * second }) },
+    observers: [
+      gone(),
+      observer(
+        'web_1',
+        { heardAt: at },
+        { gone: { firstAt: at - minute, lastSeenAt: at - minute } },
+      ),
+    ],
+    ended: ['completed', 'start_not_seen_not_before_passed'],
+  },
+  {
+    name: 'the hit VM made no poll between its last sight and its first miss',
+    record: noted,
+    observers: [observer('web_0', heard, { gone: { firstAt: at + 20 * second, lastSeenAt: at } })],
+    ended: ['completed', 'start_not_seen_vm_rebooted'],
+  },
   { name: 'nobody misses it', record: noted, observers: [seeing('web_0')] },
   {
     name: 'before the settle time',
@@ -57,7 +91,7 @@ const settled: Row[] = [
   },
   {
     name: 'NotBefore in the span',
-    record: { ...noted, facts: facts({ notBeforeAt: at + 15 * second }) },
+    record: { ...noted, facts: facts({ notBeforeAt: at + 17 * second }) },
     observers: [gone()],
     ended: ['completed', 'start_not_seen_not_before_passed'],
   },
@@ -76,13 +110,13 @@ const settled: Row[] = [
   {
     name: 'the hit VM rebooted in the span',
     record: noted,
-    observers: [gone('web_0', { bootedAt: at + 15 * second })],
+    observers: [gone('web_0', { bootedAt: at + 17 * second })],
     ended: ['completed', 'start_not_seen_vm_rebooted'],
   },
   {
     name: 'the hit VM rebooted before it',
     record: noted,
-    observers: [gone('web_0', { bootedAt: at + 10 * second })],
+    observers: [gone('web_0', { bootedAt: at + 15 * second })],
     ended: ['cancelled', 'gone_before_its_time'],
   },
   {
@@ -94,7 +128,7 @@ const settled: Row[] = [
   {
     name: 'another VM rebooted in the span',
     record: noted,
-    observers: [gone('web_1', { bootedAt: at + 15 * second })],
+    observers: [gone('web_1', { bootedAt: at + 17 * second })],
     ended: ['cancelled', 'gone_before_its_time'],
   },
   {

@@ -214,7 +214,7 @@ describe('reopening', () => {
       sequence: 7,
     }
     const { record } = step(known, seen({}, { at: later }))
-    expect(record).toMatchObject({ epoch: 2, phase: 'scheduled', firstSeenAt: later, sequence: 7 })
+    expect(record).toMatchObject({ epoch: 2, phase: 'scheduled', firstSeenAt: at, sequence: 7 })
     for (const name of [
       'ended',
       'gone',

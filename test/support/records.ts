@@ -64,7 +64,7 @@ export function beaconOf(vm: string, changes: Partial<Beacon> = {}): Beacon {
     retiredBootIds: [],
     counter: 1,
     heardAt: at,
-    polledAt: at,
+    polledAt: changes.heardAt ?? at,
     paceMs: 2_000,
     bootedAt: at - 86_400_000,
     sees: [eventId],
