@@ -114,13 +114,17 @@ class Reporter {
         this.#parts.log.error('item_given_up', { sequence: oldest, reason })
       }
     }
-    return this.#backoffMs(idleBackoff)
+    return this.#backoffMs(this.#backoff())
   }
 
-  #failed({ retryAfterMs }: Sent & { kind: 'failed' }): number {
+  #failed({ retryAfterMs = 0 }: Sent & { kind: 'failed' }): number {
+    const backoff = this.#backoff()
+    return Math.min(Math.max(retryAfterMs, this.#backoffMs(backoff)), backoff.capMs)
+  }
+
+  #backoff(): Backoff {
     const open = (this.#state.document?.events.length ?? 0) > 0
-    const backoff = open ? openBackoff : idleBackoff
-    return Math.min(retryAfterMs ?? this.#backoffMs(backoff), backoff.capMs)
+    return open ? openBackoff : idleBackoff
   }
 
   #backoffMs(backoff: Backoff): number {
@@ -131,7 +135,7 @@ class Reporter {
 
 function sayFailure(log: Log, episode: Episode, sent: Sent & { kind: 'refused' | 'failed' }): void {
   const { kind, reason, status } = sent
-  log.info('report_failed', { kind, reason, status })
+  log.debug('report_failed', { kind, reason, status })
   episode.failed(kind === 'refused' ? `refused ${status}` : kind, { kind, reason, status })
 }
 

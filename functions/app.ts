@@ -1,6 +1,8 @@
 // The HTTP face of the relay. Knows no host: a host calls its `fetch`.
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import type { z } from 'zod'
+import { cut } from '../shared/document.ts'
 import { describeIssues, messageOf, type Problem, problemContentType } from '../shared/errors.ts'
 import {
   clockCode,
@@ -21,11 +23,18 @@ import type { Relay } from './relay.ts'
 
 const maxFormBytes = 4_096
 const maxPage = 200
+const maxIssues = 10
 
 export function createApp(relay: Relay): Hono {
   const app = new Hono()
   app.post(reportPath, limit(maxReportBytes), (c) => postReport(relay, c))
-  app.get('/approve/:token', async (c) => showEvent(relay, c, await open(relay, tokenOf(c))))
+  app.get('/approve/:token', async (c) => {
+    const opened = await open(relay, tokenOf(c))
+    // a HEAD comes this way too, but only from machines
+    const person = c.req.method === 'GET' && opened.outcome === 'open'
+    if (person) relay.attention.note(opened.record, relay.now())
+    return showEvent(relay, c, opened)
+  })
   app.post('/approve/:token', limit(maxFormBytes), (c) => decideEvent(relay, c))
   app.options('/approve/:token', (c) => c.body(null, 204, { allow: 'GET, HEAD, POST, OPTIONS' }))
   app.use('/v1/events/*', (c, next) => requireAdmin(relay, c, next))
@@ -58,13 +67,19 @@ async function postReport(relay: Relay, c: Context): Promise<Response> {
   const json = parseJson(body)
   const report = reportSchema.safeParse(json)
   if (!report.success) {
-    const detail =
-      json === undefined ? 'the body is not JSON' : describeIssues(report.error, json).join('\n')
+    const detail = json === undefined ? 'the body is not JSON' : firstOf(report.error, json)
     return refuseReport(relay, c, { status: 400, code: 'report_malformed', detail }, name)
   }
   const received = await receive(relay, name, report.data)
   if (received.outcome === 'answered') return c.json(received.answer)
   return refuseReport(relay, c, refusals[received.outcome], name)
+}
+
+/** Enough to mend the first mistakes; a body of 256 KB can hold thousands. */
+function firstOf(error: z.ZodError, json: unknown): string {
+  const issues = describeIssues(error, json)
+  const more = issues.length - maxIssues
+  return [...issues.slice(0, maxIssues), ...(more > 0 ? [`and ${more} more`] : [])].join('\n')
 }
 
 type Refusal = Omit<Problem, 'title'>
@@ -82,7 +97,7 @@ function unknownFleet(name: string | undefined): Refusal {
   const detail =
     name === undefined
       ? `the header ${fleetHeader} is missing; it names the fleet`
-      : `there is no fleet ${JSON.stringify(name)} in the configuration; see FOGHORN_FLEET`
+      : `there is no fleet ${JSON.stringify(cut(name, 64))} in the configuration; see FOGHORN_FLEET`
   return { status: 401, code: 'fleet_unknown', detail }
 }
 

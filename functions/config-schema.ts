@@ -86,7 +86,9 @@ export const configSchema = object({
   /** Where people's browsers reach the relay: the start of every link. */
   publicUrl: z
     .string()
-    .refine(isPublicUrl, { error: 'write an https:// address (http:// for loopback only)' })
+    .refine(isPublicUrl, {
+      error: 'write an https:// address without query or fragment (http:// for loopback only)',
+    })
     .transform((url) => url.replace(/\/+$/, '')),
   fleets: z.record(identifier, object({ key: secrets })).refine(...atLeastOne('fleet')),
   channels: z
@@ -132,7 +134,8 @@ function isWebUrl(text: string): boolean {
 
 function isPublicUrl(text: string): boolean {
   if (!isWebUrl(text)) return false
-  const { protocol, hostname } = new URL(text)
+  const { protocol, hostname, search, hash } = new URL(text)
+  if (search !== '' || hash !== '') return false
   return protocol === 'https:' || loopback.includes(hostname)
 }
 

@@ -1,5 +1,5 @@
-// Reads the configuration file, with `env:NAME` values filled in. Every mistake is reported at once,
-// with path, value and what is allowed; secrets are never shown.
+// Reads the configuration file, with `env:NAME` values filled in. All mistakes of form are reported at
+// once, then all names that do not exist: path, value and what is allowed; secrets are never shown.
 import type { z } from 'zod'
 import { describeIssues, FoghornError, pathOf } from '../shared/errors.ts'
 import {

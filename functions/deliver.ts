@@ -16,16 +16,13 @@ import {
 import { compose } from './core/message.ts'
 import { pageLink } from './link.ts'
 import { channelNamed, type Relay } from './relay.ts'
+import type { ClaimRequest } from './store/store.ts'
 
-export interface DeliverRequest {
-  limit: number
-  /** Channels that have enough under way. */
-  except: string[]
-}
+export type DeliverRequest = Omit<ClaimRequest, 'now' | 'leaseMs'>
 
 /** Claims what is due; each is sent by `deliverOne`, and none waits for another. */
-export function claimDue(relay: Relay, { limit, except }: DeliverRequest): Promise<Claimed[]> {
-  return relay.store.claim({ now: relay.now(), leaseMs: deliveryLeaseMs, limit, except })
+export function claimDue(relay: Relay, request: DeliverRequest): Promise<Claimed[]> {
+  return relay.store.claim({ now: relay.now(), leaseMs: deliveryLeaseMs, ...request })
 }
 
 /** One attempt, settled. Outcomes are written and logged; nothing is thrown but a failing store. */

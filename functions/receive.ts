@@ -2,7 +2,7 @@
 // tells the beacon what to start and when to come back. Events are written first, the beacon last, so
 // that a crash in between makes the next report say it again.
 import type { Answer, Report } from '../shared/report.ts'
-import { decideByPolicy, leaseOf, withLease, withStart } from './core/approval.ts'
+import { leaseOf, withLease, withStart } from './core/approval.ts'
 import { conclude, nextLook } from './core/conclude.ts'
 import {
   type Beacon,
@@ -12,9 +12,9 @@ import {
   type Moment,
   type Observer,
 } from './core/event.ts'
+import { approveByPolicy, missed, withNotice, withPolicy, worthTelling } from './core/judgement.ts'
 import { advance } from './core/life.ts'
 import { paceFor, watch } from './core/pace.ts'
-import { channelsFor, judgePolicy } from './core/policy.ts'
 import { type EventNews, type Reading, readReport, tidyReport } from './core/reading.ts'
 import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
 
@@ -43,7 +43,9 @@ export async function receive(relay: Relay, fleet: string, told: Report): Promis
     if (outcome.record !== undefined && news.inDocument) records.push(outcome.record)
     if (outcome.directed) directives.push({ eventId: news.eventId })
   }
-  const paceMs = paceFor(records, reading.beacon.beacon, now)
+  const paceMs = paceFor(records, reading.beacon.beacon, now, (record) =>
+    relay.attention.isOn(record, now),
+  )
   // stale: a later report of this beacon was faster, and holds all that this one says
   await relay.store.writeBeacon({ ...reading.beacon, paceMs }, reading.changedSightings)
   return {
@@ -136,12 +138,14 @@ async function decideOn(
     moments.push(...step.moments)
   }
   if (record === undefined) return { record, moments, observers: [], directed: false }
+  record = withNotice(record, moments)
   for (const { start, at } of news.starts) {
     record = withStart(record, beacon.beacon, start, at) ?? record
   }
   const settling = record.gone !== undefined && record.gone.settleAt <= now && !news.inDocument
   const newcomer = isOpen(record) && news.firstSighting && isHit(record.facts, beacon.vm)
-  const judged = isOpen(record) && !record.verdict && (told || newcomer)
+  const lately = told || newcomer || (news.inDocument && isHit(record.facts, beacon.vm))
+  const judged = isOpen(record) && record.verdict === undefined && lately
   const self = reading.asObserver(news)
   let observers = [self]
   if (settling || judged || newcomer || moments.length > 0) {
@@ -149,54 +153,19 @@ async function decideOn(
   }
   const unjudged = record
   const untold = newcomer && moments.length === 0
-  if (judged) record = withPolicy(relay, record, observers, moments, now)
-  if (untold) moments.push(...missed(relay, unjudged, record, observers, self))
+  if (judged) record = withPolicy(relay.config, record, observers)
+  if (news.inDocument) record = approveByPolicy(record, moments, now)
+  if (untold) moments.push(...missed(relay.config, unjudged, record, observers, self))
   if (settling) record = settle(record, observers, moments, now)
   let directed = false
   if (news.inDocument && news.status === 'Scheduled') {
-    record = watch(record, beacon.beacon, now)
+    record = watch(record, beacon.beacon, now, relay.attention.isOn(record, now))
     const lease = leaseOf(record, beacon.beacon, now)
     directed = lease !== 'not_due'
     if (lease === 'granted') record = withLease(record, beacon.beacon, beacon.vm, now)
   }
   if (record !== before) record = withDue(record, now)
-  return { record, moments: latest(moments), observers, directed }
-}
-
-function withPolicy(
-  relay: Relay,
-  record: EventRecord,
-  observers: Observer[],
-  moments: Moment[],
-  now: number,
-): EventRecord {
-  const policy = judgePolicy(relay.config.policy, record, observers)
-  const same = policy.decide === record.policy.decide && policy.rule === record.policy.rule
-  const judged = same ? record : { ...record, policy }
-  if (policy.decide !== 'approve') return judged
-  const decided = decideByPolicy(judged, now)
-  if (decided.outcome !== 'decided') return judged
-  moments.push(...decided.moments)
-  return decided.record
-}
-
-/**
- * What a hit VM is, only its own beacon says, and rarely the first one to report: the channels that
- * its name, tags or groups bring in are told then what the others know already.
- */
-function missed(
-  relay: Relay,
-  before: EventRecord,
-  record: EventRecord,
-  observers: Observer[],
-  self: Observer,
-): Moment[] {
-  const moment = record.phase === 'started' ? 'started' : 'scheduled'
-  const hearers = (judged: EventRecord, known: Observer[]) =>
-    judged.policy.decide === 'ignore' ? [] : channelsFor(relay.config.routes, judged, known, moment)
-  const others = observers.filter((observer) => observer !== self)
-  const heard = hearers(before, others)
-  return hearers(record, observers).every((name) => heard.includes(name)) ? [] : [moment]
+  return { record, moments: worthTelling(moments, record, news.inDocument), observers, directed }
 }
 
 function settle(
@@ -218,16 +187,6 @@ async function observersWith(relay: Relay, record: EventRecord, self: Observer) 
 
 function withDue(record: EventRecord, now: number): EventRecord {
   return isOpen(record) ? { ...record, dueAt: nextLook(record, [], now) } : record
-}
-
-/** Of steps that came together only the last is told; a new event is told with its newest values. */
-function latest(moments: Moment[]): Moment[] {
-  const order: Moment[] = ['changed', 'scheduled', 'started', 'completed', 'cancelled', 'lost']
-  const last = Math.max(...moments.map((moment) => order.indexOf(moment)))
-  return [...new Set(moments)].filter((moment) => {
-    const rank = order.indexOf(moment)
-    return rank === -1 || rank === last
-  })
 }
 
 function logStep(relay: Relay, record: EventRecord, moments: Moment[], vm: string): void {

@@ -1,5 +1,6 @@
 // What a host hands to the use cases. Everything that differs between hosts or touches the world is here.
 import type { Log } from '../shared/log.ts'
+import type { Attention } from './attention.ts'
 import type { Channel, Config } from './config.ts'
 import type { Delivery } from './core/delivery.ts'
 import { plan, supersededBy } from './core/delivery.ts'
@@ -16,6 +17,8 @@ export interface Relay {
   send: Send
   /** Signs and checks links; the first signs. */
   linkKeys: Uint8Array<ArrayBuffer>[]
+  /** Events whose page somebody opened lately. */
+  attention: Attention
   /** Bearer token of the events API; absent: the API is off. */
   adminKey: string | undefined
   /** Epoch ms. */

@@ -1,4 +1,5 @@
 // Draws the conclusions that time brings: settled, vm gone, stuck, lost. No request need ever come.
+import { messageOf } from '../shared/errors.ts'
 import { conclude } from './core/conclude.ts'
 import type { Moment } from './core/event.ts'
 import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
@@ -6,11 +7,22 @@ import type { EventKey } from './store/store.ts'
 
 const maxEventsPerSweep = 200
 
-/** Looks at every event whose due time has come. Returns how many it looked at. */
+/**
+ * Looks at every event whose due time has come. One that fails is logged and stays due; it stops no
+ * other. Returns how many failed.
+ */
 export async function sweep(relay: Relay): Promise<number> {
   const due = await relay.store.dueEvents(relay.now(), maxEventsPerSweep)
-  for (const key of due) await concludeOne(relay, key)
-  return due.length
+  let failed = 0
+  for (const key of due) {
+    try {
+      await concludeOne(relay, key)
+    } catch (error) {
+      failed += 1
+      relay.log.error('conclusion_failed', { ...key, error: messageOf(error) })
+    }
+  }
+  return failed
 }
 
 async function concludeOne(relay: Relay, key: EventKey): Promise<void> {

@@ -48,7 +48,7 @@ function stepOf(telling: Telling, now: number): Message {
     lines: linesOf(telling, now),
     facts: factsOf(event, now),
     tone: toneOf(telling),
-    asks: asksFor(event),
+    asks: asksFor(event, now),
   }
 }
 
@@ -61,8 +61,11 @@ export function subjectOf(event: EventView): string {
   return plain(`${event.facts.eventType} of ${shown}${more > 0 ? ` and ${more} more` : ''}`)
 }
 
-export function asksFor(event: EventView): boolean {
+/** Whether a decision can still matter: Azure starts it by itself once NotBefore has passed. */
+export function asksFor(event: EventView, now: number): boolean {
+  const { notBeforeAt } = event.facts
   return (
+    (notBeforeAt === undefined || notBeforeAt > now) &&
     event.policy.decide === 'ask' &&
     event.phase === 'scheduled' &&
     event.ended === undefined &&
@@ -121,7 +124,8 @@ export function describeVerdict(verdict: NonNullable<EventView['verdict']>): str
 function titleOf({ moment, event }: Telling, now: number): string {
   const subject = subjectOf(event)
   const { notBeforeAt } = event.facts
-  const due = notBeforeAt === undefined ? 'soon' : relative(notBeforeAt, now)
+  const past = notBeforeAt !== undefined && notBeforeAt <= now ? 'was due ' : ''
+  const due = notBeforeAt === undefined ? 'soon' : `${past}${relative(notBeforeAt, now)}`
   switch (moment) {
     case 'scheduled':
       return `${subject} ${due}`
@@ -152,7 +156,7 @@ function linesOf({ moment, event }: Telling, now: number): string[] {
   switch (moment) {
     case 'scheduled':
     case 'changed':
-      return [impactOf(event), ifNobodyActs(event, due), ...hardwareAdvice(event)]
+      return [impactOf(event), ifNobodyActs(event, due, now), ...hardwareAdvice(event)]
     case 'approved': {
       const verdict = event.verdict === undefined ? '' : describeVerdict(event.verdict)
       return [`${capital(verdict)}. Azure is told to start it now.`]
@@ -178,8 +182,12 @@ function linesOf({ moment, event }: Telling, now: number): string[] {
   }
 }
 
-function ifNobodyActs(event: EventView, due: string): string {
-  if (asksFor(event)) return `Approve to start it now. If nobody does, Azure starts it ${due}.`
+function ifNobodyActs(event: EventView, due: string, now: number): string {
+  const { notBeforeAt } = event.facts
+  if (notBeforeAt !== undefined && notBeforeAt <= now) {
+    return `It was due ${due} and may have started since.`
+  }
+  if (asksFor(event, now)) return `Approve to start it now. If nobody does, Azure starts it ${due}.`
   if (event.policy.decide === 'approve') return `Policy rule "${event.policy.rule}" approves it.`
   return `Azure starts it ${due}.`
 }
@@ -209,9 +217,10 @@ function noticeLines(event: EventView): string[] {
 function factsOf(event: EventView, now: number): Message['facts'] {
   const { facts, ended, verdict } = event
   const duration = facts.durationSeconds
+  const open = ended === undefined && event.startedAt === undefined
   const rows: [string, string | undefined][] = [
     ['VMs hit', facts.resources.join(', ') || 'not named'],
-    ['Not before', facts.notBeforeAt === undefined ? undefined : when(facts.notBeforeAt, now)],
+    ['Not before', open && facts.notBeforeAt ? when(facts.notBeforeAt, now) : undefined],
     ['Started', event.startedAt === undefined ? undefined : when(event.startedAt, now)],
     ['Ended', ended === undefined ? undefined : when(ended.at, now)],
     ['Interruption', duration === undefined || duration < 0 ? 'not known' : `${duration} s`],

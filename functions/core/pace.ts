@@ -12,12 +12,12 @@ export const maxWatchers = 4
 /** A watcher that died is replaced after this time; three others are there meanwhile. */
 export const watcherLeaseMs = 3 * 60_000
 
-/** Whether an approval may have to be passed on within seconds. */
-export function isDecisionNear(record: EventRecord, now: number): boolean {
+/** Whether an approval may have to be passed on within seconds. `watched`: its page was opened lately. */
+export function isDecisionNear(record: EventRecord, now: number, watched: boolean): boolean {
   if (!isOpen(record) || record.phase !== 'scheduled' || record.passedOn !== undefined) return false
   if (record.verdict?.decision === 'approved') return true
   if (record.policy.decide === 'ignore') return false
-  return isNear(record, now)
+  return watched || isNear(record, now)
 }
 
 /** Whether people may be deciding: NotBefore is near, or not known. */
@@ -29,8 +29,13 @@ export function isNear({ facts: { notBeforeAt } }: EventRecord, now: number): bo
  * The record with this beacon among its watchers, or the same record where it already is one, where
  * there are enough, or where no decision is near.
  */
-export function watch(record: EventRecord, beacon: string, now: number): EventRecord {
-  if (!isDecisionNear(record, now)) return record
+export function watch(
+  record: EventRecord,
+  beacon: string,
+  now: number,
+  watched: boolean,
+): EventRecord {
+  if (!isDecisionNear(record, now, watched)) return record
   const own = record.watchers.find((watcher) => watcher.beacon === beacon)
   if (own !== undefined && own.until - now > watcherLeaseMs / 2) return record
   const others = record.watchers.filter((w) => w.beacon !== beacon && w.until > now)
@@ -39,11 +44,17 @@ export function watch(record: EventRecord, beacon: string, now: number): EventRe
 }
 
 /** The pace of a beacon that sees these events. */
-export function paceFor(records: EventRecord[], beacon: string, now: number): number {
+export function paceFor(
+  records: EventRecord[],
+  beacon: string,
+  now: number,
+  isWatched: (record: EventRecord) => boolean,
+): number {
   const open = records.filter(isOpen)
   const watches = open.some(
     (record) =>
-      isDecisionNear(record, now) && record.watchers.some((watcher) => watcher.beacon === beacon),
+      isDecisionNear(record, now, isWatched(record)) &&
+      record.watchers.some((watcher) => watcher.beacon === beacon),
   )
   return watches ? nearPaceMs : open.length > 0 ? openPaceMs : idlePaceMs
 }

@@ -8,11 +8,12 @@ import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { createLog, type Level } from '../../shared/log.ts'
 import { fromBase64, toBase64 } from '../../shared/signature.ts'
 import { createApp } from '../app.ts'
+import { createAttention } from '../attention.ts'
 import { type Config, readConfig, secretsOf } from '../config.ts'
 import { notifiers } from '../notify/index.ts'
 import { createOutbound } from '../notify/undici.ts'
 import type { Relay } from '../relay.ts'
-import { SqliteStore } from '../store/sqlite.ts'
+import { lockFolder, SqliteStore } from '../store/sqlite.ts'
 import { Pump } from './pump.ts'
 
 const drainMs = 5_000
@@ -62,6 +63,7 @@ export async function start(settings: Settings, write: (line: string) => void) {
   const secrets = [...secretsOf(config), ...linkKeys.map(toBase64), adminKey ?? '']
   const log = createLog({ write, now: Date.now, level: settings.level, secrets })
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
+  const unlock = lockFolder(dataDirectory)
   const store = new SqliteStore(join(dataDirectory, 'foghorn.sqlite'), randomUUID)
   store.freeLeases()
   const outbound = createOutbound(config.allowNetworks)
@@ -72,6 +74,7 @@ export async function start(settings: Settings, write: (line: string) => void) {
     send: outbound.send,
     linkKeys,
     adminKey,
+    attention: createAttention(),
     now: Date.now,
     random: Math.random,
     log,
@@ -88,6 +91,7 @@ export async function start(settings: Settings, write: (line: string) => void) {
       await pump.stop(drainMs)
       await outbound.close()
       store.close()
+      unlock()
       log.info('relay_stopped')
     },
   }
@@ -101,8 +105,10 @@ function listen(app: ReturnType<typeof createApp>, port: number) {
         close: () =>
           new Promise((closed) => {
             server.close(() => closed())
+            if (!('closeAllConnections' in server)) return
             // keep-alive connections of beacons would hold the process until they time out
-            if ('closeIdleConnections' in server) server.closeIdleConnections()
+            server.closeIdleConnections()
+            setTimeout(() => server.closeAllConnections(), drainMs).unref()
           }),
       }),
     )

@@ -8,8 +8,8 @@ import { sweep } from '../sweep.ts'
 const maxSleepMs = 30_000
 const afterFailureMs = 1_000
 const maxUnderWay = 64
-/** One slow channel must not take every place. */
-const maxUnderWayPerChannel = 8
+/** One slow channel must not take every place: it has fewer than twice this many under way. */
+const fewPerChannel = 4
 
 export class Pump {
   readonly #relay: Relay
@@ -62,16 +62,18 @@ export class Pump {
 
   /** Returns how long there is nothing to do. */
   async #work(): Promise<number> {
-    await sweep(this.#relay)
+    const failed = await sweep(this.#relay)
     const limit = maxUnderWay - this.#sends.size
     if (limit > 0) {
-      const claimed = await claimDue(this.#relay, { limit, except: this.#busyChannels() })
+      const request = { limit, except: this.#busyChannels(), perChannel: fewPerChannel }
+      const claimed = await claimDue(this.#relay, request)
       for (const delivery of claimed) this.#send(delivery)
       if (claimed.length > 0) this.#again = true
     }
     const nextAt = await this.#relay.store.nextDueAt(this.#busyChannels())
     const wait = nextAt === undefined ? maxSleepMs : nextAt - this.#relay.now()
-    return Math.min(maxSleepMs, Math.max(wait, this.#sends.size < maxUnderWay ? 1 : maxSleepMs))
+    const least = failed > 0 ? afterFailureMs : this.#sends.size < maxUnderWay ? 1 : maxSleepMs
+    return Math.min(maxSleepMs, Math.max(wait, least))
   }
 
   #send(delivery: Awaited<ReturnType<typeof claimDue>>[number]): void {
@@ -94,7 +96,7 @@ export class Pump {
   }
 
   #busyChannels(): string[] {
-    const busy = [...this.#underWay].filter(([, count]) => count >= maxUnderWayPerChannel)
+    const busy = [...this.#underWay].filter(([, count]) => count >= fewPerChannel)
     return busy.map(([channel]) => channel)
   }
 }

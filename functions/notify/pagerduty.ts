@@ -47,10 +47,13 @@ function actionOf({ telling }: Delivery): Action {
   }
 }
 
-/** The same for every action of one epoch; a channel's trouble is an incident of its own. */
-function dedupKey({ id, telling }: Delivery): string {
+/** The same for every action of one epoch. A channel in trouble is one incident, whatever it missed. */
+function dedupKey({ telling }: Delivery): string {
   const { fleet, eventId, epoch } = telling.event
-  const key = telling.moment === 'notice' ? `foghorn/${id}` : `foghorn/${fleet}/${eventId}/${epoch}`
+  const key =
+    telling.moment === 'notice'
+      ? `foghorn/channel/${telling.about.channel}`
+      : `foghorn/${fleet}/${eventId}/${epoch}`
   return key.length <= limit.dedupKey ? key : `${cut(key, limit.dedupKey - 17)}/${hash(key)}`
 }
 

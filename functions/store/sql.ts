@@ -65,10 +65,13 @@ export const sql = {
   supersede: `UPDATE deliveries SET state = 'superseded', note = 'the event ended first'
     WHERE id = ? AND state = 'pending' AND lease IS NULL`,
   claim: `UPDATE deliveries SET lease = ?, lease_until = ?, attempts = attempts + 1
-    WHERE id IN (SELECT d.id FROM deliveries d
-      WHERE d.state = 'pending' AND d.next_at <= ? AND d.lease_until <= ?
-        AND d.channel NOT IN (SELECT value FROM json_each(?)) AND ${inOrder}
-      ORDER BY d.next_at, d.seq LIMIT ?)
+    WHERE id IN (SELECT id FROM (
+        SELECT d.id, d.next_at, d.seq,
+          row_number() OVER (PARTITION BY d.channel ORDER BY d.next_at, d.seq) AS place
+        FROM deliveries d
+        WHERE d.state = 'pending' AND d.next_at <= ? AND d.lease_until <= ?
+          AND d.channel NOT IN (SELECT value FROM json_each(?)) AND ${inOrder})
+      WHERE place <= ? ORDER BY next_at, seq LIMIT ?)
     RETURNING *`,
   settle: `UPDATE deliveries SET state = ?, next_at = ?, note = ?, lease = NULL, lease_until = 0
     WHERE id = ? AND lease = ? AND lease_until > ? AND state = 'pending'`,

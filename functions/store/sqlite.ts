@@ -1,10 +1,29 @@
 // The store on `node:sqlite`: one file, one process. Durable before a commit returns
 // (`synchronous=FULL`); leases left by a process that died are freed when the next one opens the file.
+import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { FoghornError } from '../../shared/errors.ts'
 import type { Claimed, Delivery, DeliveryState, Settlement } from '../core/delivery.ts'
 import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
 import { schema, sql } from './sql.ts'
 import type { ClaimRequest, Commit, EventKey, Store } from './store.ts'
+
+/**
+ * Keeps a second relay off the folder, by a lock of the operating system that ends with the process.
+ * Throws FoghornError `data_in_use`. Returns what gives the lock up.
+ */
+export function lockFolder(folder: string): () => void {
+  const lock = new DatabaseSync(join(folder, 'lock.sqlite'))
+  try {
+    lock.exec('PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE')
+  } catch (error) {
+    lock.close()
+    if (!(error instanceof Error && error.message.includes('locked'))) throw error
+    const remedy = 'stop it, or give this one a folder of its own with FOGHORN_DATA'
+    throw new FoghornError('data_in_use', `another relay works in "${folder}"; ${remedy}`)
+  }
+  return () => lock.close()
+}
 
 export class SqliteStore implements Store {
   readonly #db: DatabaseSync
@@ -90,10 +109,11 @@ export class SqliteStore implements Store {
     }))
   }
 
-  async claim({ now, leaseMs, limit, except }: ClaimRequest): Promise<Claimed[]> {
+  async claim(request: ClaimRequest): Promise<Claimed[]> {
+    const { now, leaseMs, limit, except, perChannel = limit } = request
     const lease = this.#random()
-    const values = [lease, now + leaseMs, now, now, JSON.stringify(except), limit]
-    const rows = this.#all(sql.claim, ...values)
+    const due = [now, now, JSON.stringify(except), perChannel, limit]
+    const rows = this.#all(sql.claim, lease, now + leaseMs, ...due)
     const claimed = rows.map((row) => ({ ...toDelivery(row), lease }))
     return claimed.sort((a, b) => a.nextAt - b.nextAt || a.seq - b.seq)
   }

@@ -24,6 +24,8 @@ export interface ClaimRequest {
   limit: number
   /** Channels that have enough under way. */
   except: string[]
+  /** No more of one channel than this; absent: as many as `limit`. */
+  perChannel?: number
 }
 
 export interface Store {

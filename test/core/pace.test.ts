@@ -32,13 +32,13 @@ describe('a decision is near', () => {
     ['ignored', { policy: { decide: 'ignore', rule: 'r' } }, false],
     ['only told: a person may still approve', { policy: { decide: 'tell', rule: 'r' } }, true],
   ])('%s', (_name, changes, near) => {
-    expect(isDecisionNear(record(changes), at)).toBe(near)
+    expect(isDecisionNear(record(changes), at, false)).toBe(near)
   })
 })
 
 describe('watchers', () => {
   const watched = (...beacons: string[]) =>
-    beacons.reduce((one, beacon) => watch(one, beacon, at), record())
+    beacons.reduce((one, beacon) => watch(one, beacon, at, false), record())
 
   test('are the first four, and each once', () => {
     const five = watched('a', 'b', 'a', 'c', 'd', 'e')
@@ -48,24 +48,25 @@ describe('watchers', () => {
 
   test('where nothing changes, it is the very same record', () => {
     const four = watched('a', 'b', 'c', 'd')
-    expect(watch(four, 'e', at)).toBe(four)
-    expect(watch(four, 'a', at + watcherLeaseMs / 2 - 1)).toBe(four)
+    expect(watch(four, 'e', at, false)).toBe(four)
+    expect(watch(four, 'a', at + watcherLeaseMs / 2 - 1, false)).toBe(four)
     const far = record(due(nearMs * 2))
-    expect(watch(far, 'a', at)).toBe(far)
+    expect(watch(far, 'a', at, false)).toBe(far)
+    expect(watch(far, 'a', at, true).watchers).toHaveLength(1)
   })
 
   test('stay while they report, and make room when they fall silent', () => {
-    const renewed = watch(watched('a', 'b', 'c', 'd'), 'a', at + watcherLeaseMs / 2)
+    const renewed = watch(watched('a', 'b', 'c', 'd'), 'a', at + watcherLeaseMs / 2, false)
     expect(renewed.watchers.find(({ beacon }) => beacon === 'a')?.until).toBe(
       at + watcherLeaseMs * 1.5,
     )
-    const later = watch(renewed, 'e', at + watcherLeaseMs)
+    const later = watch(renewed, 'e', at + watcherLeaseMs, false)
     expect(later.watchers.map(({ beacon }) => beacon)).toEqual(['a', 'e'])
   })
 })
 
 describe('the pace', () => {
-  const near = watch(record(), 'a', at)
+  const near = watch(record(), 'a', at, false)
   const started = { ...near, phase: 'started' as const }
   const ended = { ...near, ended: { at, outcome: 'completed' as const } }
   test.each([
@@ -76,6 +77,6 @@ describe('the pace', () => {
     ['a watcher of what has started', [started], 'a', openPaceMs],
     ['the fastest of several', [ended, started, near], 'a', nearPaceMs],
   ])('%s', (_name, records, beacon, paceMs) => {
-    expect(paceFor(records, beacon, at)).toBe(paceMs)
+    expect(paceFor(records, beacon, at, () => false)).toBe(paceMs)
   })
 })

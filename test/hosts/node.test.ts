@@ -1,5 +1,7 @@
 // The relay on plain Node as a process: how it starts, what it says where it can't, and how it ends.
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -77,6 +79,27 @@ describe('the process', () => {
     expect([response.status, await response.json()]).toMatchObject([200, { status: 'ok' }])
     expect(await relay.stop()).toEqual({ code: 0, signal: null })
     expect(relay.entries.at(-1)?.event).toBe('relay_stopped')
+  })
+
+  test('a second one on the same folder is refused, and the first goes on', async () => {
+    const first = new Program('first', 'functions/host/node.ts', environment())
+    await first.waitFor('relay_started')
+    const second = new Program('second', 'functions/host/node.ts', environment())
+    expect(await second.exited).toEqual({ code: 2, signal: null })
+    await second.ended
+    expect(second.output).toContain('another relay works in')
+    expect(await first.stop()).toEqual({ code: 0, signal: null })
+  })
+
+  test('a request that never ends does not keep it from ending', async () => {
+    const relay = new Program('relay', 'functions/host/node.ts', environment())
+    const { port } = await relay.waitFor('relay_started')
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    socket.write('POST /v1/reports HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc')
+    relay.kill('SIGTERM')
+    expect(await relay.exited).toEqual({ code: 0, signal: null })
   })
 
   test('a wrong configuration ends it with code 2 and a sentence, without the secret', async () => {

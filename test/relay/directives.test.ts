@@ -306,3 +306,48 @@ describe('policy', () => {
     expect(world.told()).toEqual(['foghorn.event.scheduled'])
   })
 })
+
+describe('a policy that needs to know the VM', () => {
+  const policy = [{ match: { tag: 'maintenance=any' }, decide: 'approve' }]
+  const tagged = { vm: { tags: { maintenance: 'any' } } }
+
+  test('is judged again when a tag changes', async () => {
+    await begin({ policy })
+    await first.sees([event()])
+    expect((await first.sees([event()])).directives).toEqual([])
+    Object.assign(first.vm, tagged.vm)
+    expect((await first.sees([event()])).directives).toEqual(directed)
+  })
+
+  test('never approves after a person said not now, not even when the event comes back', async () => {
+    await begin({ policy })
+    await second.sees([event()])
+    await world.drain()
+    await press(world, await forge(world), 'not_now')
+    first = new FakeBeacon(world, 'web_0', tagged)
+    await first.sees([event()])
+    for (const beacon of [first, second]) await beacon.sees([])
+    await world.pass(12_000)
+    expect((await first.sees([event()])).directives).toEqual([])
+    const { body } = await world.getEvent(eventId)
+    expect(body).toMatchObject({ epoch: 2, approvals: [{ decision: 'declined', how: 'link' }] })
+  })
+
+  test('approves nothing that is gone by then', async () => {
+    await begin({ policy })
+    await second.sees([event()])
+    first = new FakeBeacon(world, 'web_0', tagged)
+    const changes = [
+      { kind: 'appeared' as const, ageMs: 9_000, firstPoll: false, event: event() },
+      {
+        kind: 'gone' as const,
+        ageMs: 1_000,
+        lastSeenAgeMs: 2_000,
+        firstPoll: false,
+        event: event(),
+      },
+    ]
+    await first.sees([], { changes })
+    expect((await world.getEvent(eventId)).body.approvals).toEqual([])
+  })
+})

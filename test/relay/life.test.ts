@@ -156,6 +156,51 @@ describe('gone', () => {
     expect(world.told().filter((type) => type.endsWith('.scheduled'))).toHaveLength(2)
   })
 
+  test('two short absences are not a long one', async () => {
+    await beacon.sees([event()])
+    await world.pass(2_000)
+    await beacon.sees([])
+    await world.pass(1_000)
+    await beacon.sees([event()])
+    await world.pass(8_500)
+    await beacon.sees([])
+    await world.pass(9_000)
+    expect((await outcome()).phase).toBe('scheduled')
+    await world.pass(1_001)
+    expect((await outcome()).phase).toBe('cancelled')
+  })
+
+  test('a beacon whose IMDS fails keeps no event open', async () => {
+    const deaf = new FakeBeacon(world, 'web_2')
+    for (const one of [beacon, deaf]) await one.sees([event()])
+    await beacon.sees([])
+    for (let minute = 1; minute <= 5; minute++) {
+      await world.pass(60_000)
+      await deaf.sees([event()], { ageMs: minute * 60_000 })
+    }
+    await world.drain()
+    expect((await outcome()).phase).toBe('cancelled')
+  })
+
+  test('that began and ended before anybody could report it is told once it is clear how', async () => {
+    const event_ = event({ notBeforeAt: startAt - 60_000 })
+    const changes = [
+      { kind: 'appeared' as const, ageMs: 120_000, firstPoll: false, event: event_ },
+      {
+        kind: 'gone' as const,
+        ageMs: 30_000,
+        lastSeenAgeMs: 31_000,
+        firstPoll: false,
+        event: event_,
+      },
+    ]
+    await beacon.sees([], { changes })
+    await world.drain()
+    expect(world.told()).toEqual([])
+    await world.pass(10_001)
+    expect(world.told()).toEqual(['foghorn.event.completed'])
+  })
+
   test('a late report of an earlier poll does not reopen it', async () => {
     const late = new FakeBeacon(world, 'web_1')
     await beacon.sees([event()])
@@ -243,6 +288,17 @@ describe('first seen as Started', () => {
     expect((await world.getEvent(eventId)).body.notice).toBe('reported_late')
   })
 
+  test('Scheduled and Started in one report of a new event is "reported late"', async () => {
+    const changes = [
+      { kind: 'appeared' as const, ageMs: 120_000, firstPoll: false, event: event() },
+      { kind: 'changed' as const, ageMs: 5_000, firstPoll: false, event: started() },
+    ]
+    await beacon.sees([started()], { changes })
+    await world.drain()
+    expect((await world.getEvent(eventId)).body.notice).toBe('reported_late')
+    expect(world.told()).toEqual(['foghorn.event.started'])
+  })
+
   test('a Started that came and went while the network was away is on record', async () => {
     await beacon.sees([event()])
     await world.drain()
@@ -266,6 +322,13 @@ describe('first seen as Started', () => {
 })
 
 describe('changed', () => {
+  test('the order and case of names mean nothing', async () => {
+    await beacon.sees([event({ resources: ['web_0', 'web_1'] })])
+    await beacon.sees([event({ resources: ['WEB_1', 'web_0'] })])
+    await world.drain()
+    expect(world.told()).toEqual(['foghorn.event.scheduled'])
+  })
+
   test('new values are told once, whoever sees them', async () => {
     const later = event({ notBeforeAt: startAt + 30 * 60_000 })
     const other = new FakeBeacon(world, 'web_1')

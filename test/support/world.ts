@@ -2,6 +2,7 @@
 // the test moves and channels that are a function.
 import { randomUUID } from 'node:crypto'
 import { createApp } from '../../functions/app.ts'
+import { createAttention } from '../../functions/attention.ts'
 import { readConfig, secretsOf } from '../../functions/config.ts'
 import { claimDue, deliverOne } from '../../functions/deliver.ts'
 import { notifiers } from '../../functions/notify/index.ts'
@@ -69,6 +70,7 @@ export async function createWorld(options: { config?: object; path?: string } = 
     },
     linkKeys: [new Uint8Array(32).fill(7), new Uint8Array(32).fill(8)],
     adminKey,
+    attention: createAttention(),
     now: () => clock.now,
     random: () => 0.5,
     log: createLog({

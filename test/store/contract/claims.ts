@@ -39,6 +39,16 @@ export function claimPromises(bench: Bench): void {
       expect(await claimIds(at, 9)).toEqual(['c', 'd', 'e'])
     })
 
+    test('takes no more of one channel than `perChannel`, the longest due first', async () => {
+      const rows = ['a', 'b', 'c', 'd'].map((id, i) =>
+        delivery(id, { eventId: id, nextAt: at - 9 + i }),
+      )
+      await owe(...rows, delivery('e', { channel: 'team' }))
+      const request = { now: at, leaseMs, limit: 9, except: [], perChannel: 2 }
+      const claims = await bench.store.claim(request)
+      expect(claims.map(({ id }) => id)).toEqual(['a', 'b', 'e'])
+    })
+
     test('passes over channels that have enough under way', async () => {
       await owe(
         delivery('a'),

@@ -1,0 +1,69 @@
+// What the configuration makes of an event that just took a step: policy, and who is to be told.
+import { decideByPolicy } from './approval.ts'
+import type { EventRecord, Moment, Observer } from './event.ts'
+import { channelsFor, judgePolicy, type PolicyRule, type Route } from './policy.ts'
+
+export interface Rules {
+  policy: PolicyRule[]
+  routes: Route[]
+}
+
+/** The record with the decision of the first rule that matches what is known now. */
+export function withPolicy(rules: Rules, record: EventRecord, observers: Observer[]): EventRecord {
+  const policy = judgePolicy(rules.policy, record, observers)
+  const same = policy.decide === record.policy.decide && policy.rule === record.policy.rule
+  return same ? record : { ...record, policy }
+}
+
+/** Approves where the policy says so; for an event that a beacon sees now, never for one that is gone. */
+export function approveByPolicy(record: EventRecord, moments: Moment[], now: number): EventRecord {
+  if (record.policy.decide !== 'approve' || record.verdict !== undefined) return record
+  const decided = decideByPolicy(record, now)
+  if (decided.outcome !== 'decided') return record
+  moments.push(...decided.moments)
+  return decided.record
+}
+
+/** Scheduled and Started in one report: it had been scheduled, but the news came late. */
+export function withNotice(record: EventRecord, moments: Moment[]): EventRecord {
+  const late = moments.includes('scheduled') && moments.includes('started')
+  return late ? { ...record, notice: 'reported_late' } : record
+}
+
+/**
+ * What a hit VM is, only its own beacon says, and rarely the first one to report: the channels that
+ * its name, tags or groups bring in are told then what the others know already.
+ */
+export function missed(
+  rules: Rules,
+  before: EventRecord,
+  record: EventRecord,
+  observers: Observer[],
+  self: Observer,
+): Moment[] {
+  const moment = record.phase === 'started' ? 'started' : 'scheduled'
+  const hearers = (judged: EventRecord, known: Observer[]) =>
+    judged.policy.decide === 'ignore' ? [] : channelsFor(rules.routes, judged, known, moment)
+  const others = observers.filter((observer) => observer !== self)
+  const heard = hearers(before, others)
+  return hearers(record, observers).every((name) => heard.includes(name)) ? [] : [moment]
+}
+
+/**
+ * Of steps that came together only the last is told; a new event is told with its newest values. One
+ * that was already gone when it was first reported is told when it is clear how it ended.
+ */
+export function worthTelling(
+  moments: Moment[],
+  record: EventRecord,
+  inDocument: boolean,
+): Moment[] {
+  const order: Moment[] = ['changed', 'scheduled', 'started', 'completed', 'cancelled', 'lost']
+  const last = Math.max(...moments.map((moment) => order.indexOf(moment)))
+  const over = record.gone !== undefined && !inDocument
+  return [...new Set(moments)].filter((moment) => {
+    const rank = order.indexOf(moment)
+    const pointless = over && (moment === 'scheduled' || moment === 'changed')
+    return rank === -1 || (rank === last && !pointless)
+  })
+}
