@@ -1,7 +1,7 @@
 // `npm run demo`: the main job on this machine, told station by station. `-- --auto` clicks by itself.
 // Ends by itself within a minute: where nobody clicks, Azure starts the event at NotBefore.
 import { parseArgs } from 'node:util'
-import { fleetName, type Stage, startStage } from '../support/stage.ts'
+import { type Stage, startStage } from '../support/stage.ts'
 import { faultsOf } from './check.ts'
 import { describeEntry, describeReceived } from './narrate.ts'
 import { createTerminal } from './terminal.ts'
@@ -57,7 +57,6 @@ async function play(): Promise<void> {
   for (const fault of faults) terminal.fail(fault)
   if (faults.length === 0) {
     terminal.good('Four channels heard each moment once, and everything that was opened is closed.')
-    terminal.good(`The record: GET ${stage.relayUrl}/v1/events/${fleetName}/${eventId}`)
   }
   await end(faults.length === 0 ? 0 : 1)
 }
