@@ -8,6 +8,8 @@ import { decisions, moments } from './core/event.ts'
 export const maxChannels = 20
 const maxRules = 200
 const maxNetworks = 64
+/** Failing hardware is announced up to 7 days ahead. */
+const maxRemindSeconds = 7 * 86_400
 
 const loopback = ['localhost', '127.0.0.1', '[::1]']
 
@@ -107,7 +109,16 @@ export const configSchema = object({
         match: matchSchema,
         moments: z.array(oneOf(moments)).min(1).optional(),
         channels: z.array(text).min(1),
-      }),
+        /** Reminds its channels this long before NotBefore, while nobody has decided. */
+        remindBeforeSeconds: list(z.int().min(30).max(maxRemindSeconds)).optional(),
+      }).refine(
+        ({ moments: some, remindBeforeSeconds }) =>
+          some === undefined || some.includes('reminder') === (remindBeforeSeconds !== undefined),
+        {
+          error:
+            'the moment "reminder" and remindBeforeSeconds go together: write both, or neither',
+        },
+      ),
     )
     .min(1)
     .max(maxRules),

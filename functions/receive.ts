@@ -12,9 +12,18 @@ import {
   type Moment,
   type Observer,
 } from './core/event.ts'
-import { approveByPolicy, missed, withNotice, withPolicy, worthTelling } from './core/judgement.ts'
+import {
+  approveByPolicy,
+  holdBack,
+  missed,
+  tellHeldBack,
+  withNotice,
+  withPolicy,
+  worthTelling,
+} from './core/judgement.ts'
 import { advance } from './core/life.ts'
 import { paceFor, watch } from './core/pace.ts'
+import { remindersOf } from './core/policy.ts'
 import { type EventNews, type Reading, readReport, tidyReport } from './core/reading.ts'
 import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
 
@@ -101,10 +110,7 @@ async function takeIn(
         ? await relay.store.readDeliveries(key)
         : []
     const context = { observers: decided.observers, existing, now }
-    const due = isOpen(record)
-      ? { ...record, dueAt: record.dueAt ?? nextLook(record, [], now) }
-      : record
-    const commit = commitOf(relay, before, due, decided.moments, context)
+    const commit = commitOf(relay, before, record, decided.moments, context)
     if ((await relay.store.commit(commit)) === 'committed') {
       relay.wake()
       logStep(relay, commit.record, decided.moments, reading.beacon.vm)
@@ -139,6 +145,7 @@ async function decideOn(
   }
   if (record === undefined) return { record, moments, observers: [], directed: false }
   record = withNotice(record, moments)
+  if (news.inDocument) record = tellHeldBack(record, moments)
   for (const { start, at } of news.starts) {
     record = withStart(record, beacon.beacon, start, at) ?? record
   }
@@ -156,7 +163,7 @@ async function decideOn(
   if (judged) record = withPolicy(relay.config, record, observers)
   if (news.inDocument) record = approveByPolicy(record, moments, now)
   if (untold) moments.push(...missed(relay.config, unjudged, record, observers, self))
-  if (settling) record = settle(record, observers, moments, now)
+  if (settling) record = settle(relay, record, observers, moments, now)
   let directed = false
   if (news.inDocument && news.status === 'Scheduled') {
     record = watch(record, beacon.beacon, now, relay.attention.isOn(record, now))
@@ -164,17 +171,20 @@ async function decideOn(
     directed = lease !== 'not_due'
     if (lease === 'granted') record = withLease(record, beacon.beacon, beacon.vm, now)
   }
-  if (record !== before) record = withDue(record, now)
-  return { record, moments: worthTelling(moments, record, news.inDocument), observers, directed }
+  if (record !== before) record = withDue(relay, record, now)
+  const worth = worthTelling(moments, record, news.inDocument)
+  record = holdBack(record, moments, worth)
+  return { record, moments: worth, observers, directed }
 }
 
 function settle(
+  relay: Relay,
   record: EventRecord,
   observers: Observer[],
   moments: Moment[],
   now: number,
 ): EventRecord {
-  const concluded = conclude(record, observers, now)
+  const concluded = conclude(record, observers, now, remindersOf(relay.config.routes))
   moments.push(...concluded.moments)
   return concluded.changed ? concluded.record : record
 }
@@ -185,8 +195,9 @@ async function observersWith(relay: Relay, record: EventRecord, self: Observer) 
   return [...committed.filter((o) => o.beacon.beacon !== self.beacon.beacon), self]
 }
 
-function withDue(record: EventRecord, now: number): EventRecord {
-  return isOpen(record) ? { ...record, dueAt: nextLook(record, [], now) } : record
+function withDue(relay: Relay, record: EventRecord, now: number): EventRecord {
+  const reminders = remindersOf(relay.config.routes)
+  return isOpen(record) ? { ...record, dueAt: nextLook(record, [], now, reminders) } : record
 }
 
 function logStep(relay: Relay, record: EventRecord, moments: Moment[], vm: string): void {

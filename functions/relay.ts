@@ -45,28 +45,38 @@ export function commitOf(
 ): Commit {
   const basedOn = before?.sequence ?? 0
   const record = { ...decided, sequence: basedOn + 1 }
-  const told = record.policy.decide === 'ignore' ? [] : moments
+  const { existing } = context
+  const ignored = record.policy.decide === 'ignore'
+  const told = ignored ? moments.filter((moment) => ends.includes(moment)) : moments
   const channels = (moment: Moment) => {
     const routed = channelsFor(relay.config.routes, record, context.observers, moment)
-    return ends.includes(moment) ? union(routed, opened(relay, record, context.existing)) : routed
+    if (!ends.includes(moment)) return routed
+    // what was told before a rule said to ignore it is told to its end
+    const heard = heardOf(record, existing)
+    const due = ignored ? routed.filter((name) => heard.includes(name)) : routed
+    return union(due, opened(relay, heard))
   }
   const keepsEveryStep = (name: string) => notifierOf(relay, name)?.keepsEveryStep ?? false
   return {
     record,
     basedOn,
     deliveries: plan(record, told, channels, context.now),
-    supersede: supersededBy(told, context.existing, keepsEveryStep),
+    supersede: supersededBy(told, existing, keepsEveryStep),
   }
 }
 
 const ends: Moment[] = ['completed', 'cancelled', 'lost']
 
-/** Channels where something stands open for this event: it is closed, whatever the routes say of ends. */
-function opened(relay: RelayParts, { epoch }: EventRecord, existing: Delivery[]): string[] {
+/** Channels that a message of this epoch was planned for. */
+function heardOf({ epoch }: EventRecord, existing: Delivery[]): string[] {
   return existing
     .filter(({ telling }) => telling.event.epoch === epoch && telling.moment !== 'notice')
     .map(({ channel }) => channel)
-    .filter((name) => notifierOf(relay, name)?.opensIncidents)
+}
+
+/** Those where something stands open for this event: it is closed, whatever the routes say of ends. */
+function opened(relay: RelayParts, heard: string[]): string[] {
+  return heard.filter((name) => notifierOf(relay, name)?.opensIncidents)
 }
 
 function union(some: string[], others: string[]): string[] {

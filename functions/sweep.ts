@@ -2,6 +2,7 @@
 import { messageOf } from '../shared/errors.ts'
 import { conclude } from './core/conclude.ts'
 import type { Moment } from './core/event.ts'
+import { remindersOf } from './core/policy.ts'
 import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
 import type { EventKey } from './store/store.ts'
 
@@ -31,7 +32,8 @@ async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
     const before = await relay.store.readEvent(key)
     if (before === undefined) return
     const observers = await relay.store.readObservers(key)
-    const { record, moments, changed } = conclude(before, observers, now)
+    const reminders = remindersOf(relay.config.routes)
+    const { record, moments, changed } = conclude(before, observers, now, reminders)
     if (!changed) return
     const existing = moments.length === 0 ? [] : await relay.store.readDeliveries(key)
     const commit = commitOf(relay, before, record, moments, { observers, existing, now })

@@ -13,6 +13,7 @@ import {
 } from './event.ts'
 import { settleMs } from './life.ts'
 import { isNear, openPaceMs } from './pace.ts'
+import { nextReminder, remind } from './reminder.ts'
 
 /** A beacon not heard for this many of its own paces says nothing about the present. */
 export const silentPaces = 3
@@ -30,7 +31,12 @@ export interface Conclusion {
 }
 
 /** Draws every conclusion that is due at `now`, and sets the time of the next look. */
-export function conclude(record: EventRecord, observers: Observer[], now: number): Conclusion {
+export function conclude(
+  record: EventRecord,
+  observers: Observer[],
+  now: number,
+  reminders: number[] = [],
+): Conclusion {
   if (!isOpen(record)) return { record, moments: [], changed: false }
   const settled = settledSpan(record, observers, now)
   if (settled !== undefined)
@@ -39,13 +45,15 @@ export function conclude(record: EventRecord, observers: Observer[], now: number
   if (ended !== undefined) return end(record, ended)
   const unstuck = clearHiccup(record, observers, now)
   const stuck = isStuck(unstuck, now)
-  const noted = stuck
+  const told = stuck
     ? addHistory({ ...unstuck, stuckAt: now }, { at: now, what: 'stuck' })
     : unstuck
-  const dueAt = nextLook(noted, observers, now)
+  const reminded = remind(told, reminders, now)
+  const noted = reminded ?? told
+  const dueAt = nextLook(noted, observers, now, reminders)
   return {
     record: { ...noted, dueAt },
-    moments: stuck ? ['stuck'] : [],
+    moments: [...(stuck ? ['stuck' as const] : []), ...(reminded ? ['reminder' as const] : [])],
     changed: noted !== record || dueAt !== record.dueAt,
   }
 }
@@ -215,8 +223,16 @@ function isStuck(record: EventRecord, now: number): boolean {
  * The earliest time at which another look may change anything; always in the future. Without
  * observers it is too early rather than too late, which costs one look.
  */
-export function nextLook(record: EventRecord, observers: Observer[], now: number): number {
-  const times = [vmGoneAt(record, observers, now), lostAt(record, observers), stuckAt(record)]
+export function nextLook(
+  record: EventRecord,
+  observers: Observer[],
+  now: number,
+  reminders: number[] = [],
+): number {
+  const reminder = nextReminder(record, reminders)
+  const past = (record.facts.notBeforeAt ?? 0) <= now
+  const times = reminder === undefined || past ? [] : [reminder.at]
+  times.push(vmGoneAt(record, observers, now), lostAt(record, observers), stuckAt(record))
   if (record.gone !== undefined || missingOf(observers).length > 0) {
     const seeing = stillSeeing(record, observers, now)
     const stale = Math.min(...seeing.map((o) => freshUntil(o) + 1))

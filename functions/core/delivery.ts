@@ -123,7 +123,14 @@ export function planNotice(failed: Delivery, fallback: string, end: Settlement, 
 }
 
 /** Told in vain once the event is over; on PagerDuty they would open an incident. */
-const pointlessAfterEnd: string[] = ['scheduled', 'changed', 'declined', 'stuck', 'started']
+const pointlessAfterEnd: string[] = [
+  'scheduled',
+  'changed',
+  'reminder',
+  'declined',
+  'stuck',
+  'started',
+]
 
 /** Pending messages that an end makes pointless; webhook receivers still get every step. */
 export function supersededBy(
@@ -139,10 +146,12 @@ export function supersededBy(
     .map((d) => d.id)
 }
 
-/** Whether a message that was under way when the event ended, and is tried again, came too late. */
+/** Whether a message that was under way when the event ended, or was decided, came too late. */
 export function isOvertaken({ telling }: Delivery, record: EventRecord | undefined): boolean {
-  const same = record?.epoch === telling.event.epoch
-  return same && record.ended !== undefined && pointlessAfterEnd.includes(telling.moment)
+  if (record?.epoch !== telling.event.epoch) return false
+  // nobody is reminded of what was decided meanwhile
+  if (telling.moment === 'reminder' && record.verdict !== undefined) return true
+  return record.ended !== undefined && pointlessAfterEnd.includes(telling.moment)
 }
 
 /** What becomes of a delivery after an attempt. `random` is in [0, 1). */
@@ -193,7 +202,7 @@ export function mayHaveHeard(delivery: Delivery, siblings: Delivery[]): boolean 
 
 function needsNoEarlier({ telling }: Delivery): boolean {
   const first = telling.moment === 'started' && telling.event.verdict === undefined
-  return first || ['scheduled', 'changed', 'stuck'].includes(telling.moment)
+  return first || ['scheduled', 'changed', 'reminder', 'stuck'].includes(telling.moment)
 }
 
 export function viewOf(record: EventRecord): EventView {
@@ -206,7 +215,12 @@ function deliveryId(record: EventRecord, moment: Moment, channel: string): strin
   const { notBeforeAt, resources, durationSeconds, description } = record.facts
   const names = resources.map((name) => name.toLowerCase()).sort()
   const values = JSON.stringify([notBeforeAt, names, durationSeconds, description])
-  return [...parts.map(encode), ...(moment === 'changed' ? [hash(values)] : [])].join('/')
+  const which = {
+    changed: [hash(values)],
+    reminder: [`${record.reminder?.beforeSeconds}s`, hash(String(notBeforeAt))],
+  }
+  const more = moment === 'changed' || moment === 'reminder' ? which[moment] : []
+  return [...parts.map(encode), ...more].join('/')
 }
 
 /** Standard Webhooks forbids a dot in an id. */
@@ -228,7 +242,7 @@ export function hash(text: string): string {
 }
 
 function urgentUntil(record: EventRecord, moment: Moment, now: number): number {
-  const asks = moment === 'scheduled' || moment === 'changed' || moment === 'stuck'
+  const asks = ['scheduled', 'changed', 'reminder', 'stuck'].includes(moment)
   const { notBeforeAt } = record.facts
   return asks && notBeforeAt !== undefined ? Math.max(notBeforeAt, now + 60_000) : now + urgentMs
 }

@@ -7,6 +7,7 @@ export type Phase = 'scheduled' | 'cancelled' | 'started' | 'completed'
 export const moments = [
   'scheduled',
   'changed',
+  'reminder',
   'approved',
   'declined',
   'stuck',
@@ -82,6 +83,7 @@ export interface HistoryEntry {
     | 'passed_on'
     | 'start_failed'
     | 'stuck'
+    | 'reminder'
     | 'gone'
     | 'seen_again'
     | 'completed'
@@ -105,6 +107,8 @@ export interface EventRecord {
   /** First poll that no longer showed it, the last one that did, and when the settle time is over. */
   gone?: { firstAt: number; lastSeenAt: number; settleAt: number }
   ended?: Ended
+  /** First reported when it was gone already: nobody has been told of it. */
+  heldBack?: true
   policy: { decide: Decide; rule: string }
   /** What was decided last; approved is final. */
   verdict?: Verdict
@@ -114,6 +118,10 @@ export interface EventRecord {
   /** Azure's 200 to a StartRequests of ours. */
   passedOn?: { vm: string; at: number }
   stuckAt?: number
+  /** Distances from NotBefore at which people were reminded, or need not be any more. */
+  remindedBeforeSeconds?: number[]
+  /** The last reminder; `late` where its time had passed when the event was first seen. */
+  reminder?: { beforeSeconds: number; late: boolean }
   /** Observers asked to come back fast, with the end of that favour. */
   watchers: { beacon: string; until: number }[]
   history: HistoryEntry[]

@@ -67,3 +67,17 @@ export function worthTelling(
     return rank === -1 || (rank === last && !pointless)
   })
 }
+
+/** Notes that people were not told of an event, as it seemed over when it was first reported. */
+export function holdBack(record: EventRecord, moments: Moment[], worth: Moment[]): EventRecord {
+  const held = moments.includes('scheduled') && worth.length === 0
+  return held ? { ...record, heldBack: true } : record
+}
+
+/** What seemed over is in somebody's document: what was held back is told after all. */
+export function tellHeldBack(record: EventRecord, moments: Moment[]): EventRecord {
+  const { heldBack, ...told } = record
+  if (heldBack === undefined || record.ended !== undefined) return record
+  moments.push(record.phase === 'started' ? 'started' : 'scheduled')
+  return told
+}

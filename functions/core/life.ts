@@ -135,6 +135,8 @@ function join(known: EventRecord, seen: Seen): Step {
   const moments: Moment[] = []
   if (changed) {
     record = addHistory(record, { at: seen.at, what: 'changed', note: noteOf(differing) })
+    // a moved NotBefore is a new deadline to be reminded of
+    if (differing.notBeforeAt !== undefined) record = { ...record, remindedBeforeSeconds: [] }
     if (!rises && record.phase === 'scheduled') moments.push('changed')
   }
   if (rises) {

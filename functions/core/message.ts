@@ -131,6 +131,8 @@ function titleOf({ moment, event }: Telling, now: number): string {
       return `${subject} ${due}`
     case 'changed':
       return `Changed: ${subject} ${due}`
+    case 'reminder':
+      return `Still undecided: ${subject} ${due}`
     case 'approved':
       return `Approved: ${subject}`
     case 'declined':
@@ -156,6 +158,7 @@ function linesOf({ moment, event }: Telling, now: number): string[] {
   switch (moment) {
     case 'scheduled':
     case 'changed':
+    case 'reminder':
       return [impactOf(event), ifNobodyActs(event, due, now), ...hardwareAdvice(event)]
     case 'approved': {
       const verdict = event.verdict === undefined ? '' : describeVerdict(event.verdict)
@@ -243,6 +246,7 @@ function toneOf({ moment, event }: Telling): Tone {
       return 'danger'
     case 'scheduled':
     case 'changed':
+    case 'reminder':
     case 'started':
       return event.facts.eventType === 'Freeze' ? 'info' : 'warning'
     default:

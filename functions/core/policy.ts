@@ -28,6 +28,8 @@ export interface Route {
   /** Absent: all. */
   moments?: Moment[] | undefined
   channels: string[]
+  /** Its channels are reminded at these distances from NotBefore while nobody has decided. */
+  remindBeforeSeconds?: number[] | undefined
 }
 
 /** What is known of a VM in `Resources`; absent where its beacon never reported the event. */
@@ -66,9 +68,25 @@ export function channelsFor(
   const matching = routes.filter(
     (route) =>
       (route.moments?.includes(moment) ?? true) &&
+      (moment !== 'reminder' || remindsNow(route, record)) &&
       matchEvent(route.match, record.fleet, record.facts, observers) !== 'none',
   )
-  return [...new Set(matching.flatMap((route) => route.channels))]
+  const channels = new Set(matching.flatMap((route) => route.channels))
+  if (moment === 'reminder' && record.reminder?.late) {
+    // whoever was asked just now need not be reminded; an escalation still hears of it
+    for (const name of channelsFor(routes, record, observers, 'scheduled')) channels.delete(name)
+  }
+  return [...channels]
+}
+
+function remindsNow({ remindBeforeSeconds = [] }: Route, { reminder }: EventRecord): boolean {
+  return reminder !== undefined && remindBeforeSeconds.includes(reminder.beforeSeconds)
+}
+
+/** All distances from NotBefore at which any route reminds, the farthest first. */
+export function remindersOf(routes: Route[]): number[] {
+  const all = new Set(routes.flatMap((route) => route.remindBeforeSeconds ?? []))
+  return [...all].sort((a, b) => b - a)
 }
 
 /** Judges the event's own conditions first, then those of each VM it hits. */

@@ -86,6 +86,7 @@ const steps: Record<HistoryEntry['what'], string> = {
   seen: 'first seen',
   started: 'started',
   changed: 'changed',
+  reminder: 'people were reminded',
   approved: 'approved',
   declined: 'not now',
   directed: 'a VM was asked to tell Azure',

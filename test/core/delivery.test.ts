@@ -193,7 +193,8 @@ describe('the end', () => {
     '"%s" overtakes what asks or opens',
     (end) => {
       const overtaken = supersededBy([end], owed, () => false)
-      expect(overtaken.sort()).toEqual(['changed', 'declined', 'scheduled', 'started', 'stuck'])
+      const asking = ['changed', 'declined', 'reminder', 'scheduled', 'started', 'stuck']
+      expect(overtaken.sort()).toEqual(asking)
       expect(supersededBy([end], owed, () => true)).toEqual([])
       const done = owed.map((one) => ({ ...one, state: 'delivered' as const }))
       expect(supersededBy([end], done, () => false)).toEqual([])

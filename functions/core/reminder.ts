@@ -1,0 +1,40 @@
+// People who have not decided are reminded at the distances from NotBefore that the routes name.
+import { addHistory, type EventRecord } from './event.ts'
+
+/**
+ * When the next reminder is due, and which; undefined where none is. `beforeSeconds`: all distances
+ * that any route names, the farthest first. Only an undecided event that asks is reminded of.
+ */
+export function nextReminder(
+  record: EventRecord,
+  beforeSeconds: number[],
+): { at: number; beforeSeconds: number } | undefined {
+  const { notBeforeAt } = record.facts
+  const waits =
+    record.policy.decide === 'ask' &&
+    record.phase === 'scheduled' &&
+    record.verdict === undefined &&
+    record.gone === undefined
+  if (!waits || notBeforeAt === undefined) return undefined
+  const next = beforeSeconds.find((one) => !record.remindedBeforeSeconds?.includes(one))
+  return next === undefined ? undefined : { at: notBeforeAt - next * 1_000, beforeSeconds: next }
+}
+
+/** The record with its due reminder, or undefined. One at a time: the next look finds the next one. */
+export function remind(
+  record: EventRecord,
+  beforeSeconds: number[],
+  now: number,
+): EventRecord | undefined {
+  const next = nextReminder(record, beforeSeconds)
+  const over = (record.facts.notBeforeAt ?? 0) <= now
+  if (next === undefined || next.at > now || over) return undefined
+  const late = next.at <= record.firstSeenAt
+  const done = [...(record.remindedBeforeSeconds ?? []), next.beforeSeconds]
+  const reminder = { beforeSeconds: next.beforeSeconds, late }
+  const note = `${next.beforeSeconds} s before NotBefore`
+  return addHistory(
+    { ...record, remindedBeforeSeconds: done, reminder },
+    { at: now, what: 'reminder', note },
+  )
+}
