@@ -1,9 +1,8 @@
 // The HTTP face of the relay. Knows no host: a host calls its `fetch`.
 import { type Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import type { z } from 'zod'
 import { cut } from '../shared/document.ts'
-import { describeIssues, messageOf, type Problem, problemContentType } from '../shared/errors.ts'
+import { describeIssues, messageOf, type Problem } from '../shared/errors.ts'
 import {
   clockCode,
   fleetHeader,
@@ -13,16 +12,15 @@ import {
   retiredCode,
 } from '../shared/report.ts'
 import { signatureToleranceMs, type Verdict, verify } from '../shared/signature.ts'
+import { adminRoutes } from './admin.ts'
 import { decideByLink, type Opened, open } from './approve.ts'
-import { viewOf } from './core/delivery.ts'
-import { publicDelivery, publicHistory, publicView } from './core/public-view.ts'
 import { eventPage, messagePage } from './pages/approve.ts'
 import { pageHeaders } from './pages/layout.ts'
+import { limit, parseJson, problem } from './problem.ts'
 import { receive } from './receive.ts'
 import type { Relay } from './relay.ts'
 
 const maxFormBytes = 4_096
-const maxPage = 200
 const maxIssues = 10
 
 export function createApp(relay: Relay): Hono {
@@ -37,9 +35,7 @@ export function createApp(relay: Relay): Hono {
   })
   app.post('/approve/:token', limit(maxFormBytes), (c) => decideEvent(relay, c))
   app.options('/approve/:token', (c) => c.body(null, 204, { allow: 'GET, HEAD, POST, OPTIONS' }))
-  app.use('/v1/events/*', (c, next) => requireAdmin(relay, c, next))
-  app.get('/v1/events', (c) => getEvents(relay, c))
-  app.get('/v1/events/:fleet/:eventId', (c) => getEvent(relay, c))
+  app.route('/v1', adminRoutes(relay))
   app.get('/healthz', async (c) => {
     await relay.store.nextDueAt([])
     return c.json({ status: 'ok', time: new Date(relay.now()).toISOString() })
@@ -50,11 +46,6 @@ export function createApp(relay: Relay): Hono {
     return problem(c, 500, 'internal', 'the relay failed; its log says why')
   })
   return app
-}
-
-function limit(maxSize: number) {
-  const detail = `the body is larger than ${maxSize} bytes; send less at a time`
-  return bodyLimit({ maxSize, onError: (c) => problem(c, 413, 'body_too_large', detail) })
 }
 
 async function postReport(relay: Relay, c: Context): Promise<Response> {
@@ -188,62 +179,9 @@ function isOwnForm(relay: Relay, c: Context): boolean {
   return sameSite && (c.req.header('content-type') ?? '').split(';', 1)[0]?.trim() === formType
 }
 
-async function requireAdmin(relay: Relay, c: Context, next: () => Promise<void>) {
-  if (relay.adminKey === undefined) {
-    const detail = 'the events API is off: the relay was started without FOGHORN_ADMIN_KEY'
-    return problem(c, 403, 'api_off', detail)
-  }
-  const given = (c.req.header('authorization') ?? '').replace(/^Bearer /i, '')
-  if (!(await isSame(given, relay.adminKey))) {
-    const detail = 'send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"'
-    return problem(c, 401, 'unauthorized', detail)
-  }
-  return next()
-}
-
-async function getEvents(relay: Relay, c: Context): Promise<Response> {
-  const fleet = c.req.query('fleet')
-  const size = Number(c.req.query('limit') ?? 50)
-  const since = c.req.query('before')
-  const before = since === undefined ? undefined : Date.parse(since)
-  if (!Number.isInteger(size) || size < 1 || size > maxPage) {
-    return problem(c, 400, 'query_invalid', `limit is a whole number from 1 to ${maxPage}`)
-  }
-  if (Number.isNaN(before)) {
-    return problem(c, 400, 'query_invalid', 'before is a time, as firstSeenAt of an event shows it')
-  }
-  const events = await relay.store.listEvents({
-    limit: size,
-    ...(fleet === undefined ? {} : { fleet }),
-    ...(before === undefined ? {} : { before }),
-  })
-  return c.json({ events: events.map((record) => publicView(viewOf(record))) })
-}
-
-async function getEvent(relay: Relay, c: Context): Promise<Response> {
-  const key = { fleet: c.req.param('fleet')!, eventId: c.req.param('eventId')!.toLowerCase() }
-  const record = await relay.store.readEvent(key)
-  if (record === undefined) {
-    const detail = `fleet ${JSON.stringify(key.fleet)} has no event ${JSON.stringify(key.eventId)}`
-    return problem(c, 404, 'event_unknown', detail)
-  }
-  const deliveries = await relay.store.readDeliveries(key)
-  return c.json({
-    ...publicView(viewOf(record)),
-    history: publicHistory(record),
-    deliveries: deliveries.map(publicDelivery),
-  })
-}
-
 async function page(c: Context, status: number, content: ReturnType<typeof messagePage>) {
   const headers = { ...(await pageHeaders()), 'content-type': 'text/html; charset=utf-8' }
   return c.body(String(await content), status as 200, headers)
-}
-
-function problem(c: Context, status: number, code: string, detail: string, time?: number) {
-  const title = code.replaceAll('_', ' ')
-  const body: Problem = { code, title, status, detail, ...(time === undefined ? {} : { time }) }
-  return c.body(JSON.stringify(body), status as 400, { 'content-type': problemContentType })
 }
 
 function tokenOf(c: Context): string {
@@ -252,21 +190,4 @@ function tokenOf(c: Context): string {
 
 function own<Value>(record: Record<string, Value>, key: string): Value | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // JSON has no undefined, so it says "not JSON" without doubt
-    return undefined
-  }
-}
-
-/** Compares digests, so that the time taken says nothing about where two texts differ. */
-async function isSame(given: string, expected: string): Promise<boolean> {
-  const digest = async (text: string) =>
-    new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
-  const [a, b] = await Promise.all([digest(given), digest(expected)])
-  return a.every((byte, i) => byte === b[i])
 }

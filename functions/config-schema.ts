@@ -122,6 +122,8 @@ export const configSchema = object({
     )
     .min(1)
     .max(maxRules),
+  /** Events that ended this long ago are forgotten, with all that was said of them. */
+  retentionDays: z.int().min(10).max(3_650).default(90),
   /** Networks (CIDR) with private addresses that channels may be in, also by plain http. */
   allowNetworks: z
     .array(z.union([z.cidrv4(), z.cidrv6()], { error: 'write a network like 10.1.0.0/16' }))

@@ -21,6 +21,7 @@ export interface Config {
   channels: Record<string, Channel>
   policy: PolicyRule[]
   routes: Route[]
+  retentionDays: number
   allowNetworks: string[]
 }
 

@@ -3,9 +3,11 @@
 import { messageOf } from '../../shared/errors.ts'
 import { claimDue, deliverOne } from '../deliver.ts'
 import type { Relay } from '../relay.ts'
+import { forgetOld } from '../retention.ts'
 import { sweep } from '../sweep.ts'
 
 const maxSleepMs = 30_000
+const forgetEveryMs = 3_600_000
 const afterFailureMs = 1_000
 const maxUnderWay = 64
 /** One slow channel must not take every place: it has fewer than twice this many under way. */
@@ -16,6 +18,7 @@ export class Pump {
   readonly #underWay = new Map<string, number>()
   readonly #sends = new Set<Promise<void>>()
   #timer: NodeJS.Timeout | undefined
+  #forgetAt = 0
   #turning = false
   #again = false
   #stopped = false
@@ -70,10 +73,19 @@ export class Pump {
       for (const delivery of claimed) this.#send(delivery)
       if (claimed.length > 0) this.#again = true
     }
+    await this.#forget()
     const nextAt = await this.#relay.store.nextDueAt(this.#busyChannels())
     const wait = nextAt === undefined ? maxSleepMs : nextAt - this.#relay.now()
     const least = failed > 0 ? afterFailureMs : this.#sends.size < maxUnderWay ? 1 : maxSleepMs
     return Math.min(maxSleepMs, Math.max(wait, least))
+  }
+
+  /** Once an hour, and again at the next turn while there is more. */
+  async #forget(): Promise<void> {
+    const now = this.#relay.now()
+    if (now < this.#forgetAt) return
+    const more = await forgetOld(this.#relay)
+    this.#forgetAt = more ? now : now + forgetEveryMs
   }
 
   #send(delivery: Awaited<ReturnType<typeof claimDue>>[number]): void {

@@ -6,7 +6,7 @@ import { FoghornError } from '../../shared/errors.ts'
 import type { Claimed, Delivery, DeliveryState, Settlement } from '../core/delivery.ts'
 import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
 import { schema, sql } from './sql.ts'
-import type { ClaimRequest, Commit, EventKey, Store } from './store.ts'
+import type { ClaimRequest, Commit, EventKey, Replay, Store } from './store.ts'
 
 /**
  * Keeps a second relay off the folder, by a lock of the operating system that ends with the process.
@@ -55,12 +55,11 @@ export class SqliteStore implements Store {
   async commit({ record, basedOn, deliveries, supersede }: Commit) {
     return this.#transaction(() => {
       const { fleet, eventId, sequence, firstSeenAt } = record
-      const dueAt = record.dueAt ?? null
-      const body = JSON.stringify(record)
+      const rest = [record.dueAt ?? null, record.ended?.at ?? null, JSON.stringify(record)]
       const written =
         basedOn === 0
-          ? this.#run(sql.insertEvent, fleet, eventId, sequence, firstSeenAt, dueAt, body)
-          : this.#run(sql.updateEvent, sequence, dueAt, body, fleet, eventId, basedOn)
+          ? this.#run(sql.insertEvent, fleet, eventId, sequence, firstSeenAt, ...rest)
+          : this.#run(sql.updateEvent, sequence, ...rest, fleet, eventId, basedOn)
       if (written === 0) return 'conflict'
       this.#insert(deliveries)
       for (const id of supersede) this.#run(sql.supersede, id)
@@ -89,10 +88,10 @@ export class SqliteStore implements Store {
 
   async writeBeacon(beacon: Beacon, sightings: Sighting[]) {
     return this.#transaction(() => {
-      const { fleet, bootId, counter } = beacon
+      const { fleet, bootId, counter, heardAt } = beacon
       const retired = JSON.stringify(beacon.retiredBootIds)
       const body = JSON.stringify(beacon)
-      const values = [fleet, beacon.beacon, bootId, counter, retired, body]
+      const values = [fleet, beacon.beacon, bootId, counter, heardAt, retired, body]
       if (this.#run(sql.writeBeacon, ...values) === 0) return 'stale'
       for (const sighting of sightings) {
         const text = JSON.stringify(sighting)
@@ -132,6 +131,25 @@ export class SqliteStore implements Store {
     return this.#all(sql.readDeliveries, fleet, eventId).map(toDelivery)
   }
 
+  async replay(which: Replay, now: number, limit: number): Promise<number> {
+    if ('id' in which) return this.#run(sql.replayOne, now, which.id)
+    const channel = which.channel ?? null
+    return this.#run(sql.replaySince, now, which.since, channel, channel, limit)
+  }
+
+  async forget(before: number, limit: number): Promise<number> {
+    return this.#transaction(() => {
+      const ended = this.#all(sql.endedBefore, before, limit)
+      for (const { fleet, event_id } of ended) {
+        const key = [String(fleet), String(event_id)]
+        this.#run(sql.forgetDeliveries, ...key)
+        this.#run(sql.forgetSightings, ...key)
+        this.#run(sql.forgetEvent, ...key)
+      }
+      return ended.length + this.#run(sql.forgetBeacons, before, limit)
+    })
+  }
+
   async listEvents(page: { fleet?: string; before?: number; limit: number }) {
     const { fleet = null, before = Number.MAX_SAFE_INTEGER, limit } = page
     const matching = [fleet, fleet, before]
@@ -149,8 +167,8 @@ export class SqliteStore implements Store {
       const { id, fleet, eventId, channel, seq, state, attempts, nextAt, note } = d
       const { createdAt, urgentUntil, telling } = d
       const body = JSON.stringify({ createdAt, urgentUntil, telling })
-      const values = [id, fleet, eventId, channel, seq, state, attempts, nextAt, note, body]
-      this.#run(sql.insertDelivery, ...values)
+      const whose = [id, fleet, eventId, channel, seq, createdAt]
+      this.#run(sql.insertDelivery, ...whose, state, attempts, nextAt, note, body)
     }
   }
 

@@ -28,6 +28,8 @@ export interface ClaimRequest {
   perChannel?: number
 }
 
+export type Replay = { id: string } | { since: number; channel?: string }
+
 export interface Store {
   /** The committed record, or undefined. */
   readEvent(key: EventKey): Promise<EventRecord | undefined>
@@ -80,6 +82,18 @@ export interface Store {
    * is longer than `limit` (≥ 1) where more events share the millisecond of its last one.
    */
   listEvents(page: { fleet?: string; before?: number; limit: number }): Promise<EventRecord[]>
+
+  /**
+   * Owes again what was refused or given up: one by its id, or all planned since a time, at most
+   * `limit`, the oldest first. Attempts count from 0. Returns how many.
+   */
+  replay(which: Replay, now: number, limit: number): Promise<number>
+
+  /**
+   * Removes events that ended before a time, with their deliveries and sightings, and beacons not
+   * heard since, at most `limit` of each. Open events stay, however old. Returns how many went.
+   */
+  forget(before: number, limit: number): Promise<number>
 
   /** The earliest time at which an event or a delivery is due; undefined where nothing waits. */
   nextDueAt(except: string[]): Promise<number | undefined>

@@ -1,6 +1,14 @@
 // The events API: what an admin reads, and nobody else.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { adminKey, createWorld, event, eventId, FakeBeacon, type World } from '../support/world.ts'
+import {
+  adminKey,
+  createWorld,
+  event,
+  eventId,
+  FakeBeacon,
+  usualAnswer,
+  type World,
+} from '../support/world.ts'
 
 let world: World
 
@@ -98,4 +106,55 @@ describe('the list', () => {
       expect(await response.json()).toMatchObject({ code: 'query_invalid' })
     },
   )
+})
+
+describe('replay', () => {
+  const replay = (body: string, key = adminKey) =>
+    world.app.request('/v1/deliveries/replay', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body,
+    })
+
+  beforeEach(async () => {
+    world.channels.answer = () => new Response('gone', { status: 410 })
+    await new FakeBeacon(world, 'web_0').sees([event()])
+    await world.drain()
+    world.channels.answer = usualAnswer
+    world.sent.length = 0
+  })
+
+  test('owes again what was refused, all or of one channel', async () => {
+    const since = '2026-11-21T00:00:00Z'
+    const one = await replay(JSON.stringify({ since, channel: 'hook' }))
+    expect([one.status, await one.json()]).toEqual([200, { replayed: 1 }])
+    await world.drain()
+    expect(world.told()).toEqual(['foghorn.event.scheduled'])
+    const rest = await replay(JSON.stringify({ since }))
+    expect(await rest.json()).toEqual({ replayed: 3 })
+    await world.drain()
+    expect(world.sent).toHaveLength(4)
+    expect(await (await replay(JSON.stringify({ since }))).json()).toEqual({ replayed: 0 })
+  })
+
+  test('one by its id', async () => {
+    const { body } = await world.getEvent(eventId)
+    const { id } = body.deliveries.find(({ channel }: { channel: string }) => channel === 'chat')
+    expect(await (await replay(JSON.stringify({ id }))).json()).toEqual({ replayed: 1 })
+    await world.drain()
+    expect(world.sent.map(({ url }) => new URL(url).hostname)).toEqual(['slack.example'])
+  })
+
+  test.each(['', '{', '{}', '{"since":"yesterday"}', '{"id":""}', '{"id":"a","since":"x"}'])(
+    'refuses %s with what to send',
+    async (body) => {
+      const response = await replay(body)
+      expect(response.status).toBe(400)
+      expect(await response.json()).toMatchObject({ code: 'replay_malformed' })
+    },
+  )
+
+  test('is for admins', async () => {
+    expect((await replay('{"id":"a"}', 'wrong')).status).toBe(401)
+  })
 })

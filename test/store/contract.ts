@@ -6,6 +6,7 @@ import { beaconPromises } from './contract/beacons.ts'
 import type { Bench } from './contract/bench.ts'
 import { claimPromises } from './contract/claims.ts'
 import { commitPromises } from './contract/commits.ts'
+import { growthPromises } from './contract/growth.ts'
 import { listPromises } from './contract/lists.ts'
 import { settlePromises } from './contract/settling.ts'
 
@@ -33,5 +34,6 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
     settlePromises(bench)
     beaconPromises(bench)
     listPromises(bench)
+    growthPromises(bench)
   })
 }

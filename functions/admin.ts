@@ -1,0 +1,102 @@
+// What an admin reads and does: the events API. Everything here needs the admin key.
+import { type Context, Hono } from 'hono'
+import { z } from 'zod'
+import { viewOf } from './core/delivery.ts'
+import { publicDelivery, publicHistory, publicView } from './core/public-view.ts'
+import { limit, parseJson, problem } from './problem.ts'
+import type { Relay } from './relay.ts'
+
+const maxPage = 200
+const maxReplayed = 1_000
+const maxBodyBytes = 4_096
+
+export function adminRoutes(relay: Relay): Hono {
+  const routes = new Hono()
+  for (const path of ['/events', '/events/*', '/deliveries/*']) {
+    routes.use(path, (c, next) => requireAdmin(relay, c, next))
+  }
+  routes.get('/events', (c) => getEvents(relay, c))
+  routes.get('/events/:fleet/:eventId', (c) => getEvent(relay, c))
+  routes.post('/deliveries/replay', limit(maxBodyBytes), (c) => replay(relay, c))
+  return routes
+}
+
+async function requireAdmin(relay: Relay, c: Context, next: () => Promise<void>) {
+  if (relay.adminKey === undefined) {
+    const detail = 'the events API is off: the relay was started without FOGHORN_ADMIN_KEY'
+    return problem(c, 403, 'api_off', detail)
+  }
+  const given = (c.req.header('authorization') ?? '').replace(/^Bearer /i, '')
+  if (!(await isSame(given, relay.adminKey))) {
+    const detail = 'send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"'
+    return problem(c, 401, 'unauthorized', detail)
+  }
+  return next()
+}
+
+async function getEvents(relay: Relay, c: Context): Promise<Response> {
+  const fleet = c.req.query('fleet')
+  const size = Number(c.req.query('limit') ?? 50)
+  const since = c.req.query('before')
+  const before = since === undefined ? undefined : Date.parse(since)
+  if (!Number.isInteger(size) || size < 1 || size > maxPage) {
+    return problem(c, 400, 'query_invalid', `limit is a whole number from 1 to ${maxPage}`)
+  }
+  if (Number.isNaN(before)) {
+    return problem(c, 400, 'query_invalid', 'before is a time, as firstSeenAt of an event shows it')
+  }
+  const events = await relay.store.listEvents({
+    limit: size,
+    ...(fleet === undefined ? {} : { fleet }),
+    ...(before === undefined ? {} : { before }),
+  })
+  return c.json({ events: events.map((record) => publicView(viewOf(record))) })
+}
+
+async function getEvent(relay: Relay, c: Context): Promise<Response> {
+  const key = { fleet: c.req.param('fleet')!, eventId: c.req.param('eventId')!.toLowerCase() }
+  const record = await relay.store.readEvent(key)
+  if (record === undefined) {
+    const detail = `fleet ${JSON.stringify(key.fleet)} has no event ${JSON.stringify(key.eventId)}`
+    return problem(c, 404, 'event_unknown', detail)
+  }
+  const deliveries = await relay.store.readDeliveries(key)
+  return c.json({
+    ...publicView(viewOf(record)),
+    history: publicHistory(record),
+    deliveries: deliveries.map(publicDelivery),
+  })
+}
+
+const replaySchema = z.union([
+  z.strictObject({ id: z.string().min(1) }),
+  z.strictObject({ since: z.iso.datetime({ offset: true }), channel: z.string().optional() }),
+])
+
+async function replay(relay: Relay, c: Context): Promise<Response> {
+  const wish = replaySchema.safeParse(parseJson(await c.req.text()))
+  if (!wish.success) {
+    const detail =
+      'send {"id": "…"}, or {"since": "2026-11-21T00:00:00Z"} with or without "channel"'
+    return problem(c, 400, 'replay_malformed', detail)
+  }
+  const which =
+    'id' in wish.data
+      ? wish.data
+      : {
+          since: Date.parse(wish.data.since),
+          ...(wish.data.channel === undefined ? {} : { channel: wish.data.channel }),
+        }
+  const replayed = await relay.store.replay(which, relay.now(), maxReplayed)
+  relay.log.info('replayed', { deliveries: replayed })
+  relay.wake()
+  return c.json({ replayed })
+}
+
+/** Compares digests, so that the time taken says nothing about where two texts differ. */
+async function isSame(given: string, expected: string): Promise<boolean> {
+  const digest = async (text: string) =>
+    new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
+  const [a, b] = await Promise.all([digest(given), digest(expected)])
+  return a.every((byte, i) => byte === b[i])
+}

@@ -1,0 +1,26 @@
+// How the HTTP face says that something is wrong, and reads bodies that may be anything.
+import type { Context } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { type Problem, problemContentType } from '../shared/errors.ts'
+
+export function problem(c: Context, status: number, code: string, detail: string, time?: number) {
+  const title = code.replaceAll('_', ' ')
+  const body: Problem = { code, title, status, detail, ...(time === undefined ? {} : { time }) }
+  return c.body(JSON.stringify(body), status as 400, { 'content-type': problemContentType })
+}
+
+/** Middleware: a larger body is refused before it is read whole. */
+export function limit(maxSize: number) {
+  const detail = `the body is larger than ${maxSize} bytes; send less at a time`
+  return bodyLimit({ maxSize, onError: (c) => problem(c, 413, 'body_too_large', detail) })
+}
+
+/** Undefined where the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // JSON has no undefined, so it says "not JSON" without doubt
+    return undefined
+  }
+}

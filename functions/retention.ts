@@ -1,0 +1,13 @@
+// Forgets what ended long ago, in bounded steps, so that a store does not grow for ever.
+import type { Relay } from './relay.ts'
+
+const dayMs = 86_400_000
+const maxPerStep = 500
+
+/** One step. Returns whether there is more to forget. */
+export async function forgetOld(relay: Relay): Promise<boolean> {
+  const before = relay.now() - relay.config.retentionDays * dayMs
+  const forgotten = await relay.store.forget(before, maxPerStep)
+  if (forgotten > 0) relay.log.info('forgotten', { rows: forgotten })
+  return forgotten >= maxPerStep
+}

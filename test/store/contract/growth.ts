@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest'
+import type { DeliveryState } from '../../../functions/core/delivery.ts'
+import { at, beaconOf, delivery, key, record, sighting } from '../../support/records.ts'
+import { type Bench, expectCommitted } from './bench.ts'
+
+const leaseMs = 20_000
+
+/** What is owed again, and what goes for good. */
+export function growthPromises(bench: Bench): void {
+  async function owe(id: string, state: DeliveryState, createdAt: number, channel = 'chat') {
+    const row = delivery(id, { eventId: id, channel, state, createdAt, attempts: 7, note: 'why' })
+    await expectCommitted(bench.store, { record: record({ eventId: id }), deliveries: [row] })
+  }
+
+  const claimed = async () => {
+    const claims = await bench.store.claim({ now: at, leaseMs, limit: 99, except: [] })
+    return claims.map(({ id, attempts }) => `${id} ${attempts}`).sort()
+  }
+
+  describe('replay', () => {
+    test('one by its id, with its attempts counted anew', async () => {
+      await owe('a', 'refused', at)
+      await owe('b', 'given_up', at)
+      expect(await bench.store.replay({ id: 'a' }, at, 9)).toBe(1)
+      expect(await claimed()).toEqual(['a 1'])
+    })
+
+    test.each(['pending', 'delivered', 'superseded'] as const)(
+      'nothing that is %s',
+      async (state) => {
+        await owe('a', state, at)
+        expect(await bench.store.replay({ id: 'a' }, at, 9)).toBe(0)
+        expect(await bench.store.replay({ since: 0 }, at, 9)).toBe(0)
+      },
+    )
+
+    test('all that failed since a time, of one channel or all, the oldest first', async () => {
+      await owe('old', 'refused', at - 1)
+      await owe('a', 'refused', at)
+      await owe('b', 'given_up', at + 1)
+      await owe('c', 'given_up', at + 2, 'team')
+      expect(await bench.store.replay({ since: at, channel: 'team' }, at, 9)).toBe(1)
+      expect(await bench.store.replay({ since: at }, at, 1)).toBe(1)
+      expect(await claimed()).toEqual(['a 1', 'c 1'])
+      expect(await bench.store.replay({ since: 0 }, at, 9)).toBe(2)
+    })
+  })
+
+  describe('forget', () => {
+    const ended = (when: number) => ({ ended: { at: when, outcome: 'completed' as const } })
+
+    test('what ended before, with all that belongs to it, and nothing else', async () => {
+      const { store } = bench
+      await expectCommitted(store, { record: record(ended(at - 1)), deliveries: [delivery('a')] })
+      await expectCommitted(store, { record: record({ eventId: 'later', ...ended(at) }) })
+      await expectCommitted(store, { record: record({ eventId: 'open', firstSeenAt: 0 }) })
+      await store.writeBeacon(beaconOf('old', { heardAt: at - 1 }), [sighting('old')])
+      await store.writeBeacon(beaconOf('new', { heardAt: at }), [sighting('new')])
+      expect(await store.forget(at, 99)).toBe(2)
+      expect(await store.readEvent(key)).toBeUndefined()
+      expect(await store.readDeliveries(key)).toEqual([])
+      expect(await store.readObservers(key)).toEqual([])
+      expect(await store.readBeacon('prod', 'id-old')).toBeUndefined()
+      expect(await store.readBeacon('prod', 'id-new')).toBeDefined()
+      const left = await store.listEvents({ limit: 9 })
+      expect(left.map(({ eventId }) => eventId).sort()).toEqual(['later', 'open'])
+      expect(await store.forget(at, 99)).toBe(0)
+    })
+
+    test('in steps, the longest ended first', async () => {
+      for (const [eventId, when] of Object.entries({ b: at - 2, a: at - 3, c: at - 1 })) {
+        await expectCommitted(bench.store, { record: record({ eventId, ...ended(when) }) })
+      }
+      expect(await bench.store.forget(at, 2)).toBe(2)
+      const left = await bench.store.listEvents({ limit: 9 })
+      expect(left.map(({ eventId }) => eventId)).toEqual(['c'])
+    })
+  })
+}
