@@ -166,12 +166,16 @@ function readConfigFile(path: string, environment: NodeJS.ProcessEnv): Config {
 
 if (import.meta.main) {
   const write = (line: string) => void process.stdout.write(`${line}\n`)
+  const stopped = new Promise((resolve) => {
+    process.once('SIGTERM', resolve).once('SIGINT', resolve)
+  })
   try {
     const relay = await start(readSettings(process.env), write)
-    const end = () => void relay.stop().then(() => process.exit(0))
-    process.once('SIGTERM', end).once('SIGINT', end)
+    await stopped
+    await relay.stop()
+    process.exit(0)
   } catch (error) {
-    process.stderr.write(`The relay does not start: ${(error as Error).message}\n`)
+    process.stderr.write(`The relay cannot run: ${(error as Error).message}\n`)
     process.exit(error instanceof FoghornError ? 2 : 1)
   }
 }
