@@ -64,7 +64,7 @@ export async function start(settings: Settings, write: (line: string) => void) {
   const log = createLog({ write, now: Date.now, level: settings.level, secrets })
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
   const unlock = lockFolder(dataDirectory)
-  const store = new SqliteStore(join(dataDirectory, 'foghorn.sqlite'), randomUUID)
+  const store = new SqliteStore(join(dataDirectory, 'foghorn.sqlite'), randomUUID, setImmediate)
   store.freeLeases()
   const outbound = createOutbound(config.allowNetworks)
   const relay: Relay = {

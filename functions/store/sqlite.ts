@@ -29,10 +29,16 @@ export class SqliteStore implements Store {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
   readonly #random: () => string
+  readonly #soon: (flush: () => void) => void
+  readonly #waiting: Waiting[] = []
 
-  /** `random` names leases: different at every call. */
-  constructor(path: string, random: () => string) {
+  /**
+   * `random` names leases: different at every call. `soon` says when writes go to the disk: those that
+   * come before share one transaction, and so one wait. Without it each goes at once.
+   */
+  constructor(path: string, random: () => string, soon = (flush: () => void): void => flush()) {
     this.#random = random
+    this.#soon = soon
     this.#db = new DatabaseSync(path)
     this.#db.exec('PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL')
     this.#db.exec(schema)
@@ -53,7 +59,7 @@ export class SqliteStore implements Store {
   }
 
   async commit({ record, basedOn, deliveries, supersede }: Commit) {
-    return this.#transaction(() => {
+    return this.#write(() => {
       const { fleet, eventId, sequence, firstSeenAt } = record
       const rest = [record.dueAt ?? null, record.ended?.at ?? null, JSON.stringify(record)]
       const written =
@@ -87,7 +93,7 @@ export class SqliteStore implements Store {
   }
 
   async writeBeacon(beacon: Beacon, sightings: Sighting[]) {
-    return this.#transaction(() => {
+    return this.#write(() => {
       const { fleet, bootId, counter, heardAt } = beacon
       const retired = JSON.stringify(beacon.retiredBootIds)
       const body = JSON.stringify(beacon)
@@ -112,13 +118,13 @@ export class SqliteStore implements Store {
     const { now, leaseMs, limit, except, perChannel = limit } = request
     const lease = this.#random()
     const due = [now, now, JSON.stringify(except), perChannel, limit]
-    const rows = this.#all(sql.claim, lease, now + leaseMs, ...due)
+    const rows = await this.#write(() => this.#all(sql.claim, lease, now + leaseMs, ...due))
     const claimed = rows.map((row) => ({ ...toDelivery(row), lease }))
     return claimed.sort((a, b) => a.nextAt - b.nextAt || a.seq - b.seq)
   }
 
   async settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
-    return this.#transaction(() => {
+    return this.#write(() => {
       const { state, nextAt, note } = settlement
       const settled = this.#run(sql.settle, state, nextAt, note, claimed.id, claimed.lease, now)
       if (settled === 0) return 'lost'
@@ -132,13 +138,13 @@ export class SqliteStore implements Store {
   }
 
   async replay(which: Replay, now: number, limit: number): Promise<number> {
-    if ('id' in which) return this.#run(sql.replayOne, now, which.id)
-    const channel = which.channel ?? null
-    return this.#run(sql.replaySince, now, which.since, channel, channel, limit)
+    if ('id' in which) return this.#write(() => this.#run(sql.replayOne, now, which.id))
+    const { since, channel = null } = which
+    return this.#write(() => this.#run(sql.replaySince, now, since, channel, channel, limit))
   }
 
   async forget(before: number, limit: number): Promise<number> {
-    return this.#transaction(() => {
+    return this.#write(() => {
       const ended = this.#all(sql.endedBefore, before, limit)
       for (const { fleet, event_id } of ended) {
         const key = [String(fleet), String(event_id)]
@@ -172,15 +178,36 @@ export class SqliteStore implements Store {
     }
   }
 
-  #transaction<T>(work: () => T): T {
-    this.#db.exec('BEGIN IMMEDIATE')
+  /** Runs `work` in a transaction that it may share with others; what it throws undoes its own part. */
+  #write<T>(work: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const run = () => {
+        this.#db.exec('SAVEPOINT one')
+        try {
+          const value = work()
+          this.#db.exec('RELEASE one')
+          return () => resolve(value)
+        } catch (error) {
+          this.#db.exec('ROLLBACK TO one; RELEASE one')
+          return () => reject(error)
+        }
+      }
+      this.#waiting.push({ run, reject })
+      if (this.#waiting.length === 1) this.#soon(() => this.#flush())
+    })
+  }
+
+  /** One wait for the disk for all that came meanwhile; nobody is answered before it is over. */
+  #flush(): void {
+    const batch = this.#waiting.splice(0)
     try {
-      const result = work()
+      this.#db.exec('BEGIN IMMEDIATE')
+      const answers = batch.map(({ run }) => run())
       this.#db.exec('COMMIT')
-      return result
+      for (const answer of answers) answer()
     } catch (error) {
-      this.#db.exec('ROLLBACK')
-      throw error
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
+      for (const { reject } of batch) reject(error)
     }
   }
 
@@ -203,6 +230,12 @@ export class SqliteStore implements Store {
     this.#statements.set(text, statement)
     return statement
   }
+}
+
+interface Waiting {
+  /** Does its part, and returns what to answer once it is durable. */
+  run: () => () => void
+  reject: (error: unknown) => void
 }
 
 type Row = Record<string, unknown>

@@ -17,20 +17,42 @@ function newPath(): string {
   return join(directory, `${randomUUID()}.sqlite`)
 }
 
-storeContract('SqliteStore', async () => {
-  const path = newPath()
-  const stores = [new SqliteStore(path, randomUUID)]
-  return {
-    store: stores[0]!,
-    async reopen() {
-      const store = new SqliteStore(path, randomUUID)
-      stores.push(store)
-      return store
-    },
-    async close() {
-      for (const store of stores) store.close()
-    },
+const modes = { 'each write at once': undefined, 'writes that share a transaction': setImmediate }
+
+for (const [mode, soon] of Object.entries(modes)) {
+  storeContract(`SqliteStore, ${mode}`, async () => {
+    const path = newPath()
+    const stores = [new SqliteStore(path, randomUUID, soon)]
+    return {
+      store: stores[0]!,
+      async reopen() {
+        const store = new SqliteStore(path, randomUUID, soon)
+        stores.push(store)
+        return store
+      },
+      async close() {
+        for (const store of stores) store.close()
+      },
+    }
+  })
+}
+
+test('of writes that share a transaction, one that fails takes no other with it', async () => {
+  const store = new SqliteStore(newPath(), randomUUID, setImmediate)
+  const commit = (eventId: string, note: unknown) => {
+    const rows = [delivery(eventId, { eventId, note: note as string })]
+    return store.commit({
+      record: record({ eventId }),
+      basedOn: 0,
+      deliveries: rows,
+      supersede: [],
+    })
   }
+  const outcomes = await Promise.allSettled([commit('a', ''), commit('b', null), commit('c', '')])
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  const left = await store.listEvents({ limit: 9 })
+  expect(left.map(({ eventId }) => eventId)).toEqual(['a', 'c'])
+  store.close()
 })
 
 const enough = 25
