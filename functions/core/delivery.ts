@@ -195,7 +195,8 @@ export function mayHaveHeard(delivery: Delivery, siblings: Delivery[]): boolean 
       other.telling.moment !== 'notice' &&
       other.telling.event.epoch === delivery.telling.event.epoch &&
       other.attempts > 0 &&
-      other.state !== 'refused' &&
+      // refused at last: an attempt before that one may have been heard, and its answer lost
+      (other.state !== 'refused' || other.attempts > 1) &&
       (other.state !== 'superseded' || needsNoEarlier(other)),
   )
 }

@@ -124,7 +124,8 @@ function stands({ passedOn, verdict }: EventRecord): Partial<EventRecord> {
 }
 
 function join(known: EventRecord, seen: Seen): Step {
-  const differing = seen.previous === undefined ? {} : transition(known.facts, seen)
+  const outdated = seen.at < (known.changedAt ?? 0)
+  const differing = seen.previous === undefined || outdated ? {} : transition(known.facts, seen)
   const changed = Object.keys(differing).length > 0
   const facts = { ...merge(known.facts, seen.event), ...differing }
   const learned = JSON.stringify(facts) !== JSON.stringify(known.facts)
@@ -135,6 +136,7 @@ function join(known: EventRecord, seen: Seen): Step {
   const moments: Moment[] = []
   if (changed) {
     record = addHistory(record, { at: seen.at, what: 'changed', note: noteOf(differing) })
+    record = { ...record, changedAt: seen.at }
     // a moved NotBefore is a new deadline to be reminded of
     if (differing.notBeforeAt !== undefined) record = { ...record, remindedBeforeSeconds: [] }
     if (!rises && record.phase === 'scheduled') moments.push('changed')

@@ -136,7 +136,8 @@ function newsOf(
 ): EventNews[] {
   const { name: vm } = report.vm
   const observations: Observation[] = []
-  let last = before?.gone === undefined ? before?.event : undefined
+  // also over a moment without it: what changed in that time is a change
+  let last = before?.event
   let lastSeenAt = known?.polledAt ?? now
   for (const change of report.changes) {
     if (change.event.eventId !== eventId) continue

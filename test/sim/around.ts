@@ -1,0 +1,21 @@
+// Something around each call of a store: a wait, a witness, a death.
+import type { Store } from '../../functions/store/store.ts'
+
+const storeMethods = [
+  ...['readEvent', 'commit', 'readObservers', 'readBeacon', 'readSightings', 'writeBeacon'],
+  ...['dueEvents', 'claim', 'settle', 'readDeliveries', 'listEvents', 'nextDueAt'],
+  ...['replay', 'forget'],
+] as (keyof Store)[]
+
+/** The store with something around each of its calls. */
+export function around(
+  store: Store,
+  wrap: (name: keyof Store, args: unknown[], call: () => Promise<unknown>) => Promise<unknown>,
+): Store {
+  const wrapped = storeMethods.map((name) => {
+    const method = store[name] as (...args: unknown[]) => Promise<unknown>
+    const call = (...args: unknown[]) => wrap(name, args, () => method.apply(store, args))
+    return [name, call] as const
+  })
+  return Object.fromEntries(wrapped) as unknown as Store
+}

@@ -1,0 +1,217 @@
+// A VM with its beacon: the real loops that poll, report and start, on the world's clock. What they reach
+// is simulated: the metadata service, the spool's disk (memory that outlives the process), the network.
+import type { Clock } from '../../beacon/clock.ts'
+import { createDue } from '../../beacon/due.ts'
+import type { Poll } from '../../beacon/metadata.ts'
+import { pollLoop } from '../../beacon/poll.ts'
+import { reportLoop } from '../../beacon/reporter.ts'
+import type { Relay } from '../../beacon/send.ts'
+import type { Item, Pending, Spool } from '../../beacon/spool.ts'
+import { createStarter } from '../../beacon/starter.ts'
+import type { Parts, State } from '../../beacon/state.ts'
+import type { Observer } from '../../functions/core/event.ts'
+import type { ScheduledEvent } from '../../shared/document.ts'
+import type { Log } from '../../shared/log.ts'
+import { type Answer, type Report, vmSchema } from '../../shared/report.ts'
+import type { VmImds } from './imds.ts'
+import { type Kernel, Process } from './kernel.ts'
+import type { PlannedVm } from './plan.ts'
+import type { Random } from './random.ts'
+
+const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** What the relay has acknowledged to this VM last. */
+export interface Acked {
+  /** Poll time of the document, as the relay counts. */
+  at: number
+  paceMs: number
+  sees: string[]
+  values: Map<string, ScheduledEvent>
+  /** Of each event that it has not seen any more: the last poll that showed it. */
+  missing: Map<string, number>
+}
+
+export class Beacon {
+  readonly vm: PlannedVm
+  readonly process: Process
+  state: State | undefined
+  /** What this VM's clock is off by. */
+  offsetMs = 0
+  bootedAt: number
+  acked: Acked | undefined
+  /** Whether an event took the whole VM. */
+  /** When a poll of this VM showed an event last, where the newest one does not. */
+  wentDown = false
+  readonly lastShownAt = new Map<string, number>()
+  readonly #shownSince = new Map<string, number>()
+  readonly #kernel: Kernel
+  readonly #random: Random
+  readonly #spool: MemorySpool
+  #boots = 0
+
+  constructor(kernel: Kernel, vm: PlannedVm, random: Random) {
+    this.vm = vm
+    this.#kernel = kernel
+    this.#random = random
+    this.process = new Process(vm.name)
+    this.process.alive = false
+    this.#spool = new MemorySpool(() => kernel.now)
+    this.bootedAt = kernel.now - random.int(60_000, 86_400_000)
+  }
+
+  get key(): string {
+    return `id-${this.vm.fleet}-${this.vm.name}`
+  }
+
+  start(imds: VmImds, relay: (beacon: Beacon) => Relay): void {
+    const { process } = this
+    process.revive(this.#kernel.now)
+    this.#spool.bornAt(this.#kernel.now)
+    // nobody stops a beacon here: it is killed, and takes what listens to this with it
+    const never = new AbortController().signal
+    const clock = this.#clock(never)
+    const { name, tags } = this.vm
+    const vm = vmSchema.parse({ name, vmId: this.key, resourceGroup: 'rg', tags })
+    const state: State = { vm, document: undefined, reportDue: createDue(clock) }
+    this.state = state
+    imds.restarted()
+    const parts: Parts = {
+      ...{ clock, spool: this.#spool, log: quiet, pollMs: 1_000, version: 'sim', about: {} },
+      imds: {
+        poll: () => this.#poll(imds, state),
+        identify: () => imds.identify(),
+        start: (eventId) => imds.start(eventId),
+      },
+      relay: relay(this),
+      random: () => this.#random.next(),
+      newId: () => `boot-${name}-${String(++this.#boots).padStart(4, '0')}`,
+      uptimeMs: () => this.#kernel.now - this.bootedAt,
+    }
+    const starter = createStarter(parts, state)
+    const run = (loop: () => Promise<void>) => this.#kernel.spawn(process, loop)
+    run(() => pollLoop(parts, state, never))
+    run(() => reportLoop(parts, state, starter.direct, never))
+    run(() => starter.loop(never))
+    state.reportDue.bring(0)
+  }
+
+  kill(): void {
+    this.process.kill()
+    this.state = undefined
+    this.#shownSince.clear()
+  }
+
+  shows(eventId: string): boolean {
+    return this.state?.document?.events.some((event) => event.eventId === eventId) ?? false
+  }
+
+  /** Since when it has seen the event without a break; never, where it does not. */
+  showsSince(eventId: string): number {
+    return this.#shownSince.get(eventId) ?? Number.POSITIVE_INFINITY
+  }
+
+  acknowledged(report: Report, { time, paceMs }: Answer): void {
+    const at = time - (report.document?.ageMs ?? 0)
+    const shown = (report.document?.events ?? []).map((event) => [event.eventId, event] as const)
+    const values = new Map([...(this.acked?.values ?? []), ...shown])
+    const missing = new Map(
+      [...this.lastShownAt].filter(([id]) => !shown.some(([one]) => one === id)),
+    )
+    this.acked = { at, paceMs, sees: shown.map(([id]) => id), values, missing }
+  }
+
+  /** As the relay knows this VM once it has reported the event. */
+  asObserver(event: ScheduledEvent): Observer {
+    const { vm, key } = this
+    const beacon = { beacon: key, vm: vm.name, resourceGroup: 'rg', scaleSet: '', tags: vm.tags }
+    const rest = { fleet: vm.fleet, bootId: '', retiredBootIds: [], counter: 1, sees: [] }
+    const times = { heardAt: 0, paceMs: 0, bootedAt: 0 }
+    const sighting = { eventId: event.eventId, beacon: key, event }
+    return { beacon: { ...beacon, ...rest, ...times }, sighting }
+  }
+
+  /** The document stands as of the last poll that showed it, though only news were handed over. */
+  refresh(imds: VmImds): void {
+    const document = this.state?.document
+    if (document === undefined) return
+    document.seenAt = Math.max(document.seenAt, imds.goodAt() - this.process.bornAt)
+  }
+
+  async #poll(imds: VmImds, state: State): Promise<Poll> {
+    const poll = await imds.poll()
+    if (poll.kind === 'document' && state.document !== undefined) {
+      const before = imds.previousGoodAt - this.process.bornAt
+      state.document.seenAt = Math.max(state.document.seenAt, before)
+    }
+    if (poll.kind === 'document') this.#noteShown(poll.document.events, state)
+    return poll
+  }
+
+  #noteShown(events: ScheduledEvent[], state: State): void {
+    for (const { eventId } of state.document?.events ?? []) {
+      if (events.some((event) => event.eventId === eventId)) continue
+      this.lastShownAt.set(eventId, this.process.bornAt + state.document!.seenAt)
+      this.#shownSince.delete(eventId)
+    }
+    for (const { eventId } of events) {
+      if (!this.#shownSince.has(eventId)) this.#shownSince.set(eventId, this.#kernel.now)
+    }
+  }
+
+  #clock(never: AbortSignal): Clock {
+    const { process } = this
+    const kernel = this.#kernel
+    return {
+      now: () => kernel.now + this.offsetMs,
+      monotonic: () => kernel.now - process.bornAt,
+      sleep: (ms, signal) =>
+        kernel.park<void>(process, (resume) => {
+          kernel.after(ms, () => resume(), process)
+          if (signal === never) return
+          if (signal.aborted) resume()
+          else signal.addEventListener('abort', () => resume(), { once: true })
+        }),
+    }
+  }
+}
+
+class MemorySpool implements Spool {
+  readonly #now: () => number
+  #entries: { sequence: number; body: Pending['item']; at: number; lastAt: number | undefined }[] =
+    []
+  #sequence = 0
+  #base = 0
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** The instants of items are the process's own; this says when it was born. */
+  bornAt(at: number): void {
+    this.#base = at
+  }
+
+  append(items: readonly Item[]): void {
+    for (const { seenAt, ...rest } of items) {
+      const { lastSeenAt, ...body } = { lastSeenAt: undefined, ...rest }
+      const lastAt = lastSeenAt === undefined ? undefined : this.#base + lastSeenAt
+      const entry = { sequence: ++this.#sequence, at: this.#base + seenAt, lastAt }
+      this.#entries.push({ ...entry, body: body as Pending['item'] })
+    }
+  }
+
+  read(): readonly Pending[] {
+    return this.#entries.map(({ sequence, body, at, lastAt }) => ({
+      sequence,
+      item: body,
+      ageMs: () => this.#now() - at,
+      lastSeenAgeMs: () => (lastAt === undefined ? undefined : this.#now() - lastAt),
+    }))
+  }
+
+  dropThrough(sequence: number): void {
+    this.#entries = this.#entries.filter((entry) => entry.sequence > sequence)
+  }
+
+  close(): void {}
+}

@@ -1,0 +1,99 @@
+// The channels of the world: what they take, and what they answer, which need not be the same.
+import type { Claimed } from '../../functions/core/delivery.ts'
+import { usualAnswer } from '../support/world.ts'
+import type { Faults } from './faults.ts'
+import type { Judge } from './judge.ts'
+import type { Kernel, Process } from './kernel.ts'
+import type { Random } from './random.ts'
+
+/** After this time an attempt is over, answer or not. */
+const attemptMs = 15_000
+
+type Fate = 'takes' | 'mute' | 'deaf' | 'busy' | 'fails' | 'refuses'
+
+export class Channels {
+  readonly #kernel: Kernel
+  readonly #faults: Faults
+  readonly #random: Random
+  readonly #judge: Judge
+  readonly #calmAt: number
+  readonly #slowUntil = new Map<string, number>()
+  /** Channels that do not answer well for long, some of them never again. */
+  readonly #dead = new Map<string, { from: number; until: number }>()
+
+  constructor(parts: {
+    kernel: Kernel
+    faults: Faults
+    random: Random
+    judge: Judge
+    names: string[]
+    calmAt: number
+  }) {
+    this.#kernel = parts.kernel
+    this.#faults = parts.faults
+    this.#random = parts.random
+    this.#judge = parts.judge
+    this.#calmAt = parts.calmAt
+    for (const name of parts.names) {
+      const dies = parts.random.chance(parts.faults.channel_dead * 2)
+      const from = parts.kernel.now + parts.random.int(0, 200_000)
+      const heals = parts.random.chance(0.8)
+      const until = heals ? from + parts.random.int(5, 40) * 60_000 : Number.POSITIVE_INFINITY
+      if (dies) this.#dead.set(name, { from, until })
+    }
+  }
+
+  /** One request; an error where no answer came. */
+  async take(process: Process, claimed: Claimed, url: string, init: RequestInit) {
+    const body = String(init.body)
+    const headers = Object.fromEntries(new Headers(init.headers))
+    const request = { url, headers, body, json: JSON.parse(body) }
+    const fate = this.#fate(claimed.channel)
+    const takes = fate === 'takes' || fate === 'mute'
+    if (takes) this.#judge.accepted(claimed, request)
+    else this.#judge.turnedAway(claimed, fate)
+    if (fate === 'mute') this.#judge.answerLost(claimed)
+    if (fate === 'mute' || fate === 'deaf') {
+      await this.#kernel.pause(process, attemptMs)
+      return Object.assign(new Error('no answer'), { name: 'TimeoutError' })
+    }
+    const ms = this.#isSlow(claimed.channel)
+      ? this.#random.int(4_000, attemptMs - 500)
+      : this.#random.int(1, 300)
+    await this.#kernel.pause(process, ms)
+    return fate === 'takes' ? usualAnswer(request) : this.#answer(fate, claimed.channel)
+  }
+
+  /** Slowness lasts: whoever tries again soon meets it again. */
+  #isSlow(channel: string): boolean {
+    const { now } = this.#kernel
+    const until = this.#slowUntil.get(channel) ?? 0
+    if (now < until) return true
+    if (now > this.#calmAt || !this.#random.chance(this.#faults.channel_slow)) return false
+    this.#slowUntil.set(channel, now + this.#random.int(10_000, 90_000))
+    return true
+  }
+
+  #fate(channel: string): Fate {
+    const { now } = this.#kernel
+    const dead = this.#dead.get(channel)
+    if (dead !== undefined && dead.from <= now && now < dead.until) return 'fails'
+    if (now > this.#calmAt) return 'takes'
+    const { channel_busy, channel_fails, channel_refuses, channel_mute } = this.#faults
+    if (this.#random.chance(channel_mute * 2)) return this.#random.pick(['mute', 'mute', 'deaf'])
+    if (this.#random.chance(channel_busy * 2)) return 'busy'
+    if (this.#random.chance(channel_fails * 2)) return 'fails'
+    return this.#random.chance(channel_refuses / 2) ? 'refuses' : 'takes'
+  }
+
+  #answer(fate: Fate, channel: string): Response {
+    if (fate === 'refuses')
+      return new Response('no', { status: this.#random.pick([400, 404, 410]) })
+    if (fate === 'fails') {
+      return new Response(`down: ${channel}`, { status: this.#random.pick([500, 502, 503]) })
+    }
+    const at = new Date(this.#kernel.now + 4_000).toUTCString()
+    const after = this.#random.pick(['1', '30', at, 'soon'])
+    return new Response('', { status: 429, headers: { 'retry-after': after } })
+  }
+}

@@ -1,0 +1,49 @@
+// What a world has shown so far: the trace, what it counts up to, and what is broken.
+import type { Beacon } from './beacons.ts'
+import type { Faults } from './faults.ts'
+import type { Kernel } from './kernel.ts'
+import type { Plan } from './plan.ts'
+import type { Platform } from './platform.ts'
+
+export interface Broken {
+  /** Which promise, in a word. */
+  promise: string
+  text: string
+}
+
+export interface DocketParts {
+  kernel: Kernel
+  plan: Plan
+  faults: Faults
+  secrets: string[]
+  beacons: () => Beacon[]
+  platform: () => Platform
+}
+
+const maxBroken = 20
+
+export class Docket {
+  readonly trace: string[] = []
+  readonly broken: Broken[] = []
+  readonly stats = { events: 0, crashes: 0, reopened: 0, failovers: 0, deliveries: 0 }
+  readonly parts: DocketParts
+  readonly #beganAt: number
+
+  constructor(parts: DocketParts) {
+    this.parts = parts
+    this.#beganAt = parts.kernel.now
+  }
+
+  get now(): number {
+    return this.parts.kernel.now
+  }
+
+  note(text: string): void {
+    this.trace.push(`${((this.now - this.#beganAt) / 1_000).toFixed(3)} ${text}`)
+  }
+
+  broke(promise: string, text: string): void {
+    this.note(`BROKEN ${promise}: ${text}`)
+    if (this.broken.length < maxBroken) this.broken.push({ promise, text })
+  }
+}

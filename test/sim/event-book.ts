@@ -1,0 +1,215 @@
+// The book of events: what is on record must follow from what happened, and what happens to VMs must
+// follow from what is on record.
+import type { EventRecord } from '../../functions/core/event.ts'
+import { channelsFor } from '../../functions/core/policy.ts'
+import type { Commit } from '../../functions/store/store.ts'
+import type { ScheduledEvent } from '../../shared/document.ts'
+import type { Answer, Report } from '../../shared/report.ts'
+import type { Beacon } from './beacons.ts'
+import type { Docket } from './docket.ts'
+import type { MessageBook } from './message-book.ts'
+import type { FleetName } from './plan.ts'
+
+const ranks = ['scheduled', 'cancelled', 'started', 'completed']
+const settleMs = 10_000
+/** What was said while the relay made up its mind may come too late. */
+const graceMs = 1_000
+const silentPaces = 3
+/** An approval is with Azure by then, whatever goes wrong on the way for a while. */
+const passOnMs = 4 * 60_000
+
+export class EventBook {
+  readonly records = new Map<string, EventRecord>()
+  /** Events that an acknowledged report showed as Started. */
+  readonly seenStarted = new Set<string>()
+  readonly #docket: Docket
+  readonly #messages: MessageBook
+  readonly #approved = new Set<string>()
+  readonly #presses = new Set<string>()
+  readonly #posts = new Set<string>()
+  readonly #overdue = new Set<string>()
+
+  constructor(docket: Docket, messages: MessageBook) {
+    this.#docket = docket
+    this.#messages = messages
+  }
+
+  committed(process: string, { record, deliveries }: Commit): void {
+    const key = keyOf(record)
+    const before = this.records.get(key)
+    this.records.set(key, record)
+    const told = deliveries.map(({ telling, channel }) => `${telling.moment}@${channel}`)
+    const state = `${record.phase} epoch ${record.epoch} verdict ${record.verdict?.decision}`
+    const end = record.ended === undefined ? '' : ` ended ${record.ended.outcome}`
+    const why = record.ended?.inferred === undefined ? '' : ` (${record.ended.inferred})`
+    this.#docket.note(`${process} commits ${key} ${state}${end}${why} [${told.join(' ')}]`)
+    this.#count(before, record)
+    this.#checkLife(key, before, record)
+    this.#checkVerdict(key, before, record)
+    if (record.ended !== undefined && before?.ended === undefined) this.#checkEnd(key, record)
+  }
+
+  #count(before: EventRecord | undefined, record: EventRecord): void {
+    const { stats } = this.#docket
+    if (before === undefined) stats.events += 1
+    if (before !== undefined && record.epoch > before.epoch) stats.reopened += 1
+    const holder = before?.directive?.beacon
+    const next = record.directive?.beacon
+    if (holder !== undefined && next !== undefined && holder !== next) stats.failovers += 1
+  }
+
+  #checkLife(key: string, before: EventRecord | undefined, record: EventRecord): void {
+    const broke = (text: string) => this.#docket.broke('life', `${key} ${text}`)
+    const { phase, epoch } = record
+    const begun = this.#docket.parts
+      .platform()
+      .truths.get(key)
+      ?.steps.some((one) => one.step === 'started')
+    if (phase === 'started' && !begun) broke('is on record as started and never did')
+    if (before === undefined) return
+    if (epoch < before.epoch || epoch > before.epoch + 1) broke(`jumps to epoch ${epoch}`)
+    if (epoch > before.epoch && before.ended === undefined) broke('is reopened while it is open')
+    if (epoch > before.epoch) return
+    if (ranks.indexOf(phase) < ranks.indexOf(before.phase)) broke(`falls back to ${phase}`)
+    if (before.ended !== undefined && before.ended.outcome !== 'lost')
+      broke('changes after its end')
+  }
+
+  #checkVerdict(key: string, before: EventRecord | undefined, record: EventRecord): void {
+    const { verdict, epoch } = record
+    const sameEpoch = before?.epoch === epoch
+    const earlier = before?.verdict
+    const broke = (text: string) => this.#docket.broke('unasked', `${key} ${text}`)
+    const revoked = earlier?.decision === 'approved' && verdict?.decision !== 'approved'
+    if (sameEpoch && revoked) broke('is unapproved')
+    if (verdict?.decision !== 'approved' || earlier?.decision === 'approved') return
+    this.#approved.add(key)
+    if (verdict.how === 'link' && !this.#presses.has(`${key} approve`))
+      broke('is approved by nobody')
+    if (verdict.how !== 'policy') return
+    if (earlier !== undefined) broke('is approved by policy after "not now"')
+    const rule = this.#docket.parts.plan.config.policy.find(({ name }) => name === verdict.who)
+    if (rule?.decide !== 'approve') broke(`is approved by "${verdict.who}", which does not`)
+  }
+
+  /** An end that was seen must have stood for the settle time, with nobody heard who still sees it. */
+  #checkEnd(key: string, record: EventRecord): void {
+    const { inferred } = record.ended!
+    if (inferred === 'vm_gone' || inferred === 'nobody_left_to_see') return
+    const { now } = this.#docket
+    const isSlow = this.#docket.parts.faults.store_slow > 0
+    const early = (text: string) => this.#docket.broke('settling', `${key} is told as over ${text}`)
+    for (const beacon of this.#docket.parts.beacons()) {
+      if (!beacon.process.alive || beacon.vm.fleet !== record.fleet) continue
+      const { acked } = beacon
+      const shows = beacon.shows(record.eventId)
+      const lastShownAt = acked?.missing.get(record.eventId) ?? Number.NEGATIVE_INFINITY
+      const missingMs = now - lastShownAt
+      if (!shows && missingMs < settleMs - 1)
+        early(`${missingMs} ms after ${beacon.vm.name} saw it`)
+      const heard = acked !== undefined && now - acked.at < silentPaces * acked.paceMs
+      const told = shows && heard && acked.sees.includes(record.eventId)
+      const known = told && !isSlow && acked.at < now - graceMs
+      if (known && !takesVm(record)) early(`while ${beacon.vm.name} sees it and said so`)
+    }
+  }
+
+  acknowledged(beacon: Beacon, report: Report, answer: Answer): void {
+    const { fleet, name } = beacon.vm
+    const shown = report.document?.events ?? []
+    const all = [...shown, ...report.changes.map((change) => change.event)]
+    this.#docket.note(`${name} is heard: ${answer.outcome}, pace ${answer.paceMs}${say(shown)}`)
+    if (answer.outcome !== 'accepted') return
+    for (const event of all) {
+      const key = `${fleet}/${event.eventId}`
+      if (!this.records.has(key)) {
+        this.#docket.broke('acknowledged', `${key} was acknowledged to ${name} and is not kept`)
+      }
+      const open = this.records.get(key)?.ended === undefined
+      if (event.status === 'Started' && open) this.seenStarted.add(key)
+    }
+    for (const event of shown) this.#checkHeard(beacon, event)
+    for (const { eventId } of answer.directives) {
+      const own = shown.some((event) => event.eventId === eventId && event.status === 'Scheduled')
+      if (!own) this.#docket.broke('unasked', `${name} is directed to start ${eventId}, unseen`)
+    }
+  }
+
+  /** What a hit VM said of itself has brought the channels it brings in, and new values are kept. */
+  #checkHeard(beacon: Beacon, event: ScheduledEvent): void {
+    const { plan, platform } = this.#docket.parts
+    const key = `${beacon.vm.fleet}/${event.eventId}`
+    const record = this.records.get(key)
+    const truth = platform().truths.get(key)
+    if (record === undefined || record.ended !== undefined || truth === undefined) return
+    const before = beacon.acked?.values.get(event.eventId)
+    const fleet = platform().fleet(beacon.vm.fleet)
+    const current = fleet.tenants
+      .flatMap((t) => t.events)
+      .find((e) => e.id.toLowerCase() === event.eventId)
+    // a report that took its time says its age without that time
+    const late = this.#docket.parts.faults.report_delayed > 0
+    const live = event.status === 'Scheduled' && record.phase === 'scheduled' && !late
+    const real = current === undefined ? undefined : Math.floor(current.notBeforeAt / 1_000) * 1_000
+    const moved = before?.notBeforeAt !== undefined && before.notBeforeAt !== event.notBeforeAt
+    if (live && moved && real === event.notBeforeAt && record.facts.notBeforeAt !== real) {
+      this.#docket.broke('acknowledged', `${key} was moved, and the new NotBefore is not kept`)
+    }
+    // a VM that is added to one that has started brings in nobody: there is no moment to tell
+    if (record.policy.decide === 'ignore' || record.phase !== 'scheduled') return
+    const observer = beacon.asObserver(event)
+    const hearers = channelsFor(plan.config.routes, record, [observer], 'scheduled')
+    const rows = [...this.#messages.rows.values()].filter(
+      (row) => keyOf(row) === key && row.telling.event.epoch === record.epoch,
+    )
+    for (const channel of hearers) {
+      if (rows.some((row) => row.channel === channel)) continue
+      this.#docket.broke('acknowledged', `${key} was never planned for ${channel}`)
+    }
+  }
+
+  started(fleet: FleetName, vm: string, eventId: string): void {
+    const key = `${fleet}/${eventId}`
+    this.#docket.note(`${vm} asks Azure to start ${key}`)
+    this.#posts.add(key)
+    if (!this.#approved.has(key)) {
+      this.#docket.broke('unasked', `${vm} starts ${key}, which nobody approved`)
+    }
+  }
+
+  pressed(fleet: string, eventId: string, decision: string): void {
+    this.#presses.add(`${fleet}/${eventId} ${decision}`)
+  }
+
+  /** An approval that waits although a beacon that sees the event has lived all the while. */
+  checkApprovals(): void {
+    const { now } = this.#docket
+    for (const [key, record] of this.records) {
+      const { verdict, ended, phase, passedOn } = record
+      if (ended !== undefined || phase !== 'scheduled' || passedOn !== undefined) continue
+      if (verdict?.decision !== 'approved' || this.#overdue.has(key)) continue
+      const since = Math.max(verdict.at, record.firstSeenAt)
+      const able = this.#docket.parts
+        .beacons()
+        .filter(
+          (beacon) =>
+            beacon.vm.fleet === record.fleet && beacon.showsSince(record.eventId) < now - passOnMs,
+        )
+      if (now - since < passOnMs || able.length === 0 || this.#posts.has(key)) continue
+      this.#overdue.add(key)
+      this.#docket.broke('passed on', `${key} was approved ${now - since} ms ago and never started`)
+    }
+  }
+}
+
+function keyOf({ fleet, eventId }: { fleet: string; eventId: string }): string {
+  return `${fleet}/${eventId}`
+}
+
+function takesVm({ facts: { eventType } }: EventRecord): boolean {
+  return eventType === 'Preempt' || eventType === 'Terminate'
+}
+
+function say(shown: ScheduledEvent[]): string {
+  return shown.map(({ eventId, status }) => ` ${eventId} ${status}`).join(',')
+}

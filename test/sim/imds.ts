@@ -1,0 +1,157 @@
+// One VM's metadata service, with its bad moments. Its surprise: it is asked once a second, and yet a poll
+// that brings no news takes until there is some, or a world would consist of polls.
+import type { Failed, Imds, Poll, Started } from '../../beacon/metadata.ts'
+import { type ApiVersion, apiVersions, parseDocument } from '../../shared/document.ts'
+import type { Faults } from './faults.ts'
+import type { Kernel, Process } from './kernel.ts'
+import type { PlannedVm } from './plan.ts'
+import type { Platform } from './platform.ts'
+import type { Random } from './random.ts'
+
+const second = 1_000
+/** Bad moments begin within this time of the world. */
+const troubleMs = 180 * second
+
+interface Window {
+  from: number
+  until: number
+}
+
+/** Windows of one kind of trouble; at most a few in a world. */
+export function troubleOf(random: Random, rate: number, now: number): Window[] {
+  const count = [0.05, 0.15].filter((step) => rate >= step).length + (random.chance(rate) ? 1 : 0)
+  return Array.from({ length: count }, () => {
+    const from = now + random.int(0, troubleMs)
+    return { from, until: from + random.pick([700, 3_000, 8_000, 15_000, 40_000]) }
+  })
+}
+
+/** One VM's metadata service. A poll takes no time where something is new, else it lasts until then. */
+export class VmImds implements Imds {
+  readonly #kernel: Kernel
+  readonly #platform: Platform
+  readonly #process: Process
+  readonly #vm: PlannedVm
+  readonly #faults: Faults
+  readonly #random: Random
+  readonly #empty: Window[]
+  readonly #failing: Window[]
+  readonly apiVersion: ApiVersion
+  /** When this process began to poll, so that polls stay a second apart. */
+  #phase = 0
+  #last: string | undefined
+  #goodAt = 0
+  /** The last poll before the news that came last. */
+  previousGoodAt = 0
+
+  constructor(parts: {
+    kernel: Kernel
+    platform: Platform
+    process: Process
+    vm: PlannedVm
+    faults: Faults
+    random: Random
+    /** Of the whole tenant. */
+    glitches: Window[]
+  }) {
+    this.#kernel = parts.kernel
+    this.#platform = parts.platform
+    this.#process = parts.process
+    this.#vm = parts.vm
+    this.#faults = parts.faults
+    this.#random = parts.random
+    const { now } = parts.kernel
+    this.#empty = [...troubleOf(parts.random, parts.faults.imds_empty, now), ...parts.glitches]
+    this.#failing = troubleOf(parts.random, parts.faults.imds_fails, now)
+    for (const { from, until } of [...this.#empty, ...this.#failing]) {
+      parts.kernel.after(from - now, () => parts.platform.changed())
+      parts.kernel.after(until - now, () => parts.platform.changed())
+    }
+    const old = parts.random.chance(parts.faults.imds_old_version * 3)
+    this.apiVersion = old ? apiVersions[1] : apiVersions[0]
+  }
+
+  /** The process is new: what an earlier one saw is not known to it. */
+  restarted(): void {
+    this.#last = undefined
+  }
+
+  /** The last instant at which a poll would have got the document that the latest one got. */
+  goodAt(): number {
+    const { now } = this.#kernel
+    const at = this.#gridBefore(now - 1)
+    return isWithin(this.#failing, at) ? this.#goodAt : Math.max(this.#goodAt, at)
+  }
+
+  async poll(): Promise<Poll> {
+    this.#phase = this.#kernel.now
+    for (;;) {
+      const { now } = this.#kernel
+      if (isWithin(this.#failing, now)) return failed
+      const text = this.#text()
+      if (text !== this.#last) {
+        this.previousGoodAt = this.#last === undefined ? now : this.goodAt()
+        this.#last = text
+        this.#goodAt = now
+        const document = parseDocument(text, this.apiVersion)
+        if (typeof document === 'string') throw new Error(document)
+        return { kind: 'document', document, apiVersion: this.apiVersion }
+      }
+      await this.#change()
+      const next = this.#gridBefore(this.#kernel.now - 1) + second
+      await this.#kernel.pause(this.#process, next - this.#kernel.now)
+    }
+  }
+
+  async identify(): Promise<Failed> {
+    return failed
+  }
+
+  async start(eventId: string): Promise<Started> {
+    const { name, fleet } = this.#vm
+    await this.#kernel.pause(this.#process, this.#random.int(20, 600))
+    const trouble = this.#random.chance(this.#faults.start_refused * 2)
+    const way = this.#random.pick(['status', 'lost', 'answer'] as const)
+    if (trouble && way === 'status') return { outcome: 'rejected', status: 500, reason: '' }
+    if (trouble && way === 'lost') return { outcome: 'unreachable', reason: 'time-out' }
+    this.#platform.onStart(fleet, name, eventId)
+    const status = this.#platform.start(fleet, name, eventId)
+    await this.#kernel.pause(this.#process, this.#random.int(1, 100))
+    if (trouble) return { outcome: 'unreachable', reason: 'time-out' }
+    return status === 200
+      ? { outcome: 'accepted', status }
+      : { outcome: 'rejected', status, reason: '' }
+  }
+
+  #text(): string {
+    const fleet = this.#platform.fleet(this.#vm.fleet)
+    if (!isWithin(this.#empty, this.#kernel.now)) {
+      return JSON.stringify(fleet.document(this.#vm.name, this.apiVersion))
+    }
+    return '{"DocumentIncarnation":1,"Events":[]}'
+  }
+
+  async #change(): Promise<void> {
+    let wake = () => {}
+    await this.#kernel.park<void>(this.#process, (resume) => {
+      wake = () => resume()
+      this.#platform.watchers.add(wake)
+    })
+    this.#platform.watchers.delete(wake)
+  }
+
+  #gridBefore(at: number): number {
+    return this.#phase + Math.floor((at - this.#phase) / second) * second
+  }
+}
+
+const failed: Failed = {
+  kind: 'failed',
+  class: 'transient',
+  reason: 'IMDS answered 503',
+  status: 503,
+}
+
+function isWithin(windows: Window[], at: number): boolean {
+  return windows.some(({ from, until }) => from <= at && at < until)
+}

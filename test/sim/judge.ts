@@ -1,0 +1,91 @@
+// Watches the world and says where a promise is broken. Everybody reports here what took effect, at the
+// moment it did; the trace of all that is what makes two runs comparable.
+import type { Claimed, Delivery, Settlement } from '../../functions/core/delivery.ts'
+import type { Commit } from '../../functions/store/store.ts'
+import type { Answer, Report } from '../../shared/report.ts'
+import type { Sent } from '../support/world.ts'
+import type { Beacon } from './beacons.ts'
+import { Docket, type DocketParts } from './docket.ts'
+import { EventBook } from './event-book.ts'
+import type { Process } from './kernel.ts'
+import { MessageBook } from './message-book.ts'
+import type { FleetName } from './plan.ts'
+
+export class Judge extends Docket {
+  readonly messages: MessageBook
+  readonly events: EventBook
+  /** Since when nothing is owed and nothing is open. */
+  quietSince: number | undefined
+
+  constructor(parts: DocketParts) {
+    super(parts)
+    this.messages = new MessageBook(this)
+    this.events = new EventBook(this, this.messages)
+  }
+
+  log(line: string): void {
+    const leaked = this.parts.secrets.find((secret) => line.includes(secret))
+    if (leaked !== undefined || line.includes('/approve/')) {
+      this.broke('secrets', `a log line shows one: ${line.slice(0, 60)}`)
+    }
+  }
+
+  crashed({ name }: Process): void {
+    this.stats.crashes += 1
+    this.note(`${name} crashes`)
+    this.messages.crashed(name)
+  }
+
+  /** A process looked around, and knows when it has to do so next. */
+  turned(nextDueAt: number | undefined): void {
+    if (nextDueAt !== undefined) this.quietSince = undefined
+    else this.quietSince ??= this.now
+    this.events.checkApprovals()
+  }
+
+  committed(process: string, commit: Commit, outcome: string): void {
+    if (outcome !== 'committed') return
+    this.quietSince = undefined
+    this.messages.planned(commit.deliveries)
+    this.events.committed(process, commit)
+  }
+
+  claimed(process: string, claimed: Claimed[], until: number): void {
+    for (const one of claimed) this.messages.claimed(process, one, until)
+  }
+
+  settled(claimed: Claimed, settlement: Settlement, follow: Delivery[], outcome: string): void {
+    if (outcome === 'settled') this.messages.planned(follow)
+    this.messages.settled(claimed, settlement, outcome)
+  }
+
+  accepted(claimed: Claimed, request: Sent): void {
+    this.messages.accepted(claimed, request)
+  }
+
+  turnedAway({ channel, telling, eventId }: Claimed, fate: string): void {
+    this.note(`${channel} ${fate} "${telling.moment}" of ${eventId}`)
+  }
+
+  answerLost(claimed: Claimed): void {
+    this.messages.answerLost(claimed)
+  }
+
+  acknowledged(beacon: Beacon, report: Report, answer: Answer): void {
+    this.events.acknowledged(beacon, report, answer)
+  }
+
+  started(fleet: FleetName, vm: string, eventId: string): void {
+    this.events.started(fleet, vm, eventId)
+  }
+
+  pressed(fleet: string, eventId: string, decision: string): void {
+    this.note(`somebody of ${fleet} presses ${decision} for ${eventId}`)
+    this.events.pressed(fleet, eventId, decision)
+  }
+
+  answeredPerson(eventId: string, reply: { status: number; text: string } | undefined): void {
+    const said = reply === undefined ? 'nothing' : `${reply.status} ${reply.text.slice(0, 20)}`
+    this.note(`they are answered ${said} for ${eventId}`)
+  }
+}

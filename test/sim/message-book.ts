@@ -1,0 +1,160 @@
+// The book of messages: each at most once in a channel, but for the repetitions that nobody can prevent,
+// in the order of the event's life, and PagerDuty's incidents opened and closed.
+import type { Claimed, Delivery, Settlement } from '../../functions/core/delivery.ts'
+import type { Sent } from '../support/world.ts'
+import type { Docket } from './docket.ts'
+
+interface Attempt {
+  process: string
+  until: number
+  /** What it was settled as. */
+  settled: string | undefined
+  answerLost: boolean
+  crashed: boolean
+  /** Its worker has begun to write how it ended. */
+  over: boolean
+}
+
+const ends = ['completed', 'cancelled', 'lost']
+const pointlessAfterEnd = ['scheduled', 'changed', 'declined', 'stuck', 'started']
+
+export class MessageBook {
+  readonly rows = new Map<string, Delivery>()
+  /** Incidents by dedup key: whether each is open. */
+  readonly incidents = new Map<string, { open: boolean; resolved: boolean; row: Delivery }>()
+  readonly #docket: Docket
+  readonly #attempts = new Map<string, Attempt>()
+  readonly #latest = new Map<string, Attempt>()
+  readonly #accepted = new Map<string, Attempt[]>()
+  readonly #told = new Map<string, string>()
+  /** Somebody may read what a channel took. */
+  onAccepted: (claimed: Claimed, request: Sent) => void = () => {}
+
+  constructor(docket: Docket) {
+    this.#docket = docket
+  }
+
+  planned(deliveries: Delivery[]): void {
+    for (const one of deliveries) if (!this.rows.has(one.id)) this.rows.set(one.id, one)
+  }
+
+  claimed(process: string, claimed: Claimed, until: number): void {
+    const { now } = this.#docket
+    const held = this.#latest.get(claimed.id)
+    const busy = held !== undefined && !held.over && !held.crashed
+    if (held !== undefined && held.until > now && (busy || held.settled === undefined)) {
+      this.#docket.broke('one lease', `${claimed.id} is under two leases at once`)
+    }
+    const fresh = {
+      process,
+      until,
+      settled: undefined,
+      answerLost: false,
+      crashed: false,
+      over: false,
+    }
+    this.#attempts.set(`${claimed.id} ${claimed.lease}`, fresh)
+    this.#latest.set(claimed.id, fresh)
+    this.#docket.note(`${process} claims ${nameOf(claimed)}, attempt ${claimed.attempts}`)
+  }
+
+  settled(claimed: Claimed, { state, note }: Settlement, outcome: string): void {
+    const attempt = this.#attempts.get(`${claimed.id} ${claimed.lease}`)
+    this.#docket.note(`${nameOf(claimed)} ${outcome} as ${state} (${note})`)
+    if (attempt === undefined) return
+    if (outcome === 'settled') attempt.settled = state
+    else if (attempt.until > this.#docket.now) {
+      this.#docket.broke('one lease', `${claimed.id} lost its lease before its time`)
+    }
+  }
+
+  settling(claimed: Claimed): void {
+    const attempt = this.#attempts.get(`${claimed.id} ${claimed.lease}`)
+    if (attempt !== undefined) attempt.over = true
+  }
+
+  crashed(process: string): void {
+    for (const attempt of this.#attempts.values()) {
+      if (attempt.process === process && attempt.settled === undefined) attempt.crashed = true
+    }
+  }
+
+  answerLost(claimed: Claimed): void {
+    const attempt = this.#attempts.get(`${claimed.id} ${claimed.lease}`)
+    if (attempt !== undefined) attempt.answerLost = true
+  }
+
+  accepted(claimed: Claimed, request: Sent): void {
+    const docket = this.#docket
+    docket.note(`${claimed.channel} takes ${nameOf(claimed)}`)
+    const attempt = this.#attempts.get(`${claimed.id} ${claimed.lease}`)
+    if (attempt === undefined) throw new Error(`${claimed.id} was sent without a claim`)
+    const key = whatIsTold(claimed)
+    const earlier = this.#accepted.get(key) ?? []
+    for (const before of earlier) {
+      const recorded = before.settled === 'delivered'
+      const excused = before.answerLost || before.crashed || before.until <= docket.now
+      if (recorded || !excused) docket.broke('told once', `${key} was told twice`)
+    }
+    this.#accepted.set(key, [...earlier, attempt])
+    this.#checkId(claimed, request, earlier.length > 0)
+    this.#checkOrder(claimed)
+    if (request.url.includes('//pager.')) this.#keepIncident(claimed, request)
+    this.onAccepted(claimed, request)
+  }
+
+  #checkId(claimed: Claimed, { headers }: Sent, repeated: boolean): void {
+    const id = headers['webhook-id']
+    if (id !== undefined && id !== claimed.id) {
+      const what = repeated ? 'repeated' : 'sent'
+      this.#docket.broke('told once', `${claimed.id} was ${what} with the id ${id}`)
+    }
+  }
+
+  #checkOrder({ fleet, eventId, channel, telling }: Claimed): void {
+    const place = `${fleet}/${eventId}/${telling.event.epoch}/${channel}`
+    if (ends.includes(telling.moment)) this.#told.set(place, telling.moment)
+    const ended = this.#told.get(place)
+    if (ended !== undefined && pointlessAfterEnd.includes(telling.moment)) {
+      this.#docket.broke(
+        'order',
+        `${channel} is told "${telling.moment}" after "${ended}": ${place}`,
+      )
+    }
+  }
+
+  #keepIncident(row: Delivery, { json }: Sent): void {
+    const key = String(json.dedup_key)
+    const { fleet, eventId, telling } = row
+    if (
+      telling.moment !== 'notice' &&
+      key !== `foghorn/${fleet}/${eventId}/${telling.event.epoch}`
+    ) {
+      this.#docket.broke('incidents', `${row.id} has the dedup key ${key}`)
+    }
+    const known = this.incidents.get(key) ?? { open: false, resolved: false, row }
+    if (json.event_action === 'trigger' && known.resolved) {
+      this.#docket.broke('incidents', `${key} is opened after it was resolved`)
+    }
+    const resolves = json.event_action === 'resolve'
+    this.incidents.set(key, {
+      row,
+      open: json.event_action === 'trigger' || (known.open && !resolves),
+      resolved: known.resolved || resolves,
+    })
+  }
+}
+
+function nameOf({ telling, channel, eventId }: Delivery): string {
+  return `"${telling.moment}" of ${eventId} for ${channel}`
+}
+
+/** The message by its meaning, whatever its id says. */
+function whatIsTold({ id, fleet, eventId, channel, telling }: Delivery): string {
+  const { epoch, facts } = telling.event
+  const step = `${fleet}/${eventId}/${epoch}/${telling.moment}/${channel}`
+  if (telling.moment === 'notice') return `${step} ${id}`
+  if (telling.moment !== 'changed') return step
+  const { notBeforeAt, resources, durationSeconds, description } = facts
+  return `${step} ${JSON.stringify([notBeforeAt, resources, durationSeconds, description])}`
+}

@@ -1,0 +1,110 @@
+// The way from a beacon to the relay and back: reports get lost, doubled and late, and so do answers.
+import type { Relay, Sent } from '../../beacon/send.ts'
+import { answerSchema, fleetHeader, type Report, reportPath } from '../../shared/report.ts'
+import { sign } from '../../shared/signature.ts'
+import { prodKey, testKey } from '../support/world.ts'
+import type { Beacon } from './beacons.ts'
+import type { Faults } from './faults.ts'
+import type { VmImds } from './imds.ts'
+import type { Judge } from './judge.ts'
+import type { Kernel } from './kernel.ts'
+import type { Random } from './random.ts'
+import type { Cluster, Reply } from './workers.ts'
+
+const timeoutMs = 10_000
+const keys = { prod: prodKey, test: testKey }
+
+interface Parts {
+  kernel: Kernel
+  faults: Faults
+  cluster: Cluster
+  judge: Judge
+  calmAt: number
+  http: boolean
+}
+
+export class Network {
+  readonly #parts: Parts
+  #ids = 0
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** What one beacon has for a relay. */
+  relayOf(beacon: Beacon, imds: VmImds, random: Random): Relay {
+    let offsetMs = 0
+    return {
+      send: async (build) => {
+        const once = async () => {
+          beacon.refresh(imds)
+          const body = build()
+          const at = this.#parts.kernel.now + beacon.offsetMs + offsetMs
+          return this.#attempt(beacon, body, await this.#headers(beacon, body, at), random)
+        }
+        const first = await once()
+        const problem = first?.status === 401 ? JSON.parse(first.text) : {}
+        if (typeof problem.time !== 'number') return readReply(first)
+        offsetMs = problem.time - (this.#parts.kernel.now + beacon.offsetMs)
+        return readReply(await once())
+      },
+    }
+  }
+
+  async #headers(beacon: Beacon, body: string, at: number): Promise<Record<string, string>> {
+    if (!this.#parts.http) return {}
+    const { fleet } = beacon.vm
+    const signed = await sign([keys[fleet]], `report-${++this.#ids}`, at, body)
+    return { ...signed, [fleetHeader]: fleet }
+  }
+
+  #attempt(
+    beacon: Beacon,
+    body: string,
+    headers: Record<string, string>,
+    random: Random,
+  ): Promise<Reply> {
+    const { kernel, faults, cluster, judge, calmAt } = this.#parts
+    const strikes = (rate: number) => kernel.now < calmAt && random.chance(rate)
+    const doubled = strikes(faults.report_doubled * 2)
+    const lost = strikes(faults.report_lost * 2)
+    const answerLost = strikes(faults.answer_lost * 2)
+    const delayMs = () => {
+      if (!strikes(faults.report_delayed * 2)) return random.int(5, 80)
+      return random.chance(0.8) ? random.int(500, 9_000) : random.int(10_000, 50_000)
+    }
+    const { process } = beacon
+    return kernel.park<Reply>(process, (resume) => {
+      const copies = lost ? 0 : doubled ? 2 : 1
+      kernel.after(timeoutMs, () => resume(undefined), process)
+      if (lost) judge.note(`a report of ${beacon.vm.name} is lost`)
+      for (let copy = 0; copy < copies; copy++) {
+        const request = { path: reportPath, fleet: beacon.vm.fleet, body, headers }
+        const arrive = () =>
+          cluster.post(request, (reply) => {
+            this.#tell(beacon, body, reply)
+            if (copy > 0 || answerLost) return
+            kernel.after(random.int(5, 60), () => resume(reply), process)
+          })
+        kernel.after(delayMs(), arrive)
+      }
+    })
+  }
+
+  #tell(beacon: Beacon, body: string, reply: Reply): void {
+    if (reply?.status !== 200) return
+    const report = JSON.parse(body) as Report
+    const answer = answerSchema.parse(JSON.parse(reply.text))
+    this.#parts.judge.acknowledged(beacon, report, answer)
+    if (answer.outcome === 'accepted') beacon.acknowledged(report, answer)
+  }
+}
+
+function readReply(reply: Reply): Sent {
+  if (reply === undefined) return { kind: 'failed', reason: 'no answer' }
+  const { status, text } = reply
+  if (status === 200) return { kind: 'accepted', answer: answerSchema.parse(JSON.parse(text)) }
+  if (status === 409) return { kind: 'retired' }
+  if (status >= 500) return { kind: 'failed', reason: text, status }
+  return { kind: 'refused', reason: text, status }
+}

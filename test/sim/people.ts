@@ -1,0 +1,51 @@
+// People who get messages and may press a button: at once, late, both at the same time, or never.
+import type { Claimed } from '../../functions/core/delivery.ts'
+import type { Sent } from '../support/world.ts'
+import type { Judge } from './judge.ts'
+import type { Kernel } from './kernel.ts'
+import type { Random } from './random.ts'
+import type { Cluster } from './workers.ts'
+
+const link = /https:\/\/foghorn\.example(\/approve\/[\w.-]+)/
+
+export class People {
+  readonly #kernel: Kernel
+  readonly #random: Random
+  readonly #cluster: Cluster
+  readonly #judge: Judge
+  readonly #count: number
+
+  constructor(parts: {
+    kernel: Kernel
+    random: Random
+    cluster: Cluster
+    judge: Judge
+    count: number
+  }) {
+    this.#kernel = parts.kernel
+    this.#random = parts.random
+    this.#cluster = parts.cluster
+    this.#judge = parts.judge
+    this.#count = parts.count
+  }
+
+  /** A message arrived where people look. */
+  read(claimed: Claimed, request: Sent): void {
+    const path = link.exec(request.body)?.[1]
+    if (path === undefined) return
+    for (let person = 0; person < this.#count; person++) {
+      if (!this.#random.chance(0.35)) continue
+      const decision = this.#random.chance(0.7) ? 'approve' : 'not_now'
+      const hasty = this.#random.chance(0.4)
+      const ms = hasty ? 2_000 : this.#random.int(500, 60_000)
+      this.#kernel.after(ms, () => this.#press(claimed, path, decision))
+    }
+  }
+
+  #press({ fleet, eventId }: Claimed, path: string, decision: 'approve' | 'not_now'): void {
+    this.#judge.pressed(fleet, eventId, decision)
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const request = { path, fleet, body: `decision=${decision}`, headers }
+    this.#cluster.post(request, (reply) => this.#judge.answeredPerson(eventId, reply))
+  }
+}

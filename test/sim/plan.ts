@@ -1,0 +1,172 @@
+// What a seed makes of the world before it begins: tenants, their VMs, the configuration of the relay,
+// and the course of every event as Azure and the owner of the VMs intend it.
+import { readConfig } from '../../functions/config.ts'
+import type { EventPatch, EventRequest } from '../simulator/requests.ts'
+import { baseConfig } from '../support/world.ts'
+import type { Random } from './random.ts'
+
+export interface PlannedVm {
+  name: string
+  fleet: FleetName
+  tags: Record<string, string>
+}
+
+export type FleetName = 'prod' | 'test'
+
+export interface PlannedEvent {
+  id: string
+  fleet: FleetName
+  /** Ms after the world began. */
+  afterMs: number
+  request: EventRequest
+  patches: { afterMs: number; patch: (now: number) => EventPatch }[]
+  cancelAfterMs: number | undefined
+  /** Somebody approves it in Azure's portal. */
+  approvedElsewhereAfterMs: number | undefined
+}
+
+export interface Plan {
+  tenants: Record<FleetName, string[][]>
+  vms: PlannedVm[]
+  events: PlannedEvent[]
+  config: ReturnType<typeof readConfig>
+  /** People who look at messages; each may decide. */
+  people: number
+}
+
+const second = 1_000
+export const minute = 60_000
+
+export function makePlan(random: Random): Plan {
+  const tenants: Plan['tenants'] = { prod: tenantsOf(random, 'web', 'db'), test: [] }
+  if (random.chance(0.3)) tenants.test = tenantsOf(random, 'lab', 'try')
+  const vms = (['prod', 'test'] as const).flatMap((fleet) =>
+    tenants[fleet].flat().map((name, i) => ({
+      ...{ name, fleet },
+      tags: { tier: i % 3 === 2 ? 'data' : 'web' } as Record<string, string>,
+    })),
+  )
+  const events = Array.from({ length: random.int(1, 3) }, (_, i) => eventOf(random, tenants, i))
+  const mirrored = tenants.test.length > 0 && random.chance(0.5) ? mirror(events[0]!, tenants) : []
+  return {
+    ...{ tenants, vms },
+    events: [...events, ...mirrored],
+    config: configOf(random),
+    people: random.pick([0, 1, 1, 2, 3]),
+  }
+}
+
+function tenantsOf(random: Random, first: string, second: string): string[][] {
+  const size = random.pick([1, 1, 2, 2, 3, 4])
+  const names = (name: string, count: number) =>
+    Array.from({ length: count }, (_, i) => `${name}_${i}`)
+  return random.chance(0.25)
+    ? [names(first, size), names(second, random.int(1, 2))]
+    : [names(first, size)]
+}
+
+/** The same id in the other fleet: an id of Azure is no proof of anything here. */
+function mirror(event: PlannedEvent, tenants: Plan['tenants']): PlannedEvent[] {
+  const fleet = event.fleet === 'prod' ? 'test' : 'prod'
+  const vm = tenants[fleet][0]?.[0]
+  if (vm === undefined) return []
+  const request = { ...event.request, Resources: [vm] }
+  return [{ ...event, fleet, request, patches: [], afterMs: event.afterMs + 2 * second }]
+}
+
+function eventOf(random: Random, tenants: Plan['tenants'], index: number): PlannedEvent {
+  const fleet = tenants.test.length > 0 && random.chance(0.4) ? 'test' : 'prod'
+  const vms = random.pick(tenants[fleet])
+  const type = random.pick([
+    'Freeze',
+    'Freeze',
+    'Reboot',
+    'Reboot',
+    'Redeploy',
+    'Preempt',
+    'Terminate',
+  ])
+  const noticeSeconds = noticeOf(random, type)
+  const takes = type === 'Preempt' || type === 'Terminate'
+  const hit = takes ? random.int(1, Math.min(2, vms.length)) : random.int(1, vms.length)
+  const first = random.int(0, vms.length - hit)
+  const cancelled = noticeSeconds > 10 && random.chance(0.2)
+  const elsewhere = noticeSeconds > 10 && random.chance(0.1)
+  const within = () => random.int(second, noticeSeconds * 900)
+  return {
+    id: idOf(random, index),
+    fleet,
+    afterMs: random.int(0, 90) * second + random.int(0, 999),
+    request: {
+      EventType: type,
+      EventSource: random.chance(0.3) ? 'User' : 'Platform',
+      Resources: vms.slice(first, first + hit),
+      DurationInSeconds: type === 'Freeze' ? random.pick([5, 5, 30, -1]) : -1,
+      noticeSeconds,
+      impactSeconds: random.pick([0.2, 0.7, 2, 8, 20, 60]),
+      startDelayMs: random.pick([0, 0, 500, 5_000, 20_000]),
+      takesVmDown: (type === 'Reboot' || type === 'Redeploy') && random.chance(0.5),
+    },
+    patches: noticeSeconds > 20 ? patchesOf(random, vms, within) : [],
+    cancelAfterMs: cancelled ? within() : undefined,
+    approvedElsewhereAfterMs: elsewhere ? within() : undefined,
+  }
+}
+
+function noticeOf(random: Random, type: string): number {
+  if (type === 'Preempt') return random.int(5, 30)
+  if (random.chance(0.12)) return 0
+  if (random.chance(0.05)) return random.int(300, 600)
+  return random.int(12, 120)
+}
+
+function patchesOf(random: Random, vms: string[], within: () => number): PlannedEvent['patches'] {
+  const kinds: ((now: number) => EventPatch)[] = [
+    (now) => ({ NotBefore: new Date(now + 90 * second).toISOString() }),
+    (now) => ({ NotBefore: new Date(now + 20 * second).toISOString() }),
+    () => ({ Description: `Revised: ${vms.length} VMs.` }),
+    () => ({ DurationInSeconds: 7 }),
+    () => ({ Resources: vms }),
+  ]
+  const count = random.pick([0, 0, 0, 1, 1, 2])
+  return Array.from({ length: count }, () => ({ afterMs: within(), patch: random.pick(kinds) }))
+}
+
+function idOf(random: Random, index: number): string {
+  const digits = Math.floor(random.next() * 2 ** 40).toString(16)
+  const id = `c7061bac-afdc-4513-b24${index}-${digits.padStart(12, '0')}`
+  return random.chance(0.5) ? id.toUpperCase() : id
+}
+
+const tell = { match: { eventType: 'Preempt' }, decide: 'tell' }
+const usual = [
+  { match: { source: 'User' }, decide: 'approve' },
+  { match: { eventType: 'Freeze', maxDurationSeconds: 9 }, decide: 'approve' },
+  tell,
+]
+const policies: object[][] = [
+  [],
+  usual,
+  usual,
+  [{ match: { tag: 'tier=web' }, decide: 'approve' }, tell],
+  [{ match: { resource: '*_0' }, decide: 'ignore' }],
+]
+
+function configOf(random: Random): Plan['config'] {
+  const all = baseConfig.channels as Record<string, object>
+  const names = Object.keys(all).filter(() => random.chance(0.5))
+  if (names.length === 0) names.push(random.pick(['chat', 'team', 'pager']))
+  const fallback = names.length > 1 && random.chance(0.5) ? { fallback: names[1] } : {}
+  const channels = Object.fromEntries(
+    names.map((name, i) => [name, i === 0 ? { ...all[name], ...fallback } : all[name]]),
+  )
+  const tagged = names.length > 1 && random.chance(0.3)
+  const routes = tagged
+    ? [
+        { match: {}, channels: names.slice(1) },
+        { match: { tag: 'tier=data' }, channels: names.slice(0, 1) },
+      ]
+    : [{ match: {}, channels: names }]
+  const policy = random.pick(policies)
+  return readConfig(JSON.stringify({ ...baseConfig, channels, routes, policy }), {})
+}

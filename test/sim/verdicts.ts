@@ -1,0 +1,85 @@
+// What must hold once nothing is owed and nothing is open: every message has its end, every event is
+// closed, no incident is left, and the record agrees with what happened where that can be known.
+import type { EventRecord } from '../../functions/core/event.ts'
+import type { Store } from '../../functions/store/store.ts'
+import type { Judge } from './judge.ts'
+
+const finished = ['delivered', 'refused', 'superseded', 'given_up']
+const maxEvents = 1_000
+
+export async function checkEnd(judge: Judge, store: Store): Promise<void> {
+  for (const record of await store.listEvents({ limit: maxEvents })) {
+    checkRecord(judge, record)
+    for (const row of await store.readDeliveries(record)) {
+      judge.stats.deliveries += 1
+      if (!finished.includes(row.state)) judge.broke('ending', `${row.id} is ${row.state} for ever`)
+      const leaked = judge.parts.secrets.find((secret) => row.note.includes(secret))
+      if (leaked !== undefined) judge.broke('secrets', `the note of ${row.id} holds one`)
+    }
+    await checkIncidents(judge, store, record)
+  }
+}
+
+function checkRecord(judge: Judge, record: EventRecord): void {
+  const key = `${record.fleet}/${record.eventId}`
+  const { ended } = record
+  const truth = judge.parts.platform().truths.get(key)
+  if (ended === undefined) judge.broke('ending', `${key} is open for ever`)
+  if (truth === undefined) judge.broke('life', `${key} never was`)
+  if (ended === undefined || truth === undefined) return
+  const happened = (step: string) => truth.steps.some((one) => one.step === step)
+  if (happened('cancelled') && ended.outcome === 'completed' && ended.inferred === undefined) {
+    judge.broke('outcome', `${key} was cancelled, and is told as seen to complete`)
+  }
+  if (ended.outcome === 'cancelled' && judge.events.seenStarted.has(key)) {
+    judge.broke('outcome', `${key} was seen started, and is told as cancelled`)
+  }
+  const knowable = kindlyAsked(judge) && truth.planned.approvedElsewhereAfterMs === undefined
+  if (knowable && happened('ended') && ended.outcome === 'cancelled') {
+    judge.broke('outcome', `${key} took place, and is told as cancelled`)
+  }
+  if (
+    knowable &&
+    happened('cancelled') &&
+    ended.outcome !== 'cancelled' &&
+    !mayHavePassed(record)
+  ) {
+    judge.broke('outcome', `${key} was cancelled, and is told as ${ended.outcome}`)
+  }
+}
+
+/** Without these faults, the end of an event can be told from what beacons see. */
+function kindlyAsked(judge: Judge): boolean {
+  const { faults } = judge.parts
+  const blinding = ['beacon_dies', 'vm_reboots', 'imds_empty', 'imds_glitch', 'imds_fails'] as const
+  const late = ['report_lost', 'report_delayed', 'answer_lost', 'relay_crashes'] as const
+  return [...blinding, ...late].every((kind) => faults[kind] === 0)
+}
+
+/** An end at or after NotBefore, or after we asked for the start, may well have been a short one. */
+function mayHavePassed({ facts, ended, directive, passedOn }: EventRecord): boolean {
+  const asked = directive !== undefined || passedOn !== undefined
+  return (
+    asked ||
+    ended!.inferred === 'start_not_seen_vm_rebooted' ||
+    ended!.inferred === 'start_not_seen_approved' ||
+    (facts.notBeforeAt ?? 0) <= ended!.at
+  )
+}
+
+async function checkIncidents(judge: Judge, store: Store, record: EventRecord): Promise<void> {
+  const rows = await store.readDeliveries(record)
+  for (const [key, incident] of judge.messages.incidents) {
+    const { row, open } = incident
+    const own = row.fleet === record.fleet && row.eventId === record.eventId
+    if (!own || !open || row.telling.moment === 'notice') continue
+    const given = rows.some(
+      (one) =>
+        one.channel === row.channel &&
+        one.telling.event.epoch === row.telling.event.epoch &&
+        ['completed', 'cancelled', 'lost'].includes(one.telling.moment) &&
+        ['refused', 'given_up'].includes(one.state),
+    )
+    if (!given) judge.broke('incidents', `${key} stays open`)
+  }
+}

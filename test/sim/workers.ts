@@ -1,0 +1,240 @@
+// Two relay processes over one store. Every call to the store or to a channel takes its time, in which
+// the other one goes on, and any of them may be the last one that a process makes.
+import { createApp } from '../../functions/app.ts'
+import { decideByLink, open } from '../../functions/approve.ts'
+import { createAttention } from '../../functions/attention.ts'
+import { claimDue, deliverOne } from '../../functions/deliver.ts'
+import { notifiers } from '../../functions/notify/index.ts'
+import { receive } from '../../functions/receive.ts'
+import type { Relay } from '../../functions/relay.ts'
+import type { Store } from '../../functions/store/store.ts'
+import { sweep } from '../../functions/sweep.ts'
+import { messageOf } from '../../shared/errors.ts'
+import type { Log } from '../../shared/log.ts'
+import { reportSchema } from '../../shared/report.ts'
+import { adminKey } from '../support/world.ts'
+import type { Channels } from './channels.ts'
+import type { Faults } from './faults.ts'
+import type { Judge } from './judge.ts'
+import { type Kernel, Process } from './kernel.ts'
+import type { Plan } from './plan.ts'
+import type { Random } from './random.ts'
+
+/** What came back over HTTP; nothing where the connection broke. */
+export type Reply = { status: number; text: string } | undefined
+
+export interface Request {
+  path: string
+  fleet: string
+  body: string
+  headers?: Record<string, string>
+}
+
+const maxSleepMs = 5 * 60_000
+
+export interface ClusterParts {
+  kernel: Kernel
+  plan: Plan
+  faults: Faults
+  random: Random
+  judge: Judge
+  channels: Channels
+  log: Log
+  calmAt: number
+  /** Whether requests go through the HTTP face, which costs most of the time. */
+  http: boolean
+  /** One for each process, over the one database. */
+  store: (worker: Worker) => Store
+}
+
+export class Worker {
+  readonly process: Process
+  readonly #parts: ClusterParts
+  readonly #random: Random
+  readonly #relay: Relay
+  readonly #app: ReturnType<typeof createApp>
+  /** Requests that wait for an answer of this process. */
+  readonly #open = new Set<(reply: Reply) => void>()
+  #turning = false
+  #again = false
+  #wakesAt = Number.POSITIVE_INFINITY
+  #underWay = 0
+
+  constructor(name: string, parts: ClusterParts) {
+    this.process = new Process(name)
+    this.#parts = parts
+    this.#random = parts.random.fork(name)
+    const { kernel, plan, log } = parts
+    this.#relay = {
+      ...{ config: plan.config, store: parts.store(this), notifiers, adminKey, log },
+      send: () => Promise.reject(new Error('only an attempt sends')),
+      linkKeys: [new Uint8Array(32).fill(7)],
+      attention: createAttention(),
+      now: () => kernel.now,
+      random: () => this.#random.next(),
+      wake: () => this.#hint(),
+    }
+    this.#app = createApp(this.#relay)
+    this.#sleep(0)
+  }
+
+  /** Waits as a call does, and may die there. */
+  async step(weight = 1): Promise<void> {
+    const { kernel, faults, calmAt } = this.#parts
+    const troubled = kernel.now < calmAt
+    const slow = this.#random.chance(faults.store_slow) && troubled
+    await kernel.pause(this.process, slow ? this.#random.int(50, 1_500) : this.#random.int(0, 4))
+    const deadly = this.#random.chance((faults.relay_crashes / 8) * weight) && troubled
+    if (deadly) await this.#crash()
+  }
+
+  /** A write that takes so long that a lease may end meanwhile. */
+  async #stall(): Promise<void> {
+    const { kernel, faults, calmAt } = this.#parts
+    const stalls = this.#random.chance(faults.store_slow * 2) && kernel.now < calmAt
+    if (stalls) await kernel.pause(this.process, this.#random.int(3_000, 12_000))
+  }
+
+  handle(request: Request, done: (reply: Reply) => void): void {
+    const { kernel } = this.#parts
+    const answer = (reply: Reply) => {
+      if (this.#open.delete(answer)) done(reply)
+    }
+    this.#open.add(answer)
+    kernel.spawn(this.process, async () => {
+      answer(await (this.#parts.http ? this.#overHttp(request) : this.#directly(request)))
+    })
+  }
+
+  async #overHttp({ path, body, headers = {} }: Request): Promise<Reply> {
+    const response = await this.#app.request(path, { method: 'POST', body, headers })
+    return { status: response.status, text: await response.text() }
+  }
+
+  async #directly({ path, fleet, body }: Request): Promise<Reply> {
+    if (path.startsWith('/approve/')) return this.#decide(path.slice('/approve/'.length), body)
+    const report = reportSchema.safeParse(JSON.parse(body))
+    if (!report.success) return { status: 400, text: String(report.error) }
+    const received = await receive(this.#relay, fleet, report.data)
+    if (received.outcome === 'answered') {
+      return { status: 200, text: JSON.stringify(received.answer) }
+    }
+    const retired = received.outcome === 'retired'
+    return retired
+      ? { status: 409, text: '{"code":"boot_retired"}' }
+      : { status: 503, text: '{"code":"busy"}' }
+  }
+
+  async #decide(token: string, body: string): Promise<Reply> {
+    const opened = await open(this.#relay, token)
+    if (opened.outcome !== 'open') return { status: 410, text: opened.outcome }
+    const decision = body === 'decision=approve' ? 'approved' : 'declined'
+    const { outcome } = await decideByLink(this.#relay, opened, decision)
+    return { status: outcome === 'busy' ? 503 : 200, text: outcome }
+  }
+
+  #hint(): void {
+    const { faults } = this.#parts
+    if (this.#random.chance(faults.wake_lost * 2)) return
+    this.#sleep(this.#random.int(0, 20))
+  }
+
+  /** Looks at what is due after this time, or earlier. */
+  #sleep(ms: number): void {
+    const { kernel } = this.#parts
+    const at = kernel.now + ms
+    if (at >= this.#wakesAt) return
+    this.#wakesAt = at
+    const wake = () => {
+      if (this.#wakesAt !== at) return
+      this.#wakesAt = Number.POSITIVE_INFINITY
+      if (this.#turning) this.#again = true
+      else kernel.spawn(this.process, () => this.#turn())
+    }
+    kernel.after(ms, wake, this.process)
+  }
+
+  async #turn(): Promise<void> {
+    const { kernel, judge } = this.#parts
+    this.#turning = true
+    do {
+      this.#again = false
+      await sweep(this.#relay)
+      const room = 16 - this.#underWay
+      const claimed = room > 0 ? await claimDue(this.#relay, { limit: room, except: [] }) : []
+      for (const delivery of claimed) this.#deliver(delivery)
+      if (claimed.length > 0) this.#again = true
+    } while (this.#again)
+    const nextAt = await this.#relay.store.nextDueAt([])
+    judge.turned(nextAt)
+    this.#turning = false
+    const wait = this.#again ? 0 : Math.max(5, (nextAt ?? Number.POSITIVE_INFINITY) - kernel.now)
+    this.#sleep(Math.min(maxSleepMs, wait))
+  }
+
+  #deliver(claimed: Awaited<ReturnType<typeof claimDue>>[number]): void {
+    const { kernel, channels, judge, log } = this.#parts
+    this.#underWay += 1
+    const send: Relay['send'] = async (url, init) => {
+      await this.step()
+      const answered = await channels.take(this.process, claimed, url, init)
+      await this.step(6)
+      if (answered instanceof Response) return answered
+      throw answered
+    }
+    const store: Store = {
+      ...this.#relay.store,
+      settle: async (...args) => {
+        await this.#stall()
+        judge.messages.settling(claimed)
+        return this.#relay.store.settle(...args)
+      },
+    }
+    kernel.spawn(this.process, async () => {
+      await deliverOne({ ...this.#relay, send, store }, claimed).catch((error) => {
+        log.error('settle_failed', { error: messageOf(error) })
+        judge.broke('unexpected', `a delivery threw: ${messageOf(error)}`)
+      })
+      this.#underWay -= 1
+      this.#sleep(0)
+    })
+  }
+
+  /** The process is gone in the middle of a step, and another one takes its place after a while. */
+  async #crash(): Promise<never> {
+    const { kernel, judge } = this.#parts
+    const { process } = this
+    const dead = kernel.never(process)
+    process.kill()
+    judge.crashed(process)
+    for (const answer of [...this.#open]) answer(undefined)
+    this.#turning = false
+    this.#again = false
+    this.#underWay = 0
+    this.#wakesAt = Number.POSITIVE_INFINITY
+    kernel.after(this.#random.pick([20, 1_000, 5_000, 20_000]), () => {
+      process.revive(kernel.now)
+      this.#sleep(0)
+    })
+    return dead
+  }
+}
+
+export class Cluster {
+  readonly workers: Worker[]
+  readonly #parts: ClusterParts
+  readonly #random: Random
+
+  constructor(parts: ClusterParts) {
+    this.#parts = parts
+    this.#random = parts.random.fork('balance')
+    this.workers = ['relay-a', 'relay-b'].map((name) => new Worker(name, parts))
+  }
+
+  /** To any process that lives; without one, the connection is refused. */
+  post(request: Request, done: (reply: Reply) => void): void {
+    const alive = this.workers.filter((worker) => worker.process.alive)
+    if (alive.length === 0) this.#parts.kernel.after(5, () => done(undefined))
+    else this.#random.pick(alive).handle(request, done)
+  }
+}

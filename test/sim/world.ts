@@ -1,0 +1,233 @@
+// One seeded world from its beginning to the time when nothing is owed and nothing is open any more.
+import { createHash } from 'node:crypto'
+import { secretsOf } from '../../functions/config.ts'
+import { SqliteStore } from '../../functions/store/sqlite.ts'
+import type { ClaimRequest, Commit, Store } from '../../functions/store/store.ts'
+import { createLog } from '../../shared/log.ts'
+import { startAt } from '../support/world.ts'
+import { around } from './around.ts'
+import { Beacon } from './beacons.ts'
+import { Channels } from './channels.ts'
+import type { Broken } from './docket.ts'
+import { chooseFaults, type FaultKind, type Faults, kindsOf } from './faults.ts'
+import { troubleOf, VmImds } from './imds.ts'
+import { Judge } from './judge.ts'
+import { Kernel } from './kernel.ts'
+import { Network } from './network.ts'
+import { People } from './people.ts'
+import { makePlan, minute, type Plan } from './plan.ts'
+import { Platform } from './platform.ts'
+import { createRandom, type Random } from './random.ts'
+import { checkEnd } from './verdicts.ts'
+import { Cluster, type ClusterParts } from './workers.ts'
+
+/** From then on nothing new goes wrong, but for channels that stay dead. */
+const calmMs = 5 * minute
+/** Late copies of reports have arrived by then. */
+const quietMs = 70_000
+const boundMs = 3 * 60 * minute
+/** A message is tried for a day, and then the notice of that for another one. */
+const boundWithDeadChannelsMs = 60 * 60 * minute
+/** Long after the last trouble: what is still owed then is owed to a channel that is dead. */
+const beaconsEndMs = 30 * minute
+
+export interface Options {
+  /** Kinds of faults that this run leaves out. */
+  without?: readonly string[]
+  /** Changes what the relay makes of its store, to see whether that is noticed. */
+  spoil?: () => (store: Store) => Store
+}
+
+export interface Outcome {
+  seed: number
+  stats: Judge['stats']
+  broken: Broken[]
+  trace: string[]
+  faults: FaultKind[]
+  /** Of the trace. */
+  hash: string
+  /** Virtual time. */
+  tookMs: number
+}
+
+export async function runWorld(seed: number, options: Options = {}): Promise<Outcome> {
+  const random = createRandom(seed)
+  const faults = chooseFaults(random.fork('faults'), options.without ?? [])
+  const plan = makePlan(random.fork('plan'))
+  const kernel = new Kernel(startAt)
+  const store = new SqliteStore(':memory:', leaseNames())
+  const world = build({ kernel, plan, faults, random, store, options, http: seed % 8 === 0 })
+  const { judge, platform } = world
+  const boundAt = startAt + (faults.channel_dead > 0 ? boundWithDeadChannelsMs : boundMs)
+  const over = () =>
+    kernel.now > boundAt ||
+    judge.broken.length > 0 ||
+    (platform.isOver() && judge.quietSince !== undefined && kernel.now > judge.quietSince + quietMs)
+  const ended = await kernel.run(over)
+  if (ended !== 'done') judge.broke('ending', `the world ended as "${ended}"`)
+  if (judge.broken.length === 0 && kernel.now > boundAt)
+    judge.broke('ending', 'it never gets quiet')
+  for (const { process, error } of kernel.failures) {
+    judge.broke('unexpected', `${process}: ${error instanceof Error ? error.stack : error}`)
+  }
+  if (judge.broken.length === 0) await checkEnd(judge, store)
+  store.close()
+  const { stats, broken, trace } = judge
+  const hash = createHash('sha256').update(trace.join('\n')).digest('hex')
+  return { seed, stats, broken, trace, faults: kindsOf(faults), hash, tookMs: kernel.now - startAt }
+}
+
+interface Ground {
+  kernel: Kernel
+  plan: Plan
+  faults: Faults
+  random: Random
+  store: Store
+  options: Options
+  http: boolean
+}
+
+function build(ground: Ground) {
+  const { kernel, plan, faults, random, http } = ground
+  const beacons: Beacon[] = []
+  // shorter ones are parts of addresses that say nothing
+  const secrets = secretsOf(plan.config).filter((secret) => secret.length >= 8)
+  const calmAt = startAt + calmMs
+  const judge: Judge = new Judge({
+    ...{ kernel, plan, faults, secrets },
+    beacons: () => beacons,
+    platform: () => platform,
+  })
+  const names = Object.keys(plan.config.channels)
+  const { policy, routes } = plan.config
+  const vms = plan.vms.map(({ name }) => name)
+  judge.note(`VMs ${vms.join(' ')}; faults ${kindsOf(faults).join(' ') || 'none'}`)
+  judge.note(`policy ${JSON.stringify(policy)}; routes ${JSON.stringify(routes)}`)
+  const channels = new Channels({
+    ...{ kernel, faults, judge, names, calmAt, random: random.fork('channels') },
+  })
+  const log = createLog({
+    write: (line) => judge.log(line),
+    now: () => kernel.now,
+    level: 'debug',
+    secrets,
+  })
+  const parts = { kernel, plan, faults, judge, channels, log, http, random: random.fork('relay') }
+  const cluster = new Cluster({ ...parts, calmAt, store: storesOf(ground, judge) })
+  const people = new People({
+    ...{ kernel, cluster, judge, random: random.fork('people'), count: plan.people },
+  })
+  judge.messages.onAccepted = (claimed, request) => people.read(claimed, request)
+  const platform = new Platform(kernel, plan, {
+    onStart: (fleet, vm, eventId) => judge.started(fleet, vm, eventId),
+    onStep: ({ fleet, eventId }, { step }) => judge.note(`Azure: ${fleet}/${eventId} ${step}`),
+  })
+  const network = new Network({ kernel, faults, cluster, judge, calmAt, http })
+  beacons.push(...raise(ground, platform, network, judge, calmAt))
+  return { judge, platform }
+}
+
+/** Each relay process has its own view of the one store: slow, deadly, and watched. */
+function storesOf({ store, options }: Ground, judge: Judge): ClusterParts['store'] {
+  const spoil = options.spoil?.() ?? ((whole: Store) => whole)
+  return (worker) => {
+    const { name } = worker.process
+    const watched = around(store, async (method, args, call) => {
+      const result = await call()
+      if (method === 'commit') judge.committed(name, args[0] as Commit, result as string)
+      if (method === 'claim') {
+        const { now, leaseMs } = args[0] as ClaimRequest
+        judge.claimed(name, result as never, now + leaseMs)
+      }
+      if (method === 'settle') {
+        judge.settled(args[0] as never, args[1] as never, args[3] as never, result as string)
+      }
+      return result
+    })
+    const shaky = around(watched, async (_method, _args, call) => {
+      await worker.step()
+      const result = await call()
+      await worker.step()
+      return result
+    })
+    return spoil(shaky)
+  }
+}
+
+/** Puts a beacon on every VM, and lets it die and come back. */
+function raise(
+  { kernel, plan, faults, random }: Ground,
+  platform: Platform,
+  network: Network,
+  judge: Judge,
+  calmAt: number,
+): Beacon[] {
+  const glitchesOf = new Map(
+    plan.vms.map((vm) => {
+      const tenant = platform.tenantVms(vm)[0]!
+      const luck = random.fork(`glitch ${tenant}`)
+      return [vm, troubleOf(luck, faults.imds_glitch, kernel.now)] as const
+    }),
+  )
+  return plan.vms.map((vm) => {
+    const luck = random.fork(`vm ${vm.name}`)
+    const beacon = new Beacon(kernel, vm, luck)
+    const { process } = beacon
+    const glitches = glitchesOf.get(vm)!
+    const imds = new VmImds({ kernel, platform, process, vm, faults, random: luck, glitches })
+    const relay = () => network.relayOf(beacon, imds, luck)
+    if (luck.chance(faults.clock_off * 4)) beacon.offsetMs = luck.int(-20, 20) * minute
+    const answers = () => platform.fleet(vm.fleet).answers(vm.name)
+    const start = () => {
+      if (process.alive || !answers()) return
+      judge.note(`the beacon of ${vm.name} starts`)
+      beacon.start(imds, relay)
+    }
+    const fall = (rebootMs: number | undefined, why: string) => {
+      if (!process.alive) return
+      judge.note(`the beacon of ${vm.name} dies: ${why}`)
+      beacon.kill()
+      if (rebootMs === undefined) return
+      kernel.after(rebootMs, start)
+    }
+    /** The VM itself goes down with an event that takes it, and comes back after it. */
+    platform.watchers.add(() => {
+      if (process.alive && !answers()) {
+        beacon.wentDown = true
+        kernel.after(0, () => fall(undefined, 'the VM is down'))
+      } else if (beacon.wentDown && answers()) {
+        beacon.wentDown = false
+        beacon.bootedAt = kernel.now
+        kernel.after(luck.int(3_000, 20_000), start)
+      }
+    })
+    kernel.after(luck.pick([0, 0, 500, 20_000, 100_000]), start)
+    kernel.after(beaconsEndMs, () => fall(undefined, 'the world ends'))
+    haunt(kernel, luck, faults, calmAt, (rebooted) => {
+      if (rebooted) beacon.bootedAt = kernel.now
+      const back = luck.chance(0.15) ? undefined : luck.pick([0, 1_000, 8_000, 40_000, 200_000])
+      fall(back, rebooted ? 'the VM reboots' : 'the process ends')
+    })
+    return beacon
+  })
+}
+
+function haunt(
+  kernel: Kernel,
+  luck: Random,
+  faults: Faults,
+  calmAt: number,
+  strike: (rebooted: boolean) => void,
+): void {
+  for (let at = 0; kernel.now + at < calmAt; at += 20_000) {
+    const dies = luck.chance(faults.beacon_dies / 2)
+    const reboots = luck.chance(faults.vm_reboots / 3)
+    const ms = at + luck.int(0, 20_000)
+    if (dies || reboots) kernel.after(ms, () => strike(reboots))
+  }
+}
+
+function leaseNames(): () => string {
+  let count = 0
+  return () => `lease-${++count}`
+}
