@@ -97,7 +97,10 @@ export class EventBook {
     const { inferred } = record.ended!
     if (inferred === 'vm_gone' || inferred === 'nobody_left_to_see') return
     const { now } = this.#docket
-    const isSlow = this.#docket.parts.faults.store_slow > 0
+    const { store_slow, report_delayed } = this.#docket.parts.faults
+    const isSlow = store_slow > 0
+    // the relay takes what was long under way for younger than it is
+    const isExact = report_delayed === 0
     const early = (text: string) => this.#docket.broke('settling', `${key} is told as over ${text}`)
     for (const beacon of this.#docket.parts.beacons()) {
       if (!beacon.process.alive || beacon.vm.fleet !== record.fleet) continue
@@ -105,7 +108,7 @@ export class EventBook {
       const shows = beacon.shows(record.eventId)
       const lastShownAt = acked?.missing.get(record.eventId) ?? Number.NEGATIVE_INFINITY
       const missingMs = now - lastShownAt
-      if (!shows && missingMs < settleMs - 1)
+      if (isExact && !shows && missingMs < settleMs - 1)
         early(`${missingMs} ms after ${beacon.vm.name} saw it`)
       const heard = acked !== undefined && now - acked.at < silentPaces * acked.paceMs
       const told = shows && heard && acked.sees.includes(record.eventId)

@@ -43,7 +43,8 @@ describe('a relay that is broken on purpose is found', () => {
   test.each(Object.entries(spoilt))('%s', { timeout: 120_000 }, async (_name, spoil) => {
     for (let seed = 1; seed <= spoiltSeeds; seed++) {
       const { broken } = await runWorld(seed, { spoil })
-      if (broken.length > 0) return
+      // a world that never ends shows that something is wrong, and not what
+      if (broken.some(({ promise }) => promise !== 'ending')) return
     }
     expect.fail(`no world of ${spoiltSeeds} shows it`)
   })

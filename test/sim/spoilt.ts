@@ -52,8 +52,8 @@ const withoutSettleTime: Spoil = () => (store) => ({
 function longGone(observer: Observer): Observer {
   const { gone } = observer.sighting
   if (gone === undefined) return observer
-  const firstAt = gone.firstAt - settleMs
-  return { ...observer, sighting: { ...observer.sighting, gone: { ...gone, firstAt } } }
+  const long = { firstAt: gone.firstAt - settleMs, lastSeenAt: gone.lastSeenAt - settleMs }
+  return { ...observer, sighting: { ...observer.sighting, gone: long } }
 }
 
 /** The beacon and its sightings are written first, and what they say of events after that. */
