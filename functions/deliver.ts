@@ -49,7 +49,10 @@ async function attempt(relay: Relay, claimed: Claimed, channel: Channel): Promis
   }
   const siblings = await relay.store.readDeliveries({ fleet, eventId })
   const now = relay.now()
-  const signal = AbortSignal.timeout(attemptMs)
+  const leftMs = claimed.leaseUntil - now
+  // whoever slept through its lease sends nothing: another worker may be sending it now
+  if (leftMs <= 0) return { outcome: 'retry', note: 'the lease ended before it was sent' }
+  const signal = AbortSignal.timeout(Math.min(attemptMs, leftMs))
   const outgoing = {
     delivery: claimed,
     message: compose(telling, now),

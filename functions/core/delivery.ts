@@ -57,6 +57,8 @@ export interface Delivery {
 export interface Claimed extends Delivery {
   /** Settling needs it; another claim makes it worthless. */
   lease: string
+  /** From then on somebody else may have it. */
+  leaseUntil: number
 }
 
 export type SendOutcome =

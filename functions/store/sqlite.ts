@@ -117,9 +117,10 @@ export class SqliteStore implements Store {
   async claim(request: ClaimRequest): Promise<Claimed[]> {
     const { now, leaseMs, limit, except, perChannel = limit } = request
     const lease = this.#random()
+    const leaseUntil = now + leaseMs
     const due = [now, now, JSON.stringify(except), perChannel, limit]
-    const rows = await this.#write(() => this.#all(sql.claim, lease, now + leaseMs, ...due))
-    const claimed = rows.map((row) => ({ ...toDelivery(row), lease }))
+    const rows = await this.#write(() => this.#all(sql.claim, lease, leaseUntil, ...due))
+    const claimed = rows.map((row) => ({ ...toDelivery(row), lease, leaseUntil }))
     return claimed.sort((a, b) => a.nextAt - b.nextAt || a.seq - b.seq)
   }
 

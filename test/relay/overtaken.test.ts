@@ -137,6 +137,7 @@ describe('a crash', () => {
     world.channels.answer = () => new Response('no', { status: 404 })
     await deliverOne(world.relay, slow!)
     expect(await rowsOf(world, slow!.channel)).toEqual(before)
+    expect(world.sent).toHaveLength(4)
     expect(world.lines.join()).toContain('delivery_lease_lost')
   })
 

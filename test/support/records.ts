@@ -49,7 +49,7 @@ export function delivery(id: string, changes: Partial<Delivery> = {}): Delivery 
 }
 
 export function claimed(id: string, changes: Partial<Claimed> = {}): Claimed {
-  return { ...delivery(id, { attempts: 1 }), lease: 'lease', ...changes }
+  return { ...delivery(id, { attempts: 1 }), lease: 'lease', leaseUntil: at + 20_000, ...changes }
 }
 
 export function beaconOf(vm: string, changes: Partial<Beacon> = {}): Beacon {

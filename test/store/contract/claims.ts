@@ -19,10 +19,11 @@ export function claimPromises(bench: Bench): void {
     test('takes what is due and nothing else, and counts an attempt', async () => {
       await owe(delivery('due'), delivery('later', { channel: 'team', nextAt: at + 1 }))
       const claims = await bench.store.claim({ now: at, leaseMs, limit: 9, except: [] })
-      const { lease, ...taken } = claims[0]!
+      const { lease, leaseUntil, ...taken } = claims[0]!
       expect(claims).toHaveLength(1)
       expect(taken).toEqual(delivery('due', { attempts: 1 }))
       expect(lease).not.toBe('')
+      expect(leaseUntil).toBe(at + leaseMs)
       expect((await bench.store.readDeliveries(key))[0]?.attempts).toBe(1)
       expect(await claimIds(at + 1)).toEqual(['later'])
     })
