@@ -39,7 +39,9 @@ async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
     const commit = commitOf(relay, before, record, moments, { observers, existing, now })
     if ((await relay.store.commit(commit)) === 'conflict') continue
     relay.wake()
-    logConclusion(relay, key, moments, record.ended?.inferred)
+    if (commit.deliveries.length > 0 || record.ended) {
+      logConclusion(relay, key, moments, record.ended?.inferred)
+    }
     return
   }
 }

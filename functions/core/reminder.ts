@@ -32,9 +32,9 @@ export function remind(
   const late = next.at <= record.firstSeenAt
   const done = [...(record.remindedBeforeSeconds ?? []), next.beforeSeconds]
   const reminder = { beforeSeconds: next.beforeSeconds, late }
+  const reminded = { ...record, remindedBeforeSeconds: done, reminder }
+  // a late one reaches only channels that were not asked just now, mostly none
+  if (late) return reminded
   const note = `${next.beforeSeconds} s before NotBefore`
-  return addHistory(
-    { ...record, remindedBeforeSeconds: done, reminder },
-    { at: now, what: 'reminder', note },
-  )
+  return addHistory(reminded, { at: now, what: 'reminder', note })
 }
