@@ -50,6 +50,7 @@ export interface Step {
     | 'changed'
     | 'learned'
     | 'gone'
+    | 'corrected'
     | 'nothing_new'
     | 'concluded_before'
     | 'unknown_event'
@@ -65,7 +66,7 @@ export function advance(
   if (observation.kind === 'gone') return vanish(known, observation, now)
   if (known === undefined) return { ...begin(key, observation, 1), reason: 'new' }
   if (isOpen(known)) return join(known, observation)
-  if (!reopens(known, observation)) return nothing(known, 'concluded_before')
+  if (!reopens(known, observation)) return correct(known, observation)
   return { ...reopen(known, observation), reason: 'reopened' }
 }
 
@@ -102,6 +103,21 @@ function reopens(known: EventRecord, seen: Seen): boolean {
   if (!seen.live) return false
   if (ended.inferred === 'vm_gone' && !isHit(known.facts, seen.vm)) return false
   return seen.at > (known.gone?.firstAt ?? ended.at)
+}
+
+/** A late word that it had started proves that it was not cancelled. */
+function correct(known: EventRecord, seen: Seen): Step {
+  const wrong = known.ended?.outcome === 'cancelled' && seen.event.status === 'Started'
+  if (!wrong) return nothing(known, 'concluded_before')
+  const { at } = known.ended!
+  const noted = addHistory(known, { at: seen.at, what: 'started', note: seen.vm })
+  const record: EventRecord = {
+    ...addHistory(noted, { at, what: 'completed' }),
+    phase: 'completed',
+    startedAt: seen.at,
+    ended: { at, outcome: 'completed' },
+  }
+  return { record, moments: ['completed'], reason: 'corrected' }
 }
 
 function reopen(known: EventRecord, seen: Seen): Pick<Step, 'record' | 'moments'> {

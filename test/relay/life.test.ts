@@ -201,6 +201,22 @@ describe('gone', () => {
     expect(world.told()).toEqual(['foghorn.event.completed'])
   })
 
+  test('a late word that it had started makes the cancelled one completed', async () => {
+    await beacon.sees([event()])
+    await world.pass(60_000)
+    await beacon.sees([])
+    await world.pass(10_001)
+    expect((await outcome()).phase).toBe('cancelled')
+    const changes = [
+      { kind: 'changed' as const, ageMs: 11_000, firstPoll: false, event: started() },
+    ]
+    for (const one of ['web_1', 'web_2']) await new FakeBeacon(world, one).sees([], { changes })
+    await world.drain()
+    expect(await outcome()).toEqual({ phase: 'completed', outcome: 'completed' })
+    const told = ['scheduled', 'cancelled', 'completed'].map((moment) => `foghorn.event.${moment}`)
+    expect(world.told()).toEqual(told)
+  })
+
   test('a late report of an earlier poll does not reopen it', async () => {
     const late = new FakeBeacon(world, 'web_1')
     await beacon.sees([event()])

@@ -71,7 +71,9 @@ export class EventBook {
     if (epoch > before.epoch && before.ended === undefined) broke('is reopened while it is open')
     if (epoch > before.epoch) return
     if (ranks.indexOf(phase) < ranks.indexOf(before.phase)) broke(`falls back to ${phase}`)
-    if (before.ended !== undefined && before.ended.outcome !== 'lost')
+    // a late word that it had started makes a cancelled one completed
+    const corrected = before.ended?.outcome === 'cancelled' && phase === 'completed'
+    if (before.ended !== undefined && before.ended.outcome !== 'lost' && !corrected)
       broke('changes after its end')
   }
 
