@@ -14,6 +14,7 @@ import {
 import { signatureToleranceMs, type Verdict, verify } from '../shared/signature.ts'
 import { adminRoutes } from './admin.ts'
 import { decideByLink, type Opened, open } from './approve.ts'
+import { nextDueAt } from './deliver.ts'
 import { eventPage, messagePage } from './pages/approve.ts'
 import { pageHeaders } from './pages/layout.ts'
 import { limit, parseJson, problem } from './problem.ts'
@@ -37,7 +38,7 @@ export function createApp(relay: Relay): Hono {
   app.options('/approve/:token', (c) => c.body(null, 204, { allow: 'GET, HEAD, POST, OPTIONS' }))
   app.route('/v1', adminRoutes(relay))
   app.get('/healthz', async (c) => {
-    await relay.store.nextDueAt([])
+    await nextDueAt(relay, [])
     return c.json({ status: 'ok', time: new Date(relay.now()).toISOString() })
   })
   app.notFound((c) => problem(c, 404, 'not_found', 'there is nothing here; see the README'))

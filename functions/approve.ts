@@ -37,7 +37,8 @@ export async function decideByLink(
     const observers = await relay.store.readObservers(token)
     const { moments } = decided
     const record = { ...decided.record, dueAt: nextLook(decided.record, observers, now) }
-    const commit = commitOf(relay, before, record, moments, { observers, existing: [], now })
+    const existing = await relay.store.readDeliveries(token)
+    const commit = commitOf(relay, before, record, moments, { observers, existing, now })
     if ((await relay.store.commit(commit)) === 'committed') {
       relay.wake()
       relay.log.info('event_decided', { fleet, eventId, decision, how: 'link', who: token.channel })

@@ -1,72 +1,116 @@
-// Sends what is owed: claim under a lease, one attempt, settle. Several workers may run at once; the
-// store sees to it that no delivery is under two leases.
+// Sends what is owed: claim under a lease, one request, settle. Several workers may run at once; the
+// store sees to it that no delivery is under two leases, and no channel is told faster than it takes.
 import { messageOf } from '../shared/errors.ts'
 import type { Channel } from './config.ts'
 import {
   afterAttempt,
   attemptMs,
-  type Claimed,
   deliveryLeaseMs,
-  isOvertaken,
-  mayHaveHeard,
-  planNotice,
   type SendOutcome,
   type Settlement,
-} from './core/delivery.ts'
+} from './core/attempt.ts'
+import { type Claimed, planNotice } from './core/delivery.ts'
 import { compose } from './core/message.ts'
+import { mayHaveHeard, overtaken, skippedBefore } from './core/overtake.ts'
 import { pageLink } from './link.ts'
-import { channelNamed, type Relay } from './relay.ts'
-import type { ClaimRequest } from './store/store.ts'
+import type { Outgoing, Part } from './notify/notifier.ts'
+import { channelNamed, type Relay, rateOf } from './relay.ts'
+import type { ClaimRequest, Pacing } from './store/store.ts'
 
-export type DeliverRequest = Omit<ClaimRequest, 'now' | 'leaseMs'>
+export type DeliverRequest = Pick<ClaimRequest, 'limit' | 'perChannel' | 'except'>
 
-/** Claims what is due; each is sent by `deliverOne`, and none waits for another. */
-export function claimDue(relay: Relay, request: DeliverRequest): Promise<Claimed[]> {
-  return relay.store.claim({ now: relay.now(), leaseMs: deliveryLeaseMs, ...request })
-}
-
-/** One attempt, settled. Outcomes are written and logged; nothing is thrown but a failing store. */
-export async function deliverOne(relay: Relay, claimed: Claimed): Promise<void> {
-  const channel = channelNamed(relay, claimed.channel)
-  const result: SendOutcome =
-    channel === undefined
-      ? { outcome: 'refused', note: 'the configuration has no such channel any more' }
-      : await attempt(relay, claimed, channel)
+/** Claims what is due: each list is one request for `deliverTogether`, and none waits for another. */
+export function claimDue(relay: Relay, request: DeliverRequest): Promise<Claimed[][]> {
+  const { except, ...rest } = request
   const now = relay.now()
-  const settlement = afterAttempt(claimed, result, now, relay.random())
-  const follow = noticesOf(claimed, channel, settlement, now)
-  const settled = await relay.store.settle(claimed, settlement, now, follow)
-  if (settled === 'settled' && follow.length > 0) relay.wake()
-  logAttempt(relay, claimed, settlement, settled)
+  return relay.store.claim({ now, leaseMs: deliveryLeaseMs, ...rest, ...pacing(relay, except) })
 }
 
-async function attempt(relay: Relay, claimed: Claimed, channel: Channel): Promise<SendOutcome> {
-  const { telling, fleet, eventId } = claimed
-  const notifier = relay.notifiers[channel.kind]
-  const record = await relay.store.readEvent({ fleet, eventId })
-  if (!notifier.keepsEveryStep && isOvertaken(claimed, record)) {
-    return { outcome: 'superseded', note: 'the event ended first' }
+/** When there is something to claim, or to conclude, next. */
+export function nextDueAt(relay: Relay, except: string[]): Promise<number | undefined> {
+  return relay.store.nextDueAt(pacing(relay, except))
+}
+
+function pacing(relay: Relay, except: string[]): Pacing {
+  return { except, rateOf: (channel) => rateOf(relay, channel) }
+}
+
+interface Judged {
+  claimed: Claimed
+  /** What is to be sent, or why it is not. */
+  verdict: { part: Part } | { result: SendOutcome }
+}
+
+/** One request, and each delivery in it settled. Nothing is thrown but a failing store. */
+export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<void> {
+  const channel = channelNamed(relay, group[0]!.channel)
+  const judged: Judged[] = []
+  for (const claimed of group) judged.push(await judge(relay, claimed, channel))
+  const parts = judged.flatMap(({ verdict }) => ('part' in verdict ? [verdict.part] : []))
+  const [first, ...also] = parts
+  const sent = first && channel ? await send(relay, first, also, channel) : undefined
+  for (const { claimed, verdict } of judged) {
+    await settle(relay, claimed, channel, 'result' in verdict ? verdict.result : sent!)
   }
-  const siblings = await relay.store.readDeliveries({ fleet, eventId })
+}
+
+async function judge(
+  relay: Relay,
+  claimed: Claimed,
+  channel: Channel | undefined,
+): Promise<Judged> {
+  if (channel === undefined) {
+    const note = 'the configuration has no such channel any more'
+    return { claimed, verdict: { result: { outcome: 'refused', note } } }
+  }
+  const { telling } = claimed
+  const record = await relay.store.readEvent(claimed)
+  const siblings = await relay.store.readDeliveries(claimed)
+  const note = overtaken(claimed, record, siblings, relay.notifiers[channel.kind].overtakes)
+  if (note !== undefined) return { claimed, verdict: { result: { outcome: 'superseded', note } } }
   const now = relay.now()
-  const leftMs = claimed.leaseUntil - now
+  const part = {
+    delivery: claimed,
+    message: compose(telling, now, skippedBefore(claimed, siblings)),
+    ...(telling.moment === 'notice' ? {} : { pageUrl: await pageLink(relay, claimed, now) }),
+    mayHaveHeard: mayHaveHeard(claimed, siblings),
+  }
+  return { claimed, verdict: { part } }
+}
+
+async function send(
+  relay: Relay,
+  first: Part,
+  also: Part[],
+  channel: Channel,
+): Promise<SendOutcome> {
+  const now = relay.now()
+  const leftMs = first.delivery.leaseUntil - now
   // whoever slept through its lease sends nothing: another worker may be sending it now
   if (leftMs <= 0) return { outcome: 'retry', note: 'the lease ended before it was sent' }
   const signal = AbortSignal.timeout(Math.min(attemptMs, leftMs))
-  const outgoing = {
-    delivery: claimed,
-    message: compose(telling, now),
-    ...(telling.moment === 'notice' ? {} : { pageUrl: await pageLink(relay, claimed, now) }),
-    mayHaveHeard: mayHaveHeard(claimed, siblings),
-    now,
-    signal,
-  }
+  const outgoing: Outgoing = { ...first, also, now, signal }
   try {
-    return await notifier.notify(outgoing, channel as never, relay.send)
+    return await relay.notifiers[channel.kind].notify(outgoing, channel as never, relay.send)
   } catch (error) {
     relay.log.error('notifier_failed', { kind: channel.kind, error: messageOf(error) })
     return { outcome: 'retry', note: 'the notifier failed; see the log' }
   }
+}
+
+async function settle(
+  relay: Relay,
+  claimed: Claimed,
+  channel: Channel | undefined,
+  result: SendOutcome,
+): Promise<void> {
+  const now = relay.now()
+  const rate = rateOf(relay, claimed.channel)
+  const settlement = afterAttempt(claimed, result, now, relay.random(), rate)
+  const follow = noticesOf(claimed, channel, settlement, now)
+  const settled = await relay.store.settle(claimed, settlement, now, follow)
+  if (settled === 'settled' && follow.length > 0) relay.wake()
+  logAttempt(relay, claimed, settlement, settled)
 }
 
 /** What ends badly is told once on the fallback; a notice that fails itself is not told again. */

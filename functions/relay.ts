@@ -2,10 +2,11 @@
 import type { Log } from '../shared/log.ts'
 import type { Attention } from './attention.ts'
 import type { Channel, Config } from './config.ts'
-import type { Delivery } from './core/delivery.ts'
-import { plan, supersededBy } from './core/delivery.ts'
+import { type Delivery, plan } from './core/delivery.ts'
 import type { EventRecord, Moment, Observer } from './core/event.ts'
+import { ends, supersededBy } from './core/overtake.ts'
 import { channelsFor } from './core/policy.ts'
+import { type Rate, unlimited } from './core/rate.ts'
 import type { Notifiers, Send } from './notify/notifier.ts'
 import type { Commit, Store } from './store/store.ts'
 
@@ -56,16 +57,11 @@ export function commitOf(
     const due = ignored ? routed.filter((name) => heard.includes(name)) : routed
     return union(due, opened(relay, heard))
   }
-  const keepsEveryStep = (name: string) => notifierOf(relay, name)?.keepsEveryStep ?? false
-  return {
-    record,
-    basedOn,
-    deliveries: plan(record, told, channels, context.now),
-    supersede: supersededBy(told, existing, keepsEveryStep),
-  }
+  const deliveries = plan(record, told, channels, context.now)
+  const overtakes = (name: string) => notifierOf(relay, name)?.overtakes ?? (() => true)
+  const supersede = supersededBy(deliveries, told, existing, overtakes)
+  return { record, basedOn, deliveries, supersede, now: context.now }
 }
-
-const ends: Moment[] = ['completed', 'cancelled', 'lost']
 
 /** Channels that a message of this epoch was planned for. */
 function heardOf({ epoch }: EventRecord, existing: Delivery[]): string[] {
@@ -86,6 +82,11 @@ function union(some: string[], others: string[]): string[] {
 /** Undefined where the configuration has no such channel any more. */
 export function channelNamed({ config }: Pick<Relay, 'config'>, name: string): Channel | undefined {
   return Object.hasOwn(config.channels, name) ? config.channels[name] : undefined
+}
+
+/** How fast a channel may be told; one that the configuration has no more is told nothing. */
+export function rateOf(relay: RelayParts, name: string): Rate {
+  return notifierOf(relay, name)?.rate ?? unlimited
 }
 
 function notifierOf(relay: RelayParts, name: string) {

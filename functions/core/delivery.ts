@@ -1,20 +1,9 @@
-// Messages owed to channels: which ones a commit plans, and when one is tried again or given up.
-// The id says what is told to whom, so planning the same message twice is a no-op.
-import { backoffMs } from '../../shared/retry.ts'
+// Messages owed to channels: which ones a commit plans. The id says what is told to whom, so planning the
+// same message twice is a no-op.
 import type { EventRecord, Moment } from './event.ts'
 
-export const deliveryLeaseMs = 20_000
-export const attemptMs = 15_000
-/** Attempts stop this long after the message was planned. */
-export const giveUpMs = 24 * 3_600_000
 /** Dense retries where no NotBefore says how long an answer still matters. */
 export const urgentMs = 15 * 60_000
-export const maxAttempts = 1_000
-
-const dense = { baseMs: 1_000, capMs: 15_000 }
-const sparse = { baseMs: 60_000, capMs: 3_600_000 }
-/** Days ahead of the deadline an attempt every few seconds helps nobody. */
-const attemptsPerTimeLeft = 60
 
 export type DeliveryState = 'pending' | 'delivered' | 'refused' | 'superseded' | 'given_up'
 
@@ -44,7 +33,8 @@ export interface Delivery {
   channel: string
   /** Order within the event: a later message of a channel waits for an earlier one. */
   seq: number
-  createdAt: number
+  /** When it was planned, or asked for again; attempts go on for a day from then. */
+  owedAt: number
   urgentUntil: number
   telling: Telling | Notice
   state: DeliveryState
@@ -61,19 +51,12 @@ export interface Claimed extends Delivery {
   leaseUntil: number
 }
 
-export type SendOutcome =
-  | { outcome: 'delivered'; note: string }
-  | { outcome: 'retry'; note: string; retryAfterMs?: number }
-  | { outcome: 'refused'; note: string }
-  | { outcome: 'superseded'; note: string }
-
-export interface Settlement {
-  state: DeliveryState
-  nextAt: number
-  note: string
-}
-
 const seqPerCommit = 64
+
+/** Planned in one commit: they tell of one step, and stand beside each other. */
+export function isSameStep(one: Delivery, other: Delivery): boolean {
+  return Math.floor(one.seq / seqPerCommit) === Math.floor(other.seq / seqPerCommit)
+}
 
 /** One delivery for each moment and channel. `channels` says who hears a moment of this event. */
 export function plan(
@@ -91,7 +74,7 @@ export function plan(
     eventId: record.eventId,
     channel,
     seq: record.sequence * seqPerCommit + i,
-    createdAt: now,
+    owedAt: now,
     urgentUntil: urgentUntil(record, moment, now),
     telling: { moment, at: now, event: viewOf(record) },
     state: 'pending',
@@ -102,7 +85,12 @@ export function plan(
 }
 
 /** A notice about a delivery that ended badly, for the channel's fallback. */
-export function planNotice(failed: Delivery, fallback: string, end: Settlement, now: number) {
+export function planNotice(
+  failed: Delivery,
+  fallback: string,
+  end: { state: DeliveryState; note: string },
+  now: number,
+): Delivery {
   const { telling } = failed
   const about = {
     channel: failed.channel,
@@ -114,7 +102,7 @@ export function planNotice(failed: Delivery, fallback: string, end: Settlement, 
     ...failed,
     id: `${failed.id}/notice/${encode(fallback)}`,
     channel: fallback,
-    createdAt: now,
+    owedAt: now,
     telling: { moment: 'notice', at: now, event: telling.event, about },
     state: 'pending',
     attempts: 0,
@@ -122,90 +110,6 @@ export function planNotice(failed: Delivery, fallback: string, end: Settlement, 
     note: '',
   }
   return notice
-}
-
-/** Told in vain once the event is over; on PagerDuty they would open an incident. */
-const pointlessAfterEnd: string[] = [
-  'scheduled',
-  'changed',
-  'reminder',
-  'declined',
-  'stuck',
-  'started',
-]
-
-/** Pending messages that an end makes pointless; webhook receivers still get every step. */
-export function supersededBy(
-  moments: Moment[],
-  existing: Delivery[],
-  keepsEveryStep: (channel: string) => boolean,
-): string[] {
-  const ends = moments.some((m) => m === 'completed' || m === 'cancelled' || m === 'lost')
-  if (!ends) return []
-  return existing
-    .filter((d) => d.state === 'pending' && pointlessAfterEnd.includes(d.telling.moment))
-    .filter((d) => !keepsEveryStep(d.channel))
-    .map((d) => d.id)
-}
-
-/** Whether a message that was under way when the event ended, or was decided, came too late. */
-export function isOvertaken({ telling }: Delivery, record: EventRecord | undefined): boolean {
-  if (record?.epoch !== telling.event.epoch) return false
-  // nobody is reminded of what was decided meanwhile
-  if (telling.moment === 'reminder' && record.verdict !== undefined) return true
-  return record.ended !== undefined && pointlessAfterEnd.includes(telling.moment)
-}
-
-/** What becomes of a delivery after an attempt. `random` is in [0, 1). */
-export function afterAttempt(
-  delivery: Delivery,
-  result: SendOutcome,
-  now: number,
-  random: number,
-): Settlement {
-  const { note } = result
-  if (result.outcome !== 'retry') return { state: result.outcome, nextAt: now, note }
-  const left = delivery.urgentUntil - now
-  const own = left > 0 ? denseWait(delivery, left, random) : sparseWait(-left, random)
-  const latest = left > 0 ? left : sparse.capMs
-  const wait = Math.max(own, Math.min(result.retryAfterMs ?? 0, latest))
-  const spent = now + wait > delivery.createdAt + giveUpMs || delivery.attempts >= maxAttempts
-  return spent
-    ? { state: 'given_up', nextAt: now, note }
-    : { state: 'pending', nextAt: now + wait, note }
-}
-
-function denseWait({ attempts }: Delivery, leftMs: number, random: number): number {
-  const capMs = Math.min(sparse.capMs, Math.max(dense.capMs, leftMs / attemptsPerTimeLeft))
-  return backoffMs(attempts, { ...dense, capMs }, random)
-}
-
-/** Starts small again, whatever the dense attempts before: each wait is about the time since then. */
-function sparseWait(sinceMs: number, random: number): number {
-  return backoffMs(1 + Math.floor(Math.log2(1 + sinceMs / sparse.baseMs)), sparse, random)
-}
-
-/**
- * Whether an earlier message of this event may have reached the channel. One that its notifier held
- * back, for want of an earlier one, has not; one that the end overtook may have.
- */
-export function mayHaveHeard(delivery: Delivery, siblings: Delivery[]): boolean {
-  return siblings.some(
-    (other) =>
-      other.channel === delivery.channel &&
-      other.seq < delivery.seq &&
-      other.telling.moment !== 'notice' &&
-      other.telling.event.epoch === delivery.telling.event.epoch &&
-      other.attempts > 0 &&
-      // refused at last: an attempt before that one may have been heard, and its answer lost
-      (other.state !== 'refused' || other.attempts > 1) &&
-      (other.state !== 'superseded' || needsNoEarlier(other)),
-  )
-}
-
-function needsNoEarlier({ telling }: Delivery): boolean {
-  const first = telling.moment === 'started' && telling.event.verdict === undefined
-  return first || ['scheduled', 'changed', 'reminder', 'stuck'].includes(telling.moment)
 }
 
 export function viewOf(record: EventRecord): EventView {

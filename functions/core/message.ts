@@ -1,7 +1,7 @@
 // Every text that people read about an event, in one place; notifiers and pages only lay it out.
 // Pure: `now` decides what "in 14 min" says, and whether a message is late.
 import type { EventView, Notice, Telling } from './delivery.ts'
-import type { Inference } from './event.ts'
+import type { Inference, Moment } from './event.ts'
 import { relative, span, when } from './time.ts'
 
 export type Tone = 'info' | 'warning' | 'danger' | 'good'
@@ -22,7 +22,8 @@ export const lateMs = 60_000
 
 const maxNames = 5
 
-export function compose(telling: Telling | Notice, now: number): Message {
+/** `skipped`: earlier moments that this channel was not told; `now` is when the message is sent. */
+export function compose(telling: Telling | Notice, now: number, skipped: Moment[] = []): Message {
   const message = telling.moment === 'notice' ? noticeOf(telling, now) : stepOf(telling, now)
   const late =
     now - telling.at > lateMs
@@ -31,8 +32,26 @@ export function compose(telling: Telling | Notice, now: number): Message {
   return {
     ...message,
     title: plain(message.title),
-    lines: [...message.lines, ...late].map(plain),
+    lines: [...message.lines, ...skippedLines(skipped), ...late].map(plain),
     facts: message.facts.map(({ name, value }) => ({ name, value: plain(value) })),
+  }
+}
+
+function skippedLines(skipped: Moment[]): string[] {
+  if (skipped.length === 0) return []
+  const names = skipped.map((moment) => `"${moment}"`).join(', ')
+  return [`This channel was not told before: ${names}.`]
+}
+
+/** What stands above several messages that are told as one. */
+export function composeList(messages: Message[]): Pick<Message, 'title' | 'lines' | 'tone'> {
+  const asking = messages.filter(({ asks }) => asks).length
+  const count = `${messages.length} maintenance messages`
+  const tones: Tone[] = ['danger', 'warning', 'info', 'good']
+  return {
+    title: asking === 0 ? count : `${count}, ${asking} to decide`,
+    lines: ['They came faster than this channel takes messages. Each has its own decision.'],
+    tone: tones.find((tone) => messages.some((message) => message.tone === tone))!,
   }
 }
 

@@ -70,7 +70,7 @@ function defined(value: object): object {
 
 /** One line for each channel and moment: what was owed, and what came of it. */
 export function publicDelivery(delivery: Delivery) {
-  const { id, channel, telling, state, attempts, note, createdAt, nextAt } = delivery
+  const { id, channel, telling, state, attempts, note, owedAt, nextAt } = delivery
   return {
     id,
     channel,
@@ -79,7 +79,7 @@ export function publicDelivery(delivery: Delivery) {
     state,
     attempts,
     note,
-    createdAt: iso(createdAt),
+    owedAt: iso(owedAt),
     ...(state === 'pending' ? { nextAttemptAt: iso(nextAt) } : {}),
   }
 }

@@ -65,7 +65,7 @@ export async function start(settings: Settings, write: (line: string) => void) {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
   const unlock = lockFolder(dataDirectory)
   const store = new SqliteStore(join(dataDirectory, 'foghorn.sqlite'), randomUUID, setImmediate)
-  store.freeLeases()
+  store.freeLeases(Date.now())
   const outbound = createOutbound(config.allowNetworks)
   const relay: Relay = {
     config,

@@ -1,7 +1,8 @@
 // Keeps a long-living host delivering: sends what is due, sweeps, and sleeps until the next due time.
 // A wake-up only shortens the sleep; the store knows everything that is owed.
 import { messageOf } from '../../shared/errors.ts'
-import { claimDue, deliverOne } from '../deliver.ts'
+import type { Claimed } from '../core/delivery.ts'
+import { claimDue, deliverTogether, nextDueAt } from '../deliver.ts'
 import type { Relay } from '../relay.ts'
 import { forgetOld } from '../retention.ts'
 import { sweep } from '../sweep.ts'
@@ -69,12 +70,12 @@ export class Pump {
     const limit = maxUnderWay - this.#sends.size
     if (limit > 0) {
       const request = { limit, except: this.#busyChannels(), perChannel: fewPerChannel }
-      const claimed = await claimDue(this.#relay, request)
-      for (const delivery of claimed) this.#send(delivery)
-      if (claimed.length > 0) this.#again = true
+      const requests = await claimDue(this.#relay, request)
+      for (const group of requests) this.#send(group)
+      if (requests.length > 0) this.#again = true
     }
     await this.#forget()
-    const nextAt = await this.#relay.store.nextDueAt(this.#busyChannels())
+    const nextAt = await nextDueAt(this.#relay, this.#busyChannels())
     const wait = nextAt === undefined ? maxSleepMs : nextAt - this.#relay.now()
     const least = failed > 0 ? afterFailureMs : this.#sends.size < maxUnderWay ? 1 : maxSleepMs
     return Math.min(maxSleepMs, Math.max(wait, least))
@@ -88,10 +89,10 @@ export class Pump {
     this.#forgetAt = more ? now : now + forgetEveryMs
   }
 
-  #send(delivery: Awaited<ReturnType<typeof claimDue>>[number]): void {
-    const { channel } = delivery
+  #send(group: Claimed[]): void {
+    const { channel } = group[0]!
     this.#count(channel, 1)
-    const sent = deliverOne(this.#relay, delivery)
+    const sent = deliverTogether(this.#relay, group)
       .catch((error) => this.#relay.log.error('settle_failed', { error: messageOf(error) }))
       .finally(() => {
         this.#count(channel, -1)

@@ -3,19 +3,28 @@
 import { maskOf } from '../../shared/log.ts'
 import { parseRetryAfter } from '../../shared/retry.ts'
 import { type Channel, channelSecrets } from '../config.ts'
-import type { Claimed, SendOutcome } from '../core/delivery.ts'
+import type { SendOutcome } from '../core/attempt.ts'
+import type { Claimed } from '../core/delivery.ts'
 import type { Message } from '../core/message.ts'
+import type { Overtakes } from '../core/overtake.ts'
+import type { Rate } from '../core/rate.ts'
 
 /** The part of `fetch` that notifiers use; a host's own guards addresses at connect. */
 export type Send = (url: string, init: RequestInit) => Promise<Response>
 
-export interface Outgoing {
+/** What a message tells of one event. */
+export interface Part {
   delivery: Claimed
   message: Message
   /** The event's page, with a token for this channel; absent where the message is about a channel. */
   pageUrl?: string
   /** Whether an earlier message of this event may have reached the channel. */
   mayHaveHeard: boolean
+}
+
+export interface Outgoing extends Part {
+  /** What else the same message tells; empty where the kind's rate says nothing of `together`. */
+  also: Part[]
   now: number
   /** Aborts the attempt. */
   signal: AbortSignal
@@ -23,7 +32,9 @@ export interface Outgoing {
 
 export interface Notifier<Channel> {
   /** Machines want every step of an event, in order; people only those that still matter. */
-  keepsEveryStep: boolean
+  overtakes: Overtakes
+  /** What the channel takes; more than that is refused, and may get the sender banned. */
+  rate: Rate
   /** What it tells stays open until it is told the end. */
   opensIncidents: boolean
   /** Makes one attempt. Never throws, never puts the channel's secret into the outcome. */

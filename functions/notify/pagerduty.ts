@@ -9,10 +9,14 @@ import { fromError, fromStatus, type Notifier, type Outgoing, post } from './not
 const limit = { summary: 1_024, dedupKey: 255, details: 100_000 }
 
 export const pagerduty: Notifier<ChannelOf<'pagerduty'>> = {
-  keepsEveryStep: false,
+  // what opens an incident is told before what acknowledges it
+  overtakes: (later, earlier) =>
+    actionOf(later) !== 'acknowledge' || actionOf(earlier) === 'acknowledge',
+  // about 120 events a minute and key
+  rate: { everyMs: 667, burst: 30, together: 1 },
   opensIncidents: true,
   async notify(outgoing, channel, send) {
-    const action = actionOf(outgoing.delivery)
+    const action = actionOf(outgoing.delivery.telling)
     if (action !== 'trigger' && !outgoing.mayHaveHeard) {
       return { outcome: 'superseded', note: 'no incident was opened' }
     }
@@ -31,7 +35,7 @@ export const pagerduty: Notifier<ChannelOf<'pagerduty'>> = {
 type Action = 'trigger' | 'acknowledge' | 'resolve'
 
 /** Once decided, further steps only acknowledge: a second trigger would page again. */
-function actionOf({ telling }: Delivery): Action {
+function actionOf(telling: Delivery['telling']): Action {
   switch (telling.moment) {
     case 'completed':
     case 'cancelled':

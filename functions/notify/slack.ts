@@ -2,12 +2,15 @@
 // cause of an error, and sends a redirect mode that some runtimes reject: the fetch it is given mends it.
 import { IncomingWebhook } from '@slack/webhook'
 import type { ChannelOf } from '../config.ts'
-import type { SendOutcome } from '../core/delivery.ts'
+import type { SendOutcome } from '../core/attempt.ts'
 import { fromError, fromStatus, type Notifier, type Outgoing, readStart } from './notifier.ts'
 import { slackBlocks } from './slack-blocks.ts'
 
 export const slack: Notifier<ChannelOf<'slack'>> = {
-  keepsEveryStep: false,
+  overtakes: () => true,
+  // about one message a second and webhook; with a second one at once, a decision by policy comes with
+  // its event. A list of this many keeps the limits of blocks and characters.
+  rate: { everyMs: 1_000, burst: 2, together: 20 },
   opensIncidents: false,
   async notify(outgoing, channel, send) {
     let outcome: SendOutcome | undefined

@@ -1,18 +1,21 @@
 // Microsoft Teams by workflow webhook: one Adaptive Card 1.4. 202 means queued by the flow.
 import { cut } from '../../shared/document.ts'
 import type { ChannelOf } from '../config.ts'
-import type { Message } from '../core/message.ts'
-import { fromError, fromStatus, type Notifier, post } from './notifier.ts'
+import { composeList, type Tone } from '../core/message.ts'
+import { fromError, fromStatus, type Notifier, type Outgoing, type Part, post } from './notifier.ts'
 
 /** About 21 KB are accepted in practice; cards are kept below. */
 const maxBodyBytes = 20 * 1024
 const colors = { info: 'Accent', warning: 'Warning', danger: 'Attention', good: 'Good' }
 
 export const teams: Notifier<ChannelOf<'teams'>> = {
-  keepsEveryStep: false,
+  overtakes: () => true,
+  // about 4 messages a second; the limit of a card's size holds this many
+  rate: { everyMs: 250, burst: 2, together: 15 },
   opensIncidents: false,
-  async notify({ message, pageUrl, now, signal }, channel, send) {
-    const body = shorten(message, pageUrl)
+  async notify(outgoing, channel, send) {
+    const { now, signal } = outgoing
+    const body = shorten(outgoing)
     try {
       const headers = { 'content-type': 'application/json' }
       const answer = await post(send, channel.url, body, headers, signal)
@@ -26,19 +29,69 @@ export const teams: Notifier<ChannelOf<'teams'>> = {
 }
 
 /** Values are cut harder until the serialised body fits. */
-function shorten(message: Message, pageUrl: string | undefined): string {
+function shorten({ also, ...first }: Outgoing): string {
+  const layOut = (length: number) =>
+    envelope(also.length === 0 ? single(first, length) : list([first, ...also], length))
   for (let length = 2_000; length > 20; length = Math.floor(length / 2)) {
-    const body = JSON.stringify(envelope(message, pageUrl, length))
+    const body = JSON.stringify(layOut(length))
     if (new TextEncoder().encode(body).length <= maxBodyBytes) return body
   }
-  return JSON.stringify(envelope({ ...message, facts: [] }, pageUrl, 20))
+  const bare = { ...first, message: { ...first.message, facts: [] } }
+  return JSON.stringify(also.length === 0 ? envelope(single(bare, 20)) : layOut(20))
 }
 
-function envelope(message: Message, pageUrl: string | undefined, length: number) {
-  const plain = (text: string) => escapeMarkdown(cut(text, length))
-  const paragraph = (text: string) => ({ type: 'TextBlock', text: plain(text), wrap: true })
-  const facts = message.facts.map(({ name, value }) => ({ title: name, value: plain(value) }))
-  const title = message.asks ? 'Decide' : 'Show event'
+interface Card {
+  body: object[]
+  actions: object[]
+}
+
+function single({ message, pageUrl }: Part, length: number): Card {
+  const facts = message.facts.map(({ name, value }) => ({
+    title: name,
+    value: plain(value, length),
+  }))
+  const lines = message.lines.map((line) => paragraph(line, length))
+  return {
+    body: [heading(message.title, message.tone, length), ...lines, { type: 'FactSet', facts }],
+    actions: pageUrl === undefined ? [] : [open(pageUrl, message.asks)],
+  }
+}
+
+/** Several events in one message, each with its own button. */
+function list(parts: Part[], length: number): Card {
+  const { title, lines, tone } = composeList(parts.map(({ message }) => message))
+  const items = parts.map(({ message, pageUrl, delivery }) => ({
+    type: 'Container',
+    separator: true,
+    items: [
+      { ...paragraph(message.title, length), weight: 'Bolder', color: colors[message.tone] },
+      paragraph(`${message.lines.join(' ')} Fleet ${delivery.fleet}.`, length),
+      ...(pageUrl === undefined
+        ? []
+        : [{ type: 'ActionSet', actions: [open(pageUrl, message.asks)] }]),
+    ],
+  }))
+  const above = lines.map((line) => paragraph(line, length))
+  return { body: [heading(title, tone, length), ...above, ...items], actions: [] }
+}
+
+function plain(text: string, length: number): string {
+  return escapeMarkdown(cut(text, length))
+}
+
+function paragraph(text: string, length: number) {
+  return { type: 'TextBlock', text: plain(text, length), wrap: true }
+}
+
+function heading(text: string, tone: Tone, length: number) {
+  return { ...paragraph(text, length), size: 'Large', weight: 'Bolder', color: colors[tone] }
+}
+
+function open(url: string, asks: boolean) {
+  return { type: 'Action.OpenUrl', title: asks ? 'Decide' : 'Show event', url }
+}
+
+function envelope(card: Card) {
   return {
     type: 'message',
     attachments: [
@@ -49,17 +102,7 @@ function envelope(message: Message, pageUrl: string | undefined, length: number)
           $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
           type: 'AdaptiveCard',
           version: '1.4',
-          body: [
-            {
-              ...paragraph(message.title),
-              size: 'Large',
-              weight: 'Bolder',
-              color: colors[message.tone],
-            },
-            ...message.lines.map(paragraph),
-            { type: 'FactSet', facts },
-          ],
-          actions: pageUrl === undefined ? [] : [{ type: 'Action.OpenUrl', title, url: pageUrl }],
+          ...card,
           msteams: { width: 'full' },
         },
       },

@@ -1,12 +1,15 @@
 // Signed webhooks for other systems: a CloudEvent 1.0 under Standard Webhooks headers.
 import { sign } from '../../shared/signature.ts'
 import type { ChannelOf } from '../config.ts'
-import type { Delivery, SendOutcome } from '../core/delivery.ts'
+import type { SendOutcome } from '../core/attempt.ts'
+import type { Delivery } from '../core/delivery.ts'
 import { publicView } from '../core/public-view.ts'
+import { unlimited } from '../core/rate.ts'
 import { fromError, fromStatus, type Notifier, post } from './notifier.ts'
 
 export const webhook: Notifier<ChannelOf<'webhook'>> = {
-  keepsEveryStep: true,
+  overtakes: () => false,
+  rate: unlimited,
   opensIncidents: false,
   async notify({ delivery, now, signal }, channel, send) {
     const body = JSON.stringify(cloudEvent(delivery))

@@ -1,6 +1,10 @@
 // The SQL that every SQLite store shares: one statement for each verb, the lease in the where clause.
 
+/** Grows with every change of the tables that a relay of before would not understand. */
+export const schemaVersion = 1
+
 export const schema = `
+PRAGMA user_version = ${schemaVersion};
 CREATE TABLE IF NOT EXISTS events (
   fleet TEXT NOT NULL, event_id TEXT NOT NULL, sequence INTEGER NOT NULL,
   first_seen_at INTEGER NOT NULL, due_at INTEGER, ended_at INTEGER, body TEXT NOT NULL,
@@ -20,14 +24,17 @@ CREATE TABLE IF NOT EXISTS sightings (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS deliveries (
   id TEXT PRIMARY KEY, fleet TEXT NOT NULL, event_id TEXT NOT NULL, channel TEXT NOT NULL,
-  seq INTEGER NOT NULL, created_at INTEGER NOT NULL, state TEXT NOT NULL,
-  attempts INTEGER NOT NULL, next_at INTEGER NOT NULL,
-  lease TEXT, lease_until INTEGER NOT NULL DEFAULT 0, note TEXT NOT NULL, body TEXT NOT NULL
+  seq INTEGER NOT NULL, owed_at INTEGER NOT NULL, state TEXT NOT NULL,
+  attempts INTEGER NOT NULL, next_at INTEGER NOT NULL, lease TEXT, note TEXT NOT NULL,
+  body TEXT NOT NULL
 ) STRICT;
+CREATE TABLE IF NOT EXISTS channels (
+  name TEXT PRIMARY KEY, spent_until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS beacons_heard ON beacons (heard_at);
-CREATE INDEX IF NOT EXISTS deliveries_failed ON deliveries (created_at)
+CREATE INDEX IF NOT EXISTS deliveries_failed ON deliveries (owed_at)
   WHERE state IN ('refused', 'given_up');
-CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (next_at) WHERE state = 'pending';
+CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (channel, next_at) WHERE state = 'pending';
 CREATE INDEX IF NOT EXISTS deliveries_event ON deliveries (fleet, event_id, channel, seq);
 `
 
@@ -65,30 +72,35 @@ export const sql = {
     JOIN beacons b ON b.fleet = s.fleet AND b.beacon = s.beacon
     WHERE s.fleet = ? AND s.event_id = ? ORDER BY s.beacon`,
   insertDelivery: `INSERT INTO deliveries
-    (id, fleet, event_id, channel, seq, created_at, state, attempts, next_at, note, body)
+    (id, fleet, event_id, channel, seq, owed_at, state, attempts, next_at, note, body)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-  supersede: `UPDATE deliveries SET state = 'superseded', note = 'the event ended first'
-    WHERE id = ? AND state = 'pending' AND lease IS NULL`,
-  claim: `UPDATE deliveries SET lease = ?, lease_until = ?, attempts = attempts + 1
-    WHERE id IN (SELECT id FROM (
-        SELECT d.id, d.next_at, d.seq,
-          row_number() OVER (PARTITION BY d.channel ORDER BY d.next_at, d.seq) AS place
-        FROM deliveries d
-        WHERE d.state = 'pending' AND d.next_at <= ? AND d.lease_until <= ?
-          AND d.channel NOT IN (SELECT value FROM json_each(?)) AND ${inOrder})
-      WHERE place <= ? ORDER BY next_at, seq LIMIT ?)
-    RETURNING *`,
-  settle: `UPDATE deliveries SET state = ?, next_at = ?, note = ?, lease = NULL, lease_until = 0
-    WHERE id = ? AND lease = ? AND lease_until > ? AND state = 'pending'`,
-  freeLeases: 'UPDATE deliveries SET lease = NULL, lease_until = 0 WHERE lease IS NOT NULL',
+  supersede: `UPDATE deliveries SET state = 'superseded', lease = NULL, note = ?
+    WHERE id = ? AND state = 'pending' AND (lease IS NULL OR next_at <= ?)`,
+  // from one channel to the next by the index, however many wait in each
+  owedChannels: `WITH RECURSIVE owed (channel) AS (
+      SELECT min(channel) FROM deliveries WHERE state = 'pending'
+      UNION ALL SELECT (SELECT min(channel) FROM deliveries
+        WHERE state = 'pending' AND channel > owed.channel) FROM owed WHERE channel IS NOT NULL)
+    SELECT owed.channel, coalesce(c.spent_until, 0) AS spent_until, (
+      SELECT d.next_at FROM deliveries d WHERE d.state = 'pending' AND d.channel = owed.channel
+        AND ${inOrder} ORDER BY d.next_at LIMIT 1) AS next_at
+    FROM owed LEFT JOIN channels c ON c.name = owed.channel WHERE owed.channel IS NOT NULL`,
+  due: `SELECT * FROM deliveries d WHERE d.state = 'pending' AND d.channel = ? AND d.next_at <= ?
+    AND ${inOrder} ORDER BY d.next_at, d.seq LIMIT ?`,
+  lease: 'UPDATE deliveries SET lease = ?, next_at = ?, attempts = attempts + 1 WHERE id = ?',
+  spend: `INSERT INTO channels (name, spent_until) VALUES (?, ?)
+    ON CONFLICT DO UPDATE SET spent_until = max(spent_until, excluded.spent_until)`,
+  settle: `UPDATE deliveries SET state = ?, next_at = ?, note = ?, lease = NULL
+    WHERE id = ? AND lease = ? AND next_at > ? AND state = 'pending'`,
+  freeLeases: 'UPDATE deliveries SET lease = NULL, next_at = ? WHERE lease IS NOT NULL',
   readDeliveries: `SELECT * FROM deliveries WHERE fleet = ? AND event_id = ?
     ORDER BY seq, rowid`,
-  replayOne: `UPDATE deliveries SET state = 'pending', attempts = 0, next_at = ?
+  replayOne: `UPDATE deliveries SET state = 'pending', attempts = 0, next_at = ?, owed_at = ?
     WHERE id = ? AND state IN ('refused', 'given_up')`,
-  replaySince: `UPDATE deliveries SET state = 'pending', attempts = 0, next_at = ?
+  replaySince: `UPDATE deliveries SET state = 'pending', attempts = 0, next_at = ?, owed_at = ?
     WHERE id IN (SELECT id FROM deliveries
-      WHERE state IN ('refused', 'given_up') AND created_at >= ? AND (? IS NULL OR channel = ?)
-      ORDER BY created_at LIMIT ?)`,
+      WHERE state IN ('refused', 'given_up') AND owed_at >= ? AND (? IS NULL OR channel = ?)
+      ORDER BY owed_at LIMIT ?)`,
   endedBefore: `SELECT fleet, event_id FROM events WHERE ended_at IS NOT NULL AND ended_at < ?
     ORDER BY ended_at LIMIT ?`,
   forgetDeliveries: 'DELETE FROM deliveries WHERE fleet = ? AND event_id = ?',
@@ -96,9 +108,5 @@ export const sql = {
   forgetEvent: 'DELETE FROM events WHERE fleet = ? AND event_id = ?',
   forgetBeacons: `DELETE FROM beacons WHERE (fleet, beacon) IN
     (SELECT fleet, beacon FROM beacons WHERE heard_at < ? ORDER BY heard_at LIMIT ?)`,
-  nextDueAt: `SELECT min(at) AS at FROM (
-    SELECT min(due_at) AS at FROM events WHERE due_at IS NOT NULL
-    UNION ALL SELECT min(max(d.next_at, d.lease_until)) AS at FROM deliveries d
-      WHERE d.state = 'pending' AND d.channel NOT IN (SELECT value FROM json_each(?))
-        AND ${inOrder})`,
+  nextDueEvent: 'SELECT min(due_at) AS at FROM events WHERE due_at IS NOT NULL',
 }

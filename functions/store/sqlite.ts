@@ -3,10 +3,13 @@
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { FoghornError } from '../../shared/errors.ts'
-import type { Claimed, Delivery, DeliveryState, Settlement } from '../core/delivery.ts'
+import type { Settlement } from '../core/attempt.ts'
+import type { Claimed, Delivery, DeliveryState } from '../core/delivery.ts'
 import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
-import { schema, sql } from './sql.ts'
-import type { ClaimRequest, Commit, EventKey, Replay, Store } from './store.ts'
+import { afterTurns, freeAt, turnsAt } from '../core/rate.ts'
+import { SharedWrites } from './shared-writes.ts'
+import { schema, schemaVersion, sql } from './sql.ts'
+import type { ClaimRequest, Commit, EventKey, Pacing, Replay, Store } from './store.ts'
 
 /**
  * Keeps a second relay off the folder, by a lock of the operating system that ends with the process.
@@ -29,8 +32,7 @@ export class SqliteStore implements Store {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
   readonly #random: () => string
-  readonly #soon: (flush: () => void) => void
-  readonly #waiting: Waiting[] = []
+  readonly #writes: SharedWrites
 
   /**
    * `random` names leases: different at every call. `soon` says when writes go to the disk: those that
@@ -38,15 +40,28 @@ export class SqliteStore implements Store {
    */
   constructor(path: string, random: () => string, soon = (flush: () => void): void => flush()) {
     this.#random = random
-    this.#soon = soon
     this.#db = new DatabaseSync(path)
     this.#db.exec('PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL')
+    this.#writes = new SharedWrites(this.#db, soon)
+    this.#prepare(path)
+  }
+
+  /** Throws FoghornError `data_version` where another version of the relay wrote the file. */
+  #prepare(path: string): void {
+    const found = Number(this.#get('PRAGMA user_version')?.user_version)
+    const tables = this.#get("SELECT count(*) AS n FROM sqlite_schema WHERE type = 'table'")
+    if (found !== schemaVersion && Number(tables?.n) > 0) {
+      this.#db.close()
+      const remedy = 'start the relay that wrote it, or give this one another FOGHORN_DATA'
+      const what = `"${path}" has format ${found}, and this relay writes ${schemaVersion}`
+      throw new FoghornError('data_version', `${what}; ${remedy}`)
+    }
     this.#db.exec(schema)
   }
 
   /** For a host that is alone on the file: what its predecessor had under way is due again. */
-  freeLeases(): void {
-    this.#run(sql.freeLeases)
+  freeLeases(now: number): void {
+    this.#run(sql.freeLeases, now)
   }
 
   close(): void {
@@ -58,7 +73,7 @@ export class SqliteStore implements Store {
     return row === undefined ? undefined : parse<EventRecord>(row.body)
   }
 
-  async commit({ record, basedOn, deliveries, supersede }: Commit) {
+  async commit({ record, basedOn, deliveries, supersede, now }: Commit) {
     return this.#write(() => {
       const { fleet, eventId, sequence, firstSeenAt } = record
       const rest = [record.dueAt ?? null, record.ended?.at ?? null, JSON.stringify(record)]
@@ -68,7 +83,7 @@ export class SqliteStore implements Store {
           : this.#run(sql.updateEvent, sequence, ...rest, fleet, eventId, basedOn)
       if (written === 0) return 'conflict'
       this.#insert(deliveries)
-      for (const id of supersede) this.#run(sql.supersede, id)
+      for (const { id, note } of supersede) this.#run(sql.supersede, note, id, now)
       return 'committed'
     })
   }
@@ -114,21 +129,44 @@ export class SqliteStore implements Store {
     }))
   }
 
-  async claim(request: ClaimRequest): Promise<Claimed[]> {
-    const { now, leaseMs, limit, except, perChannel = limit } = request
+  async claim(request: ClaimRequest): Promise<Claimed[][]> {
     const lease = this.#random()
-    const leaseUntil = now + leaseMs
-    const due = [now, now, JSON.stringify(except), perChannel, limit]
-    const rows = await this.#write(() => this.#all(sql.claim, lease, leaseUntil, ...due))
-    const claimed = rows.map((row) => ({ ...toDelivery(row), lease, leaseUntil }))
-    return claimed.sort((a, b) => a.nextAt - b.nextAt || a.seq - b.seq)
+    return this.#write(() => {
+      const requests: Claimed[][] = []
+      for (const { channel, nextAt, spentUntil } of this.#owedChannels(request.except)) {
+        const limit = Math.min(request.perChannel, request.limit - requests.length)
+        if (nextAt > request.now || limit <= 0) break
+        requests.push(...this.#claimOf(channel, spentUntil, { ...request, limit }, lease))
+      }
+      return requests
+    })
+  }
+
+  /** A channel that takes several in one request takes one request at a time. */
+  #claimOf(channel: string, spentUntil: number, request: ClaimRequest, lease: string) {
+    const { now, limit } = request
+    const rate = request.rateOf(channel)
+    const turns = Math.min(limit, turnsAt(rate, spentUntil, now))
+    const most = rate.together > 1 ? Math.min(turns, 1) * rate.together : turns
+    const leaseUntil = now + request.leaseMs
+    const claimed = this.#all(sql.due, channel, now, most).map((row) => {
+      const one = toDelivery(row)
+      this.#run(sql.lease, lease, leaseUntil, one.id)
+      return { ...one, attempts: one.attempts + 1, nextAt: leaseUntil, lease, leaseUntil }
+    })
+    const requests = rate.together > 1 ? [claimed] : claimed.map((one) => [one])
+    if (claimed.length === 0) return []
+    const spent = afterTurns(rate, spentUntil, now, requests.length)
+    if (rate.everyMs > 0) this.#run(sql.spend, channel, spent)
+    return requests
   }
 
   async settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
     return this.#write(() => {
-      const { state, nextAt, note } = settlement
+      const { state, nextAt, note, spentUntil } = settlement
       const settled = this.#run(sql.settle, state, nextAt, note, claimed.id, claimed.lease, now)
       if (settled === 0) return 'lost'
+      if (spentUntil !== undefined) this.#run(sql.spend, claimed.channel, spentUntil)
       this.#insert(follow)
       return 'settled'
     })
@@ -139,9 +177,9 @@ export class SqliteStore implements Store {
   }
 
   async replay(which: Replay, now: number, limit: number): Promise<number> {
-    if ('id' in which) return this.#write(() => this.#run(sql.replayOne, now, which.id))
+    if ('id' in which) return this.#write(() => this.#run(sql.replayOne, now, now, which.id))
     const { since, channel = null } = which
-    return this.#write(() => this.#run(sql.replaySince, now, since, channel, channel, limit))
+    return this.#write(() => this.#run(sql.replaySince, now, now, since, channel, channel, limit))
   }
 
   async forget(before: number, limit: number): Promise<number> {
@@ -164,52 +202,39 @@ export class SqliteStore implements Store {
     return rows.map((row) => parse<EventRecord>(row.body))
   }
 
-  async nextDueAt(except: string[]): Promise<number | undefined> {
-    const at = this.#get(sql.nextDueAt, JSON.stringify(except))?.at
-    return typeof at === 'number' ? at : undefined
+  async nextDueAt({ except, rateOf }: Pacing): Promise<number | undefined> {
+    const event = this.#get(sql.nextDueEvent)?.at
+    const deliveries = this.#owedChannels(except).map(({ channel, nextAt, spentUntil }) =>
+      Math.max(nextAt, freeAt(rateOf(channel), spentUntil)),
+    )
+    const next = Math.min(...deliveries, typeof event === 'number' ? event : Infinity)
+    return next === Infinity ? undefined : next
+  }
+
+  /** Channels that something is owed to, the longest due first. */
+  #owedChannels(except: string[]) {
+    return this.#all(sql.owedChannels)
+      .filter((row) => row.next_at !== null && !except.includes(String(row.channel)))
+      .map((row) => ({
+        channel: String(row.channel),
+        nextAt: Number(row.next_at),
+        spentUntil: Number(row.spent_until),
+      }))
+      .sort((a, b) => a.nextAt - b.nextAt)
   }
 
   #insert(deliveries: Delivery[]): void {
     for (const d of deliveries) {
       const { id, fleet, eventId, channel, seq, state, attempts, nextAt, note } = d
-      const { createdAt, urgentUntil, telling } = d
-      const body = JSON.stringify({ createdAt, urgentUntil, telling })
-      const whose = [id, fleet, eventId, channel, seq, createdAt]
+      const { owedAt, urgentUntil, telling } = d
+      const body = JSON.stringify({ urgentUntil, telling })
+      const whose = [id, fleet, eventId, channel, seq, owedAt]
       this.#run(sql.insertDelivery, ...whose, state, attempts, nextAt, note, body)
     }
   }
 
-  /** Runs `work` in a transaction that it may share with others; what it throws undoes its own part. */
   #write<T>(work: () => T): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const run = () => {
-        this.#db.exec('SAVEPOINT one')
-        try {
-          const value = work()
-          this.#db.exec('RELEASE one')
-          return () => resolve(value)
-        } catch (error) {
-          this.#db.exec('ROLLBACK TO one; RELEASE one')
-          return () => reject(error)
-        }
-      }
-      this.#waiting.push({ run, reject })
-      if (this.#waiting.length === 1) this.#soon(() => this.#flush())
-    })
-  }
-
-  /** One wait for the disk for all that came meanwhile; nobody is answered before it is over. */
-  #flush(): void {
-    const batch = this.#waiting.splice(0)
-    try {
-      this.#db.exec('BEGIN IMMEDIATE')
-      const answers = batch.map(({ run }) => run())
-      this.#db.exec('COMMIT')
-      for (const answer of answers) answer()
-    } catch (error) {
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
-      for (const { reject } of batch) reject(error)
-    }
+    return this.#writes.write(work)
   }
 
   #run(text: string, ...values: SQLInputValue[]): number {
@@ -233,12 +258,6 @@ export class SqliteStore implements Store {
   }
 }
 
-interface Waiting {
-  /** Does its part, and returns what to answer once it is durable. */
-  run: () => () => void
-  reject: (error: unknown) => void
-}
-
 type Row = Record<string, unknown>
 
 /** Rows are ours: what was written as a type is read as that type. */
@@ -248,12 +267,13 @@ function parse<T>(body: unknown): T {
 
 function toDelivery(row: Row): Delivery {
   return {
-    ...parse<Pick<Delivery, 'createdAt' | 'urgentUntil' | 'telling'>>(row.body),
+    ...parse<Pick<Delivery, 'urgentUntil' | 'telling'>>(row.body),
     id: String(row.id),
     fleet: String(row.fleet),
     eventId: String(row.event_id),
     channel: String(row.channel),
     seq: Number(row.seq),
+    owedAt: Number(row.owed_at),
     state: String(row.state) as DeliveryState,
     attempts: Number(row.attempts),
     nextAt: Number(row.next_at),

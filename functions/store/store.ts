@@ -1,7 +1,10 @@
 // Where events, sightings and deliveries are kept. Every comment is a promise with a test in
 // test/store/contract.ts, which each technology passes without exception.
-import type { Claimed, Delivery, Settlement } from '../core/delivery.ts'
+import type { Settlement } from '../core/attempt.ts'
+import type { Claimed, Delivery } from '../core/delivery.ts'
 import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
+import type { Superseded } from '../core/overtake.ts'
+import type { Rate } from '../core/rate.ts'
 
 export interface EventKey {
   fleet: string
@@ -14,18 +17,25 @@ export interface Commit {
   basedOn: number
   /** New deliveries; one whose id exists already is left as it is. */
   deliveries: Delivery[]
-  /** Ids that shall not be sent any more; one in flight or finished is left as it is. */
-  supersede: string[]
+  /** What shall not be sent any more, and why; one under a lease or finished is left as it is. */
+  supersede: Superseded[]
+  now: number
 }
 
-export interface ClaimRequest {
-  now: number
-  leaseMs: number
-  limit: number
+/** Which channels are looked at, and how fast each may be told. */
+export interface Pacing {
   /** Channels that have enough under way. */
   except: string[]
-  /** No more of one channel than this; absent: as many as `limit`. */
-  perChannel?: number
+  rateOf(channel: string): Rate
+}
+
+export interface ClaimRequest extends Pacing {
+  now: number
+  leaseMs: number
+  /** Requests, of all channels together. */
+  limit: number
+  /** Requests of one channel. */
+  perChannel: number
 }
 
 export type Replay = { id: string } | { since: number; channel?: string }
@@ -58,14 +68,15 @@ export interface Store {
   dueEvents(now: number, limit: number): Promise<EventKey[]>
 
   /**
-   * Takes due deliveries under a lease, the longest due first. No delivery is under two leases at
-   * once; one waits while an earlier one of the same event and channel is pending. Counts an attempt.
+   * Takes due deliveries under a lease, the longest due first, each list to be sent as one request. No
+   * delivery is under two leases at once; one waits while an earlier one of the same event and
+   * channel is pending. All workers together keep each channel's rate. Counts an attempt.
    */
-  claim(request: ClaimRequest): Promise<Claimed[]>
+  claim(request: ClaimRequest): Promise<Claimed[][]>
 
   /**
-   * Ends an attempt, and plans what follows from it in the same write. `lost` and nothing written
-   * where the lease ended or another claim has it, success or not.
+   * Ends an attempt, plans what follows from it and lets the channel rest, in the same write. `lost`
+   * and nothing written where the lease ended or another claim has it, success or not.
    */
   settle(
     claimed: Claimed,
@@ -95,6 +106,6 @@ export interface Store {
    */
   forget(before: number, limit: number): Promise<number>
 
-  /** The earliest time at which an event or a delivery is due; undefined where nothing waits. */
-  nextDueAt(except: string[]): Promise<number | undefined>
+  /** When an event is due, or a delivery can be claimed, next; undefined where nothing waits. */
+  nextDueAt(pacing: Pacing): Promise<number | undefined>
 }

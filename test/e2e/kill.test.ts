@@ -2,6 +2,7 @@
 // and started again on the same file. All that is repeated is what a crash between sending and
 // recording may repeat: a Slack or Teams message, at most one for each kill.
 import { afterEach, expect, test } from 'vitest'
+import type { Row } from '../support/deliveries.ts'
 import { accepted, kinds, postDecision, told } from '../support/expect.ts'
 import type { Entry } from '../support/process.ts'
 import { type Stage, startStage } from '../support/stage.ts'
@@ -50,11 +51,17 @@ test('killed after any step, nothing is lost and hardly anything repeated', {
   const record = await stage.settledEvent(eventId)
   const moments = ['scheduled', 'approved', 'started', 'completed']
   for (const { channel, moment, state } of record.deliveries) {
-    expect(state, `${moment} to ${channel}`).toBe('delivered')
+    // what waited while the relay was dead may have been overtaken by the next step
+    const states = channel === 'system' ? ['delivered'] : ['delivered', 'superseded']
+    expect(states, `${moment} to ${channel}`).toContain(state)
   }
   for (const kind of kinds) {
     const got = accepted(stage, kind).length
-    expect(got, kind).toBeGreaterThanOrEqual(moments.length)
+    const channel = { slack: 'chat', teams: 'team', pagerduty: 'pager', webhook: 'system' }[kind]
+    const owed = record.deliveries.filter((row: Row) => row.channel === channel)
+    const delivered = owed.filter(({ state }: Row) => state === 'delivered')
+    expect(delivered.at(-1)?.moment, kind).toBe('completed')
+    expect(got, kind).toBeGreaterThanOrEqual(delivered.length)
     expect(got, kind).toBeLessThanOrEqual(moments.length + total)
   }
   // where there is an idempotency key, a repetition carries the same

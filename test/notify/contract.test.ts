@@ -1,7 +1,6 @@
 // What every notifier promises, over all kinds: which answers are a success, worth another attempt, or a
 // refusal, and that nothing of the channel's secret comes out.
 import { describe, expect, test } from 'vitest'
-import { notifiers } from '../../functions/notify/index.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { at } from '../support/records.ts'
@@ -103,10 +102,6 @@ describe('the answer decides', () => {
 })
 
 describe.each(kinds)('%s', (kind) => {
-  test('is an entry of the index that says whether it keeps every step', () => {
-    expect(notifiers[kind].keepsEveryStep).toBe(kind === 'webhook')
-  })
-
   test('sends to its address alone, with the type of its body', async () => {
     const { send, requests } = answering(usual[kind], body[kind])
     expect((await notify(kind, send)).outcome).toBe('delivered')

@@ -2,6 +2,7 @@
 // are shown as text, on one line, and never make a message too long.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Channel } from '../../functions/config.ts'
+import { notifiers } from '../../functions/notify/index.ts'
 import type { Outgoing } from '../../functions/notify/notifier.ts'
 import { limits } from '../../shared/document.ts'
 import { type Sinks, startSinks } from '../simulator/sinks.ts'
@@ -102,6 +103,18 @@ describe.each(kinds)('%s', (kind) => {
         if (kind === 'teams') expect(Buffer.byteLength(body)).toBeLessThanOrEqual(20 * 1024)
       }
     }
+  })
+
+  test('takes as many as its rate puts into one message, each at its longest', async () => {
+    const { together } = notifiers[kind].rate
+    const text = '<☃🚢*"'.repeat(limits.text / 6)
+    const one = about({ resources: Array(20).fill(text.slice(0, 250)), description: text })
+    const also = Array.from({ length: together - 1 }, () => ({ ...one }))
+    const body = await deliver(kind, { ...one, also })
+    if (kind === 'teams') expect(Buffer.byteLength(body)).toBeLessThanOrEqual(20 * 1024)
+    if (kind !== 'slack') return
+    const texts = JSON.parse(body).blocks.map((block: Json) => block.text.text.length)
+    expect(texts.reduce((sum: number, length: number) => sum + length, 0)).toBeLessThan(13_000)
   })
 
   test.each([

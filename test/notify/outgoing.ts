@@ -29,6 +29,7 @@ export function outgoing(changes: Partial<Outgoing> = {}, told: Partial<Telling>
     message: compose(what, now),
     pageUrl: 'https://foghorn.example/approve/token',
     mayHaveHeard: true,
+    also: [],
     now,
     signal: new AbortController().signal,
     ...changes,

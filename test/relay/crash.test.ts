@@ -63,7 +63,7 @@ async function play(fuse: Fuse, path: string) {
 
   async function open(with_: Fuse): Promise<World> {
     const opened = await createWorld({ path })
-    opened.store.freeLeases()
+    opened.store.freeLeases(opened.clock.now)
     withFuse(opened.relay, with_)
     return opened
   }

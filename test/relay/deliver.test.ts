@@ -190,20 +190,23 @@ describe('what ends badly', () => {
 })
 
 describe('order', () => {
-  test('a later step waits while an earlier one is owed, then both arrive in order', async () => {
+  test('a later step overtakes one that waits, and says so', async () => {
     answer(world, 'slack', down)
     await beacon.sees([event()])
     await beacon.sees([event({ notBeforeAt: startAt + hour })])
     await world.drain()
     await passInSteps(world, minute, 1_000)
-    const texts = () => sentTo(world, 'slack').map(({ json }) => json.text as string)
-    expect(texts().some((text) => text.includes('Changed'))).toBe(false)
     world.channels.answer = usualAnswer
     const from = world.sent.length
     await passInSteps(world, minute, 1_000)
     const arrived = sentTo(world, 'slack', from).map(({ json }) => json.text as string)
-    expect(arrived).toHaveLength(2)
-    expect(arrived[1]).toContain('Changed')
+    expect(arrived).toHaveLength(1)
+    expect(arrived[0]).toContain('Changed')
+    expect(arrived[0]).toContain('was not told before: "scheduled"')
+    expect(await rowsOf(world, 'chat')).toMatchObject([
+      { moment: 'scheduled', state: 'superseded', note: 'overtaken by "changed"' },
+      { moment: 'changed', state: 'delivered' },
+    ])
   })
 
   test('a webhook hears every step of the way, in order, also after the end', async () => {

@@ -1,6 +1,6 @@
 // What becomes of owed messages when the event ends first, or the one who sends them.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { claimDue, deliverOne } from '../../functions/deliver.ts'
+import { claimDue, deliverTogether } from '../../functions/deliver.ts'
 import { answer, down, passInSteps, rowsOf, sentTo } from '../support/deliveries.ts'
 import { linkOf, press } from '../support/people.ts'
 import {
@@ -103,20 +103,22 @@ describe('the end overtakes', () => {
 describe('a crash', () => {
   test('between claiming and settling is repeated after the lease of 20 s, with the same id', async () => {
     await beacon.sees([event()])
-    const claims = await claimDue(world.relay, { limit: 9, except: [] })
+    const claims = await claimDue(world.relay, { limit: 9, perChannel: 9, except: [] })
     expect(claims).toHaveLength(4)
     await world.pass(19_999)
     expect(world.sent).toEqual([])
     await world.pass(1)
     expect(world.sent).toHaveLength(4)
     const [hookCall] = sentTo(world, 'hook')
-    expect(hookCall?.headers['webhook-id']).toBe(claims.find((c) => c.channel === 'hook')?.id)
+    expect(hookCall?.headers['webhook-id']).toBe(
+      claims.flat().find((c) => c.channel === 'hook')?.id,
+    )
     expect(await rowsOf(world, 'hook')).toMatchObject([{ state: 'delivered', attempts: 2 }])
   })
 
   test('leaves a question that is not asked any more, once the event has ended', async () => {
     await beacon.sees([event()])
-    await claimDue(world.relay, { limit: 9, except: [] })
+    await claimDue(world.relay, { limit: 9, perChannel: 9, except: [] })
     await beacon.sees([])
     await world.pass(10_001)
     await world.pass(20_000)
@@ -130,13 +132,13 @@ describe('a crash', () => {
 
   test('a worker that comes to itself after its lease changes nothing', async () => {
     await beacon.sees([event()])
-    const [slow] = await claimDue(world.relay, { limit: 1, except: [] })
+    const [slow] = await claimDue(world.relay, { limit: 1, perChannel: 1, except: [] })
     world.clock.now += 20_000
     await world.drain()
-    const before = await rowsOf(world, slow!.channel)
+    const before = await rowsOf(world, slow![0]!.channel)
     world.channels.answer = () => new Response('no', { status: 404 })
-    await deliverOne(world.relay, slow!)
-    expect(await rowsOf(world, slow!.channel)).toEqual(before)
+    await deliverTogether(world.relay, slow!)
+    expect(await rowsOf(world, slow![0]!.channel)).toEqual(before)
     expect(world.sent).toHaveLength(4)
     expect(world.lines.join()).toContain('delivery_lease_lost')
   })

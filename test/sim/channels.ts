@@ -1,5 +1,5 @@
 // The channels of the world: what they take, and what they answer, which need not be the same.
-import type { Claimed } from '../../functions/core/delivery.ts'
+import type { Part } from '../../functions/notify/notifier.ts'
 import { usualAnswer } from '../support/world.ts'
 import type { Faults } from './faults.ts'
 import type { Judge } from './judge.ts'
@@ -44,24 +44,27 @@ export class Channels {
   }
 
   /** One request; an error where no answer came. */
-  async take(process: Process, claimed: Claimed, url: string, init: RequestInit) {
+  async take(process: Process, parts: Part[], url: string, init: RequestInit) {
+    const { channel } = parts[0]!.delivery
     const body = String(init.body)
     const headers = Object.fromEntries(new Headers(init.headers))
     const request = { url, headers, body, json: JSON.parse(body) }
-    const fate = this.#fate(claimed.channel)
+    const fate = this.#fate(channel)
     const takes = fate === 'takes' || fate === 'mute'
-    if (takes) this.#judge.accepted(claimed, request)
-    else this.#judge.turnedAway(claimed, fate)
-    if (fate === 'mute') this.#judge.answerLost(claimed)
+    for (const part of parts) {
+      if (takes) this.#judge.accepted(part, request)
+      else this.#judge.turnedAway(part.delivery, fate)
+      if (fate === 'mute') this.#judge.answerLost(part.delivery)
+    }
     if (fate === 'mute' || fate === 'deaf') {
       await this.#kernel.pause(process, attemptMs)
       return Object.assign(new Error('no answer'), { name: 'TimeoutError' })
     }
-    const ms = this.#isSlow(claimed.channel)
+    const ms = this.#isSlow(channel)
       ? this.#random.int(4_000, attemptMs - 500)
       : this.#random.int(1, 300)
     await this.#kernel.pause(process, ms)
-    return fate === 'takes' ? usualAnswer(request) : this.#answer(fate, claimed.channel)
+    return fate === 'takes' ? usualAnswer(request) : this.#answer(fate, channel)
   }
 
   /** Slowness lasts: whoever tries again soon meets it again. */

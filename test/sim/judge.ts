@@ -1,6 +1,8 @@
 // Watches the world and says where a promise is broken. Everybody reports here what took effect, at the
 // moment it did; the trace of all that is what makes two runs comparable.
-import type { Claimed, Delivery, Settlement } from '../../functions/core/delivery.ts'
+import type { Settlement } from '../../functions/core/attempt.ts'
+import type { Claimed, Delivery } from '../../functions/core/delivery.ts'
+import type { Part } from '../../functions/notify/notifier.ts'
 import type { Commit } from '../../functions/store/store.ts'
 import type { Answer, Report } from '../../shared/report.ts'
 import type { Sent } from '../support/world.ts'
@@ -50,8 +52,9 @@ export class Judge extends Docket {
     this.events.committed(process, commit)
   }
 
-  claimed(process: string, claimed: Claimed[], until: number): void {
-    for (const one of claimed) this.messages.claimed(process, one, until)
+  claimed(process: string, requests: Claimed[][], until: number): void {
+    this.messages.turns(requests)
+    for (const one of requests.flat()) this.messages.claimed(process, one, until)
   }
 
   settled(claimed: Claimed, settlement: Settlement, follow: Delivery[], outcome: string): void {
@@ -59,8 +62,8 @@ export class Judge extends Docket {
     this.messages.settled(claimed, settlement, outcome)
   }
 
-  accepted(claimed: Claimed, request: Sent): void {
-    this.messages.accepted(claimed, request)
+  accepted(part: Part, request: Sent): void {
+    this.messages.accepted(part, request)
   }
 
   turnedAway({ channel, telling, eventId }: Claimed, fate: string): void {

@@ -1,6 +1,8 @@
 // The book of messages: each at most once in a channel, but for the repetitions that nobody can prevent,
 // in the order of the event's life, and PagerDuty's incidents opened and closed.
-import type { Claimed, Delivery, Settlement } from '../../functions/core/delivery.ts'
+import type { Settlement } from '../../functions/core/attempt.ts'
+import { type Claimed, type Delivery, isSameStep } from '../../functions/core/delivery.ts'
+import type { Part } from '../../functions/notify/notifier.ts'
 import type { Sent } from '../support/world.ts'
 import type { Docket } from './docket.ts'
 
@@ -16,6 +18,14 @@ interface Attempt {
 }
 
 const ends = ['completed', 'cancelled', 'lost']
+/** A later step that was committed this long before must have stopped an earlier one. */
+const overtakeMs = 8_000
+/** Requests to one channel, by kind: so many in that time. */
+const rates: Record<string, { requests: number; ms: number }> = {
+  chat: { requests: 11, ms: 10_000 },
+  team: { requests: 5, ms: 1_000 },
+  pager: { requests: 120, ms: 60_000 },
+}
 const pointlessAfterEnd = ['scheduled', 'changed', 'declined', 'stuck', 'started']
 
 export class MessageBook {
@@ -28,7 +38,8 @@ export class MessageBook {
   readonly #accepted = new Map<string, Attempt[]>()
   readonly #told = new Map<string, string>()
   /** Somebody may read what a channel took. */
-  onAccepted: (claimed: Claimed, request: Sent) => void = () => {}
+  onAccepted: (part: Part, request: Sent) => void = () => {}
+  readonly #turns = new Map<string, number[]>()
 
   constructor(docket: Docket) {
     this.#docket = docket
@@ -36,6 +47,22 @@ export class MessageBook {
 
   planned(deliveries: Delivery[]): void {
     for (const one of deliveries) if (!this.rows.has(one.id)) this.rows.set(one.id, one)
+  }
+
+  /** All workers together keep to what a channel takes, and what it did not ask for is one message. */
+  turns(requests: Claimed[][]): void {
+    const { now } = this.#docket
+    for (const group of requests) {
+      const { channel } = group[0]!
+      const rate = rates[channel]
+      if (rate === undefined || channel === 'pager') {
+        if (group.length > 1) this.#docket.broke('merging', `${channel} gets a list`)
+      }
+      if (rate === undefined) continue
+      const times = [...(this.#turns.get(channel) ?? []), now].filter((at) => at > now - rate.ms)
+      this.#turns.set(channel, times)
+      if (times.length > rate.requests) this.#docket.broke('rate', `${channel} gets too many`)
+    }
   }
 
   claimed(process: string, claimed: Claimed, until: number): void {
@@ -84,7 +111,8 @@ export class MessageBook {
     if (attempt !== undefined) attempt.answerLost = true
   }
 
-  accepted(claimed: Claimed, request: Sent): void {
+  accepted(part: Part, request: Sent): void {
+    const claimed = part.delivery
     const docket = this.#docket
     docket.note(`${claimed.channel} takes ${nameOf(claimed)}`)
     const attempt = this.#attempts.get(`${claimed.id} ${claimed.lease}`)
@@ -99,8 +127,9 @@ export class MessageBook {
     this.#accepted.set(key, [...earlier, attempt])
     this.#checkId(claimed, request, earlier.length > 0)
     this.#checkOrder(claimed)
+    this.#checkOvertaken(claimed)
     if (request.url.includes('//pager.')) this.#keepIncident(claimed, request)
-    this.onAccepted(claimed, request)
+    this.onAccepted(part, request)
   }
 
   #checkId(claimed: Claimed, { headers }: Sent, repeated: boolean): void {
@@ -120,6 +149,21 @@ export class MessageBook {
         'order',
         `${channel} is told "${telling.moment}" after "${ended}": ${place}`,
       )
+    }
+  }
+
+  /** Whoever reads is not told a step when the next one has long been known. */
+  #checkOvertaken(claimed: Claimed): void {
+    const { telling, channel } = claimed
+    if (telling.moment === 'notice' || channel === 'hook' || channel === 'pager') return
+    const before = this.#docket.now - overtakeMs
+    for (const row of this.rows.values()) {
+      const own = row.fleet === claimed.fleet && row.eventId === claimed.eventId
+      if (!own || row.channel !== channel || row.telling.moment === 'notice') continue
+      const later = row.seq > claimed.seq && !isSameStep(row, claimed) && row.owedAt < before
+      if (!later || row.telling.event.epoch !== telling.event.epoch) continue
+      const text = `${channel} is told "${telling.moment}" long after "${row.telling.moment}"`
+      this.#docket.broke('order', `${text} was owed: ${claimed.id}`)
     }
   }
 

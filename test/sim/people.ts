@@ -1,12 +1,11 @@
 // People who get messages and may press a button: at once, late, both at the same time, or never.
 import type { Claimed } from '../../functions/core/delivery.ts'
+import type { Part } from '../../functions/notify/notifier.ts'
 import type { Sent } from '../support/world.ts'
 import type { Judge } from './judge.ts'
 import type { Kernel } from './kernel.ts'
 import type { Random } from './random.ts'
 import type { Cluster } from './workers.ts'
-
-const link = /https:\/\/foghorn\.example(\/approve\/[\w.-]+)/
 
 export class People {
   readonly #kernel: Kernel
@@ -30,9 +29,9 @@ export class People {
   }
 
   /** A message arrived where people look. */
-  read(claimed: Claimed, request: Sent): void {
-    const path = link.exec(request.body)?.[1]
-    if (path === undefined) return
+  read({ delivery: claimed, pageUrl }: Part, request: Sent): void {
+    if (pageUrl === undefined || !request.body.includes(pageUrl)) return
+    const path = new URL(pageUrl).pathname
     for (let person = 0; person < this.#count; person++) {
       if (!this.#random.chance(0.35)) continue
       const decision = this.#random.chance(0.7) ? 'approve' : 'not_now'

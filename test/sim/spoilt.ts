@@ -1,6 +1,7 @@
 // Relays that are broken on purpose, each by a store that does not keep one promise: what a simulation
 // is worth shows in whether it finds them.
-import type { Claimed, Delivery, Settlement } from '../../functions/core/delivery.ts'
+import type { Settlement } from '../../functions/core/attempt.ts'
+import type { Claimed, Delivery } from '../../functions/core/delivery.ts'
 import type { Observer } from '../../functions/core/event.ts'
 import { settleMs } from '../../functions/core/life.ts'
 import type { Commit, Store } from '../../functions/store/store.ts'
@@ -25,9 +26,9 @@ const settleWithoutLease: Spoil = () => {
   return (store) => ({
     ...store,
     claim: async (request) => {
-      const claimed = await store.claim(request)
-      for (const { id, lease } of claimed) leases.set(id, lease)
-      return claimed
+      const requests = await store.claim(request)
+      for (const { id, lease } of requests.flat()) leases.set(id, lease)
+      return requests
     },
     settle: (claimed: Claimed, settlement: Settlement, _now: number, follow: Delivery[]) => {
       const lease = leases.get(claimed.id) ?? claimed.lease
@@ -81,9 +82,20 @@ function delayed(store: Store): Pick<Store, 'commit' | 'writeBeacon'> {
   }
 }
 
+/** Nobody notices that a later message of the same event and channel is owed. */
+const withoutOvertaking: Spoil = () => (store) => ({
+  ...store,
+  commit: (commit: Commit) => store.commit({ ...commit, supersede: [] }),
+  readDeliveries: async (key) => {
+    const rows = await store.readDeliveries(key)
+    return rows.filter(({ state, attempts }) => state !== 'pending' || attempts > 0)
+  },
+})
+
 export const spoilt: Record<string, Spoil> = {
   'no dedup id': withoutDedupId,
   'settle without lease check': settleWithoutLease,
   'no settle time': withoutSettleTime,
   'sighting written before the event': sightingFirst,
+  'overtaking off': withoutOvertaking,
 }

@@ -3,8 +3,10 @@
 import { createApp } from '../../functions/app.ts'
 import { decideByLink, open } from '../../functions/approve.ts'
 import { createAttention } from '../../functions/attention.ts'
-import { claimDue, deliverOne } from '../../functions/deliver.ts'
+import type { Claimed } from '../../functions/core/delivery.ts'
+import { claimDue, deliverTogether, nextDueAt } from '../../functions/deliver.ts'
 import { notifiers } from '../../functions/notify/index.ts'
+import type { Notifiers, Outgoing, Part, Send } from '../../functions/notify/notifier.ts'
 import { receive } from '../../functions/receive.ts'
 import type { Relay } from '../../functions/relay.ts'
 import type { Store } from '../../functions/store/store.ts'
@@ -161,43 +163,58 @@ export class Worker {
       this.#again = false
       await sweep(this.#relay)
       const room = 16 - this.#underWay
-      const claimed = room > 0 ? await claimDue(this.#relay, { limit: room, except: [] }) : []
-      for (const delivery of claimed) this.#deliver(delivery)
-      if (claimed.length > 0) this.#again = true
+      const request = { limit: room, perChannel: 4, except: [] }
+      const requests = room > 0 ? await claimDue(this.#relay, request) : []
+      for (const group of requests) this.#deliver(group)
+      if (requests.length > 0) this.#again = true
     } while (this.#again)
-    const nextAt = await this.#relay.store.nextDueAt([])
+    const nextAt = await nextDueAt(this.#relay, [])
     judge.turned(nextAt)
     this.#turning = false
     const wait = this.#again ? 0 : Math.max(5, (nextAt ?? Number.POSITIVE_INFINITY) - kernel.now)
     this.#sleep(Math.min(maxSleepMs, wait))
   }
 
-  #deliver(claimed: Awaited<ReturnType<typeof claimDue>>[number]): void {
-    const { kernel, channels, judge, log } = this.#parts
+  #deliver(group: Claimed[]): void {
+    const { kernel, judge, log } = this.#parts
     this.#underWay += 1
-    const send: Relay['send'] = async (url, init) => {
-      await this.step()
-      const answered = await channels.take(this.process, claimed, url, init)
-      await this.step(6)
-      if (answered instanceof Response) return answered
-      throw answered
-    }
     const store: Store = {
       ...this.#relay.store,
       settle: async (...args) => {
         await this.#stall()
-        judge.messages.settling(claimed)
+        judge.messages.settling(args[0])
         return this.#relay.store.settle(...args)
       },
     }
+    const relay = { ...this.#relay, notifiers: this.#watched(notifiers), store }
     kernel.spawn(this.process, async () => {
-      await deliverOne({ ...this.#relay, send, store }, claimed).catch((error) => {
+      await deliverTogether(relay, group).catch((error) => {
         log.error('settle_failed', { error: messageOf(error) })
         judge.broke('unexpected', `a delivery threw: ${messageOf(error)}`)
       })
       this.#underWay -= 1
       this.#sleep(0)
     })
+  }
+
+  /** What a notifier sends reaches the world's channels, which know what it is about. */
+  #watched(real: Notifiers): Notifiers {
+    const { channels } = this.#parts
+    const watch = ([kind, notifier]: [string, Notifiers['slack']]) => {
+      const notify = (outgoing: Outgoing, channel: never) => {
+        const parts: Part[] = [outgoing, ...outgoing.also]
+        const send: Send = async (url, init) => {
+          await this.step()
+          const answered = await channels.take(this.process, parts, url, init)
+          await this.step(6)
+          if (answered instanceof Response) return answered
+          throw answered
+        }
+        return notifier.notify(outgoing, channel, send)
+      }
+      return [kind, { ...notifier, notify }]
+    }
+    return Object.fromEntries(Object.entries(real as never).map(watch as never)) as Notifiers
   }
 
   /** The process is gone in the middle of a step, and another one takes its place after a while. */

@@ -117,7 +117,7 @@ function build(ground: Ground) {
   const people = new People({
     ...{ kernel, cluster, judge, random: random.fork('people'), count: plan.people },
   })
-  judge.messages.onAccepted = (claimed, request) => people.read(claimed, request)
+  judge.messages.onAccepted = (part, request) => people.read(part, request)
   const platform = new Platform(kernel, plan, {
     onStart: (fleet, vm, eventId) => judge.started(fleet, vm, eventId),
     onStep: ({ fleet, eventId }, { step }) => judge.note(`Azure: ${fleet}/${eventId} ${step}`),

@@ -8,6 +8,7 @@ import { claimPromises } from './contract/claims.ts'
 import { commitPromises } from './contract/commits.ts'
 import { growthPromises } from './contract/growth.ts'
 import { listPromises } from './contract/lists.ts'
+import { ratePromises } from './contract/rates.ts'
 import { settlePromises } from './contract/settling.ts'
 
 export interface Opened {
@@ -31,6 +32,7 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
     }
     commitPromises(bench)
     claimPromises(bench)
+    ratePromises(bench)
     settlePromises(bench)
     beaconPromises(bench)
     listPromises(bench)

@@ -5,8 +5,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, test } from 'vitest'
 import { SqliteStore } from '../../functions/store/sqlite.ts'
+import { claim } from '../support/claims.ts'
 import { at, delivery, key, record } from '../support/records.ts'
 import { storeContract } from './contract.ts'
 
@@ -46,6 +48,7 @@ test('of writes that share a transaction, one that fails takes no other with it'
       basedOn: 0,
       deliveries: rows,
       supersede: [],
+      now: at,
     })
   }
   const outcomes = await Promise.allSettled([commit('a', ''), commit('b', null), commit('c', '')])
@@ -53,6 +56,16 @@ test('of writes that share a transaction, one that fails takes no other with it'
   const left = await store.listEvents({ limit: 9 })
   expect(left.map(({ eventId }) => eventId)).toEqual(['a', 'c'])
   store.close()
+})
+
+test('a file of another version is left alone, and says what to do', () => {
+  const path = newPath()
+  new SqliteStore(path, randomUUID).close()
+  new SqliteStore(path, randomUUID).close()
+  const db = new DatabaseSync(path)
+  db.exec('PRAGMA user_version = 99')
+  db.close()
+  expect(() => new SqliteStore(path, randomUUID)).toThrow(/format 99.*another FOGHORN_DATA/)
 })
 
 const enough = 25
@@ -84,12 +97,12 @@ describe('a process that is killed', () => {
       expect((await store.readEvent(key))?.sequence).toBe(1)
       expect(await store.readDeliveries(key)).toHaveLength(2)
     }
-    const claim = () => store.claim({ now: at, leaseMs: 1_000, limit: 10_000, except: [] })
+    const claimAll = () => claim(store, { leaseMs: 1_000, limit: 10_000 })
     const held = said.map((line) => line.split(' ')[2])
-    const free = (await claim()).map(({ id }) => id)
+    const free = (await claimAll()).map(({ id }) => id)
     expect(held.filter((id) => free.includes(id!))).toEqual([])
-    store.freeLeases()
-    const freed = (await claim()).map(({ id }) => id)
+    store.freeLeases(at)
+    const freed = (await claimAll()).map(({ id }) => id)
     expect(freed).toEqual(expect.arrayContaining(held))
     store.close()
   })
@@ -105,17 +118,46 @@ describe('a process that is killed', () => {
   })
 })
 
+test('two processes that claim from one file share what is due, and nothing is taken twice', async () => {
+  const path = newPath()
+  const store = new SqliteStore(path, randomUUID)
+  const ids = Array.from({ length: 300 }, (_, i) => `delivery-${i}`)
+  for (const id of ids) {
+    const commit = { record: record({ eventId: id }), basedOn: 0, supersede: [], now: at }
+    await store.commit({ ...commit, deliveries: [delivery(id, { eventId: id })] })
+  }
+  store.close()
+  const script = join(import.meta.dirname, 'claimer.ts')
+  const claimers = ['a', 'b'].map((name) => {
+    const child = spawn(process.execPath, [script, path, name], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() }
+  })
+  // neither begins before both are there
+  for (const { lines } of claimers) expect((await lines.next()).value).toBe('ready')
+  for (const { child } of claimers) child.stdin.write('go\n')
+  const taken = claimers.map(async ({ lines }) => {
+    const got: string[] = []
+    for (let line = await lines.next(); !line.done; line = await lines.next()) got.push(line.value)
+    return got
+  })
+  const [a, b] = await Promise.all(taken)
+  expect([...a!, ...b!].sort()).toEqual(ids.sort())
+  expect(Math.min(a!.length, b!.length)).toBeGreaterThan(0)
+})
+
 test('freeing leases leaves attempts and outcomes as they are', async () => {
   const path = newPath()
   const store = new SqliteStore(path, randomUUID)
   const deliveries = [delivery('a'), delivery('b', { channel: 'team' })]
-  await store.commit({ record: record(), basedOn: 0, deliveries, supersede: [] })
-  const [first, second] = await store.claim({ now: at, leaseMs: 1_000, limit: 2, except: [] })
+  await store.commit({ record: record(), basedOn: 0, deliveries, supersede: [], now: at })
+  const [first, second] = await claim(store, { now: at, leaseMs: 1_000, limit: 2 })
   await store.settle(first!, { state: 'delivered', nextAt: at, note: 'ok' }, at, [])
-  store.freeLeases()
+  store.freeLeases(at)
   const done = { state: 'delivered' as const, nextAt: at, note: 'from before' }
   expect(await store.settle(second!, done, at, [])).toBe('lost')
-  const [again] = await store.claim({ now: at, leaseMs: 1_000, limit: 9, except: [] })
+  const [again] = await claim(store, { now: at, leaseMs: 1_000, limit: 9 })
   expect(again).toMatchObject({ id: 'b', attempts: 2 })
   expect((await store.readDeliveries(key))[0]).toMatchObject({ state: 'delivered', attempts: 1 })
   store.close()

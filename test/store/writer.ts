@@ -1,6 +1,7 @@
 // A process that commits events until it is killed, and says after each commit that it returned:
 // what was said must be found by whoever opens the file next.
 import { SqliteStore } from '../../functions/store/sqlite.ts'
+import { claim } from '../support/claims.ts'
 import { at, delivery, record } from '../support/records.ts'
 
 const [path = ''] = process.argv.slice(2)
@@ -11,8 +12,14 @@ for (let i = 0; ; i++) {
   const owed = ['chat', 'team'].map((channel) =>
     delivery(`${eventId}/${channel}`, { eventId, channel }),
   )
-  const commit = { record: record({ eventId }), basedOn: 0, deliveries: owed, supersede: [] }
+  const commit = {
+    record: record({ eventId }),
+    basedOn: 0,
+    deliveries: owed,
+    supersede: [],
+    now: at,
+  }
   const outcome = await store.commit(commit)
-  const [claimed] = await store.claim({ now: at, leaseMs: 3_600_000, limit: 1, except: [] })
+  const [claimed] = await claim(store, { now: at, leaseMs: 3_600_000, limit: 1 })
   process.stdout.write(`${outcome} ${eventId} ${claimed?.id}\n`)
 }

@@ -37,7 +37,7 @@ export function delivery(id: string, changes: Partial<Delivery> = {}): Delivery 
     ...key,
     channel: 'chat',
     seq: 64,
-    createdAt: at,
+    owedAt: at,
     urgentUntil: at + 15 * 60_000,
     telling: telling(),
     state: 'pending',

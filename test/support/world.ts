@@ -4,8 +4,10 @@ import { randomUUID } from 'node:crypto'
 import { createApp } from '../../functions/app.ts'
 import { createAttention } from '../../functions/attention.ts'
 import { readConfig, secretsOf } from '../../functions/config.ts'
-import { claimDue, deliverOne } from '../../functions/deliver.ts'
+import { unlimited } from '../../functions/core/rate.ts'
+import { claimDue, deliverTogether } from '../../functions/deliver.ts'
 import { notifiers } from '../../functions/notify/index.ts'
+import type { Notifiers } from '../../functions/notify/notifier.ts'
 import type { Relay } from '../../functions/relay.ts'
 import { SqliteStore } from '../../functions/store/sqlite.ts'
 import { sweep } from '../../functions/sweep.ts'
@@ -50,7 +52,17 @@ export interface Sent {
 
 export interface World extends Awaited<ReturnType<typeof createWorld>> {}
 
-export async function createWorld(options: { config?: object; path?: string } = {}) {
+/** Channels that take whatever comes: a clock that stands still while messages go out brings no turns. */
+const patient = mapValues(notifiers, (notifier) => ({ ...notifier, rate: unlimited })) as Notifiers
+
+function mapValues<T extends object>(from: T, map: (value: T[keyof T]) => unknown) {
+  return Object.fromEntries(Object.entries(from).map(([key, value]) => [key, map(value)]))
+}
+
+/** `paced`: channels take as much as real ones do, and what has to wait is told together. */
+export async function createWorld(
+  options: { config?: object; path?: string; paced?: boolean } = {},
+) {
   const clock = { now: startAt }
   const lines: string[] = []
   const sent: Sent[] = []
@@ -60,7 +72,7 @@ export async function createWorld(options: { config?: object; path?: string } = 
   const relay: Relay = {
     config,
     store,
-    notifiers,
+    notifiers: options.paced ? notifiers : patient,
     async send(url, init) {
       const body = String(init.body)
       const headers = Object.fromEntries(new Headers(init.headers))
@@ -87,9 +99,9 @@ export async function createWorld(options: { config?: object; path?: string } = 
   async function drain(): Promise<void> {
     for (let rounds = 0; rounds < 1_000; rounds++) {
       await sweep(relay)
-      const claimed = await claimDue(relay, { limit: 10, except: [] })
-      if (claimed.length === 0) return
-      for (const delivery of claimed) await deliverOne(relay, delivery)
+      const requests = await claimDue(relay, { limit: 10, perChannel: 10, except: [] })
+      if (requests.length === 0) return
+      for (const group of requests) await deliverTogether(relay, group)
     }
     throw new Error('the relay never stops sending')
   }

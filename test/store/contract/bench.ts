@@ -1,6 +1,8 @@
 // What the parts of the contract share.
 import { expect } from 'vitest'
 import type { Store } from '../../../functions/store/store.ts'
+import { free } from '../../support/claims.ts'
+import { at } from '../../support/records.ts'
 
 /** The store of the running test. */
 export interface Bench {
@@ -15,13 +17,13 @@ export async function contentsOf(store: Store, keys: { fleet: string; eventId: s
     deliveries: await store.readDeliveries(key),
     observers: await store.readObservers(key),
   }))
-  return { events: await Promise.all(parts), nextDueAt: await store.nextDueAt([]) }
+  return { events: await Promise.all(parts), nextDueAt: await store.nextDueAt(free) }
 }
 
 export async function expectCommitted(
   store: Store,
   commit: Partial<Parameters<Store['commit']>[0]> & Pick<Parameters<Store['commit']>[0], 'record'>,
 ): Promise<void> {
-  const whole = { basedOn: 0, deliveries: [], supersede: [], ...commit }
+  const whole = { basedOn: 0, deliveries: [], supersede: [], now: at, ...commit }
   expect(await store.commit(whole)).toBe('committed')
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Delivery } from '../../../functions/core/delivery.ts'
+import { claim } from '../../support/claims.ts'
 import { at, delivery, key, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
@@ -11,17 +12,17 @@ export function claimPromises(bench: Bench): void {
   }
 
   async function claimIds(now: number, limit = 100, except: string[] = []) {
-    const claims = await bench.store.claim({ now, leaseMs, limit, except })
+    const claims = await claim(bench.store, { now, leaseMs, limit, except })
     return claims.map(({ id }) => id)
   }
 
   describe('claim', () => {
     test('takes what is due and nothing else, and counts an attempt', async () => {
       await owe(delivery('due'), delivery('later', { channel: 'team', nextAt: at + 1 }))
-      const claims = await bench.store.claim({ now: at, leaseMs, limit: 9, except: [] })
+      const claims = await claim(bench.store, { leaseMs, limit: 9 })
       const { lease, leaseUntil, ...taken } = claims[0]!
       expect(claims).toHaveLength(1)
-      expect(taken).toEqual(delivery('due', { attempts: 1 }))
+      expect(taken).toEqual(delivery('due', { attempts: 1, nextAt: at + leaseMs }))
       expect(lease).not.toBe('')
       expect(leaseUntil).toBe(at + leaseMs)
       expect((await bench.store.readDeliveries(key))[0]?.attempts).toBe(1)
@@ -45,8 +46,8 @@ export function claimPromises(bench: Bench): void {
         delivery(id, { eventId: id, nextAt: at - 9 + i }),
       )
       await owe(...rows, delivery('e', { channel: 'team' }))
-      const request = { now: at, leaseMs, limit: 9, except: [], perChannel: 2 }
-      const claims = await bench.store.claim(request)
+      const request = { leaseMs, limit: 9, except: [], perChannel: 2 }
+      const claims = await claim(bench.store, request)
       expect(claims.map(({ id }) => id)).toEqual(['a', 'b', 'e'])
     })
 
@@ -63,9 +64,7 @@ export function claimPromises(bench: Bench): void {
     test('no delivery is under two leases at once, whoever asks', async () => {
       await owe(...[...Array(40).keys()].map((i) => delivery(`d-${i}`, { channel: `c-${i}` })))
       const stores = [bench.store, await bench.reopen(), await bench.reopen()]
-      const rounds = [...Array(12).keys()].map((i) =>
-        stores[i % 3]!.claim({ now: at, leaseMs, limit: 7, except: [] }),
-      )
+      const rounds = [...Array(12).keys()].map((i) => claim(stores[i % 3]!, { leaseMs, limit: 7 }))
       const ids = (await Promise.all(rounds)).flat().map(({ id }) => id)
       expect(ids).toHaveLength(40)
       expect(new Set(ids).size).toBe(40)
@@ -73,8 +72,8 @@ export function claimPromises(bench: Bench): void {
 
     test('leases differ from claim to claim', async () => {
       await owe(delivery('a'), delivery('b', { channel: 'team' }))
-      const [first] = await bench.store.claim({ now: at, leaseMs, limit: 1, except: [] })
-      const [second] = await bench.store.claim({ now: at, leaseMs, limit: 1, except: [] })
+      const [first] = await claim(bench.store, { leaseMs, limit: 1 })
+      const [second] = await claim(bench.store, { leaseMs, limit: 1 })
       expect(first?.lease).not.toBe(second?.lease)
     })
 
@@ -82,7 +81,7 @@ export function claimPromises(bench: Bench): void {
       await owe(delivery('a'))
       expect(await claimIds(at)).toEqual(['a'])
       expect(await claimIds(at + leaseMs - 1)).toEqual([])
-      const [again] = await bench.store.claim({ now: at + leaseMs, leaseMs, limit: 1, except: [] })
+      const [again] = await claim(bench.store, { now: at + leaseMs, leaseMs, limit: 1 })
       expect(again).toMatchObject({ id: 'a', attempts: 2 })
     })
   })
@@ -107,7 +106,7 @@ export function claimPromises(bench: Bench): void {
       'one that is %s holds nothing up',
       async (state) => {
         await owe(first, second)
-        const [one] = await bench.store.claim({ now: at, leaseMs, limit: 1, except: [] })
+        const [one] = await claim(bench.store, { leaseMs, limit: 1 })
         await bench.store.settle(one!, { state, nextAt: at, note: '' }, at, [])
         expect(await claimIds(at)).toEqual(['2'])
       },
@@ -127,7 +126,7 @@ export function claimPromises(bench: Bench): void {
       await owe(delivery('3', { seq: 130 }), second, first)
       const order: string[] = []
       for (let i = 0; i < 3; i++) {
-        const [one] = await bench.store.claim({ now: at, leaseMs, limit: 9, except: [] })
+        const [one] = await claim(bench.store, { leaseMs, limit: 9 })
         order.push(one!.id)
         await bench.store.settle(one!, { state: 'delivered', nextAt: at, note: '' }, at, [])
       }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { claim, free } from '../../support/claims.ts'
 import { at, delivery, key, record } from '../../support/records.ts'
 import { type Bench, contentsOf, expectCommitted } from './bench.ts'
 
@@ -27,7 +28,8 @@ export function commitPromises(bench: Bench): void {
         record: record({ phase: 'started' }),
         basedOn: 0,
         deliveries: [delivery('b')],
-        supersede: ['a'],
+        supersede: [{ id: 'a', note: 'overtaken' }],
+        now: at,
       }
       expect(await bench.store.commit(second)).toBe('conflict')
       expect(await contentsOf(bench.store, [key])).toEqual(before)
@@ -41,13 +43,25 @@ export function commitPromises(bench: Bench): void {
       await expectCommitted(bench.store, { record: record({ sequence: 2 }), basedOn: 1 })
       const before = await contentsOf(bench.store, [key])
       const changed = record({ sequence: basedOn + 1, phase: 'started' })
-      const commit = { record: changed, basedOn, deliveries: [delivery('b')], supersede: [] }
+      const commit = {
+        record: changed,
+        basedOn,
+        deliveries: [delivery('b')],
+        supersede: [],
+        now: at,
+      }
       expect(await bench.store.commit(commit)).toBe('conflict')
       expect(await contentsOf(bench.store, [key])).toEqual(before)
     })
 
     test('basedOn a record that does not exist is a conflict', async () => {
-      const commit = { record: record(), basedOn: 1, deliveries: [delivery('a')], supersede: [] }
+      const commit = {
+        record: record(),
+        basedOn: 1,
+        deliveries: [delivery('a')],
+        supersede: [],
+        now: at,
+      }
       expect(await bench.store.commit(commit)).toBe('conflict')
       expect(await bench.store.readDeliveries(key)).toEqual([])
     })
@@ -61,7 +75,13 @@ export function commitPromises(bench: Bench): void {
           history: [{ at, what: 'seen', note: `writer ${i}` }],
         })
         const deliveries = [delivery(`by-${i}`)]
-        return stores[i % 2]!.commit({ record: changed, basedOn: 1, deliveries, supersede: [] })
+        return stores[i % 2]!.commit({
+          record: changed,
+          basedOn: 1,
+          deliveries,
+          supersede: [],
+          now: at,
+        })
       })
       const outcomes = await Promise.all(writers)
       const winner = outcomes.indexOf('committed')
@@ -74,12 +94,13 @@ export function commitPromises(bench: Bench): void {
     test('a failure in the middle leaves nothing behind', async () => {
       await expectCommitted(bench.store, { record: record(), deliveries: [delivery('a')] })
       const before = await contentsOf(bench.store, [key])
-      const unwritable = { ...delivery('c'), createdAt: 1n as never }
+      const unwritable = { ...delivery('c'), urgentUntil: 1n as never }
       const commit = {
         record: record({ sequence: 2, phase: 'started' as const }),
         basedOn: 1,
         deliveries: [delivery('b'), unwritable],
-        supersede: ['a'],
+        supersede: [{ id: 'a', note: 'overtaken' }],
+        now: at,
       }
       await expect(bench.store.commit(commit)).rejects.toThrow()
       expect(await contentsOf(bench.store, [key])).toEqual(before)
@@ -87,8 +108,14 @@ export function commitPromises(bench: Bench): void {
     })
 
     test('a failure in the middle of an insert leaves no event behind', async () => {
-      const unwritable = { ...delivery('c'), createdAt: 1n as never }
-      const commit = { record: record(), basedOn: 0, deliveries: [unwritable], supersede: [] }
+      const unwritable = { ...delivery('c'), urgentUntil: 1n as never }
+      const commit = {
+        record: record(),
+        basedOn: 0,
+        deliveries: [unwritable],
+        supersede: [],
+        now: at,
+      }
       await expect(bench.store.commit(commit)).rejects.toThrow()
       expect(await bench.store.readEvent(key)).toBeUndefined()
     })
@@ -99,7 +126,7 @@ export function commitPromises(bench: Bench): void {
         record: record(),
         deliveries: ids.map((id) => delivery(id, { channel: id })),
       })
-      const claims = await bench.store.claim({
+      const claims = await claim(bench.store, {
         now: at,
         leaseMs: 1_000,
         limit: 9,
@@ -127,7 +154,7 @@ export function commitPromises(bench: Bench): void {
       )
       await expectCommitted(bench.store, { record: record(), deliveries })
       expect(await bench.store.readDeliveries(key)).toEqual(deliveries)
-      const claims = await bench.store.claim({ now: at, leaseMs: 1_000, limit: 100, except: [] })
+      const claims = await claim(bench.store, { now: at, leaseMs: 1_000, limit: 100 })
       expect(claims).toHaveLength(60)
     })
   })
@@ -138,22 +165,36 @@ export function commitPromises(bench: Bench): void {
       await expectCommitted(bench.store, {
         record: record({ sequence: 2 }),
         basedOn: 1,
-        supersede: ['a', 'never-existed'],
+        supersede: [
+          { id: 'a', note: 'overtaken' },
+          { id: 'never-existed', note: '' },
+        ],
       })
       const [after] = await bench.store.readDeliveries(key)
       expect(after?.state).toBe('superseded')
-      expect(after?.note).not.toBe('')
-      expect(await bench.store.claim({ now: at, leaseMs: 1, limit: 9, except: [] })).toEqual([])
-      expect(await bench.store.nextDueAt([])).toBeUndefined()
+      expect(after?.note).toBe('overtaken')
+      expect(await claim(bench.store, { now: at, leaseMs: 1, limit: 9 })).toEqual([])
+      expect(await bench.store.nextDueAt(free)).toBeUndefined()
+    })
+
+    test('what a dead worker had under a lease that is over, too', async () => {
+      await expectCommitted(bench.store, { record: record(), deliveries: [delivery('a')] })
+      await claim(bench.store, { leaseMs: 1_000, limit: 1 })
+      const supersede = [{ id: 'a', note: 'overtaken' }]
+      const later = { record: record({ sequence: 2 }), basedOn: 1, supersede, now: at + 1_000 }
+      await expectCommitted(bench.store, later)
+      expect(await bench.store.readDeliveries(key)).toMatchObject([
+        { state: 'superseded', note: 'overtaken' },
+      ])
     })
 
     test('what is in flight is left as it is, and its outcome counts', async () => {
       await expectCommitted(bench.store, { record: record(), deliveries: [delivery('a')] })
-      const [one] = await bench.store.claim({ now: at, leaseMs: 1_000, limit: 1, except: [] })
+      const [one] = await claim(bench.store, { now: at, leaseMs: 1_000, limit: 1 })
       await expectCommitted(bench.store, {
         record: record({ sequence: 2 }),
         basedOn: 1,
-        supersede: ['a'],
+        supersede: [{ id: 'a', note: 'overtaken' }],
       })
       expect((await bench.store.readDeliveries(key))[0]?.state).toBe('pending')
       const done = { state: 'delivered' as const, nextAt: at, note: 'ok' }
@@ -164,13 +205,13 @@ export function commitPromises(bench: Bench): void {
       'what is %s stays so',
       async (state) => {
         await expectCommitted(bench.store, { record: record(), deliveries: [delivery('a')] })
-        const [one] = await bench.store.claim({ now: at, leaseMs: 1_000, limit: 1, except: [] })
+        const [one] = await claim(bench.store, { now: at, leaseMs: 1_000, limit: 1 })
         await bench.store.settle(one!, { state, nextAt: at, note: 'the end' }, at, [])
         const before = await bench.store.readDeliveries(key)
         await expectCommitted(bench.store, {
           record: record({ sequence: 2 }),
           basedOn: 1,
-          supersede: ['a'],
+          supersede: [{ id: 'a', note: 'overtaken' }],
         })
         expect(await bench.store.readDeliveries(key)).toEqual(before)
       },

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { DeliveryState } from '../../../functions/core/delivery.ts'
+import { claim } from '../../support/claims.ts'
 import { at, beaconOf, delivery, key, record, sighting } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
@@ -7,13 +8,13 @@ const leaseMs = 20_000
 
 /** What is owed again, and what goes for good. */
 export function growthPromises(bench: Bench): void {
-  async function owe(id: string, state: DeliveryState, createdAt: number, channel = 'chat') {
-    const row = delivery(id, { eventId: id, channel, state, createdAt, attempts: 7, note: 'why' })
+  async function owe(id: string, state: DeliveryState, owedAt: number, channel = 'chat') {
+    const row = delivery(id, { eventId: id, channel, state, owedAt, attempts: 7, note: 'why' })
     await expectCommitted(bench.store, { record: record({ eventId: id }), deliveries: [row] })
   }
 
   const claimed = async () => {
-    const claims = await bench.store.claim({ now: at, leaseMs, limit: 99, except: [] })
+    const claims = await claim(bench.store, { leaseMs, limit: 99 })
     return claims.map(({ id, attempts }) => `${id} ${attempts}`).sort()
   }
 
@@ -23,6 +24,13 @@ export function growthPromises(bench: Bench): void {
       await owe('b', 'given_up', at)
       expect(await bench.store.replay({ id: 'a' }, at, 9)).toBe(1)
       expect(await claimed()).toEqual(['a 1'])
+    })
+
+    test('is owed from now on, and has its full time again', async () => {
+      await owe('a', 'given_up', at - 1)
+      await bench.store.replay({ id: 'a' }, at + 7, 9)
+      const row = { fleet: 'prod', eventId: 'a' }
+      expect(await bench.store.readDeliveries(row)).toMatchObject([{ owedAt: at + 7 }])
     })
 
     test.each(['pending', 'delivered', 'superseded'] as const)(

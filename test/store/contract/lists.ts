@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { EventRecord } from '../../../functions/core/event.ts'
+import { claim, free } from '../../support/claims.ts'
 import { at, beaconOf, delivery, record, sighting } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
@@ -37,34 +38,34 @@ export function listPromises(bench: Bench): void {
 
   describe('nextDueAt', () => {
     test('undefined where nothing waits', async () => {
-      expect(await bench.store.nextDueAt([])).toBeUndefined()
+      expect(await bench.store.nextDueAt(free)).toBeUndefined()
       await keep({})
-      expect(await bench.store.nextDueAt([])).toBeUndefined()
+      expect(await bench.store.nextDueAt(free)).toBeUndefined()
     })
 
     test('the earliest of events and deliveries, past ones too', async () => {
       await keep({ eventId: 'a', dueAt: at + 50 })
-      expect(await bench.store.nextDueAt([])).toBe(at + 50)
+      expect(await bench.store.nextDueAt(free)).toBe(at + 50)
       const owed = [delivery('a', { nextAt: at - 10 }), delivery('b', { channel: 'team' })]
       await expectCommitted(bench.store, { record: record(), deliveries: owed })
-      expect(await bench.store.nextDueAt([])).toBe(at - 10)
-      expect(await bench.store.nextDueAt(['chat'])).toBe(at)
-      expect(await bench.store.nextDueAt(['chat', 'team'])).toBe(at + 50)
+      expect(await bench.store.nextDueAt(free)).toBe(at - 10)
+      expect(await bench.store.nextDueAt({ ...free, except: ['chat'] })).toBe(at)
+      expect(await bench.store.nextDueAt({ ...free, except: ['chat', 'team'] })).toBe(at + 50)
     })
 
     test('under a lease: when the lease is over', async () => {
       await expectCommitted(bench.store, { record: record(), deliveries: [delivery('a')] })
-      const [one] = await bench.store.claim({ now: at, leaseMs, limit: 1, except: [] })
-      expect(await bench.store.nextDueAt([])).toBe(at + leaseMs)
+      const [one] = await claim(bench.store, { leaseMs, limit: 1 })
+      expect(await bench.store.nextDueAt(free)).toBe(at + leaseMs)
       const later = { state: 'pending' as const, nextAt: at + 500, note: '' }
       await bench.store.settle(one!, later, at, [])
-      expect(await bench.store.nextDueAt([])).toBe(at + 500)
+      expect(await bench.store.nextDueAt(free)).toBe(at + 500)
     })
 
     test('one that waits for an earlier one is not due', async () => {
       const owed = [delivery('1', { nextAt: at + 900 }), delivery('2', { seq: 128 })]
       await expectCommitted(bench.store, { record: record(), deliveries: owed })
-      expect(await bench.store.nextDueAt([])).toBe(at + 900)
+      expect(await bench.store.nextDueAt(free)).toBe(at + 900)
     })
   })
 
@@ -134,8 +135,8 @@ export function listPromises(bench: Bench): void {
       expect(await store.readBeacon('prod', eventId)).toEqual(beacon)
       expect(await store.readSightings('prod', eventId, [eventId])).toEqual([seen])
       expect(await store.readObservers(key)).toEqual([{ beacon, sighting: seen }])
-      expect(await store.claim({ now: at, leaseMs, limit: 9, except: [eventId] })).toEqual([])
-      const [one] = await store.claim({ now: at, leaseMs, limit: 9, except: [] })
+      expect(await claim(store, { leaseMs, limit: 9, except: [eventId] })).toEqual([])
+      const [one] = await claim(store, { leaseMs, limit: 9 })
       expect(one?.id).toBe(owed.id)
       const done = { state: 'delivered' as const, nextAt: at, note: eventId }
       expect(await store.settle(one!, done, at, [])).toBe('settled')

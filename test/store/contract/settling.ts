@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Claimed, Delivery } from '../../../functions/core/delivery.ts'
+import { claim } from '../../support/claims.ts'
 import { at, delivery, key, record } from '../../support/records.ts'
 import { type Bench, contentsOf, expectCommitted } from './bench.ts'
 
@@ -9,7 +10,7 @@ const states = ['delivered', 'refused', 'superseded', 'given_up', 'pending'] as 
 export function settlePromises(bench: Bench): void {
   async function claimOne(): Promise<Claimed> {
     await expectCommitted(bench.store, { record: record(), deliveries: [delivery('a')] })
-    const [one] = await bench.store.claim({ now: at, leaseMs, limit: 1, except: [] })
+    const [one] = await claim(bench.store, { leaseMs, limit: 1 })
     return one!
   }
 
@@ -29,9 +30,9 @@ export function settlePromises(bench: Bench): void {
     test('pending is due again at its time, under a new lease', async () => {
       const one = await claimOne()
       await bench.store.settle(one, { state: 'pending', nextAt: at + 500, note: '' }, at, [])
-      const claim = (now: number) => bench.store.claim({ now, leaseMs, limit: 1, except: [] })
-      expect(await claim(at + 499)).toEqual([])
-      const [again] = await claim(at + 500)
+      const claimAt = (now: number) => claim(bench.store, { now, leaseMs, limit: 1 })
+      expect(await claimAt(at + 499)).toEqual([])
+      const [again] = await claimAt(at + 500)
       expect(again).toMatchObject({ id: 'a', attempts: 2 })
       expect(again?.lease).not.toBe(one.lease)
     })
@@ -48,7 +49,7 @@ export function settlePromises(bench: Bench): void {
       const old = await claimOne()
       const later = at + leaseMs
       const other = await bench.reopen()
-      const [current] = await other.claim({ now: later, leaseMs, limit: 1, except: [] })
+      const [current] = await claim(other, { now: later, leaseMs, limit: 1 })
       const before = await contentsOf(bench.store, [key])
       const settlement = { state, nextAt: later, note: 'from the old lease' }
       expect(await bench.store.settle(old, settlement, later, [follow])).toBe('lost')
@@ -84,7 +85,7 @@ export function settlePromises(bench: Bench): void {
     test('where what follows cannot be written, nothing is settled', async () => {
       const one = await claimOne()
       const before = await contentsOf(bench.store, [key])
-      const unwritable = { ...delivery('b'), createdAt: 1n as never }
+      const unwritable = { ...delivery('b'), urgentUntil: 1n as never }
       const refused = { state: 'refused' as const, nextAt: at, note: 'no' }
       await expect(bench.store.settle(one, refused, at, [follow, unwritable])).rejects.toThrow()
       expect(await contentsOf(bench.store, [key])).toEqual(before)

@@ -1,0 +1,129 @@
+// Which messages came too late: a later step of the same event and channel overtakes one that waits
+// still, so that nobody is asked to approve what is over. The later one says what it overtook.
+import { type Delivery, isSameStep, type Telling } from './delivery.ts'
+import type { EventRecord, Moment } from './event.ts'
+
+/** Whether one kind of channel may do without the earlier message once the later one is owed. */
+export type Overtakes = (later: Telling, earlier: Telling) => boolean
+
+export const ends: Moment[] = ['completed', 'cancelled', 'lost']
+
+/** Told in vain once the event is over; on PagerDuty they would open an incident. */
+const pointlessAfterEnd: Moment[] = [
+  'scheduled',
+  'changed',
+  'reminder',
+  'declined',
+  'stuck',
+  'started',
+]
+
+export interface Superseded {
+  id: string
+  note: string
+}
+
+/** Pending messages of an event that a commit makes pointless. */
+export function supersededBy(
+  planned: Delivery[],
+  told: Moment[],
+  existing: Delivery[],
+  overtakes: (channel: string) => Overtakes,
+): Superseded[] {
+  const fresh = planned.filter((one) => !existing.some(({ id }) => id === one.id))
+  const ended = told.some((moment) => ends.includes(moment))
+  return existing
+    .filter(({ state }) => state === 'pending')
+    .flatMap((one) => {
+      const by = overtakes(one.channel)
+      const note = overtakenBy(one, fresh, by) ?? (ended ? afterItsEnd(one, by) : undefined)
+      return note === undefined ? [] : [{ id: one.id, note }]
+    })
+}
+
+/**
+ * Why a message comes too late now that it is to be sent; undefined where it still matters. The
+ * commit that made it so may have found it under way, or the channel does not hear of the end.
+ */
+export function overtaken(
+  delivery: Delivery,
+  record: EventRecord | undefined,
+  siblings: Delivery[],
+  overtakes: Overtakes,
+): string | undefined {
+  const { telling } = delivery
+  if (record?.epoch === telling.event.epoch) {
+    // nobody is reminded of what was decided meanwhile
+    const decided = telling.moment === 'reminder' && record.verdict !== undefined
+    if (decided) return 'decided meanwhile'
+    const late = record.ended && afterItsEnd(delivery, overtakes)
+    if (late !== undefined) return late
+  }
+  const alive = siblings.filter(({ state }) => state === 'pending' || state === 'delivered')
+  return overtakenBy(delivery, alive, overtakes)
+}
+
+function overtakenBy(
+  delivery: Delivery,
+  others: Delivery[],
+  overtakes: Overtakes,
+): string | undefined {
+  const { telling } = delivery
+  if (telling.moment === 'notice') return undefined
+  const later = others.find(
+    (other) =>
+      isSameStory(delivery, other) &&
+      other.seq > delivery.seq &&
+      !isSameStep(delivery, other) &&
+      other.telling.moment !== 'notice' &&
+      overtakes(other.telling, telling),
+  )
+  return later && `overtaken by "${later.telling.moment}"`
+}
+
+/** A channel that keeps every step, keeps this one; to the others the end is the only news. */
+function afterItsEnd({ telling }: Delivery, overtakes: Overtakes): string | undefined {
+  if (telling.moment === 'notice' || !pointlessAfterEnd.includes(telling.moment)) return undefined
+  const end: Telling = { ...telling, moment: 'completed' }
+  return overtakes(end, telling) ? 'the event ended first' : undefined
+}
+
+/** Earlier steps that this channel was not told, since the last one that it was. */
+export function skippedBefore(delivery: Delivery, siblings: Delivery[]): Moment[] {
+  if (delivery.telling.moment === 'notice') return []
+  const earlier = siblings.filter(
+    (other) => isSameStory(delivery, other) && other.seq < delivery.seq,
+  )
+  const heard = earlier.filter(({ state }) => state === 'delivered').map(({ seq }) => seq)
+  const since = Math.max(...heard)
+  const missing = earlier.filter(({ seq, state }) => seq > since && state !== 'pending')
+  const missed = missing.map(({ telling }) => telling.moment).filter((m) => m !== 'notice')
+  return [...new Set(missed)]
+}
+
+/**
+ * Whether an earlier message of this event may have reached the channel. One that its notifier held
+ * back, for want of an earlier one, has not; one that the end overtook may have.
+ */
+export function mayHaveHeard(delivery: Delivery, siblings: Delivery[]): boolean {
+  return siblings.some(
+    (other) =>
+      isSameStory(delivery, other) &&
+      other.seq < delivery.seq &&
+      other.telling.moment !== 'notice' &&
+      other.attempts > 0 &&
+      // refused at last: an attempt before that one may have been heard, and its answer lost
+      (other.state !== 'refused' || other.attempts > 1) &&
+      (other.state !== 'superseded' || needsNoEarlier(other)),
+  )
+}
+
+function needsNoEarlier({ telling }: Delivery): boolean {
+  const first = telling.moment === 'started' && telling.event.verdict === undefined
+  return first || ['scheduled', 'changed', 'reminder', 'stuck'].includes(telling.moment)
+}
+
+/** What one channel is told of one epoch of an event. */
+function isSameStory(one: Delivery, other: Delivery): boolean {
+  return one.channel === other.channel && one.telling.event.epoch === other.telling.event.epoch
+}

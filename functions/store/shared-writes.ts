@@ -1,0 +1,58 @@
+// Writes that come in one turn of the event loop share one transaction, and so one wait for the disk. Each
+// still fails or succeeds for itself, and none is answered before all of them are durable.
+
+/** What it takes of a SQLite database. */
+interface Database {
+  exec(sql: string): void
+  readonly isTransaction: boolean
+}
+
+interface Waiting {
+  /** Does its part, and returns what to answer once it is durable. */
+  run: () => () => void
+  reject: (error: unknown) => void
+}
+
+export class SharedWrites {
+  readonly #db: Database
+  readonly #soon: (flush: () => void) => void
+  readonly #waiting: Waiting[] = []
+
+  /** `soon` says when what has come goes to the disk. */
+  constructor(db: Database, soon: (flush: () => void) => void) {
+    this.#db = db
+    this.#soon = soon
+  }
+
+  /** Runs `work` in the next transaction; what it throws undoes its own part alone. */
+  write<T>(work: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const run = () => {
+        this.#db.exec('SAVEPOINT one')
+        try {
+          const value = work()
+          this.#db.exec('RELEASE one')
+          return () => resolve(value)
+        } catch (error) {
+          this.#db.exec('ROLLBACK TO one; RELEASE one')
+          return () => reject(error)
+        }
+      }
+      this.#waiting.push({ run, reject })
+      if (this.#waiting.length === 1) this.#soon(() => this.#flush())
+    })
+  }
+
+  #flush(): void {
+    const batch = this.#waiting.splice(0)
+    try {
+      this.#db.exec('BEGIN IMMEDIATE')
+      const answers = batch.map(({ run }) => run())
+      this.#db.exec('COMMIT')
+      for (const answer of answers) answer()
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
+      for (const { reject } of batch) reject(error)
+    }
+  }
+}

@@ -1,0 +1,18 @@
+// A process that claims until nothing is left, and says what it got: two of them share one file.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { SqliteStore } from '../../functions/store/sqlite.ts'
+import { claim } from '../support/claims.ts'
+
+const [path = '', name = ''] = process.argv.slice(2)
+let leases = 0
+const store = new SqliteStore(path, () => `${name}-${leases++}`)
+process.stdout.write('ready\n')
+await new Promise((resolve) => process.stdin.once('data', resolve))
+for (let claimed = await claim(store, { limit: 3 }); claimed.length > 0; ) {
+  process.stdout.write(claimed.map(({ id }) => `${id}\n`).join(''))
+  // a process that never lets go of the file starves the other one
+  await sleep(1)
+  claimed = await claim(store, { limit: 3 })
+}
+store.close()
+process.exit(0)

@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import { freeAt, pausedUntil, type Rate } from '../../../functions/core/rate.ts'
+import type { Store } from '../../../functions/store/store.ts'
+import { at, delivery, record } from '../../support/records.ts'
+import { type Bench, expectCommitted } from './bench.ts'
+
+const merging: Rate = { everyMs: 1_000, burst: 1, together: 3 }
+const single: Rate = { everyMs: 500, burst: 2, together: 1 }
+const rateOf = (channel: string) => (channel === 'chat' ? merging : single)
+
+/** Requests of a claim, as lists of ids. */
+async function turn(store: Store, now: number, perChannel = 9): Promise<string[][]> {
+  const request = { now, leaseMs: 20_000, limit: 9, perChannel, except: [], rateOf }
+  return (await store.claim(request)).map((group) => group.map(({ id }) => id))
+}
+
+/** All workers together tell a channel no more than it takes. */
+export function ratePromises(bench: Bench): void {
+  async function owe(channel: string, ...ids: string[]): Promise<void> {
+    for (const id of ids) {
+      const row = delivery(id, { eventId: id, channel })
+      await expectCommitted(bench.store, { record: record({ eventId: id }), deliveries: [row] })
+    }
+  }
+
+  describe('the rate of a channel', () => {
+    test('what waits for a turn is told together, up to `together`, and the rest after it', async () => {
+      await owe('chat', 'a')
+      expect(await turn(bench.store, at)).toEqual([['a']])
+      await owe('chat', 'b', 'c', 'd', 'e')
+      expect(await turn(bench.store, at + 999)).toEqual([])
+      expect(await turn(bench.store, at + 1_000)).toEqual([['b', 'c', 'd']])
+      expect(await turn(bench.store, at + 1_999)).toEqual([])
+      expect(await turn(bench.store, at + 2_000)).toEqual([['e']])
+    })
+
+    test('a kind that takes one at a time gets one at a time, after its burst', async () => {
+      await owe('pager', 'a', 'b', 'c', 'd')
+      expect(await turn(bench.store, at)).toEqual([['a'], ['b']])
+      expect(await turn(bench.store, at + 499)).toEqual([])
+      expect(await turn(bench.store, at + 500)).toEqual([['c']])
+      expect(await turn(bench.store, at + 1_000)).toEqual([['d']])
+    })
+
+    test('is kept by all workers together', async () => {
+      await owe('chat', 'a', 'b', 'c', 'd')
+      await owe('pager', 'e', 'f', 'g')
+      const stores = [bench.store, await bench.reopen(), await bench.reopen()]
+      const turns = await Promise.all(stores.map((store) => turn(store, at)))
+      expect(turns.flat().sort()).toEqual([['a', 'b', 'c'], ['e'], ['f']])
+    })
+
+    test('holds no other channel up', async () => {
+      await owe('chat', 'a', 'b')
+      await turn(bench.store, at)
+      await owe('chat', 'c')
+      await owe('pager', 'd')
+      expect(await turn(bench.store, at + 1)).toEqual([['d']])
+    })
+
+    test('of a list under one lease, each is settled for itself', async () => {
+      await owe('chat', 'a', 'b')
+      const request = { now: at, leaseMs: 20_000, limit: 1, perChannel: 1, except: [], rateOf }
+      const [[a, b] = []] = await bench.store.claim(request)
+      const done = { state: 'delivered' as const, nextAt: at, note: 'ok' }
+      const later = { state: 'pending' as const, nextAt: at + 5_000, note: 'HTTP 503' }
+      expect(await bench.store.settle(a!, done, at, [])).toBe('settled')
+      expect(await bench.store.settle(b!, later, at, [])).toBe('settled')
+      expect(await turn(bench.store, at + 4_999)).toEqual([])
+      expect(await turn(bench.store, at + 5_000)).toEqual([['b']])
+    })
+
+    test('a channel that asked for a rest gets it, and one request then', async () => {
+      await owe('pager', 'a', 'b', 'c')
+      const request = { now: at, leaseMs: 20_000, limit: 1, perChannel: 1, except: [], rateOf }
+      const [[a] = []] = await bench.store.claim(request)
+      const spentUntil = pausedUntil(single, at + 4_000)
+      const limited = { state: 'pending' as const, nextAt: at + 4_000, note: 'HTTP 429' }
+      await bench.store.settle(a!, { ...limited, spentUntil }, at, [])
+      for (const store of [bench.store, await bench.reopen()]) {
+        expect(await turn(store, at + 3_999)).toEqual([])
+      }
+      expect(await bench.store.nextDueAt({ except: [], rateOf })).toBe(at + 4_000)
+      expect(await turn(bench.store, at + 4_000)).toHaveLength(1)
+    })
+
+    test('a shorter rest does not end a longer one', async () => {
+      await owe('pager', 'a', 'b')
+      const request = { now: at, leaseMs: 20_000, limit: 2, perChannel: 2, except: [], rateOf }
+      const groups = await bench.store.claim(request)
+      for (const [i, ms] of [9_000, 1_000].entries()) {
+        const limited = { state: 'pending' as const, nextAt: at, note: 'HTTP 429' }
+        const spentUntil = pausedUntil(single, at + ms)
+        await bench.store.settle(groups[i]![0]!, { ...limited, spentUntil }, at, [])
+      }
+      expect(await turn(bench.store, at + 8_999)).toEqual([])
+      expect(await turn(bench.store, at + 9_000)).toHaveLength(1)
+    })
+
+    test('nextDueAt waits for the turn, however long something is due', async () => {
+      await owe('chat', 'a', 'b')
+      await turn(bench.store, at)
+      await owe('chat', 'c')
+      const next = await bench.store.nextDueAt({ except: [], rateOf })
+      expect(next).toBe(freeAt(merging, at + 1_000))
+    })
+  })
+}

@@ -1,0 +1,17 @@
+// Claiming without a thought of rates.
+import type { Claimed } from '../../functions/core/delivery.ts'
+import { unlimited } from '../../functions/core/rate.ts'
+import type { ClaimRequest, Pacing, Store } from '../../functions/store/store.ts'
+import { at } from './records.ts'
+
+/** Every channel takes whatever comes. */
+export const free: Pacing = { except: [], rateOf: () => unlimited }
+
+/** What a claim takes, of channels that take whatever comes and one in each request. */
+export async function claim(
+  store: Store,
+  request: Partial<ClaimRequest> & Pick<ClaimRequest, 'limit'>,
+): Promise<Claimed[]> {
+  const whole = { now: at, leaseMs: 20_000, perChannel: request.limit, ...free, ...request }
+  return (await store.claim(whole)).flat()
+}
