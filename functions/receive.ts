@@ -4,6 +4,7 @@
 import type { Answer, Report } from '../shared/report.ts'
 import { leaseOf, withLease, withStart } from './core/approval.ts'
 import { conclude, nextLook } from './core/conclude.ts'
+import type { Delivery } from './core/delivery.ts'
 import {
   type Beacon,
   type EventRecord,
@@ -107,7 +108,7 @@ async function takeIn(
     if (record === undefined || idle) return { record, directed: decided.directed }
     const existing =
       decided.moments.length > 0 && before !== undefined
-        ? await relay.store.readDeliveries(key)
+        ? (decided.existing ?? (await relay.store.readDeliveries(key)))
         : []
     const context = { observers: decided.observers, existing, now }
     const commit = commitOf(relay, before, record, decided.moments, context)
@@ -123,6 +124,8 @@ async function takeIn(
 interface DecidedOn extends TakenIn {
   moments: Moment[]
   observers: Observer[]
+  /** Where it took them to decide. */
+  existing?: Delivery[]
 }
 
 /** Everything that one beacon's news of one event brings, in the order in which it may matter. */
@@ -153,16 +156,18 @@ async function decideOn(
   const newcomer = isOpen(record) && news.firstSighting && isHit(record.facts, beacon.vm)
   const lately = told || newcomer || (news.inDocument && isHit(record.facts, beacon.vm))
   const judged = isOpen(record) && record.verdict === undefined && lately
+  // who is hit, is known anew
+  const grown = told && before?.facts.resources !== record.facts.resources
   const self = reading.asObserver(news)
   let observers = [self]
-  if (settling || judged || newcomer || moments.length > 0) {
+  if (settling || judged || newcomer || grown || moments.length > 0) {
     observers = await observersWith(relay, record, self)
   }
-  const unjudged = record
-  const untold = newcomer && moments.length === 0
+  const untold = (newcomer || grown) && before !== undefined && moments.length === 0
+  const existing = untold ? await relay.store.readDeliveries(record) : undefined
   if (judged) record = withPolicy(relay.config, record, observers)
   if (news.inDocument) record = approveByPolicy(record, moments, now)
-  if (untold) moments.push(...missed(relay.config, unjudged, record, observers, self))
+  if (existing) moments.push(...missed(relay.config, record, observers, existing))
   if (settling) record = settle(relay, record, observers, moments, now)
   let directed = false
   if (news.inDocument && news.status === 'Scheduled') {
@@ -174,7 +179,7 @@ async function decideOn(
   if (record !== before) record = withDue(relay, record, now)
   const worth = worthTelling(moments, record, news.inDocument)
   record = holdBack(record, moments, worth)
-  return { record, moments: worth, observers, directed }
+  return { record, moments: worth, observers, directed, ...(existing && { existing }) }
 }
 
 function settle(

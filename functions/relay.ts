@@ -4,6 +4,7 @@ import type { Attention } from './attention.ts'
 import type { Channel, Config } from './config.ts'
 import { type Delivery, plan } from './core/delivery.ts'
 import type { EventRecord, Moment, Observer } from './core/event.ts'
+import { heardOf } from './core/judgement.ts'
 import { ends, supersededBy } from './core/overtake.ts'
 import { channelsFor } from './core/policy.ts'
 import { type Rate, unlimited } from './core/rate.ts'
@@ -61,13 +62,6 @@ export function commitOf(
   const overtakes = (name: string) => notifierOf(relay, name)?.overtakes ?? (() => true)
   const supersede = supersededBy(deliveries, told, existing, overtakes)
   return { record, basedOn, deliveries, supersede, now: context.now }
-}
-
-/** Channels that a message of this epoch was planned for. */
-function heardOf({ epoch }: EventRecord, existing: Delivery[]): string[] {
-  return existing
-    .filter(({ telling }) => telling.event.epoch === epoch && telling.moment !== 'notice')
-    .map(({ channel }) => channel)
 }
 
 /** Those where something stands open for this event: it is closed, whatever the routes say of ends. */

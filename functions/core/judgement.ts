@@ -1,5 +1,6 @@
 // What the configuration makes of an event that just took a step: policy, and who is to be told.
 import { decideByPolicy } from './approval.ts'
+import type { Delivery } from './delivery.ts'
 import type { EventRecord, Moment, Observer } from './event.ts'
 import { channelsFor, judgePolicy, type PolicyRule, type Route } from './policy.ts'
 
@@ -36,17 +37,22 @@ export function withNotice(record: EventRecord, moments: Moment[]): EventRecord 
  */
 export function missed(
   rules: Rules,
-  before: EventRecord,
   record: EventRecord,
   observers: Observer[],
-  self: Observer,
+  existing: Delivery[],
 ): Moment[] {
+  if (record.policy.decide === 'ignore') return []
   const moment = record.phase === 'started' ? 'started' : 'scheduled'
-  const hearers = (judged: EventRecord, known: Observer[]) =>
-    judged.policy.decide === 'ignore' ? [] : channelsFor(rules.routes, judged, known, moment)
-  const others = observers.filter((observer) => observer !== self)
-  const heard = hearers(before, others)
-  return hearers(record, observers).every((name) => heard.includes(name)) ? [] : [moment]
+  const heard = heardOf(record, existing)
+  const hearers = channelsFor(rules.routes, record, observers, moment)
+  return hearers.every((name) => heard.includes(name)) ? [] : [moment]
+}
+
+/** Channels that a message of this epoch was planned for. */
+export function heardOf({ epoch }: EventRecord, existing: Delivery[]): string[] {
+  return existing
+    .filter(({ telling }) => telling.event.epoch === epoch && telling.moment !== 'notice')
+    .map(({ channel }) => channel)
 }
 
 /**

@@ -24,6 +24,8 @@ const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
 export interface Acked {
   /** Poll time of the document, as the relay counts. */
   at: number
+  /** When the relay had taken it in. */
+  ackedAt: number
   paceMs: number
   sees: string[]
   values: Map<string, ScheduledEvent>
@@ -40,8 +42,8 @@ export class Beacon {
   bootedAt: number
   acked: Acked | undefined
   /** Whether an event took the whole VM. */
-  /** When a poll of this VM showed an event last, where the newest one does not. */
   wentDown = false
+  /** When a poll of this VM showed an event last, where the newest one does not. */
   readonly lastShownAt = new Map<string, number>()
   readonly #shownSince = new Map<string, number>()
   readonly #kernel: Kernel
@@ -117,7 +119,14 @@ export class Beacon {
     const missing = new Map(
       [...this.lastShownAt].filter(([id]) => !shown.some(([one]) => one === id)),
     )
-    this.acked = { at, paceMs, sees: shown.map(([id]) => id), values, missing }
+    this.acked = {
+      at,
+      ackedAt: this.#kernel.now,
+      paceMs,
+      sees: shown.map(([id]) => id),
+      values,
+      missing,
+    }
   }
 
   /** As the relay knows this VM once it has reported the event. */

@@ -110,12 +110,13 @@ export class EventBook {
       const shows = beacon.shows(record.eventId)
       const lastShownAt = acked?.missing.get(record.eventId) ?? Number.NEGATIVE_INFINITY
       const missingMs = now - lastShownAt
-      if (isExact && !shows && missingMs < settleMs - 1)
+      const known = (acked?.ackedAt ?? now) < now - graceMs
+      if (isExact && known && !shows && missingMs < settleMs - 1)
         early(`${missingMs} ms after ${beacon.vm.name} saw it`)
       const heard = acked !== undefined && now - acked.at < silentPaces * acked.paceMs
       const told = shows && heard && acked.sees.includes(record.eventId)
-      const known = told && !isSlow && acked.at < now - graceMs
-      if (known && !takesVm(record)) early(`while ${beacon.vm.name} sees it and said so`)
+      if (told && known && !isSlow && !takesVm(record))
+        early(`while ${beacon.vm.name} sees it and said so`)
     }
   }
 
@@ -160,8 +161,7 @@ export class EventBook {
     if (live && moved && real === event.notBeforeAt && record.facts.notBeforeAt !== real) {
       this.#docket.broke('acknowledged', `${key} was moved, and the new NotBefore is not kept`)
     }
-    // a VM that is added to one that has started brings in nobody: there is no moment to tell
-    if (record.policy.decide === 'ignore' || record.phase !== 'scheduled') return
+    if (record.policy.decide === 'ignore') return
     const observer = beacon.asObserver(event)
     const hearers = channelsFor(plan.config.routes, record, [observer], 'scheduled')
     const rows = [...this.#messages.rows.values()].filter(

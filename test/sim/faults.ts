@@ -19,6 +19,7 @@ export const faultKinds = [
   'start_refused',
   // the relay
   'relay_crashes',
+  'relay_stalls',
   'wake_lost',
   'store_slow',
   // channels

@@ -26,7 +26,7 @@ const rates: Record<string, { requests: number; ms: number }> = {
   team: { requests: 5, ms: 1_000 },
   pager: { requests: 120, ms: 60_000 },
 }
-const pointlessAfterEnd = ['scheduled', 'changed', 'declined', 'stuck', 'started']
+const pointlessAfterEnd = ['scheduled', 'changed', 'reminder', 'declined', 'stuck', 'started']
 
 export class MessageBook {
   readonly rows = new Map<string, Delivery>()
@@ -198,7 +198,9 @@ function whatIsTold({ id, fleet, eventId, channel, telling }: Delivery): string 
   const { epoch, facts } = telling.event
   const step = `${fleet}/${eventId}/${epoch}/${telling.moment}/${channel}`
   if (telling.moment === 'notice') return `${step} ${id}`
-  if (telling.moment !== 'changed') return step
   const { notBeforeAt, resources, durationSeconds, description } = facts
+  if (telling.moment === 'reminder')
+    return `${step} ${notBeforeAt} ${telling.event.reminder?.beforeSeconds}`
+  if (telling.moment !== 'changed') return step
   return `${step} ${JSON.stringify([notBeforeAt, resources, durationSeconds, description])}`
 }

@@ -2,10 +2,13 @@
 import type { Claimed } from '../../functions/core/delivery.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
 import type { Sent } from '../support/world.ts'
+import { adminKey } from '../support/world.ts'
 import type { Judge } from './judge.ts'
 import type { Kernel } from './kernel.ts'
 import type { Random } from './random.ts'
 import type { Cluster } from './workers.ts'
+
+export const replayPath = '/v1/deliveries/replay'
 
 export class People {
   readonly #kernel: Kernel
@@ -20,12 +23,14 @@ export class People {
     cluster: Cluster
     judge: Judge
     count: number
+    replayAfterMs: number[]
   }) {
     this.#kernel = parts.kernel
     this.#random = parts.random
     this.#cluster = parts.cluster
     this.#judge = parts.judge
     this.#count = parts.count
+    for (const ms of parts.replayAfterMs) this.#kernel.after(ms, () => this.#replay())
   }
 
   /** A message arrived where people look. */
@@ -39,6 +44,15 @@ export class People {
       const ms = hasty ? 2_000 : this.#random.int(500, 60_000)
       this.#kernel.after(ms, () => this.#press(claimed, path, decision))
     }
+  }
+
+  /** An admin wants to see what failed once more. */
+  #replay(): void {
+    const since = new Date(0).toISOString()
+    const headers = { authorization: `Bearer ${adminKey}` }
+    const request = { path: replayPath, fleet: '', body: JSON.stringify({ since }), headers }
+    this.#judge.note('an admin asks for what failed')
+    this.#cluster.post(request, () => {})
   }
 
   #press({ fleet, eventId }: Claimed, path: string, decision: 'approve' | 'not_now'): void {

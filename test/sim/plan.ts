@@ -32,6 +32,8 @@ export interface Plan {
   config: ReturnType<typeof readConfig>
   /** People who look at messages; each may decide. */
   people: number
+  /** When an admin asks for everything that failed to be sent again, ms after the world began. */
+  replayAfterMs: number[]
 }
 
 const second = 1_000
@@ -47,12 +49,14 @@ export function makePlan(random: Random): Plan {
     })),
   )
   const events = Array.from({ length: random.int(1, 3) }, (_, i) => eventOf(random, tenants, i))
+  if (random.chance(0.05)) events.push(...wave(random, events[0]!))
   const mirrored = tenants.test.length > 0 && random.chance(0.5) ? mirror(events[0]!, tenants) : []
   return {
     ...{ tenants, vms },
     events: [...events, ...mirrored],
     config: configOf(random),
     people: random.pick([0, 1, 1, 2, 3]),
+    replayAfterMs: random.chance(0.3) ? [random.int(30, 200) * second, 12 * minute] : [],
   }
 }
 
@@ -63,6 +67,16 @@ function tenantsOf(random: Random, first: string, second: string): string[][] {
   return random.chance(0.25)
     ? [names(first, size), names(second, random.int(1, 2))]
     : [names(first, size)]
+}
+
+/** More like the first one, within seconds of it: more than a chat takes one by one. */
+function wave(random: Random, first: PlannedEvent): PlannedEvent[] {
+  return Array.from({ length: random.int(4, 12) }, (_, i) => ({
+    ...first,
+    id: idOf(random, 4 + (i % 6)),
+    afterMs: first.afterMs + random.int(0, 4_000),
+    patches: [],
+  }))
 }
 
 /** The same id in the other fleet: an id of Azure is no proof of anything here. */
@@ -161,12 +175,13 @@ function configOf(random: Random): Plan['config'] {
     names.map((name, i) => [name, i === 0 ? { ...all[name], ...fallback } : all[name]]),
   )
   const tagged = names.length > 1 && random.chance(0.3)
+  const reminds = random.chance(0.3) ? { remindBeforeSeconds: [60, 30] } : {}
   const routes = tagged
     ? [
-        { match: {}, channels: names.slice(1) },
+        { match: {}, channels: names.slice(1), ...reminds },
         { match: { tag: 'tier=data' }, channels: names.slice(0, 1) },
       ]
-    : [{ match: {}, channels: names }]
+    : [{ match: {}, channels: names, ...reminds }]
   const policy = random.pick(policies)
   return readConfig(JSON.stringify({ ...baseConfig, channels, routes, policy }), {})
 }

@@ -19,6 +19,7 @@ import type { Channels } from './channels.ts'
 import type { Faults } from './faults.ts'
 import type { Judge } from './judge.ts'
 import { type Kernel, Process } from './kernel.ts'
+import { replayPath } from './people.ts'
 import type { Plan } from './plan.ts'
 import type { Random } from './random.ts'
 
@@ -97,6 +98,12 @@ export class Worker {
     if (stalls) await kernel.pause(this.process, this.#random.int(3_000, 12_000))
   }
 
+  async #freeze(): Promise<void> {
+    const { kernel, faults, calmAt } = this.#parts
+    const frozen = this.#random.chance(faults.relay_stalls * 2) && kernel.now < calmAt
+    if (frozen) await kernel.pause(this.process, this.#random.int(5_000, 45_000))
+  }
+
   handle(request: Request, done: (reply: Reply) => void): void {
     const { kernel } = this.#parts
     const answer = (reply: Reply) => {
@@ -115,6 +122,11 @@ export class Worker {
 
   async #directly({ path, fleet, body }: Request): Promise<Reply> {
     if (path.startsWith('/approve/')) return this.#decide(path.slice('/approve/'.length), body)
+    if (path === replayPath) {
+      await this.#relay.store.replay({ since: 0 }, this.#parts.kernel.now, 1_000)
+      this.#hint()
+      return { status: 200, text: '' }
+    }
     const report = reportSchema.safeParse(JSON.parse(body))
     if (!report.success) return { status: 400, text: String(report.error) }
     const received = await receive(this.#relay, fleet, report.data)
@@ -180,6 +192,11 @@ export class Worker {
     this.#underWay += 1
     const store: Store = {
       ...this.#relay.store,
+      // a process that is frozen between claim and sending, for longer than its lease
+      readEvent: async (key) => {
+        await this.#freeze()
+        return this.#relay.store.readEvent(key)
+      },
       settle: async (...args) => {
         await this.#stall()
         judge.messages.settling(args[0])

@@ -116,6 +116,7 @@ function build(ground: Ground) {
   const cluster = new Cluster({ ...parts, calmAt, store: storesOf(ground, judge) })
   const people = new People({
     ...{ kernel, cluster, judge, random: random.fork('people'), count: plan.people },
+    replayAfterMs: plan.replayAfterMs,
   })
   judge.messages.onAccepted = (part, request) => people.read(part, request)
   const platform = new Platform(kernel, plan, {
