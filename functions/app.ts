@@ -54,7 +54,7 @@ async function postReport(relay: Relay, c: Context): Promise<Response> {
   const fleet = name === undefined ? undefined : own(relay.config.fleets, name)
   if (name === undefined || fleet === undefined) return refuseReport(relay, c, unknownFleet(name))
   const body = await c.req.text()
-  const verdict = await verify(fleet.key, c.req.raw.headers, relay.now(), body)
+  const verdict = await verify(fleet.key, header(c), relay.now(), body, relay.hmac)
   if (verdict !== 'valid') return refuseReport(relay, c, unsigned(verdict, relay.now()), name)
   const json = parseJson(body)
   const report = reportSchema.safeParse(json)
@@ -65,6 +65,10 @@ async function postReport(relay: Relay, c: Context): Promise<Response> {
   const received = await receive(relay, name, report.data)
   if (received.outcome === 'answered') return c.json(received.answer)
   return refuseReport(relay, c, refusals[received.outcome], name)
+}
+
+function header(c: Context): (name: string) => string | undefined {
+  return (name) => c.req.header(name)
 }
 
 /** Enough to mend the first mistakes; a body of 256 KB can hold thousands. */

@@ -1,5 +1,5 @@
 // How the HTTP face says that something is wrong, and reads bodies that may be anything.
-import type { Context } from 'hono'
+import type { Context, MiddlewareHandler, Next } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { type Problem, problemContentType } from '../shared/errors.ts'
 
@@ -10,9 +10,16 @@ export function problem(c: Context, status: number, code: string, detail: string
 }
 
 /** Middleware: a larger body is refused before it is read whole. */
-export function limit(maxSize: number) {
+export function limit(maxSize: number): MiddlewareHandler {
   const detail = `the body is larger than ${maxSize} bytes; send less at a time`
-  return bodyLimit({ maxSize, onError: (c) => problem(c, 413, 'body_too_large', detail) })
+  const tooLarge = (c: Context) => problem(c, 413, 'body_too_large', detail)
+  const counted = bodyLimit({ maxSize, onError: tooLarge })
+  return async (c: Context, next: Next) => {
+    // a server reads no more than the length it was told; without one, bytes are counted
+    const length = c.req.header('content-length')
+    if (length === undefined || c.req.header('transfer-encoding')) return counted(c, next)
+    return Number(length) > maxSize ? tooLarge(c) : next()
+  }
 }
 
 /** Undefined where the text is not JSON. */

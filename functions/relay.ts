@@ -1,5 +1,6 @@
 // What a host hands to the use cases. Everything that differs between hosts or touches the world is here.
 import type { Log } from '../shared/log.ts'
+import type { Hmac } from '../shared/signature.ts'
 import type { Attention } from './attention.ts'
 import type { Channel, Config } from './config.ts'
 import { type Delivery, plan } from './core/delivery.ts'
@@ -17,6 +18,8 @@ export interface Relay {
   notifiers: Notifiers
   /** `fetch` with the host's guard against addresses that a channel must not reach. */
   send: Send
+  /** Checks the signatures of reports. */
+  hmac: Hmac
   /** Signs and checks links; the first signs. */
   linkKeys: Uint8Array<ArrayBuffer>[]
   /** Events whose page somebody opened lately. */

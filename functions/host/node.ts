@@ -14,6 +14,7 @@ import { notifiers } from '../notify/index.ts'
 import { createOutbound } from '../notify/undici.ts'
 import type { Relay } from '../relay.ts'
 import { lockFolder, SqliteStore } from '../store/sqlite.ts'
+import { nodeHmac } from './node-hmac.ts'
 import { Pump } from './pump.ts'
 
 const drainMs = 5_000
@@ -72,6 +73,7 @@ export async function start(settings: Settings, write: (line: string) => void) {
     store,
     notifiers,
     send: outbound.send,
+    hmac: nodeHmac,
     linkKeys,
     adminKey,
     attention: createAttention(),

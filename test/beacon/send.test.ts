@@ -43,7 +43,7 @@ function client(options: { url: string; environment?: ProxyEnvironment }) {
 }
 
 function verdictOf({ headers, body }: Asked, now: number) {
-  return verify([fleetKey], { get: (name) => headers[name] as string | undefined }, now, body)
+  return verify([fleetKey], (name) => headers[name] as string | undefined, now, body)
 }
 
 test('a report is signed as Standard Webhooks has it, with its fleet', async () => {

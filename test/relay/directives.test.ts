@@ -291,6 +291,18 @@ describe('policy', () => {
     expect(world.told()).toEqual(['foghorn.event.scheduled'])
   })
 
+  test('and once a VM is hit that was not, also after the start', async () => {
+    await begin({ routes: [{ match: { tag: 'team=db' }, channels: ['hook'] }] })
+    const later = new FakeBeacon(world, 'web_5', { vm: { tags: { team: 'db' } } })
+    await later.sees([event()])
+    await second.sees([event()])
+    await second.sees([started()])
+    await second.sees([started({ resources: ['web_0', 'web_5'] })])
+    await later.sees([started({ resources: ['web_0', 'web_5'] })])
+    await world.drain()
+    expect(world.told()).toEqual(['foghorn.event.started'])
+  })
+
   test('an event that was ignored until the VM hit was known is told then', async () => {
     const policy = [
       { match: { tag: 'env=prod' }, decide: 'ask' },

@@ -5,6 +5,7 @@ import { decideByLink, open } from '../../functions/approve.ts'
 import { createAttention } from '../../functions/attention.ts'
 import type { Claimed } from '../../functions/core/delivery.ts'
 import { claimDue, deliverTogether, nextDueAt } from '../../functions/deliver.ts'
+import { nodeHmac } from '../../functions/host/node-hmac.ts'
 import { notifiers } from '../../functions/notify/index.ts'
 import type { Notifiers, Outgoing, Part, Send } from '../../functions/notify/notifier.ts'
 import { receive } from '../../functions/receive.ts'
@@ -71,6 +72,7 @@ export class Worker {
     this.#relay = {
       ...{ config: plan.config, store: parts.store(this), notifiers, adminKey, log },
       send: () => Promise.reject(new Error('only an attempt sends')),
+      hmac: nodeHmac,
       linkKeys: [new Uint8Array(32).fill(7)],
       attention: createAttention(),
       now: () => kernel.now,

@@ -21,7 +21,7 @@ import {
   reportPath,
   type Start,
 } from '../../shared/report.ts'
-import { sign } from '../../shared/signature.ts'
+import { sign, webHmac } from '../../shared/signature.ts'
 
 export const prodKey = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 export const testKey = 'whsec_dGVzdGtleXRlc3RrZXl0ZXN0a2V5dGVzdGtleQ=='
@@ -80,6 +80,7 @@ export async function createWorld(
       sent.push(request)
       return channels.answer(request)
     },
+    hmac: webHmac,
     linkKeys: [new Uint8Array(32).fill(7), new Uint8Array(32).fill(8)],
     adminKey,
     attention: createAttention(),
