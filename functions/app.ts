@@ -38,7 +38,7 @@ export function createApp(relay: Relay): Hono {
   app.options('/approve/:token', (c) => c.body(null, 204, { allow: 'GET, HEAD, POST, OPTIONS' }))
   app.route('/v1', adminRoutes(relay))
   app.get('/healthz', async (c) => {
-    await nextDueAt(relay, [])
+    await nextDueAt(relay)
     return c.json({ status: 'ok', time: new Date(relay.now()).toISOString() })
   })
   app.notFound((c) => problem(c, 404, 'not_found', 'there is nothing here; see the README'))

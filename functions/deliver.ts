@@ -15,24 +15,30 @@ import { mayHaveHeard, overtaken, skippedBefore } from './core/overtake.ts'
 import { pageLink } from './link.ts'
 import type { Outgoing, Part } from './notify/notifier.ts'
 import { channelNamed, type Relay, rateOf } from './relay.ts'
-import type { ClaimRequest, Pacing } from './store/store.ts'
+import type { Pacing } from './store/store.ts'
 
-export type DeliverRequest = Pick<ClaimRequest, 'limit' | 'perChannel' | 'except'>
+/** How many requests to a channel this worker has under way. */
+export type UnderWay = (channel: string) => number
+
+const none: UnderWay = () => 0
 
 /** Claims what is due: each list is one request for `deliverTogether`, and none waits for another. */
-export function claimDue(relay: Relay, request: DeliverRequest): Promise<Claimed[][]> {
-  const { except, ...rest } = request
+export function claimDue(relay: Relay, limit: number, underWay = none): Promise<Claimed[][]> {
   const now = relay.now()
-  return relay.store.claim({ now, leaseMs: deliveryLeaseMs, ...rest, ...pacing(relay, except) })
+  const request = { now, leaseMs: deliveryLeaseMs, limit }
+  return relay.store.claim({ ...request, ...pacing(relay, underWay) })
 }
 
 /** When there is something to claim, or to conclude, next. */
-export function nextDueAt(relay: Relay, except: string[]): Promise<number | undefined> {
-  return relay.store.nextDueAt(pacing(relay, except))
+export function nextDueAt(relay: Relay, underWay = none): Promise<number | undefined> {
+  return relay.store.nextDueAt(pacing(relay, underWay))
 }
 
-function pacing(relay: Relay, except: string[]): Pacing {
-  return { except, rateOf: (channel) => rateOf(relay, channel) }
+function pacing(relay: Relay, underWay: UnderWay): Pacing {
+  return {
+    rateOf: (channel) => rateOf(relay, channel),
+    roomOf: (channel) => Math.max(0, rateOf(relay, channel).atOnce - underWay(channel)),
+  }
 }
 
 interface Judged {

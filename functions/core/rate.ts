@@ -9,9 +9,11 @@ export interface Rate {
   burst: number
   /** Deliveries that one request tells together: what had to wait becomes one message. */
   together: number
+  /** Requests of one worker that may be under way: a channel that hangs must not take every place. */
+  atOnce: number
 }
 
-export const unlimited: Rate = { everyMs: 0, burst: 1, together: 1 }
+export const unlimited: Rate = { everyMs: 0, burst: 1, together: 1, atOnce: 32 }
 
 /** When the next request may be sent, epoch ms. */
 export function freeAt(rate: Rate, spentUntil: number): number {

@@ -10,14 +10,13 @@ import { sweep } from '../sweep.ts'
 const maxSleepMs = 30_000
 const forgetEveryMs = 3_600_000
 const afterFailureMs = 1_000
-const maxUnderWay = 64
-/** One slow channel must not take every place: it has fewer than twice this many under way. */
-const fewPerChannel = 4
+const maxUnderWay = 128
 
 export class Pump {
   readonly #relay: Relay
   readonly #underWay = new Map<string, number>()
   readonly #sends = new Set<Promise<void>>()
+  readonly #countOf = (channel: string) => this.#underWay.get(channel) ?? 0
   #timer: NodeJS.Timeout | undefined
   #forgetAt = 0
   #turning = false
@@ -69,13 +68,12 @@ export class Pump {
     const failed = await sweep(this.#relay)
     const limit = maxUnderWay - this.#sends.size
     if (limit > 0) {
-      const request = { limit, except: this.#busyChannels(), perChannel: fewPerChannel }
-      const requests = await claimDue(this.#relay, request)
+      const requests = await claimDue(this.#relay, limit, this.#countOf)
       for (const group of requests) this.#send(group)
       if (requests.length > 0) this.#again = true
     }
     await this.#forget()
-    const nextAt = await nextDueAt(this.#relay, this.#busyChannels())
+    const nextAt = await nextDueAt(this.#relay, this.#countOf)
     const wait = nextAt === undefined ? maxSleepMs : nextAt - this.#relay.now()
     const least = failed > 0 ? afterFailureMs : this.#sends.size < maxUnderWay ? 1 : maxSleepMs
     return Math.min(maxSleepMs, Math.max(wait, least))
@@ -103,13 +101,8 @@ export class Pump {
   }
 
   #count(channel: string, change: number): void {
-    const count = (this.#underWay.get(channel) ?? 0) + change
+    const count = this.#countOf(channel) + change
     if (count === 0) this.#underWay.delete(channel)
     else this.#underWay.set(channel, count)
-  }
-
-  #busyChannels(): string[] {
-    const busy = [...this.#underWay].filter(([, count]) => count >= fewPerChannel)
-    return busy.map(([channel]) => channel)
   }
 }

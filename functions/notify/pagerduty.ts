@@ -13,7 +13,7 @@ export const pagerduty: Notifier<ChannelOf<'pagerduty'>> = {
   overtakes: (later, earlier) =>
     actionOf(later) !== 'acknowledge' || actionOf(earlier) === 'acknowledge',
   // about 120 events a minute and key
-  rate: { everyMs: 667, burst: 30, together: 1 },
+  rate: { everyMs: 667, burst: 30, together: 1, atOnce: 4 },
   opensIncidents: true,
   async notify(outgoing, channel, send) {
     const action = actionOf(outgoing.delivery.telling)

@@ -10,7 +10,7 @@ export const slack: Notifier<ChannelOf<'slack'>> = {
   overtakes: () => true,
   // about one message a second and webhook; with a second one at once, a decision by policy comes with
   // its event. A list of this many keeps the limits of blocks and characters.
-  rate: { everyMs: 1_000, burst: 2, together: 20 },
+  rate: { everyMs: 1_000, burst: 2, together: 20, atOnce: 4 },
   opensIncidents: false,
   async notify(outgoing, channel, send) {
     let outcome: SendOutcome | undefined

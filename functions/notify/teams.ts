@@ -11,7 +11,7 @@ const colors = { info: 'Accent', warning: 'Warning', danger: 'Attention', good: 
 export const teams: Notifier<ChannelOf<'teams'>> = {
   overtakes: () => true,
   // about 4 messages a second; the limit of a card's size holds this many
-  rate: { everyMs: 250, burst: 2, together: 15 },
+  rate: { everyMs: 250, burst: 2, together: 15, atOnce: 4 },
   opensIncidents: false,
   async notify(outgoing, channel, send) {
     const { now, signal } = outgoing

@@ -28,6 +28,9 @@ export function lockFolder(folder: string): () => void {
   return () => lock.close()
 }
 
+/** Of 4 KB each. A page that changes often is copied into the file once in so many, not each time. */
+const checkpointPages = 8_000
+
 export class SqliteStore implements Store {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
@@ -42,6 +45,7 @@ export class SqliteStore implements Store {
     this.#random = random
     this.#db = new DatabaseSync(path)
     this.#db.exec('PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL')
+    this.#db.exec(`PRAGMA wal_autocheckpoint=${checkpointPages}`)
     this.#writes = new SharedWrites(this.#db, soon)
     this.#prepare(path)
   }
@@ -133,8 +137,8 @@ export class SqliteStore implements Store {
     const lease = this.#random()
     return this.#write(() => {
       const requests: Claimed[][] = []
-      for (const { channel, nextAt, spentUntil } of this.#owedChannels(request.except)) {
-        const limit = Math.min(request.perChannel, request.limit - requests.length)
+      for (const { channel, nextAt, spentUntil } of this.#owedChannels(request)) {
+        const limit = Math.min(request.roomOf(channel), request.limit - requests.length)
         if (nextAt > request.now || limit <= 0) break
         requests.push(...this.#claimOf(channel, spentUntil, { ...request, limit }, lease))
       }
@@ -202,19 +206,19 @@ export class SqliteStore implements Store {
     return rows.map((row) => parse<EventRecord>(row.body))
   }
 
-  async nextDueAt({ except, rateOf }: Pacing): Promise<number | undefined> {
+  async nextDueAt(pacing: Pacing): Promise<number | undefined> {
     const event = this.#get(sql.nextDueEvent)?.at
-    const deliveries = this.#owedChannels(except).map(({ channel, nextAt, spentUntil }) =>
-      Math.max(nextAt, freeAt(rateOf(channel), spentUntil)),
+    const deliveries = this.#owedChannels(pacing).map(({ channel, nextAt, spentUntil }) =>
+      Math.max(nextAt, freeAt(pacing.rateOf(channel), spentUntil)),
     )
     const next = Math.min(...deliveries, typeof event === 'number' ? event : Infinity)
     return next === Infinity ? undefined : next
   }
 
-  /** Channels that something is owed to, the longest due first. */
-  #owedChannels(except: string[]) {
+  /** Channels that something is owed to and that there is room for, the longest due first. */
+  #owedChannels({ roomOf }: Pacing) {
     return this.#all(sql.owedChannels)
-      .filter((row) => row.next_at !== null && !except.includes(String(row.channel)))
+      .filter((row) => row.next_at !== null && roomOf(String(row.channel)) > 0)
       .map((row) => ({
         channel: String(row.channel),
         nextAt: Number(row.next_at),

@@ -22,11 +22,11 @@ export interface Commit {
   now: number
 }
 
-/** Which channels are looked at, and how fast each may be told. */
+/** How fast each channel may be told, and how much more of it this worker can do now. */
 export interface Pacing {
-  /** Channels that have enough under way. */
-  except: string[]
   rateOf(channel: string): Rate
+  /** Requests that may be begun; 0: the channel is passed over. */
+  roomOf(channel: string): number
 }
 
 export interface ClaimRequest extends Pacing {
@@ -34,8 +34,6 @@ export interface ClaimRequest extends Pacing {
   leaseMs: number
   /** Requests, of all channels together. */
   limit: number
-  /** Requests of one channel. */
-  perChannel: number
 }
 
 export type Replay = { id: string } | { since: number; channel?: string }

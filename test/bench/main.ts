@@ -3,9 +3,10 @@
 import type { Figure } from './figures.ts'
 import { latency } from './latency.ts'
 import { memory } from './memory.ts'
+import { storm } from './storm.ts'
 import { throughput } from './throughput.ts'
 
-const benches: Record<string, () => Promise<Figure[]>> = { latency, throughput, memory }
+const benches: Record<string, () => Promise<Figure[]>> = { latency, throughput, storm, memory }
 
 const wanted = process.argv.slice(2)
 const unknown = wanted.filter((name) => !(name in benches))
@@ -17,7 +18,8 @@ if (unknown.length > 0) {
 for (const [name, bench] of Object.entries(benches)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue
   for (const figure of await bench()) {
-    process.stdout.write(`${figure.name}: ${round(figure.value)} ${figure.unit}\n`)
+    const line = `${figure.name}: ${round(figure.value)} ${figure.unit}`
+    process.stdout.write(`${line.trimEnd()}\n`)
   }
 }
 

@@ -1,6 +1,5 @@
 // Resident memory of a beacon as it is installed (bundled) after a minute's worth of polls, and of a
 // relay that told one event.
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -8,6 +7,7 @@ import { build } from 'esbuild'
 import { told } from '../support/expect.ts'
 import { startStage } from '../support/stage.ts'
 import type { Figure } from './figures.ts'
+import { memoryMb } from './usage.ts'
 
 const entry = fileURLToPath(new URL('../../beacon/main.ts', import.meta.url))
 /** As `npm run bundle` does. */
@@ -39,17 +39,10 @@ export async function memory(): Promise<Figure[]> {
     await told(stage, 'scheduled')
     await sleep(polls * pollSeconds * 1_000)
     return [
-      { name: 'beacon memory', value: residentMb(beacon.pid), unit: 'MB' },
-      { name: 'relay memory', value: residentMb(relay.pid), unit: 'MB' },
+      { name: 'beacon memory', value: memoryMb(beacon.pid, 'VmRSS'), unit: 'MB' },
+      { name: 'relay memory', value: memoryMb(relay.pid, 'VmRSS'), unit: 'MB' },
     ]
   } finally {
     await stage.stop()
   }
-}
-
-/** From Linux' own account of the process. */
-function residentMb(pid: number): number {
-  const [, kib = 'NaN'] =
-    /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-  return (Number(kib) * 1024) / 1e6
 }

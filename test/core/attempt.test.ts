@@ -11,7 +11,7 @@ const hour = 60 * minute
 /** The same cases at every run; another one explores others. */
 const seed = 20_261_121
 const retry = { outcome: 'retry' as const, note: 'HTTP 503' }
-const slow = { everyMs: 500, burst: 5, together: 1 }
+const slow = { everyMs: 500, burst: 5, together: 1, atOnce: 4 }
 
 describe('afterAttempt', () => {
   const settle = (changes: Partial<Delivery>, now: number, retryAfterMs?: number, random = 0) =>

@@ -12,8 +12,8 @@ import {
 import { at } from '../support/records.ts'
 
 const seed = 20_261_121
-const slack: Rate = { everyMs: 1_000, burst: 1, together: 20 }
-const pager: Rate = { everyMs: 667, burst: 30, together: 1 }
+const slack: Rate = { everyMs: 1_000, burst: 1, together: 20, atOnce: 4 }
+const pager: Rate = { everyMs: 667, burst: 30, together: 1, atOnce: 4 }
 
 describe('turnsAt', () => {
   test('a rested channel takes its burst, then one in each interval', () => {
@@ -44,6 +44,7 @@ describe('turnsAt', () => {
       everyMs: fc.integer({ min: 1, max: 2_000 }),
       burst: fc.integer({ min: 1, max: 40 }),
       together: fc.constant(1),
+      atOnce: fc.constant(4),
     })
     const asks = fc.array(fc.record({ ms: fc.nat(3_000), wanted: fc.nat(50) }), { maxLength: 60 })
     fc.assert(

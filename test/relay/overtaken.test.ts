@@ -103,7 +103,7 @@ describe('the end overtakes', () => {
 describe('a crash', () => {
   test('between claiming and settling is repeated after the lease of 20 s, with the same id', async () => {
     await beacon.sees([event()])
-    const claims = await claimDue(world.relay, { limit: 9, perChannel: 9, except: [] })
+    const claims = await claimDue(world.relay, 9)
     expect(claims).toHaveLength(4)
     await world.pass(19_999)
     expect(world.sent).toEqual([])
@@ -118,7 +118,7 @@ describe('a crash', () => {
 
   test('leaves a question that is not asked any more, once the event has ended', async () => {
     await beacon.sees([event()])
-    await claimDue(world.relay, { limit: 9, perChannel: 9, except: [] })
+    await claimDue(world.relay, 9)
     await beacon.sees([])
     await world.pass(10_001)
     await world.pass(20_000)
@@ -132,7 +132,7 @@ describe('a crash', () => {
 
   test('a worker that comes to itself after its lease changes nothing', async () => {
     await beacon.sees([event()])
-    const [slow] = await claimDue(world.relay, { limit: 1, perChannel: 1, except: [] })
+    const [slow] = await claimDue(world.relay, 1)
     world.clock.now += 20_000
     await world.drain()
     const before = await rowsOf(world, slow![0]!.channel)

@@ -6,9 +6,7 @@ import { adminKey } from '../support/world.ts'
 import type { Judge } from './judge.ts'
 import type { Kernel } from './kernel.ts'
 import type { Random } from './random.ts'
-import type { Cluster } from './workers.ts'
-
-export const replayPath = '/v1/deliveries/replay'
+import { type Cluster, replayPath } from './workers.ts'
 
 export class People {
   readonly #kernel: Kernel

@@ -20,7 +20,6 @@ import type { Channels } from './channels.ts'
 import type { Faults } from './faults.ts'
 import type { Judge } from './judge.ts'
 import { type Kernel, Process } from './kernel.ts'
-import { replayPath } from './people.ts'
 import type { Plan } from './plan.ts'
 import type { Random } from './random.ts'
 
@@ -34,6 +33,7 @@ export interface Request {
   headers?: Record<string, string>
 }
 
+export const replayPath = '/v1/deliveries/replay'
 const maxSleepMs = 5 * 60_000
 
 export interface ClusterParts {
@@ -177,12 +177,11 @@ export class Worker {
       this.#again = false
       await sweep(this.#relay)
       const room = 16 - this.#underWay
-      const request = { limit: room, perChannel: 4, except: [] }
-      const requests = room > 0 ? await claimDue(this.#relay, request) : []
+      const requests = room > 0 ? await claimDue(this.#relay, room) : []
       for (const group of requests) this.#deliver(group)
       if (requests.length > 0) this.#again = true
     } while (this.#again)
-    const nextAt = await nextDueAt(this.#relay, [])
+    const nextAt = await nextDueAt(this.#relay)
     judge.turned(nextAt)
     this.#turning = false
     const wait = this.#again ? 0 : Math.max(5, (nextAt ?? Number.POSITIVE_INFINITY) - kernel.now)

@@ -5,13 +5,18 @@ import type { ClaimRequest, Pacing, Store } from '../../functions/store/store.ts
 import { at } from './records.ts'
 
 /** Every channel takes whatever comes. */
-export const free: Pacing = { except: [], rateOf: () => unlimited }
+export const free: Pacing = { rateOf: () => unlimited, roomOf: () => 1_000 }
+
+/** As `free`, with enough under way to these channels. */
+export function freeBut(...busy: string[]): Pacing {
+  return { ...free, roomOf: (channel) => (busy.includes(channel) ? 0 : 1_000) }
+}
 
 /** What a claim takes, of channels that take whatever comes and one in each request. */
 export async function claim(
   store: Store,
   request: Partial<ClaimRequest> & Pick<ClaimRequest, 'limit'>,
 ): Promise<Claimed[]> {
-  const whole = { now: at, leaseMs: 20_000, perChannel: request.limit, ...free, ...request }
+  const whole = { now: at, leaseMs: 20_000, ...free, ...request }
   return (await store.claim(whole)).flat()
 }

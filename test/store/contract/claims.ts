@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Delivery } from '../../../functions/core/delivery.ts'
-import { claim } from '../../support/claims.ts'
+import { claim, freeBut } from '../../support/claims.ts'
 import { at, delivery, key, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
@@ -12,7 +12,7 @@ export function claimPromises(bench: Bench): void {
   }
 
   async function claimIds(now: number, limit = 100, except: string[] = []) {
-    const claims = await claim(bench.store, { now, leaseMs, limit, except })
+    const claims = await claim(bench.store, { now, leaseMs, limit, ...freeBut(...except) })
     return claims.map(({ id }) => id)
   }
 
@@ -41,12 +41,12 @@ export function claimPromises(bench: Bench): void {
       expect(await claimIds(at, 9)).toEqual(['c', 'd', 'e'])
     })
 
-    test('takes no more of one channel than `perChannel`, the longest due first', async () => {
+    test('takes no more of one channel than there is room for, the longest due first', async () => {
       const rows = ['a', 'b', 'c', 'd'].map((id, i) =>
         delivery(id, { eventId: id, nextAt: at - 9 + i }),
       )
       await owe(...rows, delivery('e', { channel: 'team' }))
-      const request = { leaseMs, limit: 9, except: [], perChannel: 2 }
+      const request = { leaseMs, limit: 9, roomOf: () => 2 }
       const claims = await claim(bench.store, request)
       expect(claims.map(({ id }) => id)).toEqual(['a', 'b', 'e'])
     })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { claim, free } from '../../support/claims.ts'
+import { claim, free, freeBut } from '../../support/claims.ts'
 import { at, delivery, key, record } from '../../support/records.ts'
 import { type Bench, contentsOf, expectCommitted } from './bench.ts'
 
@@ -130,7 +130,7 @@ export function commitPromises(bench: Bench): void {
         now: at,
         leaseMs: 1_000,
         limit: 9,
-        except: ['pending'],
+        ...freeBut('pending'),
       })
       for (const one of claims) {
         const state = one.id as 'delivered'

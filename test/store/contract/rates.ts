@@ -1,16 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { freeAt, pausedUntil, type Rate } from '../../../functions/core/rate.ts'
-import type { Store } from '../../../functions/store/store.ts'
+import type { Pacing, Store } from '../../../functions/store/store.ts'
 import { at, delivery, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
-const merging: Rate = { everyMs: 1_000, burst: 1, together: 3 }
-const single: Rate = { everyMs: 500, burst: 2, together: 1 }
-const rateOf = (channel: string) => (channel === 'chat' ? merging : single)
+const merging: Rate = { everyMs: 1_000, burst: 1, together: 3, atOnce: 4 }
+const single: Rate = { everyMs: 500, burst: 2, together: 1, atOnce: 4 }
+const pacing: Pacing = {
+  rateOf: (channel) => (channel === 'chat' ? merging : single),
+  roomOf: () => 9,
+}
 
 /** Requests of a claim, as lists of ids. */
-async function turn(store: Store, now: number, perChannel = 9): Promise<string[][]> {
-  const request = { now, leaseMs: 20_000, limit: 9, perChannel, except: [], rateOf }
+async function turn(store: Store, now: number): Promise<string[][]> {
+  const request = { now, leaseMs: 20_000, limit: 9, ...pacing }
   return (await store.claim(request)).map((group) => group.map(({ id }) => id))
 }
 
@@ -60,7 +63,7 @@ export function ratePromises(bench: Bench): void {
 
     test('of a list under one lease, each is settled for itself', async () => {
       await owe('chat', 'a', 'b')
-      const request = { now: at, leaseMs: 20_000, limit: 1, perChannel: 1, except: [], rateOf }
+      const request = { now: at, leaseMs: 20_000, limit: 1, ...pacing }
       const [[a, b] = []] = await bench.store.claim(request)
       const done = { state: 'delivered' as const, nextAt: at, note: 'ok' }
       const later = { state: 'pending' as const, nextAt: at + 5_000, note: 'HTTP 503' }
@@ -72,7 +75,7 @@ export function ratePromises(bench: Bench): void {
 
     test('a channel that asked for a rest gets it, and one request then', async () => {
       await owe('pager', 'a', 'b', 'c')
-      const request = { now: at, leaseMs: 20_000, limit: 1, perChannel: 1, except: [], rateOf }
+      const request = { now: at, leaseMs: 20_000, limit: 1, ...pacing }
       const [[a] = []] = await bench.store.claim(request)
       const spentUntil = pausedUntil(single, at + 4_000)
       const limited = { state: 'pending' as const, nextAt: at + 4_000, note: 'HTTP 429' }
@@ -80,13 +83,13 @@ export function ratePromises(bench: Bench): void {
       for (const store of [bench.store, await bench.reopen()]) {
         expect(await turn(store, at + 3_999)).toEqual([])
       }
-      expect(await bench.store.nextDueAt({ except: [], rateOf })).toBe(at + 4_000)
+      expect(await bench.store.nextDueAt(pacing)).toBe(at + 4_000)
       expect(await turn(bench.store, at + 4_000)).toHaveLength(1)
     })
 
     test('a shorter rest does not end a longer one', async () => {
       await owe('pager', 'a', 'b')
-      const request = { now: at, leaseMs: 20_000, limit: 2, perChannel: 2, except: [], rateOf }
+      const request = { now: at, leaseMs: 20_000, limit: 2, ...pacing }
       const groups = await bench.store.claim(request)
       for (const [i, ms] of [9_000, 1_000].entries()) {
         const limited = { state: 'pending' as const, nextAt: at, note: 'HTTP 429' }
@@ -101,7 +104,7 @@ export function ratePromises(bench: Bench): void {
       await owe('chat', 'a', 'b')
       await turn(bench.store, at)
       await owe('chat', 'c')
-      const next = await bench.store.nextDueAt({ except: [], rateOf })
+      const next = await bench.store.nextDueAt(pacing)
       expect(next).toBe(freeAt(merging, at + 1_000))
     })
   })

@@ -1,0 +1,110 @@
+// A storm: every member of 100 tenants reports each of three changes of its tenant's event, over HTTP
+// to a process of its own, with this process as load and sink. Where Alertmanager is installed, the same
+// storm goes to it afterwards, from the same load.
+import { type Figure, percentile } from './figures.ts'
+import { alertmanagerName, findAlertmanager, startAlertmanager } from './storm-alertmanager.ts'
+import { type Answered, postAll } from './storm-load.ts'
+import { planStorm, type Shape, type Storm } from './storm-plan.ts'
+import { startRelayTarget } from './storm-relay.ts'
+import type { Target } from './storm-target.ts'
+import { cpuSeconds, folderMb, memoryMb } from './usage.ts'
+
+const shape: Shape = { events: 100, members: 100 }
+/** Enough that compilers have seen what is hot. */
+const warmUp: Shape = { events: 30, members: 100 }
+/** 2 100 posts one after the other: how long one takes where nothing waits. */
+const calm: Shape = { events: 7, members: 100 }
+const connections = 32
+/** An event's end is told 10 s after it was seen to be gone. */
+const lastMessageMs = 60_000
+
+export async function storm(): Promise<Figure[]> {
+  const ours = await measure(await startRelayTarget())
+  const path = findAlertmanager()
+  if (path === undefined) {
+    const why = `${alertmanagerName} is not installed (not on PATH)`
+    process.stderr.write(`storm: the comparison is left out, because ${why}\n`)
+    return ours
+  }
+  const others = await measure(await startAlertmanager(path))
+  const named = others.map((figure) => ({ ...figure, name: `alertmanager ${figure.name}` }))
+  return [...ours, ...named, ...compare(ours, others)]
+}
+
+async function measure(target: Target): Promise<Figure[]> {
+  try {
+    const warm = await planStorm(warmUp, target.prepare)
+    await send(target, warm, connections)
+    const few = await planStorm(calm, target.prepare)
+    const alone = await send(target, few, 1)
+    await target.sink.told([...warm.eventIds, ...few.eventIds], target.moments, lastMessageMs)
+    const figures = await measureStorm(target)
+    return [...figures, ...times('report', ' alone', alone.times)]
+  } finally {
+    await target.stop()
+  }
+}
+
+async function measureStorm(target: Target): Promise<Figure[]> {
+  const planned = await planStorm(shape, target.prepare)
+  const thousands = planned.waves.flat().length / 1_000
+  const storedMb = await folderMb(target.folder)
+  const cpu = cpuSeconds(target.pid)
+  const loadCpu = process.cpuUsage()
+  const startedAt = performance.now()
+  const answered = await send(target, planned, connections)
+  const seconds = (performance.now() - startedAt) / 1_000
+  const load = process.cpuUsage(loadCpu)
+  const memory = memoryMb(target.pid, 'VmRSS')
+  // the kernel notes the peak now and then only
+  const peak = Math.max(memory, memoryMb(target.pid, 'VmHWM'))
+  await target.sink.told(planned.eventIds, target.moments, lastMessageMs)
+  const toMessage = planned.eventIds.map(
+    (id, event) => target.sink.firstAt(id, target.first) - answered.firstSentAt.get(event)!,
+  )
+  const loadSeconds = (load.user + load.system) / 1e6
+  return [
+    { name: 'reports', value: (thousands * 1_000) / seconds, unit: '1/s' },
+    ...times('report', '', answered.times),
+    ...times('first report to message', '', toMessage),
+    { name: 'CPU per 1000 reports', value: (cpuSeconds(target.pid) - cpu) / thousands, unit: 's' },
+    { name: 'CPU of the load per 1000 reports', value: loadSeconds / thousands, unit: 's' },
+    { name: 'memory', value: memory, unit: 'MB' },
+    { name: 'memory peak', value: peak, unit: 'MB' },
+    { name: 'growth on disk', value: (await folderMb(target.folder)) - storedMb, unit: 'MB' },
+  ]
+}
+
+/** Wave after wave, so that a member's next report follows the answer to the one before. */
+async function send(target: Target, { waves }: Storm, connections: number): Promise<Answered> {
+  const all: Answered = { times: [], firstSentAt: new Map() }
+  for (const wave of waves) {
+    const { times, firstSentAt } = await postAll(target.port, wave, connections)
+    all.times.push(...times)
+    for (const [event, at] of firstSentAt) {
+      if (!all.firstSentAt.has(event)) all.firstSentAt.set(event, at)
+    }
+  }
+  return all
+}
+
+function times(name: string, ending: string, values: number[]): Figure[] {
+  return [
+    { name: `${name} p50${ending}`, value: percentile(values, 0.5), unit: 'ms' },
+    { name: `${name} p99${ending}`, value: percentile(values, 0.99), unit: 'ms' },
+  ]
+}
+
+/** Ours against theirs: how many times as fast, and how much longer in ms. */
+function compare(ours: Figure[], others: Figure[]): Figure[] {
+  const of = (figures: Figure[], name: string) => figures.find((one) => one.name === name)!.value
+  const latencies = ours.filter(({ unit }) => unit === 'ms')
+  return [
+    { name: 'ratio', value: of(ours, 'reports') / of(others, 'reports'), unit: '' },
+    ...latencies.map(({ name, value }) => ({
+      name: `${name} difference`,
+      value: value - of(others, name),
+      unit: 'ms',
+    })),
+  ]
+}

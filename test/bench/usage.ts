@@ -1,0 +1,29 @@
+// What a process costs, from Linux' own account of it, and what it leaves on the disk.
+import { readFileSync } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** The kernel's USER_HZ, the same on every machine that Node runs on. */
+const ticksPerSecond = 100
+
+/** `VmRSS` is what it has now, `VmHWM` the most that it ever had. */
+export function memoryMb(pid: number, field: 'VmRSS' | 'VmHWM'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const [, kib = 'NaN'] = new RegExp(`${field}:\\s+(\\d+) kB`).exec(status) ?? []
+  return (Number(kib) * 1024) / 1e6
+}
+
+/** Of all its threads since its start, in the kernel and outside. */
+export function cpuSeconds(pid: number): number {
+  const line = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // the second field is the name, in brackets, and may hold anything; the third comes first here
+  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+}
+
+export async function folderMb(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile())
+  const sizes = files.map(async (file) => (await stat(join(file.parentPath, file.name))).size)
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0) / 1e6
+}
