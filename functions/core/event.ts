@@ -106,8 +106,8 @@ export interface EventRecord {
   notice?: Notice
   /** First poll that no longer showed it, the last one that did, and when the settle time is over. */
   gone?: { firstAt: number; lastSeenAt: number; settleAt: number }
-  /** Poll time of the last change; what an earlier poll saw change is in it already. */
-  changedAt?: number
+  /** Poll time of each value's last change: what an earlier poll saw of that value is outdated. */
+  changedAt?: Partial<Record<keyof Values, number>>
   ended?: Ended
   /** First reported when it was gone already: nobody has been told of it. */
   heldBack?: true

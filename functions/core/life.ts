@@ -140,8 +140,7 @@ function stands({ passedOn, verdict }: EventRecord): Partial<EventRecord> {
 }
 
 function join(known: EventRecord, seen: Seen): Step {
-  const outdated = seen.at < (known.changedAt ?? 0)
-  const differing = seen.previous === undefined || outdated ? {} : transition(known.facts, seen)
+  const differing = seen.previous === undefined ? {} : transition(known, seen)
   const changed = Object.keys(differing).length > 0
   const facts = { ...merge(known.facts, seen.event), ...differing }
   const learned = JSON.stringify(facts) !== JSON.stringify(known.facts)
@@ -152,7 +151,8 @@ function join(known: EventRecord, seen: Seen): Step {
   const moments: Moment[] = []
   if (changed) {
     record = addHistory(record, { at: seen.at, what: 'changed', note: noteOf(differing) })
-    record = { ...record, changedAt: seen.at }
+    const times = Object.keys(differing).map((name) => [name, seen.at])
+    record = { ...record, changedAt: { ...known.changedAt, ...Object.fromEntries(times) } }
     // a moved NotBefore is a new deadline to be reminded of
     if (differing.notBeforeAt !== undefined) record = { ...record, remindedBeforeSeconds: [] }
     if (!rises && record.phase === 'scheduled') moments.push('changed')
@@ -186,14 +186,16 @@ function merge(known: Facts, event: ScheduledEvent): Facts {
 }
 
 /** The values that this beacon saw change, and that the record does not hold yet. */
-function transition(known: Facts, { event, previous }: Seen): Partial<Values> {
+function transition({ facts, changedAt }: EventRecord, seen: Seen): Partial<Values> {
+  const { event, previous, at } = seen
   const names = ['notBeforeAt', 'resources', 'durationSeconds', 'description'] as const
   const differing: Partial<Values> = {}
   for (const name of names) {
     const value = event[name]
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue
+    if (at < (changedAt?.[name] ?? 0)) continue
     const same = (other: unknown) => textOf(other) === textOf(value)
-    if (!same(previous?.[name]) && !same(known[name])) Object.assign(differing, { [name]: value })
+    if (!same(previous?.[name]) && !same(facts[name])) Object.assign(differing, { [name]: value })
   }
   return differing
 }

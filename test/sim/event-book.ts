@@ -20,7 +20,7 @@ const passOnMs = 4 * 60_000
 
 export class EventBook {
   readonly records = new Map<string, EventRecord>()
-  /** Events that an acknowledged report showed as Started. */
+  /** Events, by key and epoch, that an acknowledged report showed as Started. */
   readonly seenStarted = new Set<string>()
   readonly #docket: Docket
   readonly #messages: MessageBook
@@ -131,8 +131,9 @@ export class EventBook {
       if (!this.records.has(key)) {
         this.#docket.broke('acknowledged', `${key} was acknowledged to ${name} and is not kept`)
       }
-      const open = this.records.get(key)?.ended === undefined
-      if (event.status === 'Started' && open) this.seenStarted.add(key)
+      const record = this.records.get(key)
+      const open = record?.ended === undefined
+      if (event.status === 'Started' && open) this.seenStarted.add(`${key} ${record?.epoch}`)
     }
     for (const event of shown) this.#checkHeard(beacon, event)
     for (const { eventId } of answer.directives) {

@@ -3,7 +3,7 @@
 import type { Settlement } from '../../functions/core/attempt.ts'
 import type { Claimed, Delivery } from '../../functions/core/delivery.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
-import type { Commit } from '../../functions/store/store.ts'
+import type { ClaimRequest, Commit } from '../../functions/store/store.ts'
 import type { Answer, Report } from '../../shared/report.ts'
 import type { Sent } from '../support/world.ts'
 import type { Beacon } from './beacons.ts'
@@ -52,9 +52,14 @@ export class Judge extends Docket {
     this.events.committed(process, commit)
   }
 
-  claimed(process: string, requests: Claimed[][], until: number): void {
-    this.messages.turns(requests)
-    for (const one of requests.flat()) this.messages.claimed(process, one, until)
+  claimed(process: string, requests: Claimed[][], { now, leaseMs }: ClaimRequest): void {
+    this.messages.turns(requests, now)
+    for (const one of requests.flat()) this.messages.claimed(process, one, now + leaseMs)
+  }
+
+  replayed(): void {
+    this.quietSince = undefined
+    this.messages.replayed()
   }
 
   settled(claimed: Claimed, settlement: Settlement, follow: Delivery[], outcome: string): void {

@@ -18,8 +18,12 @@ interface Attempt {
 }
 
 const ends = ['completed', 'cancelled', 'lost']
-/** A later step that was committed this long before must have stopped an earlier one. */
+/**
+ * A later step that was committed this long before must have stopped an earlier one. A worker that
+ * froze after it looked sends what it saw, at most a lease later.
+ */
 const overtakeMs = 8_000
+const frozenMs = 21_000
 /** Requests to one channel, by kind: so many in that time. */
 const rates: Record<string, { requests: number; ms: number }> = {
   chat: { requests: 11, ms: 10_000 },
@@ -39,6 +43,8 @@ export class MessageBook {
   readonly #told = new Map<string, string>()
   /** Somebody may read what a channel took. */
   onAccepted: (part: Part, request: Sent) => void = () => {}
+  /** Asked for again after they had failed: machines get them then, whatever came since. */
+  readonly #replayed = new Set<string>()
   readonly #turns = new Map<string, number[]>()
 
   constructor(docket: Docket) {
@@ -50,8 +56,7 @@ export class MessageBook {
   }
 
   /** All workers together keep to what a channel takes, and what it did not ask for is one message. */
-  turns(requests: Claimed[][]): void {
-    const { now } = this.#docket
+  turns(requests: Claimed[][], now: number): void {
     for (const group of requests) {
       const { channel } = group[0]!
       const rate = rates[channel]
@@ -59,9 +64,19 @@ export class MessageBook {
         if (group.length > 1) this.#docket.broke('merging', `${channel} gets a list`)
       }
       if (rate === undefined) continue
-      const times = [...(this.#turns.get(channel) ?? []), now].filter((at) => at > now - rate.ms)
-      this.#turns.set(channel, times)
-      if (times.length > rate.requests) this.#docket.broke('rate', `${channel} gets too many`)
+      // workers look at the clock before they write, so that times need not come in order
+      const times = [...(this.#turns.get(channel) ?? []), now].sort((a, b) => a - b)
+      const first = times.at(-1 - rate.requests)
+      if (first !== undefined && times.at(-1)! - first < rate.ms) {
+        this.#docket.broke('rate', `${channel} gets too many`)
+      }
+      this.#turns.set(channel, times.slice(-2 * rate.requests))
+    }
+  }
+
+  replayed(): void {
+    for (const [id, { settled }] of this.#latest) {
+      if (settled === 'refused' || settled === 'given_up') this.#replayed.add(id)
     }
   }
 
@@ -126,7 +141,8 @@ export class MessageBook {
     }
     this.#accepted.set(key, [...earlier, attempt])
     this.#checkId(claimed, request, earlier.length > 0)
-    this.#checkOrder(claimed)
+    const again = this.#replayed.has(claimed.id) && claimed.channel === 'hook'
+    if (!again) this.#checkOrder(claimed)
     this.#checkOvertaken(claimed)
     if (request.url.includes('//pager.')) this.#keepIncident(claimed, request)
     this.onAccepted(part, request)
@@ -156,7 +172,8 @@ export class MessageBook {
   #checkOvertaken(claimed: Claimed): void {
     const { telling, channel } = claimed
     if (telling.moment === 'notice' || channel === 'hook' || channel === 'pager') return
-    const before = this.#docket.now - overtakeMs
+    const freezes = this.#docket.parts.faults.relay_stalls > 0
+    const before = this.#docket.now - (freezes ? frozenMs : overtakeMs)
     for (const row of this.rows.values()) {
       const own = row.fleet === claimed.fleet && row.eventId === claimed.eventId
       if (!own || row.channel !== channel || row.telling.moment === 'notice') continue

@@ -31,7 +31,7 @@ function checkRecord(judge: Judge, record: EventRecord): void {
   if (happened('cancelled') && ended.outcome === 'completed' && ended.inferred === undefined) {
     judge.broke('outcome', `${key} was cancelled, and is told as seen to complete`)
   }
-  if (ended.outcome === 'cancelled' && judge.events.seenStarted.has(key)) {
+  if (ended.outcome === 'cancelled' && judge.events.seenStarted.has(`${key} ${record.epoch}`)) {
     judge.broke('outcome', `${key} was seen started, and is told as cancelled`)
   }
   const knowable = kindlyAsked(judge) && truth.planned.approvedElsewhereAfterMs === undefined

@@ -136,10 +136,8 @@ function storesOf({ store, options }: Ground, judge: Judge): ClusterParts['store
     const watched = around(store, async (method, args, call) => {
       const result = await call()
       if (method === 'commit') judge.committed(name, args[0] as Commit, result as string)
-      if (method === 'claim') {
-        const { now, leaseMs } = args[0] as ClaimRequest
-        judge.claimed(name, result as never, now + leaseMs)
-      }
+      if (method === 'claim') judge.claimed(name, result as never, args[0] as ClaimRequest)
+      if (method === 'replay') judge.replayed()
       if (method === 'settle') {
         judge.settled(args[0] as never, args[1] as never, args[3] as never, result as string)
       }
