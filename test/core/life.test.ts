@@ -136,6 +136,17 @@ describe('changed', () => {
     expect(step(known, { ...changed, vm: 'web_1' }).record).toBe(known)
   })
 
+  test('a late word of one value counts, though another value has changed since', () => {
+    const later = seen({ durationSeconds: 9 }, { previous, at: at + 5_000 })
+    const known = lifeOf(seen(), later)
+    const moved = seen({ notBeforeAt: at + 1 }, { previous, at: at + 1_000, live: false })
+    const { record, moments } = step(known, moved)
+    expect(moments).toEqual(['changed'])
+    expect(record?.facts).toMatchObject({ notBeforeAt: at + 1, durationSeconds: 9 })
+    const outdated = seen({ durationSeconds: 3 }, { previous, at: at + 1_000, live: false })
+    expect(step(record!, outdated).record).toBe(record)
+  })
+
   test('a beacon that never saw the old values has seen no change', () => {
     const known = lifeOf(seen())
     expect(step(known, seen({ durationSeconds: 9 })).record).toBe(known)
