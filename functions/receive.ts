@@ -12,6 +12,7 @@ import {
   isOpen,
   type Moment,
   type Observer,
+  type Sighting,
 } from './core/event.ts'
 import {
   approveByPolicy,
@@ -27,6 +28,9 @@ import { paceFor, watch } from './core/pace.ts'
 import { remindersOf } from './core/policy.ts'
 import { type EventNews, type Reading, readReport, tidyReport } from './core/reading.ts'
 import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
+
+/** Reports that come this early are taken for the ones that keep the pace. */
+const punctual = 0.8
 
 export type Received =
   | { outcome: 'answered'; answer: Answer }
@@ -56,8 +60,11 @@ export async function receive(relay: Relay, fleet: string, told: Report): Promis
   const paceMs = paceFor(records, reading.beacon.beacon, now, (record) =>
     relay.attention.isOn(record, now),
   )
-  // stale: a later report of this beacon was faster, and holds all that this one says
-  await relay.store.writeBeacon({ ...reading.beacon, paceMs }, reading.changedSightings)
+  const beacon = { ...reading.beacon, paceMs }
+  if (directives.length > 0 || isWorthNoting(known, beacon, reading.changedSightings)) {
+    // stale: a later report of this beacon was faster, and holds all that this one says
+    await relay.store.writeBeacon(beacon, reading.changedSightings)
+  }
   return {
     outcome: 'answered',
     answer: { outcome: 'accepted', time: now, paceMs, directives },
@@ -74,6 +81,18 @@ function standingOf(known: Beacon | undefined, report: Report): 'new' | 'repeate
   if (known === undefined) return 'new'
   if (known.retiredBootIds.includes(bootId)) return 'retired'
   return known.bootId === bootId && counter <= known.counter ? 'repeated' : 'new'
+}
+
+/** A report that brings nothing new is noted once a pace, as a sign of life. */
+function isWorthNoting(known: Beacon | undefined, beacon: Beacon, changed: Sighting[]): boolean {
+  if (known === undefined || changed.length > 0) return true
+  const same = JSON.stringify(lasting(known)) === JSON.stringify(lasting(beacon))
+  return !same || beacon.heardAt - known.heardAt >= beacon.paceMs * punctual
+}
+
+/** What does not differ from report to report. */
+function lasting({ counter: _c, heardAt: _h, polledAt, bootedAt: _b, ...rest }: Beacon) {
+  return { ...rest, polled: polledAt !== undefined }
 }
 
 /** The answer that was missed, from the committed state; nothing changes and no directive is given. */

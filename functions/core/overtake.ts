@@ -52,11 +52,12 @@ export function overtaken(
   overtakes: Overtakes,
 ): string | undefined {
   const { telling } = delivery
-  if (record?.epoch === telling.event.epoch) {
+  if (record !== undefined) {
     // nobody is reminded of what was decided meanwhile
     const decided = telling.moment === 'reminder' && record.verdict !== undefined
     if (decided) return 'decided meanwhile'
-    const late = record.ended && afterItsEnd(delivery, overtakes)
+    const isOver = record.ended !== undefined || record.epoch > telling.event.epoch
+    const late = isOver ? afterItsEnd(delivery, overtakes) : undefined
     if (late !== undefined) return late
   }
   const alive = siblings.filter(({ state }) => state === 'pending' || state === 'delivered')

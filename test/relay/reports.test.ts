@@ -235,7 +235,11 @@ describe('what is said', () => {
 describe('what was said before', () => {
   test('a repeated or older counter: 200, nothing changed, no directive', async () => {
     const reports = [beacon.body([event()]), beacon.body([event()])]
-    for (const report of reports) expect((await beacon.post(report)).status).toBe(200)
+    for (const report of reports) {
+      expect((await beacon.post(report)).status).toBe(200)
+      world.clock.now += 2_000
+    }
+    world.clock.now = startAt
     await world.drain()
     const before = tables.read()
     const liar = { ...reports[0]!, document: beacon.body([]).document }
@@ -250,6 +254,20 @@ describe('what was said before', () => {
       })
     }
     expect(tables.read()).toEqual(before)
+  })
+
+  test('what brings nothing new costs reads only, but for a sign of life once a pace', async () => {
+    await beacon.sees([event()])
+    await world.drain()
+    const before = tables.read()
+    for (const ms of [100, 900, 500]) {
+      world.clock.now += ms
+      await beacon.sees([event()])
+    }
+    expect(tables.read()).toEqual(before)
+    world.clock.now += 500
+    await beacon.sees([event()])
+    expect(tables.read()).not.toEqual(before)
   })
 
   test('a new boot retires the old one for good', async () => {

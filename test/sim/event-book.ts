@@ -14,7 +14,8 @@ const ranks = ['scheduled', 'cancelled', 'started', 'completed']
 const settleMs = 10_000
 /** What was said while the relay made up its mind may come too late. */
 const graceMs = 1_000
-const silentPaces = 3
+/** One less than the relay's: within a pace it need not note that a beacon was heard again. */
+const silentPaces = 2
 /** An approval is with Azure by then, whatever goes wrong on the way for a while. */
 const passOnMs = 4 * 60_000
 
