@@ -109,8 +109,8 @@ export interface EventRecord {
   /** Poll time of each value's last change: what an earlier poll saw of that value is outdated. */
   changedAt?: Partial<Record<keyof Values, number>>
   ended?: Ended
-  /** First reported when it was gone already: nobody has been told of it. */
-  heldBack?: true
+  /** What nobody was told, as the event seemed over when the news of it came. */
+  heldBack?: 'scheduled' | 'changed'
   policy: { decide: Decide; rule: string }
   /** What was decided last; approved is final. */
   verdict?: Verdict

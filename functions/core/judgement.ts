@@ -74,16 +74,19 @@ export function worthTelling(
   })
 }
 
-/** Notes that people were not told of an event, as it seemed over when it was first reported. */
+/** Notes what people were not told of an event, as it seemed over when the news came. */
 export function holdBack(record: EventRecord, moments: Moment[], worth: Moment[]): EventRecord {
-  const held = moments.includes('scheduled') && worth.length === 0
-  return held ? { ...record, heldBack: true } : record
+  if (worth.length > 0) return record
+  const held = (['scheduled', 'changed'] as const).find((moment) => moments.includes(moment))
+  // who was not told that it is there, need not be told that it changed
+  return held === undefined || record.heldBack ? record : { ...record, heldBack: held }
 }
 
 /** What seemed over is in somebody's document: what was held back is told after all. */
 export function tellHeldBack(record: EventRecord, moments: Moment[]): EventRecord {
   const { heldBack, ...told } = record
   if (heldBack === undefined || record.ended !== undefined) return record
-  moments.push(record.phase === 'started' ? 'started' : 'scheduled')
+  if (record.phase === 'scheduled') moments.push(heldBack)
+  else if (heldBack === 'scheduled') moments.push('started')
   return told
 }
