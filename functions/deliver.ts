@@ -24,9 +24,7 @@ const none: UnderWay = () => 0
 
 /** Claims what is due: each list is one request for `deliverTogether`, and none waits for another. */
 export function claimDue(relay: Relay, limit: number, underWay = none): Promise<Claimed[][]> {
-  const now = relay.now()
-  const request = { now, leaseMs: deliveryLeaseMs, limit }
-  return relay.store.claim({ ...request, ...pacing(relay, underWay) })
+  return relay.store.claim({ leaseMs: deliveryLeaseMs, limit, ...pacing(relay, underWay) })
 }
 
 /** When there is something to claim, or to conclude, next. */
@@ -36,6 +34,7 @@ export function nextDueAt(relay: Relay, underWay = none): Promise<number | undef
 
 function pacing(relay: Relay, underWay: UnderWay): Pacing {
   return {
+    now: relay.now(),
     rateOf: (channel) => rateOf(relay, channel),
     roomOf: (channel) => Math.max(0, rateOf(relay, channel).atOnce - underWay(channel)),
   }
@@ -47,16 +46,31 @@ interface Judged {
   verdict: { part: Part } | { result: SendOutcome }
 }
 
-/** One request, and each delivery in it settled. Nothing is thrown but a failing store. */
+/** One request, and each delivery in it settled. What goes wrong is logged, and nothing is thrown. */
 export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<void> {
   const channel = channelNamed(relay, group[0]!.channel)
   const judged: Judged[] = []
-  for (const claimed of group) judged.push(await judge(relay, claimed, channel))
+  for (const claimed of group) {
+    try {
+      judged.push(await judge(relay, claimed, channel))
+    } catch (error) {
+      relay.log.error('message_failed', { id: claimed.id, error: messageOf(error) })
+      const note = 'it could not be put together; see the log'
+      judged.push({ claimed, verdict: { result: { outcome: 'retry', note, unsent: true } } })
+    }
+  }
   const parts = judged.flatMap(({ verdict }) => ('part' in verdict ? [verdict.part] : []))
   const [first, ...also] = parts
   const sent = first && channel ? await send(relay, first, also, channel) : undefined
+  const inList = also.length > 0
   for (const { claimed, verdict } of judged) {
-    await settle(relay, claimed, channel, 'result' in verdict ? verdict.result : sent!)
+    try {
+      if ('result' in verdict) await settle(relay, claimed, channel, verdict.result, false)
+      else await settle(relay, claimed, channel, sent!, inList)
+    } catch (error) {
+      // the lease ends, and it is tried again; the others are not to blame
+      relay.log.error('settle_failed', { id: claimed.id, error: messageOf(error) })
+    }
   }
 }
 
@@ -93,7 +107,9 @@ async function send(
   const now = relay.now()
   const leftMs = first.delivery.leaseUntil - now
   // whoever slept through its lease sends nothing: another worker may be sending it now
-  if (leftMs <= 0) return { outcome: 'retry', note: 'the lease ended before it was sent' }
+  if (leftMs <= 0) {
+    return { outcome: 'retry', note: 'the lease ended before it was sent', unsent: true }
+  }
   const signal = AbortSignal.timeout(Math.min(attemptMs, leftMs))
   const outgoing: Outgoing = { ...first, also, now, signal }
   try {
@@ -109,10 +125,14 @@ async function settle(
   claimed: Claimed,
   channel: Channel | undefined,
   result: SendOutcome,
+  inList: boolean,
 ): Promise<void> {
   const now = relay.now()
   const rate = rateOf(relay, claimed.channel)
-  const settlement = afterAttempt(claimed, result, now, relay.random(), rate)
+  const settlement =
+    inList && result.outcome === 'refused'
+      ? { state: 'pending' as const, nextAt: now, note: result.note, alone: true as const }
+      : afterAttempt(claimed, result, now, relay.random(), rate)
   const follow = noticesOf(claimed, channel, settlement, now)
   const settled = await relay.store.settle(claimed, settlement, now, follow)
   if (settled === 'settled' && follow.length > 0) relay.wake()

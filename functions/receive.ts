@@ -61,7 +61,11 @@ export async function receive(relay: Relay, fleet: string, told: Report): Promis
     relay.attention.isOn(record, now),
   )
   const beacon = { ...reading.beacon, paceMs }
-  if (directives.length > 0 || isWorthNoting(known, beacon, reading.changedSightings)) {
+  // the second arrival of a report that may bring a directive must be known as one
+  const counts = reading.news.some(
+    ({ status, starts }) => status === 'Scheduled' || starts.length > 0,
+  )
+  if (counts || isWorthNoting(known, beacon, reading.changedSightings)) {
     // stale: a later report of this beacon was faster, and holds all that this one says
     await relay.store.writeBeacon(beacon, reading.changedSightings)
   }

@@ -31,6 +31,8 @@ export interface Relay {
   /** In [0, 1). */
   random(): number
   log: Log
+  /** Epoch ms; who was not heard before that may well have spoken. */
+  listeningSince: number
   /** A hint that something may be due, after every commit. Losing one costs time, never a message. */
   wake(): void
 }
@@ -55,6 +57,7 @@ export function commitOf(
   const told = ignored ? moments.filter((moment) => ends.includes(moment)) : moments
   const channels = (moment: Moment) => {
     const routed = channelsFor(relay.config.routes, record, context.observers, moment)
+    if (decisions.includes(moment)) return union(routed, opened(relay, heardOf(record, existing)))
     if (!ends.includes(moment)) return routed
     // what was told before a rule said to ignore it is told to its end
     const heard = heardOf(record, existing)
@@ -66,6 +69,9 @@ export function commitOf(
   const supersede = supersededBy(deliveries, told, existing, overtakes)
   return { record, basedOn, deliveries, supersede, now: context.now }
 }
+
+/** What somebody decided is told wherever an incident waits for that. */
+const decisions: Moment[] = ['approved', 'declined']
 
 /** Those where something stands open for this event: it is closed, whatever the routes say of ends. */
 function opened(relay: RelayParts, heard: string[]): string[] {

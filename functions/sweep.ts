@@ -1,7 +1,7 @@
 // Draws the conclusions that time brings: settled, vm gone, stuck, lost. No request need ever come.
 import { messageOf } from '../shared/errors.ts'
 import { conclude } from './core/conclude.ts'
-import type { Moment } from './core/event.ts'
+import type { Moment, Observer } from './core/event.ts'
 import { remindersOf } from './core/policy.ts'
 import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
 import type { EventKey } from './store/store.ts'
@@ -31,7 +31,7 @@ async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
     const now = relay.now()
     const before = await relay.store.readEvent(key)
     if (before === undefined) return
-    const observers = await relay.store.readObservers(key)
+    const observers = sinceListening(relay, await relay.store.readObservers(key))
     const reminders = remindersOf(relay.config.routes)
     const { record, moments, changed } = conclude(before, observers, now, reminders)
     if (!changed) return
@@ -44,6 +44,19 @@ async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
     }
     return
   }
+}
+
+/** Silence counts from when this relay began to listen: while it was down, nobody could be heard. */
+function sinceListening({ listeningSince }: Relay, observers: Observer[]): Observer[] {
+  const since = (at: number) => Math.max(at, listeningSince)
+  return observers.map(({ beacon, sighting }) => ({
+    beacon: {
+      ...beacon,
+      heardAt: since(beacon.heardAt),
+      polledAt: since(beacon.polledAt ?? beacon.heardAt),
+    },
+    sighting,
+  }))
 }
 
 function logConclusion(relay: Relay, key: EventKey, moments: Moment[], inferred?: string): void {

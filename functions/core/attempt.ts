@@ -1,15 +1,13 @@
 // What an attempt comes to: when a delivery is tried again or given up, and how long its channel rests.
 import { backoffMs } from '../../shared/retry.ts'
 import type { Delivery, DeliveryState } from './delivery.ts'
-import { pausedUntil, type Rate } from './rate.ts'
+import { maxPauseMs, pausedUntil, type Rate } from './rate.ts'
 
 export const deliveryLeaseMs = 20_000
 export const attemptMs = 15_000
 /** Attempts stop this long after the message was owed. */
 export const giveUpMs = 24 * 3_600_000
 export const maxAttempts = 1_000
-/** A channel that asks for more is asked again after this time: the next event may not wait for hours. */
-export const maxPauseMs = 60_000
 
 const dense = { baseMs: 1_000, capMs: 15_000 }
 const sparse = { baseMs: 60_000, capMs: 3_600_000 }
@@ -18,14 +16,19 @@ const attemptsPerTimeLeft = 60
 
 export type SendOutcome =
   | { outcome: 'delivered'; note: string }
-  | { outcome: 'retry'; note: string; retryAfterMs?: number }
+  | { outcome: 'retry'; note: string; retryAfterMs?: number; unsent?: true }
   | { outcome: 'refused'; note: string }
+  /** Not sent, as it came too late. */
   | { outcome: 'superseded'; note: string }
 
 export interface Settlement {
   state: DeliveryState
   nextAt: number
   note: string
+  /** Nothing was sent, so that this was no attempt. */
+  unsent?: true
+  /** To be sent by itself from now on: a list that it was part of was refused. */
+  alone?: true
   /** What the channel has spent, in the terms of `Rate`: it asked to be left alone for a while. */
   spentUntil?: number
 }
@@ -39,17 +42,22 @@ export function afterAttempt(
   rate: Rate,
 ): Settlement {
   const { note } = result
+  if (result.outcome === 'superseded') {
+    return { state: 'superseded', nextAt: now, note, unsent: true }
+  }
   if (result.outcome !== 'retry') return { state: result.outcome, nextAt: now, note }
-  const { retryAfterMs } = result
+  const { retryAfterMs, unsent } = result
   const left = delivery.urgentUntil - now
   const own = left > 0 ? denseWait(delivery, left, random) : sparseWait(-left, random)
-  const latest = left > 0 ? left : sparse.capMs
+  // an attempt at the deadline is one too late
+  const latest = left > 0 ? left / 2 : sparse.capMs
   const wait = Math.max(own, Math.min(retryAfterMs ?? 0, latest))
   const spent = now + wait > delivery.owedAt + giveUpMs || delivery.attempts >= maxAttempts
-  const rest =
-    retryAfterMs === undefined
-      ? {}
-      : { spentUntil: pausedUntil(rate, now + Math.min(retryAfterMs, maxPauseMs)) }
+  const pauseMs = Math.min(retryAfterMs ?? 0, maxPauseMs)
+  const rest = {
+    ...(unsent && { unsent }),
+    ...(retryAfterMs !== undefined && { spentUntil: pausedUntil(rate, now + pauseMs) }),
+  }
   return spent
     ? { state: 'given_up', nextAt: now, note, ...rest }
     : { state: 'pending', nextAt: now + wait, note, ...rest }

@@ -53,6 +53,9 @@ export interface Claimed extends Delivery {
 
 const seqPerCommit = 64
 
+/** Trouble with one channel holds up nothing that another is told of the event. */
+const noticesFrom = 2 ** 40
+
 /** Planned in one commit: they tell of one step, and stand beside each other. */
 export function isSameStep(one: Delivery, other: Delivery): boolean {
   return Math.floor(one.seq / seqPerCommit) === Math.floor(other.seq / seqPerCommit)
@@ -102,6 +105,8 @@ export function planNotice(
     ...failed,
     id: `${failed.id}/notice/${encode(fallback)}`,
     channel: fallback,
+    seq: failed.seq + noticesFrom,
+    urgentUntil: now + urgentMs,
     owedAt: now,
     telling: { moment: 'notice', at: now, event: telling.event, about },
     state: 'pending',

@@ -122,8 +122,11 @@ export interface EventRecord {
   stuckAt?: number
   /** Distances from NotBefore at which people were reminded, or need not be any more. */
   remindedBeforeSeconds?: number[]
-  /** The last reminder; `late` where its time had passed when the event was first seen. */
-  reminder?: { beforeSeconds: number; late: boolean }
+  /**
+   * The last reminder, which stands for all distances that were due. `late`: their time had passed when
+   * the event was first seen, or moved.
+   */
+  reminder?: { beforeSeconds: number; due: number[]; late: boolean }
   /** Observers asked to come back fast, with the end of that favour. */
   watchers: { beacon: string; until: number }[]
   history: HistoryEntry[]

@@ -229,7 +229,9 @@ function vanish(known: EventRecord | undefined, gone: Gone, now: number): Step {
 function heardAfterLost(known: EventRecord, gone: Gone, now: number): Step {
   if (known.ended?.outcome !== 'lost' || !gone.live) return nothing(known, 'concluded_before')
   const { ended: _, ...open } = known
-  return { record: withGone(open, gone, now), moments: [], reason: 'gone' }
+  // what is told from now on is told for the second time
+  const again = { ...open, epoch: known.epoch + 1 }
+  return { record: withGone(again, gone, now), moments: [], reason: 'gone' }
 }
 
 function withGone(known: EventRecord, gone: Gone, now: number): EventRecord {

@@ -55,7 +55,7 @@ export function overtaken(
   if (record !== undefined) {
     // nobody is reminded of what was decided meanwhile
     const decided = telling.moment === 'reminder' && record.verdict !== undefined
-    if (decided) return 'decided meanwhile'
+    if (decided && leavesOut(telling, overtakes)) return 'decided meanwhile'
     const isOver = record.ended !== undefined || record.epoch > telling.event.epoch
     const late = isOver ? afterItsEnd(delivery, overtakes) : undefined
     if (late !== undefined) return late
@@ -77,6 +77,8 @@ function overtakenBy(
       other.seq > delivery.seq &&
       !isSameStep(delivery, other) &&
       other.telling.moment !== 'notice' &&
+      // a reminder may yet be dropped, and says less than what it would stand for
+      (other.telling.moment !== 'reminder' || telling.moment === 'reminder') &&
       overtakes(other.telling, telling),
   )
   return later && `overtaken by "${later.telling.moment}"`
@@ -85,8 +87,12 @@ function overtakenBy(
 /** A channel that keeps every step, keeps this one; to the others the end is the only news. */
 function afterItsEnd({ telling }: Delivery, overtakes: Overtakes): string | undefined {
   if (telling.moment === 'notice' || !pointlessAfterEnd.includes(telling.moment)) return undefined
-  const end: Telling = { ...telling, moment: 'completed' }
-  return overtakes(end, telling) ? 'the event ended first' : undefined
+  return leavesOut(telling, overtakes) ? 'the event ended first' : undefined
+}
+
+/** Whether the channel's kind does without what is over; machines want every step. */
+function leavesOut(telling: Telling, overtakes: Overtakes): boolean {
+  return overtakes({ ...telling, moment: 'completed' }, telling)
 }
 
 /** Earlier steps that this channel was not told, since the last one that it was. */
@@ -103,8 +109,8 @@ export function skippedBefore(delivery: Delivery, siblings: Delivery[]): Moment[
 }
 
 /**
- * Whether an earlier message of this event may have reached the channel. One that its notifier held
- * back, for want of an earlier one, has not; one that the end overtook may have.
+ * Whether an earlier message of this event may have reached the channel: one that was sent at least
+ * once, whatever became of it. Only where the single attempt was refused is it certain that it has not.
  */
 export function mayHaveHeard(delivery: Delivery, siblings: Delivery[]): boolean {
   return siblings.some(
@@ -113,15 +119,8 @@ export function mayHaveHeard(delivery: Delivery, siblings: Delivery[]): boolean 
       other.seq < delivery.seq &&
       other.telling.moment !== 'notice' &&
       other.attempts > 0 &&
-      // refused at last: an attempt before that one may have been heard, and its answer lost
-      (other.state !== 'refused' || other.attempts > 1) &&
-      (other.state !== 'superseded' || needsNoEarlier(other)),
+      (other.state !== 'refused' || other.attempts > 1),
   )
-}
-
-function needsNoEarlier({ telling }: Delivery): boolean {
-  const first = telling.moment === 'started' && telling.event.verdict === undefined
-  return first || ['scheduled', 'changed', 'reminder', 'stuck'].includes(telling.moment)
 }
 
 /** What one channel is told of one epoch of an event. */

@@ -80,7 +80,7 @@ export function channelsFor(
 }
 
 function remindsNow({ remindBeforeSeconds = [] }: Route, { reminder }: EventRecord): boolean {
-  return reminder !== undefined && remindBeforeSeconds.includes(reminder.beforeSeconds)
+  return remindBeforeSeconds.some((seconds) => reminder?.due.includes(seconds))
 }
 
 /** All distances from NotBefore at which any route reminds, the farthest first. */

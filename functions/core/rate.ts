@@ -15,21 +15,30 @@ export interface Rate {
 
 export const unlimited: Rate = { everyMs: 0, burst: 1, together: 1, atOnce: 32 }
 
+/** A channel that asks for more is asked again after this time: the next event may not wait for hours. */
+export const maxPauseMs = 60_000
+
 /** When the next request may be sent, epoch ms. */
-export function freeAt(rate: Rate, spentUntil: number): number {
-  return spentUntil - (rate.burst - 1) * rate.everyMs
+export function freeAt(rate: Rate, spentUntil: number, now: number): number {
+  return known(rate, spentUntil, now) - (rate.burst - 1) * rate.everyMs
+}
+
+/** What lies farther ahead than any pause was written by a clock that was wrong. */
+function known({ everyMs, burst }: Rate, spentUntil: number, now: number): number {
+  return spentUntil > now + maxPauseMs + burst * everyMs ? now : spentUntil
 }
 
 /** How many requests may be sent now. */
 export function turnsAt(rate: Rate, spentUntil: number, now: number): number {
-  if (now < freeAt(rate, spentUntil)) return 0
+  const restsMs = now - freeAt(rate, spentUntil, now)
+  if (restsMs < 0) return 0
   if (rate.everyMs === 0) return Number.POSITIVE_INFINITY
-  return Math.min(rate.burst, 1 + Math.floor((now - freeAt(rate, spentUntil)) / rate.everyMs))
+  return Math.min(rate.burst, 1 + Math.floor(restsMs / rate.everyMs))
 }
 
 /** `spentUntil` after so many requests. */
 export function afterTurns(rate: Rate, spentUntil: number, now: number, turns: number): number {
-  return Math.max(spentUntil, now) + turns * rate.everyMs
+  return Math.max(known(rate, spentUntil, now), now) + turns * rate.everyMs
 }
 
 /** `spentUntil` of a channel that shall get nothing before `until`, and one request then. */

@@ -20,21 +20,25 @@ export function nextReminder(
   return next === undefined ? undefined : { at: notBeforeAt - next * 1_000, beforeSeconds: next }
 }
 
-/** The record with its due reminder, or undefined. One at a time: the next look finds the next one. */
+/** The record with its due reminder, or undefined. Of several that are due, only the nearest is told. */
 export function remind(
   record: EventRecord,
   beforeSeconds: number[],
   now: number,
 ): EventRecord | undefined {
   const next = nextReminder(record, beforeSeconds)
-  const over = (record.facts.notBeforeAt ?? 0) <= now
-  if (next === undefined || next.at > now || over) return undefined
-  const late = next.at <= record.firstSeenAt
-  const done = [...(record.remindedBeforeSeconds ?? []), next.beforeSeconds]
-  const reminder = { beforeSeconds: next.beforeSeconds, late }
-  const reminded = { ...record, remindedBeforeSeconds: done, reminder }
+  const { notBeforeAt = 0 } = record.facts
+  if (next === undefined || next.at > now || notBeforeAt <= now) return undefined
+  const done = record.remindedBeforeSeconds ?? []
+  const isDue = (seconds: number) => notBeforeAt - seconds * 1_000 <= now && !done.includes(seconds)
+  const due = beforeSeconds.filter(isDue)
+  const nearest = due.at(-1)!
+  const knownAt = record.changedAt?.notBeforeAt ?? record.firstSeenAt
+  const late = notBeforeAt - nearest * 1_000 <= knownAt
+  const reminder = { beforeSeconds: nearest, due, late }
+  const reminded = { ...record, remindedBeforeSeconds: [...done, ...due], reminder }
   // a late one reaches only channels that were not asked just now, mostly none
   if (late) return reminded
-  const note = `${next.beforeSeconds} s before NotBefore`
+  const note = `${nearest} s before NotBefore`
   return addHistory(reminded, { at: now, what: 'reminder', note })
 }

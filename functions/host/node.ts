@@ -80,6 +80,7 @@ export async function start(settings: Settings, write: (line: string) => void) {
     now: Date.now,
     random: Math.random,
     log,
+    listeningSince: Date.now(),
     wake: () => pump.wake(),
   }
   const pump = new Pump(relay)

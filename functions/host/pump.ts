@@ -20,6 +20,7 @@ export class Pump {
   #timer: NodeJS.Timeout | undefined
   #forgetAt = 0
   #turning = false
+  #turned: Promise<void> = Promise.resolve()
   #again = false
   #stopped = false
 
@@ -31,10 +32,10 @@ export class Pump {
   wake(): void {
     if (this.#stopped) return
     if (this.#turning) this.#again = true
-    else void this.#turn()
+    else this.#turned = this.#turn()
   }
 
-  /** No new attempts; waits for those under way, at most `limitMs`. */
+  /** No new attempts; waits for the turn and the attempts under way, at most `limitMs`. */
   async stop(limitMs: number): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
@@ -42,7 +43,8 @@ export class Pump {
     const limit = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, limitMs)
     })
-    await Promise.race([Promise.all(this.#sends), limit])
+    const ended = this.#turned.then(() => Promise.all(this.#sends))
+    await Promise.race([ended, limit])
     clearTimeout(timer)
   }
 
@@ -67,7 +69,7 @@ export class Pump {
   async #work(): Promise<number> {
     const failed = await sweep(this.#relay)
     const limit = maxUnderWay - this.#sends.size
-    if (limit > 0) {
+    if (limit > 0 && !this.#stopped) {
       const requests = await claimDue(this.#relay, limit, this.#countOf)
       for (const group of requests) this.#send(group)
       if (requests.length > 0) this.#again = true

@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS deliveries (
   id TEXT PRIMARY KEY, fleet TEXT NOT NULL, event_id TEXT NOT NULL, channel TEXT NOT NULL,
   seq INTEGER NOT NULL, owed_at INTEGER NOT NULL, state TEXT NOT NULL,
   attempts INTEGER NOT NULL, next_at INTEGER NOT NULL, lease TEXT, note TEXT NOT NULL,
-  body TEXT NOT NULL
+  alone INTEGER NOT NULL DEFAULT 0, body TEXT NOT NULL
 ) STRICT;
 CREATE TABLE IF NOT EXISTS channels (
   name TEXT PRIMARY KEY, spent_until INTEGER NOT NULL
@@ -89,15 +89,21 @@ export const sql = {
     AND ${inOrder} ORDER BY d.next_at, d.seq LIMIT ?`,
   lease: 'UPDATE deliveries SET lease = ?, next_at = ?, attempts = attempts + 1 WHERE id = ?',
   spend: `INSERT INTO channels (name, spent_until) VALUES (?, ?)
+    ON CONFLICT DO UPDATE SET spent_until = excluded.spent_until`,
+  pause: `INSERT INTO channels (name, spent_until) VALUES (?, ?)
     ON CONFLICT DO UPDATE SET spent_until = max(spent_until, excluded.spent_until)`,
-  settle: `UPDATE deliveries SET state = ?, next_at = ?, note = ?, lease = NULL
+  // what waits out a failure goes first, and at once, when something newer is to follow it
+  hurry: `UPDATE deliveries SET next_at = ? WHERE fleet = ? AND event_id = ? AND channel = ?
+    AND state = 'pending' AND lease IS NULL AND next_at > ?`,
+  settle: `UPDATE deliveries SET state = ?, next_at = ?, note = ?, lease = NULL,
+      attempts = attempts - ?, alone = max(alone, ?)
     WHERE id = ? AND lease = ? AND next_at > ? AND state = 'pending'`,
   freeLeases: 'UPDATE deliveries SET lease = NULL, next_at = ? WHERE lease IS NOT NULL',
   readDeliveries: `SELECT * FROM deliveries WHERE fleet = ? AND event_id = ?
     ORDER BY seq, rowid`,
-  replayOne: `UPDATE deliveries SET state = 'pending', attempts = 0, next_at = ?, owed_at = ?
+  replayOne: `UPDATE deliveries SET state = 'pending', next_at = ?, owed_at = ?
     WHERE id = ? AND state IN ('refused', 'given_up')`,
-  replaySince: `UPDATE deliveries SET state = 'pending', attempts = 0, next_at = ?, owed_at = ?
+  replaySince: `UPDATE deliveries SET state = 'pending', next_at = ?, owed_at = ?
     WHERE id IN (SELECT id FROM deliveries
       WHERE state IN ('refused', 'given_up') AND owed_at >= ? AND (? IS NULL OR channel = ?)
       ORDER BY owed_at LIMIT ?)`,

@@ -86,6 +86,9 @@ export class SqliteStore implements Store {
           ? this.#run(sql.insertEvent, fleet, eventId, sequence, firstSeenAt, ...rest)
           : this.#run(sql.updateEvent, sequence, ...rest, fleet, eventId, basedOn)
       if (written === 0) return 'conflict'
+      for (const one of deliveries) {
+        this.#run(sql.hurry, now, fleet, eventId, one.channel, now)
+      }
       this.#insert(deliveries)
       for (const { id, note } of supersede) this.#run(sql.supersede, note, id, now)
       return 'committed'
@@ -153,7 +156,10 @@ export class SqliteStore implements Store {
     const turns = Math.min(limit, turnsAt(rate, spentUntil, now))
     const most = rate.together > 1 ? Math.min(turns, 1) * rate.together : turns
     const leaseUntil = now + request.leaseMs
-    const claimed = this.#all(sql.due, channel, now, most).map((row) => {
+    const due = this.#all(sql.due, channel, now, most)
+    const first = due.slice(0, 1)
+    const together = first.some(({ alone }) => alone) ? first : due.filter(({ alone }) => !alone)
+    const claimed = (rate.together > 1 ? together : due).map((row) => {
       const one = toDelivery(row)
       this.#run(sql.lease, lease, leaseUntil, one.id)
       return { ...one, attempts: one.attempts + 1, nextAt: leaseUntil, lease, leaseUntil }
@@ -167,10 +173,10 @@ export class SqliteStore implements Store {
 
   async settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
     return this.#write(() => {
-      const { state, nextAt, note, spentUntil } = settlement
-      const settled = this.#run(sql.settle, state, nextAt, note, claimed.id, claimed.lease, now)
-      if (settled === 0) return 'lost'
-      if (spentUntil !== undefined) this.#run(sql.spend, claimed.channel, spentUntil)
+      const { state, nextAt, note, spentUntil, unsent, alone } = settlement
+      const values = [state, nextAt, note, unsent ? 1 : 0, alone ? 1 : 0]
+      if (this.#run(sql.settle, ...values, claimed.id, claimed.lease, now) === 0) return 'lost'
+      if (spentUntil !== undefined) this.#run(sql.pause, claimed.channel, spentUntil)
       this.#insert(follow)
       return 'settled'
     })
@@ -209,7 +215,7 @@ export class SqliteStore implements Store {
   async nextDueAt(pacing: Pacing): Promise<number | undefined> {
     const event = this.#get(sql.nextDueEvent)?.at
     const deliveries = this.#owedChannels(pacing).map(({ channel, nextAt, spentUntil }) =>
-      Math.max(nextAt, freeAt(pacing.rateOf(channel), spentUntil)),
+      Math.max(nextAt, freeAt(pacing.rateOf(channel), spentUntil, pacing.now)),
     )
     const next = Math.min(...deliveries, typeof event === 'number' ? event : Infinity)
     return next === Infinity ? undefined : next

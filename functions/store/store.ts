@@ -15,7 +15,10 @@ export interface Commit {
   record: EventRecord
   /** `sequence` of the record this was decided from; 0 where there was none. */
   basedOn: number
-  /** New deliveries; one whose id exists already is left as it is. */
+  /**
+   * New deliveries; one whose id exists already is left as it is. What waits for a later attempt on the
+   * same event and channel is due at once, so that it holds nothing up.
+   */
   deliveries: Delivery[]
   /** What shall not be sent any more, and why; one under a lease or finished is left as it is. */
   supersede: Superseded[]
@@ -24,13 +27,13 @@ export interface Commit {
 
 /** How fast each channel may be told, and how much more of it this worker can do now. */
 export interface Pacing {
+  now: number
   rateOf(channel: string): Rate
   /** Requests that may be begun; 0: the channel is passed over. */
   roomOf(channel: string): number
 }
 
 export interface ClaimRequest extends Pacing {
-  now: number
   leaseMs: number
   /** Requests, of all channels together. */
   limit: number
@@ -68,7 +71,8 @@ export interface Store {
   /**
    * Takes due deliveries under a lease, the longest due first, each list to be sent as one request. No
    * delivery is under two leases at once; one waits while an earlier one of the same event and
-   * channel is pending. All workers together keep each channel's rate. Counts an attempt.
+   * channel is pending. All workers together keep each channel's rate. Counts an attempt; what was
+   * settled as `alone` is in no list with others.
    */
   claim(request: ClaimRequest): Promise<Claimed[][]>
 
@@ -94,7 +98,7 @@ export interface Store {
 
   /**
    * Owes again what was refused or given up: one by its id, or all planned since a time, at most
-   * `limit`, the oldest first. Attempts count from 0. Returns how many.
+   * `limit`, the oldest first. Attempts count on. Returns how many.
    */
   replay(which: Replay, now: number, limit: number): Promise<number>
 

@@ -25,7 +25,8 @@ describe('afterAttempt', () => {
 
   test.each(['delivered', 'refused', 'superseded'] as const)('%s is the end', (outcome) => {
     const settlement = afterAttempt(delivery('id'), { outcome, note: 'n' }, at, 0.5, slow)
-    expect(settlement).toEqual({ state: outcome, nextAt: at, note: 'n' })
+    expect(settlement).toMatchObject({ state: outcome, nextAt: at, note: 'n' })
+    expect(settlement.unsent ?? false).toBe(outcome === 'superseded')
   })
 
   test.each([
@@ -59,7 +60,7 @@ describe('afterAttempt', () => {
     ['waited for', 4_000, 4_000],
     ['not below our own backoff', 10, 500],
     ['0 is no reason to hurry', 0, 500],
-    ['not beyond the deadline', 99 * hour, 15 * minute],
+    ['half the time to the deadline at most', 99 * hour, 7.5 * minute],
   ])('Retry-After: %s', (_, retryAfterMs, wait) => {
     expect(settle({ attempts: 1 }, at, retryAfterMs).nextAt - at).toBe(wait)
   })
@@ -104,7 +105,7 @@ describe('afterAttempt', () => {
     ['a minute at most: the next event may be due before', 10 * minute, minute],
   ])('the channel rests %s, then takes one request', (_, retryAfterMs, rest) => {
     const { spentUntil } = settle({ attempts: 1 }, at, retryAfterMs)
-    expect(freeAt(slow, spentUntil!)).toBe(at + rest)
+    expect(freeAt(slow, spentUntil!, at)).toBe(at + rest)
     expect(turnsAt(slow, spentUntil!, at + rest)).toBe(1)
   })
 

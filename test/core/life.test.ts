@@ -268,14 +268,14 @@ describe('reopening', () => {
     expect(record).toMatchObject({ epoch: 2, phase: 'started', startedAt: later })
   })
 
-  test('a lost event that is seen gone is open again, for its proper end', () => {
+  test('a lost event that is seen gone is open again in a new epoch, for its proper end', () => {
     const lost: EventRecord = {
       ...lifeOf(seen()),
       ended: { at, outcome: 'lost', inferred: 'nobody_left_to_see' },
     }
     const { record, reason } = step(lost, gone({ at: later }))
     expect(reason).toBe('gone')
-    expect(record).toMatchObject({ epoch: 1, gone: { firstAt: later } })
+    expect(record).toMatchObject({ epoch: 2, gone: { firstAt: later } })
     expect(record).not.toHaveProperty('ended')
     expect(step(lost, gone({ at: later, live: false })).record).toBe(lost)
   })

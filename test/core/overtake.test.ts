@@ -54,6 +54,11 @@ describe('supersededBy', () => {
     expect(ids(planned.slice(0, 1), ['started'], [row('scheduled', 64, changes)])).toEqual([])
   })
 
+  test('a reminder overtakes only a reminder: it may yet be dropped', () => {
+    expect(ids([row('reminder', 128)], ['reminder'], [row('scheduled', 64)])).toEqual([])
+    expect(ids([row('reminder', 128)], ['reminder'], [row('reminder', 64)])).toEqual(['reminder'])
+  })
+
   test('a step that was planned before, and is planned again, overtakes nothing', () => {
     const again = row('scheduled', 128, { id: 'scheduled 64' })
     expect(ids([again], ['scheduled'], [row('scheduled', 64), row('approved', 65)])).toEqual([])
@@ -167,8 +172,8 @@ describe('mayHaveHeard', () => {
     ['never tried', [earlier({ attempts: 0 })], false],
     ['tried, then overtaken by the end', [earlier({ state: 'superseded' })], true],
     [
-      'held back by its notifier',
-      [earlier({ state: 'superseded', telling: telling({ moment: 'approved' }) })],
+      'held back, or overtaken before it was sent',
+      [earlier({ state: 'superseded', attempts: 0 })],
       false,
     ],
     ['on another channel', [earlier({ channel: 'team' })], false],

@@ -20,7 +20,7 @@ describe('turnsAt', () => {
     expect(turnsAt(slack, 0, at)).toBe(1)
     const spent = afterTurns(slack, 0, at, 1)
     expect([999, 1_000, 9_000].map((ms) => turnsAt(slack, spent, at + ms))).toEqual([0, 1, 1])
-    expect(freeAt(slack, spent)).toBe(at + 1_000)
+    expect(freeAt(slack, spent, at)).toBe(at + 1_000)
     expect(turnsAt(pager, 0, at)).toBe(30)
     const all = afterTurns(pager, 0, at, 30)
     expect([0, 666, 667, 1_334].map((ms) => turnsAt(pager, all, at + ms))).toEqual([0, 0, 1, 2])

@@ -107,8 +107,9 @@ describe('retries', () => {
       state: 'given_up',
       note: 'HTTP 503: down',
     })
-    expect(sentTo(world, 'slack')).toHaveLength(1)
-    expect(sentTo(world, 'slack')[0]?.json.text).toContain('could not be reached: HTTP 503: down')
+    const notices = sentTo(world, 'slack').map(({ json }) => json.text as string)
+    expect(notices.filter((text) => text.includes('missed "scheduled"'))).toHaveLength(1)
+    expect(notices[0]).toContain('could not be reached: HTTP 503: down')
   })
 })
 

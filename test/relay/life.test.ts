@@ -35,6 +35,22 @@ async function outcome() {
   return { phase: body.phase, outcome: body.outcome, inferred: body.inferred }
 }
 
+describe('a relay that was down', () => {
+  test("takes its own silence for nobody else's", async () => {
+    await beacon.sees([event({ notBeforeAt: startAt + 60_000 })])
+    await world.drain()
+    world.clock.now += 30 * 60_000
+    world.relay.listeningSince = world.clock.now
+    await world.pass(9 * 60_000)
+    expect(world.told()).toEqual(['foghorn.event.scheduled'])
+    await beacon.sees([started()])
+    await world.pass(0)
+    expect(world.told()).toEqual(['foghorn.event.scheduled', 'foghorn.event.started'])
+    await world.pass(10 * 60_000 + 1)
+    expect(world.told().at(-1)).toBe('foghorn.event.lost')
+  })
+})
+
 describe('one event from first sight to its end', () => {
   test('each channel hears each moment once, and PagerDuty closes what it opened', async () => {
     await beacon.sees([event()])

@@ -257,16 +257,16 @@ describe('what was said before', () => {
   })
 
   test('what brings nothing new costs reads only, but for a sign of life once a pace', async () => {
-    await beacon.sees([event()])
+    await beacon.sees([started()])
     await world.drain()
     const before = tables.read()
-    for (const ms of [100, 900, 500]) {
+    for (const ms of [100, 9_000, 38_000]) {
       world.clock.now += ms
-      await beacon.sees([event()])
+      await beacon.sees([started()])
     }
     expect(tables.read()).toEqual(before)
-    world.clock.now += 500
-    await beacon.sees([event()])
+    world.clock.now += 1_000
+    await beacon.sees([started()])
     expect(tables.read()).not.toEqual(before)
   })
 

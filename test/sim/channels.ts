@@ -52,6 +52,7 @@ export class Channels {
     const fate = this.#fate(channel)
     const takes = fate === 'takes' || fate === 'mute'
     for (const part of parts) {
+      this.#judge.messages.sent(part, request)
       if (takes) this.#judge.accepted(part, request)
       else this.#judge.turnedAway(part.delivery, fate)
       if (fate === 'mute') this.#judge.answerLost(part.delivery)

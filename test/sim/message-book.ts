@@ -34,6 +34,10 @@ const pointlessAfterEnd = ['scheduled', 'changed', 'reminder', 'declined', 'stuc
 
 export class MessageBook {
   readonly rows = new Map<string, Delivery>()
+  readonly #triggered = new Set<string>()
+  /** Messages, by what they are about, that a worker had in hand: it may have sent them before it died. */
+  readonly #doubts = new Map<string, Set<string>>()
+  readonly #plannedAt = new Map<string, number>()
   /** Incidents by dedup key: whether each is open. */
   readonly incidents = new Map<string, { open: boolean; resolved: boolean; row: Delivery }>()
   readonly #docket: Docket
@@ -52,7 +56,11 @@ export class MessageBook {
   }
 
   planned(deliveries: Delivery[]): void {
-    for (const one of deliveries) if (!this.rows.has(one.id)) this.rows.set(one.id, one)
+    for (const one of deliveries) {
+      if (this.rows.has(one.id)) continue
+      this.rows.set(one.id, one)
+      this.#plannedAt.set(one.id, this.#docket.now)
+    }
   }
 
   /** All workers together keep to what a channel takes, and what it did not ask for is one message. */
@@ -97,6 +105,8 @@ export class MessageBook {
     }
     this.#attempts.set(`${claimed.id} ${claimed.lease}`, fresh)
     this.#latest.set(claimed.id, fresh)
+    const story = storyOf(claimed)
+    this.#doubts.set(story, (this.#doubts.get(story) ?? new Set()).add(claimed.id))
     this.#docket.note(`${process} claims ${nameOf(claimed)}, attempt ${claimed.attempts}`)
   }
 
@@ -104,6 +114,8 @@ export class MessageBook {
     const attempt = this.#attempts.get(`${claimed.id} ${claimed.lease}`)
     this.#docket.note(`${nameOf(claimed)} ${outcome} as ${state} (${note})`)
     if (attempt === undefined) return
+    const untouched = outcome === 'settled' && state === 'superseded' && claimed.attempts === 1
+    if (untouched) this.#doubts.get(storyOf(claimed))?.delete(claimed.id)
     if (outcome === 'settled') attempt.settled = state
     else if (attempt.until > this.#docket.now) {
       this.#docket.broke('one lease', `${claimed.id} lost its lease before its time`)
@@ -176,11 +188,26 @@ export class MessageBook {
     const before = this.#docket.now - (freezes ? frozenMs : overtakeMs)
     for (const row of this.rows.values()) {
       const own = row.fleet === claimed.fleet && row.eventId === claimed.eventId
-      if (!own || row.channel !== channel || row.telling.moment === 'notice') continue
-      const later = row.seq > claimed.seq && !isSameStep(row, claimed) && row.owedAt < before
+      if (!own || row.channel !== channel) continue
+      if (row.telling.moment === 'notice' || row.telling.moment === 'reminder') continue
+      const later =
+        row.seq > claimed.seq && !isSameStep(row, claimed) && this.#plannedAt.get(row.id)! < before
       if (!later || row.telling.event.epoch !== telling.event.epoch) continue
       const text = `${channel} is told "${telling.moment}" long after "${row.telling.moment}"`
       this.#docket.broke('order', `${text} was owed: ${claimed.id}`)
+    }
+  }
+
+  /** A trigger that PagerDuty may have taken, whatever it answered. */
+  sent({ delivery }: Part, { url, json }: Sent): void {
+    if (!url.includes('//pager.')) return
+    const key = String(json.dedup_key)
+    const doubts = [...(this.#doubts.get(storyOf(delivery)) ?? [])]
+    const opened = this.#triggered.has(key) || doubts.some((id) => id !== delivery.id)
+    if (json.event_action === 'trigger') this.#triggered.add(key)
+    else if (!opened) {
+      const what = `${json.event_action} of ${key}, which was never triggered`
+      this.#docket.broke('incidents', `${delivery.id}: ${what}`)
     }
   }
 
@@ -204,6 +231,10 @@ export class MessageBook {
       resolved: known.resolved || resolves,
     })
   }
+}
+
+function storyOf({ fleet, eventId, channel, telling }: Delivery): string {
+  return `${fleet}/${eventId}/${telling.event.epoch}/${channel}`
 }
 
 function nameOf({ telling, channel, eventId }: Delivery): string {

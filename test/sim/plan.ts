@@ -182,6 +182,22 @@ function configOf(random: Random): Plan['config'] {
         { match: { tag: 'tier=data' }, channels: names.slice(0, 1) },
       ]
     : [{ match: {}, channels: names, ...reminds }]
+  // nobody decides: somebody is called
+  if (random.chance(0.2)) {
+    const channels = random.chance(0.5) ? ['pager'] : names.slice(0, 1)
+    if (names.includes(channels[0]!)) {
+      if (channels[0] === 'pager' && names.length > 1) {
+        for (const route of routes) route.channels = route.channels.filter((one) => one !== 'pager')
+      }
+      routes.push({
+        match: {},
+        moments: ['reminder'],
+        channels,
+        remindBeforeSeconds: [45],
+      } as never)
+    }
+  }
   const policy = random.pick(policies)
-  return readConfig(JSON.stringify({ ...baseConfig, channels, routes, policy }), {})
+  const used = routes.filter((route) => route.channels.length > 0)
+  return readConfig(JSON.stringify({ ...baseConfig, channels, routes: used, policy }), {})
 }

@@ -51,6 +51,10 @@ export interface ClusterParts {
   store: (worker: Worker) => Store
 }
 
+function timedOut(): Error {
+  return Object.assign(new Error('no answer'), { name: 'TimeoutError' })
+}
+
 export class Worker {
   readonly process: Process
   readonly #parts: ClusterParts
@@ -77,6 +81,7 @@ export class Worker {
       attention: createAttention(),
       now: () => kernel.now,
       random: () => this.#random.next(),
+      listeningSince: 0,
       wake: () => this.#hint(),
     }
     this.#app = createApp(this.#relay)
@@ -223,6 +228,8 @@ export class Worker {
         const parts: Part[] = [outgoing, ...outgoing.also]
         const send: Send = async (url, init) => {
           await this.step()
+          // the signal of a real request would have fired
+          if (this.#parts.kernel.now >= outgoing.delivery.leaseUntil) throw timedOut()
           const answered = await channels.take(this.process, parts, url, init)
           await this.step(6)
           if (answered instanceof Response) return answered

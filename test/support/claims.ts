@@ -5,7 +5,7 @@ import type { ClaimRequest, Pacing, Store } from '../../functions/store/store.ts
 import { at } from './records.ts'
 
 /** Every channel takes whatever comes. */
-export const free: Pacing = { rateOf: () => unlimited, roomOf: () => 1_000 }
+export const free: Pacing = { now: at, rateOf: () => unlimited, roomOf: () => 1_000 }
 
 /** As `free`, with enough under way to these channels. */
 export function freeBut(...busy: string[]): Pacing {
@@ -17,6 +17,6 @@ export async function claim(
   store: Store,
   request: Partial<ClaimRequest> & Pick<ClaimRequest, 'limit'>,
 ): Promise<Claimed[]> {
-  const whole = { now: at, leaseMs: 20_000, ...free, ...request }
+  const whole = { leaseMs: 20_000, ...free, ...request }
   return (await store.claim(whole)).flat()
 }

@@ -92,6 +92,7 @@ export async function createWorld(
       level: 'debug',
       secrets: secretsOf(config),
     }),
+    listeningSince: 0,
     wake: () => {},
   }
   const app = createApp(relay)

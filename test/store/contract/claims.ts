@@ -12,7 +12,7 @@ export function claimPromises(bench: Bench): void {
   }
 
   async function claimIds(now: number, limit = 100, except: string[] = []) {
-    const claims = await claim(bench.store, { now, leaseMs, limit, ...freeBut(...except) })
+    const claims = await claim(bench.store, { leaseMs, limit, ...freeBut(...except), now })
     return claims.map(({ id }) => id)
   }
 

@@ -127,7 +127,6 @@ export function commitPromises(bench: Bench): void {
         deliveries: ids.map((id) => delivery(id, { channel: id })),
       })
       const claims = await claim(bench.store, {
-        now: at,
         leaseMs: 1_000,
         limit: 9,
         ...freeBut('pending'),
