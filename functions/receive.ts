@@ -166,6 +166,8 @@ async function decideOn(
   for (const observation of news.observations) {
     const step = advance(record, observation, now, { fleet: beacon.fleet, eventId: news.eventId })
     told ||= step.record !== record
+    // what this report said of the epoch before is no news any more
+    if (step.reason === 'reopened') moments.length = 0
     record = step.record
     moments.push(...step.moments)
   }

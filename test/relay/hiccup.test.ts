@@ -2,7 +2,7 @@
 // event is there, and not at all where it is over.
 import { beforeEach, expect, test } from 'vitest'
 import type { Change } from '../../shared/report.ts'
-import { createWorld, event, FakeBeacon, startAt, type World } from '../support/world.ts'
+import { createWorld, event, FakeBeacon, startAt, started, type World } from '../support/world.ts'
 
 const moved = event({ notBeforeAt: startAt + 3_600_000 })
 const common = { firstPoll: false }
@@ -39,6 +39,16 @@ test('of an event that nobody was told of, only that it is there', async () => {
   world.clock.now += 2_000
   await beacon.sees([moved])
   expect(await told()).toEqual(['scheduled'])
+})
+
+test('an event told as cancelled that turns out to run is told as started, and not as over', async () => {
+  await beacon.sees([event()])
+  await beacon.sees([])
+  await world.pass(10_001)
+  const running: Change = { kind: 'changed', ageMs: 1_000, event: started(), ...common }
+  world.clock.now += 2_000
+  await beacon.sees([started()], { changes: [{ ...running, kind: 'appeared' }] })
+  expect(await told()).toEqual(['scheduled', 'cancelled', 'started'])
 })
 
 test('where it is over, the end is all that is told', async () => {

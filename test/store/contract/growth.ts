@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { DeliveryState } from '../../../functions/core/delivery.ts'
-import { claim } from '../../support/claims.ts'
+import { claim, free } from '../../support/claims.ts'
 import { at, beaconOf, delivery, key, record, sighting } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
@@ -73,6 +73,17 @@ export function growthPromises(bench: Bench): void {
       const left = await store.listEvents({ limit: 9 })
       expect(left.map(({ eventId }) => eventId).sort()).toEqual(['later', 'open'])
       expect(await store.forget(at, 99)).toBe(0)
+    })
+
+    test('of beacons, too, no more than `limit`, and with what is still owed of an event', async () => {
+      const { store } = bench
+      await expectCommitted(store, { record: record(ended(at - 1)), deliveries: [delivery('a')] })
+      for (const name of ['x', 'y', 'z']) {
+        await store.writeBeacon(beaconOf(name, { heardAt: at - 5 }), [])
+      }
+      expect(await store.forget(at, 2)).toBe(3)
+      expect(await store.nextDueAt(free)).toBeUndefined()
+      expect(await store.forget(at, 2)).toBe(1)
     })
 
     test('in steps, the longest ended first', async () => {

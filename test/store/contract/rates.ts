@@ -101,6 +101,45 @@ export function ratePromises(bench: Bench): void {
       expect(await turn(bench.store, at + 9_000)).toHaveLength(1)
     })
 
+    test('what nextDueAt names can be claimed then, and not a ms before', async () => {
+      const channels = ['chat', 'pager', 'other']
+      const ids = [...Array(40).keys()].map((i) => `d-${i}`)
+      for (const [i, id] of ids.entries()) {
+        // in no order, several at one time, and two steps of one event behind each other
+        const row = {
+          channel: channels[i % 3]!,
+          nextAt: at + ((i * 7_919) % 9_000),
+          seq: 64 * (i + 1),
+        }
+        const eventId = `e-${Math.floor(i / 6)}`
+        const first = i % 6 === 0
+        const changes = { record: record({ eventId, sequence: (i % 6) + 1 }), basedOn: i % 6 }
+        await expectCommitted(bench.store, {
+          ...changes,
+          basedOn: first ? 0 : changes.basedOn,
+          deliveries: [delivery(id, { ...row, eventId })],
+          now: at - 1,
+        })
+      }
+      const told: string[] = []
+      let now = at - 1
+      for (let turns = 0; turns < 100; turns++) {
+        const next = await bench.store.nextDueAt({ ...pacing, now })
+        if (next === undefined) break
+        if (next > now + 1) expect(await turn(bench.store, next - 1)).toEqual([])
+        now = Math.max(now, next)
+        const request = { leaseMs: 20_000, limit: 9, ...pacing, now }
+        const groups = await bench.store.claim(request)
+        expect(groups.length).toBeGreaterThan(0)
+        for (const one of groups.flat()) {
+          const done = { state: 'delivered' as const, nextAt: now, note: 'ok' }
+          expect(await bench.store.settle(one, done, now, [])).toBe('settled')
+          told.push(one.id)
+        }
+      }
+      expect(told.toSorted()).toEqual(ids.toSorted())
+    })
+
     test('nextDueAt waits for the turn, however long something is due', async () => {
       await owe('chat', 'a', 'b')
       await turn(bench.store, at)
