@@ -3,7 +3,7 @@
 import type { Figure } from './figures.ts'
 import { latency } from './latency.ts'
 import { memory } from './memory.ts'
-import { storm } from './storm.ts'
+import { storm } from './storm/storm.ts'
 import { throughput } from './throughput.ts'
 
 const benches: Record<string, () => Promise<Figure[]>> = { latency, throughput, storm, memory }

@@ -1,7 +1,7 @@
 // What a storm can be sent to: a process of its own that takes POSTs and tells a sink.
 import { rmSync } from 'node:fs'
-import type { Prepare } from './storm-plan.ts'
-import type { StormSink } from './storm-sink.ts'
+import type { Prepare } from './plan.ts'
+import type { StormSink } from './sink.ts'
 
 export interface Target {
   pid: number

@@ -1,14 +1,14 @@
 // The relay as the target of a storm: signed reports as beacons build them, and one webhook channel.
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import type { ScheduledEvent } from '../../shared/document.ts'
-import { fleetHeader, type Report, reportPath } from '../../shared/report.ts'
-import { sign } from '../../shared/signature.ts'
-import { fleetName, startStage } from '../support/stage.ts'
-import { postBytes } from './storm-load.ts'
-import { type Change, changes, type Prepare } from './storm-plan.ts'
-import { startStormSink } from './storm-sink.ts'
-import { type Target, tieToThisProcess } from './storm-target.ts'
+import type { ScheduledEvent } from '../../../shared/document.ts'
+import { fleetHeader, type Report, reportPath } from '../../../shared/report.ts'
+import { sign } from '../../../shared/signature.ts'
+import { fleetName, startStage } from '../../support/stage.ts'
+import { postBytes } from './load.ts'
+import { type Change, changes, type Prepare } from './plan.ts'
+import { startStormSink } from './sink.ts'
+import { type Target, tieToThisProcess } from './target.ts'
 
 const noticeMs = 15 * 60_000
 /** Between a poll and its report, and between two polls. */

@@ -1,13 +1,13 @@
 // A storm: every member of 100 tenants reports each of three changes of its tenant's event, over HTTP
 // to a process of its own, with this process as load and sink. Where Alertmanager is installed, the same
 // storm goes to it afterwards, from the same load.
-import { type Figure, percentile } from './figures.ts'
-import { alertmanagerName, findAlertmanager, startAlertmanager } from './storm-alertmanager.ts'
-import { type Answered, postAll } from './storm-load.ts'
-import { planStorm, type Shape, type Storm } from './storm-plan.ts'
-import { startRelayTarget } from './storm-relay.ts'
-import type { Target } from './storm-target.ts'
-import { cpuSeconds, folderMb, memoryMb } from './usage.ts'
+import { type Figure, percentile } from '../figures.ts'
+import { cpuSeconds, folderMb, memoryMb } from '../usage.ts'
+import { alertmanagerName, findAlertmanager, startAlertmanager } from './alertmanager.ts'
+import { type Answered, postAll } from './load.ts'
+import { planStorm, type Shape, type Storm } from './plan.ts'
+import { startRelayTarget } from './relay.ts'
+import type { Target } from './target.ts'
 
 const shape: Shape = { events: 100, members: 100 }
 /** Enough that compilers have seen what is hot. */

@@ -1,7 +1,7 @@
 // Which member reports what, and when: the same order for every target, shuffled as a real storm is.
 import { randomUUID } from 'node:crypto'
-import { createRandom } from '../sim/random.ts'
-import type { Post } from './storm-load.ts'
+import { createRandom } from '../../sim/random.ts'
+import type { Post } from './load.ts'
 
 export interface Shape {
   events: number

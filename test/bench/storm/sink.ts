@@ -1,8 +1,8 @@
 // Where the messages of a storm go: takes webhooks, and remembers when the first of each kind came for
 // each event. Cheap, because it shares a core with the load.
 import { createServer } from 'node:http'
-import { close, HOST, listen, readBody } from '../simulator/http.ts'
-import { Waiters } from '../simulator/waiters.ts'
+import { close, HOST, listen, readBody } from '../../simulator/http.ts'
+import { Waiters } from '../../simulator/waiters.ts'
 
 const maxBodyBytes = 1024 * 1024
 
