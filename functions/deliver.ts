@@ -56,7 +56,7 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
     } catch (error) {
       relay.log.error('message_failed', { id: claimed.id, error: messageOf(error) })
       const note = 'it could not be put together; see the log'
-      judged.push({ claimed, verdict: { result: { outcome: 'retry', note, unsent: true } } })
+      judged.push({ claimed, verdict: { result: { outcome: 'retry', note } } })
     }
   }
   const parts = judged.flatMap(({ verdict }) => ('part' in verdict ? [verdict.part] : []))
