@@ -26,6 +26,10 @@ export class Judge extends Docket {
   }
 
   log(line: string): void {
+    // what the relay catches and logs as its own failure happens to no relay that works
+    if (/"(settle|message|notifier|conclusion|request)_failed"/.test(line)) {
+      this.broke('unexpected', line)
+    }
     const leaked = this.parts.secrets.find((secret) => line.includes(secret))
     if (leaked !== undefined || line.includes('/approve/')) {
       this.broke('secrets', `a log line shows one: ${line.slice(0, 60)}`)
