@@ -50,7 +50,7 @@ export function afterAttempt(
   const left = delivery.urgentUntil - now
   const own = left > 0 ? denseWait(delivery, left, random) : sparseWait(-left, random)
   // an attempt at the deadline is one too late
-  const latest = left > 0 ? left / 2 : sparse.capMs
+  const latest = left > 0 ? Math.floor(left / 2) : sparse.capMs
   const wait = Math.max(own, Math.min(retryAfterMs ?? 0, latest))
   const spent = now + wait > delivery.owedAt + giveUpMs || delivery.attempts >= maxAttempts
   const pauseMs = Math.min(retryAfterMs ?? 0, maxPauseMs)

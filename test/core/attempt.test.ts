@@ -70,6 +70,13 @@ describe('afterAttempt', () => {
     expect(settle({ attempts: 70 }, now, 99 * hour).nextAt - now).toBe(hour)
   })
 
+  test('times are whole ms, whatever is left and however long a channel wants to rest', () => {
+    for (let passedMs = 0; passedMs < 20; passedMs++) {
+      const { nextAt, spentUntil } = settle({ attempts: 3 }, at + passedMs, hour, 0.123)
+      expect([nextAt, spentUntil].every(Number.isInteger)).toBe(true)
+    }
+  })
+
   test('given up where the next attempt would be later than 24 h, or after too many', () => {
     expect(settle({ attempts: 90 }, at + giveUpMs - minute).state).toBe('given_up')
     expect(settle({ attempts: maxAttempts }, at).state).toBe('given_up')
