@@ -1,0 +1,86 @@
+// Node's loop around the use cases: what it begins, what it leaves, and that it stops when it is told to.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Pump } from '../../functions/host/pump.ts'
+import type { Store } from '../../functions/store/store.ts'
+import { around } from '../sim/around.ts'
+import { createWorld, event, FakeBeacon, usualAnswer, type World } from '../support/world.ts'
+
+let world: World
+let pump: Pump | undefined
+
+beforeEach(async () => {
+  world = await createWorld()
+  await new FakeBeacon(world, 'web_0').sees([event()])
+})
+afterEach(() => pump?.stop(1_000))
+
+function gate() {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { open, opened }
+}
+
+/** A pump whose calls of one method of the store wait; `reached` is when the first one is made. */
+function pumpThatWaits(method: keyof Store, until: Promise<void>) {
+  const { open: reach, opened: reached } = gate()
+  const store = around(world.store, async (name, _args, call) => {
+    if (name === method) {
+      reach()
+      await until
+    }
+    return call()
+  })
+  pump = new Pump({ ...world.relay, store })
+  return { pump, reached }
+}
+
+test('sends what is due, each channel beside the others', async () => {
+  const { open, opened } = gate()
+  const hosts = new Set<string>()
+  world.channels.answer = (request) => {
+    hosts.add(new URL(request.url).hostname)
+    if (hosts.size === 4) open()
+    // nobody is answered before all have been asked
+    return opened.then(() => usualAnswer(request))
+  }
+  pump = new Pump(world.relay)
+  pump.wake()
+  await opened
+  await pump.stop(1_000)
+  const { body } = await world.getEvent('c7061bac-afdc-4513-b24b-aa5f13a16123')
+  expect(body.deliveries.map(({ state }: { state: string }) => state)).toEqual(
+    Array(4).fill('delivered'),
+  )
+})
+
+test('a turn that is under way when it is stopped begins nothing more', async () => {
+  const { open, opened } = gate()
+  const { pump, reached } = pumpThatWaits('dueEvents', opened)
+  pump.wake()
+  await reached
+  const stopped = pump.stop(1_000)
+  open()
+  await stopped
+  expect(world.sent).toEqual([])
+})
+
+test('what is being sent when it is stopped is settled first', async () => {
+  const { open, opened } = gate()
+  const { open: ask, opened: asked } = gate()
+  world.channels.answer = (request) => {
+    ask()
+    return opened.then(() => usualAnswer(request))
+  }
+  pump = new Pump(world.relay)
+  pump.wake()
+  await asked
+  const stopped = pump.stop(1_000)
+  open()
+  await stopped
+  const { body } = await world.getEvent('c7061bac-afdc-4513-b24b-aa5f13a16123')
+  const states = body.deliveries.map(({ state }: { state: string }) => state)
+  expect(states).toContain('delivered')
+  expect(world.sent).toHaveLength(states.filter((state: string) => state === 'delivered').length)
+})
