@@ -13,7 +13,7 @@ import { type Config, readConfig, secretsOf } from '../config.ts'
 import { notifiers } from '../notify/index.ts'
 import { createOutbound } from '../notify/undici.ts'
 import type { Relay } from '../relay.ts'
-import { lockFolder, SqliteStore } from '../store/sqlite.ts'
+import { SqliteStore } from '../store/sqlite.ts'
 import { nodeHmac } from './node-hmac.ts'
 import { Pump } from './pump.ts'
 
@@ -64,8 +64,11 @@ export async function start(settings: Settings, write: (line: string) => void) {
   const secrets = [...secretsOf(config), ...linkKeys.map(toBase64), adminKey ?? '']
   const log = createLog({ write, now: Date.now, level: settings.level, secrets })
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
-  const unlock = lockFolder(dataDirectory)
-  const store = new SqliteStore(join(dataDirectory, 'foghorn.sqlite'), randomUUID, setImmediate)
+  const store = new SqliteStore(join(dataDirectory, 'foghorn.sqlite'), {
+    random: randomUUID,
+    soon: setImmediate,
+    alone: true,
+  })
   store.freeLeases(Date.now())
   const outbound = createOutbound(config.allowNetworks)
   const relay: Relay = {
@@ -94,7 +97,6 @@ export async function start(settings: Settings, write: (line: string) => void) {
       await pump.stop(drainMs)
       await outbound.close()
       store.close()
-      unlock()
       log.info('relay_stopped')
     },
   }

@@ -1,6 +1,5 @@
 // The store on `node:sqlite`: one file, one process. Durable before a commit returns
 // (`synchronous=FULL`); leases left by a process that died are freed when the next one opens the file.
-import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { FoghornError } from '../../shared/errors.ts'
 import type { Settlement } from '../core/attempt.ts'
@@ -11,25 +10,24 @@ import { SharedWrites } from './shared-writes.ts'
 import { schema, schemaVersion, sql } from './sql.ts'
 import type { ClaimRequest, Commit, EventKey, Pacing, Replay, Store } from './store.ts'
 
-/**
- * Keeps a second relay off the folder, by a lock of the operating system that ends with the process.
- * Throws FoghornError `data_in_use`. Returns what gives the lock up.
- */
-export function lockFolder(folder: string): () => void {
-  const lock = new DatabaseSync(join(folder, 'lock.sqlite'))
-  try {
-    lock.exec('PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE')
-  } catch (error) {
-    lock.close()
-    if (!(error instanceof Error && error.message.includes('locked'))) throw error
-    const remedy = 'stop it, or give this one a folder of its own with FOGHORN_DATA'
-    throw new FoghornError('data_in_use', `another relay works in "${folder}"; ${remedy}`)
-  }
-  return () => lock.close()
-}
-
 /** Of 4 KB each. A page that changes often is copied into the file once in so many, not each time. */
 const checkpointPages = 8_000
+const cacheKib = 65_536
+
+export interface SqliteOptions {
+  /** Names leases: different at every call. */
+  random: () => string
+  /**
+   * Says when writes go to the disk: those that come before share one transaction, and so one wait.
+   * Without it each goes at once.
+   */
+  soon?: (flush: () => void) => void
+  /**
+   * Keeps every other process off the file, by a lock that ends with this one. Saves locking for each
+   * statement.
+   */
+  alone?: boolean
+}
 
 export class SqliteStore implements Store {
   readonly #db: DatabaseSync
@@ -37,17 +35,28 @@ export class SqliteStore implements Store {
   readonly #random: () => string
   readonly #writes: SharedWrites
 
-  /**
-   * `random` names leases: different at every call. `soon` says when writes go to the disk: those that
-   * come before share one transaction, and so one wait. Without it each goes at once.
-   */
-  constructor(path: string, random: () => string, soon = (flush: () => void): void => flush()) {
+  /** Throws FoghornError `data_in_use` where another process is alone on the file, or this one cannot be. */
+  constructor(path: string, { random, soon = (flush) => flush(), alone = false }: SqliteOptions) {
     this.#random = random
     this.#db = new DatabaseSync(path)
-    this.#db.exec('PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL')
-    this.#db.exec(`PRAGMA wal_autocheckpoint=${checkpointPages}`)
+    this.#open(path, alone)
     this.#writes = new SharedWrites(this.#db, soon)
     this.#prepare(path)
+  }
+
+  #open(path: string, alone: boolean): void {
+    const locking = alone ? 'locking_mode=EXCLUSIVE' : 'busy_timeout=5000'
+    try {
+      this.#db.exec(`PRAGMA ${locking}; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
+        PRAGMA cache_size=-${cacheKib}; PRAGMA wal_autocheckpoint=${checkpointPages}`)
+      // whoever is alone keeps what this takes
+      if (alone) this.#db.exec('BEGIN EXCLUSIVE; COMMIT')
+    } catch (error) {
+      this.#db.close()
+      if (!(error instanceof Error && error.message.includes('locked'))) throw error
+      const remedy = 'stop it, or give this one a folder of its own with FOGHORN_DATA'
+      throw new FoghornError('data_in_use', `another relay works on "${path}"; ${remedy}`)
+    }
   }
 
   /** Throws FoghornError `data_version` where another version of the relay wrote the file. */

@@ -87,7 +87,7 @@ describe('the process', () => {
     const second = new Program('second', 'functions/host/node.ts', environment())
     expect(await second.exited).toEqual({ code: 2, signal: null })
     await second.ended
-    expect(second.output).toContain('another relay works in')
+    expect(second.output).toContain('another relay works on')
     expect(await first.stop()).toEqual({ code: 0, signal: null })
   })
 

@@ -55,7 +55,7 @@ export async function runWorld(seed: number, options: Options = {}): Promise<Out
   const faults = chooseFaults(random.fork('faults'), options.without ?? [])
   const plan = makePlan(random.fork('plan'))
   const kernel = new Kernel(startAt)
-  const store = new SqliteStore(':memory:', leaseNames())
+  const store = new SqliteStore(':memory:', { random: leaseNames() })
   const world = build({ kernel, plan, faults, random, store, options, http: seed % 8 === 0 })
   const { judge, platform } = world
   const boundAt = startAt + (faults.channel_dead > 0 ? boundWithDeadChannelsMs : boundMs)

@@ -5,7 +5,7 @@ import { claim } from '../support/claims.ts'
 
 const [path = '', name = ''] = process.argv.slice(2)
 let leases = 0
-const store = new SqliteStore(path, () => `${name}-${leases++}`)
+const store = new SqliteStore(path, { random: () => `${name}-${leases++}` })
 process.stdout.write('ready\n')
 await new Promise((resolve) => process.stdin.once('data', resolve))
 for (let claimed = await claim(store, { limit: 3 }); claimed.length > 0; ) {

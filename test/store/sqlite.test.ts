@@ -24,11 +24,11 @@ const modes = { 'each write at once': undefined, 'writes that share a transactio
 for (const [mode, soon] of Object.entries(modes)) {
   storeContract(`SqliteStore, ${mode}`, async () => {
     const path = newPath()
-    const stores = [new SqliteStore(path, randomUUID, soon)]
+    const stores = [new SqliteStore(path, { random: randomUUID, ...(soon && { soon }) })]
     return {
       store: stores[0]!,
       async reopen() {
-        const store = new SqliteStore(path, randomUUID, soon)
+        const store = new SqliteStore(path, { random: randomUUID, ...(soon && { soon }) })
         stores.push(store)
         return store
       },
@@ -40,7 +40,7 @@ for (const [mode, soon] of Object.entries(modes)) {
 }
 
 test('of writes that share a transaction, one that fails takes no other with it', async () => {
-  const store = new SqliteStore(newPath(), randomUUID, setImmediate)
+  const store = new SqliteStore(newPath(), { random: randomUUID, soon: setImmediate })
   const commit = (eventId: string, note: unknown) => {
     const rows = [delivery(eventId, { eventId, note: note as string })]
     return store.commit({
@@ -58,14 +58,25 @@ test('of writes that share a transaction, one that fails takes no other with it'
   store.close()
 })
 
+test('who is alone on a file keeps others off, until it is closed', () => {
+  const path = newPath()
+  const alone = new SqliteStore(path, { random: randomUUID, alone: true })
+  const other = () => new SqliteStore(path, { random: randomUUID, alone: true })
+  expect(other).toThrow(/another relay works on .*FOGHORN_DATA/)
+  alone.close()
+  other().close()
+})
+
 test('a file of another version is left alone, and says what to do', () => {
   const path = newPath()
-  new SqliteStore(path, randomUUID).close()
-  new SqliteStore(path, randomUUID).close()
+  new SqliteStore(path, { random: randomUUID }).close()
+  new SqliteStore(path, { random: randomUUID }).close()
   const db = new DatabaseSync(path)
   db.exec('PRAGMA user_version = 99')
   db.close()
-  expect(() => new SqliteStore(path, randomUUID)).toThrow(/format 99.*another FOGHORN_DATA/)
+  expect(() => new SqliteStore(path, { random: randomUUID })).toThrow(
+    /format 99.*another FOGHORN_DATA/,
+  )
 })
 
 const enough = 25
@@ -89,7 +100,7 @@ describe('a process that is killed', () => {
     const path = newPath()
     const said = await killWriter(path)
     expect(said.length).toBeGreaterThanOrEqual(enough)
-    const store = new SqliteStore(path, randomUUID)
+    const store = new SqliteStore(path, { random: randomUUID })
     for (const line of said) {
       const [outcome, eventId = ''] = line.split(' ')
       expect(outcome).toBe('committed')
@@ -110,7 +121,7 @@ describe('a process that is killed', () => {
   test('an event is never there without its deliveries', async () => {
     const path = newPath()
     await killWriter(path)
-    const store = new SqliteStore(path, randomUUID)
+    const store = new SqliteStore(path, { random: randomUUID })
     for (const { fleet, eventId } of await store.listEvents({ limit: 10_000 })) {
       expect(await store.readDeliveries({ fleet, eventId })).toHaveLength(2)
     }
@@ -120,7 +131,7 @@ describe('a process that is killed', () => {
 
 test('two processes that claim from one file share what is due, and nothing is taken twice', async () => {
   const path = newPath()
-  const store = new SqliteStore(path, randomUUID)
+  const store = new SqliteStore(path, { random: randomUUID })
   const ids = Array.from({ length: 300 }, (_, i) => `delivery-${i}`)
   for (const id of ids) {
     const commit = { record: record({ eventId: id }), basedOn: 0, supersede: [], now: at }
@@ -149,7 +160,7 @@ test('two processes that claim from one file share what is due, and nothing is t
 
 test('freeing leases leaves attempts and outcomes as they are', async () => {
   const path = newPath()
-  const store = new SqliteStore(path, randomUUID)
+  const store = new SqliteStore(path, { random: randomUUID })
   const deliveries = [delivery('a'), delivery('b', { channel: 'team' })]
   await store.commit({ record: record(), basedOn: 0, deliveries, supersede: [], now: at })
   const [first, second] = await claim(store, { now: at, leaseMs: 1_000, limit: 2 })

@@ -6,7 +6,7 @@ import { at, delivery, record } from '../support/records.ts'
 
 const [path = ''] = process.argv.slice(2)
 let leases = 0
-const store = new SqliteStore(path, () => `lease-${leases++}`)
+const store = new SqliteStore(path, { random: () => `lease-${leases++}` })
 for (let i = 0; ; i++) {
   const eventId = `event-${i}`
   const owed = ['chat', 'team'].map((channel) =>

@@ -67,7 +67,7 @@ export async function createWorld(
   const lines: string[] = []
   const sent: Sent[] = []
   const config = readConfig(JSON.stringify({ ...baseConfig, ...options.config }), {})
-  const store = new SqliteStore(options.path ?? ':memory:', randomUUID)
+  const store = new SqliteStore(options.path ?? ':memory:', { random: randomUUID })
   const channels = { answer: usualAnswer as (request: Sent) => Response | Promise<Response> }
   const relay: Relay = {
     config,
