@@ -43,6 +43,11 @@ function skippedLines(skipped: Moment[]): string[] {
   return [`This channel was not told before: ${names}.`]
 }
 
+/** Which event a part of a list is about, for whoever has to look it up. */
+export function whichEvent({ fleet, eventId }: Pick<EventView, 'fleet' | 'eventId'>): string {
+  return plain(`Fleet ${fleet}, event ${eventId}.`)
+}
+
 /** What stands above several messages that are told as one. */
 export function composeList(messages: Message[]): Pick<Message, 'title' | 'lines' | 'tone'> {
   const asking = messages.filter(({ asks }) => asks).length

@@ -1,14 +1,22 @@
 // A message as Slack's blocks. Names come from outside: `&`, `<` and `>` are escaped everywhere.
 import type { IncomingWebhookSendArguments } from '@slack/webhook'
 import { cut } from '../../shared/document.ts'
-import { composeList } from '../core/message.ts'
+import { composeList, whichEvent } from '../core/message.ts'
 import type { Outgoing, Part } from './notifier.ts'
 
 /**
  * Slack's limits, in characters; api.slack.com/reference/block-kit/blocks. All blocks of a message may
  * hold about 13 000, which is what a part of a list is cut for.
  */
-const limit = { header: 150, section: 3_000, field: 2_000, fields: 10, text: 3_000, item: 500 }
+const limit = {
+  header: 150,
+  section: 3_000,
+  field: 2_000,
+  fields: 10,
+  text: 3_000,
+  item: 500,
+  lines: 300,
+}
 
 /** Verbatim: Slack makes no links and mentions of what merely looks like one. */
 const mrkdwn = { type: 'mrkdwn', verbatim: true } as const
@@ -62,7 +70,7 @@ function list(parts: Part[]): IncomingWebhookSendArguments {
 function item({ message, pageUrl, delivery }: Part) {
   // a star of its own would end the bold type
   const title = cut(message.title, limit.item / 2).replaceAll('*', '∗')
-  const lines = `${message.lines.join(' ')} Fleet ${delivery.fleet}.`
+  const lines = `${cut(message.lines.join(' '), limit.lines)} ${whichEvent(delivery)}`
   const text = shorten(`${marks[message.tone]} *${title}*\n${lines}`, limit.item)
   const section = { type: 'section' as const, text: { ...mrkdwn, text } }
   return pageUrl === undefined ? section : { ...section, accessory: button(pageUrl, message.asks) }

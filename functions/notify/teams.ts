@@ -1,7 +1,7 @@
 // Microsoft Teams by workflow webhook: one Adaptive Card 1.4. 202 means queued by the flow.
 import { cut } from '../../shared/document.ts'
 import type { ChannelOf } from '../config.ts'
-import { composeList, type Tone } from '../core/message.ts'
+import { composeList, type Tone, whichEvent } from '../core/message.ts'
 import { fromError, fromStatus, type Notifier, type Outgoing, type Part, post } from './notifier.ts'
 
 /** About 21 KB are accepted in practice; cards are kept below. */
@@ -65,7 +65,8 @@ function list(parts: Part[], length: number): Card {
     separator: true,
     items: [
       { ...paragraph(message.title, length), weight: 'Bolder', color: colors[message.tone] },
-      paragraph(`${message.lines.join(' ')} Fleet ${delivery.fleet}.`, length),
+      paragraph(message.lines.join(' '), length),
+      paragraph(whichEvent(delivery), length),
       ...(pageUrl === undefined
         ? []
         : [{ type: 'ActionSet', actions: [open(pageUrl, message.asks)] }]),

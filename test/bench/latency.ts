@@ -1,4 +1,4 @@
-// From the moment Azure's document changes to the moment Slack has the message, with beacons that poll
+// From the moment Azure's document changes to the moment a webhook has the message, with beacons that poll
 // once a second: half of it on average is waiting for the next poll, the rest is Foghorn's.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startStage } from '../support/stage.ts'
@@ -20,7 +20,7 @@ export async function latency(): Promise<Figure[]> {
       const eventId = stage.simulator.createEvent({ EventType: 'Reboot', Resources: ['web_1'] })
       const id = eventId.toLowerCase()
       const message = await stage.sinks.waitFor(
-        ({ kind, body }) => kind === 'slack' && body.includes(id),
+        ({ kind, body }) => kind === 'webhook' && body.includes(id),
         10_000,
       )
       whole.push(message.at - createdAt)

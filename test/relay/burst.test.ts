@@ -59,6 +59,7 @@ test('every event is told once, with a link and a row of its own', async () => {
     expect(shown.toSorted((a, b) => a - b)).toEqual([...Array(count).keys()])
     const links = texts(host).flatMap((body) => body.match(/approve\/[\w.-]+/g) ?? [])
     expect(new Set(links).size).toBe(count)
+    for (let i = 0; i < count; i++) expect(texts(host).join()).toContain(idOf(i))
   }
   for (let i = 0; i < count; i++) {
     const { body } = await world.getEvent(idOf(i))
