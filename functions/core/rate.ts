@@ -18,6 +18,9 @@ export const unlimited: Rate = { everyMs: 0, burst: 1, together: 1, atOnce: 32 }
 /** A channel that asks for more is asked again after this time: the next event may not wait for hours. */
 export const maxPauseMs = 60_000
 
+/** Workers' clocks differ a little. */
+const clocksApartMs = 5_000
+
 /** When the next request may be sent, epoch ms. */
 export function freeAt(rate: Rate, spentUntil: number, now: number): number {
   return known(rate, spentUntil, now) - (rate.burst - 1) * rate.everyMs
@@ -25,7 +28,8 @@ export function freeAt(rate: Rate, spentUntil: number, now: number): number {
 
 /** What lies farther ahead than any pause was written by a clock that was wrong. */
 function known({ everyMs, burst }: Rate, spentUntil: number, now: number): number {
-  return spentUntil > now + maxPauseMs + burst * everyMs ? now : spentUntil
+  const farthest = now + maxPauseMs + burst * everyMs + clocksApartMs
+  return spentUntil > farthest ? now : spentUntil
 }
 
 /** How many requests may be sent now. */

@@ -3,9 +3,10 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { FoghornError } from '../../shared/errors.ts'
 import type { Settlement } from '../core/attempt.ts'
-import type { Claimed, Delivery, DeliveryState } from '../core/delivery.ts'
+import type { Claimed, Delivery } from '../core/delivery.ts'
 import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
 import { afterTurns, freeAt, turnsAt } from '../core/rate.ts'
+import { parse, type Row, toDelivery } from './rows.ts'
 import { SharedWrites } from './shared-writes.ts'
 import { schema, schemaVersion, sql } from './sql.ts'
 import type { ClaimRequest, Commit, EventKey, Pacing, Replay, Store } from './store.ts'
@@ -274,28 +275,5 @@ export class SqliteStore implements Store {
     const statement = this.#db.prepare(text)
     this.#statements.set(text, statement)
     return statement
-  }
-}
-
-type Row = Record<string, unknown>
-
-/** Rows are ours: what was written as a type is read as that type. */
-function parse<T>(body: unknown): T {
-  return JSON.parse(String(body)) as T
-}
-
-function toDelivery(row: Row): Delivery {
-  return {
-    ...parse<Pick<Delivery, 'urgentUntil' | 'telling'>>(row.body),
-    id: String(row.id),
-    fleet: String(row.fleet),
-    eventId: String(row.event_id),
-    channel: String(row.channel),
-    seq: Number(row.seq),
-    owedAt: Number(row.owed_at),
-    state: String(row.state) as DeliveryState,
-    attempts: Number(row.attempts),
-    nextAt: Number(row.next_at),
-    note: String(row.note),
   }
 }

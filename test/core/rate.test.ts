@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import {
   afterTurns,
   freeAt,
+  maxPauseMs,
   pausedUntil,
   type Rate,
   turnsAt,
@@ -37,6 +38,13 @@ describe('turnsAt', () => {
     const spent = pausedUntil(rate, at + 5_000)
     expect(turnsAt(rate, spent, at + 4_999)).toBe(0)
     expect(turnsAt(rate, spent, at + 5_000)).toBe(1)
+  })
+
+  test('a pause holds for a worker whose clock is behind, and one of a wrong clock for nobody', () => {
+    const spent = pausedUntil(unlimited, at + maxPauseMs)
+    expect(turnsAt(unlimited, spent, at - 1_000)).toBe(0)
+    expect(turnsAt(slack, at + 3_600_000, at)).toBe(1)
+    expect(freeAt(slack, at + 3_600_000, at)).toBe(at)
   })
 
   test('however it is asked, no span of time sees more than burst and rate allow', () => {

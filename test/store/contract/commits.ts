@@ -158,6 +158,34 @@ export function commitPromises(bench: Bench): void {
     })
   })
 
+  describe('what waits for a later attempt', () => {
+    test('is due at once when something newer is owed to its channel, and only there', async () => {
+      const later = at + 3_600_000
+      const waiting = delivery('a', { nextAt: later })
+      const other = delivery('b', { channel: 'team', nextAt: later })
+      await expectCommitted(bench.store, { record: record(), deliveries: [waiting, other] })
+      await expectCommitted(bench.store, {
+        record: record({ sequence: 2 }),
+        basedOn: 1,
+        deliveries: [delivery('c', { seq: 128 })],
+      })
+      const rows = await bench.store.readDeliveries(key)
+      const times = Object.fromEntries(rows.map(({ id, nextAt }) => [id, nextAt]))
+      expect(times).toEqual({ a: at, b: later, c: at })
+    })
+
+    test('stays under its lease, if it is under way', async () => {
+      await expectCommitted(bench.store, { record: record(), deliveries: [delivery('a')] })
+      await claim(bench.store, { leaseMs: 1_000, limit: 1 })
+      await expectCommitted(bench.store, {
+        record: record({ sequence: 2 }),
+        basedOn: 1,
+        deliveries: [delivery('b', { seq: 128 })],
+      })
+      expect(await claim(bench.store, { limit: 9 })).toEqual([])
+    })
+  })
+
   describe('supersede', () => {
     test('what waits is not sent any more, and says why', async () => {
       await expectCommitted(bench.store, { record: record(), deliveries: [delivery('a')] })

@@ -74,6 +74,25 @@ export function ratePromises(bench: Bench): void {
       expect(await turn(bench.store, at + 5_000)).toEqual([['b']])
     })
 
+    test('what was settled as `alone` is in no list with others from then on', async () => {
+      await owe('chat', 'a', 'b')
+      const request = { leaseMs: 20_000, limit: 1, ...pacing }
+      const [group = []] = await bench.store.claim(request)
+      const alone = {
+        state: 'pending' as const,
+        nextAt: at,
+        note: 'HTTP 400',
+        alone: true as const,
+      }
+      for (const one of group) await bench.store.settle(one, alone, at, [])
+      await owe('chat', 'c', 'd')
+      const lists: string[][] = []
+      for (let seconds = 1; seconds < 5; seconds++) {
+        lists.push(...(await turn(bench.store, at + seconds * 1_000)))
+      }
+      expect(lists.map((ids) => ids.join()).sort()).toEqual(['a', 'b', 'c,d'])
+    })
+
     test('a channel that asked for a rest gets it, and one request then', async () => {
       await owe('pager', 'a', 'b', 'c')
       const request = { leaseMs: 20_000, limit: 1, ...pacing }

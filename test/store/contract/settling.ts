@@ -27,6 +27,13 @@ export function settlePromises(bench: Bench): void {
       ])
     })
 
+    test('an attempt in which nothing was sent is not counted', async () => {
+      const one = await claimOne()
+      const unsent = { state: 'pending' as const, nextAt: at, note: '', unsent: true as const }
+      expect(await bench.store.settle(one, unsent, at, [])).toBe('settled')
+      expect(await bench.store.readDeliveries(key)).toMatchObject([{ attempts: 0 }])
+    })
+
     test('pending is due again at its time, under a new lease', async () => {
       const one = await claimOne()
       await bench.store.settle(one, { state: 'pending', nextAt: at + 500, note: '' }, at, [])
