@@ -16,8 +16,8 @@ export interface Commit {
   /** `sequence` of the record this was decided from; 0 where there was none. */
   basedOn: number
   /**
-   * New deliveries; one whose id exists already is left as it is. What waits for a later attempt on the
-   * same event and channel is due at once, so that it holds nothing up.
+   * New deliveries of this event; one whose id exists already is left as it is. What waits for a later
+   * attempt on the same event and channel is due at once, so that it holds nothing up.
    */
   deliveries: Delivery[]
   /** What shall not be sent any more, and why; one under a lease or finished is left as it is. */
@@ -77,8 +77,9 @@ export interface Store {
   claim(request: ClaimRequest): Promise<Claimed[][]>
 
   /**
-   * Ends an attempt, plans what follows from it and lets the channel rest, in the same write. `lost`
-   * and nothing written where the lease ended or another claim has it, success or not.
+   * Ends an attempt and plans what follows from it, all or nothing; the channel rests from then on,
+   * where it asked for that. `lost` and nothing written where the lease ended or another claim has it,
+   * success or not.
    */
   settle(
     claimed: Claimed,

@@ -8,7 +8,12 @@ const leaseMs = 20_000
 
 export function claimPromises(bench: Bench): void {
   async function owe(...deliveries: Delivery[]): Promise<void> {
-    await expectCommitted(bench.store, { record: record(), deliveries })
+    const events = Map.groupBy(deliveries, ({ fleet, eventId }) => `${fleet}/${eventId}`)
+    for (const [first, ...others] of events.values()) {
+      const { fleet, eventId } = first!
+      const whole = { record: record({ fleet, eventId }), deliveries: [first!, ...others] }
+      await expectCommitted(bench.store, whole)
+    }
   }
 
   async function claimIds(now: number, limit = 100, except: string[] = []) {

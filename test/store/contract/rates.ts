@@ -20,9 +20,11 @@ async function turn(store: Store, now: number): Promise<string[][]> {
 
 /** All workers together tell a channel no more than it takes. */
 export function ratePromises(bench: Bench): void {
+  let owed = 0
+  /** Each is due a moment after the one before. */
   async function owe(channel: string, ...ids: string[]): Promise<void> {
     for (const id of ids) {
-      const row = delivery(id, { eventId: id, channel })
+      const row = delivery(id, { eventId: id, channel, nextAt: at - 1_000 + owed++ })
       await expectCommitted(bench.store, { record: record({ eventId: id }), deliveries: [row] })
     }
   }

@@ -1,0 +1,299 @@
+// Which deliveries are due, channel by channel, and taking them. The index says where to look; what counts
+// is the delivery's own row, and whoever changes that first has it.
+import type { Claimed } from '../core/delivery.ts'
+import { afterTurns, freeAt, turnsAt } from '../core/rate.ts'
+import { type Found, type Index, partitions, timeOf, toFound } from './azure-index.ts'
+import { endOf, keyOf } from './azure-keys.ts'
+import type { Row, Rows } from './azure-rows.ts'
+import {
+  deliveryRow,
+  eventPartition,
+  type Held,
+  type HeldEvent,
+  isInOrder,
+  isOwed,
+  isSameEntry,
+  ranges,
+  type StoredDelivery,
+  toDelivery,
+  toHeldEvent,
+} from './azure-stored.ts'
+import type { ClaimRequest, Pacing } from './store.ts'
+import type { Together } from './together.ts'
+
+/** Entries looked at for one channel, from the longest due on. */
+const maxEntries = 200
+const maxChannels = 256
+/** Events looked into at once. */
+const eventsAtOnce = 8
+/** Claims of others that were faster. */
+const maxPasses = 12
+const maxSpendAttempts = 20
+
+/** A channel that something may be owed to. */
+interface Waiting {
+  channel: string
+  spentUntil: number
+  /** Version of the row that says so. */
+  spent: Held<Spent> | undefined
+  /** By time. */
+  entries: Found[]
+}
+
+interface Spent {
+  channel: string
+  spentUntil: number
+}
+
+/** A delivery that may be sent as far as its event goes. */
+interface Owed {
+  held: Held<StoredDelivery>
+  partition: string
+  nextAt: number
+}
+
+/** What of one channel is to be taken: `turns` requests, each a list. */
+interface Wish {
+  waiting: Waiting
+  groups: Owed[][]
+  turns: number
+}
+
+const channelsPartition = keyOf('channels')
+
+export class Claims {
+  readonly #rows: Rows
+  readonly #index: Index
+  readonly #random: () => string
+  readonly #together: Together
+
+  constructor(rows: Rows, index: Index, random: () => string, together: Together) {
+    this.#rows = rows
+    this.#index = index
+    this.#random = random
+    this.#together = together
+  }
+
+  async claim(request: ClaimRequest): Promise<Claimed[][]> {
+    const lease = this.#random()
+    const claimed: Claimed[][] = []
+    const taken = new Map<string, number>()
+    const room = (channel: string) => {
+      const own = taken.get(channel) ?? 0
+      const { together } = request.rateOf(channel)
+      return together > 1 && own > 0 ? 0 : request.roomOf(channel) - own
+    }
+    for (let pass = 0; pass < maxPasses && claimed.length < request.limit; pass++) {
+      const left = request.limit - claimed.length
+      const channels = await this.#owedChannels({ ...request, roomOf: room }, left)
+      let free = left
+      const works = channels.flatMap((one) => {
+        const limit = Math.min(room(one.waiting.channel), free)
+        if (limit <= 0) return []
+        const wish = this.#choose(one, { ...request, limit })
+        free -= wish.turns
+        return wish.turns === 0 ? [] : [() => this.#take(wish, request, lease)]
+      })
+      const outcomes = await this.#together(works)
+      for (const { requests } of outcomes) {
+        claimed.push(...requests)
+        for (const [one] of requests) taken.set(one!.channel, (taken.get(one!.channel) ?? 0) + 1)
+      }
+      if (outcomes.every(({ contested }) => !contested)) break
+    }
+    return claimed
+  }
+
+  async nextDueAt(pacing: Pacing): Promise<number | undefined> {
+    const { waiting, events } = await this.#look(pacing)
+    const works = waiting.map((one) => async () => {
+      const stale: Found[] = []
+      let next = Number.POSITIVE_INFINITY
+      for await (const { nextAt, entry } of this.#owedTo(one, events, stale)) {
+        if (entry >= next) break
+        next = Math.min(next, nextAt)
+      }
+      await this.#index.tidy(stale, pacing.now)
+      return Math.max(next, freeAt(pacing.rateOf(one.channel), one.spentUntil, pacing.now))
+    })
+    const next = Math.min(...(await this.#together(works)))
+    return next === Number.POSITIVE_INFINITY ? undefined : next
+  }
+
+  /** Lets a channel rest, unless it rests longer already. */
+  async pause(channel: string, spentUntil: number): Promise<boolean> {
+    for (let attempt = 0; attempt < maxSpendAttempts; attempt++) {
+      const row = await this.#rows.read(channelsPartition, keyOf(channel))
+      const spent = row && toSpent(row)
+      if (spent !== undefined && spent.stored.spentUntil >= spentUntil) return true
+      if (await this.#spend(channel, spent, spentUntil)) return true
+    }
+    return false
+  }
+
+  /** The longest due first. */
+  async #owedChannels(request: ClaimRequest, limit: number) {
+    const { waiting, events } = await this.#look(request)
+    const works = waiting.map((one) => async () => {
+      const { together } = request.rateOf(one.channel)
+      const most = together > 1 ? together : Math.min(limit, request.roomOf(one.channel))
+      const stale: Found[] = []
+      const owed: Owed[] = []
+      for await (const each of this.#owedTo(one, events, stale)) {
+        if (each.entry > request.now || owed.length >= most) break
+        if (each.nextAt <= request.now) owed.push(each)
+      }
+      await this.#index.tidy(stale, request.now)
+      owed.sort((a, b) => a.nextAt - b.nextAt || seqOf(a) - seqOf(b))
+      return { waiting: one, owed }
+    })
+    const channels = await this.#together(works)
+    return channels
+      .filter(({ owed }) => owed.length > 0)
+      .sort(
+        (a, b) => a.owed[0]!.nextAt - b.owed[0]!.nextAt || seqOf(a.owed[0]!) - seqOf(b.owed[0]!),
+      )
+  }
+
+  /** What of a channel's deliveries is to go into how many requests. */
+  #choose({ waiting, owed }: { waiting: Waiting; owed: Owed[] }, request: ClaimRequest): Wish {
+    const rate = request.rateOf(waiting.channel)
+    const turns = Math.min(request.limit, turnsAt(rate, waiting.spentUntil, request.now))
+    if (rate.together === 1) {
+      const groups = owed.slice(0, turns).map((one) => [one])
+      return { waiting, groups, turns: groups.length }
+    }
+    const first = owed.slice(0, 1)
+    const others = owed.filter(({ held }) => !held.stored.alone)
+    const group = first.some(({ held }) => held.stored.alone) ? first : others
+    return {
+      waiting,
+      groups: turns > 0 ? [group.slice(0, rate.together)] : [],
+      turns: turns > 0 ? 1 : 0,
+    }
+  }
+
+  /** The turns first: nobody else has them then. `contested`: somebody was faster, and it is worth another look. */
+  async #take(
+    { waiting, groups, turns }: Wish,
+    request: ClaimRequest,
+    lease: string,
+  ): Promise<{ requests: Claimed[][]; contested: boolean }> {
+    const { channel, spentUntil, spent } = waiting
+    const rate = request.rateOf(channel)
+    if (rate.everyMs > 0) {
+      const after = afterTurns(rate, spentUntil, request.now, turns)
+      if (!(await this.#spend(channel, spent, after))) return { requests: [], contested: true }
+    }
+    const leaseUntil = request.now + request.leaseMs
+    const works = groups.flat().map((owed) => () => this.#lease(owed, lease, leaseUntil))
+    const leased = await this.#together(works)
+    const byId = new Map(leased.flatMap((one) => (one === undefined ? [] : [[one.id, one]])))
+    const requests = groups.map((group) =>
+      group.flatMap(({ held }) => byId.get(held.stored.delivery.id) ?? []),
+    )
+    const contested = leased.includes(undefined)
+    return { requests: requests.filter((group) => group.length > 0), contested }
+  }
+
+  async #lease(owed: Owed, lease: string, leaseUntil: number): Promise<Claimed | undefined> {
+    const { partition, held } = owed
+    const { stored, row, etag } = held
+    const { attempts } = stored.delivery
+    const delivery = { ...stored.delivery, attempts: attempts + 1, nextAt: leaseUntil }
+    const body = JSON.stringify({ ...stored, delivery, lease })
+    const view = await this.#rows.read(partition, stored.view)
+    const changes = [{ kind: 'replace' as const, row, body, etag }]
+    if ((await this.#rows.change(partition, changes)) === 'conflict') {
+      // an answer that never came may have been a success
+      const now = await this.#rows.read(partition, row)
+      if (now?.body !== body) return undefined
+    }
+    const telling = view && JSON.parse(view.body)
+    return { ...toDelivery({ ...stored, delivery }, telling), lease, leaseUntil }
+  }
+
+  /** Channels with room, and what the index says is owed to them. */
+  async #look({ roomOf }: Pick<Pacing, 'roomOf'>) {
+    const all = { from: '', to: '~' }
+    const works = partitions.all('owed').map((partition) => () => this.#scan(partition))
+    const [spent = [], ...found] = await this.#together<Row[] | Found[]>([
+      () => this.#rows.list(channelsPartition, all),
+      ...works,
+    ])
+    const spends = new Map((spent as Row[]).map(toSpent).map((one) => [one.stored.channel, one]))
+    const entries = Map.groupBy((found as Found[][]).flat(), ({ target }) => target.channel!)
+    const waiting = [...entries]
+      .filter(([channel]) => roomOf(channel) > 0)
+      .map(([channel, group]): Waiting => {
+        const own = spends.get(channel)
+        return { channel, spent: own, spentUntil: own?.stored.spentUntil ?? 0, entries: group }
+      })
+    return { waiting, events: new Map<string, HeldEvent>() }
+  }
+
+  /** The first entries of each channel in a shard, and on to the next channel. */
+  async #scan(partition: string): Promise<Found[]> {
+    const found: Found[] = []
+    let from = ''
+    for (let channels = 0; channels < maxChannels; channels++) {
+      const page = await this.#rows.list(partition, { from, to: '~', limit: maxEntries })
+      found.push(...page.map((row) => toFound(partition, row)))
+      const last = found.at(-1)
+      if (page.length < maxEntries || last === undefined) break
+      from = endOf(last.target.channel!)
+    }
+    return found
+  }
+
+  /** What may be sent to a channel as far as its events go, by the time of its entry. */
+  async *#owedTo(
+    { entries }: Waiting,
+    events: Map<string, HeldEvent>,
+    stale: Found[],
+  ): AsyncGenerator<Owed & { entry: number }> {
+    for (let i = 0; i < entries.length; i += eventsAtOnce) {
+      const some = entries.slice(i, i + eventsAtOnce)
+      await this.#load(some, events)
+      for (const entry of some) {
+        const partition = eventPartition(entry.target)
+        const event = events.get(partition)!
+        const row = deliveryRow(entry.target.id!)
+        const held = event.deliveries.find((one) => one.row === row)
+        if (held === undefined || !isOwed(held) || !isSameEntry(held.stored.entry, entry)) {
+          stale.push(entry)
+        } else if (isInOrder(held, event)) {
+          const { nextAt } = held.stored.delivery
+          yield { held, partition, nextAt, entry: timeOf(entry) }
+        }
+      }
+    }
+  }
+
+  async #load(entries: Found[], events: Map<string, HeldEvent>): Promise<void> {
+    const partitions = new Set(entries.map(({ target }) => eventPartition(target)))
+    const missing = [...partitions].filter((partition) => !events.has(partition))
+    const works = missing.map((partition) => async () => {
+      events.set(partition, toHeldEvent(await this.#rows.list(partition, ranges.decided)))
+    })
+    await this.#together(works)
+  }
+
+  async #spend(channel: string, spent: Held<Spent> | undefined, spentUntil: number) {
+    const row = keyOf(channel)
+    const body = JSON.stringify({ channel, spentUntil } satisfies Spent)
+    const change =
+      spent === undefined
+        ? { kind: 'insert' as const, row, body }
+        : { kind: 'replace' as const, row, body, etag: spent.etag }
+    return (await this.#rows.change(channelsPartition, [change])) === 'changed'
+  }
+}
+
+function toSpent({ row, etag, body }: Row): Held<Spent> {
+  return { row, etag, stored: JSON.parse(body) as Spent }
+}
+
+function seqOf({ held }: Owed): number {
+  return held.stored.delivery.seq
+}

@@ -1,0 +1,264 @@
+// Events and their deliveries: one partition for each event. Every write reads the partition, decides, names
+// in the index what it is about to write, and then changes the rows if nobody was faster.
+import { FoghornError } from '../../shared/errors.ts'
+import type { Settlement } from '../core/attempt.ts'
+import type { Claimed, Delivery } from '../core/delivery.ts'
+import type { EventRecord } from '../core/event.ts'
+import { commitWrites, replayWrites, settleWrites, type Writes } from './azure-commit.ts'
+import { type Found, type Index, inSteps, partitions, timeOf, toFound } from './azure-index.ts'
+import { newestFirst, timeKey } from './azure-keys.ts'
+import type { Rows } from './azure-rows.ts'
+import {
+  eventPartition,
+  eventRow,
+  type HeldEvent,
+  held,
+  isSameEntry,
+  ranges,
+  type StoredEvent,
+  toDelivery,
+  toHeldEvent,
+} from './azure-stored.ts'
+import type { Commit, EventKey, Replay } from './store.ts'
+import type { Together } from './together.ts'
+
+const maxWriteAttempts = 20
+/** Entries that point to nothing, and are skipped, in one look at what is due. */
+const maxPages = 5
+const pageSize = 100
+const end = '~'
+
+export interface EventParts {
+  rows: Rows
+  index: Index
+  together: Together
+  /** Waits a short while before another attempt. */
+  stepAside: () => Promise<void>
+}
+
+export class Events {
+  readonly #parts: EventParts
+
+  constructor(parts: EventParts) {
+    this.#parts = parts
+  }
+
+  async read(key: EventKey): Promise<EventRecord | undefined> {
+    return (await this.#event(key))?.stored.record
+  }
+
+  async deliveries(key: EventKey): Promise<Delivery[]> {
+    const rows = await this.#parts.rows.list(eventPartition(key), ranges.whole)
+    const { deliveries, views } = toHeldEvent(rows)
+    return deliveries.map(({ stored }) => toDelivery(stored, views.get(stored.view)))
+  }
+
+  async commit(commit: Commit): Promise<'committed' | 'conflict'> {
+    const quiet = commit.deliveries.length + commit.supersede.length === 0
+    const found = quiet ? await this.#alone(commit.record) : await this.#decided(commit.record)
+    const writes = commitWrites(found, commit, this.#parts.index)
+    const written = writes !== 'conflict' && (await this.#write(commit.record, writes, commit.now))
+    if (written) return 'committed'
+    await this.#parts.stepAside()
+    return 'conflict'
+  }
+
+  async settle(
+    claimed: Claimed,
+    settlement: Settlement,
+    now: number,
+    follow: Delivery[],
+    /** Lets the channel rest, once the lease is known to hold. */
+    rest: () => Promise<void>,
+  ): Promise<'settled' | 'lost'> {
+    const { index, stepAside } = this.#parts
+    for (let attempt = 0; attempt < maxWriteAttempts; attempt++) {
+      const found = await this.#decided(claimed)
+      const writes = settleWrites(found, claimed, settlement, now, follow, index)
+      if (writes === 'lost') return 'lost'
+      if (attempt === 0) await rest()
+      if (await this.#write(claimed, writes, now)) return 'settled'
+      await stepAside()
+    }
+    const what = `event "${claimed.eventId}" has too many writers at once`
+    throw new FoghornError('storage_busy', `${what}; the delivery is tried again`)
+  }
+
+  async due(now: number, limit: number): Promise<EventKey[]> {
+    const works = partitions.all('due').map((partition) => async () => {
+      return this.#dueIn(partition, now, { to: timeKey(now + 1), limit })
+    })
+    const due = (await this.#parts.together(works)).flat().sort((a, b) => a.at - b.at)
+    return due.slice(0, limit).map(({ fleet, eventId }) => ({ fleet, eventId }))
+  }
+
+  async nextDueAt(now: number): Promise<number> {
+    const works = partitions.all('due').map((partition) => async () => {
+      const [first] = await this.#dueIn(partition, now, { to: end, limit: 1 })
+      return first?.at ?? Number.POSITIVE_INFINITY
+    })
+    return Math.min(...(await this.#parts.together(works)))
+  }
+
+  async list(page: { fleet?: string; before?: number; limit: number }): Promise<EventRecord[]> {
+    const { rows, together } = this.#parts
+    const partition = partitions.listed(page.fleet)
+    const before = page.before ?? Number.MAX_SAFE_INTEGER
+    const records: EventRecord[] = []
+    let from = newestFirst(before - 1)
+    for (;;) {
+      const found = await rows.list(partition, { from, to: end, limit: pageSize })
+      const entries = found.map((row) => toFound(partition, row))
+      const works = entries.map((entry) => () => this.#event(entry.target))
+      const events = await together(works)
+      for (const [i, event] of events.entries()) {
+        const isIts = event?.stored.listed.some((own) => isSameEntry(own, entries[i]!))
+        if (!event || !isIts) continue
+        const last = records.at(-1)
+        const next = event.stored.record
+        if (records.length >= page.limit && last?.firstSeenAt !== next.firstSeenAt) return records
+        records.push(next)
+      }
+      if (found.length < pageSize) return records
+      from = `${found.at(-1)!.row}${end}`
+    }
+  }
+
+  async replay(which: Replay, now: number, limit: number): Promise<number> {
+    const { rows, index, together } = this.#parts
+    const from = 'id' in which ? '' : timeKey(which.since)
+    const isWanted = ({ target }: Found) =>
+      'id' in which ? target.id === which.id : (which.channel ?? target.channel) === target.channel
+    const all = await rows.list(partitions.failed, { from, to: end })
+    const wanted = all.map((row) => toFound(partitions.failed, row)).filter(isWanted)
+    let replayed = 0
+    // those that point to nothing do not count
+    for (let i = 0; i < wanted.length && replayed < limit; ) {
+      const some = wanted.slice(i, i + Math.min(pageSize, limit - replayed))
+      i += some.length
+      const works = some.map((entry) => async () => {
+        const { id = '' } = entry.target
+        const found = await this.#decided(entry.target)
+        const own = found.deliveries.find(({ stored }) => stored.delivery.id === id)
+        const isIts = isSameEntry(own?.stored.entry, entry)
+        const writes = isIts ? replayWrites(found, id, now, index) : undefined
+        return writes !== undefined && (await this.#write(entry.target, writes, now))
+      })
+      replayed += (await together(works)).filter((done) => done).length
+    }
+    return replayed
+  }
+
+  /** Those that ended before, at most `limit`, the longest ended first. Returns how many went. */
+  async forget(
+    before: number,
+    limit: number,
+    forgetSightings: (key: EventKey) => Promise<void>,
+  ): Promise<number> {
+    const { rows, index, together } = this.#parts
+    const range = { from: '', to: timeKey(before), limit }
+    const ended = await rows.list(partitions.ended, range)
+    const works = ended.map((row) => async () => {
+      const entry = toFound(partitions.ended, row)
+      const found = await this.#decided(entry.target)
+      if (!isSameEntry(found.event?.stored.ended, entry)) {
+        await index.tidy([entry], before)
+        return false
+      }
+      await forgetSightings(entry.target)
+      await this.#forgetOne(entry.target, found)
+      return true
+    })
+    const gone = (await together(works)).filter((done) => done).length
+    await this.#tidyLists(before, limit)
+    return gone
+  }
+
+  /** The event's own row last, and its entries after it: what was begun is found again until it is done. */
+  async #forgetOne(key: EventKey, { event, deliveries }: HeldEvent): Promise<void> {
+    const { rows, index } = this.#parts
+    const partition = eventPartition(key)
+    const all = await rows.list(partition, ranges.whole)
+    const others = all.filter(({ row }) => row !== eventRow)
+    for (const step of inSteps(others)) {
+      const removals = step.map(({ row }) => ({ kind: 'remove' as const, row }))
+      await rows.change(partition, removals)
+    }
+    await index.drop(deliveries.flatMap(({ stored }) => stored.entry ?? []))
+    const { etag, stored } = event!
+    const outcome = await rows.change(partition, [{ kind: 'remove', row: eventRow, etag }])
+    if (outcome === 'conflict') return
+    await index.drop([stored.due ?? [], stored.ended ?? [], ...stored.listed].flat())
+  }
+
+  /** Entries that no due time ever leads to: those of events and deliveries that were never written. */
+  async #tidyLists(before: number, limit: number): Promise<void> {
+    const { rows, index, together } = this.#parts
+    const lists = [
+      { partition: partitions.listed(), range: { from: newestFirst(before), to: end, limit } },
+      { partition: partitions.failed, range: { from: '', to: timeKey(before), limit } },
+    ]
+    for (const { partition, range } of lists) {
+      const found = (await rows.list(partition, range)).map((row) => toFound(partition, row))
+      const works = found.map((entry) => async () => {
+        return (await this.#event(entry.target)) === undefined ? [entry] : []
+      })
+      await index.tidy((await together(works)).flat(), before)
+    }
+  }
+
+  /** The first that are due before `to`, without entries that point to nothing. */
+  async #dueIn(partition: string, now: number, { to, limit }: { to: string; limit: number }) {
+    const { rows, index, together } = this.#parts
+    const due: (EventKey & { at: number })[] = []
+    let from = ''
+    for (let page = 0; page < maxPages && due.length < limit; page++) {
+      const found = await rows.list(partition, { from, to, limit })
+      const entries = found.map((row) => toFound(partition, row))
+      const stale: Found[] = []
+      const events = await together(
+        entries.map(
+          ({ target }) =>
+            () =>
+              this.#event(target),
+        ),
+      )
+      for (const [i, event] of events.entries()) {
+        const entry = entries[i]!
+        if (isSameEntry(event?.stored.due, entry)) due.push({ ...entry.target, at: timeOf(entry) })
+        else stale.push(entry)
+      }
+      await index.tidy(stale, now)
+      if (found.length < limit) break
+      from = `${found.at(-1)!.row}${end}`
+    }
+    return due
+  }
+
+  async #write(key: EventKey, { changes, add, drop }: Writes, now: number): Promise<boolean> {
+    const { rows, index } = this.#parts
+    const targets = new Map(add.map(({ entry, target }) => [entry, target]))
+    const entries = [...targets.keys()]
+    await index.add(entries, (entry) => targets.get(entry)!, now)
+    if ((await rows.change(eventPartition(key), changes)) === 'conflict') {
+      await index.drop(entries)
+      return false
+    }
+    await index.drop(drop)
+    return true
+  }
+
+  async #event(key: EventKey) {
+    const row = await this.#parts.rows.read(eventPartition(key), eventRow)
+    return row && held<StoredEvent>(row)
+  }
+
+  /** The event without its deliveries, for what does not touch them. */
+  async #alone(key: EventKey): Promise<HeldEvent> {
+    return { event: await this.#event(key), deliveries: [], views: new Map() }
+  }
+
+  async #decided(key: EventKey): Promise<HeldEvent> {
+    return toHeldEvent(await this.#parts.rows.list(eventPartition(key), ranges.decided))
+  }
+}

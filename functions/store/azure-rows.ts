@@ -1,0 +1,41 @@
+// What the Azure store needs of a table: rows of text in partitions, read by key or range, changed
+// together within a partition. Small, so that the simulation can stand in for it and crash between any two calls.
+
+/** One row. Partition and row hold what `keyOf` makes; rows of a partition are sorted by their key. */
+export interface Row {
+  row: string
+  body: string
+  /** Names this version of the row. */
+  etag: string
+}
+
+export type Change =
+  /** The row must not exist. */
+  | { kind: 'insert'; row: string; body: string }
+  /** The row must be this version still. */
+  | { kind: 'replace'; row: string; body: string; etag: string }
+  /** Whatever is there. */
+  | { kind: 'put'; row: string; body: string }
+  /** The row must exist, and be this version where one is named. */
+  | { kind: 'remove'; row: string; etag?: string }
+
+/** From `from` to before `to`. */
+export interface Range {
+  from: string
+  to: string
+  limit?: number
+}
+
+export interface Rows {
+  read(partition: string, row: string): Promise<Row | undefined>
+  /** In order, at most `limit`. */
+  list(partition: string, range: Range): Promise<Row[]>
+  /**
+   * All of them or none, at most 100 and each row once. `conflict`: a row was not as its change wants
+   * it. Throws FoghornError `row_too_large` before anything is written.
+   */
+  change(partition: string, changes: Change[]): Promise<'changed' | 'conflict'>
+}
+
+/** Entities of one transaction in Azure Tables. */
+export const maxChanges = 100
