@@ -1,0 +1,20 @@
+// An example: make it yours. Secrets stand in the environment, never here. One that is not set there
+// stays as the vault has it; its name must stay in the list, or the app loses the setting.
+using './main.bicep'
+
+param name = 'foghorn'
+
+param linkKey = readEnvironmentVariable('FOGHORN_LINK_KEY', '')
+param adminKey = readEnvironmentVariable('FOGHORN_ADMIN_KEY', '')
+
+// every NAME that foghorn.config.json takes with "env:NAME"
+param secrets = {
+  PROD_FLEET_KEY: readEnvironmentVariable('PROD_FLEET_KEY', '')
+  PAGERDUTY_ROUTING_KEY: readEnvironmentVariable('PAGERDUTY_ROUTING_KEY', '')
+  SLACK_WEBHOOK_URL: readEnvironmentVariable('SLACK_WEBHOOK_URL', '')
+  TEAMS_WORKFLOW_URL: readEnvironmentVariable('TEAMS_WORKFLOW_URL', '')
+  INVENTORY_WEBHOOK_SECRET: readEnvironmentVariable('INVENTORY_WEBHOOK_SECRET', '')
+}
+
+// mailed when a message could not be delivered
+param alertEmail = readEnvironmentVariable('FOGHORN_ALERT_EMAIL', '')

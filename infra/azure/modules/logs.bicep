@@ -1,0 +1,137 @@
+// Logs: a workspace, Application Insights that takes telemetry from Entra identities only, and one alert.
+
+@description('Name of the resources.')
+param name string
+
+@description('Region.')
+param location string
+
+@description('Tags.')
+param tags object
+
+@description('Days that logs are kept.')
+param retentionDays int
+
+@description('Most data taken in a day, in GB. A string, because it may be a decimal number.')
+param dailyCapGb string
+
+@description('Who is mailed. Empty: no alert.')
+param alertEmail string
+
+@description('Principal id of the identity that the relay runs as.')
+param identityPrincipalId string
+
+// https://learn.microsoft.com/azure/role-based-access-control/built-in-roles/monitor
+var metricsPublisher = '3913510d-42f4-4e42-8a64-420c390055eb'
+
+// the second is the host's own line when it gave up a queue message
+var failureQuery = '''
+AppTraces
+| extend line = parse_json(Message)
+| where tostring(line.event) == 'delivery_failed' or Message contains 'foghorn-wake-poison'
+'''
+
+resource workspace 'Microsoft.OperationalInsights/workspaces@2025-07-01' = {
+  name: name
+  location: location
+  tags: tags
+  properties: {
+    sku: {
+      name: 'PerGB2018'
+    }
+    retentionInDays: retentionDays
+    workspaceCapping: {
+      dailyQuotaGb: json(dailyCapGb)
+    }
+  }
+}
+
+resource insights 'Microsoft.Insights/components@2020-02-02' = {
+  name: name
+  location: location
+  tags: tags
+  kind: 'web'
+  properties: {
+    Application_Type: 'web'
+    WorkspaceResourceId: workspace.id
+    IngestionMode: 'LogAnalytics'
+    DisableLocalAuth: true
+  }
+}
+
+resource assignment 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  scope: insights
+  name: guid(insights.id, identityPrincipalId, metricsPublisher)
+  properties: {
+    roleDefinitionId: subscriptionResourceId(
+      'Microsoft.Authorization/roleDefinitions',
+      metricsPublisher
+    )
+    principalId: identityPrincipalId
+    principalType: 'ServicePrincipal'
+  }
+}
+
+resource mail 'Microsoft.Insights/actionGroups@2023-01-01' = if (!empty(alertEmail)) {
+  name: name
+  location: 'global'
+  tags: tags
+  properties: {
+    groupShortName: 'foghorn'
+    enabled: true
+    emailReceivers: [
+      {
+        name: 'mail'
+        emailAddress: alertEmail
+        useCommonAlertSchema: true
+      }
+    ]
+  }
+}
+
+resource alert 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = if (!empty(alertEmail)) {
+  name: '${name}-failures'
+  location: location
+  tags: tags
+  kind: 'LogAlert'
+  properties: {
+    displayName: 'Foghorn could not deliver a message'
+    description: 'A channel refused a message or never took it, or a wake-up was given up.'
+    severity: 1
+    enabled: true
+    scopes: [
+      workspace.id
+    ]
+    // a new workspace has no such table until the first line arrives
+    skipQueryValidation: true
+    // the window overlaps, because lines arrive minutes late
+    evaluationFrequency: 'PT15M'
+    windowSize: 'PT30M'
+    autoMitigate: true
+    criteria: {
+      allOf: [
+        {
+          query: failureQuery
+          timeAggregation: 'Count'
+          operator: 'GreaterThan'
+          threshold: 0
+          failingPeriods: {
+            numberOfEvaluationPeriods: 1
+            minFailingPeriodsToAlert: 1
+          }
+        }
+      ]
+    }
+    actions: {
+      actionGroups: [
+        mail.id
+      ]
+    }
+  }
+}
+
+@description('Where telemetry is sent. It names the resource; without a role it opens nothing.')
+output connectionString string = insights.properties.ConnectionString
+
+@description('Id of the workspace, for queries.')
+output workspaceId string = workspace.properties.customerId
