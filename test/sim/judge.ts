@@ -66,9 +66,13 @@ export class Judge extends Docket {
     this.messages.replayed()
   }
 
-  settled(claimed: Claimed, settlement: Settlement, follow: Delivery[], outcome: string): void {
-    if (outcome === 'settled') this.messages.planned(follow)
-    this.messages.settled(claimed, settlement, outcome)
+  settled(claimed: Claimed, settlement: Settlement, _now: number, follow: Delivery[]): void {
+    this.messages.planned(follow)
+    this.messages.settled(claimed, settlement, 'settled')
+  }
+
+  settleLost(claimed: Claimed, settlement: Settlement): void {
+    this.messages.settled(claimed, settlement, 'lost')
   }
 
   accepted(part: Part, request: Sent): void {

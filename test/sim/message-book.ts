@@ -110,7 +110,11 @@ export class MessageBook {
     this.#docket.note(`${process} claims ${nameOf(claimed)}, attempt ${claimed.attempts}`)
   }
 
-  settled(claimed: Claimed, { state, note }: Settlement, outcome: string): void {
+  settled(
+    claimed: Claimed,
+    { state, note }: Pick<Settlement, 'state' | 'note'>,
+    outcome: 'settled' | 'lost',
+  ): void {
     const attempt = this.#attempts.get(`${claimed.id} ${claimed.lease}`)
     this.#docket.note(`${nameOf(claimed)} ${outcome} as ${state} (${note})`)
     if (attempt === undefined) return

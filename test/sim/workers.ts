@@ -88,6 +88,11 @@ export class Worker {
     this.#sleep(0)
   }
 
+  /** In [0, 1), by the seed. */
+  chance(): number {
+    return this.#random.next()
+  }
+
   /** Waits as a call does, and may die there. */
   async step(weight = 1): Promise<void> {
     const { kernel, faults, calmAt } = this.#parts

@@ -1,11 +1,9 @@
 // One seeded world from its beginning to the time when nothing is owed and nothing is open any more.
 import { createHash } from 'node:crypto'
 import { secretsOf } from '../../functions/config.ts'
-import { SqliteStore } from '../../functions/store/sqlite.ts'
-import type { ClaimRequest, Commit, Store } from '../../functions/store/store.ts'
+import type { Store } from '../../functions/store/store.ts'
 import { createLog } from '../../shared/log.ts'
 import { startAt } from '../support/world.ts'
-import { around } from './around.ts'
 import { Beacon } from './beacons.ts'
 import { Channels } from './channels.ts'
 import type { Broken } from './docket.ts'
@@ -18,8 +16,9 @@ import { People } from './people.ts'
 import { makePlan, minute, type Plan } from './plan.ts'
 import { Platform } from './platform.ts'
 import { createRandom, type Random } from './random.ts'
+import { type Storage, storages } from './storages.ts'
 import { checkEnd } from './verdicts.ts'
-import { Cluster, type ClusterParts } from './workers.ts'
+import { Cluster, type Worker } from './workers.ts'
 
 /** From then on nothing new goes wrong, but for channels that stay dead. */
 const calmMs = 5 * minute
@@ -32,6 +31,8 @@ const boundWithDeadChannelsMs = 60 * 60 * minute
 const beaconsEndMs = 30 * minute
 
 export interface Options {
+  /** What the relays keep their rows in; SQLite, if nothing is said. */
+  storage?: keyof typeof storages
   /** Kinds of faults that this run leaves out. */
   without?: readonly string[]
   /** Changes what the relay makes of its store, to see whether that is noticed. */
@@ -55,8 +56,8 @@ export async function runWorld(seed: number, options: Options = {}): Promise<Out
   const faults = chooseFaults(random.fork('faults'), options.without ?? [])
   const plan = makePlan(random.fork('plan'))
   const kernel = new Kernel(startAt)
-  const store = new SqliteStore(':memory:', { random: leaseNames() })
-  const world = build({ kernel, plan, faults, random, store, options, http: seed % 8 === 0 })
+  const storage = storages[options.storage ?? 'sqlite'](kernel)
+  const world = build({ kernel, plan, faults, random, storage, options, http: seed % 8 === 0 })
   const { judge, platform } = world
   const boundAt = startAt + (faults.channel_dead > 0 ? boundWithDeadChannelsMs : boundMs)
   const over = () =>
@@ -70,8 +71,8 @@ export async function runWorld(seed: number, options: Options = {}): Promise<Out
   for (const { process, error } of kernel.failures) {
     judge.broke('unexpected', `${process}: ${error instanceof Error ? error.stack : error}`)
   }
-  if (judge.broken.length === 0) await checkEnd(judge, store)
-  store.close()
+  if (judge.broken.length === 0) await checkEnd(judge, storage.plain)
+  storage.close()
   const { stats, broken, trace } = judge
   const hash = createHash('sha256').update(trace.join('\n')).digest('hex')
   return { seed, stats, broken, trace, faults: kindsOf(faults), hash, tookMs: kernel.now - startAt }
@@ -82,7 +83,7 @@ interface Ground {
   plan: Plan
   faults: Faults
   random: Random
-  store: Store
+  storage: Storage
   options: Options
   http: boolean
 }
@@ -113,7 +114,9 @@ function build(ground: Ground) {
     secrets,
   })
   const parts = { kernel, plan, faults, judge, channels, log, http, random: random.fork('relay') }
-  const cluster = new Cluster({ ...parts, calmAt, store: storesOf(ground, judge) })
+  const spoil = ground.options.spoil?.() ?? ((whole: Store) => whole)
+  const store = (worker: Worker) => spoil(ground.storage.storeOf(worker, judge))
+  const cluster = new Cluster({ ...parts, calmAt, store })
   const people = new People({
     ...{ kernel, cluster, judge, random: random.fork('people'), count: plan.people },
     replayAfterMs: plan.replayAfterMs,
@@ -126,31 +129,6 @@ function build(ground: Ground) {
   const network = new Network({ kernel, faults, cluster, judge, calmAt, http })
   beacons.push(...raise(ground, platform, network, judge, calmAt))
   return { judge, platform }
-}
-
-/** Each relay process has its own view of the one store: slow, deadly, and watched. */
-function storesOf({ store, options }: Ground, judge: Judge): ClusterParts['store'] {
-  const spoil = options.spoil?.() ?? ((whole: Store) => whole)
-  return (worker) => {
-    const { name } = worker.process
-    const watched = around(store, async (method, args, call) => {
-      const result = await call()
-      if (method === 'commit') judge.committed(name, args[0] as Commit, result as string)
-      if (method === 'claim') judge.claimed(name, result as never, args[0] as ClaimRequest)
-      if (method === 'replay') judge.replayed()
-      if (method === 'settle') {
-        judge.settled(args[0] as never, args[1] as never, args[3] as never, result as string)
-      }
-      return result
-    })
-    const shaky = around(watched, async (_method, _args, call) => {
-      await worker.step()
-      const result = await call()
-      await worker.step()
-      return result
-    })
-    return spoil(shaky)
-  }
 }
 
 /** Puts a beacon on every VM, and lets it die and come back. */
@@ -224,9 +202,4 @@ function haunt(
     const ms = at + luck.int(0, 20_000)
     if (dies || reboots) kernel.after(ms, () => strike(reboots))
   }
-}
-
-function leaseNames(): () => string {
-  let count = 0
-  return () => `lease-${++count}`
 }

@@ -1,0 +1,85 @@
+// What the relays of a world keep their rows in. Each process has its own view of it: slow, deadly, and
+// watched. A call of SQLite is one step; a call of the store on Azure is many, and may end after each.
+import { AzureStore } from '../../functions/store/azure.ts'
+import { SqliteStore } from '../../functions/store/sqlite.ts'
+import type { ClaimRequest, Commit, Store } from '../../functions/store/store.ts'
+import { around } from './around.ts'
+import type { Judge } from './judge.ts'
+import type { Kernel } from './kernel.ts'
+import { Table, togetherIn } from './table.ts'
+import type { Worker } from './workers.ts'
+
+export interface Storage {
+  storeOf(worker: Worker, judge: Judge): Store
+  /** Without faults, for a look at the end. */
+  plain: Store
+  close(): void
+}
+
+export const storages = {
+  sqlite(): Storage {
+    const plain = new SqliteStore(':memory:', { random: namesOf('lease') })
+    return {
+      plain,
+      storeOf(worker, judge) {
+        const { name } = worker.process
+        const watched = around(watch(plain, name, judge), async (method, args, call) => {
+          const result = await call()
+          if (method === 'commit') judge.committed(name, args[0] as Commit, result as string)
+          if (method === 'settle' && result === 'settled') judge.settled(...(args as Settling))
+          return result
+        })
+        return around(watched, async (_method, _args, call) => {
+          await worker.step()
+          const result = await call()
+          await worker.step()
+          return result
+        })
+      },
+      close: () => plain.close(),
+    }
+  },
+
+  azure(kernel: Kernel): Storage {
+    const table = new Table()
+    const newId = namesOf('id')
+    const wait = () => Promise.resolve()
+    const plain = new AzureStore({ rows: table.plain(), newId, random: () => 0.5, wait })
+    return {
+      plain,
+      storeOf(worker, judge) {
+        const { process } = worker
+        const store = new AzureStore({
+          rows: table.viewOf(worker, judge),
+          newId,
+          random: () => worker.chance(),
+          wait: (ms) => kernel.pause(process, ms),
+          together: togetherIn(kernel, process),
+        })
+        return watch(store, process.name, judge)
+      },
+      close() {},
+    }
+  },
+}
+
+type Settling = Parameters<Store['settle']>
+
+/** The judge hears of everything but what it has to hear of at the moment when it takes effect. */
+function watch(store: Store, name: string, judge: Judge): Store {
+  return around(store, async (method, args, call) => {
+    const result = await call()
+    if (method === 'claim') judge.claimed(name, result as never, args[0] as ClaimRequest)
+    if (method === 'replay') judge.replayed()
+    if (method === 'settle' && result === 'lost') {
+      const [claimed, settlement] = args as Settling
+      judge.settleLost(claimed, settlement)
+    }
+    return result
+  })
+}
+
+function namesOf(prefix: string): () => string {
+  let count = 0
+  return () => `${prefix}-${++count}`
+}

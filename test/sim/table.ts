@@ -1,0 +1,150 @@
+// The table of a world: rows in memory, as Azure Tables keeps them. Each call takes its time, before and after
+// it takes effect, and the process may end in either: what it had begun to write stays as far as it came.
+import type { Change, Range, Row, Rows } from '../../functions/store/azure-rows.ts'
+import { maxChanges } from '../../functions/store/azure-rows.ts'
+import {
+  eventRow,
+  type HeldEvent,
+  held,
+  type StoredDelivery,
+  type StoredEvent,
+  toDelivery,
+  toHeldEvent,
+} from '../../functions/store/azure-stored.ts'
+import type { Together } from '../../functions/store/together.ts'
+import type { Judge } from './judge.ts'
+import type { Kernel, Process } from './kernel.ts'
+import type { Worker } from './workers.ts'
+
+/** A call of the store makes about so many of the table. */
+const callsEach = 6
+
+interface Written {
+  row: Row
+  before: Row | undefined
+}
+
+export class Table {
+  readonly #partitions = new Map<string, Map<string, Row>>()
+  #versions = 0
+
+  /** Without a wait, and without a fault. */
+  plain(): Rows {
+    return {
+      read: async (partition, row) => this.#read(partition, row),
+      list: async (partition, range) => this.#list(partition, range),
+      change: async (partition, changes) => this.#change(partition, changes).outcome,
+    }
+  }
+
+  viewOf(worker: Worker, judge: Judge): Rows {
+    const step = async <T>(call: () => T): Promise<T> => {
+      await worker.step(1 / callsEach)
+      const result = call()
+      await worker.step(1 / callsEach)
+      return result
+    }
+    return {
+      read: (partition, row) => step(() => this.#read(partition, row)),
+      list: (partition, range) => step(() => this.#list(partition, range)),
+      change: (partition, changes) =>
+        step(() => {
+          const { outcome, written } = this.#change(partition, changes)
+          this.#tell(judge, worker.process.name, partition, written)
+          return outcome
+        }),
+    }
+  }
+
+  #read(partition: string, row: string): Row | undefined {
+    return this.#partitions.get(partition)?.get(row)
+  }
+
+  #list(partition: string, { from, to, limit }: Range): Row[] {
+    const rows = [...(this.#partitions.get(partition)?.values() ?? [])]
+    return rows
+      .filter(({ row }) => row >= from && row < to)
+      .sort((a, b) => (a.row < b.row ? -1 : 1))
+      .slice(0, limit)
+  }
+
+  #change(partition: string, changes: Change[]) {
+    const rows = this.#partitions.get(partition) ?? new Map<string, Row>()
+    this.#partitions.set(partition, rows)
+    const names = new Set(changes.map(({ row }) => row))
+    if (changes.length > maxChanges || names.size < changes.length) {
+      throw new Error(`no transaction takes these ${changes.length} changes of "${partition}"`)
+    }
+    const fits = changes.every((change) => {
+      const known = rows.get(change.row)
+      if (change.kind === 'insert') return known === undefined
+      if (change.kind === 'put') return true
+      return known !== undefined && (change.etag ?? known.etag) === known.etag
+    })
+    if (!fits) return { outcome: 'conflict' as const, written: [] }
+    const written: Written[] = []
+    for (const change of changes) {
+      if (change.kind === 'remove') rows.delete(change.row)
+      else {
+        const row = { row: change.row, body: change.body, etag: `v${++this.#versions}` }
+        written.push({ row, before: rows.get(change.row) })
+        rows.set(change.row, row)
+      }
+    }
+    return { outcome: 'changed' as const, written }
+  }
+
+  #tellSettled(judge: Judge, { row, before }: Written, views: HeldEvent['views']): void {
+    const was = before && held<StoredDelivery>(before).stored
+    if (was?.lease === undefined) return
+    const is = held<StoredDelivery>(row).stored
+    if (is.lease !== undefined) return
+    const delivery = toDelivery(was, views.get(was.view))
+    const claimed = { ...delivery, lease: was.lease, leaseUntil: delivery.nextAt }
+    judge.messages.settled(claimed, is.delivery, 'settled')
+  }
+
+  /** What is now on record, whatever becomes of the process that wrote it. */
+  #tell(judge: Judge, process: string, partition: string, written: Written[]): void {
+    if (!partition.startsWith('event|')) return
+    const { views } = toHeldEvent([...this.#partitions.get(partition)!.values()])
+    const deliveries = written
+      .filter(({ row, before }) => before === undefined && row.row.startsWith('say|'))
+      .map(({ row }) => held<StoredDelivery>(row).stored)
+      .map((stored) => toDelivery(stored, views.get(stored.view)))
+    const event = written.find(({ row }) => row.row === eventRow)
+    if (event === undefined) {
+      judge.messages.planned(deliveries)
+      for (const one of written) this.#tellSettled(judge, one, views)
+    } else {
+      const { record } = held<StoredEvent>(event.row).stored
+      const commit = { record, deliveries, basedOn: 0, supersede: [], now: 0 }
+      judge.committed(process, commit, 'committed')
+    }
+  }
+}
+
+/** Several tasks of one process, each with its own waits. */
+export function togetherIn(kernel: Kernel, process: Process): Together {
+  return async <T>(works: (() => Promise<T>)[]) => {
+    if (works.length === 0) return []
+    const results: T[] = []
+    const errors: unknown[] = []
+    let left = works.length
+    await kernel.park<void>(process, (resume) => {
+      for (const [i, work] of works.entries()) {
+        kernel.spawn(process, async () => {
+          try {
+            results[i] = await work()
+          } catch (error) {
+            errors.push(error)
+          }
+          left -= 1
+          if (left === 0) resume()
+        })
+      }
+    })
+    if (errors.length > 0) throw errors[0]
+    return results
+  }
+}
