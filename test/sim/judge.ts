@@ -56,9 +56,12 @@ export class Judge extends Docket {
     this.events.committed(process, commit)
   }
 
-  claimed(process: string, requests: Claimed[][], { now, leaseMs }: ClaimRequest): void {
+  turns(requests: Claimed[][], { now }: ClaimRequest): void {
     this.messages.turns(requests, now)
-    for (const one of requests.flat()) this.messages.claimed(process, one, now + leaseMs)
+  }
+
+  claimed(process: string, requests: Claimed[][]): void {
+    for (const one of requests.flat()) this.messages.claimed(process, one, one.leaseUntil)
   }
 
   replayed(): void {

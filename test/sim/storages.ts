@@ -1,5 +1,6 @@
 // What the relays of a world keep their rows in. Each process has its own view of it: slow, deadly, and
 // watched. A call of SQLite is one step; a call of the store on Azure is many, and may end after each.
+import type { Claimed } from '../../functions/core/delivery.ts'
 import { AzureStore } from '../../functions/store/azure.ts'
 import { SqliteStore } from '../../functions/store/sqlite.ts'
 import type { ClaimRequest, Commit, Store } from '../../functions/store/store.ts'
@@ -23,9 +24,10 @@ export const storages = {
       plain,
       storeOf(worker, judge) {
         const { name } = worker.process
-        const watched = around(watch(plain, name, judge), async (method, args, call) => {
+        const watched = around(watch(plain, judge), async (method, args, call) => {
           const result = await call()
           if (method === 'commit') judge.committed(name, args[0] as Commit, result as string)
+          if (method === 'claim') judge.claimed(name, result as Claimed[][])
           if (method === 'settle' && result === 'settled') judge.settled(...(args as Settling))
           return result
         })
@@ -56,7 +58,7 @@ export const storages = {
           wait: (ms) => kernel.pause(process, ms),
           together: togetherIn(kernel, process),
         })
-        return watch(store, process.name, judge)
+        return watch(store, judge)
       },
       close() {},
     }
@@ -66,10 +68,10 @@ export const storages = {
 type Settling = Parameters<Store['settle']>
 
 /** The judge hears of everything but what it has to hear of at the moment when it takes effect. */
-function watch(store: Store, name: string, judge: Judge): Store {
+function watch(store: Store, judge: Judge): Store {
   return around(store, async (method, args, call) => {
     const result = await call()
-    if (method === 'claim') judge.claimed(name, result as never, args[0] as ClaimRequest)
+    if (method === 'claim') judge.turns(result as Claimed[][], args[0] as ClaimRequest)
     if (method === 'replay') judge.replayed()
     if (method === 'settle' && result === 'lost') {
       const [claimed, settlement] = args as Settling

@@ -19,6 +19,8 @@ import type { Worker } from './workers.ts'
 /** A call of the store makes about so many of the table. */
 const callsEach = 6
 
+type Views = HeldEvent['views']
+
 interface Written {
   row: Row
   before: Row | undefined
@@ -94,14 +96,19 @@ export class Table {
     return { outcome: 'changed' as const, written }
   }
 
-  #tellSettled(judge: Judge, { row, before }: Written, views: HeldEvent['views']): void {
-    const was = before && held<StoredDelivery>(before).stored
-    if (was?.lease === undefined) return
-    const is = held<StoredDelivery>(row).stored
-    if (is.lease !== undefined) return
-    const delivery = toDelivery(was, views.get(was.view))
-    const claimed = { ...delivery, lease: was.lease, leaseUntil: delivery.nextAt }
-    judge.messages.settled(claimed, is.delivery, 'settled')
+  /** A worker has a delivery, or has ended its attempt. */
+  #tellAttempt(judge: Judge, process: string, { row, before }: Written, views: Views): void {
+    if (before === undefined || !row.row.startsWith('say|')) return
+    const [was, is] = [held<StoredDelivery>(before).stored, held<StoredDelivery>(row).stored]
+    const attemptOf = (stored: StoredDelivery, lease: string) => {
+      const delivery = toDelivery(stored, views.get(stored.view))
+      return { ...delivery, lease, leaseUntil: delivery.nextAt }
+    }
+    if (is.lease !== undefined && is.lease !== was.lease) {
+      judge.messages.claimed(process, attemptOf(is, is.lease), is.delivery.nextAt)
+    } else if (is.lease === undefined && was.lease !== undefined) {
+      judge.messages.settled(attemptOf(was, was.lease), is.delivery, 'settled')
+    }
   }
 
   /** What is now on record, whatever becomes of the process that wrote it. */
@@ -115,7 +122,7 @@ export class Table {
     const event = written.find(({ row }) => row.row === eventRow)
     if (event === undefined) {
       judge.messages.planned(deliveries)
-      for (const one of written) this.#tellSettled(judge, one, views)
+      for (const one of written) this.#tellAttempt(judge, process, one, views)
     } else {
       const { record } = held<StoredEvent>(event.row).stored
       const commit = { record, deliveries, basedOn: 0, supersede: [], now: 0 }
