@@ -31,7 +31,7 @@ export function createApp(relay: Relay): Hono {
     const opened = await open(relay, tokenOf(c))
     // a HEAD comes this way too, but only from machines
     const person = c.req.method === 'GET' && opened.outcome === 'open'
-    if (person) relay.attention.note(opened.record, relay.now())
+    if (person) await relay.attention.note(opened.record, relay.now())
     return showEvent(relay, c, opened)
   })
   app.post('/approve/:token', limit(maxFormBytes), (c) => decideEvent(relay, c))

@@ -24,7 +24,7 @@ import {
   worthTelling,
 } from './core/judgement.ts'
 import { advance } from './core/life.ts'
-import { paceFor, watch } from './core/pace.ts'
+import { isDecisionNear, paceFor, type Seen, watch } from './core/pace.ts'
 import { remindersOf } from './core/policy.ts'
 import { type EventNews, type Reading, readReport, tidyReport } from './core/reading.ts'
 import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
@@ -49,17 +49,16 @@ export async function receive(relay: Relay, fleet: string, told: Report): Promis
   const ids = [...new Set([...(known?.sees ?? []), ...idsIn(report)])]
   const sightings = await relay.store.readSightings(fleet, beaconKey(report), ids)
   const reading = readReport(fleet, beaconKey(report), report, known, sightings, now)
-  const records: EventRecord[] = []
+  const seen: Seen[] = []
   const directives: Answer['directives'] = []
   for (const news of reading.news) {
     const outcome = await takeIn(relay, reading, news, now)
     if (outcome === 'busy') return { outcome: 'busy' }
-    if (outcome.record !== undefined && news.inDocument) records.push(outcome.record)
+    const { record, watched } = outcome
+    if (record !== undefined && news.inDocument) seen.push({ record, watched })
     if (outcome.directed) directives.push({ eventId: news.eventId })
   }
-  const paceMs = paceFor(records, reading.beacon.beacon, now, (record) =>
-    relay.attention.isOn(record, now),
-  )
+  const paceMs = paceFor(seen, reading.beacon.beacon, now)
   const beacon = { ...reading.beacon, paceMs }
   // the second arrival of a report that may bring a directive must be known as one
   const counts = reading.news.some(
@@ -113,6 +112,8 @@ function idsIn(report: Report): string[] {
 interface TakenIn {
   record: EventRecord | undefined
   directed: boolean
+  /** Its page was opened lately, and that matters. */
+  watched: boolean
 }
 
 /** Joins one event's news into the committed record, again where another writer was faster. */
@@ -128,7 +129,8 @@ async function takeIn(
     const decided = await decideOn(relay, before, reading, news, now)
     const { record } = decided
     const idle = record === before && decided.moments.length === 0
-    if (record === undefined || idle) return { record, directed: decided.directed }
+    const { directed, watched } = decided
+    if (record === undefined || idle) return { record, directed, watched }
     const existing =
       decided.moments.length > 0 && before !== undefined
         ? (decided.existing ?? (await relay.store.readDeliveries(key)))
@@ -138,7 +140,7 @@ async function takeIn(
     if ((await relay.store.commit(commit)) === 'committed') {
       relay.wake()
       logStep(relay, commit.record, decided.moments, reading.beacon.vm)
-      return { record: commit.record, directed: decided.directed }
+      return { record: commit.record, directed, watched }
     }
   }
   return 'busy'
@@ -171,7 +173,9 @@ async function decideOn(
     record = step.record
     moments.push(...step.moments)
   }
-  if (record === undefined) return { record, moments, observers: [], directed: false }
+  if (record === undefined) {
+    return { record, moments, observers: [], directed: false, watched: false }
+  }
   record = withNotice(record, moments)
   if (news.inDocument) record = tellHeldBack(record, moments)
   for (const { start, at } of news.starts) {
@@ -195,8 +199,10 @@ async function decideOn(
   if (existing) moments.push(...missed(relay.config, record, observers, existing))
   if (settling) record = settle(relay, record, observers, moments, now)
   let directed = false
+  let watched = false
   if (news.inDocument && news.status === 'Scheduled') {
-    record = watch(record, beacon.beacon, now, relay.attention.isOn(record, now))
+    watched = await isWatched(relay, record, now)
+    record = watch(record, beacon.beacon, now, watched)
     const lease = leaseOf(record, beacon.beacon, now)
     directed = lease !== 'not_due'
     if (lease === 'granted') record = withLease(record, beacon.beacon, beacon.vm, now)
@@ -204,7 +210,13 @@ async function decideOn(
   if (record !== before) record = withDue(relay, record, now)
   const worth = worthTelling(moments, record, news.inDocument)
   record = holdBack(record, moments, worth)
-  return { record, moments: worth, observers, directed, ...(existing && { existing }) }
+  return { record, moments: worth, observers, directed, watched, ...(existing && { existing }) }
+}
+
+/** Asks only where the answer makes a difference. */
+async function isWatched(relay: Relay, record: EventRecord, now: number): Promise<boolean> {
+  if (isDecisionNear(record, now, false) || !isDecisionNear(record, now, true)) return false
+  return relay.attention.isOn(record, now)
 }
 
 function settle(

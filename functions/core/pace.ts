@@ -43,17 +43,18 @@ export function watch(
   return { ...record, watchers: [...others, { beacon, until: now + watcherLeaseMs }] }
 }
 
+/** An event that a beacon sees, and whether its page was opened lately. */
+export interface Seen {
+  record: EventRecord
+  watched: boolean
+}
+
 /** The pace of a beacon that sees these events. */
-export function paceFor(
-  records: EventRecord[],
-  beacon: string,
-  now: number,
-  isWatched: (record: EventRecord) => boolean,
-): number {
-  const open = records.filter(isOpen)
+export function paceFor(seen: Seen[], beacon: string, now: number): number {
+  const open = seen.filter(({ record }) => isOpen(record))
   const watches = open.some(
-    (record) =>
-      isDecisionNear(record, now, isWatched(record)) &&
+    ({ record, watched }) =>
+      isDecisionNear(record, now, watched) &&
       record.watchers.some((watcher) => watcher.beacon === beacon),
   )
   return watches ? nearPaceMs : open.length > 0 ? openPaceMs : idlePaceMs

@@ -77,6 +77,7 @@ describe('the pace', () => {
     ['a watcher of what has started', [started], 'a', openPaceMs],
     ['the fastest of several', [ended, started, near], 'a', nearPaceMs],
   ])('%s', (_name, records, beacon, paceMs) => {
-    expect(paceFor(records, beacon, at, () => false)).toBe(paceMs)
+    const seen = records.map((one) => ({ record: one, watched: false }))
+    expect(paceFor(seen, beacon, at)).toBe(paceMs)
   })
 })
