@@ -13,9 +13,9 @@ export interface Log {
 const ranks: Record<Level, number> = { debug: 0, info: 1, warn: 2, error: 3 }
 const shortestSecret = 8
 
-/** `write` gets one line without its end; entries below `level` are dropped. */
+/** `write` gets one line without its end, and its level; entries below `level` are dropped. */
 export function createLog(options: {
-  write: (line: string) => void
+  write: (line: string, level: Level) => void
   now: () => number
   level: Level
   secrets?: readonly string[]
@@ -26,7 +26,7 @@ export function createLog(options: {
     (event: string, fields: Fields = {}): void => {
       if (ranks[level] < ranks[options.level]) return
       const time = new Date(options.now()).toISOString()
-      options.write(mask(JSON.stringify({ time, level, event, ...fields })))
+      options.write(mask(JSON.stringify({ time, level, event, ...fields })), level)
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

@@ -17,6 +17,14 @@ test('an entry is one line of JSON', () => {
   ])
 })
 
+test('the writer is told the level of each entry', () => {
+  const told: Level[] = []
+  const write = (_line: string, level: Level) => void told.push(level)
+  const log = createLog({ write, now: () => 0, level: 'debug' })
+  for (const each of levels) log[each]('x')
+  expect(told).toEqual(levels)
+})
+
 test.each(levels)('level %s drops what is below it', (level) => {
   const { log, lines } = linesOf(level)
   for (const each of levels) log[each](each)
