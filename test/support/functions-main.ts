@@ -1,0 +1,33 @@
+// The small Functions host as a program, for tests that start the built app: FUNCTIONS_ENTRY names
+// the app's file, PORT the port (0: any). Prints the app's own log lines as they are; `POST
+// /admin/functions/<name>` runs a queue or timer function and answers 500 where it failed.
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { FunctionsHost } from './functions-host.ts'
+
+const print = (line: string) => void process.stdout.write(`${line}\n`)
+const entry = process.env.FUNCTIONS_ENTRY
+if (entry === undefined) throw new Error('FUNCTIONS_ENTRY is not set; write the path of the app')
+
+const host = await FunctionsHost.start({
+  load: () => import(pathToFileURL(resolve(entry)).href),
+  port: Number(process.env.PORT ?? 0),
+  onLine: ({ category, level, message }) =>
+    print(category === 'user' ? message : `${level}: ${message}`),
+})
+const ended = new Promise((resolved) => {
+  process.once('SIGTERM', resolved).once('SIGINT', resolved)
+})
+const names = host.functions.map(({ name }) => name)
+print(
+  JSON.stringify({
+    event: 'functions_host_started',
+    port: new URL(host.url).port,
+    functions: names,
+  }),
+)
+await ended
+await host.stop()
+print(JSON.stringify({ event: 'functions_host_stopped' }))
+// the library's own server stays open
+process.exit(0)
