@@ -98,7 +98,7 @@ const rules: Record<string, Rule> = {
   },
   'Node stays in the files named for it': {
     files: /^functions\//,
-    except: /^functions\/(host\/(node|node-hmac|pump)|store\/sqlite|notify\/undici)\.ts$/,
+    except: /^functions\/(host\/(node|node-hmac|pump|azure-log)|store\/sqlite|notify\/undici)\.ts$/,
     banned: isNode,
     instead: 'WebCrypto and other globals that every host has, or a value from the host',
   },

@@ -1,0 +1,46 @@
+// Carries a request of Azure Functions to a fetch handler, and its answer back, bodies as streams.
+// Needs `app.setup({ enableHttpStream: true })`. The surprise: with it, an invocation that throws
+// is never answered (azure-functions-nodejs-library issue 324), so no error may leave this file.
+import { type HttpHandler, type HttpRequest, HttpResponse } from '@azure/functions'
+import { messageOf, type Problem, problemContentType } from '../../shared/errors.ts'
+import type { Log } from '../../shared/log.ts'
+
+/** The library has no sign of a client that went away, so the request's signal never fires. */
+export function httpHandler(
+  fetch: (request: Request) => Response | Promise<Response>,
+  log: Log,
+): HttpHandler {
+  return async (request) => {
+    try {
+      return answerOf(await fetch(requestOf(request)))
+    } catch (error) {
+      log.error('request_failed', { method: request.method, error: messageOf(error) })
+      return { status: 500, headers: { 'content-type': problemContentType }, body: internal }
+    }
+  }
+}
+
+const internal = JSON.stringify({
+  code: 'internal',
+  title: 'internal',
+  status: 500,
+  detail: 'the relay failed; its log says why',
+} satisfies Problem)
+
+/** The URL is the one that the outside used: the host says so in x-forwarded-host and -proto. */
+function requestOf({ url, method, headers, body }: HttpRequest): Request {
+  return new Request(url, { method, headers, body, duplex: 'half' })
+}
+
+function answerOf({ status, headers, body }: Response): HttpResponse {
+  const answer = new HttpResponse({ status, headers, body })
+  const cookies = headers.getSetCookie()
+  if (cookies.length > 1) {
+    // The library hands each entry to Node's setHeader, so only the last Set-Cookie would stay; but
+    // setHeader takes a list. Its own `cookies` would encode values anew and lose new attributes.
+    const others = [...headers].filter(([name]) => name !== 'set-cookie')
+    const entries = [...others, ['set-cookie', cookies]]
+    Object.assign(answer.headers, { entries: () => entries.values() })
+  }
+  return answer
+}

@@ -1,0 +1,68 @@
+// The stand-in for Azure Functions, which the tests of this host rest upon, does as Azure does.
+import { describe, expect, test } from 'vitest'
+import { Program } from '../support/process.ts'
+import { get, host, lineOf, printed } from './azure-running.ts'
+
+describe('the stand-in', () => {
+  test('knows what the app registered', () => {
+    const triggers = host.functions.map(({ name, bindings }) => {
+      return [name, Object.values(bindings).map(({ type }) => type)]
+    })
+    expect(triggers).toEqual([
+      ['relay', ['httpTrigger', 'http']],
+      ['wake', ['queueTrigger']],
+      ['sweep', ['timerTrigger']],
+    ])
+  })
+
+  test.each([
+    ['{"fleet":"prod"}', '{"fleet":"prod"}'],
+    ['12', '12'],
+    ['plain words', '"plain words"'],
+  ])('hands over the queue text %s as %s, as Azure does', async (message, arrived) => {
+    const known = host.lines.length
+    await host.invokeQueue('wake', message, { dequeueCount: 3 })
+    const line = host.lines.slice(known).find(({ category }) => category === 'user')
+    expect(JSON.parse(line!.message)).toMatchObject({ message: arrived, dequeueCount: 3 })
+  })
+
+  test('rejects where a function fails', async () => {
+    await expect(host.invokeQueue('wake', 'poison')).rejects.toThrow('this one never works')
+    expect(host.failures.splice(0)).toMatchObject([{ functionName: 'wake' }])
+  })
+
+  test('runs a timer', async () => {
+    await host.invokeTimer('sweep', { isPastDue: true })
+    expect(lineOf('swept')?.message).toContain('"isPastDue":true')
+  })
+
+  test('runs the hooks around an invocation', async () => {
+    printed.splice(0)
+    await host.invokeTimer('sweep')
+    const events = printed.map((line) => JSON.parse(line))
+    expect(events).toMatchObject([
+      { event: 'before', functionName: 'sweep' },
+      { event: 'after', failed: false },
+    ])
+  })
+
+  test('keeps /admin and /runtime, as Azure does', async () => {
+    expect((await get('/admin/functions')).status).toBe(404)
+    expect((await get('/runtime/webhooks')).status).toBe(404)
+  })
+
+  test('runs an app in a process of its own', async () => {
+    const environment = { FUNCTIONS_ENTRY: 'test/hosts/azure-sample.ts' }
+    const program = new Program('app', 'test/support/functions-main.ts', environment)
+    const { port } = await program.waitFor('functions_host_started')
+    const url = `http://127.0.0.1:${port}`
+    expect((await fetch(`${url}/cookies`)).headers.getSetCookie()).toHaveLength(2)
+    const body = JSON.stringify({ input: 'poison' })
+    const run = await fetch(`${url}/admin/functions/wake`, { method: 'POST', body })
+    expect(run.status).toBe(500)
+    await program.waitFor('woken', ({ message }) => message === '"poison"')
+    expect(await program.stop()).toEqual({ code: 0, signal: null })
+    await program.ended
+    expect(program.output).toContain('"app_ended"')
+  })
+})
