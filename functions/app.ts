@@ -39,7 +39,13 @@ export function createApp(relay: Relay): Hono {
   app.route('/v1', adminRoutes(relay))
   app.get('/healthz', async (c) => {
     await nextDueAt(relay)
-    return c.json({ status: 'ok', time: new Date(relay.now()).toISOString() })
+    const troubles = await relay.troubles()
+    const status = troubles.length === 0 ? 'ok' : 'troubled'
+    return c.json({
+      status,
+      time: new Date(relay.now()).toISOString(),
+      ...(troubles[0] && { troubles }),
+    })
   })
   app.notFound((c) => problem(c, 404, 'not_found', 'there is nothing here; see the README'))
   app.onError((error, c) => {

@@ -35,6 +35,8 @@ export interface Relay {
   listeningSince: number
   /** A hint that something may be due, after every commit. Losing one costs time, never a message. */
   wake(): void
+  /** What an owner should look at, as far as the host knows more than the log: sentences for `/healthz`. */
+  troubles(): Promise<string[]>
 }
 
 /** Attempts to commit one event, each decided anew from what another writer committed meanwhile. */

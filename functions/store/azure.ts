@@ -2,9 +2,11 @@
 // that a commit is one transaction; what has to be found by time is named in an index first. The rows that
 // each promise rests on are in azure-events, azure-claims and azure-beacons.
 import { FoghornError } from '../../shared/errors.ts'
+import type { Attention } from '../attention.ts'
 import type { Settlement } from '../core/attempt.ts'
 import type { Claimed, Delivery } from '../core/delivery.ts'
 import type { Beacon, Sighting } from '../core/event.ts'
+import { AzureAttention } from './azure-attention.ts'
 import { Beacons } from './azure-beacons.ts'
 import { Claims } from './azure-claims.ts'
 import { Events } from './azure-events.ts'
@@ -34,11 +36,13 @@ export class AzureStore implements Store {
   readonly #events: Events
   readonly #claims: Claims
   readonly #beacons: Beacons
+  readonly attention: Attention
 
   constructor({ rows, newId, random, wait, together = atOnce }: AzureOptions) {
     const index = new Index(rows, newId, together)
     const stepAside = () => wait(Math.ceil(random() * stepAsideMs))
     this.#rows = rows
+    this.attention = new AzureAttention(rows)
     this.#events = new Events({ rows, index, together, stepAside })
     this.#claims = new Claims(rows, index, newId, together)
     this.#beacons = new Beacons({ rows, index, together, stepAside })

@@ -81,7 +81,8 @@ const rules: Record<string, Rule> = {
   'stores import their interface, their SQL, core and shared': {
     files: /^functions\/store\//,
     banned: (name) =>
-      !isPackage(name) && !inFolders(name, 'functions/store', 'functions/core', 'shared'),
+      !isPackage(name) &&
+      !inFolders(name, 'functions/store', 'functions/core', 'functions/attention.ts', 'shared'),
     instead: "the interface in store.ts and core's types",
   },
   'notifiers import their interface, core, shared and the types of the configuration': {
@@ -98,7 +99,8 @@ const rules: Record<string, Rule> = {
   },
   'Node stays in the files named for it': {
     files: /^functions\//,
-    except: /^functions\/(host\/(node|node-hmac|pump|azure-log)|store\/sqlite|notify\/undici)\.ts$/,
+    except:
+      /^functions\/(host\/(node|node-hmac|pump|settings|azure|azure-log|azure-rounds)|store\/(sqlite|azure-keys)|notify\/undici)\.ts$/,
     banned: isNode,
     instead: 'WebCrypto and other globals that every host has, or a value from the host',
   },

@@ -83,6 +83,7 @@ export class Worker {
       random: () => this.#random.next(),
       listeningSince: 0,
       wake: () => this.#hint(),
+      troubles: async () => [],
     }
     this.#app = createApp(this.#relay)
     this.#sleep(0)

@@ -94,6 +94,7 @@ export async function createWorld(
     }),
     listeningSince: 0,
     wake: () => {},
+    troubles: async () => [],
   }
   const app = createApp(relay)
 

@@ -1,0 +1,149 @@
+// Keeps the relay sending where no process stays: a request sends what it brought before its invocation ends, a
+// wake-up or the timer sends the rest. After each, a message in the queue is set for the next due time,
+// unless the timer comes first anyway. Losing such a message costs time, never a delivery.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { messageOf } from '../../shared/errors.ts'
+import { attemptMs } from '../core/attempt.ts'
+import type { Claimed } from '../core/delivery.ts'
+import { claimDue, deliverTogether, nextDueAt } from '../deliver.ts'
+import type { Relay } from '../relay.ts'
+import { sweep } from '../sweep.ts'
+
+/** How long a request waits for what it brought; what is under way then goes on. */
+export const requestWaitMs = 3_000
+/** How long a wake-up or the timer waits: for one attempt of everything. */
+export const turnWaitMs = attemptMs + 1_000
+/** The timer's own pace: what is due later needs no message. */
+export const timerMs = 60_000
+const maxUnderWay = 64
+
+/** Sets a wake-up after so many ms. */
+export type Schedule = (delayMs: number) => Promise<void>
+
+export class Rounds {
+  readonly #relay: Relay
+  readonly #schedule: Schedule
+  readonly #requests = new AsyncLocalStorage<{ hinted: boolean }>()
+  readonly #underWay = new Map<string, number>()
+  readonly #sends = new Set<Promise<void>>()
+  readonly #countOf = (channel: string) => this.#underWay.get(channel) ?? 0
+  #hinted = false
+  #onHint: () => void = () => {}
+  #sending: Promise<void> | undefined
+  /** When the soonest message that is set comes back. */
+  #setFor = 0
+  #stopped = false
+
+  constructor(relay: Relay, schedule: Schedule) {
+    this.#relay = relay
+    this.#schedule = schedule
+  }
+
+  /** `Relay.wake`: something was committed. */
+  hint(): void {
+    this.#hinted = true
+    this.#onHint()
+    const request = this.#requests.getStore()
+    if (request) request.hinted = true
+  }
+
+  /** Answers a request, once what it brought was sent or `requestWaitMs` are over. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    const request = { hinted: false }
+    const result = await this.#requests.run(request, work)
+    if (request.hinted) await this.#settled(requestWaitMs)
+    return result
+  }
+
+  /** Concludes and sends all that is due. Throws where the store fails, so that the message comes again. */
+  async turn(): Promise<void> {
+    await sweep(this.#relay)
+    this.hint()
+    await this.#waitFor(this.#send(), turnWaitMs)
+    await this.#setWakeUp()
+  }
+
+  /** No new attempts; waits for those under way, at most `limitMs`. */
+  async stop(limitMs: number): Promise<void> {
+    this.#stopped = true
+    await this.#waitFor(Promise.allSettled(this.#sends), limitMs)
+  }
+
+  /** What goes wrong here is not the request's fault, which is durable already. */
+  async #settled(limitMs: number): Promise<void> {
+    try {
+      await this.#waitFor(this.#send(), limitMs)
+      await this.#setWakeUp()
+    } catch (error) {
+      this.#relay.log.error('round_failed', { error: messageOf(error) })
+    }
+  }
+
+  /** One loop for all requests of this instance. */
+  #send(): Promise<void> {
+    this.#sending ??= this.#sendDue().finally(() => {
+      this.#sending = undefined
+    })
+    return this.#sending
+  }
+
+  async #sendDue(): Promise<void> {
+    while (!this.#stopped) {
+      this.#hinted = false
+      const room = maxUnderWay - this.#sends.size
+      const requests = room > 0 ? await claimDue(this.#relay, room, this.#countOf) : []
+      for (const group of requests) this.#attempt(group)
+      if (this.#sends.size === 0 && !this.#hinted) return
+      // a channel that hangs holds up nothing that comes meanwhile
+      if (!this.#hinted) await Promise.race([...this.#sends, this.#nextHint()])
+    }
+  }
+
+  #nextHint(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onHint = resolve
+    })
+  }
+
+  #attempt(group: Claimed[]): void {
+    const { channel } = group[0]!
+    this.#count(channel, 1)
+    const sent = deliverTogether(this.#relay, group)
+      .catch((error) => this.#relay.log.error('settle_failed', { error: messageOf(error) }))
+      .finally(() => {
+        this.#count(channel, -1)
+        this.#sends.delete(sent)
+      })
+    this.#sends.add(sent)
+  }
+
+  async #setWakeUp(): Promise<void> {
+    const nextAt = await nextDueAt(this.#relay, this.#countOf)
+    const now = this.#relay.now()
+    if (nextAt === undefined || nextAt > now + timerMs) return
+    if (this.#setFor > now && this.#setFor <= nextAt) return
+    const delayMs = Math.max(0, nextAt - now)
+    await this.#schedule(delayMs)
+    this.#setFor = now + delayMs
+  }
+
+  async #waitFor(what: Promise<unknown>, limitMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const limit = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, limitMs)
+    })
+    try {
+      await Promise.race([what, limit])
+    } finally {
+      clearTimeout(timer)
+    }
+    // it goes on in the background, and may fail there
+    what.catch((error) => this.#relay.log.error('round_failed', { error: messageOf(error) }))
+  }
+
+  #count(channel: string, change: number): void {
+    const count = this.#countOf(channel) + change
+    if (count === 0) this.#underWay.delete(channel)
+    else this.#underWay.set(channel, count)
+  }
+}

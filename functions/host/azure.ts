@@ -1,0 +1,194 @@
+// The relay on Azure Functions: what the app registers, and what it is composed of. Nothing is read and nothing is
+// connected before the first invocation needs it; a mistake in the settings is told by every one.
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { app } from '@azure/functions'
+import { FoghornError, messageOf, type Problem, problemContentType } from '../../shared/errors.ts'
+import { createApp } from '../app.ts'
+import { notifiers } from '../notify/index.ts'
+import { createOutbound } from '../notify/undici.ts'
+import type { Relay } from '../relay.ts'
+import { forgetOld } from '../retention.ts'
+import { AzureStore } from '../store/azure.ts'
+import { httpHandler } from './azure-http.ts'
+import { createAzureLog } from './azure-log.ts'
+import { Rounds, timerMs } from './azure-rounds.ts'
+import {
+  connectionName,
+  isWakeMessage,
+  openTable,
+  poisonQueueName,
+  queueName,
+  readStorage,
+  WakeQueue,
+} from './azure-storage.ts'
+import { nodeHmac } from './node-hmac.ts'
+import { allSecrets, type Environment, readEnvironment } from './settings.ts'
+
+const drainMs = 5_000
+/** Once a minute, as `timerMs` says. */
+const schedule = '0 * * * * *'
+/** Without a turn for so long nobody was listening, and silence says nothing. */
+const gapMs = 4 * timerMs
+/** In one run of the timer. */
+const maxForgetSteps = 10
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+
+type Parts = ReturnType<typeof compose>
+
+/** Registers the functions `relay`, `wake` and `sweep`, and what is to be done at the end. */
+export function register(environment: Environment, write: (line: string) => void): void {
+  const parts = attempt(() => compose(environment, write))
+  const logs =
+    'relay' in parts ? parts.logs : createAzureLog({ write, now: Date.now, level: 'info' })
+  /** Runs what needs the relay; a mistake in the settings is a line in the log, again and again. */
+  const withRelay = async <T>(
+    work: (parts: Parts) => Promise<T>,
+    otherwise: () => T,
+  ): Promise<T> => {
+    if (!('relay' in parts)) {
+      logs.log.error('relay_misconfigured', { error: messageOf(parts.error) })
+      return otherwise()
+    }
+    await parts.ready()
+    return work(parts)
+  }
+  app.setup({ enableHttpStream: true })
+  app.http('relay', {
+    route: '{*path}',
+    authLevel: 'anonymous',
+    methods: [...methods],
+    handler: logs.during(
+      httpHandler((request) => withRelay((own) => answer(own, request), misconfigured), logs.log),
+    ),
+  })
+  app.storageQueue('wake', {
+    queueName,
+    connection: connectionName,
+    handler: logs.during((message: unknown) =>
+      withRelay(
+        (own) => wake(own, message),
+        () => {},
+      ),
+    ),
+  })
+  app.timer('sweep', {
+    schedule,
+    handler: logs.during(() => withRelay(onTimer, () => {})),
+  })
+  app.hook.appTerminate(async () => {
+    if ('relay' in parts) await parts.stop()
+  })
+}
+
+function attempt<T>(make: () => T): T | { error: unknown } {
+  try {
+    return make()
+  } catch (error) {
+    return { error }
+  }
+}
+
+/** Everything that the functions share. Throws FoghornError `settings_invalid`. */
+function compose(environment: Environment, write: (line: string) => void) {
+  const settings = readEnvironment(environment, (tryTo) => ({
+    storage: tryTo(() => readStorage(environment)),
+    resolved: tryTo(() => checkReferences(environment)),
+  }))
+  const { config, linkKeys, adminKey, level, storage } = settings
+  const logs = createAzureLog({ write, now: Date.now, level, secrets: allSecrets(settings) })
+  const queue = new WakeQueue(storage)
+  const rows = openTable(storage)
+  const store = new AzureStore({ rows, newId: randomUUID, random: Math.random, wait: sleep })
+  const outbound = createOutbound(config.allowNetworks)
+  const relay: Relay = {
+    config,
+    store,
+    notifiers,
+    send: outbound.send,
+    hmac: nodeHmac,
+    linkKeys,
+    adminKey,
+    attention: store.attention,
+    now: Date.now,
+    random: Math.random,
+    log: logs.log,
+    listeningSince: Date.now(),
+    wake: () => rounds.hint(),
+    troubles: () => troublesOf(queue),
+  }
+  const rounds: Rounds = new Rounds(relay, (delayMs) => queue.set(delayMs))
+  let opened: Promise<void> | undefined
+  return {
+    relay,
+    store,
+    queue,
+    rounds,
+    logs,
+    app: createApp(relay),
+    /** Storage that is away for now is asked again by the next invocation. */
+    ready(): Promise<void> {
+      opened ??= store.open().catch((error) => {
+        opened = undefined
+        throw error
+      })
+      return opened
+    },
+    async stop() {
+      await rounds.stop(drainMs)
+      await outbound.close()
+    },
+  }
+}
+
+async function answer({ app, rounds, relay }: Parts, request: Request): Promise<Response> {
+  const { method } = request
+  const from = performance.now()
+  const response = await rounds.during(async () => app.fetch(request))
+  // a token in a path is a key to a decision
+  const path = new URL(request.url).pathname.replace(/^\/approve\/.*/, '/approve/[token]')
+  const ms = Math.round(performance.now() - from)
+  relay.log.debug('request_answered', { method, path, status: response.status, ms })
+  return response
+}
+
+async function wake({ relay, rounds, store }: Parts, message: unknown): Promise<void> {
+  // it costs a look at what is due, no more
+  if (!isWakeMessage(message)) relay.log.warn('wake_message_unknown', { queue: queueName })
+  relay.listeningSince = await store.listeningSince(relay.now(), gapMs)
+  await rounds.turn()
+}
+
+async function onTimer({ relay, rounds, store, queue }: Parts): Promise<void> {
+  relay.listeningSince = await store.listeningSince(relay.now(), gapMs)
+  await rounds.turn()
+  for (const trouble of await troublesOf(queue)) relay.log.error('host_troubled', { trouble })
+  if (new Date(relay.now()).getUTCMinutes() > 0) return
+  for (let steps = 0; steps < maxForgetSteps; steps++) if (!(await forgetOld(relay))) return
+}
+
+async function troublesOf(queue: WakeQueue): Promise<string[]> {
+  const poisoned = await queue.poisoned()
+  const remedy = `the log says why; then clear the queue "${poisonQueueName}"`
+  return poisoned === 0 ? [] : [`${poisoned} wake-ups failed again and again: ${remedy}`]
+}
+
+/** Azure hands over a reference that it could not resolve as if it were the value: a key that anybody can guess. */
+function checkReferences(environment: Environment): true {
+  const open = Object.entries(environment).filter(([, value]) => value?.startsWith('@Microsoft.'))
+  if (open.length === 0) return true
+  const names = open.map(([name]) => name).join(', ')
+  const remedy = 'see "When it does not work" in infra/azure/README.md'
+  throw new FoghornError('reference_unresolved', `Azure did not resolve ${names}; ${remedy}`)
+}
+
+function misconfigured(): Response {
+  const problem: Problem = {
+    code: 'misconfigured',
+    title: 'misconfigured',
+    status: 503,
+    detail: 'the relay cannot start with these settings; its log says what is wrong',
+  }
+  const headers = { 'content-type': problemContentType }
+  return new Response(JSON.stringify(problem), { status: 503, headers })
+}

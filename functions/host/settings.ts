@@ -1,0 +1,95 @@
+// What every host on Node reads from its environment: keys and the configuration file. All mistakes are said at
+// once, each with what to write instead.
+import { existsSync, readFileSync } from 'node:fs'
+import { FoghornError, messageOf } from '../../shared/errors.ts'
+import type { Level } from '../../shared/log.ts'
+import { fromBase64, toBase64 } from '../../shared/signature.ts'
+import { type Config, readConfig, secretsOf } from '../config.ts'
+
+const minLinkKeyBytes = 32
+const minAdminKeyLength = 32
+
+export type Environment = Record<string, string | undefined>
+
+export interface Common {
+  config: Config
+  linkKeys: Uint8Array<ArrayBuffer>[]
+  adminKey: string | undefined
+  level: Level
+}
+
+/** Runs one read, and keeps what was wrong; the value counts only where nothing was. */
+export type Attempt = <T>(read: () => T) => T
+
+/** Throws FoghornError `settings_invalid` with everything that is wrong, one mistake a line. */
+export function readEnvironment<More>(
+  environment: Environment,
+  more: (attempt: Attempt) => More,
+): Common & More {
+  const mistakes: string[] = []
+  const attempt: Attempt = (read) => {
+    try {
+      return read()
+    } catch (error) {
+      mistakes.push(messageOf(error))
+      return undefined as never
+    }
+  }
+  const path = environment.FOGHORN_CONFIG ?? 'foghorn.config.json'
+  const settings = {
+    ...more(attempt),
+    linkKeys: attempt(() => linkKeysOf(environment.FOGHORN_LINK_KEY)),
+    adminKey: attempt(() => adminKeyOf(environment.FOGHORN_ADMIN_KEY)),
+    level: attempt(() => levelOf(environment.FOGHORN_LOG_LEVEL ?? 'info')),
+    config: attempt(() => readConfigFile(path, environment)),
+  }
+  if (mistakes.length > 0) throw new FoghornError('settings_invalid', mistakes.join('\n'))
+  return settings
+}
+
+/** What no log line may show. */
+export function allSecrets({ config, linkKeys, adminKey }: Common): string[] {
+  return [...secretsOf(config), ...linkKeys.map(toBase64), adminKey ?? '']
+}
+
+function linkKeysOf(text: string | undefined): Common['linkKeys'] {
+  const keys = (text ?? '').split(',').map((part) => fromBase64(part.trim()))
+  const usable = keys.filter((key) => key !== undefined && key.length >= minLinkKeyBytes)
+  if (usable.length === keys.length) return usable as Common['linkKeys']
+  throw new FoghornError(
+    'link_key_invalid',
+    `FOGHORN_LINK_KEY is ${text ? 'not usable' : 'not set'}; write the base64 of at least ` +
+      `${minLinkKeyBytes} random bytes (openssl rand -base64 32), several separated by commas`,
+  )
+}
+
+function adminKeyOf(text: string | undefined): string | undefined {
+  if (text === undefined || text === '' || text.length >= minAdminKeyLength)
+    return text || undefined
+  throw new FoghornError(
+    'admin_key_invalid',
+    `FOGHORN_ADMIN_KEY has ${text.length} characters; write at least ${minAdminKeyLength}, or ` +
+      'leave it out to switch the events API off',
+  )
+}
+
+function levelOf(text: string): Level {
+  if (['debug', 'info', 'warn', 'error'].includes(text)) return text as Level
+  throw new FoghornError(
+    'level_invalid',
+    `FOGHORN_LOG_LEVEL is "${text}"; write debug, info, warn or error`,
+  )
+}
+
+function readConfigFile(path: string, environment: Environment): Config {
+  if (!existsSync(path)) {
+    const remedy = 'set FOGHORN_CONFIG, or copy the example from the README'
+    throw new FoghornError('config_missing', `there is no configuration at "${path}"; ${remedy}`)
+  }
+  try {
+    return readConfig(readFileSync(path, 'utf8'), environment)
+  } catch (error) {
+    if (!(error instanceof FoghornError)) throw error
+    throw new FoghornError(error.code, `in ${path}:\n${error.message}`)
+  }
+}
