@@ -124,6 +124,7 @@ export class Rounds {
     if (this.#setFor > now && this.#setFor <= nextAt) return
     const delayMs = Math.max(0, nextAt - now)
     await this.#schedule(delayMs)
+    this.#relay.log.debug('wake_up_set', { delayMs })
     this.#setFor = now + delayMs
   }
 

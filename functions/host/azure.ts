@@ -118,6 +118,9 @@ function compose(environment: Environment, write: (line: string) => void) {
     troubles: () => troublesOf(queue),
   }
   const rounds: Rounds = new Rounds(relay, (delayMs) => queue.set(delayMs))
+  const listen = async () => {
+    relay.listeningSince = await store.listeningSince(relay.now(), gapMs)
+  }
   let opened: Promise<void> | undefined
   return {
     relay,
@@ -128,12 +131,17 @@ function compose(environment: Environment, write: (line: string) => void) {
     app: createApp(relay),
     /** Storage that is away for now is asked again by the next invocation. */
     ready(): Promise<void> {
-      opened ??= store.open().catch((error) => {
+      const open = async () => {
+        await store.open()
+        await listen()
+      }
+      opened ??= open().catch((error) => {
         opened = undefined
         throw error
       })
       return opened
     },
+    listen,
     async stop() {
       await rounds.stop(drainMs)
       await outbound.close()
@@ -152,15 +160,16 @@ async function answer({ app, rounds, relay }: Parts, request: Request): Promise<
   return response
 }
 
-async function wake({ relay, rounds, store }: Parts, message: unknown): Promise<void> {
+async function wake({ relay, rounds, listen }: Parts, message: unknown): Promise<void> {
   // it costs a look at what is due, no more
   if (!isWakeMessage(message)) relay.log.warn('wake_message_unknown', { queue: queueName })
-  relay.listeningSince = await store.listeningSince(relay.now(), gapMs)
+  relay.log.debug('woken')
+  await listen()
   await rounds.turn()
 }
 
-async function onTimer({ relay, rounds, store, queue }: Parts): Promise<void> {
-  relay.listeningSince = await store.listeningSince(relay.now(), gapMs)
+async function onTimer({ relay, rounds, listen, queue }: Parts): Promise<void> {
+  await listen()
   await rounds.turn()
   for (const trouble of await troublesOf(queue)) relay.log.error('host_troubled', { trouble })
   if (new Date(relay.now()).getUTCMinutes() > 0) return

@@ -1,6 +1,7 @@
 // The main job with every part real: simulated IMDS, relay and beacon processes, channel sinks.
 import { afterEach, expect, test } from 'vitest'
 import { expectExactly, postDecision, told } from '../support/expect.ts'
+import { hosts } from '../support/relay-hosts.ts'
 import { type Stage, startStage } from '../support/stage.ts'
 
 let stage: Stage
@@ -29,73 +30,83 @@ const recorded = (status?: string, incarnation = 1) => ({
         ],
 })
 
-test('the recorded live migration: one message per moment and channel', {
-  timeout: 60_000,
-}, async () => {
-  const vms = ['WestNO_0', 'WestNO_1']
-  const eventId = 'c7061bac-afdc-4513-b24b-aa5f13a16123'
-  const match = { eventType: 'Freeze', maxDurationSeconds: 8.9 }
-  stage = await startStage({
-    vms: [vms],
-    config: () => ({ policy: [{ name: 'short freeze', match, decide: 'approve' }] }),
-  })
-  const { simulator } = stage
-  simulator.serveRecorded(vms, recorded())
-  await stage.startRelay()
-  await stage.startBeacons()
-  simulator.serveRecorded(vms, recorded('Scheduled', 2))
-  await told(stage, 'approved')
-  await simulator.waitFor(() => simulator.startRequests().length > 0, 10_000)
-  simulator.serveRecorded(vms, recorded('Started', 3))
-  await told(stage, 'started')
-  simulator.serveRecorded(vms, recorded(undefined, 4))
-  await told(stage, 'completed')
-  await expectExactly(stage, eventId, ['scheduled', 'approved', 'started', 'completed'])
-  const record = await stage.readEvent(eventId)
-  expect(record.approvals).toMatchObject([{ how: 'policy', who: 'short freeze' }])
-})
+test.each(hosts)(
+  'the recorded live migration: one message per moment and channel, on %s',
+  {
+    timeout: 60_000,
+  },
+  async (host) => {
+    const vms = ['WestNO_0', 'WestNO_1']
+    const eventId = 'c7061bac-afdc-4513-b24b-aa5f13a16123'
+    const match = { eventType: 'Freeze', maxDurationSeconds: 8.9 }
+    stage = await startStage({
+      ...{ vms: [vms], host },
+      config: () => ({ policy: [{ name: 'short freeze', match, decide: 'approve' }] }),
+    })
+    const { simulator } = stage
+    simulator.serveRecorded(vms, recorded())
+    await stage.startRelay()
+    await stage.startBeacons()
+    simulator.serveRecorded(vms, recorded('Scheduled', 2))
+    await told(stage, 'approved')
+    await simulator.waitFor(() => simulator.startRequests().length > 0, 10_000)
+    simulator.serveRecorded(vms, recorded('Started', 3))
+    await told(stage, 'started')
+    simulator.serveRecorded(vms, recorded(undefined, 4))
+    await told(stage, 'completed')
+    await expectExactly(stage, eventId, ['scheduled', 'approved', 'started', 'completed'])
+    const record = await stage.readEvent(eventId)
+    expect(record.approvals).toMatchObject([{ how: 'policy', who: 'short freeze' }])
+  },
+)
 
-test('the beacon with the directive dies: another of the tenant starts the event', {
-  timeout: 60_000,
-}, async () => {
-  const vms = ['web_0', 'web_1', 'web_2']
-  stage = await startStage({ vms: [vms] })
-  const { simulator } = stage
-  await stage.startRelay()
-  const beacons = await stage.startBeacons()
-  const eventId = simulator.createEvent({
-    EventType: 'Reboot',
-    Resources: ['web_1'],
-    impactSeconds: 1,
-  })
-  const link = await stage.approveLink(eventId)
-  await Promise.all(beacons.map((beacon) => beacon.waitFor('event_seen')))
-  // every POST hangs until the first of them is dead
-  simulator.fault({ delayMs: 120_000 })
-  await postDecision(link)
-  const first = await Promise.race(
-    beacons.map(async (beacon) => {
-      await beacon.waitFor('directive_received')
-      return beacon
-    }),
-  )
-  first.kill('SIGKILL')
-  await first.exited
-  simulator.fault({ clear: true })
-  await told(stage, 'completed')
-  const record = await stage.settledEvent(eventId)
-  const steps = record.history.map((entry: { what: string }) => entry.what)
-  expect(steps.filter((what: string) => what === 'directed').length).toBeGreaterThanOrEqual(2)
-  expect(record.passedOn.vm).not.toBe(first.name)
-  const approvals = simulator.startRequests().filter(({ status }) => status === 200)
-  expect(approvals.map(({ vm }) => vm)).not.toContain(first.name)
-})
+test.each(hosts)(
+  'the beacon with the directive dies: another starts the event, on %s',
+  {
+    timeout: 60_000,
+  },
+  async (host) => {
+    const vms = ['web_0', 'web_1', 'web_2']
+    stage = await startStage({ vms: [vms], host })
+    const { simulator } = stage
+    await stage.startRelay()
+    const beacons = await stage.startBeacons()
+    const eventId = simulator.createEvent({
+      EventType: 'Reboot',
+      Resources: ['web_1'],
+      impactSeconds: 1,
+    })
+    const link = await stage.approveLink(eventId)
+    await Promise.all(beacons.map((beacon) => beacon.waitFor('event_seen')))
+    // every POST hangs until the first of them is dead
+    simulator.fault({ delayMs: 120_000 })
+    await postDecision(link)
+    const first = await Promise.race(
+      beacons.map(async (beacon) => {
+        await beacon.waitFor('directive_received')
+        return beacon
+      }),
+    )
+    first.kill('SIGKILL')
+    await first.exited
+    simulator.fault({ clear: true })
+    await told(stage, 'completed')
+    const record = await stage.settledEvent(eventId)
+    const steps = record.history.map((entry: { what: string }) => entry.what)
+    expect(steps.filter((what: string) => what === 'directed').length).toBeGreaterThanOrEqual(2)
+    expect(record.passedOn.vm).not.toBe(first.name)
+    const approvals = simulator.startRequests().filter(({ status }) => status === 200)
+    expect(approvals.map(({ vm }) => vm)).not.toContain(first.name)
+  },
+)
 
-test.each(['Preempt', 'Terminate'])(
-  '%s of one of three: the others see the end, and the incident is resolved',
+const takes = ['Preempt', 'Terminate'].flatMap((type) => hosts.map((host) => [type, host] as const))
+
+test.each(takes)(
+  '%s of one of three: the others see the end, and the incident is resolved, on %s',
   { timeout: 60_000 },
-  async (type) => {
-    stage = await startStage({ vms: [['web_0', 'web_1', 'web_2']] })
+  async (type, host) => {
+    stage = await startStage({ vms: [['web_0', 'web_1', 'web_2']], host })
     await stage.startRelay()
     await stage.startBeacons()
     const eventId = stage.simulator.createEvent({

@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import { fleetHeader, type Report, reportPath } from '../../shared/report.ts'
 import { sign } from '../../shared/signature.ts'
 import { accepted, kinds, told } from '../support/expect.ts'
+import { hosts } from '../support/relay-hosts.ts'
 import { fleetName, type Stage, startStage } from '../support/stage.ts'
 import { event, eventId } from '../support/world.ts'
 
@@ -11,16 +12,22 @@ let stage: Stage
 
 afterEach(() => stage.stop())
 
-test('100 beacons at once: one message for each channel', { timeout: 60_000 }, async () => {
-  stage = await startStage({ vms: [['web_0']] })
-  await stage.startRelay()
-  const notBeforeAt = Date.now() + 15 * 60_000
-  const statuses = await Promise.all([...Array(100).keys()].map((i) => report(i, notBeforeAt)))
-  expect(new Set(statuses)).toEqual(new Set([200]))
-  await told(stage, 'scheduled')
-  await stage.settledEvent(eventId)
-  for (const kind of kinds) expect(accepted(stage, kind), kind).toHaveLength(1)
-})
+test.each(hosts)(
+  '100 beacons at once: one message for each channel, on %s',
+  {
+    timeout: 60_000,
+  },
+  async (host) => {
+    stage = await startStage({ vms: [['web_0']], host })
+    await stage.startRelay()
+    const notBeforeAt = Date.now() + 15 * 60_000
+    const statuses = await Promise.all([...Array(100).keys()].map((i) => report(i, notBeforeAt)))
+    expect(new Set(statuses)).toEqual(new Set([200]))
+    await told(stage, 'scheduled')
+    await stage.settledEvent(eventId)
+    for (const kind of kinds) expect(accepted(stage, kind), kind).toHaveLength(1)
+  },
+)
 
 async function report(i: number, notBeforeAt: number): Promise<number> {
   const vm = { name: `web_${i}`, vmId: `vm-${i}` }

@@ -1,9 +1,11 @@
 // The small Functions host as a program, for tests that start the built app: FUNCTIONS_ENTRY names
-// the app's file, PORT the port (0: any). Prints the app's own log lines as they are; `POST
-// /admin/functions/<name>` runs a queue or timer function and answers 500 where it failed.
+// the app's file, PORT the port (0: any), AzureWebJobsStorage the storage whose queues it polls.
+// Prints the app's own log lines as they are; `POST /admin/functions/<name>` runs a queue or timer
+// function and answers 500 where it failed.
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { FunctionsHost } from './functions-host.ts'
+import { Triggers } from './functions-triggers.ts'
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 const entry = process.env.FUNCTIONS_ENTRY
@@ -15,6 +17,8 @@ const host = await FunctionsHost.start({
   onLine: ({ category, level, message }) =>
     print(category === 'user' ? message : `${level}: ${message}`),
 })
+const storage = process.env.AzureWebJobsStorage
+const triggers = storage ? new Triggers(host, storage) : undefined
 const ended = new Promise((resolved) => {
   process.once('SIGTERM', resolved).once('SIGINT', resolved)
 })
@@ -27,6 +31,7 @@ print(
   }),
 )
 await ended
+await triggers?.stop()
 await host.stop()
 print(JSON.stringify({ event: 'functions_host_stopped' }))
 // the library's own server stays open

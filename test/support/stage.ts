@@ -8,10 +8,13 @@ import { setImmediate } from 'node:timers/promises'
 import { startSimulator } from '../simulator/simulator.ts'
 import { type Received, type Sinks, startSinks } from '../simulator/sinks.ts'
 import { type Entry, Program } from './process.ts'
+import { type HostName, prepareHost } from './relay-hosts.ts'
 
 export interface StageOptions {
   /** One list of VM names per tenant. */
   vms: string[][]
+  /** Where the relay runs; a Node process with SQLite, if nothing is said. */
+  host?: HostName
   /** Overrides parts of the relay's configuration. */
   config?: (sinks: Sinks) => object
   onEntry?: (program: string, entry: Entry) => void
@@ -26,6 +29,7 @@ export async function startStage(options: StageOptions) {
   const webhookSecret = `whsec_${randomBytes(32).toString('base64')}`
   const sinks = await startSinks({ webhookSecret })
   const simulator = await startSimulator({ vms: options.vms })
+  const host = await prepareHost(options.host ?? 'node')
   const port = await freePort()
   const secrets = secretsFor(sinks, webhookSecret)
   const config = { ...configFor(sinks, port), ...options.config?.(sinks) }
@@ -44,22 +48,26 @@ export async function startStage(options: StageOptions) {
     simulator,
     secrets,
     programs,
+    azurite: host.azurite,
     relayUrl: `http://127.0.0.1:${port}`,
     relay: undefined as Program | undefined,
 
     /** Starts the relay, also again after it was killed: it finds the same file. */
     async startRelay(): Promise<Program> {
-      stage.relay = run('relay', 'functions/host/node.ts', {
+      const { file, environment, started } = host
+      stage.relay = run('relay', file, {
+        ...environment,
         PORT: String(port),
         FOGHORN_CONFIG: join(directory, 'foghorn.config.json'),
         FOGHORN_DATA: join(directory, 'relay'),
         FOGHORN_LINK_KEY: secrets.linkKey,
+        FOGHORN_LOG_LEVEL: 'debug',
         FOGHORN_ADMIN_KEY: secrets.adminKey,
         FLEET_KEY: secrets.fleetKey,
         PAGER_KEY: secrets.routingKey,
         HOOK_SECRET: secrets.webhookSecret,
       })
-      await stage.relay.waitFor('relay_started')
+      await stage.relay.waitFor(started)
       return stage.relay
     },
 
@@ -131,6 +139,7 @@ export async function startStage(options: StageOptions) {
       await Promise.all(programs.map((program) => program.running && program.stop()))
       await simulator.stop()
       await sinks.stop()
+      await host.stop()
       await rm(directory, { recursive: true, force: true })
     },
   }

@@ -1,0 +1,35 @@
+// The places where the end-to-end tests run the relay, each as a process.
+import { type Azurite, startAzurite } from './azurite.ts'
+
+export const hosts = ['node', 'azure'] as const
+export type HostName = (typeof hosts)[number]
+
+export interface RelayHost {
+  /** A path within the project. */
+  file: string
+  environment: Record<string, string>
+  /** What it logs once it answers. */
+  started: string
+  /** What keeps its rows, where that is a process of its own. */
+  azurite?: Azurite
+  stop(): Promise<void>
+}
+
+export async function prepareHost(name: HostName): Promise<RelayHost> {
+  if (name === 'node') {
+    const file = 'functions/host/node.ts'
+    return { file, environment: {}, started: 'relay_started', async stop() {} }
+  }
+  const azurite = await startAzurite()
+  return {
+    // a small Functions host around the app
+    file: 'test/support/functions-main.ts',
+    environment: {
+      FUNCTIONS_ENTRY: 'infra/azure/main.ts',
+      AzureWebJobsStorage: azurite.connection,
+    },
+    started: 'functions_host_started',
+    azurite,
+    stop: () => azurite.stop(),
+  }
+}
