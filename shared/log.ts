@@ -1,4 +1,5 @@
-// One JSON line per entry. Values of known secrets are masked here, behind every caller's own care.
+// One JSON line per entry. Values of known secrets are masked here, behind every caller's own care, and
+// tokens by their look: they change while the process runs, and a text may hold a part of one.
 
 export type Level = 'debug' | 'info' | 'warn' | 'error'
 export type Fields = Record<string, string | number | boolean | null | undefined | string[]>
@@ -26,9 +27,17 @@ export function createLog(options: {
     (event: string, fields: Fields = {}): void => {
       if (ranks[level] < ranks[options.level]) return
       const time = new Date(options.now()).toISOString()
-      options.write(mask(JSON.stringify({ time, level, event, ...fields })), level)
+        const line = mask(JSON.stringify({ time, level, event, ...fields }))
+        options.write(maskTokens(line), level)
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+/** A JWT, or its beginning: its first part is a JSON object, and so begins with the base64 of `{"`. */
+const token = /eyJ[\w-]{8,}(?:\.[\w-]*)*/g
+
+function maskTokens(text: string): string {
+  return text.replace(token, '[token]')
 }
 
 /** Replaces each secret, also as JSON would escape it. */

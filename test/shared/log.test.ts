@@ -45,6 +45,17 @@ describe('secrets', () => {
     expect(JSON.parse(lines[0] ?? '').text).toBe('it is [secret]')
   })
 
+  test('tokens are masked by their look, also where a text was cut', () => {
+    const { log, lines } = linesOf('info')
+    const jwt = 'eyJ0eXAiOiJKV1QifQ.eyJhdWQiOiJhcGkifQ.c2lnbmF0dXJl_-0'
+    log.info('x', { a: `Bearer ${jwt}, said the proxy`, b: `${jwt.slice(0, 30)}…`, c: 'eyJust' })
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      a: 'Bearer [token], said the proxy',
+      b: '[token]…',
+      c: 'eyJust',
+    })
+  })
+
   test('the longer of two that overlap goes first', () => {
     expect(maskOf(['abcdefgh', 'abcdefghij'])('abcdefghij')).toBe('[secret]')
   })

@@ -4,15 +4,18 @@ import { createServer, type Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
 import { parseJson } from './http.ts'
+import { type Issuer, TENANT_ID } from './issuer.ts'
 import type { Operations } from './operations.ts'
 import { isRefusal } from './refusal.ts'
 
 const ROUTES =
   'GET /state, POST /events, PATCH /events/:id, POST /events/:id/cancel, POST /faults, ' +
-  'POST /recorded, POST /incarnation/reset, POST /vms/:name/away, POST /vms/:name/back'
+  'POST /recorded, POST /incarnation/reset, POST /vms/:name/away, POST /vms/:name/back, ' +
+  `GET /${TENANT_ID}/discovery/v2.0/keys`
 
-export function createControl(operations: Operations): Hono {
+export function createControl(operations: Operations, issuer: Issuer): Hono {
   const app = new Hono()
+  app.get(`/${TENANT_ID}/discovery/v2.0/keys`, (context) => context.json(issuer.jwks()))
   app.get('/state', (context) => context.json(operations.state()))
   app.post('/events', (context) => withBody(context, operations.createEvent))
   app.patch('/events/:id', (context) =>
@@ -34,8 +37,8 @@ export function createControl(operations: Operations): Hono {
   return app
 }
 
-export function createControlServer(operations: Operations): Server {
-  const { fetch } = createControl(operations)
+export function createControlServer(operations: Operations, issuer: Issuer): Server {
+  const { fetch } = createControl(operations, issuer)
   return createAdaptorServer({ fetch, createServer, overrideGlobalObjects: false }) as Server
 }
 

@@ -1,7 +1,7 @@
 // What the IMDS servers should do wrong, and for how long. Pure.
 // Faults with `times` come first, in the order they were given; then the newest lasting one.
 
-import type { FaultRequest } from './requests.ts'
+import type { Endpoint, FaultRequest } from './requests.ts'
 
 export class Faults {
   #entries: { fault: FaultRequest; usedBy: Map<string, number> }[] = []
@@ -16,8 +16,10 @@ export class Faults {
   }
 
   /** The fault for this VM's next request; asking uses it up by one. */
-  take(vm: string): FaultRequest | null {
-    const mine = this.#entries.filter(({ fault }) => fault.vm === undefined || fault.vm === vm)
+  take(vm: string, endpoint: Endpoint = 'scheduledevents'): FaultRequest | null {
+    const mine = this.#entries.filter(
+      ({ fault }) => (fault.vm ?? vm) === vm && (fault.endpoint ?? 'scheduledevents') === endpoint,
+    )
     const counted = mine.find(({ fault, usedBy }) => (usedBy.get(vm) ?? 0) < (fault.times ?? 0))
     if (counted === undefined) {
       return mine.findLast(({ fault }) => fault.times === undefined)?.fault ?? null

@@ -8,13 +8,16 @@ import type { Faults } from './faults.ts'
 import type { Fleet } from './fleet.ts'
 import { HOST, parseJson, type Reply, readBody, send } from './http.ts'
 import { instanceOf, isInstanceVersion } from './instance.ts'
+import { claimsOf, type Issuer } from './issuer.ts'
 import { startRequest } from './requests.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
+const TOKEN_VERSION = '2018-02-01'
 
 export interface World {
   readonly fleet: Fleet
   readonly faults: Faults
+  readonly issuer: Issuer
   readonly apiVersions: readonly ApiVersion[]
   /** The time in ms, after everything due by then has happened. */
   now(): number
@@ -52,6 +55,9 @@ async function answer(world: World, vm: string, request: IncomingMessage): Promi
   if (url.pathname === '/metadata/scheduledevents') {
     return scheduledEvents(world, vm, request, version)
   }
+  if (url.pathname === '/metadata/identity/oauth2/token') {
+    return token(world, vm, request, url.searchParams)
+  }
   return { status: 404, body: { error: `Nothing is served at ${url.pathname}.` } }
 }
 
@@ -61,6 +67,47 @@ function instance(world: World, vm: string, request: IncomingMessage, version: s
   if (request.method !== 'GET') return METHOD_NOT_ALLOWED
   if (!isInstanceVersion(version)) return badVersion(version)
   return { status: 200, body: instanceOf(vm, world.fleet.tenantOf(vm)) }
+}
+
+/** A token of the VM's managed identity, or of the assigned one that `client_id` names. */
+async function token(
+  world: World,
+  vm: string,
+  request: IncomingMessage,
+  query: URLSearchParams,
+): Promise<Reply> {
+  const fault = world.faults.take(vm, 'identity')
+  if (fault?.delayMs) await sleep(fault.delayMs, undefined, { ref: false })
+  if (fault?.status) return failure(fault.status, fault.retryAfterSeconds)
+  if (fault?.emptyBody) return { status: 200 }
+  const refusal = refuseHeaders(request, true)
+  if (refusal) return refusal
+  if (request.method !== 'GET') return METHOD_NOT_ALLOWED
+  const version = query.get('api-version') ?? ''
+  if (version !== TOKEN_VERSION) return badVersion(version)
+  const resource = query.get('resource') ?? ''
+  if (resource === '') return badRequest('the parameter resource is missing')
+  const clientId = query.get('client_id') ?? ''
+  const claims = claimsOf(vm, world.fleet.tenantOf(vm), resource, clientId, world.now())
+  const body = {
+    access_token: world.issuer.sign(claims),
+    client_id: claims.appid,
+    expires_in: String(Number(claims.exp) - Number(claims.iat)),
+    expires_on: String(claims.exp),
+    not_before: String(claims.nbf),
+    ...{ resource, token_type: 'Bearer' },
+  }
+  return { status: 200, body }
+}
+
+function failure(status: number, retryAfterSeconds: number | undefined): Reply {
+  return {
+    status,
+    body: { error: 'The simulator was told to fail.' },
+    ...(retryAfterSeconds !== undefined && {
+      headers: { 'retry-after': String(retryAfterSeconds) },
+    }),
+  }
 }
 
 async function scheduledEvents(
@@ -76,12 +123,7 @@ async function scheduledEvents(
   const isPost = request.method === 'POST'
   if (fault?.status) {
     if (isPost) logOnly(world, vm, body, fault.status)
-    const seconds = fault.retryAfterSeconds
-    return {
-      status: fault.status,
-      body: { error: 'The simulator was told to fail.' },
-      ...(seconds !== undefined && { headers: { 'retry-after': String(seconds) } }),
-    }
+    return failure(fault.status, fault.retryAfterSeconds)
   }
   const refusal = refuseHeaders(request, version !== '2017-03-01')
   if (refusal) return refusal

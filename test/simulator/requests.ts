@@ -40,6 +40,8 @@ export const eventPatch = z.strictObject(changeable)
 
 export const faultRequest = z.strictObject({
   vm: name.optional(),
+  /** What fails; left out: scheduledevents. The instance document never does. */
+  endpoint: z.enum(['scheduledevents', 'identity']).optional(),
   status: z.number().int().min(200).max(599).optional(),
   retryAfterSeconds: z.number().int().min(0).optional(),
   delayMs: seconds.optional(),
@@ -64,6 +66,7 @@ export const startRequest = z.object({
 export type EventRequest = z.infer<typeof eventRequest>
 export type EventPatch = z.infer<typeof eventPatch>
 export type FaultRequest = z.infer<typeof faultRequest>
+export type Endpoint = NonNullable<FaultRequest['endpoint']>
 export type RecordedRequest = z.infer<typeof recordedRequest>
 export type RecordedDocument = RecordedRequest['document']
 

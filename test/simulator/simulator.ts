@@ -9,6 +9,7 @@ import { Faults } from './faults.ts'
 import { Fleet, type StartRequest } from './fleet.ts'
 import { close, HOST, listen } from './http.ts'
 import { createImdsServer, type World } from './imds.ts'
+import { Issuer } from './issuer.ts'
 import { operationsOn } from './operations.ts'
 import { isRefusal } from './refusal.ts'
 import type { EventPatch, EventRequest, FaultRequest, RecordedDocument } from './requests.ts'
@@ -41,6 +42,7 @@ export async function startSimulator(options: SimulatorOptions) {
   const world: World = {
     fleet,
     faults: new Faults(),
+    issuer: new Issuer(),
     apiVersions: options.apiVersions ?? API_VERSIONS,
     now: () => {
       const now = Date.now()
@@ -58,7 +60,7 @@ export async function startSimulator(options: SimulatorOptions) {
     },
   }
   const operations = operationsOn(world)
-  const control = createControlServer(operations)
+  const control = createControlServer(operations, world.issuer)
   for (const vm of fleet.vmNames) servers.set(vm, createImdsServer(world, vm))
 
   const stop = async () => {
@@ -77,6 +79,7 @@ export async function startSimulator(options: SimulatorOptions) {
 
   return {
     controlUrl: urls[0]!,
+    issuer: world.issuer,
     vms: fleet.vmNames.map((name, i) => ({
       name,
       tenant: fleet.tenantOf(name).name,
