@@ -2,24 +2,23 @@
 import { type Context, Hono } from 'hono'
 import type { z } from 'zod'
 import { cut } from '../shared/document.ts'
-import { describeIssues, messageOf, type Problem } from '../shared/errors.ts'
+import { describeIssues, messageOf } from '../shared/errors.ts'
 import {
-  clockCode,
   fleetHeader,
   maxReportBytes,
   reportPath,
   reportSchema,
   retiredCode,
 } from '../shared/report.ts'
-import { signatureToleranceMs, type Verdict, verify } from '../shared/signature.ts'
 import { adminRoutes } from './admin.ts'
 import { decideByLink, type Opened, open } from './approve.ts'
 import { nextDueAt } from './deliver.ts'
 import { eventPage, messagePage } from './pages/approve.ts'
 import { pageHeaders } from './pages/layout.ts'
-import { limit, parseJson, problem } from './problem.ts'
+import { limit, parseJson, problem, type Refusal } from './problem.ts'
 import { receive } from './receive.ts'
 import type { Relay } from './relay.ts'
+import { nameBeacon, signIn } from './sign-in.ts'
 
 const maxFormBytes = 4_096
 const maxIssues = 10
@@ -60,21 +59,19 @@ async function postReport(relay: Relay, c: Context): Promise<Response> {
   const fleet = name === undefined ? undefined : own(relay.config.fleets, name)
   if (name === undefined || fleet === undefined) return refuseReport(relay, c, unknownFleet(name))
   const body = await c.req.text()
-  const verdict = await verify(fleet.key, header(c), relay.now(), body, relay.hmac)
-  if (verdict !== 'valid') return refuseReport(relay, c, unsigned(verdict, relay.now()), name)
+  const signedIn = await signIn(relay, fleet, (header) => c.req.header(header), body)
+  if ('refusal' in signedIn) return refuseReport(relay, c, signedIn.refusal, name)
   const json = parseJson(body)
   const report = reportSchema.safeParse(json)
   if (!report.success) {
     const detail = json === undefined ? 'the body is not JSON' : firstOf(report.error, json)
     return refuseReport(relay, c, { status: 400, code: 'report_malformed', detail }, name)
   }
-  const received = await receive(relay, name, report.data)
+  const named = nameBeacon(signedIn, report.data)
+  if ('refusal' in named) return refuseReport(relay, c, named.refusal, name)
+  const received = await receive(relay, name, named.beacon, report.data)
   if (received.outcome === 'answered') return c.json(received.answer)
   return refuseReport(relay, c, refusals[received.outcome], name)
-}
-
-function header(c: Context): (name: string) => string | undefined {
-  return (name) => c.req.header(name)
 }
 
 /** Enough to mend the first mistakes; a body of 256 KB can hold thousands. */
@@ -83,8 +80,6 @@ function firstOf(error: z.ZodError, json: unknown): string {
   const more = issues.length - maxIssues
   return [...issues.slice(0, maxIssues), ...(more > 0 ? [`and ${more} more`] : [])].join('\n')
 }
-
-type Refusal = Omit<Problem, 'title'>
 
 const refusals: Record<'retired' | 'busy', Refusal> = {
   retired: {
@@ -101,18 +96,6 @@ function unknownFleet(name: string | undefined): Refusal {
       ? `the header ${fleetHeader} is missing; it names the fleet`
       : `there is no fleet ${JSON.stringify(cut(name, 64))} in the configuration; see FOGHORN_FLEET`
   return { status: 401, code: 'fleet_unknown', detail }
-}
-
-const verdicts: Record<Exclude<Verdict, 'valid'>, string> = {
-  missing_header: 'webhook-id, webhook-timestamp or webhook-signature is missing',
-  malformed_timestamp: 'webhook-timestamp is not a number of Unix seconds',
-  outside_tolerance: `webhook-timestamp is more than ${signatureToleranceMs / 60_000} min off`,
-  no_match: 'webhook-signature was not made with a key of this fleet; see FOGHORN_FLEET_KEY',
-}
-
-function unsigned(verdict: Exclude<Verdict, 'valid'>, time: number): Refusal {
-  const code = verdict === 'outside_tolerance' ? clockCode : 'signature_invalid'
-  return { status: 401, code, detail: verdicts[verdict], time }
 }
 
 function refuseReport(relay: Relay, c: Context, refusal: Refusal, fleet = ''): Response {

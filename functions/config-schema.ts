@@ -8,6 +8,8 @@ import { decisions, moments } from './core/event.ts'
 export const maxChannels = 20
 const maxRules = 200
 const maxNetworks = 64
+/** Values of one key that takes one or a list. */
+const maxListed = 100
 /** Failing hardware is announced up to 7 days ahead. */
 const maxRemindSeconds = 7 * 86_400
 
@@ -41,6 +43,45 @@ const secrets = z
   .union([secret, z.array(secret).min(1, secretsRule).max(4, secretsRule)], { error: secretsRule })
   .transform(toList)
 
+const guid = (error: string) => z.guid({ error }).transform((id) => id.toLowerCase())
+const listed = `, or a list of 1 to ${maxListed} such`
+const tenantRule = 'write the GUID of the tenant that the VMs and their identities belong to'
+const audienceRule = 'write what FOGHORN_AUDIENCE says, such as "api://foghorn"'
+const subscriptionRule = 'write the GUID of a subscription'
+const groupRule = 'write the name of a resource group, without its path'
+const allowListRule =
+  'name "subscriptions", "resourceGroups" or both: without them every VM of the tenant might report'
+
+/** Whose managed identities may sign in: VMs of these subscriptions, or of these groups in them. */
+const entraSchema = object({
+  tenantId: guid(tenantRule),
+  /** What tokens have to be made for; `aud` of version 2 is an application's id, of 1 its URI. */
+  audience: list(z.string(audienceRule).min(1, audienceRule).max(256), audienceRule + listed),
+  subscriptions: list(guid(subscriptionRule), subscriptionRule + listed).optional(),
+  /** Names; within `subscriptions`, where those are given. */
+  resourceGroups: list(
+    z.string(groupRule).regex(/^[^/]{1,90}$/, groupRule),
+    groupRule + listed,
+  ).optional(),
+  authority: z
+    .string()
+    .refine(isAuthority, {
+      error: 'write an https:// address without a path (http:// for loopback only)',
+    })
+    .transform((url) => new URL(url).origin)
+    .default('https://login.microsoftonline.com'),
+}).refine((entra) => entra.subscriptions !== undefined || entra.resourceGroups !== undefined, {
+  error: allowListRule,
+})
+
+const fleetSchema = object({ key: secrets.optional(), entra: entraSchema.optional() }).refine(
+  (fleet) => fleet.key !== undefined || fleet.entra !== undefined,
+  {
+    path: ['key'],
+    error: `${secretRule}, or say in "entra" whose managed identities may sign in, or both`,
+  },
+)
+
 const common = {
   /** Another channel that is told when this one refuses or can't be reached. */
   fallback: identifier.optional(),
@@ -62,9 +103,9 @@ const channelSchema = z.discriminatedUnion(
   { error: 'write a kind: "slack", "teams", "pagerduty" or "webhook"' },
 )
 
-function list<Item extends z.ZodType>(item: Item) {
+function list<Item extends z.ZodType>(item: Item, error?: string) {
   return z
-    .union([item, z.array(item).min(1).max(100)])
+    .union([item, z.array(item).min(1, error).max(maxListed, error)], error)
     .transform((value) => (Array.isArray(value) ? value : [value]) as z.output<Item>[])
 }
 
@@ -92,7 +133,7 @@ export const configSchema = object({
       error: 'write an https:// address without query or fragment (http:// for loopback only)',
     })
     .transform((url) => url.replace(/\/+$/, '')),
-  fleets: z.record(identifier, object({ key: secrets })).refine(...atLeastOne('fleet')),
+  fleets: z.record(identifier, fleetSchema).refine(...atLeastOne('fleet')),
   channels: z
     .record(identifier, channelSchema)
     .refine(...atLeastOne('channel'))
@@ -132,6 +173,8 @@ export const configSchema = object({
 })
 
 export type Channel = z.output<typeof channelSchema>
+export type Fleet = z.output<typeof fleetSchema>
+export type Entra = z.output<typeof entraSchema>
 export type ChannelOf<Kind extends Channel['kind']> = Extract<Channel, { kind: Kind }>
 
 function atLeastOne(what: string): [(record: object) => boolean, { error: string }] {
@@ -150,6 +193,12 @@ function isPublicUrl(text: string): boolean {
   const { protocol, hostname, search, hash } = new URL(text)
   if (search !== '' || hash !== '') return false
   return protocol === 'https:' || loopback.includes(hostname)
+}
+
+/** Where a tenant's keys are read: it is trusted as far as the answer is whose it says. */
+function isAuthority(text: string): boolean {
+  if (!isPublicUrl(text)) return false
+  return new URL(text).pathname === '/'
 }
 
 function isSecret(value: string): boolean {

@@ -6,18 +6,20 @@ import {
   type Channel,
   type ChannelOf,
   configSchema,
+  type Entra,
+  type Fleet,
   identifier,
   nameRule,
   quoted,
 } from './config-schema.ts'
 import type { PolicyRule, Route } from './core/policy.ts'
 
-export type { Channel, ChannelOf }
+export type { Channel, ChannelOf, Entra, Fleet }
 export { configSchema }
 
 export interface Config {
   publicUrl: string
-  fleets: Record<string, { key: string[] }>
+  fleets: Record<string, Fleet>
   channels: Record<string, Channel>
   policy: PolicyRule[]
   routes: Route[]
@@ -44,7 +46,7 @@ export function readConfig(text: string, environment: Record<string, string | un
 /** Every value that must not be seen outside: keys, channel addresses, routing keys. */
 export function secretsOf(config: Config): string[] {
   const channels = Object.values(config.channels).flatMap(channelSecrets)
-  return [...Object.values(config.fleets).flatMap((fleet) => fleet.key), ...channels]
+  return [...Object.values(config.fleets).flatMap((fleet) => fleet.key ?? []), ...channels]
 }
 
 /** The secrets of one channel; of an address also its parts, as an error may name them alone. */

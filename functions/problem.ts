@@ -3,6 +3,9 @@ import type { Context, MiddlewareHandler, Next } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { type Problem, problemContentType } from '../shared/errors.ts'
 
+/** A problem before it is answered. */
+export type Refusal = Omit<Problem, 'title'>
+
 export function problem(c: Context, status: number, code: string, detail: string, time?: number) {
   const title = code.replaceAll('_', ' ')
   const body: Problem = { code, title, status, detail, ...(time === undefined ? {} : { time }) }

@@ -37,18 +37,23 @@ export type Received =
   /** A newer boot of this VM has reported, or one event had too many writers at once. */
   | { outcome: 'retired' | 'busy' }
 
-/** Takes in one report whose signature and shape were checked. */
-export async function receive(relay: Relay, fleet: string, told: Report): Promise<Received> {
+/** Takes in one report whose sender and shape were checked; `key` is what its beacon is known by. */
+export async function receive(
+  relay: Relay,
+  fleet: string,
+  key: string,
+  told: Report,
+): Promise<Received> {
   const report = tidyReport(told)
   const now = relay.now()
-  const known = await relay.store.readBeacon(fleet, beaconKey(report))
+  const known = await relay.store.readBeacon(fleet, key)
   const standing = standingOf(known, report)
   if (standing === 'retired') return { outcome: 'retired' }
   if (standing === 'repeated') return { outcome: 'answered', answer: await repeat(relay, known!) }
 
   const ids = [...new Set([...(known?.sees ?? []), ...idsIn(report)])]
-  const sightings = await relay.store.readSightings(fleet, beaconKey(report), ids)
-  const reading = readReport(fleet, beaconKey(report), report, known, sightings, now)
+  const sightings = await relay.store.readSightings(fleet, key, ids)
+  const reading = readReport(fleet, key, report, known, sightings, now)
   const seen: Seen[] = []
   const directives: Answer['directives'] = []
   for (const news of reading.news) {
@@ -72,11 +77,6 @@ export async function receive(relay: Relay, fleet: string, told: Report): Promis
     outcome: 'answered',
     answer: { outcome: 'accepted', time: now, paceMs, directives },
   }
-}
-
-/** vmId names a VM for good; without one, the resource group and name do. */
-export function beaconKey({ vm }: Report): string {
-  return (vm.vmId === '' ? `${vm.resourceGroup}/${vm.name}` : vm.vmId).toLowerCase()
 }
 
 function standingOf(known: Beacon | undefined, report: Report): 'new' | 'repeated' | 'retired' {

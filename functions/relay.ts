@@ -9,6 +9,7 @@ import { heardOf } from './core/judgement.ts'
 import { ends, supersededBy } from './core/overtake.ts'
 import { channelsFor } from './core/policy.ts'
 import { type Rate, unlimited } from './core/rate.ts'
+import type { Identity } from './identity/identity.ts'
 import type { Notifiers, Send } from './notify/notifier.ts'
 import type { Commit, Store } from './store/store.ts'
 
@@ -20,6 +21,8 @@ export interface Relay {
   send: Send
   /** Checks the signatures of reports. */
   hmac: Hmac
+  /** Checks the tokens of reports. */
+  identity: Identity
   /** Signs and checks links; the first signs. */
   linkKeys: Uint8Array<ArrayBuffer>[]
   /** Events whose page somebody opened lately. */

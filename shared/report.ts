@@ -98,3 +98,7 @@ export type Answer = z.infer<typeof answerSchema>
 export const retiredCode = 'boot_retired'
 /** What the relay says with 401 where only the clock is wrong; the problem's `time` is the relay's. */
 export const clockCode = 'clock_outside_tolerance'
+/** What the relay says with 401 to a token that proves nothing to it; a new token may. */
+export const tokenCode = 'token_invalid'
+/** What the relay says with 503 where it can't check a token now. */
+export const unavailableCode = 'identity_unavailable'

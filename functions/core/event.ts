@@ -139,7 +139,7 @@ export interface EventRecord {
 /** One beacon, as far as judging events needs it. */
 export interface Beacon {
   fleet: string
-  /** vmId, else resource group and name; lower case. */
+  /** What it is known by: sign-in.ts says why; lower case. */
   beacon: string
   vm: string
   resourceGroup: string

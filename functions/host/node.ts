@@ -8,6 +8,7 @@ import { FoghornError } from '../../shared/errors.ts'
 import { createLog } from '../../shared/log.ts'
 import { createApp } from '../app.ts'
 import { createAttention } from '../attention.ts'
+import { createEntra } from '../identity/entra.ts'
 import { notifiers } from '../notify/index.ts'
 import { createOutbound } from '../notify/undici.ts'
 import type { Relay } from '../relay.ts'
@@ -49,6 +50,8 @@ export async function start(settings: Settings, write: (line: string) => void) {
     notifiers,
     send: outbound.send,
     hmac: nodeHmac,
+    // past the guard of channels: the owner alone says where the keys are
+    identity: createEntra({ fetch, now: Date.now, log }),
     linkKeys,
     adminKey,
     attention: createAttention(),

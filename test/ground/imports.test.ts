@@ -75,6 +75,7 @@ const rules: Record<string, Rule> = {
     banned: (name) =>
       (inFolders(name, 'functions/store') && name !== 'functions/store/store.ts') ||
       (inFolders(name, 'functions/notify') && name !== 'functions/notify/notifier.ts') ||
+      (inFolders(name, 'functions/identity') && name !== 'functions/identity/identity.ts') ||
       (isPackage(name) && !inFolders(name, 'hono', 'zod')),
     instead: 'the Relay that the host hands over (functions/relay.ts)',
   },
@@ -91,6 +92,18 @@ const rules: Record<string, Rule> = {
       !isPackage(name) &&
       !inFolders(name, 'functions/notify', 'functions/core', 'functions/config.ts', 'shared'),
     instead: "the interface in notifier.ts and core's types",
+  },
+  'identity imports its interface, shared, the types of the configuration and the schema library': {
+    files: /^functions\/identity\//,
+    banned: (name) =>
+      !inFolders(name, 'functions/identity', 'functions/config.ts', 'shared', 'zod', 'jose'),
+    instead: 'the interface in identity.ts, or values handed in by the host',
+  },
+  'jose stays in the file named for what it checks': {
+    files: /^(beacon|functions|shared)\//,
+    except: /^functions\/identity\/entra\.ts$/,
+    banned: (name) => inFolders(name, 'jose'),
+    instead: 'relay.identity',
   },
   'pages import core, shared and the template library': {
     files: /^functions\/pages\//,
@@ -152,7 +165,7 @@ const bans: Record<string, Ban> = {
     instead: 'values; waiting belongs to the use cases',
   },
   'use cases take clock and randomness from the relay': {
-    files: /^functions\/([^/]+|notify\/(?!undici)[^/]+|pages\/[^/]+)\.ts$/,
+    files: /^functions\/([^/]+|notify\/(?!undici)[^/]+|identity\/[^/]+|pages\/[^/]+)\.ts$/,
     call: /\bDate\.now\(|\bMath\.random\(|\bsetTimeout\(/,
     instead: 'relay.now(), relay.random(), or a due time in the store',
   },

@@ -37,6 +37,12 @@ const badSecret = 'whsec_hunter2'
 const write = 'write "whsec_" followed by the base64 of 24 to 64 random bytes'
 const https = 'write an absolute https:// address'
 
+const guid = '1E6D2F1C-0A4B-4C57-9B1E-5C2F0D9A7E11'
+
+function entra(changes: object = {}): object {
+  return { tenantId: guid, audience: 'api://foghorn', subscriptions: guid, ...changes }
+}
+
 /** Path of the value, the value, and what the message must name: where, found, remedy. */
 const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['publicUrl', undefined, 'publicUrl: '],
@@ -56,6 +62,56 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['fleets.prod.key', [], 'fleets.prod.key: ', write],
   ['fleets.prod.key', Array(5).fill(prodKey), 'fleets.prod.key: ', 'a list'],
   ['fleets.prod.keys', [prodKey], 'fleets.prod: unknown key "keys"', 'allowed are "key"'],
+  ['fleets.prod', {}, 'fleets.prod.key: ', '"entra"', 'or both'],
+  ['fleets.prod.entra', badSecret, 'fleets.prod.entra: '],
+  ['fleets.prod.entra', {}, 'fleets.prod.entra.tenantId: ', 'entra.audience: '],
+  [
+    'fleets.prod.entra',
+    entra({ tenantId: 'contoso' }),
+    'entra.tenantId: write the GUID of the tenant',
+  ],
+  ['fleets.prod.entra', entra({ tenantId: badSecret }), 'entra.tenantId: write the GUID'],
+  ['fleets.prod.entra', entra({ audience: undefined }), 'entra.audience: ', 'FOGHORN_AUDIENCE'],
+  ['fleets.prod.entra', entra({ audience: [] }), 'entra.audience: ', 'a list of 1 to 100'],
+  ['fleets.prod.entra', entra({ audience: [''] }), 'entra.audience[0]: ', 'FOGHORN_AUDIENCE'],
+  [
+    'fleets.prod.entra',
+    entra({ subscriptions: undefined }),
+    'fleets.prod.entra: name "subscriptions", "resourceGroups" or both',
+    'every VM of the tenant',
+  ],
+  ['fleets.prod.entra', entra({ subscriptions: [] }), 'entra.subscriptions: write the GUID'],
+  ['fleets.prod.entra', entra({ subscriptions: 'prod' }), 'entra.subscriptions: write the GUID'],
+  [
+    'fleets.prod.entra',
+    entra({ subscriptions: ['prod'] }),
+    'entra.subscriptions[0]: write the GUID',
+  ],
+  ['fleets.prod.entra', entra({ resourceGroups: [] }), 'entra.resourceGroups: write the name'],
+  [
+    'fleets.prod.entra',
+    entra({ resourceGroups: [`/subscriptions/${guid}/resourceGroups/rg`] }),
+    'entra.resourceGroups[0]: write the name of a resource group, without its path',
+  ],
+  [
+    'fleets.prod.entra',
+    entra({ authority: 'login' }),
+    'entra.authority: write an https:// address',
+  ],
+  [
+    'fleets.prod.entra',
+    entra({ authority: 'http://login.example' }),
+    'entra.authority: ',
+    'loopback',
+  ],
+  [
+    'fleets.prod.entra',
+    entra({ authority: 'https://login.example/x' }),
+    'entra.authority: ',
+    'path',
+  ],
+  ['fleets.prod.entra', entra({ authority: 'https://u:hunter2@a.example' }), 'entra.authority: '],
+  ['fleets.prod.entra', entra({ tenant: guid }), 'unknown key "tenant"', '"tenantId"'],
   ['fleets.my fleet', { key: prodKey }, 'fleets.my fleet: ', 'letters, digits, "_" and "-"'],
   ['channels', undefined, 'channels: '],
   ['channels', {}, 'channels: name at least one channel'],
@@ -217,6 +273,37 @@ describe('a good configuration', () => {
     const list = readConfig(JSON.stringify(withValue('routes.0.match', { tag: ['a=b'] })), {})
     expect(one).toEqual(list)
     expect(one.channels.hook).toMatchObject({ secret: [hookSecret] })
+  })
+
+  test('a fleet may take tokens, keys or both', () => {
+    const read = (fleet: object) => {
+      const config = readConfig(JSON.stringify(withValue('fleets.prod', fleet)), {})
+      return { config, fleet: config.fleets.prod! }
+    }
+    const tokens = read({ entra: entra() })
+    expect(tokens.fleet.entra).toEqual({
+      tenantId: guid.toLowerCase(),
+      audience: ['api://foghorn'],
+      subscriptions: [guid.toLowerCase()],
+      authority: 'https://login.microsoftonline.com',
+    })
+    expect(tokens.fleet.key).toBeUndefined()
+    expect(secretsOf(tokens.config)).not.toContain(prodKey)
+    const both = read({ key: prodKey, entra: entra({ resourceGroups: 'rg' }) })
+    expect(both.fleet).toMatchObject({ key: [prodKey], entra: { resourceGroups: ['rg'] } })
+    expect(secretsOf(both.config)).toContain(prodKey)
+    const groups = { subscriptions: undefined, resourceGroups: ['a', 'b'] }
+    expect(read({ entra: entra(groups) }).fleet.entra?.subscriptions).toBeUndefined()
+  })
+
+  test.each([
+    'http://127.0.0.1:9100',
+    'http://localhost:9100/',
+    'https://login.microsoftonline.us/',
+  ])('the authority %s', (authority) => {
+    const config = withValue('fleets.prod', { entra: entra({ authority }) })
+    const { fleets } = readConfig(JSON.stringify(config), {})
+    expect(fleets.prod?.entra?.authority).toBe(authority.replace(/\/$/, ''))
   })
 
   test.each(['http://localhost:7071', 'http://127.0.0.1:7071/', 'http://[::1]:7071//'])(

@@ -10,12 +10,13 @@ import { notifiers } from '../../functions/notify/index.ts'
 import type { Notifiers, Outgoing, Part, Send } from '../../functions/notify/notifier.ts'
 import { receive } from '../../functions/receive.ts'
 import type { Relay } from '../../functions/relay.ts'
+import { nameBeacon } from '../../functions/sign-in.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { sweep } from '../../functions/sweep.ts'
 import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import { reportSchema } from '../../shared/report.ts'
-import { adminKey } from '../support/world.ts'
+import { adminKey, noIdentity } from '../support/world.ts'
 import type { Channels } from './channels.ts'
 import type { Faults } from './faults.ts'
 import type { Judge } from './judge.ts'
@@ -77,6 +78,7 @@ export class Worker {
       ...{ config: plan.config, store: parts.store(this), notifiers, adminKey, log },
       send: () => Promise.reject(new Error('only an attempt sends')),
       hmac: nodeHmac,
+      identity: noIdentity,
       linkKeys: [new Uint8Array(32).fill(7)],
       attention: createAttention(),
       now: () => kernel.now,
@@ -142,7 +144,9 @@ export class Worker {
     }
     const report = reportSchema.safeParse(JSON.parse(body))
     if (!report.success) return { status: 400, text: String(report.error) }
-    const received = await receive(this.#relay, fleet, report.data)
+    const named = nameBeacon({ by: 'key' }, report.data)
+    if ('refusal' in named) return { status: 401, text: named.refusal.detail }
+    const received = await receive(this.#relay, fleet, named.beacon, report.data)
     if (received.outcome === 'answered') {
       return { status: 200, text: JSON.stringify(received.answer) }
     }

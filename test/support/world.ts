@@ -6,6 +6,7 @@ import { createAttention } from '../../functions/attention.ts'
 import { readConfig, secretsOf } from '../../functions/config.ts'
 import { unlimited } from '../../functions/core/rate.ts'
 import { claimDue, deliverTogether } from '../../functions/deliver.ts'
+import type { Identity } from '../../functions/identity/identity.ts'
 import { notifiers } from '../../functions/notify/index.ts'
 import type { Notifiers } from '../../functions/notify/notifier.ts'
 import type { Relay } from '../../functions/relay.ts'
@@ -52,6 +53,11 @@ export interface Sent {
 
 export interface World extends Awaited<ReturnType<typeof createWorld>> {}
 
+/** For worlds whose beacons have the key of their fleet. */
+export const noIdentity: Identity = {
+  verify: async () => ({ outcome: 'unavailable', reason: 'no keys of any tenant are here' }),
+}
+
 /** Channels that take whatever comes: a clock that stands still while messages go out brings no turns. */
 const patient = mapValues(notifiers, (notifier) => ({ ...notifier, rate: unlimited })) as Notifiers
 
@@ -61,7 +67,7 @@ function mapValues<T extends object>(from: T, map: (value: T[keyof T]) => unknow
 
 /** `paced`: channels take as much as real ones do, and what has to wait is told together. */
 export async function createWorld(
-  options: { config?: object; path?: string; paced?: boolean } = {},
+  options: { config?: object; path?: string; paced?: boolean; identity?: Identity } = {},
 ) {
   const clock = { now: startAt }
   const lines: string[] = []
@@ -81,6 +87,7 @@ export async function createWorld(
       return channels.answer(request)
     },
     hmac: webHmac,
+    identity: options.identity ?? noIdentity,
     linkKeys: [new Uint8Array(32).fill(7), new Uint8Array(32).fill(8)],
     adminKey,
     attention: createAttention(),
@@ -155,6 +162,8 @@ export class FakeBeacon {
   readonly name: string
   readonly fleet: string
   readonly key: string
+  /** Shown instead of a signature, where there is one. */
+  token: string | undefined
   readonly vm: Partial<Report['vm']>
   bootId: string = randomUUID()
   counter = 0
@@ -163,12 +172,13 @@ export class FakeBeacon {
   constructor(
     world: World,
     name: string,
-    options: { fleet?: string; key?: string; vm?: Partial<Report['vm']> } = {},
+    options: { fleet?: string; key?: string; token?: string; vm?: Partial<Report['vm']> } = {},
   ) {
     this.#world = world
     this.name = name
     this.fleet = options.fleet ?? 'prod'
     this.key = options.key ?? prodKey
+    this.token = options.token
     this.vm = options.vm ?? {}
   }
 
@@ -203,7 +213,10 @@ export class FakeBeacon {
   async post(report: unknown, change: { headers?: Record<string, string>; at?: number } = {}) {
     const body = typeof report === 'string' ? report : JSON.stringify(report)
     const at = change.at ?? this.#world.clock.now
-    const headers = { ...(await sign([this.key], randomUUID(), at, body)), ...change.headers }
+    const shown = this.token
+      ? { authorization: `Bearer ${this.token}` }
+      : await sign([this.key], randomUUID(), at, body)
+    const headers = { ...shown, ...change.headers }
     return this.#world.app.request(reportPath, {
       method: 'POST',
       body,
