@@ -7,10 +7,12 @@ import { FoghornError, messageOf } from '../shared/errors.ts'
 import { createLog, type Log } from '../shared/log.ts'
 import { runAgent } from './agent.ts'
 import { systemClock } from './clock.ts'
+import { createKeyCredential } from './credential.ts'
 import { createImds } from './metadata.ts'
 import { createRelay } from './send.ts'
 import { readEnvironment, type Settings } from './settings.ts'
 import { openSpool } from './spool.ts'
+import { TokenCredential } from './token.ts'
 
 /** By then a service manager may expect us gone, whatever still hangs. */
 const stopWithinMs = 800
@@ -37,13 +39,16 @@ if ('problems' in settings) {
 
 async function run(settings: Settings, log: Log): Promise<void> {
   const clock = systemClock
-  const { relayUrl, fleet, fleetKey, imdsUrl, pollMs } = settings
+  const { relayUrl, fleet, signIn, imdsUrl, pollMs } = settings
   const spool = openSpool({ directory: settings.stateDirectory, clock, log })
   const imds = createImds({ origin: imdsUrl, clock, log })
   const relay = createRelay({
-    ...{ url: relayUrl, fleet, fleetKey, clock },
+    ...{ url: relayUrl, fleet, clock },
+    credential:
+      signIn.by === 'key'
+        ? createKeyCredential(signIn.fleetKey, randomUUID)
+        : new TokenCredential({ source: imds, ...signIn, clock, random: Math.random, log }),
     environment: settings.proxy,
-    newId: randomUUID,
   })
   try {
     await runAgent(
@@ -53,7 +58,7 @@ async function run(settings: Settings, log: Log): Promise<void> {
         newId: randomUUID,
         uptimeMs: () => uptime() * 1000,
         version: packageJson.version,
-        about: { fleet, imds: imdsUrl, relay: relayUrl },
+        about: { fleet, imds: imdsUrl, relay: relayUrl, signIn: signIn.by },
       },
       stopSignal(),
     )

@@ -12,6 +12,7 @@ import {
 import type { Log } from '../shared/log.ts'
 import type { Vm } from '../shared/report.ts'
 import { parseRetryAfter } from '../shared/retry.ts'
+import { type AccessToken, parseAccessToken } from './access-token.ts'
 import type { Clock } from './clock.ts'
 import { type Exchanged, exchange } from './http.ts'
 import { parseInstance } from './instance.ts'
@@ -24,6 +25,8 @@ const connectTimeoutMs = 10_000
 const maxDocumentBytes = 1024 * 1024
 const maxSockets = 4
 const instancePath = '/metadata/instance?api-version=2021-02-01'
+const tokenPath = '/metadata/identity/oauth2/token'
+const tokenVersion = '2018-02-01'
 
 /**
  * `fallback`: ask again for an older api-version. `updating`: 410. `throttled`: 429. `transient`: 5xx,
@@ -56,6 +59,16 @@ export interface Imds {
   start(eventId: string, signal: AbortSignal): Promise<Started>
 }
 
+/** The part of IMDS that gives tokens of this VM's managed identity. Never rejects. */
+export interface TokenSource {
+  /** `clientId` picks one of several identities. No failure's reason holds any part of a token. */
+  token(
+    audience: string,
+    clientId: string | undefined,
+    signal: AbortSignal,
+  ): Promise<({ kind: 'token' } & AccessToken) | Failed>
+}
+
 export function createImds(options: {
   /** Such as `http://169.254.169.254`. */
   origin: string
@@ -63,7 +76,7 @@ export function createImds(options: {
   log: Log
   firstTimeoutMs?: number
   laterTimeoutMs?: number
-}): Imds & { close(): void } {
+}): Imds & TokenSource & { close(): void } {
   const { clock } = options
   // Without `proxyEnv` an agent uses no proxy, whatever the environment says: IMDS has to see the VM itself.
   const agent = new Agent({ keepAlive: true, maxSockets })
@@ -96,6 +109,16 @@ export function createImds(options: {
       const answer = await ask(instancePath, signal, laterMs)
       const vm = readAnswer(answer, clock.now(), parseInstance)
       return 'kind' in vm ? vm : { kind: 'vm', vm: vm.value }
+    },
+
+    async token(audience, clientId, signal) {
+      const query = new URLSearchParams({
+        ...{ 'api-version': tokenVersion, resource: audience },
+        ...(clientId === undefined ? {} : { client_id: clientId }),
+      })
+      const answer = await ask(`${tokenPath}?${query}`, signal, laterMs)
+      const token = readAnswer(answer, clock.now(), parseAccessToken)
+      return 'kind' in token ? token : { kind: 'token', ...token.value }
     },
 
     async start(eventId, signal) {

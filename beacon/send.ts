@@ -1,5 +1,6 @@
-// The client of the relay: signs and sends one report, and says what came of it as a value. Its surprise:
-// a wrong clock of this VM is healed here, by the relay's own time in its refusal.
+// The client of the relay: sends one report with what shows who sends it, and says what came of it as a
+// value. Its surprise: a wrong clock of this VM is healed here, by the relay's own time in its refusal,
+// and a token that the relay does not take is renewed.
 import http from 'node:http'
 import https from 'node:https'
 import { z } from 'zod'
@@ -11,10 +12,11 @@ import {
   fleetHeader,
   reportPath,
   retiredCode,
+  tokenCode,
 } from '../shared/report.ts'
 import { parseRetryAfter } from '../shared/retry.ts'
-import { sign } from '../shared/signature.ts'
 import type { Clock } from './clock.ts'
+import type { Credential, Unready } from './credential.ts'
 import { type Exchanged, exchange } from './http.ts'
 
 const timeoutMs = 10_000
@@ -47,14 +49,12 @@ export function createRelay(options: {
   /** Where the relay is, without `/v1/reports`. */
   url: string
   fleet: string
-  /** `whsec_…` */
-  fleetKey: string
+  credential: Credential
   environment: ProxyEnvironment
   clock: Pick<Clock, 'now'>
-  newId: () => string
   timeoutMs?: number
 }): Relay & { close(): void } {
-  const { clock, fleet, fleetKey, newId } = options
+  const { clock, credential, fleet } = options
   const url = new URL(`${options.url.replace(/\/+$/, '')}${reportPath}`)
   const keeping = { keepAlive: true, timeout: idleSocketMs }
   // Plain http is for a relay on this machine, and no proxy is asked for the way there.
@@ -65,10 +65,12 @@ export function createRelay(options: {
   /** What to add to this VM's clock to get the relay's. */
   let offsetMs = 0
 
-  const attempt = async (body: string, signal: AbortSignal): Promise<Exchanged> => {
-    const signature = await sign([fleetKey], newId(), clock.now() + offsetMs, body)
+  const attempt = async (build: () => string, signal: AbortSignal): Promise<Attempted> => {
+    const show = await credential.ready(signal)
+    if (typeof show !== 'function') return show
+    const body = build()
     const headers = {
-      ...signature,
+      ...(await show(body, clock.now() + offsetMs)),
       [fleetHeader]: fleet,
       'content-type': 'application/json',
       'content-length': String(Buffer.byteLength(body)),
@@ -81,11 +83,13 @@ export function createRelay(options: {
 
   return {
     async send(build, signal) {
-      const first = await attempt(build(), signal)
-      const time = relayTime(first)
-      if (time === undefined) return readSent(first, clock.now())
-      offsetMs = time - clock.now()
-      return readSent(await attempt(build(), signal), clock.now())
+      const first = await attempt(build, signal)
+      const { code, time } = refusalIn(first)
+      if (code === clockCode && time !== undefined) offsetMs = time - clock.now()
+      else if (code !== tokenCode || !(await credential.renew(signal))) {
+        return readSent(first, clock.now())
+      }
+      return readSent(await attempt(build, signal), clock.now())
     },
     close: () => agent.destroy(),
   }
@@ -98,7 +102,12 @@ const problemSchema = z.object({
   time: z.number().optional().catch(undefined),
 })
 
-function readSent(answer: Exchanged, now: number): Sent {
+type Attempted = Exchanged | Unready
+
+function readSent(answer: Attempted, now: number): Sent {
+  if (answer.kind === 'unready') {
+    return { kind: 'failed', reason: answer.reason, retryAfterMs: answer.retryAfterMs }
+  }
   if (answer.kind === 'unanswered') return { kind: 'failed', reason: answer.reason }
   const { status, text } = answer
   if (status >= 200 && status < 300) {
@@ -120,11 +129,10 @@ function readSent(answer: Exchanged, now: number): Sent {
   return { kind: 'failed', status, reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 
-/** The relay's clock, where the answer says that ours is the only fault. */
-function relayTime(answer: Exchanged): number | undefined {
-  if (answer.kind === 'unanswered' || answer.status !== 401) return undefined
-  const problem = problemSchema.safeParse(jsonOf(answer.text)).data
-  return problem?.code === clockCode ? problem.time : undefined
+/** What a 401 says that another attempt may mend: `time` is the relay's clock, where ours is at fault. */
+function refusalIn(answer: Attempted): { code?: string; time?: number | undefined } {
+  if (answer.kind !== 'answered' || answer.status !== 401) return {}
+  return problemSchema.safeParse(jsonOf(answer.text)).data ?? {}
 }
 
 function jsonOf(text: string): unknown {

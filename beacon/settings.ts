@@ -1,5 +1,6 @@
 // The beacon's settings, read from environment variables that main hands over. All that is wrong is
 // said at once, each in a sentence that can be acted on; the fleet's key is in none of them.
+import { z } from 'zod'
 import { cut } from '../shared/document.ts'
 import type { Level } from '../shared/log.ts'
 import { secretBytes } from '../shared/signature.ts'
@@ -8,7 +9,7 @@ import type { ProxyEnvironment } from './send.ts'
 export interface Settings {
   relayUrl: string
   fleet: string
-  fleetKey: string
+  signIn: SignIn
   imdsUrl: string
   pollMs: number
   stateDirectory: string
@@ -17,6 +18,11 @@ export interface Settings {
   /** Texts that no log line may show. */
   secrets: string[]
 }
+
+/** What shows the relay who reports: a key, or a token for an audience. */
+export type SignIn =
+  | { by: 'key'; fleetKey: string }
+  | { by: 'token'; audience: string; clientId: string | undefined }
 
 export type Environment = Record<string, string | undefined>
 
@@ -37,9 +43,11 @@ class Wrong {
   }
 }
 
+type Read = <T>(name: string, parse: (text: string | undefined) => T | Wrong) => T | undefined
+
 export function readEnvironment(environment: Environment): Settings | { problems: string[] } {
   const problems: string[] = []
-  const read = <T>(name: string, parse: (text: string | undefined) => T | Wrong): T | undefined => {
+  const read: Read = (name, parse) => {
     const text = environment[name]?.trim()
     const value = parse(text === '' ? undefined : text)
     if (!(value instanceof Wrong)) return value
@@ -48,7 +56,7 @@ export function readEnvironment(environment: Environment): Settings | { problems
   }
   const relayUrl = read('FOGHORN_RELAY_URL', parseRelayUrl)
   const fleet = read('FOGHORN_FLEET', parseFleet)
-  const fleetKey = read('FOGHORN_FLEET_KEY', parseFleetKey)
+  const signIn = readSignIn(read)
   const imdsUrl = read('FOGHORN_IMDS_URL', parseImdsUrl)
   const pollMs = read('FOGHORN_POLL_SECONDS', parsePollMs)
   const logLevel = read('FOGHORN_LOG_LEVEL', parseLevel)
@@ -60,7 +68,7 @@ export function readEnvironment(environment: Environment): Settings | { problems
     problems.length > 0 ||
     relayUrl === undefined ||
     fleet === undefined ||
-    fleetKey === undefined ||
+    signIn === undefined ||
     imdsUrl === undefined ||
     pollMs === undefined ||
     logLevel === undefined ||
@@ -69,12 +77,12 @@ export function readEnvironment(environment: Environment): Settings | { problems
     return { problems }
   }
   return {
-    ...{ relayUrl, fleet, fleetKey, imdsUrl, pollMs, logLevel, stateDirectory },
+    ...{ relayUrl, fleet, signIn, imdsUrl, pollMs, logLevel, stateDirectory },
     proxy: {
       ...(proxyUrl === '' ? {} : { HTTPS_PROXY: proxyUrl }),
       ...(noProxy ? { NO_PROXY: noProxy } : {}),
     },
-    secrets: [fleetKey, fleetKey.replace(/^whsec_/, ''), ...secretsOf(proxyUrl)],
+    secrets: [...keysOf(signIn), ...secretsOf(proxyUrl)],
   }
 }
 
@@ -106,9 +114,47 @@ function parseFleet(text: string | undefined): string | Wrong {
   )
 }
 
+/** One way or the other: with both, a key would lie on the VM that nothing needs. */
+function readSignIn(read: Read): SignIn | undefined {
+  const audience = read('FOGHORN_AUDIENCE', parseAudience)
+  const clientId = read('FOGHORN_IDENTITY_CLIENT_ID', (text) => parseClientId(text, audience))
+  const fleetKey = read('FOGHORN_FLEET_KEY', (text) => {
+    if (audience === '') return parseFleetKey(text)
+    if (text === undefined) return ''
+    return new Wrong(
+      'is set beside FOGHORN_AUDIENCE: leave one of them out, the key where this VM has an identity',
+    )
+  })
+  if (audience === undefined || clientId === undefined || fleetKey === undefined) return undefined
+  if (audience === '') return { by: 'key', fleetKey }
+  return { by: 'token', audience, clientId: clientId === '' ? undefined : clientId }
+}
+
+/** Empty where there is none. */
+function parseAudience(text = ''): string | Wrong {
+  if (/^[\x21-\x7e]{0,256}$/.test(text) && !text.startsWith('whsec_')) return text
+  return new Wrong(
+    `is ${shown(text)}: write what the relay has in "audience" of the fleet's "entra", such as api://foghorn`,
+  )
+}
+
+/** Empty where there is none. `audience` is undefined where something else is wrong with that. */
+function parseClientId(text: string | undefined, audience: string | undefined): string | Wrong {
+  if (text === undefined) return ''
+  const want = 'write the client id (a GUID) of the user-assigned identity, or leave it out'
+  if (!guid.safeParse(text).success) return new Wrong(`is ${shown(text)}: ${want}`)
+  if (audience !== '') return text
+  return new Wrong(
+    'is set without FOGHORN_AUDIENCE, which says what to ask tokens for: set that too',
+  )
+}
+
+const guid = z.guid()
+
 function parseFleetKey(text: string | undefined): string | Wrong {
   const want =
-    'write the key of the fleet as the relay has it: "whsec_" and the base64 of 24 to 64 bytes'
+    'write the key of the fleet as the relay has it: "whsec_" and the base64 of 24 to 64 bytes; ' +
+    'or set FOGHORN_AUDIENCE instead, where this VM has a managed identity'
   if (text === undefined) return new Wrong(`is missing: ${want}`)
   try {
     secretBytes(text)
@@ -162,6 +208,11 @@ function isLoopback(hostname: string): boolean {
 function shown(text: string): string {
   const masked = text.replace(/whsec_\S*/g, '[secret]').replace(/\/\/[^/@]*@/, '//[secret]@')
   return `"${cut(masked, 80)}"`
+}
+
+function keysOf(signIn: SignIn): string[] {
+  if (signIn.by === 'token') return []
+  return [signIn.fleetKey, signIn.fleetKey.replace(/^whsec_/, '')]
 }
 
 /** A proxy's password can turn up in the messages of a failed connection. */

@@ -1,6 +1,7 @@
 // The client of the relay against a small server that answers as the relay does, and as others do.
 import http from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { createKeyCredential } from '../../beacon/credential.ts'
 import { createRelay, type ProxyEnvironment } from '../../beacon/send.ts'
 import { verify } from '../../shared/signature.ts'
 import { createFakeClock } from './fake-clock.ts'
@@ -34,8 +35,8 @@ function client(options: { url: string; environment?: ProxyEnvironment }) {
   const relay = createRelay({
     environment: {},
     ...options,
-    ...{ fleet: 'shop', fleetKey, clock, timeoutMs: 5_000 },
-    newId: () => `msg_${++id}`,
+    ...{ fleet: 'shop', clock, timeoutMs: 5_000 },
+    credential: createKeyCredential(fleetKey, () => `msg_${++id}`),
   })
   onTestFinished(relay.close)
   const build = () => `{"built":${++built},"name":"Zürich"}`
@@ -125,8 +126,8 @@ describe('an answer', () => {
   test('that never comes is given up on', async () => {
     const server = await serve(() => {})
     const relay = createRelay({
-      ...{ url: server.origin, fleet: 'shop', fleetKey, environment: {}, timeoutMs: 30 },
-      ...{ clock: createFakeClock(), newId: () => 'msg' },
+      ...{ url: server.origin, fleet: 'shop', environment: {}, timeoutMs: 30 },
+      ...{ clock: createFakeClock(), credential: createKeyCredential(fleetKey, () => 'msg') },
     })
     expect(await relay.send(() => '{}', forever)).toMatchObject({
       kind: 'failed',

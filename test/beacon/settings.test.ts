@@ -23,7 +23,7 @@ test('three variables are enough', () => {
   expect(settingsOf()).toEqual({
     relayUrl: 'https://foghorn.example.com',
     fleet: 'shop',
-    fleetKey,
+    signIn: { by: 'key', fleetKey },
     imdsUrl: 'http://169.254.169.254',
     pollMs: 1_000,
     logLevel: 'info',
@@ -54,6 +54,15 @@ test.each<[Environment, object]>([
   expect(settingsOf(changes)).toMatchObject(expected)
 })
 
+test('an audience takes the place of the key', () => {
+  const tokens = { FOGHORN_FLEET_KEY: undefined, FOGHORN_AUDIENCE: 'api://foghorn' }
+  const signIn = { by: 'token', audience: 'api://foghorn', clientId: undefined }
+  expect(settingsOf(tokens)).toMatchObject({ signIn, secrets: [] })
+  const clientId = '1e6d2f1c-0a4b-4c57-9b1e-5c2f0d9a7e11'
+  const assigned = { ...tokens, FOGHORN_IDENTITY_CLIENT_ID: clientId }
+  expect(settingsOf(assigned)).toMatchObject({ signIn: { ...signIn, clientId } })
+})
+
 describe('a wrong value is named, shown and corrected', () => {
   test.each<[Environment, RegExp]>([
     [{ FOGHORN_RELAY_URL: undefined }, /^FOGHORN_RELAY_URL is missing: write .* https:\/\//],
@@ -68,6 +77,27 @@ describe('a wrong value is named, shown and corrected', () => {
     [{ FOGHORN_FLEET: '' }, /^FOGHORN_FLEET is missing: write the name/],
     [{ FOGHORN_FLEET: 'my fleet' }, /^FOGHORN_FLEET is "my fleet"/],
     [{ FOGHORN_FLEET_KEY: undefined }, /^FOGHORN_FLEET_KEY is missing: write the key/],
+    [{ FOGHORN_FLEET_KEY: undefined }, /or set FOGHORN_AUDIENCE instead/],
+    [
+      { FOGHORN_AUDIENCE: 'api://foghorn' },
+      /^FOGHORN_FLEET_KEY is set beside FOGHORN_AUDIENCE: leave one of them out/,
+    ],
+    [
+      { FOGHORN_FLEET_KEY: undefined, FOGHORN_AUDIENCE: 'api foghorn' },
+      /^FOGHORN_AUDIENCE is "api foghorn": write what the relay has in "audience"/,
+    ],
+    [
+      { FOGHORN_IDENTITY_CLIENT_ID: '1e6d2f1c-0a4b-4c57-9b1e-5c2f0d9a7e11' },
+      /^FOGHORN_IDENTITY_CLIENT_ID is set without FOGHORN_AUDIENCE/,
+    ],
+    [
+      {
+        FOGHORN_FLEET_KEY: undefined,
+        FOGHORN_AUDIENCE: 'api://foghorn',
+        FOGHORN_IDENTITY_CLIENT_ID: 'beacons',
+      },
+      /^FOGHORN_IDENTITY_CLIENT_ID is "beacons": write the client id \(a GUID\)/,
+    ],
     [{ FOGHORN_IMDS_URL: 'http://127.0.0.1/metadata' }, /^FOGHORN_IMDS_URL .*write an origin/],
     [{ FOGHORN_IMDS_URL: 'https://127.0.0.1' }, /^FOGHORN_IMDS_URL/],
     [
@@ -96,6 +126,7 @@ describe('no sentence shows a secret', () => {
     [{ FOGHORN_RELAY_URL: 'whsec_hunter22' }, 'hunter22'],
     [{ FOGHORN_RELAY_URL: 'https://me:hunter22@relay' }, 'hunter22'],
     [{ FOGHORN_FLEET: 'my whsec_hunter22' }, 'hunter22'],
+    [{ FOGHORN_FLEET_KEY: undefined, FOGHORN_AUDIENCE: 'whsec_hunter22' }, 'hunter22'],
     [{ HTTPS_PROXY: 'ftp://me:hunter22@proxy' }, 'hunter22'],
   ])('%o', (changes, secret) => {
     const problems = problemsOf(changes)

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { startSimulator } from '../simulator/simulator.ts'
+import { type Simulator, startSimulator } from '../simulator/simulator.ts'
 import { type Received, type Sinks, startSinks } from '../simulator/sinks.ts'
 import { type Entry, Program } from './process.ts'
 import { type HostName, prepareHost } from './relay-hosts.ts'
@@ -16,7 +16,7 @@ export interface StageOptions {
   /** Where the relay runs; a Node process with SQLite, if nothing is said. */
   host?: HostName
   /** Overrides parts of the relay's configuration. */
-  config?: (sinks: Sinks) => object
+  config?: (sinks: Sinks, simulator: Simulator) => object
   onEntry?: (program: string, entry: Entry) => void
 }
 
@@ -32,7 +32,7 @@ export async function startStage(options: StageOptions) {
   const host = await prepareHost(options.host ?? 'node')
   const port = await freePort()
   const secrets = secretsFor(sinks, webhookSecret)
-  const config = { ...configFor(sinks, port), ...options.config?.(sinks) }
+  const config = { ...configFor(sinks, port), ...options.config?.(sinks, simulator) }
   await writeFile(join(directory, 'foghorn.config.json'), JSON.stringify(config))
   const programs: Program[] = []
 
