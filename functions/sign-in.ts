@@ -35,17 +35,17 @@ export async function signIn(
 }
 
 async function signInByToken(
-  { identity, now }: Pick<Relay, 'identity' | 'now'>,
+  relay: Pick<Relay, 'identity' | 'now'>,
   entra: Entra,
   token: string,
 ): Promise<SignedIn | { refusal: Refusal }> {
-  const verified = await identity.verify(token, entra)
+  const verified = await relay.identity.verify(token, entra)
   if (verified.outcome === 'invalid') return { refusal: tokenInvalid(verified.reason) }
   if (verified.outcome === 'unavailable') {
     const detail = `${verified.reason}; send a report again`
     return { refusal: { status: 503, code: unavailableCode, detail } }
   }
-  const judged = judgeClaims(verified.claims, entra, now())
+  const judged = judgeClaims(verified.claims, entra, relay.now())
   if (judged.outcome === 'refused') return { refusal: tokenInvalid(judged.reason) }
   return { by: 'token', claims: judged.claims, entra }
 }

@@ -50,17 +50,13 @@ export function createEntra(options: EntraOptions): Identity {
         const { payload } = await compactVerify(token, keys, { algorithms: ['RS256'] })
         return { outcome: 'genuine', claims: claimsIn(payload) }
       } catch (error) {
-        if (error instanceof KeysMissing) return { outcome: 'unavailable', reason: error.message }
         if (error instanceof errors.JOSEError) return invalid(sentenceOf(error, entra))
-        const reason = `a key of the tenant from ${url} can't be used: ${messageOf(error)}`
-        return { outcome: 'unavailable', reason }
+        // the keys are missing, or of no use: the token may be as good as any
+        return { outcome: 'unavailable', reason: messageOf(error) }
       }
     },
   }
 }
-
-/** The keys could not be had, whatever the token is worth. */
-class KeysMissing extends Error {}
 
 /** What is wrong with a token where a tenant's keys are at hand. */
 const aboutToken = [
@@ -88,7 +84,7 @@ function keysAt(url: string, { fetch, now, log }: EntraOptions): CompactVerifyGe
       return await keys(header, token)
     } catch (error) {
       if (aboutToken.some((kind) => error instanceof kind)) throw error
-      throw new KeysMissing(`the keys of the tenant can't be had from ${url}: ${messageOf(error)}`)
+      throw new Error(`the keys of the tenant can't be had from ${url}: ${messageOf(error)}`)
     }
   }
 }

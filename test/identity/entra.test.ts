@@ -1,6 +1,6 @@
 // Signatures of tokens, checked by the keys of an issuer that is reached over HTTP. The clock is the only
 // thing that is not real: `jose` waits between two fetches.
-import { createHmac } from 'node:crypto'
+import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Entra } from '../../functions/config.ts'
 import { createEntra } from '../../functions/identity/entra.ts'
@@ -133,9 +133,17 @@ describe('a token is invalid', () => {
     ['no JWT', 'eyJhbGciOiJSUzI1NiJ9'],
     ['of five parts', 'eyJhbGciOiJSUzI1NiJ9.a.b.c.d'],
     ['with a header that is no JSON', 'aGVsbG8taGVsbG8.e30.AAAA'],
-    ['longer than any', 'x'.repeat(9_000)],
   ])('that is %s', async (_, text) => {
     expect(await outcomeOf(text)).toMatchObject({ outcome: 'invalid' })
+    expect(issuer.state.asked).toEqual([])
+  })
+
+  test('that is longer than any is not even looked at', async () => {
+    const text = token({ pad: 'x'.repeat(8_192) })
+    expect(await outcomeOf(text)).toMatchObject({
+      outcome: 'invalid',
+      reason: expect.stringContaining('8192 at most'),
+    })
     expect(issuer.state.asked).toEqual([])
   })
 
@@ -228,12 +236,23 @@ describe('while the issuer is away', () => {
   })
 
   test.each([
-    ['no JSON', '<h1>Hello</h1>'],
-    ['no keys', '{}'],
-    ['no end', ' '.repeat(300_000)],
+    ['no JSON', () => '<h1>Hello</h1>'],
+    ['no keys', () => '{}'],
+    ['no end', () => JSON.stringify(issuer.issuer.jwks()).padEnd(300_000)],
   ])('an answer with %s is none', async (_, body) => {
-    issuer.state.answer = { status: 200, body }
+    issuer.state.answer = { status: 200, body: body() }
     expect(await outcomeOf(token())).toMatchObject({ outcome: 'unavailable' })
+  })
+
+  test('a key that is too weak is none', async () => {
+    const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
+    const { kid } = issuer.issuer.key
+    const keys = [{ ...publicKey.export({ format: 'jwk' }), kid, use: 'sig' }]
+    issuer.state.answer = { status: 200, body: JSON.stringify({ keys }) }
+    expect(await outcomeOf(token())).toMatchObject({
+      outcome: 'unavailable',
+      reason: expect.stringContaining('2048'),
+    })
   })
 
   test('a redirect is not followed', async () => {
