@@ -27,8 +27,8 @@ export function createLog(options: {
     (event: string, fields: Fields = {}): void => {
       if (ranks[level] < ranks[options.level]) return
       const time = new Date(options.now()).toISOString()
-        const line = mask(JSON.stringify({ time, level, event, ...fields }))
-        options.write(maskTokens(line), level)
+      const line = mask(JSON.stringify({ time, level, event, ...fields }))
+      options.write(maskTokens(line), level)
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

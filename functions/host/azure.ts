@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { app } from '@azure/functions'
 import { FoghornError, messageOf, type Problem, problemContentType } from '../../shared/errors.ts'
 import { createApp } from '../app.ts'
+import { createEntra } from '../identity/entra.ts'
 import { notifiers } from '../notify/index.ts'
 import { createOutbound } from '../notify/undici.ts'
 import type { Relay } from '../relay.ts'
@@ -107,6 +108,7 @@ function compose(environment: Environment, write: (line: string) => void) {
     notifiers,
     send: outbound.send,
     hmac: nodeHmac,
+    identity: createEntra({ fetch, now: Date.now, log: logs.log }),
     linkKeys,
     adminKey,
     attention: store.attention,
