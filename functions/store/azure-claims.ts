@@ -104,7 +104,8 @@ export class Claims {
     return claimed
   }
 
-  async nextDueAt(pacing: Pacing): Promise<number | undefined> {
+  /** Infinity where nothing waits. */
+  async nextDueAt(pacing: Pacing): Promise<number> {
     const { waiting, events } = await this.#look(pacing)
     const works = waiting.map((one) => async () => {
       const stale: Found[] = []
@@ -116,8 +117,7 @@ export class Claims {
       await this.#index.tidy(stale, pacing.now)
       return Math.max(next, freeAt(pacing.rateOf(one.channel), one.spentUntil, pacing.now))
     })
-    const next = Math.min(...(await this.#together(works)))
-    return next === Number.POSITIVE_INFINITY ? undefined : next
+    return Math.min(...(await this.#together(works)))
   }
 
   /** Lets a channel rest, unless it rests longer already. */

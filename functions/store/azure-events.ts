@@ -92,6 +92,7 @@ export class Events {
     return due.slice(0, limit).map(({ fleet, eventId }) => ({ fleet, eventId }))
   }
 
+  /** Infinity where nothing waits. */
   async nextDueAt(now: number): Promise<number> {
     const works = partitions.all('due').map((partition) => async () => {
       const [first] = await this.#dueIn(partition, now, { to: end, limit: 1 })

@@ -33,6 +33,7 @@ export interface AzureOptions {
 
 export class AzureStore implements Store {
   readonly #rows: Rows
+  readonly #together: Together
   readonly #events: Events
   readonly #claims: Claims
   readonly #beacons: Beacons
@@ -42,6 +43,7 @@ export class AzureStore implements Store {
     const index = new Index(rows, newId, together)
     const stepAside = () => wait(Math.ceil(random() * stepAsideMs))
     this.#rows = rows
+    this.#together = together
     this.attention = new AzureAttention(rows)
     this.#events = new Events({ rows, index, together, stepAside })
     this.#claims = new Claims(rows, index, newId, together)
@@ -136,11 +138,11 @@ export class AzureStore implements Store {
   }
 
   async nextDueAt(pacing: Pacing) {
-    const [event, delivery] = [
-      await this.#events.nextDueAt(pacing.now),
-      await this.#claims.nextDueAt(pacing),
-    ]
-    const next = Math.min(event, delivery ?? Number.POSITIVE_INFINITY)
+    const times = await this.#together([
+      () => this.#events.nextDueAt(pacing.now),
+      () => this.#claims.nextDueAt(pacing),
+    ])
+    const next = Math.min(...times)
     return next === Number.POSITIVE_INFINITY ? undefined : next
   }
 }
