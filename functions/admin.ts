@@ -89,7 +89,7 @@ async function replay(relay: Relay, c: Context): Promise<Response> {
         }
   const replayed = await relay.store.replay(which, relay.now(), maxReplayed)
   relay.log.info('replayed', { deliveries: replayed })
-  relay.wake()
+  relay.wake(replayed)
   return c.json({ replayed })
 }
 

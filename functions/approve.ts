@@ -40,7 +40,7 @@ export async function decideByLink(
     const existing = await relay.store.readDeliveries(token)
     const commit = commitOf(relay, before, record, moments, { observers, existing, now })
     if ((await relay.store.commit(commit)) === 'committed') {
-      relay.wake()
+      relay.wake(commit.deliveries.length)
       relay.log.info('event_decided', { fleet, eventId, decision, how: 'link', who: token.channel })
       return { outcome: 'decided', record: commit.record }
     }

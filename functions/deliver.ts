@@ -135,7 +135,7 @@ async function settle(
       : afterAttempt(claimed, result, now, relay.random(), rate)
   const follow = noticesOf(claimed, channel, settlement, now)
   const settled = await relay.store.settle(claimed, settlement, now, follow)
-  if (settled === 'settled' && follow.length > 0) relay.wake()
+  if (settled === 'settled' && follow.length > 0) relay.wake(follow.length)
   logAttempt(relay, claimed, settlement, settled)
 }
 

@@ -138,7 +138,7 @@ async function takeIn(
     const context = { observers: decided.observers, existing, now }
     const commit = commitOf(relay, before, record, decided.moments, context)
     if ((await relay.store.commit(commit)) === 'committed') {
-      relay.wake()
+      relay.wake(commit.deliveries.length)
       logStep(relay, commit.record, decided.moments, reading.beacon.vm)
       return { record: commit.record, directed, watched }
     }

@@ -36,8 +36,11 @@ export interface Relay {
   log: Log
   /** Epoch ms; who was not heard before that may well have spoken. */
   listeningSince: number
-  /** A hint that something may be due, after every commit. Losing one costs time, never a message. */
-  wake(): void
+  /**
+   * A hint after every commit: so many messages are owed now, and something may be due by itself later.
+   * Losing one costs time, never a message.
+   */
+  wake(owed: number): void
   /** What an owner should look at, as far as the host knows more than the log: sentences for `/healthz`. */
   troubles(): Promise<string[]>
 }

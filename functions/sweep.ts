@@ -38,7 +38,7 @@ async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
     const existing = moments.length === 0 ? [] : await relay.store.readDeliveries(key)
     const commit = commitOf(relay, before, record, moments, { observers, existing, now })
     if ((await relay.store.commit(commit)) === 'conflict') continue
-    relay.wake()
+    relay.wake(commit.deliveries.length)
     if (commit.deliveries.length > 0 || record.ended) {
       logConclusion(relay, key, moments, record.ended?.inferred)
     }

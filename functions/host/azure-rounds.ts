@@ -17,13 +17,19 @@ export const turnWaitMs = attemptMs + 1_000
 export const timerMs = 60_000
 const maxUnderWay = 64
 
+/** What a request has done so far. */
+interface Request {
+  committed: boolean
+  owes: boolean
+}
+
 /** Sets a wake-up after so many ms. */
 export type Schedule = (delayMs: number) => Promise<void>
 
 export class Rounds {
   readonly #relay: Relay
   readonly #schedule: Schedule
-  readonly #requests = new AsyncLocalStorage<{ hinted: boolean }>()
+  readonly #requests = new AsyncLocalStorage<Request>()
   readonly #underWay = new Map<string, number>()
   readonly #sends = new Set<Promise<void>>()
   readonly #countOf = (channel: string) => this.#underWay.get(channel) ?? 0
@@ -40,25 +46,27 @@ export class Rounds {
   }
 
   /** `Relay.wake`: something was committed. */
-  hint(): void {
-    this.#hinted = true
-    this.#onHint()
+  hint(owed: number): void {
     const request = this.#requests.getStore()
-    if (request) request.hinted = true
+    if (request !== undefined) {
+      request.committed = true
+      request.owes ||= owed > 0
+    }
+    if (owed > 0) this.#look()
   }
 
   /** Answers a request, once what it brought was sent or `requestWaitMs` are over. */
   async during<T>(work: () => Promise<T>): Promise<T> {
-    const request = { hinted: false }
+    const request = { committed: false, owes: false }
     const result = await this.#requests.run(request, work)
-    if (request.hinted) await this.#settled(requestWaitMs)
+    if (request.committed) await this.#follow(request)
     return result
   }
 
   /** Concludes and sends all that is due. Throws where the store fails, so that the message comes again. */
   async turn(): Promise<void> {
     await sweep(this.#relay)
-    this.hint()
+    this.#look()
     await this.#waitFor(this.#send(), turnWaitMs)
     await this.#setWakeUp()
   }
@@ -70,32 +78,41 @@ export class Rounds {
   }
 
   /** What goes wrong here is not the request's fault, which is durable already. */
-  async #settled(limitMs: number): Promise<void> {
+  async #follow({ owes }: Request): Promise<void> {
     try {
-      await this.#waitFor(this.#send(), limitMs)
+      // a directive does not wait for what others are being told
+      if (owes) await this.#waitFor(this.#send(), requestWaitMs)
       await this.#setWakeUp()
     } catch (error) {
       this.#relay.log.error('round_failed', { error: messageOf(error) })
     }
   }
 
+  #look(): void {
+    this.#hinted = true
+    this.#onHint()
+  }
+
   /** One loop for all requests of this instance. */
   #send(): Promise<void> {
-    this.#sending ??= this.#sendDue().finally(() => {
-      this.#sending = undefined
-    })
+    this.#sending ??= this.#sendDue()
     return this.#sending
   }
 
   async #sendDue(): Promise<void> {
-    while (!this.#stopped) {
-      this.#hinted = false
-      const room = maxUnderWay - this.#sends.size
-      const requests = room > 0 ? await claimDue(this.#relay, room, this.#countOf) : []
-      for (const group of requests) this.#attempt(group)
-      if (this.#sends.size === 0 && !this.#hinted) return
-      // a channel that hangs holds up nothing that comes meanwhile
-      if (!this.#hinted) await Promise.race([...this.#sends, this.#nextHint()])
+    try {
+      do {
+        this.#hinted = false
+        const room = maxUnderWay - this.#sends.size
+        const requests = room > 0 ? await claimDue(this.#relay, room, this.#countOf) : []
+        for (const group of requests) this.#attempt(group)
+        // a channel that hangs holds up nothing that comes meanwhile
+        const idle = this.#sends.size > 0 && !this.#hinted
+        if (idle) await Promise.race([...this.#sends, this.#nextHint()])
+      } while ((this.#sends.size > 0 || this.#hinted) && !this.#stopped)
+    } finally {
+      // at once: who hints from now on begins anew
+      this.#sending = undefined
     }
   }
 
@@ -130,15 +147,12 @@ export class Rounds {
 
   async #waitFor(what: Promise<unknown>, limitMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined
-    const limit = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, limitMs)
+    const limit = new Promise<'late'>((resolve) => {
+      timer = setTimeout(() => resolve('late'), limitMs)
     })
-    try {
-      await Promise.race([what, limit])
-    } finally {
-      clearTimeout(timer)
-    }
-    // it goes on in the background, and may fail there
+    const outcome = await Promise.race([what, limit]).finally(() => clearTimeout(timer))
+    if (outcome !== 'late') return
+    // it goes on, and may fail when nobody waits for it any more
     what.catch((error) => this.#relay.log.error('round_failed', { error: messageOf(error) }))
   }
 

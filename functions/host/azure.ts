@@ -116,7 +116,7 @@ function compose(environment: Environment, write: (line: string) => void) {
     random: Math.random,
     log: logs.log,
     listeningSince: Date.now(),
-    wake: () => rounds.hint(),
+    wake: (owed) => rounds.hint(owed),
     troubles: () => troublesOf(queue),
   }
   const rounds: Rounds = new Rounds(relay, (delayMs) => queue.set(delayMs))
