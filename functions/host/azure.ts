@@ -24,7 +24,7 @@ import {
   WakeQueue,
 } from './azure-storage.ts'
 import { nodeHmac } from './node-hmac.ts'
-import { allSecrets, type Environment, readEnvironment } from './settings.ts'
+import { type Attempt, allSecrets, type Environment, readEnvironment } from './settings.ts'
 
 const drainMs = 5_000
 /** Once a minute, as `timerMs` says. */
@@ -38,8 +38,12 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as 
 type Parts = ReturnType<typeof compose>
 
 /** Registers the functions `relay`, `wake` and `sweep`, and what is to be done at the end. */
-export function register(environment: Environment, write: (line: string) => void): void {
-  const parts = attempt(() => compose(environment, write))
+export function register(
+  environment: Environment,
+  write: (line: string) => void,
+  folder: string,
+): void {
+  const parts = attempt(() => compose(environment, write, folder))
   const logs =
     'relay' in parts ? parts.logs : createAzureLog({ write, now: Date.now, level: 'info' })
   /** Runs what needs the relay; a mistake in the settings is a line in the log, again and again. */
@@ -91,11 +95,12 @@ function attempt<T>(make: () => T): T | { error: unknown } {
 }
 
 /** Everything that the functions share. Throws FoghornError `settings_invalid`. */
-function compose(environment: Environment, write: (line: string) => void) {
-  const settings = readEnvironment(environment, (tryTo) => ({
+function compose(environment: Environment, write: (line: string) => void, folder: string) {
+  const own = (tryTo: Attempt) => ({
     storage: tryTo(() => readStorage(environment)),
     resolved: tryTo(() => checkReferences(environment)),
-  }))
+  })
+  const settings = readEnvironment(environment, own, folder)
   const { config, linkKeys, adminKey, level, storage } = settings
   const logs = createAzureLog({ write, now: Date.now, level, secrets: allSecrets(settings) })
   const queue = new WakeQueue(storage)

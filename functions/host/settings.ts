@@ -1,6 +1,7 @@
 // What every host on Node reads from its environment: keys and the configuration file. All mistakes are said at
 // once, each with what to write instead.
 import { existsSync, readFileSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import type { Level } from '../../shared/log.ts'
 import { fromBase64, toBase64 } from '../../shared/signature.ts'
@@ -25,6 +26,8 @@ export type Attempt = <T>(read: () => T) => T
 export function readEnvironment<More>(
   environment: Environment,
   more: (attempt: Attempt) => More,
+  /** Where a relative path of the configuration begins. */
+  folder = '.',
 ): Common & More {
   const mistakes: string[] = []
   const attempt: Attempt = (read) => {
@@ -35,7 +38,8 @@ export function readEnvironment<More>(
       return undefined as never
     }
   }
-  const path = environment.FOGHORN_CONFIG ?? 'foghorn.config.json'
+  const file = environment.FOGHORN_CONFIG ?? 'foghorn.config.json'
+  const path = isAbsolute(file) ? file : join(folder, file)
   const settings = {
     ...more(attempt),
     linkKeys: attempt(() => linkKeysOf(environment.FOGHORN_LINK_KEY)),

@@ -1,4 +1,6 @@
 // What the Functions host loads. `npm run bundle` makes one file of it, in dist/azure.
 import { register } from '../../functions/host/azure.ts'
 
-register(process.env, (line) => void process.stdout.write(`${line}\n`))
+const write = (line: string) => void process.stdout.write(`${line}\n`)
+// the configuration is deployed beside this file, wherever the host was started
+register(process.env, write, import.meta.dirname)
