@@ -69,7 +69,7 @@ param logRetentionDays int = 30
 @description('Most log data of a day in GB; -1: no limit. Above it logs are lost, and alerts see nothing.')
 param logDailyCapGb string = '1'
 
-@description('Who is mailed when a message could not be delivered. Empty: no alert.')
+@description('Who is mailed when the relay logs an error. Empty: no alert.')
 param alertEmail string = ''
 
 @description('Client id of the app registration with which people sign in on the pages. Empty: no sign-in.')

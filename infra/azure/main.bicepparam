@@ -16,5 +16,5 @@ param secrets = {
   INVENTORY_WEBHOOK_SECRET: readEnvironmentVariable('INVENTORY_WEBHOOK_SECRET', '')
 }
 
-// mailed when a message could not be delivered
+// mailed when the relay logs an error, such as a message that could not be delivered
 param alertEmail = readEnvironmentVariable('FOGHORN_ALERT_EMAIL', '')

@@ -28,7 +28,7 @@ var metricsPublisher = '3913510d-42f4-4e42-8a64-420c390055eb'
 var failureQuery = '''
 AppTraces
 | extend line = parse_json(Message)
-| where tostring(line.event) == 'delivery_failed' or Message contains 'foghorn-wake-poison'
+| where tostring(line.level) == 'error' or Message contains 'foghorn-wake-poison'
 '''
 
 resource workspace 'Microsoft.OperationalInsights/workspaces@2025-07-01' = {
@@ -95,8 +95,8 @@ resource alert 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = if (!empty(
   tags: tags
   kind: 'LogAlert'
   properties: {
-    displayName: 'Foghorn could not deliver a message'
-    description: 'A channel refused a message or never took it, or a wake-up was given up.'
+    displayName: 'Foghorn logged an error'
+    description: 'A message was not delivered, a wake-up was given up, or the relay cannot work.'
     severity: 1
     enabled: true
     scopes: [
