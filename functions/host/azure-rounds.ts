@@ -71,6 +71,15 @@ export class Rounds {
     await this.#setWakeUp()
   }
 
+  /** A first turn, for what whoever was here before left behind. What goes wrong is logged. */
+  async begin(): Promise<void> {
+    try {
+      await this.turn()
+    } catch (error) {
+      this.#relay.log.error('round_failed', { error: messageOf(error) })
+    }
+  }
+
   /** No new attempts; waits for those under way, at most `limitMs`. */
   async stop(limitMs: number): Promise<void> {
     this.#stopped = true

@@ -141,6 +141,9 @@ function compose(environment: Environment, write: (line: string) => void, folder
       const open = async () => {
         await store.open()
         await listen()
+        relay.log.info('relay_started', { publicUrl: config.publicUrl })
+        // another instance may have ended in the middle of something; no request waits for this
+        void rounds.begin()
       }
       opened ??= open().catch((error) => {
         opened = undefined

@@ -49,6 +49,8 @@ export async function startStage(options: StageOptions) {
     secrets,
     programs,
     azurite: host.azurite,
+    /** What a relay logs once it answers. */
+    started: host.started,
     relayUrl: `http://127.0.0.1:${port}`,
     relay: undefined as Program | undefined,
 
