@@ -1,13 +1,14 @@
 // From the moment Azure's document changes to the moment a webhook has the message, with beacons that poll
 // once a second: half of it on average is waiting for the next poll, the rest is Foghorn's.
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { HostName } from '../support/relay-hosts.ts'
 import { startStage } from '../support/stage.ts'
 import { type Figure, spread } from './figures.ts'
 
 const events = 40
 
-export async function latency(): Promise<Figure[]> {
-  const stage = await startStage({ vms: [['web_0', 'web_1', 'web_2']] })
+export async function latency(host: HostName = 'node'): Promise<Figure[]> {
+  const stage = await startStage({ vms: [['web_0', 'web_1', 'web_2']], host })
   try {
     const relay = await stage.startRelay()
     await stage.startBeacons()

@@ -1,12 +1,18 @@
 // `npm run bench [-- NAME]`: each figure as a line `name: value unit`. Everything is real but Azure and
 // the channels, and all of it shares this machine.
+
+import { azure } from './azure/azure.ts'
+import { coldStart } from './azure/cold-start.ts'
 import type { Figure } from './figures.ts'
 import { latency } from './latency.ts'
 import { memory } from './memory.ts'
 import { storm } from './storm/storm.ts'
 import { throughput } from './throughput.ts'
 
-const benches: Record<string, () => Promise<Figure[]>> = { latency, throughput, storm, memory }
+const benches: Record<string, () => Promise<Figure[]>> = {
+  ...{ latency: () => latency(), throughput, storm, memory },
+  ...{ azure, 'cold-start': coldStart },
+}
 
 const wanted = process.argv.slice(2)
 const unknown = wanted.filter((name) => !(name in benches))

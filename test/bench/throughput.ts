@@ -8,7 +8,7 @@ import { fleetName, type Stage, startStage } from '../support/stage.ts'
 import { event } from '../support/world.ts'
 import { type Figure, percentile } from './figures.ts'
 
-const beacons = 100
+const beaconCount = 100
 const reportsPerBeacon = 100
 const concurrency = 32
 
@@ -16,18 +16,9 @@ export async function throughput(): Promise<Figure[]> {
   const stage = await startStage({ vms: [['web_0']] })
   try {
     await stage.startRelay()
-    const dispatcher = new Agent({ connections: concurrency })
-    const requests = await prepare(stage)
-    const times: number[] = []
-    const startedAt = performance.now()
-    let next = 0
-    const worker = async () => {
-      while (next < requests.length) times.push(await send(stage, dispatcher, requests[next++]!))
-    }
-    await Promise.all([...Array(concurrency)].map(worker))
-    const seconds = (performance.now() - startedAt) / 1000
+    const { perSecond, times } = await storeReports(stage, { reportsPerBeacon, concurrency })
     return [
-      { name: 'reports accepted', value: requests.length / seconds, unit: '1/s' },
+      { name: 'reports accepted', value: perSecond, unit: '1/s' },
       { name: 'report p50', value: percentile(times, 0.5), unit: 'ms' },
       { name: 'report p99', value: percentile(times, 0.99), unit: 'ms' },
     ]
@@ -36,17 +27,42 @@ export async function throughput(): Promise<Figure[]> {
   }
 }
 
+export interface Plan {
+  beacons?: number
+  reportsPerBeacon: number
+  concurrency: number
+  /** Whether they see an event, as they do unless this is false. */
+  open?: boolean
+}
+
+/** All over HTTP to the stage's relay. Beacons are new each time. */
+export async function storeReports(stage: Stage, plan: Plan) {
+  const dispatcher = new Agent({ connections: plan.concurrency })
+  const requests = await prepare(stage, plan)
+  const times: number[] = []
+  const startedAt = performance.now()
+  let next = 0
+  const worker = async () => {
+    while (next < requests.length) times.push(await send(stage, dispatcher, requests[next++]!))
+  }
+  await Promise.all([...Array(plan.concurrency)].map(worker))
+  const seconds = (performance.now() - startedAt) / 1000
+  await dispatcher.close()
+  return { perSecond: requests.length / seconds, count: requests.length, times }
+}
+
 interface Prepared {
   body: string
   headers: Record<string, string>
 }
 
 /** Signed beforehand, so that the load costs as little as it can. */
-async function prepare(stage: Stage): Promise<Prepared[]> {
+async function prepare(stage: Stage, plan: Plan): Promise<Prepared[]> {
   const prepared: Prepared[] = []
+  const { open = true, beacons = beaconCount } = plan
   const bootIds = [...Array(beacons)].map(() => randomUUID())
-  const events = [event({ notBeforeAt: Date.now() + 15 * 60_000 })]
-  for (let counter = 1; counter <= reportsPerBeacon; counter++) {
+  const events = open ? [event({ notBeforeAt: Date.now() + 15 * 60_000 })] : []
+  for (let counter = 1; counter <= plan.reportsPerBeacon; counter++) {
     for (const [i, bootId] of bootIds.entries()) {
       const body = JSON.stringify({
         version: 1,

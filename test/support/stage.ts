@@ -8,7 +8,7 @@ import { setImmediate } from 'node:timers/promises'
 import { type Simulator, startSimulator } from '../simulator/simulator.ts'
 import { type Received, type Sinks, startSinks } from '../simulator/sinks.ts'
 import { type Entry, Program } from './process.ts'
-import { type HostName, prepareHost } from './relay-hosts.ts'
+import { type HostName, prepareHost, type RelayHost } from './relay-hosts.ts'
 
 export interface StageOptions {
   /** One list of VM names per tenant. */
@@ -54,10 +54,11 @@ export async function startStage(options: StageOptions) {
     relayUrl: `http://127.0.0.1:${port}`,
     relay: undefined as Program | undefined,
 
-    /** Starts the relay, also again after it was killed: it finds the same file. */
-    async startRelay(): Promise<Program> {
-      const { file, environment, started } = host
+    /** Starts the relay, also again after it was killed: it finds the same file. `own` overrides its host's. */
+    async startRelay(own: Pick<Partial<RelayHost>, 'file' | 'environment'> = {}): Promise<Program> {
+      const { file = host.file, environment } = own
       stage.relay = run('relay', file, {
+        ...host.environment,
         ...environment,
         PORT: String(port),
         FOGHORN_CONFIG: join(directory, 'foghorn.config.json'),
@@ -69,7 +70,7 @@ export async function startStage(options: StageOptions) {
         PAGER_KEY: secrets.routingKey,
         HOOK_SECRET: secrets.webhookSecret,
       })
-      await stage.relay.waitFor(started)
+      await stage.relay.waitFor(host.started)
       return stage.relay
     },
 
