@@ -2,7 +2,7 @@
 import type { EventRecord } from './event.ts'
 import { isOpen } from './event.ts'
 
-/** A silent beacon costs one report in this time; see README, "What it costs". */
+/** A silent beacon costs one report in this time; see README, "Cost". */
 export const idlePaceMs = 15 * 60_000
 export const openPaceMs = 60_000
 export const nearPaceMs = 2_000

@@ -3,6 +3,7 @@
 
 import { azure } from './azure/azure.ts'
 import { coldStart } from './azure/cold-start.ts'
+import { cost } from './cost/cost.ts'
 import type { Figure } from './figures.ts'
 import { latency } from './latency.ts'
 import { memory } from './memory.ts'
@@ -11,7 +12,7 @@ import { throughput } from './throughput.ts'
 
 const benches: Record<string, () => Promise<Figure[]>> = {
   ...{ latency: () => latency(), throughput, storm, memory },
-  ...{ azure, 'cold-start': coldStart },
+  ...{ azure, 'cold-start': coldStart, cost },
 }
 
 const wanted = process.argv.slice(2)

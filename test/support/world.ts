@@ -156,9 +156,15 @@ export function usualAnswer({ url, json }: Sent): Response {
   return new Response(null, { status: 204 })
 }
 
+/** What a beacon needs of a world: a relay, and the time. */
+export interface Reachable {
+  app: { request(path: string, init: RequestInit): Response | Promise<Response> }
+  clock: { now: number }
+}
+
 /** A beacon's part of the conversation: counts its reports and signs them. */
 export class FakeBeacon {
-  readonly #world: World
+  readonly #world: Reachable
   readonly name: string
   readonly fleet: string
   readonly key: string
@@ -170,7 +176,7 @@ export class FakeBeacon {
   uptimeMs = 86_400_000
 
   constructor(
-    world: World,
+    world: Reachable,
     name: string,
     options: { fleet?: string; key?: string; token?: string; vm?: Partial<Report['vm']> } = {},
   ) {
