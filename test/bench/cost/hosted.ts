@@ -73,7 +73,7 @@ export class Hosted {
       random: () => 0.5,
       log: this.#logs.log,
       listeningSince: 0,
-      wake: () => this.#rounds.hint(),
+      wake: (owed) => this.#rounds.hint(owed),
       troubles: async () => [],
     }
     this.#rounds = new Rounds(this.#relay, async (delayMs) => {
