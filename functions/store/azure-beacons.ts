@@ -3,14 +3,24 @@
 // observers of an event are found without reading every beacon.
 import { FoghornError } from '../../shared/errors.ts'
 import type { Beacon, Observer, Sighting } from '../core/event.ts'
-import { type Index, inSteps, partitions, shards, timeOf, toFound } from './azure-index.ts'
+import {
+  type Entry,
+  type Found,
+  type Index,
+  partitions,
+  shards,
+  timeOf,
+  toFound,
+} from './azure-index.ts'
 import { endOf, keyOf, shardOf, startOf, timeKey } from './azure-keys.ts'
-import type { Change, Rows } from './azure-rows.ts'
-import { type Held, held } from './azure-stored.ts'
+import { type Change, maxChanges, type Rows } from './azure-rows.ts'
+import { type Held, held, isSameEntry } from './azure-stored.ts'
 import type { EventKey } from './store.ts'
 import type { Together } from './together.ts'
 
 const maxWriteAttempts = 20
+/** Characters of one transaction: 4 MiB, also where each takes three bytes. */
+const maxStepLength = 1_000_000
 /** A beacon's row has room for so much; what was gone first makes way. */
 const maxSightings = 400
 const maxSightingsLength = 400_000
@@ -20,11 +30,16 @@ const goneMs = 8 * 86_400_000
 interface StoredBeacon {
   beacon: Beacon
   sightings: Sighting[]
+  /** Where it is found when it was silent for long. */
+  heard: Entry
+  /** Names this write, which is known by that where its answer was lost. */
+  write: string
 }
 
 export interface BeaconParts {
   rows: Rows
   index: Index
+  newId: () => string
   together: Together
   /** Waits a short while before another attempt. */
   stepAside: () => Promise<void>
@@ -42,26 +57,33 @@ export class Beacons {
   }
 
   async write(beacon: Beacon, sightings: Sighting[]): Promise<'written' | 'stale'> {
-    const { rows, index, stepAside } = this.#parts
-    const partition = partitionOf(beacon.fleet, beacon.beacon)
+    const { rows, index, newId, stepAside } = this.#parts
+    const { fleet, heardAt } = beacon
+    const partition = partitionOf(fleet, beacon.beacon)
+    const write = newId()
+    let added: Entry | undefined
     for (let attempt = 0; attempt < maxWriteAttempts; attempt++) {
-      const before = await this.#held(beacon.fleet, beacon.beacon)
-      if (before !== undefined && !follows(before.stored.beacon, beacon)) return 'stale'
-      const stored = {
-        beacon,
-        sightings: merged(before?.stored.sightings ?? [], sightings, beacon),
+      const before = await this.#held(fleet, beacon.beacon)
+      if (before !== undefined && added !== undefined) {
+        if (!isSameEntry(before.stored.heard, added)) await index.drop([added])
+        added = undefined
       }
-      const changes = changesOf(before, stored)
-      const heard = index.heardAt(beacon.beacon, beacon.heardAt)
-      if (before === undefined) {
-        const target = { fleet: beacon.fleet, eventId: '', beacon: beacon.beacon }
-        await index.add([heard], () => target, beacon.heardAt)
+      const isOurs = before?.stored.write === write
+      if (before !== undefined && !isOurs && !follows(before.stored.beacon, beacon)) return 'stale'
+      if (before === undefined && added === undefined) {
+        added = index.heardAt(beacon.beacon, heardAt)
+        const target = { fleet, eventId: '', beacon: beacon.beacon }
+        await index.add([added], () => target, heardAt)
       }
-      // the beacon's own row is in the last step: what went before it are copies
-      const steps = inSteps(changes)
-      for (const copies of steps.slice(0, -1)) await rows.change(partition, copies)
-      if ((await rows.change(partition, steps.at(-1)!)) === 'changed') return 'written'
-      if (before === undefined) await index.drop([heard])
+      const all = merged(before?.stored.sightings ?? [], sightings, beacon)
+      const heard = before?.stored.heard ?? added!
+      const changes = changesOf(before, { beacon, sightings: all, heard, write })
+      // the beacon's own row is in the first step: who comes too late writes no copy either
+      const [first = [], ...copies] = stepsOf(changes)
+      if (isOurs || (await rows.change(partition, first)) === 'changed') {
+        for (const step of copies) await rows.change(partition, step)
+        return 'written'
+      }
       await stepAside()
     }
     const what = `beacon "${beacon.beacon}" of fleet "${beacon.fleet}" has too many writers at once`
@@ -102,26 +124,37 @@ export class Beacons {
       found.slice(0, limit).map((entry) => async () => {
         const { fleet, beacon = '' } = entry.target
         const known = await this.#held(fleet, beacon)
-        if (known === undefined) {
+        if (known === undefined || !isSameEntry(known.stored.heard, entry)) {
           await index.tidy([entry], before)
-          return 0
+          return false
         }
-        const { heardAt } = known.stored.beacon
-        if (heardAt >= before) {
-          await index.add([index.heardAt(beacon, heardAt)], () => entry.target, before)
-          await index.drop([entry])
-          return 0
+        if (known.stored.beacon.heardAt >= before) {
+          await this.#move(known, entry)
+          return false
         }
+        // its own row after its copies: what was begun is found again until it is done
         const partition = partitionOf(fleet, beacon)
-        const removal = { kind: 'remove' as const, row: known.row, etag: known.etag }
-        if ((await rows.change(partition, [removal])) === 'conflict') return 0
         const copies = known.stored.sightings.map(({ eventId }) => keyOf('seen', eventId, beacon))
         await this.#remove(partition, copies)
+        const removal = { kind: 'remove' as const, row: known.row, etag: known.etag }
+        if ((await rows.change(partition, [removal])) === 'conflict') return false
         await index.drop([entry])
-        return 1
+        return true
       }),
     )
-    return outcomes.filter((one) => one === 1).length
+    return outcomes.filter((gone) => gone).length
+  }
+
+  /** To the time when the beacon was heard last. */
+  async #move({ row, etag, stored }: Held<StoredBeacon>, entry: Found): Promise<void> {
+    const { rows, index } = this.#parts
+    const { fleet, beacon, heardAt } = stored.beacon
+    const heard = index.heardAt(beacon, heardAt)
+    await index.add([heard], () => entry.target, heardAt)
+    const body = JSON.stringify({ ...stored, heard } satisfies StoredBeacon)
+    await rows.change(partitionOf(fleet, beacon), [{ kind: 'replace', row, body, etag }])
+    const named = (await this.#held(fleet, beacon))?.stored.heard
+    await index.drop([heard, entry].filter((one) => !isSameEntry(named, one)))
   }
 
   /** One by one: a row that is gone already must not keep the others. */
@@ -162,18 +195,37 @@ function changesOf(before: Held<StoredBeacon> | undefined, stored: StoredBeacon)
     const copy = JSON.stringify({ beacon, sighting } satisfies Observer)
     return { kind: 'put', row: keyOf('seen', sighting.eventId, beacon.beacon), body: copy }
   })
-  return [...copies, own]
+  return [own, ...copies]
+}
+
+/** As many changes in each as a transaction takes. */
+function stepsOf(changes: Change[]): Change[][] {
+  const steps: Change[][] = []
+  let length = Number.POSITIVE_INFINITY
+  for (const change of changes) {
+    const own = 'body' in change ? change.body.length : 0
+    const last = steps.at(-1)
+    if (last === undefined || last.length === maxChanges || length + own > maxStepLength) {
+      steps.push([change])
+      length = own
+    } else {
+      last.push(change)
+      length += own
+    }
+  }
+  return steps
 }
 
 /** The newer sighting of each event, without what was gone long ago. */
-function merged(known: Sighting[], changed: Sighting[], { heardAt, sees }: Beacon): Sighting[] {
+function merged(known: Sighting[], changed: Sighting[], beacon: Beacon): Sighting[] {
+  const { heardAt, sees } = beacon
   const all = new Map([...known, ...changed].map((one) => [one.eventId, one]))
   const goneAt = ({ eventId, gone }: Sighting) =>
     gone === undefined || sees.includes(eventId) ? Number.POSITIVE_INFINITY : gone.lastSeenAt
   const recent = [...all.values()]
     .filter((one) => goneAt(one) > heardAt - goneMs)
     .sort((a, b) => goneAt(b) - goneAt(a))
-  let length = 0
+  let length = JSON.stringify(beacon).length
   return recent.slice(0, maxSightings).filter((one) => {
     length += JSON.stringify(one).length
     return goneAt(one) === Number.POSITIVE_INFINITY || length <= maxSightingsLength

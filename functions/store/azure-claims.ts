@@ -2,55 +2,24 @@
 // is the delivery's own row, and whoever changes that first has it.
 import type { Claimed } from '../core/delivery.ts'
 import { afterTurns, freeAt, turnsAt } from '../core/rate.ts'
-import { type Found, type Index, partitions, timeOf, toFound } from './azure-index.ts'
-import { endOf, keyOf } from './azure-keys.ts'
-import type { Row, Rows } from './azure-rows.ts'
+import type { Found, Index } from './azure-index.ts'
+import { keyOf } from './azure-keys.ts'
 import {
-  deliveryRow,
-  eventPartition,
-  type Held,
-  type HeldEvent,
-  isInOrder,
-  isOwed,
-  isSameEntry,
-  ranges,
-  type StoredDelivery,
-  toDelivery,
-  toHeldEvent,
-} from './azure-stored.ts'
+  channelsPartition,
+  type Owed,
+  OwedDeliveries,
+  type Spent,
+  toSpent,
+  type Waiting,
+} from './azure-owed.ts'
+import type { Rows } from './azure-rows.ts'
+import { type Held, toDelivery } from './azure-stored.ts'
 import type { ClaimRequest, Pacing } from './store.ts'
 import type { Together } from './together.ts'
 
-/** Entries looked at for one channel, from the longest due on. */
-const maxEntries = 200
-const maxChannels = 256
-/** Events looked into at once. */
-const eventsAtOnce = 8
 /** Claims of others that were faster. */
 const maxPasses = 12
 const maxSpendAttempts = 20
-
-/** A channel that something may be owed to. */
-interface Waiting {
-  channel: string
-  spentUntil: number
-  /** Version of the row that says so. */
-  spent: Held<Spent> | undefined
-  /** By time. */
-  entries: Found[]
-}
-
-interface Spent {
-  channel: string
-  spentUntil: number
-}
-
-/** A delivery that may be sent as far as its event goes. */
-interface Owed {
-  held: Held<StoredDelivery>
-  partition: string
-  nextAt: number
-}
 
 /** What of one channel is to be taken: `turns` requests, each a list. */
 interface Wish {
@@ -59,19 +28,19 @@ interface Wish {
   turns: number
 }
 
-const channelsPartition = keyOf('channels')
-
 export class Claims {
   readonly #rows: Rows
   readonly #index: Index
   readonly #random: () => string
   readonly #together: Together
+  readonly #owed: OwedDeliveries
 
   constructor(rows: Rows, index: Index, random: () => string, together: Together) {
     this.#rows = rows
     this.#index = index
     this.#random = random
     this.#together = together
+    this.#owed = new OwedDeliveries(rows, together)
   }
 
   async claim(request: ClaimRequest): Promise<Claimed[][]> {
@@ -106,11 +75,11 @@ export class Claims {
 
   /** Infinity where nothing waits. */
   async nextDueAt(pacing: Pacing): Promise<number> {
-    const { waiting, events } = await this.#look(pacing)
+    const { waiting, events } = await this.#owed.look(pacing)
     const works = waiting.map((one) => async () => {
       const stale: Found[] = []
       let next = Number.POSITIVE_INFINITY
-      for await (const { nextAt, entry } of this.#owedTo(one, events, stale)) {
+      for await (const { nextAt, entry } of this.#owed.owedTo(one, events, stale)) {
         if (entry >= next) break
         next = Math.min(next, nextAt)
       }
@@ -133,13 +102,13 @@ export class Claims {
 
   /** The longest due first. */
   async #owedChannels(request: ClaimRequest, limit: number) {
-    const { waiting, events } = await this.#look(request)
+    const { waiting, events } = await this.#owed.look(request)
     const works = waiting.map((one) => async () => {
       const { together } = request.rateOf(one.channel)
       const most = together > 1 ? together : Math.min(limit, request.roomOf(one.channel))
       const stale: Found[] = []
       const owed: Owed[] = []
-      for await (const each of this.#owedTo(one, events, stale)) {
+      for await (const each of this.#owed.owedTo(one, events, stale)) {
         if (each.entry > request.now || owed.length >= most) break
         if (each.nextAt <= request.now) owed.push(each)
       }
@@ -213,72 +182,6 @@ export class Claims {
     return { ...toDelivery({ ...stored, delivery }, telling), lease, leaseUntil }
   }
 
-  /** Channels with room, and what the index says is owed to them. */
-  async #look({ roomOf }: Pick<Pacing, 'roomOf'>) {
-    const all = { from: '', to: '~' }
-    const works = partitions.all('owed').map((partition) => () => this.#scan(partition))
-    const [spent = [], ...found] = await this.#together<Row[] | Found[]>([
-      () => this.#rows.list(channelsPartition, all),
-      ...works,
-    ])
-    const spends = new Map((spent as Row[]).map(toSpent).map((one) => [one.stored.channel, one]))
-    const entries = Map.groupBy((found as Found[][]).flat(), ({ target }) => target.channel!)
-    const waiting = [...entries]
-      .filter(([channel]) => roomOf(channel) > 0)
-      .map(([channel, group]): Waiting => {
-        const own = spends.get(channel)
-        return { channel, spent: own, spentUntil: own?.stored.spentUntil ?? 0, entries: group }
-      })
-    return { waiting, events: new Map<string, HeldEvent>() }
-  }
-
-  /** The first entries of each channel in a shard, and on to the next channel. */
-  async #scan(partition: string): Promise<Found[]> {
-    const found: Found[] = []
-    let from = ''
-    for (let channels = 0; channels < maxChannels; channels++) {
-      const page = await this.#rows.list(partition, { from, to: '~', limit: maxEntries })
-      found.push(...page.map((row) => toFound(partition, row)))
-      const last = found.at(-1)
-      if (page.length < maxEntries || last === undefined) break
-      from = endOf(last.target.channel!)
-    }
-    return found
-  }
-
-  /** What may be sent to a channel as far as its events go, by the time of its entry. */
-  async *#owedTo(
-    { entries }: Waiting,
-    events: Map<string, HeldEvent>,
-    stale: Found[],
-  ): AsyncGenerator<Owed & { entry: number }> {
-    for (let i = 0; i < entries.length; i += eventsAtOnce) {
-      const some = entries.slice(i, i + eventsAtOnce)
-      await this.#load(some, events)
-      for (const entry of some) {
-        const partition = eventPartition(entry.target)
-        const event = events.get(partition)!
-        const row = deliveryRow(entry.target.id!)
-        const held = event.deliveries.find((one) => one.row === row)
-        if (held === undefined || !isOwed(held) || !isSameEntry(held.stored.entry, entry)) {
-          stale.push(entry)
-        } else if (isInOrder(held, event)) {
-          const { nextAt } = held.stored.delivery
-          yield { held, partition, nextAt, entry: timeOf(entry) }
-        }
-      }
-    }
-  }
-
-  async #load(entries: Found[], events: Map<string, HeldEvent>): Promise<void> {
-    const partitions = new Set(entries.map(({ target }) => eventPartition(target)))
-    const missing = [...partitions].filter((partition) => !events.has(partition))
-    const works = missing.map((partition) => async () => {
-      events.set(partition, toHeldEvent(await this.#rows.list(partition, ranges.decided)))
-    })
-    await this.#together(works)
-  }
-
   async #spend(channel: string, spent: Held<Spent> | undefined, spentUntil: number) {
     const row = keyOf(channel)
     const body = JSON.stringify({ channel, spentUntil } satisfies Spent)
@@ -288,10 +191,6 @@ export class Claims {
         : { kind: 'replace' as const, row, body, etag: spent.etag }
     return (await this.#rows.change(channelsPartition, [change])) === 'changed'
   }
-}
-
-function toSpent({ row, etag, body }: Row): Held<Spent> {
-  return { row, etag, stored: JSON.parse(body) as Spent }
 }
 
 function seqOf({ held }: Owed): number {

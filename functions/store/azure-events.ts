@@ -5,10 +5,11 @@ import type { Settlement } from '../core/attempt.ts'
 import type { Claimed, Delivery } from '../core/delivery.ts'
 import type { EventRecord } from '../core/event.ts'
 import { commitWrites, replayWrites, settleWrites, type Writes } from './azure-commit.ts'
-import { type Found, type Index, inSteps, partitions, timeOf, toFound } from './azure-index.ts'
+import { type Found, type Index, partitions, timeOf, toFound } from './azure-index.ts'
 import { newestFirst, timeKey } from './azure-keys.ts'
-import type { Rows } from './azure-rows.ts'
+import type { Change, Row, Rows } from './azure-rows.ts'
 import {
+  entriesOf,
   eventPartition,
   eventRow,
   type HeldEvent,
@@ -23,7 +24,7 @@ import type { Commit, EventKey, Replay } from './store.ts'
 import type { Together } from './together.ts'
 
 const maxWriteAttempts = 20
-/** Entries that point to nothing, and are skipped, in one look at what is due. */
+/** Pages of one look at what is due, while entries that point to nothing are skipped. */
 const maxPages = 5
 const pageSize = 100
 const end = '~'
@@ -150,71 +151,15 @@ export class Events {
     return replayed
   }
 
-  /** Those that ended before, at most `limit`, the longest ended first. Returns how many went. */
-  async forget(
-    before: number,
-    limit: number,
-    forgetSightings: (key: EventKey) => Promise<void>,
-  ): Promise<number> {
-    const { rows, index, together } = this.#parts
-    const range = { from: '', to: timeKey(before), limit }
-    const ended = await rows.list(partitions.ended, range)
-    const works = ended.map((row) => async () => {
-      const entry = toFound(partitions.ended, row)
-      const found = await this.#decided(entry.target)
-      if (!isSameEntry(found.event?.stored.ended, entry)) {
-        await index.tidy([entry], before)
-        return false
-      }
-      await forgetSightings(entry.target)
-      await this.#forgetOne(entry.target, found)
-      return true
-    })
-    const gone = (await together(works)).filter((done) => done).length
-    await this.#tidyLists(before, limit)
-    return gone
-  }
-
-  /** The event's own row last, and its entries after it: what was begun is found again until it is done. */
-  async #forgetOne(key: EventKey, { event, deliveries }: HeldEvent): Promise<void> {
-    const { rows, index } = this.#parts
-    const partition = eventPartition(key)
-    const all = await rows.list(partition, ranges.whole)
-    const others = all.filter(({ row }) => row !== eventRow)
-    for (const step of inSteps(others)) {
-      const removals = step.map(({ row }) => ({ kind: 'remove' as const, row }))
-      await rows.change(partition, removals)
-    }
-    await index.drop(deliveries.flatMap(({ stored }) => stored.entry ?? []))
-    const { etag, stored } = event!
-    const outcome = await rows.change(partition, [{ kind: 'remove', row: eventRow, etag }])
-    if (outcome === 'conflict') return
-    await index.drop([stored.due ?? [], stored.ended ?? [], ...stored.listed].flat())
-  }
-
-  /** Entries that no due time ever leads to: those of events and deliveries that were never written. */
-  async #tidyLists(before: number, limit: number): Promise<void> {
-    const { rows, index, together } = this.#parts
-    const lists = [
-      { partition: partitions.listed(), range: { from: newestFirst(before), to: end, limit } },
-      { partition: partitions.failed, range: { from: '', to: timeKey(before), limit } },
-    ]
-    for (const { partition, range } of lists) {
-      const found = (await rows.list(partition, range)).map((row) => toFound(partition, row))
-      const works = found.map((entry) => async () => {
-        return (await this.#event(entry.target)) === undefined ? [entry] : []
-      })
-      await index.tidy((await together(works)).flat(), before)
-    }
-  }
-
   /** The first that are due before `to`, without entries that point to nothing. */
   async #dueIn(partition: string, now: number, { to, limit }: { to: string; limit: number }) {
     const { rows, index, together } = this.#parts
     const due: (EventKey & { at: number })[] = []
     let from = ''
     for (let page = 0; page < maxPages && due.length < limit; page++) {
-      const found = await rows.list(partition, { from, to, limit })
+      // a few that point to nothing must not end the look of who wants one only
+      const size = page === 0 ? limit : Math.max(limit, pageSize)
+      const found = await rows.list(partition, { from, to, limit: size })
       const entries = found.map((row) => toFound(partition, row))
       const stale: Found[] = []
       const events = await together(
@@ -230,7 +175,7 @@ export class Events {
         else stale.push(entry)
       }
       await index.tidy(stale, now)
-      if (found.length < limit) break
+      if (found.length < size) break
       from = `${found.at(-1)!.row}${end}`
     }
     return due
@@ -242,8 +187,13 @@ export class Events {
     const entries = [...targets.keys()]
     await index.add(entries, (entry) => targets.get(entry)!, now)
     if ((await rows.change(eventPartition(key), changes)) === 'conflict') {
-      await index.drop(entries)
-      return false
+      const found = await rows.list(eventPartition(key), ranges.decided)
+      const named = entriesOf(toHeldEvent(found))
+      const unnamed = entries.filter((own) => !named.some((one) => isSameEntry(one, own)))
+      await index.drop(unnamed)
+      // the answer to a write may be lost; the client then writes again, and finds what it wrote itself
+      const isWritten = entries.length > 0 ? unnamed.length < entries.length : holds(found, changes)
+      if (!isWritten) return false
     }
     await index.drop(drop)
     return true
@@ -262,4 +212,12 @@ export class Events {
   async #decided(key: EventKey): Promise<HeldEvent> {
     return toHeldEvent(await this.#parts.rows.list(eventPartition(key), ranges.decided))
   }
+}
+
+/** Whether all that was to be changed is there. */
+function holds(found: Row[], changes: Change[]): boolean {
+  return changes.every((change) => {
+    if (change.kind === 'put' || change.kind === 'remove') return true
+    return found.find(({ row }) => row === change.row)?.body === change.body
+  })
 }

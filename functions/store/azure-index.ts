@@ -129,7 +129,7 @@ export function timeOf({ row }: Entry): number {
   return Number(row.split('|').at(-2))
 }
 
-export function inSteps<T>(items: T[]): T[][] {
+function inSteps<T>(items: T[]): T[][] {
   const steps: T[][] = []
   for (let i = 0; i < items.length; i += maxChanges) steps.push(items.slice(i, i + maxChanges))
   return steps

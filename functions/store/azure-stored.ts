@@ -116,6 +116,13 @@ export function hasFailed({ stored }: Held<StoredDelivery>): boolean {
   return stored.delivery.state === 'refused' || stored.delivery.state === 'given_up'
 }
 
+/** All that an event and its deliveries are found by. */
+export function entriesOf({ event, deliveries }: HeldEvent): Entry[] {
+  const { due, ended, listed = [] } = event?.stored ?? {}
+  const owed = deliveries.map(({ stored }) => stored.entry)
+  return [due, ended, ...listed, ...owed].filter((entry) => entry !== undefined)
+}
+
 export function isSameEntry(one: Entry | undefined, other: Entry): boolean {
   return one !== undefined && one.partition === other.partition && one.row === other.row
 }

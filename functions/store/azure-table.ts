@@ -39,7 +39,7 @@ export class AzureTable implements Rows {
       try {
         return toRow(await this.#client.getEntity<Stored>(partition, row, { abortSignal }))
       } catch (error) {
-        if (codeOf(error) === 'ResourceNotFound') return undefined
+        if (missing.includes(codeOf(error) ?? '')) return undefined
         throw error
       }
     })
@@ -113,7 +113,9 @@ export class AzureTable implements Rows {
   }
 }
 
-const conflicts = ['UpdateConditionNotSatisfied', 'EntityAlreadyExists', 'ResourceNotFound']
+/** Azure documents the one and answers the other: https://learn.microsoft.com/rest/api/storageservices/table-service-error-codes */
+const missing = ['EntityNotFound', 'ResourceNotFound']
+const conflicts = ['UpdateConditionNotSatisfied', 'EntityAlreadyExists', ...missing]
 
 /** Of an error that Azure Storage answered. */
 function codeOf(error: unknown): string | undefined {

@@ -10,6 +10,7 @@ import { AzureAttention } from './azure-attention.ts'
 import { Beacons } from './azure-beacons.ts'
 import { Claims } from './azure-claims.ts'
 import { Events } from './azure-events.ts'
+import { Forgetting } from './azure-forget.ts'
 import { Index } from './azure-index.ts'
 import type { Rows } from './azure-rows.ts'
 import type { ClaimRequest, Commit, EventKey, Pacing, Replay, Store } from './store.ts'
@@ -37,6 +38,7 @@ export class AzureStore implements Store {
   readonly #events: Events
   readonly #claims: Claims
   readonly #beacons: Beacons
+  readonly #forgetting: Forgetting
   readonly attention: Attention
 
   constructor({ rows, newId, random, wait, together = atOnce }: AzureOptions) {
@@ -47,7 +49,8 @@ export class AzureStore implements Store {
     this.attention = new AzureAttention(rows)
     this.#events = new Events({ rows, index, together, stepAside })
     this.#claims = new Claims(rows, index, newId, together)
-    this.#beacons = new Beacons({ rows, index, together, stepAside })
+    this.#beacons = new Beacons({ rows, index, newId, together, stepAside })
+    this.#forgetting = new Forgetting({ rows, index, together })
   }
 
   /** To be called once, first. Throws FoghornError `data_version` where another version of the relay wrote the table. */
@@ -133,7 +136,7 @@ export class AzureStore implements Store {
 
   async forget(before: number, limit: number) {
     const sightings = (key: EventKey) => this.#beacons.forgetSightings(key)
-    const events = await this.#events.forget(before, limit, sightings)
+    const events = await this.#forgetting.events(before, limit, sightings)
     return events + (await this.#beacons.forget(before, limit))
   }
 

@@ -1,5 +1,6 @@
 // The table of a world: rows in memory, as Azure Tables keeps them. Each call takes its time, before and after
-// it takes effect, and the process may end in either: what it had begun to write stays as far as it came.
+// it takes effect, and the process may end in either: what it had begun to write stays as far as it came. The answer
+// to a write may be lost, and the client then writes again by itself, as Azure's does.
 import type { Change, Range, Row, Rows } from '../../functions/store/azure-rows.ts'
 import { maxChanges } from '../../functions/store/azure-rows.ts'
 import {
@@ -53,7 +54,7 @@ export class Table {
         step(() => {
           const { outcome, written } = this.#change(partition, changes)
           this.#tell(judge, worker.process.name, partition, written)
-          return outcome
+          return worker.losesAnswer() ? this.#change(partition, changes).outcome : outcome
         }),
     }
   }

@@ -96,6 +96,12 @@ export class Worker {
     return this.#random.next()
   }
 
+  /** Whether the answer to a write is lost, so that the client of the storage writes again by itself. */
+  losesAnswer(): boolean {
+    const { kernel, faults, calmAt } = this.#parts
+    return this.#random.chance(faults.store_slow / 4) && kernel.now < calmAt
+  }
+
   /** Waits as a call does, and may die there. */
   async step(weight = 1): Promise<void> {
     const { kernel, faults, calmAt } = this.#parts

@@ -1,0 +1,152 @@
+// What is owed to each channel, as far as the index knows, and which of it may be sent as far as its event goes.
+// However much waits for one channel, or has to wait for something earlier, it hides nothing else.
+import { type Found, partitions, timeOf, toFound } from './azure-index.ts'
+import { endOf, keyOf, startOf } from './azure-keys.ts'
+import type { Row, Rows } from './azure-rows.ts'
+import {
+  deliveryRow,
+  eventPartition,
+  type Held,
+  type HeldEvent,
+  isInOrder,
+  isOwed,
+  isSameEntry,
+  ranges,
+  type StoredDelivery,
+  toHeldEvent,
+} from './azure-stored.ts'
+import type { Pacing } from './store.ts'
+import type { Together } from './together.ts'
+
+/** Entries of one page. */
+const pageSize = 200
+/** Of a shard, until each channel in it was seen: two for each that has much to be told. */
+const maxPages = 512
+/** Of one channel, where what is due longest has to wait for others. */
+const maxChannelPages = 25
+/** Events looked into at once. */
+const eventsAtOnce = 8
+
+export const channelsPartition = keyOf('channels')
+
+/** A channel that something may be owed to. */
+export interface Waiting {
+  channel: string
+  spentUntil: number
+  /** Version of the row that says so. */
+  spent: Held<Spent> | undefined
+  /** By time; where they fill a page, there may be more. */
+  entries: Found[]
+}
+
+export interface Spent {
+  channel: string
+  spentUntil: number
+}
+
+/** A delivery that may be sent as far as its event goes. */
+export interface Owed {
+  held: Held<StoredDelivery>
+  partition: string
+  nextAt: number
+}
+
+export class OwedDeliveries {
+  readonly #rows: Rows
+  readonly #together: Together
+
+  constructor(rows: Rows, together: Together) {
+    this.#rows = rows
+    this.#together = together
+  }
+
+  /** Channels with room, and what the index says is owed to them. */
+  async look({ roomOf }: Pick<Pacing, 'roomOf'>) {
+    const all = { from: '', to: '~' }
+    const works = partitions.all('owed').map((partition) => () => this.#scan(partition))
+    const [spent = [], ...found] = await this.#together<Row[] | Found[]>([
+      () => this.#rows.list(channelsPartition, all),
+      ...works,
+    ])
+    const spends = new Map((spent as Row[]).map(toSpent).map((one) => [one.stored.channel, one]))
+    const entries = Map.groupBy((found as Found[][]).flat(), ({ target }) => target.channel!)
+    const waiting = [...entries]
+      .filter(([channel]) => roomOf(channel) > 0)
+      .map(([channel, group]): Waiting => {
+        const own = spends.get(channel)
+        return { channel, spent: own, spentUntil: own?.stored.spentUntil ?? 0, entries: group }
+      })
+    return { waiting, events: new Map<string, HeldEvent>() }
+  }
+
+  /** Of each channel in a shard all entries, or a whole page of them. */
+  async #scan(partition: string): Promise<Found[]> {
+    const found: Found[] = []
+    let from = ''
+    for (let pages = 0; pages < maxPages; pages++) {
+      const page = await this.#page(partition, from, '~')
+      const last = page.at(-1)?.target.channel
+      if (last === undefined || page.length < pageSize) return [...found, ...page]
+      // a channel that begins within the page begins the next one
+      const isCut = page[0]!.target.channel !== last
+      found.push(...page.filter(({ target }) => !isCut || target.channel !== last))
+      from = isCut ? startOf(last) : endOf(last)
+    }
+    return found
+  }
+
+  async #page(partition: string, from: string, to: string): Promise<Found[]> {
+    const page = await this.#rows.list(partition, { from, to, limit: pageSize })
+    return page.map((row) => toFound(partition, row))
+  }
+
+  /** The entries of a channel page by page, however many wait for an earlier one of their event. */
+  async *#pagesOf({ channel, entries }: Waiting): AsyncGenerator<Found[]> {
+    let page = entries
+    for (let pages = 1; pages <= maxChannelPages; pages++) {
+      yield page
+      const last = page.at(-1)
+      if (last === undefined || page.length < pageSize) return
+      page = await this.#page(last.partition, `${last.row}~`, endOf(channel))
+    }
+  }
+
+  /** What may be sent to a channel as far as its events go, by the time of its entry. */
+  async *owedTo(
+    waiting: Waiting,
+    events: Map<string, HeldEvent>,
+    stale: Found[],
+  ): AsyncGenerator<Owed & { entry: number }> {
+    for await (const entries of this.#pagesOf(waiting)) {
+      for (let i = 0; i < entries.length; i += eventsAtOnce) {
+        const some = entries.slice(i, i + eventsAtOnce)
+        await this.#load(some, events)
+        for (const entry of some) {
+          const partition = eventPartition(entry.target)
+          const event = events.get(partition)!
+          const row = deliveryRow(entry.target.id!)
+          const held = event.deliveries.find((one) => one.row === row)
+          if (held === undefined || !isOwed(held) || !isSameEntry(held.stored.entry, entry)) {
+            stale.push(entry)
+          } else if (isInOrder(held, event)) {
+            const { nextAt } = held.stored.delivery
+            yield { held, partition, nextAt, entry: timeOf(entry) }
+          }
+        }
+      }
+    }
+  }
+
+  async #load(entries: Found[], events: Map<string, HeldEvent>): Promise<void> {
+    const partitions = new Set(entries.map(({ target }) => eventPartition(target)))
+    const missing = [...partitions].filter((partition) => !events.has(partition))
+    const works = missing.map((partition) => async () => {
+      events.set(partition, toHeldEvent(await this.#rows.list(partition, ranges.decided)))
+    })
+    await this.#together(works)
+  }
+}
+
+export function toSpent({ row, etag, body }: Row): Held<Spent> {
+  return { row, etag, stored: JSON.parse(body) as Spent }
+}

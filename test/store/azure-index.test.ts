@@ -1,0 +1,317 @@
+// What is found by time is found, whenever a process dies; what points to nothing is skipped, and goes when
+// nobody can be about to write what it points to.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Settlement } from '../../functions/core/attempt.ts'
+import type { AzureStore } from '../../functions/store/azure.ts'
+import { graceMs } from '../../functions/store/azure-index.ts'
+import type { Rows } from '../../functions/store/azure-rows.ts'
+import type { Commit } from '../../functions/store/store.ts'
+import { Table } from '../sim/table.ts'
+import {
+  around,
+  dyingAt,
+  entriesIn,
+  losingAnswers,
+  newRows,
+  rowsOf,
+  storeOn,
+  unfound,
+} from '../support/azure-store.ts'
+import { type Azurite, startAzurite } from '../support/azurite.ts'
+import { claim, free } from '../support/claims.ts'
+import { at, beaconOf, delivery, key, record, sighting } from '../support/records.ts'
+
+let azurite: Azurite
+let rows: Rows
+beforeAll(async () => {
+  azurite = await startAzurite()
+})
+afterAll(() => azurite.stop())
+
+const hour = 3_600_000
+const day = 24 * hour
+const isEvent = (partition: string) => partition.startsWith('event|')
+
+function commitOf(changes: Partial<Commit> = {}): Commit {
+  return { record: record(), basedOn: 0, deliveries: [], supersede: [], now: at, ...changes }
+}
+
+async function settleAll(store: AzureStore, now: number, state: Settlement['state']) {
+  for (const one of await claim(store, { ...free, now, limit: 99 })) {
+    const follow =
+      state === 'refused' ? [delivery(`notice of ${one.id}`, { channel: 'team', nextAt: now })] : []
+    await store.settle(one, { state, nextAt: now + 500, note: state }, now, follow)
+  }
+}
+
+/** Steps of a full life, each with the time of it; a step that was done already does no harm. */
+const life: ((store: AzureStore, now: number) => Promise<unknown>)[] = [
+  (store, now) => store.writeBeacon(beaconOf('web_0', { heardAt: now }), [sighting('web_0')]),
+  (store, now) => {
+    const whole = record({ dueAt: now + 5, firstSeenAt: now })
+    const deliveries = ['a', 'b'].map((id) => delivery(id, { nextAt: now, owedAt: now }))
+    return store.commit(commitOf({ record: whole, deliveries, now }))
+  },
+  (store, now) => settleAll(store, now, 'pending'),
+  (store, now) => settleAll(store, now, 'refused'),
+  (store, now) => store.replay({ since: 0 }, now, 9),
+  async (store, now) => {
+    const moved = record({ dueAt: now + 9, sequence: 2 })
+    const late = delivery('c', { seq: 128, nextAt: now + 9 })
+    const supersede = [{ id: 'a', note: 'overtaken' }]
+    await store.commit(commitOf({ record: moved, basedOn: 1, deliveries: [late], supersede, now }))
+  },
+  (store, now) => settleAll(store, now, 'delivered'),
+  async (store, now) => {
+    const over = record({ sequence: 3, ended: { at: now, outcome: 'completed' } })
+    await store.commit(commitOf({ record: over, basedOn: 2, now }))
+  },
+  (store, now) => store.forget(now, 9),
+]
+
+describe('a life of an event', () => {
+  beforeAll(() => {
+    rows = newRows(azurite)
+  })
+
+  test('leaves no entry and no row', async () => {
+    const store = storeOn(rows)
+    for (const [i, step] of life.entries()) {
+      await step(store, at + i * hour)
+      expect(await unfound(rows, [key]), `after step ${i}`).toEqual([])
+    }
+    expect(await entriesIn(rows)).toEqual([])
+    expect(await rowsOf(rows, key)).toEqual([])
+    expect(await store.readObservers(key)).toEqual([])
+    expect(await store.readBeacon('prod', 'id-web_0')).toBeUndefined()
+  })
+})
+
+/** Lives it until the process dies, and then with another one. Returns whether it died at all. */
+async function liveOn(own: Rows, n: number, when: 'before' | 'after'): Promise<boolean> {
+  const dying = dyingAt(own, n, when)
+  const first = storeOn(dying.rows)
+  const second = storeOn(own)
+  let now = at
+  for (const step of life) {
+    now += hour
+    if (!dying.isDead()) await step(first, now).catch(() => {})
+    if (!dying.isDead()) continue
+    const what = `dead ${when} change ${n}, in step ${life.indexOf(step)}`
+    expect(await unfound(own, [key]), what).toEqual([])
+    now += hour
+    await step(second, now)
+    expect(await unfound(own, [key]), what).toEqual([])
+  }
+  for (let i = 0; i < 3; i++) {
+    now += day
+    await settleAll(second, now, 'delivered')
+    await second.dueEvents(now, 9)
+    await second.forget(now, 9)
+    await second.nextDueAt({ ...free, now })
+  }
+  const what = `dead ${when} change ${n}`
+  expect(await rowsOf(own, key), what).toEqual([])
+  expect(await entriesIn(own), what).toEqual([])
+  return dying.isDead()
+}
+
+describe('a process that dies', () => {
+  const tables = {
+    // in memory at each change there is, as that takes no time
+    'any change in memory': { stride: 1, make: () => new Table().plain() },
+    'a change in Azurite': { stride: 9, make: () => newRows(azurite) },
+  }
+  const deaths = Object.entries(tables).flatMap(([name, table]) =>
+    (['before', 'after'] as const).map((when) => ({ name, when, ...table })),
+  )
+  test.each(deaths)(
+    '$when $name leaves nothing owed without an entry, and nothing for ever',
+    async ({ when, stride, make }) => {
+      let n = 1
+      while (await liveOn(make(), n, when)) n += stride
+      expect(n).toBeGreaterThan(40)
+    },
+  )
+
+  test('between the entries and the row leaves entries that are skipped, and removed after a while', async () => {
+    const own = newRows(azurite)
+    const dead = around(own, async (change, partition) => {
+      if (isEvent(partition)) throw new Error('the process is dead')
+      return change()
+    })
+    const commit = commitOf({ record: record({ dueAt: at }), deliveries: [delivery('a')] })
+    await expect(storeOn(dead).commit(commit)).rejects.toThrow('dead')
+    const left = await entriesIn(own)
+    expect(left).toHaveLength(4)
+    const store = storeOn(own)
+    const look = async (now: number) => {
+      expect(await store.dueEvents(now, 9)).toEqual([])
+      expect(await claim(store, { ...free, now, limit: 9 })).toEqual([])
+      expect(await store.nextDueAt({ ...free, now })).toBeUndefined()
+      expect(await store.listEvents({ limit: 9 })).toEqual([])
+      await store.forget(now, 9)
+    }
+    await look(at + graceMs)
+    expect(await entriesIn(own)).toEqual(left)
+    await look(at + graceMs + 1)
+    // those of one fleet go with those of all
+    expect(await entriesIn(own)).toEqual([])
+  })
+
+  test('often enough hides nothing that is due after it', async () => {
+    const own = newRows(azurite)
+    const dead = around(own, async (change, partition) => {
+      if (isEvent(partition)) throw new Error('the process is dead')
+      return change()
+    })
+    for (let i = 0; i < 30; i++) {
+      const lost = record({ eventId: `lost-${i}`, dueAt: at - 99 + i })
+      await expect(storeOn(dead).commit(commitOf({ record: lost }))).rejects.toThrow('dead')
+    }
+    const store = storeOn(own)
+    for (const eventId of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      await store.commit(commitOf({ record: record({ eventId, dueAt: at }) }))
+    }
+    expect(await store.nextDueAt(free)).toBe(at)
+    expect(await store.dueEvents(at, 1)).toHaveLength(1)
+    expect(await store.dueEvents(at, 9)).toHaveLength(6)
+  })
+})
+
+describe('a write that succeeded, and whose answer was lost', () => {
+  test('is known as written, and keeps its entries', async () => {
+    const own = newRows(azurite)
+    const store = storeOn(losingAnswers(own, isEvent))
+    const deliveries = [delivery('a'), delivery('b', { channel: 'team' })]
+    const commit = commitOf({ record: record({ dueAt: at + 1 }), deliveries })
+    expect(await store.commit(commit)).toBe('committed')
+    expect(await unfound(own, [key])).toEqual([])
+    const [one, other] = await claim(store, { limit: 9 })
+    const done = { state: 'delivered' as const, nextAt: at, note: 'ok' }
+    expect(await store.settle(one!, done, at, [])).toBe('settled')
+    const refused = { state: 'refused' as const, nextAt: at, note: 'HTTP 400' }
+    expect(await store.settle(other!, refused, at, [])).toBe('settled')
+    expect(await store.replay({ since: 0 }, at, 9)).toBe(1)
+    const over = record({ sequence: 2, ended: { at, outcome: 'completed' } })
+    expect(await store.commit(commitOf({ record: over, basedOn: 1 }))).toBe('committed')
+    expect(await unfound(own, [key])).toEqual([])
+    expect(await claim(store, { limit: 9 })).toHaveLength(1)
+  })
+
+  test('of a beacon is known as written, and the beacon can be forgotten', async () => {
+    const own = newRows(azurite)
+    const store = storeOn(losingAnswers(own, (partition) => partition.startsWith('beacons|')))
+    const first = beaconOf('web_0')
+    expect(await store.writeBeacon(first, [sighting('web_0')])).toBe('written')
+    expect(await store.writeBeacon({ ...first, counter: 2 }, [])).toBe('written')
+    expect(await store.writeBeacon({ ...first, counter: 2 }, [])).toBe('stale')
+    expect(await unfound(own, [])).toEqual([])
+    const healthy = storeOn(own)
+    expect(await healthy.forget(at + 1, 9)).toBe(1)
+    expect(await entriesIn(own)).toEqual([])
+  })
+})
+
+describe('whoever loses to another writer', () => {
+  test('leaves no entry of its own, and takes none of the other', async () => {
+    const own = newRows(azurite)
+    const stores = Array.from({ length: 8 }, () => storeOn(own))
+    const commit = commitOf({ record: record({ dueAt: at }), deliveries: [delivery('a')] })
+    const outcomes = await Promise.all(stores.map((store) => store.commit(commit)))
+    expect(outcomes.filter((outcome) => outcome === 'committed')).toHaveLength(1)
+    expect(await entriesIn(own)).toHaveLength(4)
+    expect(await unfound(own, [key])).toEqual([])
+  })
+
+  test('as the first report of a beacon leaves one entry, too', async () => {
+    const own = newRows(azurite)
+    const stores = Array.from({ length: 6 }, () => storeOn(own))
+    const works = stores.map((store, i) => store.writeBeacon(beaconOf('web_0', { counter: i }), []))
+    expect(await Promise.all(works)).toContain('written')
+    expect(await entriesIn(own)).toHaveLength(1)
+    expect(await unfound(own, [])).toEqual([])
+  })
+})
+
+describe('forgetting', () => {
+  test('an event that is reopened meanwhile loses nothing that it owes by then', async () => {
+    const own = newRows(azurite)
+    const healthy = storeOn(own)
+    const over = record({ ended: { at: at - 1, outcome: 'completed' } })
+    const old = delivery('old', { state: 'delivered' })
+    await healthy.commit(commitOf({ record: over, deliveries: [old] }))
+    await healthy.writeBeacon(beaconOf('web_0', { heardAt: at }), [sighting('web_0')])
+    const again = record({ epoch: 2, sequence: 2, dueAt: at })
+    let reopened = false
+    // the first thing that goes are the sightings
+    const slow = around(own, async (change, partition) => {
+      if (!reopened && partition.startsWith('beacons|')) {
+        reopened = true
+        const deliveries = [delivery('new', { seq: 128 })]
+        await healthy.commit(commitOf({ record: again, basedOn: 1, deliveries }))
+      }
+      return change()
+    })
+    expect(await storeOn(slow).forget(at, 9)).toBe(0)
+    expect(reopened).toBe(true)
+    expect(await healthy.readEvent(key)).toEqual(again)
+    expect((await claim(healthy, { limit: 9 })).map(({ id }) => id)).toEqual(['new'])
+    expect(await unfound(own, [key])).toEqual([])
+  })
+
+  test('an event that is reopened between two steps keeps what it owes, and its record', async () => {
+    const own = newRows(azurite)
+    const healthy = storeOn(own)
+    const over = record({ ended: { at: at - 1, outcome: 'completed' } })
+    for (const [i, part] of ['x', 'y', 'z'].entries()) {
+      const deliveries = Array.from({ length: 60 }, (_, n) =>
+        delivery(`${part}${n}`, { state: 'delivered' }),
+      )
+      const whole = { ...over, sequence: i + 1 }
+      await healthy.commit(commitOf({ record: whole, basedOn: i, deliveries }))
+    }
+    const again = record({ epoch: 2, sequence: 4, dueAt: at })
+    let steps = 0
+    const slow = around(own, async (change, partition) => {
+      if (isEvent(partition) && ++steps === 2) {
+        const deliveries = [delivery('new', { seq: 128 })]
+        await healthy.commit(commitOf({ record: again, basedOn: 3, deliveries }))
+      }
+      return change()
+    })
+    expect(await storeOn(slow).forget(at, 9)).toBe(0)
+    expect(steps).toBe(2)
+    expect(await healthy.readEvent(key)).toEqual(again)
+    expect((await claim(healthy, { limit: 9 })).map(({ id }) => id)).toEqual(['new'])
+  })
+
+  test('an event with more deliveries than a transaction takes goes whole', async () => {
+    const own = newRows(azurite)
+    const store = storeOn(own)
+    for (const [i, part] of ['x', 'y', 'z', 'end'].entries()) {
+      const deliveries = Array.from({ length: 60 }, (_, n) => delivery(`${part}${n}`))
+      const ended = { at: at - 1, outcome: 'completed' as const }
+      const whole = record({ sequence: i + 1, ...(part === 'end' && { ended }) })
+      await store.commit(commitOf({ record: whole, basedOn: i, deliveries }))
+    }
+    await store.attention.note(key, at)
+    expect(await store.forget(at, 9)).toBe(1)
+    expect(await rowsOf(own, key)).toEqual([])
+    expect(await entriesIn(own)).toEqual([])
+  })
+
+  test('a beacon that was heard again is found by that, and goes when it is silent for long', async () => {
+    const own = newRows(azurite)
+    const store = storeOn(own)
+    const beacon = beaconOf('web_0')
+    await store.writeBeacon(beacon, [])
+    await store.writeBeacon({ ...beacon, counter: 2, heardAt: at + day }, [])
+    expect(await store.forget(at + 1, 9)).toBe(0)
+    expect(await unfound(own, [])).toEqual([])
+    expect(await entriesIn(own)).toHaveLength(1)
+    expect(await store.forget(at + day, 9)).toBe(0)
+    expect(await store.forget(at + day + 1, 9)).toBe(1)
+    expect(await entriesIn(own)).toEqual([])
+  })
+})
