@@ -1,9 +1,10 @@
 // Relays that are broken on purpose, each by a store that does not keep one promise: what a simulation
-// is worth shows in whether it finds them.
+// is worth shows in whether it finds them. Below the store on Azure it is the table that does not.
 import type { Settlement } from '../../functions/core/attempt.ts'
 import type { Claimed, Delivery } from '../../functions/core/delivery.ts'
 import type { Observer } from '../../functions/core/event.ts'
 import { settleMs } from '../../functions/core/life.ts'
+import type { Change, Rows } from '../../functions/store/azure-rows.ts'
 import type { Commit, Store } from '../../functions/store/store.ts'
 
 type Spoil = () => (store: Store) => Store
@@ -98,4 +99,69 @@ export const spoilt: Record<string, Spoil> = {
   'no settle time': withoutSettleTime,
   'sighting written before the event': sightingFirst,
   'overtaking off': withoutOvertaking,
+}
+
+const isIndex = (partition: string) => /^(due|owed|failed|ended|listed|heard)\b/.test(partition)
+
+function withChange(rows: Rows, change: Rows['change']): Rows {
+  return {
+    read: (partition, row) => rows.read(partition, row),
+    list: (partition, range) => rows.list(partition, range),
+    change,
+  }
+}
+
+/** Entries are written after the row that they point to: a death in between leaves one too few. */
+function entriesLast(rows: Rows): Rows {
+  let held: { partition: string; changes: Change[] }[] = []
+  return withChange(rows, async (partition, changes) => {
+    if (isIndex(partition) && changes.some(({ kind }) => kind === 'put')) {
+      held.push({ partition, changes })
+      return 'changed'
+    }
+    const outcome = await rows.change(partition, changes)
+    const own = isIndex(partition) ? [] : held
+    if (own.length > 0) held = []
+    for (const one of own) await rows.change(one.partition, one.changes)
+    return outcome
+  })
+}
+
+/** Entries of the same time and target are one, as if they had no name of their own. */
+function namelessEntries(rows: Rows): Rows {
+  const targetOf = (body: string) => JSON.stringify(JSON.parse(body).target)
+  return withChange(rows, async (partition, changes) => {
+    const [only] = changes
+    if (!isIndex(partition) || only?.kind !== 'remove') return rows.change(partition, changes)
+    const parts = only.row.split('|').slice(0, -1)
+    const from = `${parts.join('|')}|`
+    const same = await rows.list(partition, { from, to: `${from}~` })
+    const own = same.find(({ row }) => row === only.row)
+    const all = same.filter(({ body }) => own && targetOf(body) === targetOf(own.body))
+    for (const { row } of all) await rows.change(partition, [{ kind: 'remove', row }])
+    return 'changed'
+  })
+}
+
+/** A conflict is taken for a lost race, although the client may have met its own write. */
+function blindConflicts(rows: Rows): Rows {
+  let lost: string[] = []
+  return {
+    ...withChange(rows, async (partition, changes) => {
+      const outcome = await rows.change(partition, changes)
+      if (outcome === 'conflict' && partition.startsWith('event|')) lost.push(partition)
+      return outcome
+    }),
+    list: async (partition, range) => {
+      if (!lost.includes(partition)) return rows.list(partition, range)
+      lost = lost.filter((one) => one !== partition)
+      return []
+    },
+  }
+}
+
+export const spoiltRows: Record<string, (rows: Rows) => Rows> = {
+  'index entries written after the row': entriesLast,
+  'index entries without names of their own': namelessEntries,
+  'a lost answer taken for a lost race': blindConflicts,
 }

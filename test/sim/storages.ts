@@ -2,6 +2,7 @@
 // watched. A call of SQLite is one step; a call of the store on Azure is many, and may end after each.
 import type { Claimed } from '../../functions/core/delivery.ts'
 import { AzureStore } from '../../functions/store/azure.ts'
+import type { Rows } from '../../functions/store/azure-rows.ts'
 import { SqliteStore } from '../../functions/store/sqlite.ts'
 import type { ClaimRequest, Commit, Store } from '../../functions/store/store.ts'
 import { around } from './around.ts'
@@ -18,7 +19,7 @@ export interface Storage {
 }
 
 export const storages = {
-  sqlite(): Storage {
+  sqlite(_kernel: Kernel): Storage {
     const plain = new SqliteStore(':memory:', { random: namesOf('lease') })
     return {
       plain,
@@ -42,7 +43,8 @@ export const storages = {
     }
   },
 
-  azure(kernel: Kernel): Storage {
+  /** `spoil` changes what each process makes of the table. */
+  azure(kernel: Kernel, spoil: (rows: Rows) => Rows = (rows) => rows): Storage {
     const table = new Table()
     const newId = namesOf('id')
     const wait = () => Promise.resolve()
@@ -52,7 +54,7 @@ export const storages = {
       storeOf(worker, judge) {
         const { process } = worker
         const store = new AzureStore({
-          rows: table.viewOf(worker, judge),
+          rows: spoil(table.viewOf(worker, judge)),
           newId,
           random: () => worker.chance(),
           wait: (ms) => kernel.pause(process, ms),

@@ -1,6 +1,7 @@
 // One seeded world from its beginning to the time when nothing is owed and nothing is open any more.
 import { createHash } from 'node:crypto'
 import { secretsOf } from '../../functions/config.ts'
+import type { Rows } from '../../functions/store/azure-rows.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { createLog } from '../../shared/log.ts'
 import { startAt } from '../support/world.ts'
@@ -37,6 +38,8 @@ export interface Options {
   without?: readonly string[]
   /** Changes what the relay makes of its store, to see whether that is noticed. */
   spoil?: () => (store: Store) => Store
+  /** As `spoil`, of the table below the store on Azure. */
+  spoilRows?: (rows: Rows) => Rows
 }
 
 export interface Outcome {
@@ -56,7 +59,7 @@ export async function runWorld(seed: number, options: Options = {}): Promise<Out
   const faults = chooseFaults(random.fork('faults'), options.without ?? [])
   const plan = makePlan(random.fork('plan'))
   const kernel = new Kernel(startAt)
-  const storage = storages[options.storage ?? 'sqlite'](kernel)
+  const storage = storages[options.storage ?? 'sqlite'](kernel, options.spoilRows)
   const world = build({ kernel, plan, faults, random, storage, options, http: seed % 8 === 0 })
   const { judge, platform } = world
   const boundAt = startAt + (faults.channel_dead > 0 ? boundWithDeadChannelsMs : boundMs)

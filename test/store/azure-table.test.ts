@@ -1,0 +1,234 @@
+// The table itself: what is too large is refused by us and says what it is, as Azure names no row and Azurite
+// lets it pass; and what Azure answers is told apart.
+import { RestError, type TableClient } from '@azure/data-tables'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { keyOf } from '../../functions/store/azure-keys.ts'
+import type { Change } from '../../functions/store/azure-rows.ts'
+import { AzureTable } from '../../functions/store/azure-table.ts'
+import { newClient, newRows, storeOn } from '../support/azure-store.ts'
+import { type Azurite, startAzurite } from '../support/azurite.ts'
+import { at, beaconOf, delivery, facts, key, record, sighting } from '../support/records.ts'
+import { event } from '../support/world.ts'
+
+let azurite: Azurite
+beforeAll(async () => {
+  azurite = await startAzurite()
+})
+afterAll(() => azurite.stop())
+
+const put = (row: string, body: string): Change => ({ kind: 'put', row, body })
+const everything = { from: '', to: '~' }
+
+/** A client that answers everything with this error. */
+function failing(statusCode: number, code: string): TableClient {
+  const fail = () => Promise.reject(new RestError('secret-of-the-request', { statusCode, code }))
+  const methods = { getEntity: fail, submitTransaction: fail, deleteEntity: fail }
+  return { tableName: 'foghorn', ...methods } as unknown as TableClient
+}
+
+describe('what is too large is refused before anything is written', () => {
+  test('a row, by its name and its size', async () => {
+    const rows = newRows(azurite)
+    const changes = [put('small', 'x'), put('large', 'x'.repeat(480_001))]
+    await expect(rows.change('here', changes)).rejects.toThrow(
+      /row "large" of partition "here" has 480001 characters.*480000/,
+    )
+    expect(await rows.list('here', everything)).toEqual([])
+  })
+
+  test('a transaction, by its partition and its size', async () => {
+    const rows = newRows(azurite)
+    // three bytes each in UTF-8
+    const changes = Array.from({ length: 5 }, (_, i) => put(`r${i}`, '€'.repeat(300_000)))
+    await expect(rows.change('here', changes)).rejects.toThrow(
+      /transaction in partition "here" has 4510\d\d\d bytes.*4194304/,
+    )
+    expect(await rows.list('here', everything)).toEqual([])
+    expect(await rows.change('here', changes.slice(0, 4))).toBe('changed')
+  })
+
+  test('more changes than a transaction takes', async () => {
+    const rows = newRows(azurite)
+    const changes = Array.from({ length: 101 }, (_, i) => put(`r${i}`, ''))
+    await expect(rows.change('here', changes)).rejects.toThrow(
+      /101 changes in partition "here".*100/,
+    )
+    expect(await rows.list('here', everything)).toEqual([])
+    expect(await rows.change('here', changes.slice(1))).toBe('changed')
+    expect(await rows.list('here', everything)).toHaveLength(100)
+  })
+
+  test('an event, and its entries wait to be removed as those of a crash', async () => {
+    const store = storeOn(newRows(azurite))
+    const large = record({ facts: facts({ description: 'x'.repeat(480_000) }), dueAt: at })
+    const commit = { record: large, basedOn: 0, deliveries: [], supersede: [], now: at }
+    await expect(store.commit(commit)).rejects.toMatchObject({ code: 'row_too_large' })
+    expect(await store.readEvent(key)).toBeUndefined()
+    expect(await store.dueEvents(at, 9)).toEqual([])
+  })
+})
+
+describe('a body of several parts comes back as it was', () => {
+  const emoji = '🚢'
+  const bodies = {
+    nothing: '',
+    'one part to the last letter': 'x'.repeat(32_000),
+    'one letter more': 'x'.repeat(32_001),
+    'an emoji across the boundary': `${'x'.repeat(31_999)}${emoji}y`,
+    'emoji across every boundary': `x${emoji.repeat(100_000)}`,
+    'as many parts as there may be': 'ü'.repeat(480_000),
+  }
+
+  test.each(Object.entries(bodies))('%s', async (_, body) => {
+    const rows = newRows(azurite)
+    await rows.change('here', [put('a', body)])
+    expect((await rows.read('here', 'a'))?.body === body).toBe(true)
+    const [listed] = await rows.list('here', everything)
+    expect(listed?.body === body).toBe(true)
+    // and none of it stays behind a shorter one
+    await rows.change('here', [put('a', 'short')])
+    expect((await rows.read('here', 'a'))?.body).toBe('short')
+  })
+})
+
+describe('keys', () => {
+  test('have less than 1 KiB, however long what they are made of', () => {
+    const long = '🚢'.repeat(1_000)
+    const longest = [keyOf('event', long, long), keyOf(long, 'x'.repeat(15), long)]
+    // https://learn.microsoft.com/rest/api/storageservices/understanding-the-table-service-data-model
+    for (const one of longest) expect(one.length * 2).toBeLessThanOrEqual(1_024)
+  })
+
+  test('differ where a long part differs in its end, and where parts are divided elsewhere', () => {
+    const long = 'x'.repeat(300)
+    const keys = [keyOf(`${long}a`), keyOf(`${long}b`), keyOf('a', 'b'), keyOf('a|b'), keyOf('ab')]
+    expect(new Set([...keys, keyOf('a=7Cb'), keyOf('a', '', 'b')]).size).toBe(7)
+  })
+})
+
+describe('a table', () => {
+  test('that is missing is made, also by several who come first at once', async () => {
+    const client = newClient(azurite)
+    const rows = [new AzureTable(client), new AzureTable(client), new AzureTable(client)]
+    const works = rows.flatMap((one, i) => [
+      one.read('here', 'a'),
+      one.list('here', everything),
+      one.change('here', [{ kind: 'insert', row: `r${i}`, body: '' }]),
+      one.change('here', [{ kind: 'remove', row: 'none' }]),
+    ])
+    const outcomes = await Promise.all(works)
+    expect(outcomes.filter((outcome) => outcome === 'changed')).toHaveLength(3)
+    expect(outcomes.filter((outcome) => outcome === 'conflict')).toHaveLength(3)
+    expect(await rows[0]!.list('here', everything)).toHaveLength(3)
+  })
+
+  test('of more than 1 000 rows is listed whole, or as far as was asked', async () => {
+    const rows = newRows(azurite)
+    const names = Array.from({ length: 1_050 }, (_, i) => `r${String(i).padStart(5, '0')}`)
+    for (let from = 0; from < names.length; from += 100) {
+      await rows.change(
+        'here',
+        names.slice(from, from + 100).map((name) => put(name, name)),
+      )
+    }
+    expect((await rows.list('here', everything)).map(({ row }) => row)).toEqual(names)
+    expect(await rows.list('here', { ...everything, limit: 1_020 })).toHaveLength(1_020)
+    const some = await rows.list('here', { from: 'r00010', to: 'r00013', limit: 9 })
+    expect(some.map(({ row }) => row)).toEqual(['r00010', 'r00011', 'r00012'])
+  })
+})
+
+describe('an answer of Azure', () => {
+  test.each([401, 403])(
+    '%i says which roles are missing, and nothing of the request',
+    async (status) => {
+      const rows = new AzureTable(failing(status, 'AuthorizationPermissionMismatch'))
+      const error = await rows.read('here', 'a').catch((thrown) => thrown)
+      expect(error).toMatchObject({ code: 'storage_forbidden' })
+      expect(error.message).toMatch(
+        /"foghorn" \(AuthorizationPermissionMismatch\).*Table Data Contr/,
+      )
+      expect(JSON.stringify([error, error.message, error.stack])).not.toContain('secret')
+    },
+  )
+
+  test('503 says that the storage did not answer as it should', async () => {
+    const rows = new AzureTable(failing(503, 'ServerBusy'))
+    const error = await rows.change('here', [put('a', '')]).catch((thrown) => thrown)
+    expect(error).toMatchObject({ code: 'storage_unavailable' })
+    expect(error.message).toContain('503 for "foghorn": ServerBusy')
+  })
+
+  test.each(['ResourceNotFound', 'EntityNotFound'])(
+    '%s is a row that is not there',
+    async (code) => {
+      const rows = new AzureTable(failing(404, code))
+      expect(await rows.read('here', 'a')).toBeUndefined()
+      expect(await rows.change('here', [{ kind: 'remove', row: 'a' }])).toBe('conflict')
+      const replace = { kind: 'replace' as const, row: 'a', body: '', etag: 'x' }
+      expect(await rows.change('here', [replace])).toBe('conflict')
+    },
+  )
+
+  test('that the table is missing is believed once', async () => {
+    const client = failing(404, 'TableNotFound')
+    const createTable = vi.fn(async () => {})
+    const rows = new AzureTable(Object.assign(client, { createTable }) as TableClient)
+    await expect(rows.read('here', 'a')).rejects.toThrow('404 for "foghorn": TableNotFound')
+    expect(createTable).toHaveBeenCalledTimes(1)
+  })
+})
+
+describe('a beacon', () => {
+  test('with more sightings than a transaction takes is written whole, or not at all', async () => {
+    const rows = newRows(azurite)
+    const store = storeOn(rows)
+    const ids = Array.from({ length: 230 }, (_, i) => `event-${i}`)
+    const seen = ids.map((eventId) => sighting('web_0', { eventId, event: event({ eventId }) }))
+    const beacon = beaconOf('web_0', { counter: 2, sees: ids })
+    expect(await store.writeBeacon(beacon, seen)).toBe('written')
+    const whose = { fleet: 'prod', eventId: 'event-229' }
+    expect(await store.readObservers(whose)).toMatchObject([{ beacon: { counter: 2 } }])
+    expect(await store.readSightings('prod', 'id-web_0', ids)).toHaveLength(230)
+    const earlier = seen.map((one) => ({ ...one, gone: { firstAt: at, lastSeenAt: at } }))
+    const late = storeOn({
+      ...rows,
+      list: (...args) => rows.list(...args),
+      change: (...args) => rows.change(...args),
+      // another worker is faster, once
+      read: async (partition, row) => {
+        const found = await rows.read(partition, row)
+        await store.writeBeacon({ ...beacon, counter: 4 }, [])
+        return found
+      },
+    })
+    expect(await late.writeBeacon({ ...beacon, counter: 3 }, earlier)).toBe('stale')
+    for (const eventId of ['event-0', 'event-99', 'event-100', 'event-229']) {
+      const [one] = await store.readObservers({ fleet: 'prod', eventId })
+      expect(one).toMatchObject({ beacon: { counter: 4 } })
+      expect(one?.sighting.gone).toBeUndefined()
+    }
+  })
+
+  test('with as many tags as a report holds is written, however much it sees', async () => {
+    const store = storeOn(newRows(azurite))
+    const tags = Object.fromEntries(
+      Array.from({ length: 150 }, (_, i) => [`tag-${i}`, '€'.repeat(500)]),
+    )
+    const ids = Array.from({ length: 60 }, (_, i) => `event-${i}`)
+    const seen = ids.map((eventId) => sighting('web_0', { eventId, event: event({ eventId }) }))
+    const beacon = beaconOf('web_0', { tags, sees: ids })
+    expect(await store.writeBeacon(beacon, seen)).toBe('written')
+    expect(await store.readObservers({ fleet: 'prod', eventId: 'event-59' })).toHaveLength(1)
+  })
+})
+
+test('a commit of 60 deliveries whose record is as large as can be passes', async () => {
+  const store = storeOn(newRows(azurite))
+  const resources = Array.from({ length: 1_000 }, (_, i) => `${'v'.repeat(250)}${i}`)
+  const large = record({ facts: facts({ resources }), dueAt: at })
+  const deliveries = Array.from({ length: 60 }, (_, i) => delivery(`d${i}`))
+  const commit = { record: large, basedOn: 0, deliveries, supersede: [], now: at }
+  expect(await store.commit(commit)).toBe('committed')
+  expect(await store.readDeliveries(key)).toHaveLength(60)
+})
