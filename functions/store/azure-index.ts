@@ -109,7 +109,10 @@ export class Index {
     await this.#together(works)
   }
 
-  /** Removes what points to nothing, but for what may be part of a write under way. */
+  /**
+   * Removes what points to nothing, but for what may be part of a write under way. Where `now` is a time
+   * long gone, as for what is forgotten, it stays that much longer.
+   */
   async tidy(stale: Found[], now: number): Promise<void> {
     await this.drop(stale.filter(({ writtenAt }) => now - writtenAt > graceMs))
   }

@@ -1,6 +1,6 @@
 // The store on Azure Tables, for any number of workers. An event and its deliveries share a partition, so
 // that a commit is one transaction; what has to be found by time is named in an index first. The rows that
-// each promise rests on are in azure-events, azure-claims and azure-beacons.
+// each promise rests on are in azure-events, azure-claims, azure-beacons and azure-forget.
 import { FoghornError } from '../../shared/errors.ts'
 import type { Attention } from '../attention.ts'
 import type { Settlement } from '../core/attempt.ts'

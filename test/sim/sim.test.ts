@@ -73,6 +73,8 @@ test('a story says how to replay it, and names the faults that it takes', async 
     const story = tell(await shrink(outcome, options), [])
     expect(story).toContain(`SEED=${seed} RUNS=1 npm run sim`)
     expect(story.split('\n').length).toBeLessThan(80)
+    const other = tell({ ...outcome, storage: 'azure' }, [])
+    expect(other).toContain(`replay: STORAGE=azure SEED=${seed}`)
     return
   }
   expect.fail('nothing broke')

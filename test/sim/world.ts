@@ -44,6 +44,7 @@ export interface Options {
 
 export interface Outcome {
   seed: number
+  storage: keyof typeof storages
   stats: Judge['stats']
   broken: Broken[]
   trace: string[]
@@ -59,7 +60,8 @@ export async function runWorld(seed: number, options: Options = {}): Promise<Out
   const faults = chooseFaults(random.fork('faults'), options.without ?? [])
   const plan = makePlan(random.fork('plan'))
   const kernel = new Kernel(startAt)
-  const storage = storages[options.storage ?? 'sqlite'](kernel, options.spoilRows)
+  const name = options.storage ?? 'sqlite'
+  const storage = storages[name](kernel, options.spoilRows)
   const world = build({ kernel, plan, faults, random, storage, options, http: seed % 8 === 0 })
   const { judge, platform } = world
   const boundAt = startAt + (faults.channel_dead > 0 ? boundWithDeadChannelsMs : boundMs)
@@ -78,7 +80,8 @@ export async function runWorld(seed: number, options: Options = {}): Promise<Out
   storage.close()
   const { stats, broken, trace } = judge
   const hash = createHash('sha256').update(trace.join('\n')).digest('hex')
-  return { seed, stats, broken, trace, faults: kindsOf(faults), hash, tookMs: kernel.now - startAt }
+  const of = { seed, storage: name, faults: kindsOf(faults) }
+  return { ...of, stats, broken, trace, hash, tookMs: kernel.now - startAt }
 }
 
 interface Ground {
