@@ -15,6 +15,8 @@ export const requestWaitMs = 3_000
 export const turnWaitMs = attemptMs + 1_000
 /** The timer's own pace: what is due later needs no message. */
 export const timerMs = 60_000
+/** What fails at every look, and so stays due, brings no wake-up sooner than this. */
+const afterFailureMs = 10_000
 const maxUnderWay = 64
 
 /** What a request has done so far. */
@@ -65,10 +67,10 @@ export class Rounds {
 
   /** Concludes and sends all that is due. Throws where the store fails, so that the message comes again. */
   async turn(): Promise<void> {
-    await sweep(this.#relay)
+    const failed = await sweep(this.#relay)
     this.#look()
     await this.#waitFor(this.#send(), turnWaitMs)
-    await this.#setWakeUp()
+    await this.#setWakeUp(failed > 0 ? afterFailureMs : 0)
   }
 
   /** A first turn, for what whoever was here before left behind. What goes wrong is logged. */
@@ -143,12 +145,12 @@ export class Rounds {
     this.#sends.add(sent)
   }
 
-  async #setWakeUp(): Promise<void> {
+  async #setWakeUp(leastMs = 0): Promise<void> {
     const nextAt = await nextDueAt(this.#relay, this.#countOf)
     const now = this.#relay.now()
     if (nextAt === undefined || nextAt > now + timerMs) return
-    if (this.#setFor > now && this.#setFor <= nextAt) return
-    const delayMs = Math.max(0, nextAt - now)
+    const delayMs = Math.max(leastMs, nextAt - now)
+    if (this.#setFor > now && this.#setFor <= now + delayMs) return
     await this.#schedule(delayMs)
     this.#relay.log.debug('wake_up_set', { delayMs })
     this.#setFor = now + delayMs

@@ -1,0 +1,64 @@
+// What the rounds of the Azure host set as wake-ups: a message in the queue is an invocation, which costs.
+import { afterEach, expect, test } from 'vitest'
+import { Rounds } from '../../functions/host/azure-rounds.ts'
+import {
+  createWorld,
+  event,
+  FakeBeacon,
+  startAt,
+  usualAnswer,
+  type World,
+} from '../support/world.ts'
+
+let world: World
+let rounds: Rounds
+/** Delays of the wake-ups that were set. */
+let set: number[]
+
+async function start() {
+  world = await createWorld()
+  set = []
+  rounds = new Rounds(world.relay, async (delayMs) => void set.push(delayMs))
+  world.relay.wake = () => rounds.hint()
+}
+
+afterEach(() => rounds.stop(0))
+
+test('nothing is due: no wake-up', async () => {
+  await start()
+  await rounds.turn()
+  expect(set).toEqual([])
+})
+
+test('a retry brings one wake-up, however many requests come before it', async () => {
+  await start()
+  const beacon = new FakeBeacon(world, 'web_0')
+  world.channels.answer = (request) =>
+    request.url.includes('//hook.') ? new Response(null, { status: 500 }) : usualAnswer(request)
+  await rounds.during(() => beacon.sees([event()]))
+  expect(set).toHaveLength(1)
+  expect(set[0]).toBeGreaterThan(500)
+  await rounds.turn()
+  expect(set).toHaveLength(1)
+  world.clock.now += set[0]!
+  await rounds.turn()
+  expect(set).toHaveLength(2)
+})
+
+test('an event that fails at every look does not bring one wake-up after another', async () => {
+  await start()
+  const beacon = new FakeBeacon(world, 'web_0')
+  await rounds.during(() => beacon.sees([event({ notBeforeAt: startAt + 60_000 })]))
+  await rounds.during(() => beacon.sees([]))
+  world.clock.now += 3_600_000
+  world.store.commit = async () => {
+    throw new Error('this event cannot be written')
+  }
+  set = []
+  await rounds.turn()
+  expect(world.lines.join('\n')).toContain('"conclusion_failed"')
+  expect(set).toEqual([10_000])
+  // and others do not suffer from it
+  await rounds.turn()
+  expect(set).toEqual([10_000])
+})
