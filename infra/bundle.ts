@@ -1,13 +1,13 @@
-// `npm run bundle`: what is deployed, in dist. The beacon as one file; the relay for Azure Functions as a folder
-// to zip: the code, host.json, and the configuration, where there is one.
+// `npm run bundle [-- FOLDER]`: what is deployed, in dist or there. The beacon as one file; the relay for Azure
+// Functions as a folder to zip: the code, host.json, and the configuration, where there is one.
 import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
 
 const root = join(import.meta.dirname, '..')
-const dist = join(root, 'dist')
+const dist = resolve(root, process.argv[2] ?? 'dist')
 const azure = join(dist, 'azure')
-const config = join(root, process.env.FOGHORN_CONFIG ?? 'foghorn.config.json')
+const config = resolve(root, process.env.FOGHORN_CONFIG ?? 'foghorn.config.json')
 
 const common: BuildOptions = {
   bundle: true,
@@ -41,9 +41,10 @@ await build({
 copyFileSync(join(root, 'infra/azure/host.json'), join(azure, 'host.json'))
 const manifest = { name: 'foghorn-relay', private: true, type: 'module', main: 'main.mjs' }
 writeFileSync(join(azure, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
-const told = ['dist/beacon.mjs', 'dist/azure/']
+const shown = (path: string) => relative(root, path)
+const told = [shown(join(dist, 'beacon.mjs')), `${shown(azure)}/`]
 if (existsSync(config)) {
   copyFileSync(config, join(azure, 'foghorn.config.json'))
-  told[1] += ` with ${config.slice(root.length + 1)}`
-} else told[1] += ` without a configuration: there is no ${config.slice(root.length + 1)}`
+  told[1] += ` with ${shown(config)}`
+} else told[1] += ` without a configuration: there is no ${shown(config)}`
 process.stdout.write(`${told.join('\n')}\n`)

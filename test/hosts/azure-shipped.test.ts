@@ -1,0 +1,154 @@
+// What is deployed to Azure: host.json and the settings as they stand, and the bundle, built and started.
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { turnWaitMs } from '../../functions/host/azure-rounds.ts'
+import { connectionName } from '../../functions/host/azure-storage.ts'
+import { startAzurite } from '../support/azurite.ts'
+import { Program } from '../support/process.ts'
+import { baseConfig } from '../support/world.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+const parse = (path: string) => JSON.parse(read(path))
+
+function secondsOf(text: string): number {
+  const [hours = 0, minutes = 0, seconds = 0] = text.split(':').map(Number)
+  return hours * 3_600 + minutes * 60 + seconds
+}
+
+describe('host.json', () => {
+  const host = parse('infra/azure/host.json')
+  const { queues, http } = host.extensions
+
+  test('lets no URL into the telemetry: links to decide with are URLs', () => {
+    const { logLevel } = host.logging
+    // the requests' own rows, with whole URLs
+    expect(logLevel['Host.Results']).toBe('None')
+    // ASP.NET and the host write URLs at level Information, under names that nobody can list
+    expect(logLevel.default).toBe('Warning')
+    const talkative = Object.entries(logLevel).filter(
+      ([, level]) => !['Warning', 'Error', 'Critical', 'None'].includes(String(level)),
+    )
+    // the relay's own log lines
+    expect(talkative).toEqual([['Function', 'Information']])
+    // these have settings of their own, which the levels do not rule
+    expect(Object.keys(host)).not.toContain('telemetryMode')
+    expect(Object.keys(host.logging.applicationInsights)).toEqual(['samplingSettings'])
+  })
+
+  test('drops no log line to save money', () => {
+    const { samplingSettings } = host.logging.applicationInsights
+    expect(samplingSettings.excludedTypes.split(';')).toContain('Trace')
+  })
+
+  test('leaves all paths to the relay', () => {
+    expect(http.routePrefix).toBe('')
+  })
+
+  test('takes wake-ups as they are sent, soon, and not for ever', () => {
+    expect(queues.messageEncoding).toBe('none')
+    expect(secondsOf(queues.maxPollingInterval)).toBeLessThanOrEqual(2)
+    expect(queues.maxDequeueCount).toBe(5)
+  })
+
+  test('gives a turn the time for the slowest attempt, and for what comes before and after', () => {
+    expect(secondsOf(host.functionTimeout) * 1_000).toBeGreaterThan(2 * turnWaitMs)
+  })
+})
+
+test('local.settings.example.json names what is read, and nothing else', () => {
+  const files = ['azure.ts', 'azure-storage.ts', 'settings.ts']
+  const text = files.map((name) => read(`functions/host/${name}`)).join('\n')
+  const names = [...text.matchAll(/\benvironment\.([A-Z_]+)/g)].map(([, name]) => name)
+  // this one is read by Azure
+  const all = [...new Set([...names, connectionName, 'FUNCTIONS_WORKER_RUNTIME'])]
+  const { Values } = parse('infra/azure/local.settings.example.json')
+  expect(Object.keys(Values).sort()).toEqual(all.sort())
+})
+
+describe('the bundle', () => {
+  let directory: string
+  let azure: string
+
+  const bundle = async (config: string) => {
+    const env = { ...process.env, FOGHORN_CONFIG: config }
+    await promisify(execFile)(process.execPath, ['infra/bundle.ts', directory], { cwd: root, env })
+  }
+  const textOf = (name: string) => readFileSync(join(azure, name), 'utf8')
+  const importedBy = (name: string, pattern: RegExp) =>
+    [...textOf(name).matchAll(pattern)].map(([, found]) => found!)
+  const statically = /(?:\bfrom|\bimport)\s*"\.\/([^"]+\.mjs)"/g
+  const lazily = /\bimport\("\.\/([^"]+\.mjs)"\)/g
+
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'foghorn-shipped-'))
+    azure = join(directory, 'azure')
+    writeFileSync(join(directory, 'own.json'), JSON.stringify(baseConfig))
+    await bundle(join(directory, 'own.json'))
+  })
+
+  afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+  test('is what Azure needs', () => {
+    expect(JSON.parse(textOf('host.json'))).toEqual(parse('infra/azure/host.json'))
+    expect(JSON.parse(textOf('package.json'))).toMatchObject({ type: 'module', main: 'main.mjs' })
+    expect(JSON.parse(textOf('foghorn.config.json'))).toEqual(baseConfig)
+    const others = readdirSync(azure).filter((name) => !name.endsWith('.mjs'))
+    expect(others.sort()).toEqual(['foghorn.config.json', 'host.json', 'package.json'])
+    expect(existsSync(join(directory, 'beacon.mjs'))).toBe(true)
+  })
+
+  test('is small at its start: what an identity needs comes later', () => {
+    const atStart = new Set(['main.mjs'])
+    for (const name of atStart) for (const next of importedBy(name, statically)) atStart.add(next)
+    const texts = [...atStart].map(textOf)
+    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+    expect(bytes).toBeLessThan(2_000_000)
+    // an error of that library alone
+    const mark = 'ManagedIdentityCredential: Authentication failed'
+    const holders = readdirSync(azure).filter((name) => textOf(name).includes(mark))
+    expect(holders).toEqual(importedBy('main.mjs', lazily))
+    expect([...atStart]).not.toContain(holders[0])
+  })
+
+  test('starts, and loads what an identity needs for an identity only', {
+    timeout: 60_000,
+  }, async () => {
+    const [identity] = importedBy('main.mjs', lazily)
+    writeFileSync(join(azure, identity!), 'throw new Error("the identity was loaded")\n')
+    const azurite = await startAzurite()
+    const start = async (storage: Record<string, string>) => {
+      const program = new Program('bundle', 'test/support/functions-main.ts', {
+        FUNCTIONS_ENTRY: join(azure, 'main.mjs'),
+        FOGHORN_CONFIG: join(azure, 'foghorn.config.json'),
+        FOGHORN_LINK_KEY: Buffer.alloc(32, 1).toString('base64'),
+        ...storage,
+      })
+      const { port } = await program.waitFor('functions_host_started')
+      const response = await fetch(`http://127.0.0.1:${port}/healthz`)
+      return { program, status: response.status }
+    }
+    try {
+      const local = await start({ AzureWebJobsStorage: azurite.connection })
+      expect(local.status).toBe(200)
+      expect(await local.program.stop()).toEqual({ code: 0, signal: null })
+      const deployed = await start({ AzureWebJobsStorage__accountName: 'nowhere' })
+      expect(deployed.status).toBe(500)
+      const { error } = await deployed.program.waitFor('request_failed')
+      expect(error).toContain('the identity was loaded')
+      await deployed.program.stop()
+    } finally {
+      await azurite.stop()
+    }
+  })
+
+  test('keeps no configuration of before', async () => {
+    await bundle('nowhere.json')
+    expect(existsSync(join(azure, 'foghorn.config.json'))).toBe(false)
+  })
+})
