@@ -35,6 +35,9 @@ const gapMs = 4 * timerMs
 const maxForgetSteps = 10
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
+/** A token in a path is a key to a decision, and a link works in more spellings than one: the rest is not logged. */
+const plainPaths = /^\/(v1\/(reports|events|deliveries)(\/|$)|healthz$)/
+
 type Parts = ReturnType<typeof compose>
 
 /** Registers the functions `relay`, `wake` and `sweep`, and what is to be done at the end. */
@@ -163,8 +166,8 @@ async function answer({ app, rounds, relay }: Parts, request: Request): Promise<
   const { method } = request
   const from = performance.now()
   const response = await rounds.during(async () => app.fetch(request))
-  // a token in a path is a key to a decision
-  const path = new URL(request.url).pathname.replace(/^\/approve\/.*/, '/approve/[token]')
+  const { pathname } = new URL(request.url)
+  const path = plainPaths.test(pathname) ? pathname : '[a link, or nothing of ours]'
   const ms = Math.round(performance.now() - from)
   relay.log.debug('request_answered', { method, path, status: response.status, ms })
   return response

@@ -1,4 +1,4 @@
-// A real Azurite for tests: in memory, on ports of its own, gone with the test run.
+// A real Azurite for tests: on ports of its own, gone with the test run.
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -14,13 +14,42 @@ const key =
 
 export interface Azurite {
   connection: string
+  /** Ends it as an outage; what was written is there again after `resume`, where it has a directory. */
+  halt(): Promise<void>
+  /** On the same ports. */
+  resume(): Promise<void>
   stop(): Promise<void>
 }
 
-export async function startAzurite(): Promise<Azurite> {
-  const [blob, queue, table] = await freePorts(3)
-  const ports = ['--blobPort', blob, '--queuePort', queue, '--tablePort', table].map(String)
-  const args = [script, '--inMemoryPersistence', '--silent', '--disableTelemetry', ...ports]
+/** `directory`: where it keeps its files; in memory, where nothing is said. */
+export async function startAzurite(directory?: string): Promise<Azurite> {
+  const ports = await freePorts(3)
+  const [blob, queue, table] = ports
+  let running = await run(ports, directory)
+  const endpoint = (port: number | undefined) => `http://127.0.0.1:${port}/${account}`
+  return {
+    connection: [
+      'DefaultEndpointsProtocol=http',
+      `AccountName=${account}`,
+      `AccountKey=${key}`,
+      `BlobEndpoint=${endpoint(blob)}`,
+      `QueueEndpoint=${endpoint(queue)}`,
+      `TableEndpoint=${endpoint(table)}`,
+    ].join(';'),
+    // it writes its files when it is asked to end, and hardly before
+    halt: () => running.end('SIGTERM'),
+    async resume() {
+      running = await run(ports, directory)
+    },
+    stop: () => running.end('SIGKILL'),
+  }
+}
+
+async function run(ports: number[], directory?: string) {
+  const [blob, queue, table] = ports
+  const places = directory ? ['--location', directory] : ['--inMemoryPersistence']
+  const words = ['--blobPort', blob, '--queuePort', queue, '--tablePort', table].map(String)
+  const args = [script, ...places, '--silent', '--disableTelemetry', ...words]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   let said = ''
@@ -36,18 +65,9 @@ export async function startAzurite(): Promise<Azurite> {
     child.stderr.on('data', hear)
     child.once('exit', () => reject(new Error(`Azurite ended: ${said}`)))
   })
-  const endpoint = (port: number | undefined) => `http://127.0.0.1:${port}/${account}`
   return {
-    connection: [
-      'DefaultEndpointsProtocol=http',
-      `AccountName=${account}`,
-      `AccountKey=${key}`,
-      `BlobEndpoint=${endpoint(blob)}`,
-      `QueueEndpoint=${endpoint(queue)}`,
-      `TableEndpoint=${endpoint(table)}`,
-    ].join(';'),
-    async stop() {
-      child.kill('SIGKILL')
+    async end(signal: NodeJS.Signals) {
+      child.kill(signal)
       await ended
     },
   }

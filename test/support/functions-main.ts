@@ -1,7 +1,9 @@
 // The small Functions host as a program, for tests that start the built app: FUNCTIONS_ENTRY names
 // the app's file, PORT the port (0: any), AzureWebJobsStorage the storage whose queues it polls.
-// Prints the app's own log lines as they are; `POST /admin/functions/<name>` runs a queue or timer
-// function and answers 500 where it failed.
+// FUNCTIONS_TRIGGERS which triggers work by themselves (`queue,timer`), FUNCTIONS_HIDDEN_SECONDS how long
+// a message that failed is hidden, where host.json's own time is too long for a test. Prints the app's
+// own log lines as they are; `POST /admin/functions/<name>` runs a queue or timer function and answers
+// 500 where it failed.
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { FunctionsHost } from './functions-host.ts'
@@ -18,16 +20,20 @@ const host = await FunctionsHost.start({
     print(category === 'user' ? message : `${level}: ${message}`),
 })
 const storage = process.env.AzureWebJobsStorage
-const triggers = storage ? new Triggers(host, storage) : undefined
+const { FUNCTIONS_TRIGGERS: which = 'queue,timer', FUNCTIONS_HIDDEN_SECONDS: hidden } = process.env
+const options = {
+  types: which.split(',').map((type) => `${type}Trigger`),
+  ...(hidden !== undefined && { hiddenSeconds: Number(hidden) }),
+}
+const triggers = storage ? new Triggers(host, storage, options) : undefined
 const ended = new Promise((resolved) => {
   process.once('SIGTERM', resolved).once('SIGINT', resolved)
 })
-const names = host.functions.map(({ name }) => name)
 print(
   JSON.stringify({
     event: 'functions_host_started',
     port: new URL(host.url).port,
-    functions: names,
+    functions: host.functions,
   }),
 )
 await ended

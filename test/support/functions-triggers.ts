@@ -12,18 +12,28 @@ const minuteMs = 60_000
 /** The real host polls an empty queue less and less often, up to its maxPollingInterval. */
 const firstPollMs = 100
 
+export interface TriggerOptions {
+  /** `queueTrigger`, `timerTrigger`; others never fire by themselves. */
+  types: string[]
+  /** How long a message that failed is hidden; as host.json says, where nothing is said. */
+  hiddenSeconds?: number
+}
+
 export class Triggers {
   readonly #host: FunctionsHost
   readonly #connection: string
   readonly #stopping = new AbortController()
   readonly #running: Promise<void>[] = []
+  readonly #hiddenSeconds: number
   readonly #queues = JSON.parse(readFileSync(hostFile, 'utf8')).extensions.queues
 
-  constructor(host: FunctionsHost, connection: string) {
+  constructor(host: FunctionsHost, connection: string, options: TriggerOptions) {
     this.#host = host
     this.#connection = connection
+    this.#hiddenSeconds = options.hiddenSeconds ?? secondsOf(this.#queues.visibilityTimeout)
     for (const { name, bindings } of host.functions) {
       for (const { type, queueName, schedule } of Object.values(bindings)) {
+        if (!options.types.includes(type)) continue
         if (type === 'queueTrigger') this.#running.push(this.#poll(name, String(queueName)))
         if (type === 'timerTrigger') this.#running.push(this.#tick(name, String(schedule)))
       }
@@ -63,8 +73,8 @@ export class Triggers {
       await queue.deleteMessage(messageId, popReceipt).catch(() => undefined)
     } catch {
       if (dequeueCount < this.#queues.maxDequeueCount) {
-        const hiddenFor = secondsOf(this.#queues.visibilityTimeout)
-        await queue.updateMessage(messageId, popReceipt, messageText, hiddenFor).catch(() => {})
+        const seconds = this.#hiddenSeconds
+        await queue.updateMessage(messageId, popReceipt, messageText, seconds).catch(() => {})
         return
       }
       const poison = new QueueClient(this.#connection, `${queue.name}-poison`)

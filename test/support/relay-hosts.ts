@@ -15,12 +15,13 @@ export interface RelayHost {
   stop(): Promise<void>
 }
 
-export async function prepareHost(name: HostName): Promise<RelayHost> {
+/** `azuriteDirectory`: as for `startAzurite`. */
+export async function prepareHost(name: HostName, azuriteDirectory?: string): Promise<RelayHost> {
   if (name === 'node') {
     const file = 'functions/host/node.ts'
     return { file, environment: {}, started: 'relay_started', async stop() {} }
   }
-  const azurite = await startAzurite()
+  const azurite = await startAzurite(azuriteDirectory)
   return {
     // a small Functions host around the app
     file: 'test/support/functions-main.ts',

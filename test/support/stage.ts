@@ -15,6 +15,8 @@ export interface StageOptions {
   vms: string[][]
   /** Where the relay runs; a Node process with SQLite, if nothing is said. */
   host?: HostName
+  /** Azurite keeps its rows in files, so that it can be halted. */
+  lastingAzurite?: boolean
   /** Overrides parts of the relay's configuration. */
   config?: (sinks: Sinks, simulator: Simulator) => object
   onEntry?: (program: string, entry: Entry) => void
@@ -29,7 +31,8 @@ export async function startStage(options: StageOptions) {
   const webhookSecret = `whsec_${randomBytes(32).toString('base64')}`
   const sinks = await startSinks({ webhookSecret })
   const simulator = await startSimulator({ vms: options.vms })
-  const host = await prepareHost(options.host ?? 'node')
+  const azuriteDirectory = options.lastingAzurite ? join(directory, 'azurite') : undefined
+  const host = await prepareHost(options.host ?? 'node', azuriteDirectory)
   const port = await freePort()
   const secrets = secretsFor(sinks, webhookSecret)
   const config = { ...configFor(sinks, port), ...options.config?.(sinks, simulator) }
@@ -59,7 +62,6 @@ export async function startStage(options: StageOptions) {
       const { file = host.file, environment } = own
       stage.relay = run('relay', file, {
         ...host.environment,
-        ...environment,
         PORT: String(port),
         FOGHORN_CONFIG: join(directory, 'foghorn.config.json'),
         FOGHORN_DATA: join(directory, 'relay'),
@@ -69,6 +71,7 @@ export async function startStage(options: StageOptions) {
         FLEET_KEY: secrets.fleetKey,
         PAGER_KEY: secrets.routingKey,
         HOOK_SECRET: secrets.webhookSecret,
+        ...environment,
       })
       await stage.relay.waitFor(host.started)
       return stage.relay
@@ -87,7 +90,7 @@ export async function startStage(options: StageOptions) {
         FOGHORN_IMDS_URL: url,
         FOGHORN_STATE_DIR: join(directory, `beacon-${vm}`),
         FOGHORN_LOG_LEVEL: 'debug',
-        ...changes,
+        ...environment,
       })
     },
 

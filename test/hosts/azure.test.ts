@@ -1,0 +1,307 @@
+// The relay on Azure Functions as a process: the real library, a real Azurite, channels that answer late or
+// not at all. Only the host around the library is ours (test/support/functions-main.ts), and most of
+// the time its triggers stand still, so that a test sees what a request does by itself.
+import { TableServiceClient } from '@azure/data-tables'
+import { QueueServiceClient } from '@azure/storage-queue'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ScheduledEvent } from '../../shared/document.ts'
+import { maxReportBytes } from '../../shared/report.ts'
+import type { Received } from '../simulator/sinks.ts'
+import type { Row } from '../support/deliveries.ts'
+import { type Kind, postDecision } from '../support/expect.ts'
+import { type Entry, Program } from '../support/process.ts'
+import { newEvent, reporter } from '../support/reports.ts'
+import { linkIn, type Stage, startStage } from '../support/stage.ts'
+
+const standing = { FUNCTIONS_TRIGGERS: '' }
+/** Of these, chats are not told: they take one message a second, and a test may be faster. */
+const quiet = 'Redeploy'
+
+let stage: Stage
+let post: ReturnType<typeof reporter>
+let other: ReturnType<typeof reporter>
+/** What the storage held before the relay's first request. */
+let before: { tables: string[]; queues: string[] }
+
+beforeAll(async () => {
+  stage = await startStage({
+    vms: [['web_0']],
+    host: 'azure',
+    config: () => ({
+      routes: [
+        { match: { eventType: 'Reboot' }, channels: ['chat', 'team', 'pager', 'system'] },
+        { match: { eventType: quiet }, channels: ['pager', 'system'] },
+      ],
+    }),
+  })
+  post = reporter(stage, 'web_0')
+  other = reporter(stage, 'web_1')
+  before = await inStorage()
+  await stage.startRelay({ environment: standing })
+})
+
+afterAll(() => stage.stop())
+
+async function inStorage() {
+  const { connection } = stage.azurite!
+  const options = { allowInsecureConnection: true }
+  const tables: string[] = []
+  const queues: string[] = []
+  const tableService = TableServiceClient.fromConnectionString(connection, options)
+  const queueService = QueueServiceClient.fromConnectionString(connection)
+  for await (const { name } of tableService.listTables()) tables.push(name!)
+  for await (const { name } of queueService.listQueues()) queues.push(name)
+  return { tables, queues }
+}
+
+/** Runs a queue or timer function, and says whether it failed. */
+async function run(name: 'wake' | 'sweep', input?: string): Promise<'done' | 'failed'> {
+  const url = `${stage.relayUrl}/admin/functions/${name}`
+  const { status } = await fetch(url, { method: 'POST', body: JSON.stringify({ input }) })
+  return status === 202 ? 'done' : 'failed'
+}
+
+const reached = ({ eventId }: ScheduledEvent, kind: Kind) =>
+  stage.sinks.received.filter((one) => one.kind === kind && one.body.includes(eventId))
+
+const reaches = ({ eventId }: ScheduledEvent, kind: Kind): Promise<Received> =>
+  stage.sinks.waitFor((one) => one.kind === kind && one.body.includes(eventId), 15_000)
+
+/** An attempt at the webhook channel ended so. */
+const settled = ({ eventId }: ScheduledEvent, outcome: string) => {
+  const isIts = (entry: Entry) => entry.eventId === eventId && entry.channel === 'system'
+  return stage.relay!.waitFor(outcome, isIts)
+}
+
+const webhookOf = async ({ eventId }: ScheduledEvent): Promise<Row> => {
+  const { deliveries } = await stage.readEvent(eventId)
+  return deliveries.find(({ channel }: Row) => channel === 'system')
+}
+
+describe('the app', () => {
+  test('registers a route for everything, the queue of wake-ups and a timer', async () => {
+    const { functions } = await stage.relay!.waitFor('functions_host_started')
+    const triggers = (functions as { name: string; bindings: Record<string, object> }[]).map(
+      ({ name, bindings }) => [name, Object.values(bindings)],
+    )
+    const [relay, wake, sweep, ...others] = triggers
+    expect(others).toEqual([])
+    const trigger = { type: 'httpTrigger', route: '{*path}', authLevel: 'anonymous' }
+    expect(relay).toMatchObject(['relay', [trigger, { type: 'http', direction: 'out' }]])
+    const queue = { queueName: 'foghorn-wake', connection: 'AzureWebJobsStorage' }
+    expect(wake).toMatchObject(['wake', [{ type: 'queueTrigger', ...queue }]])
+    expect(sweep).toMatchObject(['sweep', [{ type: 'timerTrigger', schedule: '0 * * * * *' }]])
+  })
+
+  test('is well, and has made the table that it needs', async () => {
+    expect(before).toEqual({ tables: [], queues: [] })
+    const response = await fetch(`${stage.relayUrl}/healthz`)
+    expect([response.status, await response.json()]).toMatchObject([200, { status: 'ok' }])
+    expect((await inStorage()).tables).toEqual(['foghorn'])
+  })
+})
+
+describe('a report', () => {
+  test('is answered when every channel was tried, in one invocation', async () => {
+    const reboot = newEvent()
+    expect((await post([reboot])).status).toBe(200)
+    const kinds = stage.sinks.received.map(({ kind, accepted }) => [kind, accepted])
+    expect(kinds.sort()).toEqual(
+      ['pagerduty', 'slack', 'teams', 'webhook'].map((kind) => [kind, true]),
+    )
+    const answered = await stage.relay!.waitFor('request_answered', ({ path }) => {
+      return path === '/v1/reports'
+    })
+    const delivered = stage.relay!.entries.filter(({ event }) => event === 'delivered')
+    expect(delivered.map(({ invocationId }) => invocationId)).toEqual(
+      Array(4).fill(answered.invocationId),
+    )
+  })
+
+  test('waits for a channel that hangs no longer than a few seconds, and no channel does', async () => {
+    const [slow, next] = [newEvent(quiet), newEvent(quiet)]
+    stage.sinks.failNext({ kind: 'webhook', delayMs: 6_000 })
+    const first = post([slow])
+    await Promise.all([reaches(slow, 'webhook'), reaches(slow, 'pagerduty')])
+    const second = other([slow, next])
+    await Promise.all([reaches(next, 'webhook'), reaches(next, 'pagerduty')])
+    expect([(await first).status, (await second).status]).toEqual([200, 200])
+    // all of this came before the channel's answer
+    const isOver = ({ event, eventId, channel }: Entry) =>
+      event === 'delivered' && eventId === slow.eventId && channel === 'system'
+    expect(stage.relay!.entries.filter(isOver)).toEqual([])
+    expect(await webhookOf(slow)).toMatchObject({ state: 'pending', attempts: 1 })
+    // whoever looks meanwhile leaves it alone
+    const look = run('sweep')
+    await settled(slow, 'delivered')
+    expect(await look).toBe('done')
+    expect(await webhookOf(slow)).toMatchObject({ state: 'delivered' })
+    expect(reached(slow, 'webhook')).toHaveLength(1)
+    expect(reached(next, 'webhook')).toHaveLength(1)
+  })
+
+  test.each([false, true])(
+    'may have 256 KB, and not a byte more; streamed: %s',
+    async (streamed) => {
+      const before = stage.relay!.entries.length
+      const whole = await post([], { bytes: maxReportBytes, streamed })
+      expect([whole.status, await whole.json()]).toMatchObject([200, { outcome: 'accepted' }])
+      const larger = await post([], { bytes: maxReportBytes + 1, streamed })
+      expect([larger.status, await larger.json()]).toMatchObject([413, { code: 'body_too_large' }])
+      expect(stage.relay!.entries.slice(before).filter(({ level }) => level === 'error')).toEqual(
+        [],
+      )
+    },
+  )
+})
+
+describe('a wake-up', () => {
+  test('of our own is done without a word', async () => {
+    expect(await run('wake', '{"wake":1}')).toBe('done')
+    expect(stage.relay!.entries.filter(({ event }) => event === 'wake_message_unknown')).toEqual([])
+  })
+
+  test.each(['plain words', '{"wake":2}', '{}', '[1]', 'null'])(
+    'that somebody else sent (%s) is logged, and does no harm',
+    async (message) => {
+      const known = stage.relay!.entries.length
+      expect(await run('wake', message)).toBe('done')
+      const said = stage.relay!.entries.slice(known).map(({ event, level }) => [event, level])
+      expect(said).toContainEqual(['wake_message_unknown', 'warn'])
+    },
+  )
+
+  test('that nobody takes is made up for by the timer', async () => {
+    stage.sinks.failNext({ kind: 'webhook', status: 500 })
+    const late = newEvent(quiet)
+    expect((await post([late])).status).toBe(200)
+    await settled(late, 'delivery_retried')
+    // the queue was made for it
+    expect((await inStorage()).queues).toEqual(['foghorn-wake'])
+    const sweepAndLook = async () => {
+      await run('sweep')
+      return webhookOf(late)
+    }
+    await expect.poll(sweepAndLook, { timeout: 15_000 }).toMatchObject({ state: 'delivered' })
+    expect(reached(late, 'webhook').map(({ answered }) => answered)).toEqual([500, 204])
+  })
+})
+
+describe('the end', () => {
+  test('waits for what is being sent, and the next start sends nothing again', async () => {
+    const relay = stage.relay!
+    stage.sinks.failNext({ kind: 'webhook', delayMs: 1_500 })
+    const last = newEvent(quiet)
+    const answer = post([last]).catch(() => 'cut off')
+    await reaches(last, 'webhook')
+    relay.kill('SIGTERM')
+    expect(await relay.exited).toEqual({ code: 0, signal: null })
+    await relay.ended
+    await answer
+    await settled(last, 'delivered')
+    await stage.startRelay({ environment: { ...standing, FUNCTIONS_TRIGGERS: 'queue' } })
+    expect(await run('sweep')).toBe('done')
+    expect(await webhookOf(last)).toMatchObject({ state: 'delivered' })
+    expect(reached(last, 'webhook')).toHaveLength(1)
+  })
+
+  test('of a retry is a wake-up away, without the timer', async () => {
+    stage.sinks.failNext({ kind: 'webhook', status: 503 })
+    const again = newEvent(quiet)
+    expect((await post([again])).status).toBe(200)
+    const { invocationId } = await settled(again, 'delivered')
+    const woken = stage.relay!.entries.filter(({ event }) => event === 'woken')
+    expect(woken.map((entry) => entry.invocationId)).toContain(invocationId)
+    expect(reached(again, 'webhook').map(({ answered }) => answered)).toEqual([503, 204])
+  })
+})
+
+describe('wrong settings', () => {
+  const reference = '@Microsoft.KeyVault(SecretUri=https://vault.example/secrets/admin)'
+  const url = 'http://hooks.slack.example/services/T0/B0/plain-secret'
+
+  async function misconfigured(changes: Record<string, string>) {
+    const program = new Program('wrong', 'test/support/functions-main.ts', {
+      FUNCTIONS_ENTRY: 'infra/azure/main.ts',
+      FOGHORN_CONFIG: `${stage.directory}/foghorn.config.json`,
+      ...changes,
+    })
+    const { port } = await program.waitFor('functions_host_started')
+    const ask = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${port}${path}`, init)
+    const response = await ask('/healthz')
+    const answer = {
+      status: response.status,
+      type: response.headers.get('content-type'),
+      body: await response.text(),
+    }
+    const entry = await program.waitFor('relay_misconfigured')
+    const runs = ['wake', 'sweep'].map((name) =>
+      ask(`/admin/functions/${name}`, { method: 'POST', body: '{"input":"{}"}' }),
+    )
+    const statuses = (await Promise.all(runs)).map(({ status }) => status)
+    await program.stop()
+    await program.ended
+    return { answer, statuses, entry, output: program.output }
+  }
+
+  test('are all told in one line of the log, and to nobody outside', async () => {
+    const { answer, statuses, entry, output } = await misconfigured({
+      FOGHORN_LINK_KEY: 'c2hvcnQ=',
+      FOGHORN_ADMIN_KEY: reference,
+      FOGHORN_LOG_LEVEL: 'loud',
+      SLACK_URL: url,
+    })
+    expect(answer).toMatchObject({ status: 503, type: 'application/problem+json' })
+    expect(JSON.parse(answer.body)).toEqual({
+      code: 'misconfigured',
+      title: 'misconfigured',
+      status: 503,
+      detail: 'the relay cannot start with these settings; its log says what is wrong',
+    })
+    expect(statuses).toEqual([202, 202])
+    expect(entry.level).toBe('error')
+    const mistakes = String(entry.error)
+    for (const said of [
+      'AzureWebJobsStorage__accountName',
+      'Azure did not resolve FOGHORN_ADMIN_KEY',
+      'FOGHORN_LINK_KEY is not usable',
+      'FOGHORN_LOG_LEVEL is "loud"',
+      // the configuration takes it from there
+      'FLEET_KEY',
+    ]) {
+      expect(mistakes).toContain(said)
+    }
+    for (const secret of ['c2hvcnQ=', 'vault.example', 'plain-secret']) {
+      expect(output).not.toContain(secret)
+    }
+  })
+})
+
+/** The last, as it looks at all that came before. */
+describe('no line', () => {
+  test('shows a secret, and each says to which invocation it belongs', async () => {
+    const reboot = newEvent()
+    expect((await other([reboot])).status).toBe(200)
+    const link = linkIn(await reaches(reboot, 'slack'))
+    const { pathname } = new URL(link)
+    expect((await fetch(link)).status).toBe(200)
+    expect((await fetch(link, { method: 'HEAD' })).status).toBe(200)
+    // as some mail filters write it
+    await fetch(`${stage.relayUrl}${pathname.replace('/approve', '/%61pprove')}?utm=1`)
+    await fetch(`${stage.relayUrl}/${pathname}`)
+    expect((await postDecision(link)).status).toBe(200)
+    await stage.relay!.stop()
+    await stage.relay!.ended
+    const output = stage.programs.map((program) => program.output).join('')
+    expect(output).toContain('[a link, or nothing of ours]')
+    const token = pathname.split('/').at(-1)!
+    for (const [name, value] of Object.entries({ ...stage.secrets, token })) {
+      expect(output.includes(value), name).toBe(false)
+    }
+    const entries = stage.programs.flatMap((program) => program.entries)
+    const own = entries.filter(({ event }) => !event.startsWith('functions_host_'))
+    expect(own.length).toBeGreaterThan(50)
+    const lost = own.filter(({ invocationId }) => !/^[0-9a-f-]{36}$/.test(String(invocationId)))
+    expect(lost).toEqual([])
+  })
+})
