@@ -100,7 +100,7 @@ export class WakeQueue {
     try {
       return await run()
     } catch (error) {
-      throw explain(error, queueName)
+      throw explain(error, queueName, callMs)
     }
   }
 }

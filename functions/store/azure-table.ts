@@ -18,7 +18,7 @@ const maxParts = 15
 const maxTransactionBytes = 4 * 1024 * 1024
 const aroundEntityBytes = 2_048
 /** Of one call, with all that the client tries again by itself. */
-export const callMs = 15_000
+const callMs = 15_000
 
 interface Stored {
   /** How many parts the body has, as properties `b0`, `b1` and so on. */
@@ -28,10 +28,12 @@ interface Stored {
 
 export class AzureTable implements Rows {
   readonly #client: TableClient
+  readonly #limitMs: number
   #created: Promise<void> | undefined
 
-  constructor(client: TableClient) {
+  constructor(client: TableClient, limitMs = callMs) {
     this.#client = client
+    this.#limitMs = limitMs
   }
 
   async read(partition: string, row: string): Promise<Row | undefined> {
@@ -93,19 +95,21 @@ export class AzureTable implements Rows {
   async #call<T>(run: (abortSignal: AbortSignal) => Promise<T>): Promise<T> {
     try {
       try {
-        return await run(AbortSignal.timeout(callMs))
+        return await run(AbortSignal.timeout(this.#limitMs))
       } catch (error) {
         if (codeOf(error) !== 'TableNotFound') throw error
         await this.#create()
-        return await run(AbortSignal.timeout(callMs))
+        return await run(AbortSignal.timeout(this.#limitMs))
       }
     } catch (error) {
-      throw explain(error, this.#client.tableName)
+      throw explain(error, this.#client.tableName, this.#limitMs)
     }
   }
 
   async #create(): Promise<void> {
-    const create = () => this.#client.createTable({ abortSignal: AbortSignal.timeout(callMs) })
+    const create = () => {
+      return this.#client.createTable({ abortSignal: AbortSignal.timeout(this.#limitMs) })
+    }
     this.#created ??= create().finally(() => {
       this.#created = undefined
     })
@@ -126,21 +130,21 @@ function codeOf(error: unknown): string | undefined {
 }
 
 /** An error that says what to do, without the request and its headers. */
-export function explain(error: unknown, resource: string): Error {
+export function explain(error: unknown, resource: string, limitMs: number): Error {
   if (error instanceof FoghornError) return error
   if (error instanceof RestError && (error.statusCode === 403 || error.statusCode === 401)) {
     const remedy =
       'give the identity of the relay the roles "Storage Table Data Contributor" and "Storage Queue ' +
       'Data Contributor" on the storage account; a new role takes up to 10 minutes'
-    const what = `Azure Storage refused access to "${resource}" (${error.code})`
+    const what = `Azure Storage refused access to "${resource}" (${codeOf(error)})`
     return new FoghornError('storage_forbidden', `${what}; ${remedy}`)
   }
   if (error instanceof RestError) {
     const what = `Azure Storage answered ${error.statusCode ?? 'nothing'} for "${resource}"`
-    return new FoghornError('storage_unavailable', `${what}: ${error.code ?? 'no code'}`)
+    return new FoghornError('storage_unavailable', `${what}: ${codeOf(error) ?? 'no code'}`)
   }
   if (error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')) {
-    const what = `Azure Storage did not answer for "${resource}" within ${callMs / 1_000} s`
+    const what = `Azure Storage did not answer for "${resource}" within ${limitMs / 1_000} s`
     return new FoghornError('storage_unavailable', what)
   }
   return error instanceof Error ? error : new Error(messageOf(error))

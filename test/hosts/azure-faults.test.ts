@@ -1,0 +1,182 @@
+// Azure Storage at its worst, below a relay as a process: it is busy, forbids, hangs, loses its answers, and
+// is away. What was answered with 2xx is told, once; what was not is answered 5xx, and told once it is
+// reported again.
+import { QueueClient } from '@azure/storage-queue'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { ScheduledEvent } from '../../shared/document.ts'
+import type { Row } from '../support/deliveries.ts'
+import { newEvent, reporter } from '../support/reports.ts'
+import { type Stage, startStage } from '../support/stage.ts'
+import { type Fault, type StorageFaults, startStorageFaults } from '../support/storage-faults.ts'
+
+let stage: Stage
+let faults: StorageFaults
+let post: ReturnType<typeof reporter>
+
+beforeAll(async () => {
+  stage = await startStage({
+    vms: [['web_0']],
+    host: 'azure',
+    lastingAzurite: true,
+    // chats would take one message a second
+    config: () => ({ routes: [{ match: {}, channels: ['pager', 'system'] }] }),
+  })
+  faults = await startStorageFaults(stage.azurite!.connection)
+  post = reporter(stage, 'web_0')
+  await startRelay()
+})
+
+afterEach(() => faults.clear())
+
+afterAll(async () => {
+  await stage.stop()
+  await faults.stop()
+})
+
+/** A wake-up that failed comes again at once, and no timer comes by itself. */
+function startRelay() {
+  return stage.startRelay({
+    AzureWebJobsStorage: faults.connection,
+    FUNCTIONS_TRIGGERS: 'queue',
+    FUNCTIONS_HIDDEN_SECONDS: '0',
+  })
+}
+
+async function sweep(): Promise<number> {
+  const url = `${stage.relayUrl}/admin/functions/sweep`
+  return (await fetch(url, { method: 'POST', body: '{}' })).status
+}
+
+/** Both channels have heard of it, each once, and nothing is owed any more. */
+async function toldOnce({ eventId }: ScheduledEvent): Promise<void> {
+  const states = async () => {
+    await sweep()
+    const { deliveries } = await stage.readEvent(eventId)
+    return deliveries?.map(({ channel, state }: Row) => [channel, state])
+  }
+  await expect.poll(states, { timeout: 30_000 }).toEqual([
+    ['pager', 'delivered'],
+    ['system', 'delivered'],
+  ])
+  const kinds = stage.sinks.received
+    .filter(({ body, accepted }) => accepted && body.includes(eventId))
+    .map(({ kind }) => kind)
+  expect(kinds.sort()).toEqual(['pagerduty', 'webhook'])
+}
+
+const lostChange: Fault = { answer: 'lost', only: 'changes' }
+
+test.each<[string, Fault]>([
+  ['429', { answer: 429, retryAfterSeconds: 1, times: 1 }],
+  ['503', { answer: 503, times: 2 }],
+  ['503 with Retry-After', { answer: 503, retryAfterSeconds: 1, times: 1 }],
+  ['500', { answer: 500, code: 'OperationTimedOut', times: 2 }],
+  ['500 for changes', { answer: 500, code: 'InternalError', only: 'changes', times: 3 }],
+  ['no table', { answer: 404, code: 'TableNotFound', times: 1 }],
+  [
+    'a change that was refused for another',
+    {
+      ...{ answer: 412, code: 'UpdateConditionNotSatisfied', inTransaction: true },
+      ...{ only: 'changes', about: '"event|', times: 3 },
+    },
+  ],
+  ['a lost answer to a question', { answer: 'lost', only: 'reads', times: 2 }],
+  ['the lost answer to an entry of an index', { ...lostChange, about: '"owed|', times: 1 }],
+  ['the lost answer to the commit of an event', { ...lostChange, about: '"event|', times: 1 }],
+  ['the lost answer to the row of a channel', { ...lostChange, about: '"channels', times: 1 }],
+  ['the lost answer to the row of a beacon', { ...lostChange, about: '"beacon|', times: 1 }],
+])('%s for a moment: the report is answered, and told once', async (_, fault) => {
+  const event = newEvent()
+  faults.add(fault)
+  expect((await post([event])).status).toBe(200)
+  await toldOnce(event)
+  expect(faults.state.failed).toBe(fault.times)
+})
+
+/** In a row, which is JSON within JSON. */
+const inRow = (text: string) => JSON.stringify(text).slice(1, -1)
+
+test('lost answers to all that an attempt writes: nobody is told twice', async () => {
+  const event = newEvent()
+  stage.sinks.failNext({ kind: 'webhook', status: 500 })
+  for (const about of ['"lease":"', '"note":"HTTP 500"', '"state":"delivered"']) {
+    const times = about.includes('500') ? 1 : 2
+    faults.add({ ...lostChange, about: inRow(about), times })
+  }
+  expect((await post([event])).status).toBe(200)
+  await toldOnce(event)
+  expect(faults.state.failed).toBe(5)
+  const lines = stage.relay!.entries.filter(({ eventId }) => eventId === event.eventId)
+  expect(lines.filter((line) => line.event === 'delivery_lease_lost')).toEqual([])
+})
+
+describe('a lasting fault', () => {
+  test.each<[string, Fault]>([
+    ['503', { answer: 503 }],
+    ['429 without a word of when to come again', { answer: 429, code: 'TooManyRequests' }],
+    ['500 within transactions', { answer: 500, inTransaction: true, only: 'changes' }],
+    ['409 TableBeingDeleted', { answer: 409, code: 'TableBeingDeleted' }],
+    ['403 for changes', { answer: 403, code: 'AuthorizationFailure', only: 'changes' }],
+  ])('%s: the report is refused, and told once it comes again', async (_, fault) => {
+    const event = newEvent()
+    faults.add(fault)
+    const refused = await post([event])
+    expect([refused.status, await refused.json()]).toMatchObject([500, { code: 'internal' }])
+    faults.clear()
+    expect((await post([event])).status).toBe(200)
+    await toldOnce(event)
+  })
+
+  test('403 says which role is missing; wake-ups that fail for it are shown until cleared', async () => {
+    const relay = stage.relay!
+    faults.add({ answer: 403, code: 'AuthorizationPermissionMismatch' })
+    const known = relay.entries.length
+    expect((await post([newEvent()])).status).toBe(500)
+    const said = relay.entries.slice(known).find(({ event }) => event === 'request_failed')
+    expect(said!.error).toContain('"Storage Table Data Contributor"')
+    expect(said!.error).toContain('AuthorizationPermissionMismatch')
+    const { connection } = stage.azurite!
+    await new QueueClient(connection, 'foghorn-wake').sendMessage('{"wake":1}')
+    const poison = new QueueClient(connection, 'foghorn-wake-poison')
+    await expect.poll(() => poison.exists(), { timeout: 15_000 }).toBe(true)
+    const messages = async () => (await poison.getProperties()).approximateMessagesCount
+    await expect.poll(messages, { timeout: 15_000 }).toBe(1)
+    faults.clear()
+    expect(await sweep()).toBe(202)
+    const { trouble } = await relay.waitFor('host_troubled')
+    expect(trouble).toMatch(/^1 wake-ups failed again and again: .*"foghorn-wake-poison"/)
+    const health = await fetch(`${stage.relayUrl}/healthz`)
+    expect([health.status, await health.json()]).toMatchObject([
+      200,
+      { status: 'troubled', troubles: [trouble] },
+    ])
+    await poison.clearMessages()
+    expect(await (await fetch(`${stage.relayUrl}/healthz`)).json()).toMatchObject({ status: 'ok' })
+  })
+
+  test('a relay that starts meanwhile answers 500, and works when it is over', async () => {
+    faults.add({ answer: 503 })
+    await stage.relay!.stop()
+    await startRelay()
+    const event = newEvent()
+    expect((await post([event])).status).toBe(500)
+    faults.clear()
+    expect((await post([event])).status).toBe(200)
+    await toldOnce(event)
+  })
+})
+
+/** The last: what is halted is behind all the others. */
+test('Azurite is away for a while: what was answered 200 is told, once', async () => {
+  const [early, meanwhile, late] = [newEvent(), newEvent(), newEvent()]
+  stage.sinks.failNext({ kind: 'webhook', status: 503 })
+  expect((await post([early])).status).toBe(200)
+  await stage.azurite!.halt()
+  expect((await post([early, meanwhile])).status).toBe(500)
+  await stage.azurite!.resume()
+  await toldOnce(early)
+  expect((await stage.readEvent(meanwhile.eventId)).code).toBe('event_unknown')
+  expect((await post([early, meanwhile, late])).status).toBe(200)
+  await toldOnce(meanwhile)
+  await toldOnce(late)
+})
