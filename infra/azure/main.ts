@@ -1,4 +1,4 @@
-// What the Functions host loads. `npm run bundle` makes one file of it, in dist/azure.
+// What the Functions host loads. `npm run bundle` bundles it into dist/azure.
 import { register } from '../../functions/host/azure.ts'
 
 const write = (line: string) => void process.stdout.write(`${line}\n`)
