@@ -35,11 +35,8 @@ afterAll(async () => {
 
 /** A wake-up that failed comes again at once, and no timer comes by itself. */
 function startRelay() {
-  return stage.startRelay({
-    AzureWebJobsStorage: faults.connection,
-    FUNCTIONS_TRIGGERS: 'queue',
-    FUNCTIONS_HIDDEN_SECONDS: '0',
-  })
+  const own = { FUNCTIONS_TRIGGERS: 'queue', FUNCTIONS_HIDDEN_SECONDS: '0' }
+  return stage.startRelay({ environment: { AzureWebJobsStorage: faults.connection, ...own } })
 }
 
 async function sweep(): Promise<number> {

@@ -19,7 +19,7 @@ async function start() {
   world = await createWorld()
   set = []
   rounds = new Rounds(world.relay, async (delayMs) => void set.push(delayMs))
-  world.relay.wake = () => rounds.hint()
+  world.relay.wake = (owed) => rounds.hint(owed)
 }
 
 afterEach(() => rounds.stop(0))

@@ -199,21 +199,23 @@ describe('the end', () => {
     await relay.ended
     await answer
     await settled(last, 'delivered')
-    await stage.startRelay({ environment: { ...standing, FUNCTIONS_TRIGGERS: 'queue' } })
+    await stage.startRelay({ environment: standing })
     expect(await run('sweep')).toBe('done')
     expect(await webhookOf(last)).toMatchObject({ state: 'delivered' })
     expect(reached(last, 'webhook')).toHaveLength(1)
   })
+})
 
-  test('of a retry is a wake-up away, without the timer', async () => {
-    stage.sinks.failNext({ kind: 'webhook', status: 503 })
-    const again = newEvent(quiet)
-    expect((await post([again])).status).toBe(200)
-    const { invocationId } = await settled(again, 'delivered')
-    const woken = stage.relay!.entries.filter(({ event }) => event === 'woken')
-    expect(woken.map((entry) => entry.invocationId)).toContain(invocationId)
-    expect(reached(again, 'webhook').map(({ answered }) => answered)).toEqual([503, 204])
-  })
+test('a retry comes with a wake-up, without the timer', async () => {
+  await stage.relay!.stop()
+  await stage.startRelay({ environment: { FUNCTIONS_TRIGGERS: 'queue' } })
+  stage.sinks.failNext({ kind: 'webhook', status: 503 })
+  const again = newEvent(quiet)
+  expect((await post([again])).status).toBe(200)
+  const { invocationId } = await settled(again, 'delivered')
+  const woken = stage.relay!.entries.filter(({ event }) => event === 'woken')
+  expect(woken.map((entry) => entry.invocationId)).toContain(invocationId)
+  expect(reached(again, 'webhook').map(({ answered }) => answered)).toEqual([503, 204])
 })
 
 describe('wrong settings', () => {

@@ -90,7 +90,7 @@ export async function startStage(options: StageOptions) {
         FOGHORN_IMDS_URL: url,
         FOGHORN_STATE_DIR: join(directory, `beacon-${vm}`),
         FOGHORN_LOG_LEVEL: 'debug',
-        ...environment,
+        ...changes,
       })
     },
 
