@@ -35,7 +35,8 @@ describe('host.json', () => {
       ([, level]) => !['Warning', 'Error', 'Critical', 'None'].includes(String(level)),
     )
     // the relay's own log lines
-    expect(talkative).toEqual([['Function', 'Information']])
+    const own = ['relay', 'wake', 'sweep'].map((name) => [`Function.${name}.User`, 'Debug'])
+    expect(talkative).toEqual(own)
     // these have settings of their own, which the levels do not rule
     expect(Object.keys(host)).not.toContain('telemetryMode')
     expect(Object.keys(host.logging.applicationInsights)).toEqual(['samplingSettings'])
