@@ -4,10 +4,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { messageOf } from '../../shared/errors.ts'
 import { attemptMs } from '../core/attempt.ts'
-import type { Claimed } from '../core/delivery.ts'
-import { claimDue, deliverTogether, nextDueAt } from '../deliver.ts'
+import { claimDue, nextDueAt } from '../deliver.ts'
 import type { Relay } from '../relay.ts'
 import { sweep } from '../sweep.ts'
+import { UnderWay } from './under-way.ts'
 
 /** How long a request waits for what it brought; what is under way then goes on. */
 export const requestWaitMs = 3_000
@@ -32,9 +32,7 @@ export class Rounds {
   readonly #relay: Relay
   readonly #schedule: Schedule
   readonly #requests = new AsyncLocalStorage<Request>()
-  readonly #underWay = new Map<string, number>()
-  readonly #sends = new Set<Promise<void>>()
-  readonly #countOf = (channel: string) => this.#underWay.get(channel) ?? 0
+  readonly #underWay: UnderWay
   #hinted = false
   #onHint: () => void = () => {}
   #sending: Promise<void> | undefined
@@ -45,6 +43,7 @@ export class Rounds {
   constructor(relay: Relay, schedule: Schedule) {
     this.#relay = relay
     this.#schedule = schedule
+    this.#underWay = new UnderWay(relay)
   }
 
   /** `Relay.wake`: something was committed. */
@@ -85,7 +84,7 @@ export class Rounds {
   /** No new attempts; waits for those under way, at most `limitMs`. */
   async stop(limitMs: number): Promise<void> {
     this.#stopped = true
-    await this.#waitFor(Promise.allSettled(this.#sends), limitMs)
+    await this.#waitFor(Promise.allSettled(this.#underWay.sends), limitMs)
   }
 
   /** What goes wrong here is not the request's fault, which is durable already. */
@@ -114,13 +113,13 @@ export class Rounds {
     try {
       do {
         this.#hinted = false
-        const room = maxUnderWay - this.#sends.size
-        const requests = room > 0 ? await claimDue(this.#relay, room, this.#countOf) : []
-        for (const group of requests) this.#attempt(group)
+        const room = maxUnderWay - this.#underWay.sends.size
+        const requests = room > 0 ? await claimDue(this.#relay, room, this.#underWay.countOf) : []
+        for (const group of requests) this.#underWay.begin(group)
         // a channel that hangs holds up nothing that comes meanwhile
-        const idle = this.#sends.size > 0 && !this.#hinted
-        if (idle) await Promise.race([...this.#sends, this.#nextHint()])
-      } while ((this.#sends.size > 0 || this.#hinted) && !this.#stopped)
+        const idle = this.#underWay.sends.size > 0 && !this.#hinted
+        if (idle) await Promise.race([...this.#underWay.sends, this.#nextHint()])
+      } while ((this.#underWay.sends.size > 0 || this.#hinted) && !this.#stopped)
     } finally {
       // at once: who hints from now on begins anew
       this.#sending = undefined
@@ -133,20 +132,8 @@ export class Rounds {
     })
   }
 
-  #attempt(group: Claimed[]): void {
-    const { channel } = group[0]!
-    this.#count(channel, 1)
-    const sent = deliverTogether(this.#relay, group)
-      .catch((error) => this.#relay.log.error('settle_failed', { error: messageOf(error) }))
-      .finally(() => {
-        this.#count(channel, -1)
-        this.#sends.delete(sent)
-      })
-    this.#sends.add(sent)
-  }
-
   async #setWakeUp(leastMs = 0): Promise<void> {
-    const nextAt = await nextDueAt(this.#relay, this.#countOf)
+    const nextAt = await nextDueAt(this.#relay, this.#underWay.countOf)
     const now = this.#relay.now()
     if (nextAt === undefined || nextAt > now + timerMs) return
     const delayMs = Math.max(leastMs, nextAt - now)
@@ -165,11 +152,5 @@ export class Rounds {
     if (outcome !== 'late') return
     // it goes on, and may fail when nobody waits for it any more
     what.catch((error) => this.#relay.log.error('round_failed', { error: messageOf(error) }))
-  }
-
-  #count(channel: string, change: number): void {
-    const count = this.#countOf(channel) + change
-    if (count === 0) this.#underWay.delete(channel)
-    else this.#underWay.set(channel, count)
   }
 }

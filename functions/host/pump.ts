@@ -1,11 +1,11 @@
 // Keeps a long-living host delivering: sends what is due, sweeps, and sleeps until the next due time.
 // A wake-up only shortens the sleep; the store knows everything that is owed.
 import { messageOf } from '../../shared/errors.ts'
-import type { Claimed } from '../core/delivery.ts'
-import { claimDue, deliverTogether, nextDueAt } from '../deliver.ts'
+import { claimDue, nextDueAt } from '../deliver.ts'
 import type { Relay } from '../relay.ts'
 import { forgetOld } from '../retention.ts'
 import { sweep } from '../sweep.ts'
+import { UnderWay } from './under-way.ts'
 
 const maxSleepMs = 30_000
 const forgetEveryMs = 3_600_000
@@ -14,9 +14,7 @@ const maxUnderWay = 128
 
 export class Pump {
   readonly #relay: Relay
-  readonly #underWay = new Map<string, number>()
-  readonly #sends = new Set<Promise<void>>()
-  readonly #countOf = (channel: string) => this.#underWay.get(channel) ?? 0
+  readonly #underWay: UnderWay
   #timer: NodeJS.Timeout | undefined
   #forgetAt = 0
   #turning = false
@@ -26,6 +24,7 @@ export class Pump {
 
   constructor(relay: Relay) {
     this.#relay = relay
+    this.#underWay = new UnderWay(relay)
   }
 
   /** Looks at what is due, now and from now on. */
@@ -43,7 +42,7 @@ export class Pump {
     const limit = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, limitMs)
     })
-    const ended = this.#turned.then(() => Promise.all(this.#sends))
+    const ended = this.#turned.then(() => Promise.all(this.#underWay.sends))
     await Promise.race([ended, limit])
     clearTimeout(timer)
   }
@@ -68,16 +67,17 @@ export class Pump {
   /** Returns how long there is nothing to do. */
   async #work(): Promise<number> {
     const failed = await sweep(this.#relay)
-    const limit = maxUnderWay - this.#sends.size
+    const limit = maxUnderWay - this.#underWay.sends.size
     if (limit > 0 && !this.#stopped) {
-      const requests = await claimDue(this.#relay, limit, this.#countOf)
-      for (const group of requests) this.#send(group)
+      const requests = await claimDue(this.#relay, limit, this.#underWay.countOf)
+      for (const group of requests) this.#underWay.begin(group, () => this.wake())
       if (requests.length > 0) this.#again = true
     }
     await this.#forget()
-    const nextAt = await nextDueAt(this.#relay, this.#countOf)
+    const nextAt = await nextDueAt(this.#relay, this.#underWay.countOf)
     const wait = nextAt === undefined ? maxSleepMs : nextAt - this.#relay.now()
-    const least = failed > 0 ? afterFailureMs : this.#sends.size < maxUnderWay ? 1 : maxSleepMs
+    const least =
+      failed > 0 ? afterFailureMs : this.#underWay.sends.size < maxUnderWay ? 1 : maxSleepMs
     return Math.min(maxSleepMs, Math.max(wait, least))
   }
 
@@ -87,24 +87,5 @@ export class Pump {
     if (now < this.#forgetAt) return
     const more = await forgetOld(this.#relay)
     this.#forgetAt = more ? now : now + forgetEveryMs
-  }
-
-  #send(group: Claimed[]): void {
-    const { channel } = group[0]!
-    this.#count(channel, 1)
-    const sent = deliverTogether(this.#relay, group)
-      .catch((error) => this.#relay.log.error('settle_failed', { error: messageOf(error) }))
-      .finally(() => {
-        this.#count(channel, -1)
-        this.#sends.delete(sent)
-        this.wake()
-      })
-    this.#sends.add(sent)
-  }
-
-  #count(channel: string, change: number): void {
-    const count = this.#countOf(channel) + change
-    if (count === 0) this.#underWay.delete(channel)
-    else this.#underWay.set(channel, count)
   }
 }

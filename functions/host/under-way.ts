@@ -1,0 +1,37 @@
+// The requests that one worker has under way, and how many of them go to each channel.
+import { messageOf } from '../../shared/errors.ts'
+import type { Claimed } from '../core/delivery.ts'
+import { deliverTogether } from '../deliver.ts'
+import type { Relay } from '../relay.ts'
+
+export class UnderWay {
+  readonly #relay: Relay
+  readonly #counts = new Map<string, number>()
+  readonly sends = new Set<Promise<void>>()
+
+  constructor(relay: Relay) {
+    this.#relay = relay
+  }
+
+  readonly countOf = (channel: string): number => this.#counts.get(channel) ?? 0
+
+  /** Begins one request; `ended` is called when it is settled, or could not be. */
+  begin(group: Claimed[], ended: () => void = () => {}): void {
+    const { channel } = group[0]!
+    this.#count(channel, 1)
+    const sent = deliverTogether(this.#relay, group)
+      .catch((error) => this.#relay.log.error('settle_failed', { error: messageOf(error) }))
+      .finally(() => {
+        this.#count(channel, -1)
+        this.sends.delete(sent)
+        ended()
+      })
+    this.sends.add(sent)
+  }
+
+  #count(channel: string, change: number): void {
+    const count = this.countOf(channel) + change
+    if (count === 0) this.#counts.delete(channel)
+    else this.#counts.set(channel, count)
+  }
+}
