@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import { describeIssues, FoghornError, pathOf } from '../shared/errors.ts'
 import { identifier, quoted, remedyOf } from './config-checks.ts'
 import { type Environment, type Filled, fillIn } from './config-env.ts'
+import { readJson } from './config-json.ts'
 import {
   type Channel,
   type ChannelOf,
@@ -38,9 +39,11 @@ export function readConfigWith(
   environment: Environment,
   missing: 'refused' | 'taken_as_given',
 ): { config: Config; assumed: string[] } {
-  const filled = fillIn(parseJson(text), environment, missing)
+  const json = readJson(text)
+  const filled = fillIn(json.value, environment, missing)
   const parsed = configSchema.safeParse(filled.value, { error: remedyOf })
   const mistakes = [
+    ...json.mistakes,
     ...filled.mistakes,
     ...(parsed.success ? namesThatDoNotExist(parsed.data, filled) : describe(parsed.error, filled)),
   ]
@@ -74,33 +77,6 @@ export function channelSecrets(channel: Channel): string[] {
 /** Where its messages go. */
 export function addressOf(channel: Channel): string {
   return channel.kind === 'pagerduty' ? channel.endpoint : channel.url
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    const remedy = 'write names and texts in "", no comments, and no comma after the last entry'
-    throw new FoghornError('config_invalid', `not JSON: ${describeJsonMistake(text)}; ${remedy}`)
-  }
-}
-
-/** Where the mistake is; the engine's own words may quote the text around it, and a secret with it. */
-function describeJsonMistake(text: string): string {
-  const mistakeIn = (part: string): string => {
-    try {
-      return String(JSON.parse(part) && '')
-    } catch (error) {
-      return (error as Error).message
-    }
-  }
-  const whole = mistakeIn(text)
-  if (!whole.startsWith('Unexpected token')) return whole
-  const lines = text.split('\n')
-  const line = lines.findIndex((_, i) =>
-    mistakeIn(lines.slice(0, i + 1).join('\n')).startsWith('Unexpected token'),
-  )
-  return `line ${line + 1} holds something else than a value in JSON's own form`
 }
 
 /** Below `fleets` and `channels` only these may be shown: elsewhere there a secret may be misplaced. */

@@ -276,6 +276,15 @@ describe.each([
 describe('no advice where it is not certain', () => {
   test.each<[string, object]>([
     [
+      'two services of PagerDuty stand in for each other',
+      {
+        channels: {
+          chat: { kind: 'pagerduty', routingKey, fallback: 'team' },
+          team: { kind: 'pagerduty', routingKey: 'x'.repeat(32), fallback: 'chat' },
+        },
+      },
+    ],
+    [
       'an ignored type has no hearers',
       {
         policy: [byUsers, { match: { eventType: 'Preempt' }, decide: 'ignore' }],

@@ -103,6 +103,23 @@ describe('a text that is no configuration', () => {
     expect(message).not.toMatch(/hunter2/)
   })
 
+  test.each<[string, string, string | undefined]>([
+    ['at the top', '{"a": 1, "a": 2}', '(top level): "a" stands there twice; remove one'],
+    ['among channels', '{"channels": {"x": {}, "y": {"x": 1}, "x": {}}}', 'channels: "x" stands'],
+    ['within a list', '{"routes": [{}, {"match": {}, "match": {}}]}', 'routes[1]: "match" stands'],
+    ['escaped', '{"a": 1, "\\u0061": 2}', '(top level): "a" stands there twice'],
+    [
+      'a secret in its place',
+      '{"whsec_/hunter2": 1, "whsec_/hunter2": 2}',
+      'a key stands there twice',
+    ],
+    ['not in two objects', '{"a": {"x": "{"}, "b": {"x": "\\"x\\":"}, "c": ["x", "x"]}', undefined],
+  ])('a key that stands twice: %s', (_, text, said) => {
+    const lines = mistakesOf(text).split('\n')
+    const twice = lines.filter((line) => line.includes(' twice; '))
+    expect(twice).toEqual(said === undefined ? [] : [expect.stringContaining(said)])
+  })
+
   test.each(['null', '[]', '"text"', '5'])('%s is no configuration', (text) => {
     expect(mistakesOf(text)).toContain('(top level)')
   })
