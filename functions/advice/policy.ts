@@ -89,6 +89,7 @@ function named({ name }: PolicyRule, i: number): string {
   return name === `policy[${i}]` ? '' : ` ("${name}")`
 }
 
-export function list(words: readonly string[]): string {
-  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
+export function list(words: readonly string[], last = 'and'): string {
+  const [end = '', ...before] = words.toReversed()
+  return before.length === 0 ? end : `${before.toReversed().join(', ')} ${last} ${end}`
 }

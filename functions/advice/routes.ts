@@ -42,7 +42,7 @@ function onDeafness(fleet: string, { policy, routes, channels }: Config): string
   const remedy = `such as { "match": {}, "channels": ["${first}"] }`
   const advice: string[] = []
   if (unheard.length > 0) {
-    const what = `nobody hears when ${list(unheard)} is scheduled ${at}`
+    const what = `nobody hears when ${list(unheard, 'or')} is scheduled ${at}`
     advice.push(`routes: ${what}: no route matches; add one, ${remedy}`)
   }
   if (narrowly.length > 0) {

@@ -15,7 +15,7 @@ Dry run: what the policy decides of one event, and who would hear of which momen
                    what is said by the other options goes before
   --type TYPE      Freeze, Reboot, Redeploy, Preempt or Terminate
   --source SOURCE  Platform (taken where nothing is said) or User
-  --resource VM    a VM that is hit; may be repeated
+  --resource VM    a VM that is hit; several by commas, or repeated
   --duration N     seconds of interruption; without, Azure does not say
   --notice N       seconds from first sight to NotBefore; without, what is usual for the type
   --fleet NAME     needed where the configuration has several

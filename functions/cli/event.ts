@@ -29,11 +29,12 @@ export function caseOf(
   const known = eventTypes.find((one) => one.toLowerCase() === type.toLowerCase())
   const source = options.source ?? (read === undefined ? 'Platform' : read.event.source)
   const seconds = numberOf('--duration', options.duration, -1) ?? read?.event.durationSeconds
+  const names = options.resource?.flatMap((text) => text.split(',').map((name) => name.trim()))
   const event: ScheduledEvent = {
     eventId,
     status: read?.event.status ?? 'Scheduled',
     eventType: known ?? type,
-    resources: options.resource ?? read?.event.resources ?? [],
+    resources: names ?? read?.event.resources ?? [],
     ...(source && { source }),
     ...(seconds !== undefined && { durationSeconds: seconds }),
     ...(read?.event.description && { description: read.event.description }),

@@ -191,7 +191,7 @@ const onRoutes: Row[] = [
   [
     'routes that tell later steps only',
     { routes: [{ match: {}, moments: ['completed'], channels: ['chat'] }] },
-    'nobody hears when Freeze, Reboot, Redeploy, Preempt and Terminate is scheduled',
+    'nobody hears when Freeze, Reboot, Redeploy, Preempt or Terminate is scheduled',
   ],
   [
     'routes with conditions only',
@@ -202,7 +202,7 @@ const onRoutes: Row[] = [
   [
     'a fleet that nobody hears of',
     { fleets, routes: [{ match: { fleet: 'prod' }, channels: ['chat'] }] },
-    'nobody hears when Freeze, Reboot, Redeploy, Preempt and Terminate is scheduled in fleet "test"',
+    'nobody hears when Freeze, Reboot, Redeploy, Preempt or Terminate is scheduled in fleet "test"',
   ],
   [
     'a route that never tells',

@@ -33,7 +33,7 @@ describe('an event from a file', () => {
     ['one that runs', { ...asImds, EventStatus: 'Started' }, [], { ...freeze, status: 'Started' }],
     ['an option goes before', asImds, ['--source', 'Platform'], { ...freeze, source: 'Platform' }],
     ['any option', asImds, ['--type=Reboot', '--duration=-1'], { durationSeconds: -1 }],
-    ['another VM', asImds, ['--resource=a', '--resource=b'], { resources: ['a', 'b'] }],
+    ['other VMs', asImds, ['--resource=a', '--resource=b, c'], { resources: ['a', 'b', 'c'] }],
   ])('%s', (_, content, words, expected) => {
     expect(read(words, content).case.event).toMatchObject(expected)
   })
