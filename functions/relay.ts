@@ -64,7 +64,7 @@ export function commitOf(
   const ignored = record.policy.decide === 'ignore'
   const told = ignored ? moments.filter((moment) => ends.includes(moment)) : moments
   const channels = (moment: Moment) => {
-    const routed = channelsFor(relay.config.routes, record, context.observers, moment)
+    const routed = channelsFor(relay.config.routes, record, context.observers, moment, existing)
     if (decisions.includes(moment)) return union(routed, opened(relay, heardOf(record, existing)))
     if (!ends.includes(moment)) return routed
     // what was told before a rule said to ignore it is told to its end

@@ -1,5 +1,7 @@
-// Which rules of the configuration an event matches: policy (first match decides) and routes.
+// Which rules of the configuration an event matches: policy (first match decides) and routes
+// (all that match add their channels, until one stops).
 import { eventTypes } from '../../shared/document.ts'
+import type { Delivery } from './delivery.ts'
 import type { Decide, EventRecord, Facts, Moment, Observer } from './event.ts'
 
 /** Conditions of a rule; all that are given must hold, any value of a list will do. */
@@ -30,6 +32,8 @@ export interface Route {
   channels: string[]
   /** Its channels are reminded at these distances from NotBefore while nobody has decided. */
   remindBeforeSeconds?: number[] | undefined
+  /** False: where it holds for every VM that is hit, later routes are not asked for that moment. */
+  continue?: boolean | undefined
 }
 
 /** What is known of a VM in `Resources`; absent where its beacon never reported the event. */
@@ -58,29 +62,71 @@ export function judgePolicy(
   return { decide: 'ask', rule: defaultRule }
 }
 
-/** The channels of every route that wants this moment, in the order of the configuration. */
+/**
+ * The channels that hear of this moment, in the order of the configuration: those of every route that
+ * wants it and matches, until one says `continue: false`. `existing`: the event's deliveries so far.
+ */
 export function channelsFor(
   routes: Route[],
   record: EventRecord,
   observers: Observer[],
   moment: Moment,
+  existing: Delivery[] = [],
 ): string[] {
-  const matching = routes.filter(
-    (route) =>
-      (route.moments?.includes(moment) ?? true) &&
-      (moment !== 'reminder' || remindsNow(route, record)) &&
-      matchEvent(route.match, record.fleet, record.facts, observers) !== 'none',
+  const { told, hidden } = split(routes, record, observers, moment)
+  const isHidden = (name: string, from: Moment) =>
+    split(routes, record, observers, from).hidden.includes(name)
+  // whoever was told what is hidden from them by now was told before its VMs were known: told to its end
+  const before = existing.filter(({ telling }) => telling.event.epoch === record.epoch)
+  const further = hidden.filter((name) =>
+    before.some(
+      ({ channel, telling }) =>
+        channel === name && telling.moment !== 'notice' && isHidden(name, telling.moment),
+    ),
   )
-  const channels = new Set(matching.flatMap((route) => route.channels))
+  const channels = new Set([...told, ...further])
   if (moment === 'reminder' && record.reminder?.late) {
     // whoever was asked just now need not be reminded; an escalation still hears of it
-    for (const name of channelsFor(routes, record, observers, 'scheduled')) channels.delete(name)
+    const asked = channelsFor(routes, record, observers, 'scheduled', existing)
+    for (const name of asked) channels.delete(name)
   }
   return [...channels]
 }
 
-function remindsNow({ remindBeforeSeconds = [] }: Route, { reminder }: EventRecord): boolean {
-  return remindBeforeSeconds.some((seconds) => reminder?.due.includes(seconds))
+/** Who is told of a moment, and who would be, but for a route that stops. */
+function split(
+  routes: Route[],
+  record: EventRecord,
+  observers: Observer[],
+  moment: Moment,
+): { told: string[]; hidden: string[] } {
+  const matching = routes
+    .filter(({ moments }) => moments?.includes(moment) ?? true)
+    .map((route) => ({
+      route,
+      extent: matchEvent(route.match, record.fleet, record.facts, observers),
+    }))
+    .filter(({ extent }) => extent !== 'none')
+  // each distance is a moment of its own: who is reminded must not depend on what came due with it
+  const turns =
+    moment === 'reminder'
+      ? (record.reminder?.due ?? []).map((seconds) =>
+          matching.filter(({ route }) => route.remindBeforeSeconds?.includes(seconds)),
+        )
+      : [matching]
+  const wanting = matching.filter((one) => turns.some((turn) => turn.includes(one)))
+  const reached = new Set(
+    turns.flatMap((turn) => {
+      // to keep others from hearing takes, like an approval, known values of every VM that is hit
+      const stop = turn.findIndex(
+        ({ route, extent }) => route.continue === false && extent === 'every',
+      )
+      return stop === -1 ? turn : turn.slice(0, stop + 1)
+    }),
+  )
+  const told = wanting.filter((one) => reached.has(one)).flatMap(({ route }) => route.channels)
+  const all = wanting.flatMap(({ route }) => route.channels)
+  return { told, hidden: all.filter((name) => !told.includes(name)) }
 }
 
 /** All distances from NotBefore at which any route reminds, the farthest first. */

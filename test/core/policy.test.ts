@@ -1,13 +1,7 @@
 // Which rules an event matches: whole names, known values, every VM for an approval.
 import { describe, expect, test } from 'vitest'
 import type { Facts } from '../../functions/core/event.ts'
-import {
-  channelsFor,
-  judgePolicy,
-  type Match,
-  matchEvent,
-  matchesGlob,
-} from '../../functions/core/policy.ts'
+import { judgePolicy, type Match, matchEvent, matchesGlob } from '../../functions/core/policy.ts'
 import { facts, observer, record } from '../support/records.ts'
 
 const web = (name: string) =>
@@ -134,20 +128,5 @@ describe('the policy', () => {
     const odd = record({ facts: facts({ eventType }) })
     expect(judgePolicy(rules(['approve', {}]), odd, known).decide).toBe('ask')
     expect(judgePolicy(rules(['ignore', {}]), odd, known).decide).toBe('ignore')
-  })
-})
-
-describe('routes', () => {
-  test('every route that wants the moment, each channel once, in order', () => {
-    const routes = [
-      { match: {}, channels: ['a', 'b'] },
-      { match: {}, moments: ['started' as const], channels: ['c', 'a'] },
-      { match: { resource: ['other'] }, channels: ['d'] },
-      { match: { tag: ['env=prod'] }, channels: ['e', 'b'] },
-    ]
-    const hit = record({ facts: facts({ resources: ['vm1'] }) })
-    expect(channelsFor(routes, hit, known, 'scheduled')).toEqual(['a', 'b', 'e'])
-    expect(channelsFor(routes, hit, known, 'started')).toEqual(['a', 'b', 'c', 'e'])
-    expect(channelsFor(routes, hit, [], 'started')).toEqual(['a', 'b', 'c'])
   })
 })

@@ -105,6 +105,16 @@ const rules: Record<string, Rule> = {
     banned: (name) => inFolders(name, 'jose'),
     instead: 'relay.identity',
   },
+  'advice imports core, shared and the configuration': {
+    files: /^functions\/advice\//,
+    banned: (name) =>
+      !inFolders(
+        name,
+        ...['functions/advice', 'functions/core', 'functions/config.ts', 'shared'],
+        ...['functions/config-checks.ts', 'functions/suggest.ts'],
+      ),
+    instead: 'the configuration as an argument',
+  },
   'pages import core, shared and the template library': {
     files: /^functions\/pages\//,
     banned: (name) => !inFolders(name, 'functions/pages', 'functions/core', 'shared', 'hono/html'),
@@ -113,7 +123,7 @@ const rules: Record<string, Rule> = {
   'Node stays in the files named for it': {
     files: /^functions\//,
     except:
-      /^functions\/(host\/(node|node-hmac|pump|settings|azure|azure-log|azure-rounds)|store\/(sqlite|azure-keys)|notify\/undici)\.ts$/,
+      /^functions\/(host\/(node|node-hmac|pump|settings|azure|azure-log|azure-rounds)|store\/(sqlite|azure-keys)|notify\/undici|cli\/[^/]+)\.ts$/,
     banned: isNode,
     instead: 'WebCrypto and other globals that every host has, or a value from the host',
   },
@@ -134,6 +144,12 @@ const rules: Record<string, Rule> = {
     except: /^functions\/host\//,
     banned: (name) => inFolders(name, 'functions/host', 'test'),
     instead: 'what the host composes: move the shared part out of host/',
+  },
+  'nothing imports a command for owners': {
+    files: /^(beacon|functions|shared)\//,
+    except: /^functions\/cli\//,
+    banned: (name) => inFolders(name, 'functions/cli'),
+    instead: 'what the command decides with: move it out of cli/',
   },
 }
 
@@ -165,7 +181,8 @@ const bans: Record<string, Ban> = {
     instead: 'values; waiting belongs to the use cases',
   },
   'use cases take clock and randomness from the relay': {
-    files: /^functions\/([^/]+|notify\/(?!undici)[^/]+|identity\/[^/]+|pages\/[^/]+)\.ts$/,
+    files:
+      /^functions\/([^/]+|notify\/(?!undici)[^/]+|identity\/[^/]+|pages\/[^/]+|advice\/[^/]+)\.ts$/,
     call: /\bDate\.now\(|\bMath\.random\(|\bsetTimeout\(/,
     instead: 'relay.now(), relay.random(), or a due time in the store',
   },

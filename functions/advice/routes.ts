@@ -1,0 +1,86 @@
+// Routes: events that nobody hears of, routes that never tell, and reminders that come too early.
+import { eventTypes } from '../../shared/document.ts'
+import type { Config } from '../config.ts'
+import { isHidden, isNarrow, mayMatch } from '../core/cover.ts'
+import { usualNoticeOf } from '../core/notice.ts'
+import type { PolicyRule, Route } from '../core/policy.ts'
+import { list, onUnknownWords, sources } from './policy.ts'
+
+/** Seconds; the schema takes no shorter reminder. */
+const shortest = 30
+
+export function adviseOnRoutes(config: Config): string[] {
+  const fleets = Object.keys(config.fleets)
+  const { routes } = config
+  const each = routes.flatMap((route, i) => {
+    const at = `routes[${i}]`
+    const words = onUnknownWords(at, route.match)
+    const remedy = 'put it before them, or remove their "continue": false'
+    return isHidden(route, routes.slice(0, i), fleets)
+      ? [...words, `${at}: never tells: earlier routes match all of it and stop; ${remedy}`]
+      : [...words, ...onReminders(at, route)]
+  })
+  return [...fleets.flatMap((fleet) => onDeafness(fleet, config)), ...each]
+}
+
+/** Events that no route matches, and events that only narrow routes match. */
+function onDeafness(fleet: string, { policy, routes, channels }: Config): string[] {
+  const unheard: string[] = []
+  const narrowly: string[] = []
+  const asking = routes.filter(({ moments }) => moments?.includes('scheduled') ?? true)
+  for (const type of eventTypes) {
+    const open = sources.filter((source) => !isIgnored(policy, fleet, type, source))
+    const matching = (source: string) =>
+      asking.filter(({ match }) => mayMatch(match, fleet, type, source))
+    const deaf = open.filter((source) => matching(source).length === 0)
+    const part = open.filter((source) => matching(source).every(({ match }) => isNarrow(match)))
+    if (deaf.length > 0) unheard.push(`${type}${of(deaf)}`)
+    else if (part.length > 0) narrowly.push(`${type}${of(part)}`)
+  }
+  const at = `in fleet "${fleet}"`
+  const first = Object.keys(channels)[0]
+  const remedy = `such as { "match": {}, "channels": ["${first}"] }`
+  const advice: string[] = []
+  if (unheard.length > 0) {
+    const what = `nobody hears when ${list(unheard, 'or')} is scheduled ${at}`
+    advice.push(`routes: ${what}: no route matches; add one, ${remedy}`)
+  }
+  if (narrowly.length > 0) {
+    const what = `only routes with conditions on VMs or duration tell of ${list(narrowly)} ${at}`
+    const who = 'what meets none of them, or has no beacon, nobody hears of'
+    advice.push(`routes: ${what}: ${who}; add a route without, ${remedy}`)
+  }
+  return advice
+}
+
+function of(some: string[]): string {
+  return some.length === sources.length ? '' : ` (source ${some.join()})`
+}
+
+function isIgnored(policy: PolicyRule[], fleet: string, type: string, source: string): boolean {
+  const rule = policy.find(
+    ({ match, decide }) =>
+      mayMatch(match, fleet, type, source) && !(isNarrow(match) && decide === 'ignore'),
+  )
+  return rule?.decide === 'ignore'
+}
+
+/** A reminder that is due when the event is first seen reaches only who was not asked just now. */
+function onReminders(at: string, { match, remindBeforeSeconds = [] }: Route): string[] {
+  const types = match.eventType ?? [...eventTypes]
+  const known = types.flatMap((type) => usualNoticeOf(type) ?? [])
+  return remindBeforeSeconds.flatMap((seconds) => {
+    const early = types.filter((type) => (usualNoticeOf(type) ?? Infinity) <= seconds)
+    // a route for all types reminds of those that it can
+    const said = match.eventType === undefined && early.length < types.length ? [] : early
+    if (said.length === 0) return []
+    const notice = Math.max(...said.map((type) => usualNoticeOf(type)!))
+    const longest = Math.max(...known)
+    const shorter = longest > shortest ? `write less than ${longest}` : 'leave it out'
+    const remedy = longest > seconds ? `name ${list(said)} in a route of its own` : shorter
+    return [
+      `${at}.remindBeforeSeconds: ${seconds} s is no later than Azure announces ${list(said)} ` +
+        `(about ${notice} s ahead), so whoever was asked is not reminded; ${remedy}`,
+    ]
+  })
+}

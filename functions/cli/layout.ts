@@ -1,0 +1,81 @@
+// What a terminal of 100 columns shows: sentences that wrap, and who hears of which moment as a table.
+import type { Case, Outcome, Rule } from '../dry-run.ts'
+
+const columns = 100
+
+/** Lines of at most 100 columns; what follows the first is indented by `rest`. */
+export function wrap(text: string, first = '', rest = first): string[] {
+  const lines: string[] = []
+  let line = first
+  let isEmpty = true
+  for (const word of text.split(' ')) {
+    const longer = isEmpty ? line + word : `${line} ${word}`
+    if (isEmpty || longer.length <= columns) line = longer
+    else {
+      lines.push(line)
+      line = rest + word
+    }
+    isEmpty = false
+  }
+  return [...lines, line]
+}
+
+export function listed(sentences: string[]): string[] {
+  return sentences.flatMap((sentence) => wrap(sentence, '  - ', '    '))
+}
+
+export function describeOutcome(one: Case, outcome: Outcome, channels: string[]): string[] {
+  const { decide, asked, routes, told } = outcome
+  const by = asked.find(({ whyNot }) => whyNot === undefined)
+  const decided = by === undefined ? 'no rule matches, so people are asked' : `by ${by.rule}`
+  return [
+    ...wrap(titleOf(one), 'Dry run: ', '  '),
+    '',
+    ...wrap(`${decide}, ${decided}`, 'Policy: ', '  '),
+    ...listed(asked.filter((rule) => rule !== by).map(saying)),
+    '',
+    'Routes:',
+    ...listed(routes.map(saying)),
+    '',
+    'Who hears of which moment:',
+    ...table(told, channels),
+  ]
+}
+
+function titleOf({ fleet, event }: Case): string {
+  const { eventType, status, resources, source, durationSeconds: seconds } = event
+  const known = seconds !== undefined && seconds >= 0
+  const began = status === 'Started' ? ', first seen as Started' : ''
+  return (
+    `${eventType} of ${resources.join(', ') || 'no VM'} in fleet "${fleet}", ` +
+    `source ${source ?? 'not known'}, duration ${known ? `${seconds} s` : 'not known'}${began}`
+  )
+}
+
+function saying({ rule, whyNot }: Rule): string {
+  return whyNot === undefined ? `${rule} matches` : `${rule} does not match: ${whyNot}`
+}
+
+/** Channels as columns: by name where they fit, else by number. */
+export function table(told: Outcome['told'], channels: string[]): string[] {
+  const labelWidth = 2 + Math.max(...told.map(({ moment }) => moment.length))
+  const fits = labelWidth + channels.reduce((sum, name) => sum + name.length + 2, 0) <= columns
+  const heads = fits ? channels : channels.map((_, i) => String(i + 1))
+  const row = (label: string, cells: string[]) =>
+    `${label.padEnd(labelWidth)}${cells
+      .map((cell, i) => `  ${centred(cell, heads[i]!.length)}`)
+      .join('')}`.trimEnd()
+  const names = fits ? [] : wrap(channels.map((name, i) => `${i + 1} ${name}`).join(', '), '  ')
+  const rows = told.map(({ moment, channels: hearing }) =>
+    row(
+      `  ${moment}`,
+      channels.map((name) => (hearing.includes(name) ? 'x' : '-')),
+    ),
+  )
+  return [...names, row('', heads), ...rows]
+}
+
+function centred(text: string, width: number): string {
+  const left = Math.floor((width - text.length) / 2)
+  return `${' '.repeat(Math.max(0, left))}${text}`.padEnd(width)
+}

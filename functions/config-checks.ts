@@ -1,0 +1,120 @@
+// What the parts of the configuration's schema are made of: shapes that say what to write, and checks of
+// single values.
+import { z } from 'zod'
+import { FoghornError } from '../shared/errors.ts'
+import { secretBytes } from '../shared/signature.ts'
+import { didYouMean, nearest } from './suggest.ts'
+
+/** Values of one key that takes one or a list. */
+export const maxListed = 100
+
+/** An object that names its keys when somebody writes another. */
+export function object<Shape extends z.ZodRawShape>(shape: Shape) {
+  const allowed = Object.keys(shape)
+  return z.strictObject(shape, {
+    error: (issue) => {
+      if (issue.code !== 'unrecognized_keys') return undefined
+      const keys = issue.keys as string[]
+      const meant = keys.find((key) => nearest(key, allowed) !== undefined)
+      const unknown = `unknown key ${quoted(keys)}; allowed are ${quoted(allowed)}`
+      return unknown + didYouMean(meant, allowed)
+    },
+  })
+}
+
+export function oneOf<const Values extends readonly [string, ...string[]]>(values: Values) {
+  return z.enum(values, {
+    error: ({ input }) => `write one of ${quoted(values)}${didYouMean(input, values)}`,
+  })
+}
+
+/** One value or a list of 1 to 100; a list comes out. */
+export function list<Item extends z.ZodType>(item: Item, error: string) {
+  return z
+    .union([item, z.array(item).min(1, error).max(maxListed, error)], error)
+    .transform((value) => (Array.isArray(value) ? value : [value]) as z.output<Item>[])
+}
+
+export function guid(error: string) {
+  return z.guid({ error }).transform((id) => id.toLowerCase())
+}
+
+const nouns: Record<string, string> = {
+  string: 'a text in quotes',
+  number: 'a number, without quotes',
+  int: 'a whole number, without quotes',
+  boolean: 'true or false, without quotes',
+  array: 'a list in [ ]',
+  object: 'an object in { }',
+  record: 'an object in { }, with a name for each',
+}
+
+/** What to write where the schema says nothing of its own. */
+export function remedyOf(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'invalid_type') {
+    const remedy = `write ${nouns[issue.expected] ?? issue.expected}`
+    return issue.input === undefined ? `missing; ${remedy}` : remedy
+  }
+  if (issue.code === 'too_small') return `write at least ${counted(issue.minimum, issue.origin)}`
+  if (issue.code === 'too_big') return `write at most ${counted(issue.maximum, issue.origin)}`
+  return issue.code === 'invalid_key' ? nameRule : undefined
+}
+
+const units: Record<string, [one: string, many: string]> = {
+  string: [' character', ' characters'],
+  array: [' entry', ' entries'],
+}
+
+function counted(count: number | bigint, of: string): string {
+  const [one, many] = units[of] ?? ['', '']
+  return `${count}${count === 1 ? one : many}`
+}
+
+/** A text whose rule is said where it is missing, too. */
+export function textBy(rule: string) {
+  return z.string({ error: ({ input }) => (input === undefined ? `missing; ${rule}` : rule) })
+}
+
+export const nameRule = 'a name has letters, digits, "_" and "-", at most 64'
+export const identifier = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, nameRule)
+
+export function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ')
+}
+
+export function atLeastOne(what: string): [(record: object) => boolean, { error: string }] {
+  return [(record) => Object.keys(record).length > 0, { error: `name at least one ${what}` }]
+}
+
+export function isWebUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, username, password } = new URL(text)
+  // fetch refuses an address with a user in it
+  return ['https:', 'http:'].includes(protocol) && username + password === ''
+}
+
+export function isPublicUrl(text: string): boolean {
+  if (!isWebUrl(text)) return false
+  const { protocol, search, hash } = new URL(text)
+  if (search !== '' || hash !== '') return false
+  return protocol === 'https:' || isLoopback(text)
+}
+
+/** Where a tenant's keys are read: it is trusted as far as the answer is whose it says. */
+export function isAuthority(text: string): boolean {
+  if (!isPublicUrl(text)) return false
+  return new URL(text).pathname === '/'
+}
+
+export function isLoopback(url: string): boolean {
+  return ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname)
+}
+
+export function isSecret(value: string): boolean {
+  try {
+    return secretBytes(value).length > 0
+  } catch (error) {
+    if (error instanceof FoghornError) return false
+    throw error
+  }
+}

@@ -1,0 +1,82 @@
+// Fills in what the configuration takes from the environment, `env:NAME`. Elsewhere than where the relay
+// runs, what is missing may be taken as given: a stand-in of the right form takes its place.
+import { pathOf } from '../shared/errors.ts'
+import { toBase64 } from '../shared/signature.ts'
+
+export type Environment = Record<string, string | undefined>
+
+export interface Filled {
+  value: unknown
+  /** One sentence each, with the path. */
+  mistakes: string[]
+  /** Paths of values that came from the environment: they are not shown. */
+  paths: Set<string>
+  /** Names that the environment lacks, and that were taken as given. */
+  assumed: string[]
+}
+
+/** Names of variables; an address or a key, written in the place of a name, is none. */
+const nameForm = /^(?!whsec_)[A-Za-z_][A-Za-z0-9_]{0,127}$/
+
+const guid = '00000000-0000-4000-8000-000000000000'
+const url = (name: string) => `https://env.invalid/${name}`
+const secret = (name: string) =>
+  `whsec_${toBase64(new TextEncoder().encode(name.padEnd(24, '.').slice(0, 64)))}`
+
+/** By key; one name stands for one value, so that equal addresses are seen as such. */
+const standIns: Record<string, (name: string) => string> = {
+  publicUrl: url,
+  url,
+  endpoint: url,
+  authority: () => 'https://env.invalid',
+  key: secret,
+  secret,
+  routingKey: (name) => name.padEnd(32, '.').slice(-32),
+  tenantId: () => guid,
+  subscriptions: () => guid,
+  audience: (name) => name,
+  resourceGroups: (name) => name,
+  name: (name) => name,
+  $schema: (name) => name,
+}
+
+export function fillIn(
+  value: unknown,
+  environment: Environment,
+  missing: 'refused' | 'taken_as_given',
+): Filled {
+  const filled: Filled = { value, mistakes: [], paths: new Set(), assumed: [] }
+  const walk = (item: unknown, path: PropertyKey[]): unknown => {
+    if (Array.isArray(item)) return item.map((part, i) => walk(part, [...path, i]))
+    if (typeof item === 'object' && item !== null) {
+      const entries = Object.entries(item)
+      return Object.fromEntries(entries.map(([key, part]) => [key, walk(part, [...path, key])]))
+    }
+    if (typeof item !== 'string' || !item.startsWith('env:')) return item
+    const where = pathOf(path)
+    filled.paths.add(where)
+    const name = item.slice('env:'.length)
+    if (!nameForm.test(name)) {
+      filled.mistakes.push(`${where}: "env:" goes before the name of a variable; write "env:NAME"`)
+      return item
+    }
+    const found = environment[name]
+    if (found !== undefined && found !== '') return found
+    const key = path.findLast((part) => typeof part === 'string')
+    const standIn = missing === 'taken_as_given' ? standInFor(String(key)) : undefined
+    if (standIn !== undefined) {
+      filled.assumed.push(name)
+      return standIn(name)
+    }
+    const remedy = missing === 'taken_as_given' ? ': the rest depends on it; set it' : '; set it'
+    filled.mistakes.push(`${where}: the environment has no ${name}${remedy}`)
+    return item
+  }
+  filled.value = walk(value, [])
+  filled.assumed = [...new Set(filled.assumed)]
+  return filled
+}
+
+function standInFor(key: string): ((name: string) => string) | undefined {
+  return Object.hasOwn(standIns, key) ? standIns[key] : undefined
+}

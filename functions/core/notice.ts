@@ -1,0 +1,20 @@
+// How long before NotBefore Azure usually announces an event, by type.
+import type { eventTypes } from '../../shared/document.ts'
+
+/**
+ * Seconds, as Microsoft documents them; in practice sometimes less. Terminate: 5 to 15 min, as the owner
+ * of the scale set chose. Failing hardware alone is announced days ahead, or not at all.
+ */
+export const usualNoticeSeconds: Record<(typeof eventTypes)[number], number> = {
+  Freeze: 900,
+  Reboot: 900,
+  Redeploy: 600,
+  Preempt: 30,
+  Terminate: 900,
+}
+
+/** Undefined for a type that Foghorn does not know. */
+export function usualNoticeOf(eventType: string): number | undefined {
+  const lower = eventType.toLowerCase()
+  return Object.entries(usualNoticeSeconds).find(([type]) => type.toLowerCase() === lower)?.[1]
+}

@@ -1,0 +1,40 @@
+// What somebody meant who wrote something else: the nearest of the names there are.
+
+/** `; did you mean "slack"?`, or nothing where none is near. */
+export function didYouMean(word: unknown, known: readonly string[]): string {
+  const near = typeof word === 'string' ? nearest(word, known) : undefined
+  return near === undefined ? '' : `; did you mean "${near}"?`
+}
+
+/** The name with the fewest edits, in any case: up to two, up to one in short names; or one cut short. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  const lower = word.toLowerCase()
+  const ranked = known
+    .map((name) => ({ name, edits: editsBetween(lower, name.toLowerCase()) }))
+    .sort((a, b) => a.edits - b.edits)
+  const best = ranked[0]
+  if (best !== undefined && best.edits <= Math.min(2, Math.floor(best.name.length / 3))) {
+    return best.name
+  }
+  return lower.length < 4 ? undefined : known.find((name) => name.toLowerCase().startsWith(lower))
+}
+
+/** Letters to add, remove, replace, or swap with their neighbour, to make one word of the other. */
+export function editsBetween(one: string, other: string): number {
+  const rows = [Array.from({ length: other.length + 1 }, (_, j) => j)]
+  for (let i = 1; i <= one.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= other.length; j++) {
+      const same = one[i - 1] === other[j - 1]
+      const swapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]
+      row[j] = Math.min(
+        rows[i - 1]![j]! + 1,
+        row[j - 1]! + 1,
+        rows[i - 1]![j - 1]! + (same ? 0 : 1),
+        swapped ? rows[i - 2]![j - 2]! + 1 : Number.POSITIVE_INFINITY,
+      )
+    }
+    rows.push(row)
+  }
+  return rows[one.length]![other.length]!
+}

@@ -1,0 +1,128 @@
+// What somebody typed, and the event of a dry run that comes of it.
+import { describe, expect, test } from 'vitest'
+import { readArguments } from '../../functions/cli/arguments.ts'
+import { caseOf } from '../../functions/cli/event.ts'
+import { event } from '../support/world.ts'
+
+function read(words: string[], content?: unknown, fleets = ['prod']) {
+  const given = readArguments(['x.json', ...words])
+  if (given === 'help') throw new Error('help was asked for')
+  const text = typeof content === 'string' ? content : content && JSON.stringify(content)
+  return caseOf(given.options, text as string | undefined, fleets)
+}
+
+const asImds = {
+  EventId: 'A',
+  EventStatus: 'Scheduled',
+  EventType: 'Freeze',
+  Resources: ['web_0'],
+  NotBefore: 'Mon, 11 Apr 2022 22:26:58 GMT',
+  EventSource: 'User',
+  DurationInSeconds: 5,
+}
+const freeze = { eventType: 'Freeze', resources: ['web_0'], source: 'User', durationSeconds: 5 }
+const vm = { name: 'web_0', resourceGroup: 'rg', tags: { a: 'b' } }
+
+describe('an event from a file', () => {
+  test.each<[string, unknown, string[], object]>([
+    ['one entry of Events', asImds, [], freeze],
+    ['a document with one', { DocumentIncarnation: 1, Events: [asImds] }, [], freeze],
+    ['the form of reports', { ...freeze, eventId: 'a', status: 'Scheduled' }, [], freeze],
+    ['a report', { vm, document: { events: [event()] } }, [], { eventType: 'Reboot' }],
+    ['a few keys', { EventType: 'redeploy' }, [], { eventType: 'Redeploy', resources: [] }],
+    ['one that runs', { ...asImds, EventStatus: 'Started' }, [], { ...freeze, status: 'Started' }],
+    ['an option goes before', asImds, ['--source', 'Platform'], { ...freeze, source: 'Platform' }],
+    ['any option', asImds, ['--type=Reboot', '--duration=-1'], { durationSeconds: -1 }],
+    ['other VMs', asImds, ['--resource=a', '--resource=b, c'], { resources: ['a', 'b', 'c'] }],
+  ])('%s', (_, content, words, expected) => {
+    expect(read(words, content).case.event).toMatchObject(expected)
+  })
+
+  test('a report says what its VM is', () => {
+    const { vms } = read([], { vm, document: { events: [event()] } }).case
+    expect(vms).toEqual([{ vm: 'web_0', resourceGroup: 'rg', scaleSet: '', tags: { a: 'b' } }])
+  })
+})
+
+describe('an event from options', () => {
+  test('is of the platform, of unknown duration, and announced as is usual', () => {
+    const { case: one } = read(['--type', 'redeploy', '--resource', 'web_0'])
+    expect(one.event).toMatchObject({
+      eventType: 'Redeploy',
+      source: 'Platform',
+      status: 'Scheduled',
+    })
+    expect(one.event.durationSeconds).toBeUndefined()
+    expect(one).toMatchObject({ fleet: 'prod', noticeSeconds: 600, vms: [] })
+  })
+
+  test('tags, group and scale set are those of every VM', () => {
+    const words = ['--type=Reboot', '--resource=a', '--resource=b', '--tag=x=1=2', '--tag=y']
+    const { vms } = read([...words, '--scale-set=s', '--resource-group=rg']).case
+    const known = { resourceGroup: 'rg', scaleSet: 's', tags: { x: '1=2', y: '' } }
+    expect(vms).toEqual([
+      { vm: 'a', ...known },
+      { vm: 'b', ...known },
+    ])
+  })
+})
+
+describe('what is taken for granted is said', () => {
+  test.each([
+    [['--type', 'Rebot'], 'Azure has no type "Rebot" today', 'did you mean "Reboot"?'],
+    [['--type', 'Reboot'], 'No VM is named', '--resource names one'],
+    [['--type', 'Reboot', '--resource', 'web_0'], 'tags, groups and scale sets are not known'],
+    [['--type', 'Redeploy'], 'NotBefore is taken to be 600 s ahead'],
+  ])('%j', (words, ...said) => {
+    const notes = read(words).notes.join(' ')
+    for (const part of said) expect(notes).toContain(part)
+  })
+
+  test('and nothing where all is given', () => {
+    const words = ['--type=Reboot', '--resource=web_0', '--tag=a=b', '--notice=60']
+    expect(read(words).notes).toEqual([])
+  })
+})
+
+describe('wrong words', () => {
+  test.each<[string[], string, unknown?]>([
+    [['b.json'], 'one file at a time, and not also "b.json"; write npm run check-config'],
+    [['--verbose'], 'there is no option --verbose; --help names all'],
+    [['-x'], 'there is no option -x'],
+    [['--resorce', 'a'], 'there is no option --resorce; did you mean --resource?'],
+    [['--type'], '--type needs a value; write --type=VALUE'],
+    [['--duration', '-1'], '--duration needs a value; write --duration=VALUE'],
+    [['--without-env=yes'], '--without-env takes no value'],
+    [['--resource', 'web_0'], 'the event has no type; write --type and one of Freeze'],
+    [
+      ['--type=Reboot', '--duration=soon'],
+      '--duration is "soon"; write a number of seconds, from -1',
+    ],
+    [['--type=Reboot', '--duration='], '--duration is ""; write a number'],
+    [
+      ['--type=Reboot', '--notice=-5'],
+      '--notice is "-5"; write a number of seconds, from 0 to 604800',
+    ],
+    [
+      ['--type=Reboot', '--fleet=prdo'],
+      'there is no fleet "prdo"; there are prod; did you mean "prod"?',
+    ],
+    [[], '--event: the file is not JSON; write one entry of Events', 'Reboot'],
+    [[], '--event: no object; write one entry', 'null'],
+    [[], '--event: there is no EventType; write one entry', { type: 'Reboot' }],
+    [[], '--event: the document has 2 events, and a dry run takes one', { Events: [{}, {}] }],
+    [[], '--event: the document has 0 events', { document: null }],
+    [[], '--event: resources: ', { eventType: 'Reboot', resources: 5 }],
+    [[], '--event: an event without an EventId', { EventType: 'Reboot', EventId: '' }],
+  ])('%j: %s', (words, said, content) => {
+    expect(() => read(words, content)).toThrow(said)
+  })
+
+  test('several fleets: one has to be named', () => {
+    const said = 'there are several fleets; write --fleet and one of prod, test'
+    expect(() => read(['--type=Reboot'], undefined, ['prod', 'test'])).toThrow(said)
+    expect(read(['--type=Reboot', '--fleet=test'], undefined, ['prod', 'test']).case.fleet).toBe(
+      'test',
+    )
+  })
+})

@@ -1,0 +1,175 @@
+// The command as an owner runs it: a process, its words, and its exit code.
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'foghorn-check-'))
+const example = 'infra/example.config.json'
+const environment = {
+  PROD_FLEET_KEY: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+  PAGERDUTY_ROUTING_KEY: '0123456789abcdef0123456789abcdef',
+  SLACK_WEBHOOK_URL: 'https://slack.example/hunter2',
+  TEAMS_WORKFLOW_URL: 'https://teams.example/?sig=hunter2',
+  INVENTORY_WEBHOOK_SECRET: 'whsec_aG9va3NlY3JldGhvb2tzZWNyZXRob29rc2VjcmV0',
+}
+
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function write(name: string, content: unknown): string {
+  const file = join(folder, name)
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
+  return file
+}
+
+function run(words: string[], env: Record<string, string> = {}) {
+  return new Promise<{ code: number; out: string; err: string }>((resolve) => {
+    const args = ['functions/cli/check-config.ts', ...words]
+    const options = { cwd: root, env: { PATH: process.env.PATH ?? '', ...env } }
+    execFile(process.execPath, args, options, (error, out, err) => {
+      for (const line of `${out}${err}`.split('\n')) expect(line.length).toBeLessThanOrEqual(100)
+      for (const secret of [/hunter2/, /MfKQ9/, /aG9va3/, /0123456789abcdef/]) {
+        expect(`${out}${err}`).not.toMatch(secret)
+      }
+      resolve({ code: Number(error?.code ?? 0), out, err })
+    })
+  })
+}
+
+/** As one line: where a sentence wraps, is no matter. */
+const flat = (text: string) => text.replace(/\s+/g, ' ')
+
+describe('a configuration', () => {
+  test('that is right ends it with code 0', async () => {
+    const { code, out, err } = await run([example], environment)
+    expect([code, err]).toEqual([0, ''])
+    expect(flat(out)).toContain(
+      '1 fleet, 4 channels, 4 rules, 3 routes; no mistakes, nothing to say',
+    )
+  })
+
+  test('with warnings does, too', async () => {
+    const policy = [{ match: {}, decide: 'approve' }]
+    const channels = { chat: { kind: 'slack', url: 'env:SLACK_WEBHOOK_URL' } }
+    const routes = [{ match: {}, channels: ['chat'] }]
+    const fleets = { prod: { key: 'env:PROD_FLEET_KEY' } }
+    const config = { publicUrl: 'http://localhost:7071', fleets, channels, policy, routes }
+    const { code, out } = await run([write('warned.json', config)], environment)
+    expect(code).toBe(0)
+    expect(flat(out)).toContain('no mistakes, 3 warnings')
+    for (const path of ['publicUrl', 'channels.chat', 'policy[0]'])
+      expect(out).toContain(`  - ${path}: `)
+  })
+
+  test('with mistakes ends it with code 2, each with path and remedy', async () => {
+    const file = write('wrong.json', {
+      publicUrl: 'x',
+      fleets: {},
+      channels: {},
+      routes: [],
+      rotes: 1,
+    })
+    const { code, out, err } = await run([file])
+    expect([code, out]).toEqual([2, ''])
+    expect(flat(err)).toContain('has 5 mistakes: - publicUrl: write an https:// address')
+    expect(flat(err)).toContain('did you mean "routes"?')
+  })
+
+  test('that is no JSON', async () => {
+    const { code, err } = await run([write('broken.json', '{ "publicUrl": }')])
+    expect(code).toBe(2)
+    expect(flat(err)).toContain('not JSON')
+  })
+})
+
+describe('values that the environment lacks', () => {
+  test('are mistakes, as at the start of the relay', async () => {
+    const { code, err } = await run([example])
+    expect(code).toBe(2)
+    expect(flat(err)).toContain('has 5 mistakes')
+    expect(flat(err)).toContain('fleets.prod.key: the environment has no PROD_FLEET_KEY; set it')
+    expect(flat(err)).toContain('--without-env takes such values as given')
+  })
+
+  test('are taken as given where asked for, and named', async () => {
+    const { code, out } = await run([example, '--without-env'], {
+      PROD_FLEET_KEY: environment.PROD_FLEET_KEY,
+    })
+    expect(code).toBe(0)
+    const names = Object.keys(environment).slice(1).join(', ')
+    expect(flat(out)).toContain(`Taken as given (--without-env), so not checked: ${names}`)
+    expect(out).not.toContain('PROD_FLEET_KEY')
+  })
+
+  test('those that it has are checked all the same', async () => {
+    const { code, err } = await run([example, '--without-env'], { SLACK_WEBHOOK_URL: 'hunter2' })
+    expect(code).toBe(2)
+    expect(flat(err)).toContain('channels.ops-slack.url: write an absolute https:// address')
+  })
+})
+
+describe('a dry run', () => {
+  const dry = (...words: string[]) => run([example, ...words], environment)
+
+  test('by options', async () => {
+    const words = '--type reboot --source Platform --resource web_3 --fleet prod --duration 30'
+    const vm = '--tag role=web --scale-set web --resource-group rg'
+    const { code, out } = await dry(...`${words} ${vm}`.split(' '))
+    expect(code).toBe(0)
+    expect(out).toContain(
+      'Dry run: Reboot of web_3 in fleet "prod", source Platform, duration 30 s',
+    )
+    expect(out).toContain('Policy: ask, by policy[3] "everything else"')
+    expect(flat(out)).toContain(
+      '"started by a user" does not match: source is "Platform", not "User"',
+    )
+    expect(out).toMatch(/\n {18}on-call {2}ops-slack {2}ops-teams {2}inventory\n/)
+    expect(out).toMatch(/\n {2}scheduled {10}x {9}x {10}x {10}x\n/)
+    expect(out).toMatch(/\n {2}reminder 300 s {5}x {9}x {10}- {10}-\n/)
+    expect(out).not.toContain('are not known')
+  })
+
+  test('of a file', async () => {
+    const one = { EventType: 'Freeze', Resources: ['web_0'], DurationInSeconds: 5 }
+    const { code, out } = await dry('--event', write('event.json', one))
+    expect(code).toBe(0)
+    expect(out).toContain('Policy: approve, by policy[1] "short freeze"')
+    expect(flat(out)).toContain('NotBefore is taken to be 900 s ahead')
+  })
+})
+
+describe('wrong words end it with code 2 and what to write', () => {
+  test.each<[string[], ...string[]]>([
+    [[], 'there is no file to check', 'npm run check-config -- foghorn.config.json'],
+    [['nowhere.json'], 'there is no file "nowhere.json"', 'write the path of a file'],
+    [['infra'], `can't read "infra"`],
+    [[example, '--typ', 'Reboot'], 'there is no option --typ; did you mean --type?'],
+    [[example, '--event', 'nowhere.json'], '--event: there is no file "nowhere.json"'],
+    [[example, '--event', write('odd.json', { type: 'Reboot' })], 'there is no EventType; write'],
+  ])('%j', async (words, ...said) => {
+    const { code, out, err } = await run(words, environment)
+    expect([code, out]).toEqual([2, ''])
+    for (const part of said) expect(flat(err)).toContain(part)
+  })
+})
+
+test('--help names every option', async () => {
+  const { code, out } = await run(['--help'])
+  expect(code).toBe(0)
+  const flags = [
+    'without-env',
+    'event',
+    'type',
+    'source',
+    'resource',
+    'duration',
+    'notice',
+    'fleet',
+  ]
+  for (const flag of [...flags, 'tag', 'scale-set', 'resource-group']) {
+    expect(out).toContain(`--${flag}`)
+  }
+})

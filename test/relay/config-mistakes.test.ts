@@ -1,0 +1,223 @@
+// Mistakes in the configuration: each is named with its path, the value where that is no secret, and
+// what to write instead; all of them at once.
+import { describe, expect, test } from 'vitest'
+import { mistakesOf, withValue } from '../support/config.ts'
+import { baseConfig, hookSecret, prodKey, routingKey } from '../support/world.ts'
+
+const secrets = new RegExp(
+  ['slack-secret', 'teams-secret', 'MfKQ9r8', 'aG9va3', routingKey.slice(0, 12), 'hunter2'].join(
+    '|',
+  ),
+)
+const badSecret = 'whsec_hunter2'
+const write = 'write "whsec_" followed by the base64 of 24 to 64 random bytes'
+const https = 'write an absolute https:// address'
+
+const guid = '1E6D2F1C-0A4B-4C57-9B1E-5C2F0D9A7E11'
+
+function entra(changes: object = {}): object {
+  return { tenantId: guid, audience: 'api://foghorn', subscriptions: guid, ...changes }
+}
+
+/** Path of the value, the value, and what the message must name: where, found, remedy. */
+const mistakes: [path: string, value: unknown, ...said: string[]][] = [
+  ['publicUrl', undefined, 'publicUrl: '],
+  [
+    'publicUrl',
+    'https://x.example/?a=1',
+    'publicUrl: ',
+    'without query',
+    '"https://x.example/?a=1"',
+  ],
+  ['$schema', 5, '$schema: write a text in quotes', '5'],
+  ['retentionDays', 5, 'retentionDays: write at least 10 (found 5)'],
+  ['retentionDays', 9999, 'retentionDays: write at most 3650 (found 9999)'],
+  ['retentionDays', 90.5, 'retentionDays: write a whole number', '90.5'],
+  ['retentionDays', '90', 'retentionDays: write a number, without quotes (found "90")'],
+  ['fleets', [], 'fleets: write an object in { }, with a name for each'],
+  ['channels', [], 'channels: write an object in { }, with a name for each'],
+  ['channels.my chat', { kind: 'teams', url: 'https://x.example' }, 'channels.my chat: a name has'],
+  ['channels.chat', { kind: 'slack' }, 'channels.chat.url: missing; write an absolute https://'],
+  ['channels.chat', { url: 'https://slack-secret' }, 'channels.chat.kind: write a kind: "slack"'],
+  ['channels.chat.secret', hookSecret, 'channels.chat: unknown key "secret"', '"url"'],
+  ['channels.chat.fallback', '', 'channels.chat.fallback: a name has letters', 'found ""'],
+  ['channels.pager.routingKey', 7, 'channels.pager.routingKey: a routing key has 32 characters'],
+  ['channels.hook.url', 'http://hook.example', 'channels.hook.url: plain http', 'write https://'],
+  ['channels.hook.secret', [], 'channels.hook.secret: ', write, 'a list of 1 to 4'],
+  ['routes', {}, 'routes: write a list in [ ]'],
+  ['routes.0', 'chat', 'routes[0]: write an object in { } (found "chat")'],
+  ['routes.0.channels', 'chat', 'routes[0].channels: write a list in [ ] (found "chat")'],
+  ['routes.0.channels', [7], 'routes[0].channels[0]: write a text in quotes (found 7)'],
+  ['routes.0.moments', 'started', 'routes[0].moments: write a list in [ ] (found "started")'],
+  ['routes.0.moments', ['reminder'], 'routes[0]: the moment "reminder" and remindBeforeSeconds'],
+  ['routes.0.remindBeforeSeconds', 5, 'routes[0].remindBeforeSeconds: write at least 30 (found 5)'],
+  ['routes.0.remindBeforeSeconds', '300', 'remindBeforeSeconds: write seconds, from 30', '"300"'],
+  ['routes.0.remindBeforeSeconds', [60, 1e7], 'remindBeforeSeconds[1]: write at most 604800'],
+  ['routes.0.remindBeforeSeconds', [], 'routes[0].remindBeforeSeconds: write seconds'],
+  ['routes.0.continue', 'false', 'routes[0].continue: write true or false, without quotes', '"f'],
+  ['routes.0.continue', 0, 'routes[0].continue: write true or false', '(found 0)'],
+  ['routes.0.match', [], 'routes[0].match: write an object in { }'],
+  ['routes.0.match.eventType', [], 'routes[0].match.eventType: write a text', 'a list of 1 to 100'],
+  ['routes.0.match.source', 5, 'routes[0].match.source: write a text of 1 to 256', '(found 5)'],
+  [
+    'routes.0.match.resource',
+    [''],
+    'routes[0].match.resource[0]: write at least 1 character',
+    '""',
+  ],
+  ['policy', 'ask', 'policy: write a list in [ ] (found "ask")'],
+  ['policy', [{ name: '', match: {}, decide: 'ask' }], 'policy[0].name: write at least 1 char'],
+  ['policy', Array(201).fill({ match: {}, decide: 'ask' }), 'policy: write at most 200 entries'],
+  ['allowNetworks', [10], 'allowNetworks[0]: write a network like 10.1.0.0/16 (found 10)'],
+  ['publicUrl', 7, 'publicUrl: ', '7'],
+  ['publicUrl', 'foghorn.example', 'publicUrl: write an https:// address', '"foghorn.example"'],
+  ['publicUrl', 'http://foghorn.example', 'publicUrl: ', 'http:// for loopback only'],
+  ['publicUrl', 'ftp://foghorn.example', 'publicUrl: write an https:// address'],
+  ['publicUrl', 'https://user@x.example', 'publicUrl: write an https:// address'],
+  ['publikUrl', 'https://x.example', '(top level): unknown key "publikUrl"', '"publicUrl"'],
+  ['fleets', undefined, 'fleets: missing; write '],
+  ['fleets', {}, 'fleets: name at least one fleet'],
+  ['fleets', badSecret, 'fleets: '],
+  ['fleets.prod', prodKey, 'fleets.prod: '],
+  ['fleets.prod', {}, 'fleets.prod.key: ', write],
+  ['fleets.prod.key', badSecret, 'fleets.prod.key: ', write],
+  ['fleets.prod.key', 'hunter2', 'fleets.prod.key: ', write],
+  ['fleets.prod.key', [], 'fleets.prod.key: ', write],
+  ['fleets.prod.key', Array(5).fill(prodKey), 'fleets.prod.key: ', 'a list'],
+  ['fleets.prod.keys', [prodKey], 'fleets.prod: unknown key "keys"', 'allowed are "key"'],
+  ['fleets.prod', {}, 'fleets.prod.key: ', '"entra"', 'or both'],
+  ['fleets.prod.entra', badSecret, 'fleets.prod.entra: '],
+  ['fleets.prod.entra', {}, 'fleets.prod.entra.tenantId: ', 'entra.audience: '],
+  [
+    'fleets.prod.entra',
+    entra({ tenantId: 'contoso' }),
+    'entra.tenantId: write the GUID of the tenant',
+  ],
+  ['fleets.prod.entra', entra({ tenantId: badSecret }), 'entra.tenantId: write the GUID'],
+  ['fleets.prod.entra', entra({ audience: undefined }), 'entra.audience: ', 'FOGHORN_AUDIENCE'],
+  ['fleets.prod.entra', entra({ audience: [] }), 'entra.audience: ', 'a list of 1 to 100'],
+  ['fleets.prod.entra', entra({ audience: [''] }), 'entra.audience[0]: ', 'FOGHORN_AUDIENCE'],
+  [
+    'fleets.prod.entra',
+    entra({ subscriptions: undefined }),
+    'fleets.prod.entra: name "subscriptions", "resourceGroups" or both',
+    'every VM of the tenant',
+  ],
+  ['fleets.prod.entra', entra({ subscriptions: [] }), 'entra.subscriptions: write the GUID'],
+  ['fleets.prod.entra', entra({ subscriptions: 'prod' }), 'entra.subscriptions: write the GUID'],
+  [
+    'fleets.prod.entra',
+    entra({ subscriptions: ['prod'] }),
+    'entra.subscriptions[0]: write the GUID',
+  ],
+  ['fleets.prod.entra', entra({ resourceGroups: [] }), 'entra.resourceGroups: write the name'],
+  [
+    'fleets.prod.entra',
+    entra({ resourceGroups: [`/subscriptions/${guid}/resourceGroups/rg`] }),
+    'entra.resourceGroups[0]: write the name of a resource group, without its path',
+  ],
+  [
+    'fleets.prod.entra',
+    entra({ authority: 'login' }),
+    'entra.authority: write an https:// address',
+  ],
+  [
+    'fleets.prod.entra',
+    entra({ authority: 'http://login.example' }),
+    'entra.authority: ',
+    'loopback',
+  ],
+  [
+    'fleets.prod.entra',
+    entra({ authority: 'https://login.example/x' }),
+    'entra.authority: ',
+    'path',
+  ],
+  ['fleets.prod.entra', entra({ authority: 'https://u:hunter2@a.example' }), 'entra.authority: '],
+  ['fleets.prod.entra', entra({ tenant: guid }), 'unknown key "tenant"', '"tenantId"'],
+  ['fleets.my fleet', { key: prodKey }, 'fleets.my fleet: ', 'letters, digits, "_" and "-"'],
+  ['channels', undefined, 'channels: '],
+  ['channels', {}, 'channels: name at least one channel'],
+  ['channels.chat', 'https://slack.example/slack-secret', 'channels.chat: '],
+  ['channels.chat.kind', 'irc', 'channels.chat.kind: write a kind: "slack", "teams"', '"irc"'],
+  ['channels.chat.kind', undefined, 'channels.chat.kind: write a kind'],
+  ['channels.chat.url', undefined, 'channels.chat.url: '],
+  ['channels.chat.url', 'slack-secret', 'channels.chat.url: ', https],
+  ['channels.chat.url', 'ftp://slack-secret', 'channels.chat.url: ', https],
+  ['channels.chat.url', 'https://user:hunter2@slack.example/', 'channels.chat.url: ', https],
+  ['channels.chat.url', 'http://slack.example/', 'channels.chat', 'allowNetworks', 'https://'],
+  ['channels.chat.uri', 'https://slack-secret/', 'channels.chat: unknown key "uri"', '"url"'],
+  ['channels.chat.fallback', 'chat', 'channels.chat.fallback: "chat" itself; write another'],
+  ['channels.chat.fallback', 'nobody', 'channels.chat.fallback: ', '"nobody"', '"pager"'],
+  ['channels.pager.routingKey', 'hunter2', 'channels.pager.routingKey: ', '32 characters'],
+  ['channels.pager.endpoint', 'events.pagerduty.com', 'channels.pager.endpoint: ', https],
+  ['channels.hook.secret', undefined, 'channels.hook.secret: ', write],
+  ['channels.hook.secret', [hookSecret, badSecret], 'channels.hook.secret', write],
+  ['routes', undefined, 'routes: missing; write a list in [ ]'],
+  ['routes', [], 'routes: '],
+  ['routes.0.match', undefined, 'routes[0].match: '],
+  ['routes.0.channels', [], 'routes[0].channels: '],
+  [
+    'routes.0.channels',
+    ['chat', 'nobody'],
+    'routes[0].channels[1]: ',
+    '"nobody"',
+    '"chat", "team"',
+  ],
+  ['routes.0.channels', ['constructor'], 'routes[0].channels[0]: there is no channel'],
+  [
+    'routes.0.channels',
+    ['https://slack.example/slack-secret'],
+    'routes[0].channels[0]: ',
+    '"chat"',
+  ],
+  ['routes.0.moments', ['begun'], 'routes[0].moments[0]: write one of ', '"begun"', '"started"'],
+  ['routes.0.moments', [], 'routes[0].moments: '],
+  ['routes.0.match.resources', 'web_0', 'routes[0].match: unknown key "resources"', '"resource"'],
+  ['routes.0.match.fleet', 'staging', 'routes[0].match.fleet: ', '"staging"', '"prod", "test"'],
+  ['routes.0.match.tag', '', 'routes[0].match.tag: '],
+  ['routes.0.match.tag', 5, 'routes[0].match.tag: '],
+  ['routes.0.match.maxDurationSeconds', -1, 'routes[0].match.maxDurationSeconds: ', '-1'],
+  ['routes.0.match.maxDurationSeconds', '9', 'routes[0].match.maxDurationSeconds: ', '"9"'],
+  ['policy', {}, 'policy: '],
+  ['policy', [{ match: {} }], 'policy[0].decide: write one of "approve", "ask", "tell", "ignore"'],
+  ['policy', [{ match: {}, decide: 'yes' }], 'policy[0].decide: ', '"yes"', '"approve"'],
+  ['policy', [{ decide: 'ask' }], 'policy[0].match: '],
+  ['policy', [{ match: { fleet: 'x' }, decide: 'ask' }], 'policy[0].match.fleet: ', '"x"'],
+  ['policy', [{ match: {}, decide: 'ask', if: 1 }], 'policy[0]: unknown key "if"', '"match"'],
+  ['allowNetworks', ['10.0.0.1'], 'allowNetworks[0]: write a network like 10.1.0.0/16', '10.0.0.1'],
+  ['allowNetworks', ['10.0.0.0/33'], 'allowNetworks[0]: ', '10.0.0.0/33'],
+  ['allowNetworks', '10.0.0.0/8', 'allowNetworks: '],
+]
+
+describe('a mistake is named with its path, its value and the remedy, and never a secret', () => {
+  test.each(mistakes)('%s: %j', (path, value, ...said) => {
+    const message = mistakesOf(JSON.stringify(withValue(path, value)))
+    for (const part of said) expect(message).toContain(part)
+    expect(message).not.toMatch(secrets)
+    expect(message).not.toMatch(/undefined|\[object/)
+    expect(message.split('\n').length).toBeLessThanOrEqual(2)
+  })
+
+  test('too many channels', () => {
+    const channels = Object.fromEntries([...Array(21).keys()].map((i) => [`c${i}`, chat]))
+    const config = { ...baseConfig, channels, routes: [{ match: {}, channels: ['c0'] }] }
+    expect(mistakesOf(JSON.stringify(config))).toContain('at most 20 channels')
+  })
+
+  test('all of them at once, one line each', () => {
+    const config = withValue('publicUrl', 'x')
+    config.routes[0].match = { fleets: 'prod' }
+    config.channels.pager.routingKey = 'short'
+    config.fleets.prod.key = 'env:MISSING'
+    const lines = mistakesOf(JSON.stringify(config)).split('\n')
+    expect(lines.map((line) => line.split(': ')[0]).sort()).toEqual([
+      'channels.pager.routingKey',
+      'fleets.prod.key',
+      'publicUrl',
+      'routes[0].match',
+    ])
+  })
+})
+
+const chat = { kind: 'slack', url: 'https://slack.example/services/T0/B0/slack-secret' }

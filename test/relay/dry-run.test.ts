@@ -1,0 +1,146 @@
+// A dry run says what the relay would do: of made-up cases, and the same as a relay that meets the event.
+import { describe, expect, test } from 'vitest'
+import { readConfig } from '../../functions/config.ts'
+import { type Case, dryRun } from '../../functions/dry-run.ts'
+import { notifiers } from '../../functions/notify/index.ts'
+import { baseConfig, createWorld, event, FakeBeacon } from '../support/world.ts'
+
+const approve = { name: 'mine', match: { tag: 'role=web' }, decide: 'approve' }
+const routes = [
+  { match: { tag: 'role=web' }, channels: ['team'], continue: false },
+  { match: {}, channels: ['chat', 'pager'], remindBeforeSeconds: [1_800, 300] },
+  { match: {}, moments: ['reminder'], remindBeforeSeconds: 1_800, channels: ['hook'] },
+]
+
+function run(config: object, changes: Partial<Case> = {}) {
+  const read = readConfig(JSON.stringify({ ...baseConfig, ...config }), {})
+  const one: Case = { fleet: 'prod', event: event(), vms: [], noticeSeconds: 900, ...changes }
+  return dryRun({ config: read, notifiers }, one)
+}
+
+const web = { vm: 'web_0', resourceGroup: '', scaleSet: '', tags: { role: 'web' } }
+
+describe('who decides', () => {
+  test('the rules before it say why they do not', () => {
+    const policy = [{ match: { source: 'User' }, decide: 'tell' }, approve]
+    expect(run({ policy }, { vms: [web] })).toMatchObject({
+      decide: 'approve',
+      asked: [
+        { rule: 'policy[0]', whyNot: 'source is "Platform", not "User"' },
+        { rule: 'policy[1] "mine"', whyNot: undefined },
+      ],
+    })
+  })
+
+  test('where no rule matches, people are asked', () => {
+    const { decide, asked } = run({ policy: [approve] })
+    expect([decide, asked.length]).toEqual(['ask', 1])
+    expect(asked[0]?.whyNot).toContain('tag: no VM that is hit has "role=web" (not all are known')
+  })
+})
+
+describe('who hears', () => {
+  const hears = (config: object, changes: Partial<Case> = {}) =>
+    Object.fromEntries(
+      run(config, changes).told.map(({ moment, channels }) => [moment, channels.join(' ')]),
+    )
+
+  test('a question: each moment that may come, reminders with their distance', () => {
+    expect(hears({ routes })).toEqual({
+      scheduled: 'chat pager',
+      changed: 'chat pager',
+      'reminder 1800 s (at once)': 'hook',
+      'reminder 300 s': 'chat pager',
+      approved: 'chat pager',
+      declined: 'chat pager',
+      stuck: 'chat pager',
+      started: 'chat pager',
+      completed: 'chat pager',
+      cancelled: 'chat pager',
+      lost: 'chat pager',
+    })
+  })
+
+  test('of days of notice a reminder comes in time', () => {
+    const moments = Object.keys(hears({ routes }, { noticeSeconds: 86_400 }))
+    expect(moments).toContain('reminder 1800 s')
+  })
+
+  test('a route that stops hides the others', () => {
+    expect(hears({ routes }, { vms: [web] }).scheduled).toBe('team')
+  })
+
+  test('what a rule approves is asked of nobody', () => {
+    const moments = Object.keys(hears({ routes, policy: [approve] }, { vms: [web] }))
+    const expected = ['scheduled', 'approved', 'changed', 'stuck', 'started', 'completed']
+    expect(moments).toEqual([...expected, 'cancelled', 'lost'])
+  })
+
+  test('what a rule tells is neither asked nor decided', () => {
+    const policy = [{ match: {}, decide: 'tell' }]
+    const moments = Object.keys(hears({ routes, policy }))
+    expect(moments).toEqual(['scheduled', 'changed', 'started', 'completed', 'cancelled', 'lost'])
+  })
+
+  test('what a rule ignores nobody hears of', () => {
+    const policy = [{ match: {}, decide: 'ignore' }]
+    expect(new Set(Object.values(hears({ routes, policy })))).toEqual(new Set(['']))
+  })
+
+  test('without notice it begins with its start', () => {
+    const began = event({ status: 'Started' })
+    expect(Object.keys(hears({ routes }, { event: began }))).toEqual([
+      'started',
+      'completed',
+      'lost',
+    ])
+  })
+
+  test('an incident is acknowledged and closed, whatever the routes say', () => {
+    const opening = [{ match: {}, moments: ['scheduled'], channels: ['pager', 'chat'] }]
+    expect(hears({ routes: opening })).toMatchObject({
+      scheduled: 'pager chat',
+      approved: 'pager',
+      started: '',
+      completed: 'pager',
+      lost: 'pager',
+    })
+  })
+})
+
+test('a relay that meets the event tells the same', async () => {
+  const told = (one: { kind: string; channel: string; moment: string }[], moment: string) =>
+    one.filter((row) => row.moment === moment).map(({ channel }) => channel)
+  const world = await createWorld({ config: { routes } })
+  const beacon = new FakeBeacon(world, 'web_0', { vm: { tags: { role: 'db' } } })
+  await beacon.sees([event()])
+  await beacon.sees([])
+  await world.pass(10_001)
+  const { body } = await world.getEvent(event().eventId)
+  world.store.close()
+  const expected = run({ routes }, { vms: [{ ...web, tags: { role: 'db' } }] }).told
+  for (const moment of ['scheduled', 'cancelled']) {
+    const row = expected.find((one) => one.moment === moment)
+    expect(told(body.deliveries, moment)).toEqual(row?.channels)
+  }
+})
+
+test('ops is asked before the VM is known, its owners when it is, and both hear the end', async () => {
+  const world = await createWorld({ config: { routes } })
+  const other = new FakeBeacon(world, 'db_0')
+  const own = new FakeBeacon(world, 'web_0', { vm: { tags: { role: 'web' } } })
+  await other.sees([event()])
+  await own.sees([event()])
+  await other.sees([])
+  await own.sees([])
+  await world.pass(10_001)
+  const { body } = await world.getEvent(event().eventId)
+  world.store.close()
+  const rows = body.deliveries.map(
+    (row: { moment: string; channel: string }) => `${row.moment} ${row.channel}`,
+  )
+  expect(rows.sort()).toEqual([
+    ...['cancelled chat', 'cancelled pager', 'cancelled team'],
+    ...['scheduled chat', 'scheduled pager', 'scheduled team'],
+  ])
+})
