@@ -9,7 +9,7 @@ import { maxReportBytes } from '../../shared/report.ts'
 import type { Received } from '../simulator/sinks.ts'
 import type { Row } from '../support/deliveries.ts'
 import { type Kind, postDecision } from '../support/expect.ts'
-import { type Entry, Program } from '../support/process.ts'
+import type { Entry } from '../support/process.ts'
 import { newEvent, reporter } from '../support/reports.ts'
 import { linkIn, type Stage, startStage } from '../support/stage.ts'
 
@@ -203,79 +203,6 @@ describe('the end', () => {
     expect(await run('sweep')).toBe('done')
     expect(await webhookOf(last)).toMatchObject({ state: 'delivered' })
     expect(reached(last, 'webhook')).toHaveLength(1)
-  })
-})
-
-test('a retry comes with a wake-up, without the timer', async () => {
-  await stage.relay!.stop()
-  await stage.startRelay({ environment: { FUNCTIONS_TRIGGERS: 'queue' } })
-  stage.sinks.failNext({ kind: 'webhook', status: 503 })
-  const again = newEvent(quiet)
-  expect((await post([again])).status).toBe(200)
-  const { invocationId } = await settled(again, 'delivered')
-  const woken = stage.relay!.entries.filter(({ event }) => event === 'woken')
-  expect(woken.map((entry) => entry.invocationId)).toContain(invocationId)
-  expect(reached(again, 'webhook').map(({ answered }) => answered)).toEqual([503, 204])
-})
-
-describe('wrong settings', () => {
-  const reference = '@Microsoft.KeyVault(SecretUri=https://vault.example/secrets/admin)'
-  const url = 'http://hooks.slack.example/services/T0/B0/plain-secret'
-
-  async function misconfigured(changes: Record<string, string>) {
-    const program = new Program('wrong', 'test/support/functions-main.ts', {
-      FUNCTIONS_ENTRY: 'infra/azure/main.ts',
-      FOGHORN_CONFIG: `${stage.directory}/foghorn.config.json`,
-      ...changes,
-    })
-    const { port } = await program.waitFor('functions_host_started')
-    const ask = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${port}${path}`, init)
-    const response = await ask('/healthz')
-    const answer = {
-      status: response.status,
-      type: response.headers.get('content-type'),
-      body: await response.text(),
-    }
-    const entry = await program.waitFor('relay_misconfigured')
-    const runs = ['wake', 'sweep'].map((name) =>
-      ask(`/admin/functions/${name}`, { method: 'POST', body: '{"input":"{}"}' }),
-    )
-    const statuses = (await Promise.all(runs)).map(({ status }) => status)
-    await program.stop()
-    await program.ended
-    return { answer, statuses, entry, output: program.output }
-  }
-
-  test('are all told in one line of the log, and to nobody outside', async () => {
-    const { answer, statuses, entry, output } = await misconfigured({
-      FOGHORN_LINK_KEY: 'c2hvcnQ=',
-      FOGHORN_ADMIN_KEY: reference,
-      FOGHORN_LOG_LEVEL: 'loud',
-      SLACK_URL: url,
-    })
-    expect(answer).toMatchObject({ status: 503, type: 'application/problem+json' })
-    expect(JSON.parse(answer.body)).toEqual({
-      code: 'misconfigured',
-      title: 'misconfigured',
-      status: 503,
-      detail: 'the relay cannot start with these settings; its log says what is wrong',
-    })
-    expect(statuses).toEqual([202, 202])
-    expect(entry.level).toBe('error')
-    const mistakes = String(entry.error)
-    for (const said of [
-      'AzureWebJobsStorage__accountName',
-      'Azure did not resolve FOGHORN_ADMIN_KEY',
-      'FOGHORN_LINK_KEY is not usable',
-      'FOGHORN_LOG_LEVEL is "loud"',
-      // the configuration takes it from there
-      'FLEET_KEY',
-    ]) {
-      expect(mistakes).toContain(said)
-    }
-    for (const secret of ['c2hvcnQ=', 'vault.example', 'plain-secret']) {
-      expect(output).not.toContain(secret)
-    }
   })
 })
 

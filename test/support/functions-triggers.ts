@@ -48,21 +48,29 @@ export class Triggers {
   async #poll(name: string, queueName: string): Promise<void> {
     const queue = new QueueClient(this.#connection, queueName)
     const longestMs = secondsOf(this.#queues.maxPollingInterval) * 1_000
+    const { batchSize, newBatchThreshold } = this.#queues
+    const running = new Set<Promise<void>>()
     let waitMs = firstPollMs
     while (!this.#stopping.signal.aborted) {
-      const message = await this.#receive(queue)
-      if (message !== undefined) await this.#run(name, queue, message)
-      waitMs = message === undefined ? Math.min(longestMs, waitMs * 2) : firstPollMs
+      const messages = await this.#receive(queue, batchSize)
+      for (const message of messages) {
+        const run = this.#run(name, queue, message).finally(() => running.delete(run))
+        running.add(run)
+      }
+      waitMs = messages.length === 0 ? Math.min(longestMs, waitMs * 2) : firstPollMs
+      while (running.size > newBatchThreshold) await Promise.race(running)
       await this.#pause(waitMs)
     }
+    await Promise.all(running)
   }
 
-  async #receive(queue: QueueClient): Promise<DequeuedMessageItem | undefined> {
+  async #receive(queue: QueueClient, numberOfMessages: number): Promise<DequeuedMessageItem[]> {
     try {
-      return (await queue.receiveMessages({ visibilityTimeout: 60 })).receivedMessageItems[0]
+      const options = { visibilityTimeout: 60, numberOfMessages }
+      return (await queue.receiveMessages(options)).receivedMessageItems
     } catch {
       // there is no queue yet, or no storage: a host goes on asking
-      return undefined
+      return []
     }
   }
 
