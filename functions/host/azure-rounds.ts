@@ -89,13 +89,12 @@ export class Rounds {
 
   /** What goes wrong here is not the request's fault, which is durable already. */
   async #follow({ owes }: Request): Promise<void> {
-    try {
-      // a directive does not wait for what others are being told
-      if (owes) await this.#waitFor(this.#send(), requestWaitMs)
-      await this.#setWakeUp()
-    } catch (error) {
+    const failed = (error: unknown) =>
       this.#relay.log.error('round_failed', { error: messageOf(error) })
-    }
+    // a directive does not wait for what others are being told
+    if (owes) await this.#waitFor(this.#send(), requestWaitMs).catch(failed)
+    // what could not be sent above needs it all the more
+    await this.#setWakeUp().catch(failed)
   }
 
   #look(): void {

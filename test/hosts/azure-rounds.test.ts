@@ -45,6 +45,18 @@ test('a retry brings one wake-up, however many requests come before it', async (
   expect(set).toHaveLength(2)
 })
 
+test('what a request could not send, as the store failed it, has a wake-up', async () => {
+  await start()
+  const { claim } = world.store
+  world.store.claim = async () => {
+    world.store.claim = claim
+    throw new Error('the storage is busy')
+  }
+  await rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
+  expect(world.lines.join('\n')).toContain('"round_failed"')
+  expect(set).toEqual([0])
+})
+
 test('an event that fails at every look does not bring one wake-up after another', async () => {
   await start()
   const beacon = new FakeBeacon(world, 'web_0')
