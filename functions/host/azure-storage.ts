@@ -20,12 +20,28 @@ const callMs = 10_000
 /** Of the client: with the waits between them well within one call. */
 const retryOptions = { maxRetries: 3, retryDelayInMs: 100, maxRetryDelayInMs: 1_000 }
 
-export type StorageSettings =
+type StorageSettings =
   | { kind: 'connection'; connection: string }
   | { kind: 'identity'; tables: string; queues: string; clientId: string | undefined }
 
-/** Throws FoghornError `storage_unset`. */
-export function readStorage(environment: Environment): StorageSettings {
+/** Connects to nothing yet. Throws FoghornError `storage_unset` or `storage_invalid`. */
+export function openStorage(environment: Environment): { rows: AzureTable; queue: WakeQueue } {
+  const settings = readStorage(environment)
+  try {
+    return { rows: openTable(settings), queue: new WakeQueue(settings) }
+  } catch {
+    // what the clients say of it names no setting
+    const remedy =
+      settings.kind === 'connection'
+        ? `${connectionName} is no connection string that tables and queues can be reached by; copy it from ` +
+          'the storage account ("Access keys"), or write "UseDevelopmentStorage=true" for Azurite'
+        : `${connectionName}__accountName, __tableServiceUri or __queueServiceUri makes no address; ` +
+          'write the name of the storage account into the first, or whole addresses into the others'
+    throw new FoghornError('storage_invalid', remedy)
+  }
+}
+
+function readStorage(environment: Environment): StorageSettings {
   const connection = environment[connectionName]
   if (connection) return { kind: 'connection', connection }
   const setting = (name: string) => environment[`${connectionName}__${name}`]
@@ -42,7 +58,7 @@ export function readStorage(environment: Environment): StorageSettings {
   )
 }
 
-export function openTable(settings: StorageSettings): AzureTable {
+function openTable(settings: StorageSettings): AzureTable {
   if (settings.kind === 'identity') {
     const credential = identity(settings.clientId)
     return new AzureTable(new TableClient(settings.tables, tableName, credential, { retryOptions }))

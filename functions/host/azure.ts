@@ -17,11 +17,10 @@ import { Rounds, timerMs } from './azure-rounds.ts'
 import {
   connectionName,
   isWakeMessage,
-  openTable,
+  openStorage,
   poisonQueueName,
   queueName,
-  readStorage,
-  WakeQueue,
+  type WakeQueue,
 } from './azure-storage.ts'
 import { nodeHmac } from './node-hmac.ts'
 import { type Attempt, allSecrets, type Environment, readEnvironment } from './settings.ts'
@@ -100,14 +99,13 @@ function attempt<T>(make: () => T): T | { error: unknown } {
 /** Everything that the functions share. Throws FoghornError `settings_invalid`. */
 function compose(environment: Environment, write: (line: string) => void, folder: string) {
   const own = (tryTo: Attempt) => ({
-    storage: tryTo(() => readStorage(environment)),
+    storage: tryTo(() => openStorage(environment)),
     resolved: tryTo(() => checkReferences(environment)),
   })
   const settings = readEnvironment(environment, own, folder)
   const { config, linkKeys, adminKey, level, storage } = settings
   const logs = createAzureLog({ write, now: Date.now, level, secrets: allSecrets(settings) })
-  const queue = new WakeQueue(storage)
-  const rows = openTable(storage)
+  const { rows, queue } = storage
   const store = new AzureStore({ rows, newId: randomUUID, random: Math.random, wait: sleep })
   const outbound = createOutbound(config.allowNetworks)
   const relay: Relay = {

@@ -129,6 +129,10 @@ function codeOf(error: unknown): string | undefined {
   return error.code ?? details?.odataError?.code
 }
 
+const waitAndSee =
+  'it is tried again, and nothing that was accepted is lost; if this goes on, look at the availability ' +
+  'and throttling of the storage account'
+
 /** An error that says what to do, without the request and its headers. */
 export function explain(error: unknown, resource: string, limitMs: number): Error {
   if (error instanceof FoghornError) return error
@@ -141,11 +145,12 @@ export function explain(error: unknown, resource: string, limitMs: number): Erro
   }
   if (error instanceof RestError) {
     const what = `Azure Storage answered ${error.statusCode ?? 'nothing'} for "${resource}"`
-    return new FoghornError('storage_unavailable', `${what}: ${codeOf(error) ?? 'no code'}`)
+    const code = codeOf(error) ?? 'no code'
+    return new FoghornError('storage_unavailable', `${what}: ${code}; ${waitAndSee}`)
   }
   if (error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')) {
     const what = `Azure Storage did not answer for "${resource}" within ${limitMs / 1_000} s`
-    return new FoghornError('storage_unavailable', what)
+    return new FoghornError('storage_unavailable', `${what}; ${waitAndSee}`)
   }
   return error instanceof Error ? error : new Error(messageOf(error))
 }

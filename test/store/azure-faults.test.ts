@@ -61,7 +61,9 @@ describe('a call', () => {
     faults.add({ answer: 'hang' })
     const rows = openRows(limitMs)
     const change = [{ kind: 'put' as const, row: 'r', body: 'b' }]
-    const message = expect.stringContaining(`did not answer for "${table}" within 0.4 s`)
+    const message = expect.stringContaining(
+      `did not answer for "${table}" within 0.4 s; it is tried again`,
+    )
     const calls = [rows.read('p', 'r'), rows.list('p', { from: '', to: '~' })]
     for (const call of [...calls, rows.change('p', change)]) {
       await expect(call).rejects.toMatchObject({ ...unavailable, message })

@@ -156,7 +156,8 @@ describe('an answer of Azure', () => {
     const rows = new AzureTable(failing(503, 'ServerBusy'))
     const error = await rows.change('here', [put('a', '')]).catch((thrown) => thrown)
     expect(error).toMatchObject({ code: 'storage_unavailable' })
-    expect(error.message).toContain('503 for "foghorn": ServerBusy')
+    expect(error.message).toContain('503 for "foghorn": ServerBusy; it is tried again')
+    expect(error.message).toContain('look at the availability and throttling')
   })
 
   test.each(['ResourceNotFound', 'EntityNotFound'])(
