@@ -84,7 +84,13 @@ export class Rounds {
   /** No new attempts; waits for those under way, at most `limitMs`. */
   async stop(limitMs: number): Promise<void> {
     this.#stopped = true
-    await this.#waitFor(Promise.allSettled(this.#underWay.sends), limitMs)
+    this.#onHint()
+    const ended = async () => {
+      // what is being claimed just now is under way only after that
+      await Promise.allSettled([this.#sending])
+      await Promise.allSettled(this.#underWay.sends)
+    }
+    await this.#waitFor(ended(), limitMs)
   }
 
   /** What goes wrong here is not the request's fault, which is durable already. */
@@ -110,7 +116,7 @@ export class Rounds {
 
   async #sendDue(): Promise<void> {
     try {
-      do {
+      while (!this.#stopped) {
         this.#hinted = false
         const room = maxUnderWay - this.#underWay.sends.size
         const requests = room > 0 ? await claimDue(this.#relay, room, this.#underWay.countOf) : []
@@ -118,7 +124,8 @@ export class Rounds {
         // a channel that hangs holds up nothing that comes meanwhile
         const idle = this.#underWay.sends.size > 0 && !this.#hinted
         if (idle) await Promise.race([...this.#underWay.sends, this.#nextHint()])
-      } while ((this.#underWay.sends.size > 0 || this.#hinted) && !this.#stopped)
+        if (this.#underWay.sends.size === 0 && !this.#hinted) return
+      }
     } finally {
       // at once: who hints from now on begins anew
       this.#sending = undefined

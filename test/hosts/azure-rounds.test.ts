@@ -57,6 +57,34 @@ test('what a request could not send, as the store failed it, has a wake-up', asy
   expect(set).toEqual([0])
 })
 
+test('at the end what is being claimed is sent, and it is waited for', async () => {
+  await start()
+  const { claim } = world.store
+  const claiming = Promise.withResolvers<void>()
+  const go = Promise.withResolvers<void>()
+  world.store.claim = async (request) => {
+    claiming.resolve()
+    await go.promise
+    return claim.call(world.store, request)
+  }
+  const answered = rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
+  await claiming.promise
+  const ended = rounds.stop(5_000)
+  go.resolve()
+  await ended
+  const deliveries = await world.store.readDeliveries({ fleet: 'prod', eventId: event().eventId })
+  expect(deliveries.map(({ state }) => state)).toEqual(Array(4).fill('delivered'))
+  await answered
+})
+
+test('after the end nothing is begun: a wake-up brings it to somebody else', async () => {
+  await start()
+  await rounds.stop(0)
+  await rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
+  expect(world.sent).toEqual([])
+  expect(set).toEqual([0])
+})
+
 test('an event that fails at every look does not bring one wake-up after another', async () => {
   await start()
   const beacon = new FakeBeacon(world, 'web_0')
