@@ -7,15 +7,19 @@ import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
 import type { EventKey } from './store/store.ts'
 
 const maxEventsPerSweep = 200
+/** Where the store is slow, what is left waits for the next sweep: sending waits for this one. */
+const maxSweepMs = 30_000
 
 /**
- * Looks at every event whose due time has come. One that fails is logged and stays due; it stops no
+ * Looks at the events whose due time has come, as many as time allows. One that fails is logged and stays due; it stops no
  * other. Returns how many failed.
  */
 export async function sweep(relay: Relay): Promise<number> {
-  const due = await relay.store.dueEvents(relay.now(), maxEventsPerSweep)
+  const from = relay.now()
+  const due = await relay.store.dueEvents(from, maxEventsPerSweep)
   let failed = 0
   for (const key of due) {
+    if (relay.now() - from >= maxSweepMs) break
     try {
       await concludeOne(relay, key)
     } catch (error) {

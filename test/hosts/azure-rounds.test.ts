@@ -85,6 +85,35 @@ test('after the end nothing is begun: a wake-up brings it to somebody else', asy
   expect(set).toEqual([0])
 })
 
+test('a queue that takes no message fails no request', async () => {
+  await start()
+  rounds = new Rounds(world.relay, async () => {
+    throw new Error('the queue is away')
+  })
+  world.channels.answer = () => new Response(null, { status: 500 })
+  await rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
+  expect(world.lines.join('\n')).toContain('the queue is away')
+})
+
+test('a storage that is slow does not hold sending up until the function is cut off', async () => {
+  await start()
+  const beacon = new FakeBeacon(world, 'web_0')
+  const ids = Array.from({ length: 20 }, (_, i) => `event-${i}`)
+  await beacon.sees(ids.map((eventId) => event({ eventId, notBeforeAt: startAt + 60_000 })))
+  await beacon.sees([])
+  world.clock.now += 3_600_000
+  let tried = 0
+  world.store.commit = async () => {
+    tried += 1
+    world.clock.now += 15_000
+    throw new Error('the storage did not answer')
+  }
+  const known = world.sent.length
+  await rounds.turn()
+  expect(tried).toBe(2)
+  expect(world.sent.length).toBeGreaterThan(known)
+})
+
 test('an event that fails at every look does not bring one wake-up after another', async () => {
   await start()
   const beacon = new FakeBeacon(world, 'web_0')
