@@ -179,16 +179,33 @@ async function wake({ relay, rounds, listen }: Parts, message: unknown): Promise
   await rounds.turn()
 }
 
+/** None of its parts waits for another to succeed; the run fails if one did. */
 async function onTimer({ relay, rounds, listen, queue }: Parts): Promise<void> {
   await listen()
-  await rounds.turn()
+  const parts = [() => rounds.turn(), () => tellTroubles(relay, queue), () => forget(relay)]
+  const outcomes: PromiseSettledResult<void>[] = []
+  for (const part of parts) outcomes.push(...(await Promise.allSettled([part()])))
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected')
+  if (failed) throw failed.reason
+}
+
+async function tellTroubles(relay: Relay, queue: WakeQueue): Promise<void> {
   for (const trouble of await troublesOf(queue)) relay.log.error('host_troubled', { trouble })
-  if (new Date(relay.now()).getUTCMinutes() > 0) return
+}
+
+/** Once an hour, at the run nearest to it: a timer may come a moment early. */
+async function forget(relay: Relay): Promise<void> {
+  if (new Date(relay.now() + timerMs / 2).getUTCMinutes() > 0) return
   for (let steps = 0; steps < maxForgetSteps; steps++) if (!(await forgetOld(relay))) return
 }
 
 async function troublesOf(queue: WakeQueue): Promise<string[]> {
-  const poisoned = await queue.poisoned()
+  let poisoned: number
+  try {
+    poisoned = await queue.poisoned()
+  } catch (error) {
+    return [`the queue of wake-ups does not answer, the timer alone sends: ${messageOf(error)}`]
+  }
   const remedy = `the log says why; then clear the queue "${poisonQueueName}"`
   return poisoned === 0 ? [] : [`${poisoned} wake-ups failed again and again: ${remedy}`]
 }

@@ -17,6 +17,7 @@ export interface Common {
   linkKeys: Uint8Array<ArrayBuffer>[]
   adminKey: string | undefined
   level: Level
+  written: string[]
 }
 
 /** Runs one read, and keeps what was wrong; the value counts only where nothing was. */
@@ -42,6 +43,7 @@ export function readEnvironment<More>(
   const path = isAbsolute(file) ? file : join(folder, file)
   const settings = {
     ...more(attempt),
+    written: writtenSecrets(environment),
     linkKeys: attempt(() => linkKeysOf(environment.FOGHORN_LINK_KEY)),
     adminKey: attempt(() => adminKeyOf(environment.FOGHORN_ADMIN_KEY)),
     level: attempt(() => levelOf(environment.FOGHORN_LOG_LEVEL ?? 'info')),
@@ -52,8 +54,17 @@ export function readEnvironment<More>(
 }
 
 /** What no log line may show. */
-export function allSecrets({ config, linkKeys, adminKey }: Common): string[] {
-  return [...secretsOf(config), ...linkKeys.map(toBase64), adminKey ?? '']
+export function allSecrets({ config, linkKeys, adminKey, written }: Common): string[] {
+  return [...secretsOf(config), ...linkKeys.map(toBase64), adminKey ?? '', ...written]
+}
+
+/** As somebody wrote them: base64 has more than one form, and a connection string holds a key. */
+function writtenSecrets({
+  FOGHORN_LINK_KEY = '',
+  AzureWebJobsStorage = '',
+}: Environment): string[] {
+  const account = /AccountKey=([^;]+)/.exec(AzureWebJobsStorage)?.[1]
+  return [...FOGHORN_LINK_KEY.split(',').map((key) => key.trim()), account ?? '']
 }
 
 function linkKeysOf(text: string | undefined): Common['linkKeys'] {

@@ -5,6 +5,7 @@ import { fleetHeader, reportPath } from '../../shared/report.ts'
 import { SUBSCRIPTION } from '../simulator/instance.ts'
 import { encode, TENANT_ID } from '../simulator/issuer.ts'
 import { expectExactly, postDecision, told } from '../support/expect.ts'
+import { type HostName, hosts } from '../support/relay-hosts.ts'
 import { fleetName, type Stage, startStage } from '../support/stage.ts'
 
 let stage: Stage
@@ -14,10 +15,11 @@ afterEach(() => stage.stop())
 const audience = 'api://foghorn'
 const tokens = { FOGHORN_FLEET_KEY: '', FOGHORN_AUDIENCE: audience }
 
-async function start() {
+async function start(host: HostName = 'node') {
   const vms = ['web_0', 'web_1']
   stage = await startStage({
     vms: [vms, ['db_0']],
+    host,
     config: (_, { controlUrl }) => ({
       fleets: {
         [fleetName]: {
@@ -42,32 +44,36 @@ async function tokenOf(vm: string): Promise<string> {
   return ((await response.json()) as { access_token: string }).access_token
 }
 
-test('an event is told, approved and started through tokens alone, and none of them leaks', {
-  timeout: 60_000,
-}, async () => {
-  const vms = await start()
-  const { simulator } = stage
-  const clientId = '1e6d2f1c-0a4b-4c57-9b1e-5c2f0d9a7e11'
-  const beacons = [
-    ...vms.map((vm) => stage.startBeacon(vm, tokens)),
-    stage.startBeacon('db_0', { ...tokens, FOGHORN_IDENTITY_CLIENT_ID: clientId }),
-  ]
-  await Promise.all(beacons.map((beacon) => beacon.waitFor('report_accepted')))
-  const eventId = simulator.createEvent({ Resources: ['web_1'], impactSeconds: 1 })
-  await postDecision(await stage.approveLink(eventId))
-  await told(stage, 'completed')
-  await expectExactly(stage, eventId, ['scheduled', 'approved', 'started', 'completed'])
-  await Promise.all(stage.programs.map((program) => program.stop()))
-  const left = [
-    ...stage.programs.map(({ name, output }) => ({ name, text: output })),
-    ...(await stage.files()),
-  ]
-  // how the header and the claims of each begin
-  const marks = ['{"typ":"JWT"', '{"aud":"api'].map((text) => encode(text).slice(0, -2))
-  expect(await tokenOf('web_0')).toMatch(new RegExp(`^${marks[0]}.*\\.${marks[1]}`))
-  const leaks = left.filter(({ text }) => marks.some((mark) => text.includes(mark)))
-  expect(leaks.map(({ name }) => name)).toEqual([])
-})
+test.each(hosts)(
+  'an event is told, approved and started through tokens alone, on %s; none of them leaks',
+  {
+    timeout: 60_000,
+  },
+  async (host) => {
+    const vms = await start(host)
+    const { simulator } = stage
+    const clientId = '1e6d2f1c-0a4b-4c57-9b1e-5c2f0d9a7e11'
+    const beacons = [
+      ...vms.map((vm) => stage.startBeacon(vm, tokens)),
+      stage.startBeacon('db_0', { ...tokens, FOGHORN_IDENTITY_CLIENT_ID: clientId }),
+    ]
+    await Promise.all(beacons.map((beacon) => beacon.waitFor('report_accepted')))
+    const eventId = simulator.createEvent({ Resources: ['web_1'], impactSeconds: 1 })
+    await postDecision(await stage.approveLink(eventId))
+    await told(stage, 'completed')
+    await expectExactly(stage, eventId, ['scheduled', 'approved', 'started', 'completed'])
+    await Promise.all(stage.programs.map((program) => program.stop()))
+    const left = [
+      ...stage.programs.map(({ name, output }) => ({ name, text: output })),
+      ...(await stage.files()),
+    ]
+    // how the header and the claims of each begin
+    const marks = ['{"typ":"JWT"', '{"aud":"api'].map((text) => encode(text).slice(0, -2))
+    expect(await tokenOf('web_0')).toMatch(new RegExp(`^${marks[0]}.*\\.${marks[1]}`))
+    const leaks = left.filter(({ text }) => marks.some((mark) => text.includes(mark)))
+    expect(leaks.map(({ name }) => name)).toEqual([])
+  },
+)
 
 test("a VM's token does not speak for its neighbour", { timeout: 60_000 }, async () => {
   await start()
