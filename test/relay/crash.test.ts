@@ -5,8 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Relay } from '../../functions/relay.ts'
-import type { Store } from '../../functions/store/store.ts'
+import { type Fuse, withFuse } from '../support/fuse.ts'
 import {
   createWorld,
   event,
@@ -18,41 +17,6 @@ import {
 } from '../support/world.ts'
 
 const moments = ['scheduled', 'approved', 'started', 'completed']
-
-/** Thrown at every call of a relay that is dead. */
-class Dead extends Error {}
-
-interface Fuse {
-  /** Calls until death; the call that reaches 0 dies, after its effect where `after` is set. */
-  left: number
-  after: boolean
-}
-
-function burning<Args extends unknown[], Result>(
-  fuse: Fuse,
-  call: (...args: Args) => Promise<Result>,
-): (...args: Args) => Promise<Result> {
-  return async (...args) => {
-    if (fuse.left <= 0) throw new Dead()
-    fuse.left -= 1
-    if (fuse.left > 0) return call(...args)
-    if (fuse.after) await call(...args)
-    throw new Dead()
-  }
-}
-
-function withFuse(relay: Relay, fuse: Fuse): void {
-  const store = relay.store
-  const names = Object.getOwnPropertyNames(Object.getPrototypeOf(store)) as (keyof Store)[]
-  const fused = Object.create(store)
-  for (const name of names) {
-    const method = store[name] as (...args: unknown[]) => unknown
-    if (method.constructor.name !== 'AsyncFunction') continue
-    fused[name] = burning(fuse, (...args) => method.apply(store, args) as Promise<unknown>)
-  }
-  relay.store = fused
-  relay.send = burning(fuse, relay.send)
-}
 
 /** Plays the course step by step; a step that meets the dead relay is repeated on a new one. */
 async function play(fuse: Fuse, path: string) {
