@@ -1,23 +1,30 @@
 // What an admin reads and does: the events API. Everything here needs the admin key.
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
+import { describeIssues } from '../shared/errors.ts'
+import { quoted, remedyOf } from './config-checks.ts'
 import { viewOf } from './core/delivery.ts'
+import { drillEndsBy } from './core/drill.ts'
 import { publicDelivery, publicHistory, publicView } from './core/public-view.ts'
+import { drillSchema, startDrill } from './drill.ts'
 import { limit, parseJson, problem } from './problem.ts'
 import type { Relay } from './relay.ts'
+import { didYouMean } from './suggest.ts'
 
 const maxPage = 200
 const maxReplayed = 1_000
 const maxBodyBytes = 4_096
+const maxDrillBytes = 65_536
 
 export function adminRoutes(relay: Relay): Hono {
   const routes = new Hono()
-  for (const path of ['/events', '/events/*', '/deliveries/*']) {
+  for (const path of ['/events', '/events/*', '/deliveries/*', '/drills']) {
     routes.use(path, (c, next) => requireAdmin(relay, c, next))
   }
   routes.get('/events', (c) => getEvents(relay, c))
   routes.get('/events/:fleet/:eventId', (c) => getEvent(relay, c))
   routes.post('/deliveries/replay', limit(maxBodyBytes), (c) => replay(relay, c))
+  routes.post('/drills', limit(maxDrillBytes), (c) => postDrill(relay, c))
   return routes
 }
 
@@ -91,6 +98,39 @@ async function replay(relay: Relay, c: Context): Promise<Response> {
   relay.log.info('replayed', { deliveries: replayed })
   relay.wake(replayed)
   return c.json({ replayed })
+}
+
+async function postDrill(relay: Relay, c: Context): Promise<Response> {
+  const json = parseJson(await c.req.text())
+  const wish = drillSchema.safeParse(json, { error: remedyOf })
+  if (!wish.success) {
+    const detail =
+      json === undefined
+        ? 'the body is not JSON; send at least {"fleet": "prod", "type": "Reboot"}'
+        : describeIssues(wish.error, json).join('\n')
+    return problem(c, 400, 'drill_malformed', detail)
+  }
+  const { fleet } = wish.data
+  const fleets = Object.keys(relay.config.fleets)
+  if (!fleets.includes(fleet)) {
+    const meant = didYouMean(fleet, fleets)
+    const detail = `there is no fleet ${JSON.stringify(fleet)}; there are ${quoted(fleets)}${meant}`
+    return problem(c, 404, 'fleet_unknown', detail)
+  }
+  const begun = await startDrill(relay, wish.data, crypto.randomUUID())
+  if (begun.outcome === 'conflict') {
+    return problem(c, 503, 'busy', 'another event has the id of this drill; send it again')
+  }
+  if (begun.outcome === 'too_many') {
+    const ids = begun.open.map(({ eventId }) => eventId).join(', ')
+    const detail =
+      `fleet "${fleet}" has ${begun.open.length} open drills, and no more at a time; ` +
+      `wait for the end of one: ${ids}`
+    return problem(c, 429, 'too_many_drills', detail)
+  }
+  const { record } = begun
+  const endsBy = new Date(drillEndsBy(record, record.drillPlan!)).toISOString()
+  return c.json({ ...publicView(viewOf(record)), endsBy }, 201)
 }
 
 /** Compares digests, so that the time taken says nothing about where two texts differ. */

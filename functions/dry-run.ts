@@ -2,15 +2,13 @@
 // relay's own functions judge it; only what Azure and people do is made up.
 import type { ScheduledEvent } from '../shared/document.ts'
 import type { Delivery } from './core/delivery.ts'
-import type { Beacon, Decide, EventRecord, Moment, Observer, Verdict } from './core/event.ts'
+import { standIn } from './core/drill.ts'
+import type { Decide, EventRecord, KnownVm, Moment, Observer, Verdict } from './core/event.ts'
 import { whyNoMatch, whyNotDecided } from './core/explain.ts'
 import { withPolicy } from './core/judgement.ts'
 import { remindersOf } from './core/policy.ts'
 import { nextReminder, remind } from './core/reminder.ts'
 import { commitOf, type Relay } from './relay.ts'
-
-/** What the VM's own beacon would say of it. */
-export type KnownVm = Pick<Beacon, 'vm' | 'resourceGroup' | 'scaleSet' | 'tags'>
 
 export interface Case {
   fleet: string
@@ -38,7 +36,7 @@ export interface Outcome {
 
 export function dryRun(relay: Pick<Relay, 'config' | 'notifiers'>, one: Case): Outcome {
   const { config } = relay
-  const observers = one.vms.map((vm) => observerOf(one, vm))
+  const observers = one.vms.map((vm) => standIn(one.fleet, one.event, vm))
   const record = withPolicy(config, recordOf(one), observers)
   const rules = config.policy.map((rule, i) => ({
     rule: rule.name === `policy[${i}]` ? rule.name : `policy[${i}] "${rule.name}"`,
@@ -134,20 +132,4 @@ function recordOf({ fleet, event, noticeSeconds }: Case): EventRecord {
     history: [],
     sequence: 0,
   }
-}
-
-function observerOf({ fleet, event }: Case, vm: KnownVm): Observer {
-  const beacon: Beacon = {
-    fleet,
-    beacon: vm.vm,
-    bootId: '',
-    retiredBootIds: [],
-    counter: 0,
-    heardAt: 0,
-    paceMs: 0,
-    bootedAt: 0,
-    sees: [event.eventId],
-    ...vm,
-  }
-  return { beacon, sighting: { eventId: event.eventId, beacon: vm.vm, event } }
 }

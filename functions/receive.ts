@@ -126,6 +126,8 @@ async function takeIn(
   const key = { fleet: reading.beacon.fleet, eventId: news.eventId }
   for (let attempt = 0; attempt < maxCommitAttempts; attempt++) {
     const before = await relay.store.readEvent(key)
+    // the relay's own: what somebody says of it changes nothing
+    if (before?.drill) return { record: undefined, directed: false, watched: false }
     const decided = await decideOn(relay, before, reading, news, now)
     const { record } = decided
     const idle = record === before && decided.moments.length === 0

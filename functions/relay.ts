@@ -4,6 +4,7 @@ import type { Hmac } from '../shared/signature.ts'
 import type { Attention } from './attention.ts'
 import type { Channel, Config } from './config.ts'
 import { type Delivery, plan } from './core/delivery.ts'
+import { standInsOf } from './core/drill.ts'
 import type { EventRecord, Moment, Observer } from './core/event.ts'
 import { heardOf } from './core/judgement.ts'
 import { ends, supersededBy } from './core/overtake.ts'
@@ -61,10 +62,11 @@ export function commitOf(
   const basedOn = before?.sequence ?? 0
   const record = { ...decided, sequence: basedOn + 1 }
   const { existing } = context
+  const observers = record.drill ? standInsOf(record) : context.observers
   const ignored = record.policy.decide === 'ignore'
   const told = ignored ? moments.filter((moment) => ends.includes(moment)) : moments
   const channels = (moment: Moment) => {
-    const routed = channelsFor(relay.config.routes, record, context.observers, moment, existing)
+    const routed = channelsFor(relay.config.routes, record, observers, moment, existing)
     if (decisions.includes(moment)) return union(routed, opened(relay, heardOf(record, existing)))
     if (!ends.includes(moment)) return routed
     // what was told before a rule said to ignore it is told to its end

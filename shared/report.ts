@@ -9,6 +9,9 @@ export const reportPath = '/v1/reports'
 export const fleetHeader = 'x-foghorn-fleet'
 
 const name = z.string().max(limits.name)
+/** Begins the ids of drills, the relay's own events: Azure's are GUIDs, and no beacon sees such a one. */
+export const drillPrefix = 'drill-'
+const notOurs = `ids that begin with "${drillPrefix}" are the relay's own; send the EventId of IMDS`
 /** Milliseconds between an observation and the sending of the report, by the beacon's monotonic clock. */
 const ageMs = z
   .number()
@@ -53,32 +56,47 @@ export const startSchema = z.object({
 })
 export type Start = z.infer<typeof startSchema>
 
-export const reportSchema = z.object({
-  version: z.literal(1),
-  vm: vmSchema,
-  beacon: z.object({
-    version: name,
-    /** New at each start of the process; the first accepted report of a new one retires the old. */
-    bootId: z.string().min(8).max(64),
-    /** Grows with every report of this boot. */
-    counter: z.int().min(1),
-    /** Since the VM's operating system started. */
-    uptimeMs: ageMs,
-  }),
-  /** What IMDS shows now; null until a first poll succeeded. A failed poll keeps the last document. */
-  document: z
-    .object({
-      ageMs,
-      incarnation: z.number().optional(),
-      apiVersion: name,
-      events: z.array(scheduledEventSchema).max(limits.events),
-    })
-    .nullable(),
-  /** Since the last accepted report, oldest first. */
-  changes: z.array(changeSchema).max(maxChanges),
-  /** Since the last accepted report. */
-  starts: z.array(startSchema).max(limits.events),
-})
+export const reportSchema = z
+  .object({
+    version: z.literal(1),
+    vm: vmSchema,
+    beacon: z.object({
+      version: name,
+      /** New at each start of the process; the first accepted report of a new one retires the old. */
+      bootId: z.string().min(8).max(64),
+      /** Grows with every report of this boot. */
+      counter: z.int().min(1),
+      /** Since the VM's operating system started. */
+      uptimeMs: ageMs,
+    }),
+    /** What IMDS shows now; null until a first poll succeeded. A failed poll keeps the last document. */
+    document: z
+      .object({
+        ageMs,
+        incarnation: z.number().optional(),
+        apiVersion: name,
+        events: z.array(scheduledEventSchema).max(limits.events),
+      })
+      .nullable(),
+    /** Since the last accepted report, oldest first. */
+    changes: z.array(changeSchema).max(maxChanges),
+    /** Since the last accepted report. */
+    starts: z.array(startSchema).max(limits.events),
+  })
+  .superRefine(({ document, changes, starts }, { addIssue }) => {
+    const ids = [
+      ...(document?.events ?? []).map(({ eventId }, i) => ({
+        eventId,
+        at: ['document', 'events', i],
+      })),
+      ...changes.map(({ event }, i) => ({ eventId: event.eventId, at: ['changes', i, 'event'] })),
+      ...starts.map(({ eventId }, i) => ({ eventId, at: ['starts', i] })),
+    ]
+    for (const { eventId, at } of ids) {
+      if (!eventId.startsWith(drillPrefix)) continue
+      addIssue({ code: 'custom', path: [...at, 'eventId'], message: notOurs })
+    }
+  })
 export type Report = z.infer<typeof reportSchema>
 
 /** The answer to an accepted or repeated report. */

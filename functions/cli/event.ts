@@ -6,8 +6,9 @@ import {
   scheduledEventSchema,
 } from '../../shared/document.ts'
 import { describeIssues } from '../../shared/errors.ts'
+import type { KnownVm } from '../core/event.ts'
 import { usualNoticeOf } from '../core/notice.ts'
-import type { Case, KnownVm } from '../dry-run.ts'
+import type { Case } from '../dry-run.ts'
 import { didYouMean } from '../suggest.ts'
 import { type Options, wrong } from './arguments.ts'
 

@@ -37,6 +37,8 @@ export type Lease = 'granted' | 'held_already' | 'not_due'
 /** Whether the beacon may have the directive; it must see the event as Scheduled in this document. */
 export function leaseOf(record: EventRecord, beacon: string, now: number): Lease {
   const due =
+    // no VM is asked to start what Azure does not know
+    record.drill === undefined &&
     isOpen(record) &&
     record.phase === 'scheduled' &&
     record.verdict?.decision === 'approved' &&

@@ -1,8 +1,10 @@
 // What time brings: an event that settles as gone, whose VM is gone, that is stuck, or that is lost.
 // Called by the sweep when an event's due time has come, and by a report that might settle it.
+import { drillDueAt, moveDrill } from './drill.ts'
 import {
   addHistory,
   type Beacon,
+  type DrillPlan,
   type Ended,
   type EventRecord,
   type Inference,
@@ -38,6 +40,8 @@ export function conclude(
   reminders: number[] = [],
 ): Conclusion {
   if (!isOpen(record)) return { record, moments: [], changed: false }
+  const { drillPlan } = record
+  if (drillPlan !== undefined) return concludeDrill(record, drillPlan, now, reminders)
   const settled = settledSpan(record, observers, now)
   if (settled !== undefined)
     return end({ ...record, gone: settled }, judge(record, observers, settled))
@@ -54,6 +58,25 @@ export function conclude(
   return {
     record: { ...noted, dueAt },
     moments: [...(stuck ? ['stuck' as const] : []), ...(reminded ? ['reminder' as const] : [])],
+    changed: noted !== record || dueAt !== record.dueAt,
+  }
+}
+
+/** A drill has no observers: what is concluded from silence does not hold for it. */
+function concludeDrill(
+  record: EventRecord,
+  plan: DrillPlan,
+  now: number,
+  reminders: number[],
+): Conclusion {
+  const moved = moveDrill(record, plan, now)
+  if ('ended' in moved) return end(record, moved.ended)
+  const reminded = remind(moved.record, reminders, now)
+  const noted = reminded ?? moved.record
+  const dueAt = nextLook(noted, [], now, reminders)
+  return {
+    record: { ...noted, dueAt },
+    moments: [...moved.moments, ...(reminded ? ['reminder' as const] : [])],
     changed: noted !== record || dueAt !== record.dueAt,
   }
 }
@@ -232,7 +255,9 @@ export function nextLook(
   const reminder = nextReminder(record, reminders)
   const past = (record.facts.notBeforeAt ?? 0) <= now
   const times = reminder === undefined || past ? [] : [reminder.at]
-  times.push(vmGoneAt(record, observers, now), lostAt(record, observers), stuckAt(record))
+  const { drillPlan } = record
+  if (drillPlan !== undefined) times.push(drillDueAt(record, drillPlan))
+  else times.push(vmGoneAt(record, observers, now), lostAt(record, observers), stuckAt(record))
   if (record.gone !== undefined || missingOf(observers).length > 0) {
     const seeing = stillSeeing(record, observers, now)
     const stale = Math.min(...seeing.map((o) => freshUntil(o) + 1))

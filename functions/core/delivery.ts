@@ -23,7 +23,10 @@ export interface Notice {
 }
 
 /** The part of a record that a message may need. */
-export type EventView = Omit<EventRecord, 'watchers' | 'history' | 'dueAt' | 'directive'>
+export type EventView = Omit<
+  EventRecord,
+  'watchers' | 'history' | 'dueAt' | 'directive' | 'drillPlan'
+>
 
 export interface Delivery {
   /** `fleet/eventId/epoch/moment/channel`, each part percent-encoded; also the idempotency key. */
@@ -118,7 +121,7 @@ export function planNotice(
 }
 
 export function viewOf(record: EventRecord): EventView {
-  const { watchers: _w, history: _h, dueAt: _d, directive: _l, ...view } = record
+  const { watchers: _w, history: _h, dueAt: _d, directive: _l, drillPlan: _p, ...view } = record
   return view
 }
 

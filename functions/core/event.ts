@@ -42,6 +42,7 @@ export type Inference =
   | 'gone_before_its_time'
   | 'vm_gone'
   | 'nobody_left_to_see'
+  | 'drill_overdue'
 
 export interface Ended {
   at: number
@@ -94,6 +95,16 @@ export interface HistoryEntry {
   note?: string
 }
 
+/** What stands for Azure and the VMs in a drill. */
+export interface DrillPlan {
+  /** From its start to its end. */
+  impactSeconds: number
+  /** When NotBefore moves; absent where it does not, or did. */
+  changesAt?: number
+  /** What is taken as known of the VMs it pretends to hit; of others only the name is. */
+  vms: KnownVm[]
+}
+
 export interface EventRecord {
   fleet: string
   eventId: string
@@ -102,6 +113,10 @@ export interface EventRecord {
   phase: Phase
   facts: Facts
   firstSeenAt: number
+  /** An event of the relay's own, to prove the set-up: it never reaches a beacon. */
+  drill?: true
+  /** There for a drill, and only then. */
+  drillPlan?: DrillPlan
   startedAt?: number
   notice?: Notice
   /** First poll that no longer showed it, the last one that did, and when the settle time is over. */
@@ -158,6 +173,9 @@ export interface Beacon {
   /** Ids of the events in its last document. */
   sees: string[]
 }
+
+/** What a VM's own beacon says of it, as far as rules ask for it. */
+export type KnownVm = Pick<Beacon, 'vm' | 'resourceGroup' | 'scaleSet' | 'tags'>
 
 /** What one beacon last saw of one event. */
 export interface Sighting {

@@ -31,10 +31,25 @@ export function compose(telling: Telling | Notice, now: number, skipped: Moment[
       : []
   return {
     ...message,
-    title: plain(message.title),
-    lines: [...message.lines, ...skippedLines(skipped), ...late].map(plain),
+    title: plain(drillMark(telling.event) + message.title),
+    lines: [...drillLines(telling), ...message.lines, ...skippedLines(skipped), ...late].map(plain),
     facts: message.facts.map(({ name, value }) => ({ name, value: plain(value) })),
   }
+}
+
+const mark = 'DRILL: '
+
+/** Stands before the title of whatever tells of a drill. */
+export function drillMark(event: Pick<EventView, 'drill'>): string {
+  return event.drill ? mark : ''
+}
+
+export const drillLine = 'This is a drill: no VM is touched.'
+
+function drillLines({ moment, event }: Telling | Notice): string[] {
+  if (!event.drill) return []
+  // a drill is there to find what is broken
+  return moment === 'notice' ? [drillLine, 'The trouble with the channel is real.'] : [drillLine]
 }
 
 function skippedLines(skipped: Moment[]): string[] {
@@ -51,7 +66,8 @@ export function whichEvent({ fleet, eventId }: Pick<EventView, 'fleet' | 'eventI
 /** What stands above several messages that are told as one. */
 export function composeList(messages: Message[]): Pick<Message, 'title' | 'lines' | 'tone'> {
   const asking = messages.filter(({ asks }) => asks).length
-  const count = `${messages.length} maintenance messages`
+  const isDrill = messages.every(({ title }) => title.startsWith(mark))
+  const count = `${isDrill ? mark : ''}${messages.length} maintenance messages`
   const tones: Tone[] = ['danger', 'warning', 'info', 'good']
   return {
     title: asking === 0 ? count : `${count}, ${asking} to decide`,
@@ -132,6 +148,8 @@ export function describeInference(inference: Inference): string {
       return 'the VM is gone and nothing was heard from it since'
     case 'nobody_left_to_see':
       return 'no beacon that saw it has been heard since'
+    case 'drill_overdue':
+      return 'the relay did not run when the drill was to start'
   }
 }
 
@@ -186,7 +204,8 @@ function linesOf({ moment, event }: Telling, now: number): string[] {
       return [impactOf(event), ifNobodyActs(event, due, now), ...hardwareAdvice(event)]
     case 'approved': {
       const verdict = event.verdict === undefined ? '' : describeVerdict(event.verdict)
-      return [`${capital(verdict)}. Azure is told to start it now.`]
+      const next = event.drill ? 'The drill starts in a moment' : 'Azure is told to start it now'
+      return [`${capital(verdict)}. ${next}.`]
     }
     case 'declined':
       return [`${capital(describeVerdict(event.verdict!))}. Azure starts it ${due} all the same.`]

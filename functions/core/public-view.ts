@@ -9,6 +9,8 @@ export interface PublicEvent {
   /** Grows with every change; drop what is older than what you know. */
   sequence: number
   phase: EventView['phase']
+  /** The relay's own event, to prove the set-up; absent for a real one. */
+  drill?: true
   eventType: string
   source?: string
   resources: string[]
@@ -38,6 +40,7 @@ export function publicView(event: EventView): PublicEvent {
     epoch: event.epoch,
     sequence: event.sequence,
     phase: event.phase,
+    drill: event.drill,
     eventType,
     source,
     resources,

@@ -6,6 +6,8 @@ import {
   compose,
   describeInference,
   describeVerdict,
+  drillLine,
+  drillMark,
   impactOf,
   subjectOf,
 } from '../core/message.ts'
@@ -18,9 +20,11 @@ export function eventPage(record: EventRecord, now: number, tried?: string) {
   const telling = { moment: 'scheduled' as const, at: now, event: view }
   const facts = compose(telling, now).facts.filter(({ name }) => name !== 'Decision')
   const decided = tried === undefined ? '' : html`<p class="state" role="status">${tried}</p>`
+  const title = drillMark(view) + subjectOf(view)
   return layout(
-    subjectOf(view),
-    html`<h1>${subjectOf(view)}</h1>
+    title,
+    html`<h1>${title}</h1>
+${record.drill ? html`<p class="state"><strong>${drillLine}</strong></p>` : ''}
 ${decided}
 <p class="state">${stateOf(record, now)}</p>
 ${isDecidable(record) ? choices(record, now) : ''}
@@ -52,9 +56,12 @@ function choices(record: EventRecord, now: number) {
       ? html`<button name="decision" value="not_now">Not now</button>
 <p class="hint">Azure starts it ${due} all the same. You can still approve later.</p>`
       : ''
+  const hint = record.drill
+    ? 'The drill goes on as if Azure had been told, which it is not.'
+    : "It starts for all VMs it hits, usually within seconds. This can't be taken back."
   return html`<form method="post">
 <button class="go" name="decision" value="approve">Approve: start it now</button>
-<p class="hint">It starts for all VMs it hits, usually within seconds. This can't be taken back.</p>
+<p class="hint">${hint}</p>
 ${decline}
 </form>`
 }
@@ -71,6 +78,7 @@ function stateOf(record: EventRecord, now: number): string {
   const said = `${describeVerdict(verdict)}, ${when(verdict.at, now)}`
   const sentence = `${said.charAt(0).toUpperCase()}${said.slice(1)}.`
   if (verdict.decision === 'declined') return `${sentence} Azure starts it ${due} all the same.`
+  if (record.drill) return `${sentence} The drill starts in a moment.`
   return passedOn === undefined
     ? `${sentence} A VM is about to tell Azure.`
     : `${sentence} ${passedOn.vm} told Azure ${relative(passedOn.at, now)}.`

@@ -1,0 +1,95 @@
+// Starts a drill: the relay's own event, judged by the owner's policy and routes and told on the real
+// channels. One atomic write; from then on time moves it, as it does any event.
+import { z } from 'zod'
+import { eventTypes, limits } from '../shared/document.ts'
+import { object, oneOf } from './config-checks.ts'
+import { nextLook } from './core/conclude.ts'
+import { beginDrill, type DrillWish, standInsOf } from './core/drill.ts'
+import { type EventRecord, isOpen } from './core/event.ts'
+import { approveByPolicy, withPolicy } from './core/judgement.ts'
+import { remindersOf } from './core/policy.ts'
+import { commitOf, type Relay } from './relay.ts'
+
+/** Of one fleet at a time: a drill calls people. */
+export const maxOpenDrills = 3
+export const maxNoticeSeconds = 3_600
+export const maxImpactSeconds = 600
+export const usualNoticeSeconds = 120
+export const usualImpactSeconds = 10
+const maxResources = 10
+const maxTags = 50
+/** The open drills of a fleet are among so many of its newest events, or there is more to do than drills. */
+const recentEvents = 200
+
+const name = z.string().max(limits.name)
+const seconds = (least: number, most: number) => {
+  const rule = `write a whole number of seconds from ${least} to ${most}`
+  return z.int(rule).min(least, rule).max(most, rule)
+}
+
+const wishSchema = object({
+  fleet: z.string(),
+  type: oneOf(eventTypes),
+  resources: z.array(name.min(1)).min(1).max(maxResources).default(['drill-vm']),
+  noticeSeconds: seconds(0, maxNoticeSeconds).default(usualNoticeSeconds),
+  impactSeconds: seconds(1, maxImpactSeconds).default(usualImpactSeconds),
+  changeAfterSeconds: seconds(1, maxNoticeSeconds).optional(),
+  source: oneOf(['Platform', 'User']).default('Platform'),
+  durationSeconds: seconds(-1, 86_400).default(-1),
+  description: z.string().max(limits.text).default('A drill, started by an owner of this relay.'),
+  resourceGroup: name.optional(),
+  scaleSet: name.optional(),
+  tags: z
+    .record(z.string().max(512), z.string().max(512))
+    .refine((tags) => Object.keys(tags).length <= maxTags, `write at most ${maxTags} tags`)
+    .optional(),
+})
+
+/** What an admin sends, checked, as the core takes it. */
+export const drillSchema = wishSchema
+  .refine((wish) => (wish.changeAfterSeconds ?? -1) < wish.noticeSeconds, {
+    path: ['changeAfterSeconds'],
+    error: 'write less than noticeSeconds: what has started does not change any more',
+  })
+  .transform((wish): DrillWish => {
+    const { fleet, type: eventType, noticeSeconds, impactSeconds, changeAfterSeconds } = wish
+    const { resources, source, durationSeconds, description } = wish
+    const facts = { eventType, resources, source, durationSeconds, description }
+    return { fleet, facts, noticeSeconds, impactSeconds, changeAfterSeconds, vms: vmsOf(wish) }
+  })
+
+/** Where nothing is said of the VMs, they are as VMs whose beacon has not reported. */
+function vmsOf({ resources, resourceGroup, scaleSet, tags }: z.output<typeof wishSchema>) {
+  if ([resourceGroup, scaleSet, tags].every((one) => one === undefined)) return []
+  const known = { resourceGroup: resourceGroup ?? '', scaleSet: scaleSet ?? '', tags: tags ?? {} }
+  return resources.map((vm) => ({ vm, ...known }))
+}
+
+export type DrillStarted =
+  | { outcome: 'started'; record: EventRecord }
+  | { outcome: 'too_many'; open: EventRecord[] }
+  | { outcome: 'conflict' }
+
+/** Commits a drill with the messages it owes. `id` must be new; the fleet is one of the configuration. */
+export async function startDrill(relay: Relay, wish: DrillWish, id: string): Promise<DrillStarted> {
+  const now = relay.now()
+  // two at the same moment may make one too many, which calls people once more and harms nobody
+  const open = await openDrills(relay, wish.fleet)
+  if (open.length >= maxOpenDrills) return { outcome: 'too_many', open }
+  const { record: begun, moments } = beginDrill(wish, id, now)
+  const judged = withPolicy(relay.config, begun, standInsOf(begun))
+  const decided = approveByPolicy(judged, moments, now)
+  const dueAt = nextLook(decided, [], now, remindersOf(relay.config.routes))
+  const context = { observers: [], existing: [], now }
+  const commit = commitOf(relay, undefined, { ...decided, dueAt }, moments, context)
+  if ((await relay.store.commit(commit)) === 'conflict') return { outcome: 'conflict' }
+  relay.wake(commit.deliveries.length)
+  const { fleet, eventId, policy } = commit.record
+  relay.log.info('drill_started', { fleet, eventId, moments, policy: policy.rule })
+  return { outcome: 'started', record: commit.record }
+}
+
+async function openDrills(relay: Relay, fleet: string): Promise<EventRecord[]> {
+  const events = await relay.store.listEvents({ fleet, limit: recentEvents })
+  return events.filter((record) => record.drill && isOpen(record))
+}
