@@ -1,5 +1,5 @@
 // What somebody typed after `npm run check-config --`.
-import { parseArgs } from 'node:util'
+import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { FoghornError } from '../../shared/errors.ts'
 import { nearest } from '../suggest.ts'
 
@@ -55,7 +55,7 @@ export interface Arguments {
 
 /** Throws FoghornError `arguments_wrong`. */
 export function readArguments(words: string[]): Arguments | 'help' {
-  const { values, positionals } = parse(words)
+  const { values, positionals } = parseWords(words, options)
   if (values.help) return 'help'
   const [file, ...more] = positionals
   const remedy = 'write npm run check-config -- foghorn.config.json'
@@ -65,7 +65,11 @@ export function readArguments(words: string[]): Arguments | 'help' {
   return { file, options: values, isDryRun: Object.keys(event).length > 0 }
 }
 
-function parse(words: string[]) {
+/** Throws FoghornError `arguments_wrong`. */
+export function parseWords<const Known extends NonNullable<ParseArgsConfig['options']>>(
+  words: string[],
+  options: Known,
+) {
   try {
     return parseArgs({ args: words, options, allowPositionals: true })
   } catch (error) {

@@ -32,10 +32,11 @@ export class Program {
     file: string,
     environment: Record<string, string>,
     onEntry: (entry: Entry) => void = () => {},
+    words: string[] = [],
   ) {
     this.name = name
     const env = { PATH: process.env.PATH ?? '', ...environment }
-    this.#child = spawn(process.execPath, [file], { cwd: root, env, stdio: 'pipe' })
+    this.#child = spawn(process.execPath, [file, ...words], { cwd: root, env, stdio: 'pipe' })
     this.exited = new Promise((resolve) => {
       this.#child.once('exit', (code, signal) => {
         resolve({ code, signal })

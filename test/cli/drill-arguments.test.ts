@@ -1,0 +1,95 @@
+// What an owner may write after `npm run drill --`, and what they are told who write something else.
+import { describe, expect, test } from 'vitest'
+import {
+  adminKeyOf,
+  drillHelp,
+  readDrillArguments,
+  relayUrlOf,
+} from '../../functions/cli/drill-arguments.ts'
+import { drillSchema, maxImpactSeconds, maxNoticeSeconds } from '../../functions/drill.ts'
+
+const least = ['--fleet', 'prod', '--type', 'reboot']
+const read = (...words: string[]) => {
+  const given = readDrillArguments([...least, ...words])
+  if (given === 'help') throw new Error('help')
+  return JSON.parse(JSON.stringify(given))
+}
+
+test('fleet and type are enough; what nobody says, the relay knows', () => {
+  expect(read()).toEqual({ wish: { fleet: 'prod', type: 'Reboot' } })
+})
+
+test('all that can be said is as the relay takes it', () => {
+  const words = [
+    ...['--resource', 'web_0, web_1', '--resource', 'db_0', '--notice', '30', '--impact', '5'],
+    ...['--change-after', '10', '--source', 'User', '--duration', '9', '--description', 'Try'],
+    ...['--tag', 'role=web', '--tag', 'query=a=b', '--scale-set', 'web', '--resource-group', 'rg'],
+    ...['--config', 'own.json'],
+  ]
+  const { wish, config } = read(...words)
+  expect(wish).toEqual({
+    ...{ fleet: 'prod', type: 'Reboot', resources: ['web_0', 'web_1', 'db_0'] },
+    ...{ noticeSeconds: 30, impactSeconds: 5, changeAfterSeconds: 10, source: 'User' },
+    ...{ durationSeconds: 9, description: 'Try', scaleSet: 'web', resourceGroup: 'rg' },
+    tags: { role: 'web', query: 'a=b' },
+  })
+  expect(config).toBe('own.json')
+  const vm = { resourceGroup: 'rg', scaleSet: 'web', tags: wish.tags }
+  expect(drillSchema.parse(wish).vms).toEqual([
+    { vm: 'web_0', ...vm },
+    { vm: 'web_1', ...vm },
+    { vm: 'db_0', ...vm },
+  ])
+})
+
+test('help names every option, and the limits that the relay has', () => {
+  expect(readDrillArguments(['--help'])).toBe('help')
+  for (const limit of [maxNoticeSeconds, maxImpactSeconds]) expect(drillHelp).toContain(`${limit}`)
+  for (const line of drillHelp.split('\n')) expect(line.length).toBeLessThanOrEqual(100)
+})
+
+describe('mistakes are told with what to write', () => {
+  test.each<[words: string[], says: RegExp]>([
+    [['--type', 'Reboot'], /there is no fleet; write --fleet/],
+    [['--fleet', 'prod'], /has no type; write --type and one of Freeze, Reboot/],
+    [['--fleet', 'prod', '--type', 'Rebot'], /no "Rebot"; write Freeze, .*did you mean "Reboot"/],
+    [['--fleet'], /--fleet needs a value/],
+    [['--flet', 'prod'], /no option --flet; did you mean --fleet/],
+    [[...least, 'prod'], /"prod" belongs to no option/],
+    [[...least, '--notice', 'soon'], /--notice is "soon"; write a whole number of seconds/],
+    [[...least, '--impact', '1.5'], /--impact is "1.5"/],
+    [[...least, '--notice', ' '], /--notice is " "/],
+  ])('%j', (words, says) => {
+    expect(() => readDrillArguments(words)).toThrow(says)
+  })
+})
+
+describe('where the relay is', () => {
+  test.each([
+    ['https://foghorn.example', 'https://foghorn.example'],
+    ['https://foghorn.example/relay/', 'https://foghorn.example/relay'],
+    ['http://127.0.0.1:7071', 'http://127.0.0.1:7071'],
+    ['http://localhost:7071/', 'http://localhost:7071'],
+  ])('%s', (given, url) => {
+    expect(relayUrlOf(given, 'FOGHORN_URL')).toBe(url)
+  })
+
+  test.each([
+    ['foghorn.example', /FOGHORN_URL is "foghorn.example"; write https:/],
+    ['ftp://foghorn.example', /write https:/],
+    ['http://foghorn.example', /the admin key would go there unencrypted/],
+    ['http://127.0.0.1.foghorn.example', /unencrypted/],
+  ])('not %s', (given, says) => {
+    expect(() => relayUrlOf(given, 'FOGHORN_URL')).toThrow(says)
+  })
+})
+
+test('the key is asked for where it lacks, and never shown', () => {
+  expect(adminKeyOf('k'.repeat(32))).toBe('k'.repeat(32))
+  for (const lacking of [undefined, '']) {
+    expect(() => adminKeyOf(lacking)).toThrow(/FOGHORN_ADMIN_KEY is not set; it is the key that/)
+  }
+  const odd = `hunter2\n${'x'.repeat(32)}`
+  expect(() => adminKeyOf(odd)).toThrow(/spaces or letters that no header takes/)
+  expect(() => adminKeyOf(odd)).not.toThrow(/hunter2/)
+})

@@ -1,0 +1,155 @@
+// What is told of a drill's course, and when it counts as proven.
+import { describe, expect, test } from 'vitest'
+import {
+  beginning,
+  isOver,
+  newsOf,
+  resultOf,
+  type Shown,
+} from '../../functions/cli/drill-course.ts'
+
+const at = '2026-11-21T12:00:00.000Z'
+const now = Date.parse('2026-11-21T12:00:07.000Z')
+type Told = Shown['deliveries'][number]
+
+function told(changes: Partial<Told> = {}): Told {
+  const { channel = 'ops', moment = 'scheduled' } = changes
+  return {
+    ...{ id: `${moment}@${channel}`, channel, moment, epoch: 1, state: 'delivered' },
+    ...{ attempts: 1, note: 'HTTP 200', owedAt: at },
+    ...changes,
+  }
+}
+
+function shown(changes: Partial<Shown> = {}): Shown {
+  return {
+    ...{ fleet: 'prod', eventId: 'drill-one', epoch: 1, sequence: 3, phase: 'completed' },
+    ...{ drill: true, eventType: 'Reboot', resources: ['web_3'], notBefore: at },
+    ...{ policy: { decide: 'ask', rule: 'default' }, firstSeenAt: at, approvals: [] },
+    ...{ outcome: 'completed', endedAt: at },
+    history: [{ at, what: 'seen', note: 'a drill' }],
+    deliveries: [told(), told({ moment: 'completed' })],
+    ...changes,
+  }
+}
+
+describe('the beginning says what is judged how', () => {
+  test.each([
+    [
+      'ask',
+      'default',
+      /Policy: ask, as no rule matches\. People are asked: the link is in the mess/,
+    ],
+    ['approve', 'web', /Policy: approve, by rule "web"\. It is approved at once/],
+    ['tell', 'web', /Policy: tell, by rule "web"\. People are told and not asked/],
+    ['ignore', 'web', /Policy: ignore, by rule "web"\. Nobody is told/],
+  ] as const)('%s', (decide, rule, says) => {
+    const lines = beginning(shown({ policy: { decide, rule } }), 'https://foghorn.example')
+    expect(lines[0]).toBe('Drill drill-one has begun on https://foghorn.example')
+    expect(lines[1]).toBe(`Reboot of web_3 in fleet "prod", NotBefore ${at}`)
+    expect(lines[2]).toMatch(says)
+  })
+})
+
+describe('news', () => {
+  test('each step and message once, and again only where it moved', () => {
+    const waiting = told({ state: 'pending', attempts: 0, note: '' })
+    const first = shown({ deliveries: [waiting] })
+    expect(newsOf(undefined, first, now)).toEqual([
+      '12:00:00  seen (a drill)',
+      '12:00:07    ops: "scheduled" owed',
+    ])
+    expect(newsOf(first, first, now)).toEqual([])
+    const failing = { ...waiting, attempts: 1, note: 'HTTP 503' }
+    const second = shown({
+      history: [...first.history, { at, what: 'approved', note: 'link: ops' }],
+      deliveries: [failing],
+    })
+    expect(newsOf(first, second, now)).toEqual([
+      '12:00:00  approved (link: ops)',
+      '12:00:07    ops: "scheduled" to be tried again, attempt 1 (HTTP 503)',
+    ])
+    const third = {
+      ...second,
+      deliveries: [{ ...failing, state: 'delivered' as const, attempts: 2 }],
+    }
+    expect(newsOf(second, third, now)).toEqual([
+      '12:00:07    ops: "scheduled" delivered, attempt 2 (HTTP 503)',
+    ])
+  })
+
+  test('what a channel answered moves no cursor', () => {
+    const odd = shown({ deliveries: [told({ note: 'a\u001b[2Jb' })] })
+    expect(newsOf(undefined, odd, now).join('')).not.toContain('\u001b')
+  })
+})
+
+test('it is over when it ended and nothing is owed', () => {
+  expect(isOver(shown())).toBe(true)
+  const { outcome: _, ...open } = shown()
+  expect(isOver(open)).toBe(false)
+  expect(isOver(shown({ deliveries: [told({ state: 'pending' })] }))).toBe(false)
+})
+
+describe('what it came to', () => {
+  test('all delivered and completed: nothing is wrong', () => {
+    expect(resultOf(shown())).toEqual({
+      summary: 'completed; 2 of 2 messages delivered on 1 channel: ops',
+      wrong: [],
+    })
+  })
+
+  test('what a later message overtook is no fault', () => {
+    const deliveries = [told({ state: 'superseded' }), told({ moment: 'completed' })]
+    const { summary, wrong } = resultOf(shown({ deliveries }))
+    expect(summary).toBe(
+      'completed; 1 of 2 messages delivered, 1 overtaken by later ones on 1 channel: ops',
+    )
+    expect(wrong).toEqual([])
+  })
+
+  const { outcome: _, ...open } = shown()
+  test.each<[name: string, event: Shown, says: RegExp]>([
+    ['still open', open, /did not end in its time: is the relay running\?/],
+    [
+      'cancelled',
+      shown({ outcome: 'cancelled', inferred: 'drill_overdue' }),
+      /ended as cancelled \(drill_overdue\)/,
+    ],
+    [
+      'refused',
+      shown({ deliveries: [told({ state: 'refused', note: 'HTTP 404' })] }),
+      /^ops: "scheduled" refused, attempt 1 \(HTTP 404\); the channel does not take it/,
+    ],
+    [
+      'given up',
+      shown({ deliveries: [told({ state: 'given_up' })] }),
+      /given up, .*could not be reached/,
+    ],
+    ['pending', shown({ deliveries: [told({ state: 'pending' })] }), /the relay goes on trying/],
+    [
+      'no route',
+      shown({ deliveries: [] }),
+      /nobody was told: no route matches; npm run check-config/,
+    ],
+    [
+      'ignored',
+      shown({ deliveries: [], policy: { decide: 'ignore', rule: 'x' } }),
+      /rule "x" ignores/,
+    ],
+    [
+      'nothing sent',
+      shown({ deliveries: [told({ state: 'superseded', note: 'no incident was opened' })] }),
+      /^ops: nothing was sent to it \(no incident was opened\)/,
+    ],
+  ])('%s: says what to look at', (_name, event, says) => {
+    const { wrong } = resultOf(event)
+    expect(wrong).toHaveLength(1)
+    expect(wrong[0]).toMatch(says)
+  })
+
+  test('a notice of trouble is not the drill itself', () => {
+    const notice = told({ moment: 'notice' as never, channel: 'spare', state: 'delivered' })
+    expect(resultOf(shown({ deliveries: [...shown().deliveries, notice] })).wrong).toEqual([])
+  })
+})
