@@ -66,7 +66,8 @@ export class EventBook {
       .platform()
       .truths.get(key)
       ?.steps.some((one) => one.step === 'started')
-    if (phase === 'started' && !begun) broke('is on record as started and never did')
+    if (phase === 'started' && !begun && !record.drill)
+      broke('is on record as started and never did')
     if (before === undefined) return
     if (epoch < before.epoch || epoch > before.epoch + 1) broke(`jumps to epoch ${epoch}`)
     if (epoch > before.epoch && before.ended === undefined) broke('is reopened while it is open')
@@ -140,6 +141,8 @@ export class EventBook {
     for (const { eventId } of answer.directives) {
       const own = shown.some((event) => event.eventId === eventId && event.status === 'Scheduled')
       if (!own) this.#docket.broke('unasked', `${name} is directed to start ${eventId}, unseen`)
+      if (this.records.get(`${fleet}/${eventId}`)?.drill)
+        this.#docket.broke('drills', `${name} is directed to start ${eventId}, a drill`)
     }
   }
 
@@ -179,6 +182,7 @@ export class EventBook {
     const key = `${fleet}/${eventId}`
     this.#docket.note(`${vm} asks Azure to start ${key}`)
     this.#posts.add(key)
+    if (this.records.get(key)?.drill) this.#docket.broke('drills', `${vm} starts ${key}`)
     if (!this.#approved.has(key)) {
       this.#docket.broke('unasked', `${vm} starts ${key}, which nobody approved`)
     }

@@ -5,8 +5,9 @@ import type { Sent } from '../support/world.ts'
 import { adminKey } from '../support/world.ts'
 import type { Judge } from './judge.ts'
 import type { Kernel } from './kernel.ts'
+import type { Plan } from './plan.ts'
 import type { Random } from './random.ts'
-import { type Cluster, replayPath } from './workers.ts'
+import { type Cluster, drillPath, replayPath } from './workers.ts'
 
 export class People {
   readonly #kernel: Kernel
@@ -22,6 +23,7 @@ export class People {
     judge: Judge
     count: number
     replayAfterMs: number[]
+    drills: Plan['drills']
   }) {
     this.#kernel = parts.kernel
     this.#random = parts.random
@@ -29,6 +31,7 @@ export class People {
     this.#judge = parts.judge
     this.#count = parts.count
     for (const ms of parts.replayAfterMs) this.#kernel.after(ms, () => this.#replay())
+    for (const drill of parts.drills) this.#kernel.after(drill.afterMs, () => this.#drill(drill))
   }
 
   /** A message arrived where people look. */
@@ -51,6 +54,13 @@ export class People {
     const request = { path: replayPath, fleet: '', body: JSON.stringify({ since }), headers }
     this.#judge.note('an admin asks for what failed')
     this.#cluster.post(request, () => {})
+  }
+
+  /** An owner wants to see that all this works. */
+  #drill({ id, wish }: Plan['drills'][number]): void {
+    const request = { path: drillPath, fleet: '', body: JSON.stringify({ id, wish }) }
+    this.#judge.note(`an admin asks for the drill ${id}`)
+    this.#cluster.post(request, (reply) => this.#judge.answeredPerson(id, reply))
   }
 
   #press({ fleet, eventId }: Claimed, path: string, decision: 'approve' | 'not_now'): void {

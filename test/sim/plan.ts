@@ -32,6 +32,8 @@ export interface Plan {
   config: ReturnType<typeof readConfig>
   /** People who look at messages; each may decide. */
   people: number
+  /** What an admin sends to start drills, and when. */
+  drills: { id: string; afterMs: number; wish: object }[]
   /** When an admin asks for everything that failed to be sent again, ms after the world began. */
   replayAfterMs: number[]
 }
@@ -55,9 +57,27 @@ export function makePlan(random: Random): Plan {
     ...{ tenants, vms },
     events: [...events, ...mirrored],
     config: configOf(random),
+    drills: drillsOf(random.fork('drills'), vms),
     people: random.pick([0, 1, 1, 2, 3]),
     replayAfterMs: random.chance(0.3) ? [random.int(30, 200) * second, 12 * minute] : [],
   }
+}
+
+/** Among the real events: of VMs that exist and are hit by those, too. */
+function drillsOf(random: Random, vms: PlannedVm[]): Plan['drills'] {
+  return Array.from({ length: random.pick([0, 0, 0, 1, 1, 2]) }, (_, i) => {
+    const { fleet, name, tags } = random.pick(vms)
+    const noticeSeconds = random.pick([0, 20, 60, 120])
+    const changes = noticeSeconds > 0 && random.chance(0.3)
+    const wish = {
+      ...{ fleet, type: random.pick(['Freeze', 'Reboot', 'Preempt']), resources: [name] },
+      ...{ noticeSeconds, impactSeconds: random.int(1, 30) },
+      ...(random.chance(0.5) ? { source: 'User' } : {}),
+      ...(random.chance(0.5) ? { tags } : {}),
+      ...(changes ? { changeAfterSeconds: random.int(1, noticeSeconds - 1) } : {}),
+    }
+    return { id: `sim-${i}`, afterMs: random.int(0, 100) * second, wish }
+  })
 }
 
 function tenantsOf(random: Random, first: string, second: string): string[][] {

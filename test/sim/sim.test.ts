@@ -14,9 +14,11 @@ const storages = Object.entries(runs) as [keyof typeof runs, number][]
 test.each(storages)('on %s, %i worlds keep every promise', { timeout: 120_000 }, async (...run) => {
   const [storage, seeds] = run
   const totals = createTotals()
+  let drills = 0
   for (let seed = 1; seed <= seeds; seed++) {
     const outcome = await runWorld(seed, { storage })
     totals.add(outcome)
+    if (outcome.trace.some((line) => /commits \S+\/drill-\S+ completed/.test(line))) drills += 1
     if (outcome.broken.length === 0) continue
     const smallest = await shrink(outcome, { storage })
     expect.fail(
@@ -27,6 +29,7 @@ test.each(storages)('on %s, %i worlds keep every promise', { timeout: 120_000 },
     )
   }
   // a world in which nothing happens proves nothing
+  expect(drills).toBeGreaterThan(seeds / 4)
   for (const [name, value] of Object.entries(totals.sums)) {
     if (name === 'broken') expect(value).toBe(0)
     else expect(value, name).toBeGreaterThan(seeds / 40)

@@ -68,8 +68,9 @@ function delayed(store: Store): Pick<Store, 'commit' | 'writeBeacon'> {
   let held: Commit[] = []
   return {
     commit: async (commit) => {
-      const { ended, verdict } = commit.record
-      if (ended !== undefined || verdict?.how === 'link') return store.commit(commit)
+      const { ended, verdict, drill } = commit.record
+      // a drill is in no report
+      if (ended !== undefined || verdict?.how === 'link' || drill) return store.commit(commit)
       held.push(commit)
       return 'committed'
     },

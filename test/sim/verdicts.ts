@@ -23,6 +23,10 @@ export async function checkEnd(judge: Judge, store: Store): Promise<void> {
 function checkRecord(judge: Judge, record: EventRecord): void {
   const key = `${record.fleet}/${record.eventId}`
   const { ended } = record
+  if (record.drill) {
+    checkDrill(judge, record)
+    return
+  }
   const truth = judge.parts.platform().truths.get(key)
   if (ended === undefined) judge.broke('ending', `${key} is open for ever`)
   if (truth === undefined) judge.broke('life', `${key} never was`)
@@ -46,6 +50,20 @@ function checkRecord(judge: Judge, record: EventRecord): void {
   ) {
     judge.broke('outcome', `${key} was cancelled, and is told as ${ended.outcome}`)
   }
+}
+
+/** Time alone moves it, so that no fault of this world keeps it from its end, or tells another. */
+function checkDrill(judge: Judge, record: EventRecord): void {
+  const key = `${record.fleet}/${record.eventId}`
+  const { ended, directive, passedOn } = record
+  if (ended?.outcome !== 'completed' || ended.inferred !== undefined) {
+    judge.broke('drills', `${key} ended as ${ended?.outcome} (${ended?.inferred})`)
+  }
+  if (directive !== undefined || passedOn !== undefined || record.stuckAt !== undefined) {
+    judge.broke('drills', `${key} was given to a beacon`)
+  }
+  const plan = judge.parts.plan.drills.find(({ id }) => record.eventId.endsWith(id))
+  if (plan === undefined) judge.broke('drills', `${key} was asked for by nobody`)
 }
 
 /** Without these faults, the end of an event can be told from what beacons see. */

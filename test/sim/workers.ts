@@ -5,6 +5,7 @@ import { decideByLink, open } from '../../functions/approve.ts'
 import { createAttention } from '../../functions/attention.ts'
 import type { Claimed } from '../../functions/core/delivery.ts'
 import { claimDue, deliverTogether, nextDueAt } from '../../functions/deliver.ts'
+import { drillSchema, startDrill } from '../../functions/drill.ts'
 import { nodeHmac } from '../../functions/host/node-hmac.ts'
 import { notifiers } from '../../functions/notify/index.ts'
 import type { Notifiers, Outgoing, Part, Send } from '../../functions/notify/notifier.ts'
@@ -35,6 +36,7 @@ export interface Request {
 }
 
 export const replayPath = '/v1/deliveries/replay'
+export const drillPath = '/v1/drills'
 const maxSleepMs = 5 * 60_000
 
 export interface ClusterParts {
@@ -132,7 +134,9 @@ export class Worker {
     }
     this.#open.add(answer)
     kernel.spawn(this.process, async () => {
-      answer(await (this.#parts.http ? this.#overHttp(request) : this.#directly(request)))
+      // over HTTP a drill has a new id each time, and one seed would make many worlds
+      const http = this.#parts.http && request.path !== drillPath
+      answer(await (http ? this.#overHttp(request) : this.#directly(request)))
     })
   }
 
@@ -147,6 +151,11 @@ export class Worker {
       await this.#relay.store.replay({ since: 0 }, this.#parts.kernel.now, 1_000)
       this.#hint()
       return { status: 200, text: '' }
+    }
+    if (path === drillPath) {
+      const { id, wish } = JSON.parse(body) as { id: string; wish: object }
+      const { outcome } = await startDrill(this.#relay, drillSchema.parse(wish), id)
+      return { status: outcome === 'started' ? 201 : 429, text: outcome }
     }
     const report = reportSchema.safeParse(JSON.parse(body))
     if (!report.success) return { status: 400, text: String(report.error) }

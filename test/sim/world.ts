@@ -126,6 +126,7 @@ function build(ground: Ground) {
   const people = new People({
     ...{ kernel, cluster, judge, random: random.fork('people'), count: plan.people },
     replayAfterMs: plan.replayAfterMs,
+    drills: plan.drills,
   })
   judge.messages.onAccepted = (part, request) => people.read(part, request)
   const platform = new Platform(kernel, plan, {
