@@ -82,6 +82,12 @@ describe('its course', () => {
       ['30 changed', '120 reminder', '180 started', '190 completed'],
     ],
     [
+      'a moved NotBefore is reminded of anew',
+      begin({ changeAfterSeconds: 70 }),
+      [60],
+      ['60 reminder', '70 changed', '120 reminder', '180 started', '190 completed'],
+    ],
+    [
       'what was approved moves no more',
       approvedAt(begin({ changeAfterSeconds: 30 }), 28),
       [],
