@@ -13,6 +13,7 @@ const limit = {
   section: 3_000,
   field: 800,
   fields: 10,
+  beside: 60,
   context: 600,
   text: 3_000,
   item: 500,
@@ -32,10 +33,6 @@ export function slackBlocks(outgoing: Outgoing): IncomingWebhookSendArguments {
 /** The question and its button first, then what one may want to look up. */
 function single({ message, pageUrl }: Part): IncomingWebhookSendArguments {
   const title = `${marks[message.tone]} ${message.title}`
-  const fields = message.facts.slice(0, limit.fields).map(({ name, value }) => ({
-    ...mrkdwn,
-    text: `*${name}*\n${shorten(value, limit.field - name.length - 3)}`,
-  }))
   return {
     text: shorten([title, ...message.lines].join('\n'), limit.text),
     unfurl_links: false,
@@ -46,10 +43,24 @@ function single({ message, pageUrl }: Part): IncomingWebhookSendArguments {
       ...(pageUrl === undefined
         ? []
         : [{ type: 'actions' as const, elements: [button(pageUrl, message)] }]),
-      ...(fields.length === 0 ? [] : [{ type: 'section' as const, fields }]),
+      ...facts(message),
       context(message.reference),
     ],
   }
+}
+
+/** Short ones side by side, each long one across the message. */
+function facts({ facts: all }: Message) {
+  const isShort = ({ value }: Message['facts'][number]) => value.length <= limit.beside
+  const texts = (some: Message['facts']) =>
+    some.map(({ name, value }) => `*${name}*\n${shorten(value, limit.field - name.length - 3)}`)
+  const fields = texts(all.filter(isShort).slice(0, limit.fields))
+  const across = texts(all.filter((fact) => !isShort(fact)).slice(0, limit.fields))
+  const asText = (text: string) => ({ ...mrkdwn, text })
+  return [
+    ...(fields.length === 0 ? [] : [{ type: 'section' as const, fields: fields.map(asText) }]),
+    ...across.map((text) => ({ type: 'section' as const, text: asText(text) })),
+  ]
 }
 
 /** Several events in one message, each with its own button. */

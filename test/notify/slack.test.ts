@@ -103,3 +103,14 @@ test('a list has the button of each event beside it', async () => {
   const labels = blocks.map(({ accessory }) => accessory?.text.text)
   expect(labels.slice(2)).toEqual(['Decide', 'Show event', 'Show event', 'Show event'])
 })
+
+test('what is long stands across the message, what is short side by side', async () => {
+  const { blocks } = await send(scenes['much of everything']!)
+  const [, , , beside, ...across] = blocks
+  expect(beside.fields.map(({ text }: Json) => text.split('\n')[0])).toEqual([
+    ...['*When*', '*How long*', '*Asked by*'],
+  ])
+  const long = across.filter(({ type }) => type === 'section').map(({ text }) => text.text)
+  expect(long.map((text) => text.split('\n')[0])).toEqual(['*VMs hit*', '*Why*'])
+  for (const text of long) expect(text).toMatch(/…$/)
+})
