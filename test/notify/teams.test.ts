@@ -76,6 +76,22 @@ describe.each(all)('%s', (_name, what) => {
   })
 })
 
+test('a card fills the 20 KB where it has to, and never has more', async () => {
+  const what = about({})
+  const sizes = []
+  for (let length = 500; length <= 800; length += 5) {
+    const facts = Array(8).fill({ name: 'Why', value: '☃'.repeat(length) })
+    facts.push({ name: 'Why', value: '☃'.repeat(200) })
+    const full = { ...what, message: { ...what.message, facts } }
+    sizes.push(Buffer.byteLength((await capture('teams', full)).request!.body))
+  }
+  const most = Math.max(...sizes)
+  expect(most).toBeLessThanOrEqual(20 * 1024)
+  expect(most).toBeGreaterThan(19 * 1024)
+  // beyond, all values are cut
+  expect(sizes.at(-1)).toBeLessThan(12 * 1024)
+})
+
 test('the envelope is the one that a workflow takes', async () => {
   const { json } = (await capture('teams')).request!
   const [attachment] = json.attachments
