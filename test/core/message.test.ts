@@ -112,7 +112,7 @@ describe('what it says', () => {
       true,
     ],
     ['tell', undefined, 'Nothing to decide: Azure starts it at 12:15 UTC (in 15 min)', false],
-    ['approve', undefined, 'Policy rule "own" approves it: it starts now.', false],
+    ['approve', undefined, 'Policy rule "own" approves it: it can start at any moment.', false],
     ['ask', declined, 'Approve to start it now.', true],
     ['ask', approved, 'Approved by a holder of the link sent to "ops": it may start', false],
   ] as const)('policy %s, decided %o', (decide, verdict, line, asks) => {

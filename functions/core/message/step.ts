@@ -43,7 +43,7 @@ export function titleOf({ moment, event }: Telling, now: number): string {
     case 'reminder':
       return `Still undecided: ${subject}${due}`
     case 'approved':
-      return `Approved: ${subject} starts now`
+      return `Approved: ${subject} can start now`
     case 'declined':
       return `Not now: ${subject}${due.startsWith(' in') ? ` still comes${due}` : due}`
     case 'stuck':
@@ -120,7 +120,7 @@ function whatNext(event: EventView, now: number): string {
     return `${capital(describeVerdict(event.verdict))}: it may start at any moment.`
   }
   if (event.policy.decide === 'approve') {
-    return `Policy rule "${event.policy.rule}" approves it: it starts now.`
+    return `Policy rule "${event.policy.rule}" approves it: it can start at any moment.`
   }
   return `Nothing to decide: ${azureStarts(event, now)}.`
 }
