@@ -10,6 +10,7 @@ import { heardOf } from './core/judgement.ts'
 import { ends, supersededBy } from './core/overtake.ts'
 import { channelsFor } from './core/policy.ts'
 import { type Rate, unlimited } from './core/rate.ts'
+import { sparedBy } from './core/reach.ts'
 import type { Identity } from './identity/identity.ts'
 import type { Notifiers, Send } from './notify/notifier.ts'
 import type { Commit, Store } from './store/store.ts'
@@ -74,7 +75,7 @@ export function commitOf(
     const due = ignored ? routed.filter((name) => heard.includes(name)) : routed
     return union(due, opened(relay, heard))
   }
-  const deliveries = plan(record, told, channels, context.now)
+  const deliveries = plan(record, told, channels, context.now, sparedBy(record, context))
   const overtakes = (name: string) => notifierOf(relay, name)?.overtakes ?? (() => true)
   const supersede = supersededBy(deliveries, told, existing, overtakes)
   return { record, basedOn, deliveries, supersede, now: context.now }

@@ -26,7 +26,10 @@ export interface Notice {
 export type EventView = Omit<
   EventRecord,
   'watchers' | 'history' | 'dueAt' | 'directive' | 'drillPlan'
->
+> & {
+  /** VMs whose beacons see the event and that it does not hit; absent while they are still reporting. */
+  spared?: number
+}
 
 export interface Delivery {
   /** `fleet/eventId/epoch/moment/channel`, each part percent-encoded; also the idempotency key. */
@@ -70,7 +73,9 @@ export function plan(
   moments: Moment[],
   channels: (moment: Moment) => string[],
   now: number,
+  spared?: number,
 ): Delivery[] {
+  const event = { ...viewOf(record), ...(spared === undefined ? {} : { spared }) }
   const planned = moments.flatMap((moment) =>
     channels(moment).map((channel) => ({ moment, channel })),
   )
@@ -82,7 +87,7 @@ export function plan(
     seq: record.sequence * seqPerCommit + i,
     owedAt: now,
     urgentUntil: urgentUntil(record, moment, now),
-    telling: { moment, at: now, event: viewOf(record) },
+    telling: { moment, at: now, event },
     state: 'pending',
     attempts: 0,
     nextAt: now,

@@ -9,6 +9,20 @@ export function utc(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
+/** Beyond this the hour alone would be taken for today's. */
+const sameDayMs = 12 * 3_600_000
+/** Who has less time than this counts seconds. */
+const secondsMatterMs = 5 * 60_000
+
+/** As short as it can be without being misread: `12:15 UTC`, `12:00:30 UTC`, `2026-11-27 12:00 UTC`. */
+export function clock(at: number, now: number): string {
+  const [date, time = ''] = new Date(at).toISOString().split('T')
+  const apart = Math.abs(at - now)
+  if (apart >= sameDayMs) return `${date} ${time.slice(0, 5)} UTC`
+  const counts = apart < secondsMatterMs && time.slice(6, 8) !== '00'
+  return `${time.slice(0, counts ? 8 : 5)} UTC`
+}
+
 export function relative(at: number, now: number): string {
   const apart = at - now
   if (Math.abs(apart) < 1_000) return 'now'

@@ -3,10 +3,12 @@
 import { cut } from '../../shared/document.ts'
 import type { ChannelOf } from '../config.ts'
 import { type Delivery, hash } from '../core/delivery.ts'
-import { plain } from '../core/message.ts'
+import { buttonOf, plain } from '../core/message.ts'
+import { severityOf } from '../core/severity.ts'
 import { fromError, fromStatus, type Notifier, type Outgoing, post } from './notifier.ts'
 
-const limit = { summary: 1_024, dedupKey: 255, details: 100_000 }
+/** developer.pagerduty.com/docs/events-api-v2; `source` and the like have none there, and are names. */
+const limit = { summary: 1_024, source: 255, dedupKey: 255, bodyBytes: 512_000 }
 
 export const pagerduty: Notifier<ChannelOf<'pagerduty'>> = {
   // what opens an incident is told before what acknowledges it
@@ -20,7 +22,7 @@ export const pagerduty: Notifier<ChannelOf<'pagerduty'>> = {
     if (action !== 'trigger' && !outgoing.mayHaveHeard) {
       return { outcome: 'superseded', note: 'no incident was opened' }
     }
-    const body = JSON.stringify(bodyOf(outgoing, action, channel.routingKey))
+    const body = bodyOf(outgoing, action, channel.routingKey)
     try {
       const headers = { 'content-type': 'application/json' }
       const answer = await post(send, channel.endpoint, body, headers, outgoing.signal)
@@ -61,45 +63,46 @@ function dedupKey({ telling }: Delivery): string {
   return key.length <= limit.dedupKey ? key : `${cut(key, limit.dedupKey - 17)}/${hash(key)}`
 }
 
-function bodyOf(outgoing: Outgoing, action: Action, routingKey: string) {
-  const { message, delivery, pageUrl } = outgoing
-  const base = { routing_key: routingKey, event_action: action, dedup_key: dedupKey(delivery) }
-  if (action !== 'trigger') return base
-  const { event } = delivery.telling
-  const details = Object.fromEntries(message.facts.map(({ name, value }) => [name, value]))
-  const whole = { summary: message.lines.join(' '), ...details }
-  return {
-    ...base,
+/** What a trigger says, an acknowledgement and the end say, too: the incident's log shows each. */
+function bodyOf(outgoing: Outgoing, action: Action, routingKey: string): string {
+  const { delivery, pageUrl } = outgoing
+  const whole = {
+    routing_key: routingKey,
+    event_action: action,
+    dedup_key: dedupKey(delivery),
     client: 'Foghorn',
-    ...(pageUrl === undefined ? {} : { client_url: pageUrl, links: [link(pageUrl, message.asks)] }),
-    payload: {
-      summary: cut(message.title, limit.summary),
-      source: cut(plain(event.facts.resources[0] ?? event.fleet), limit.summary),
-      severity: severityOf(delivery),
-      timestamp: new Date(delivery.telling.at).toISOString(),
-      group: event.fleet,
-      class: event.facts.eventType,
-      // the only part without a limit of its own
-      ...(JSON.stringify(whole).length > limit.details ? {} : { custom_details: whole }),
-    },
+    ...(pageUrl === undefined ? {} : { client_url: pageUrl, links: linksTo(pageUrl, outgoing) }),
+    payload: { ...payloadOf(outgoing), custom_details: detailsOf(outgoing) },
+  }
+  const body = JSON.stringify(whole)
+  if (new TextEncoder().encode(body).length <= limit.bodyBytes) return body
+  // the only part without a limit of its own, and the page has all of it
+  return JSON.stringify({ ...whole, payload: payloadOf(outgoing) })
+}
+
+function payloadOf({ message, delivery: { telling } }: Outgoing) {
+  const { event } = telling
+  return {
+    summary: cut(message.title, limit.summary),
+    source: cut(plain(event.facts.resources[0] ?? event.fleet), limit.source),
+    severity: telling.moment === 'notice' ? ('error' as const) : severityOf(telling),
+    timestamp: new Date(telling.at).toISOString(),
+    group: cut(plain(event.fleet), limit.source),
+    class: cut(plain(event.facts.eventType), limit.source),
   }
 }
 
-function link(href: string, asks: boolean) {
-  return { href, text: asks ? 'Decide' : 'Show event' }
+function detailsOf({ message, delivery: { telling } }: Outgoing) {
+  const { fleet, eventId } = telling.event
+  const facts = message.facts.map(({ name, value }) => [name, value])
+  const which = [
+    ['Fleet', plain(fleet)],
+    ['Event', plain(eventId)],
+  ]
+  return Object.fromEntries([['In short', message.lines.join(' ')], ...facts, ...which])
 }
 
-function severityOf({ telling }: Delivery): 'critical' | 'error' | 'warning' | 'info' {
-  if (telling.moment === 'notice' || telling.moment === 'stuck') return 'error'
-  switch (telling.event.facts.eventType) {
-    case 'Freeze':
-      return 'info'
-    case 'Reboot':
-      return telling.event.notice === 'none' ? 'critical' : 'error'
-    case 'Redeploy':
-    case 'Terminate':
-      return 'error'
-    default:
-      return 'warning'
-  }
+function linksTo(pageUrl: string, { message }: Outgoing) {
+  const course = { href: `${pageUrl}#course`, text: 'What happened so far' }
+  return [{ href: pageUrl, text: buttonOf(message) }, course]
 }

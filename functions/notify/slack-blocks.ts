@@ -1,18 +1,20 @@
 // A message as Slack's blocks. Names come from outside: `&`, `<` and `>` are escaped everywhere.
 import type { IncomingWebhookSendArguments } from '@slack/webhook'
 import { cut } from '../../shared/document.ts'
-import { composeList, whichEvent } from '../core/message.ts'
+import { buttonOf, composeList, type Message } from '../core/message.ts'
 import type { Outgoing, Part } from './notifier.ts'
 
 /**
- * Slack's limits, in characters; api.slack.com/reference/block-kit/blocks. All blocks of a message may
- * hold about 13 000, which is what a part of a list is cut for.
+ * In characters; api.slack.com/reference/block-kit/blocks. Slack takes 3 000 in a section and 2 000 in
+ * a field, but about 13 000 in all blocks together: fields and items are cut so that these are kept.
  */
 const limit = {
   header: 150,
   section: 3_000,
-  field: 2_000,
+  field: 800,
   fields: 10,
+  beside: 60,
+  context: 600,
   text: 3_000,
   item: 500,
   lines: 300,
@@ -28,26 +30,37 @@ export function slackBlocks(outgoing: Outgoing): IncomingWebhookSendArguments {
   return also.length === 0 ? single(first) : list([first, ...also])
 }
 
+/** The question and its button first, then what one may want to look up. */
 function single({ message, pageUrl }: Part): IncomingWebhookSendArguments {
   const title = `${marks[message.tone]} ${message.title}`
-  const fields = message.facts.slice(0, limit.fields).map(({ name, value }) => ({
-    ...mrkdwn,
-    text: `*${name}*\n${shorten(value, limit.field - name.length - 3)}`,
-  }))
-  const text = shorten(message.lines.join('\n'), limit.section)
   return {
     text: shorten([title, ...message.lines].join('\n'), limit.text),
     unfurl_links: false,
     unfurl_media: false,
     blocks: [
       header(title),
-      { type: 'section', text: { ...mrkdwn, text } },
-      { type: 'section', fields },
+      section(message.lines.join('\n')),
       ...(pageUrl === undefined
         ? []
-        : [{ type: 'actions' as const, elements: [button(pageUrl, message.asks)] }]),
+        : [{ type: 'actions' as const, elements: [button(pageUrl, message)] }]),
+      ...facts(message),
+      context(message.reference),
     ],
   }
+}
+
+/** Short ones side by side, each long one across the message. */
+function facts({ facts: all }: Message) {
+  const isShort = ({ value }: Message['facts'][number]) => value.length <= limit.beside
+  const texts = (some: Message['facts']) =>
+    some.map(({ name, value }) => `*${name}*\n${shorten(value, limit.field - name.length - 3)}`)
+  const fields = texts(all.filter(isShort).slice(0, limit.fields))
+  const across = texts(all.filter((fact) => !isShort(fact)).slice(0, limit.fields))
+  const asText = (text: string) => ({ ...mrkdwn, text })
+  return [
+    ...(fields.length === 0 ? [] : [{ type: 'section' as const, fields: fields.map(asText) }]),
+    ...across.map((text) => ({ type: 'section' as const, text: asText(text) })),
+  ]
 }
 
 /** Several events in one message, each with its own button. */
@@ -59,21 +72,17 @@ function list(parts: Part[]): IncomingWebhookSendArguments {
     text: shorten([heading, ...titles].join('\n'), limit.text),
     unfurl_links: false,
     unfurl_media: false,
-    blocks: [
-      header(heading),
-      { type: 'section', text: { ...mrkdwn, text: shorten(lines.join('\n'), limit.section) } },
-      ...parts.map(item),
-    ],
+    blocks: [header(heading), section(lines.join('\n')), ...parts.map(item)],
   }
 }
 
-function item({ message, pageUrl, delivery }: Part) {
+function item({ message, pageUrl }: Part) {
   // a star of its own would end the bold type
   const title = cut(message.title, limit.item / 2).replaceAll('*', '∗')
-  const lines = `${cut(message.lines.join(' '), limit.lines)} ${whichEvent(delivery)}`
-  const text = shorten(`${marks[message.tone]} *${title}*\n${lines}`, limit.item)
-  const section = { type: 'section' as const, text: { ...mrkdwn, text } }
-  return pageUrl === undefined ? section : { ...section, accessory: button(pageUrl, message.asks) }
+  const lines = cut(message.lines.join(' '), limit.lines)
+  const text = `${marks[message.tone]} *${title}*\n${lines} ${message.reference}`
+  const block = section(text, limit.item)
+  return pageUrl === undefined ? block : { ...block, accessory: button(pageUrl, message) }
 }
 
 function header(text: string) {
@@ -84,13 +93,22 @@ function header(text: string) {
   }
 }
 
-function button(url: string, asks: boolean) {
+function section(text: string, length = limit.section) {
+  return { type: 'section' as const, text: { ...mrkdwn, text: shorten(text, length) } }
+}
+
+function context(text: string) {
+  const element = { ...mrkdwn, text: shorten(text, limit.context) }
+  return { type: 'context' as const, elements: [element] }
+}
+
+function button(url: string, message: Message) {
   return {
     type: 'button' as const,
     action_id: 'open',
-    text: { type: 'plain_text' as const, text: asks ? 'Decide' : 'Show event' },
+    text: { type: 'plain_text' as const, text: buttonOf(message) },
     url,
-    ...(asks ? { style: 'primary' as const } : {}),
+    ...(message.asks ? { style: 'primary' as const } : {}),
   }
 }
 

@@ -1,11 +1,14 @@
 // Microsoft Teams by workflow webhook: one Adaptive Card 1.4. 202 means queued by the flow.
 import { cut } from '../../shared/document.ts'
 import type { ChannelOf } from '../config.ts'
-import { composeList, type Tone, whichEvent } from '../core/message.ts'
+import { buttonOf, composeList, type Message, type Tone } from '../core/message.ts'
 import { fromError, fromStatus, type Notifier, type Outgoing, type Part, post } from './notifier.ts'
 
 /** About 21 KB are accepted in practice; cards are kept below. */
 const maxBodyBytes = 20 * 1024
+/** One value of a card, in characters, before and after the hardest cut. */
+const maxTextLength = 800
+const minTextLength = 20
 const colors = { info: 'Accent', warning: 'Warning', danger: 'Attention', good: 'Good' }
 
 export const teams: Notifier<ChannelOf<'teams'>> = {
@@ -28,16 +31,18 @@ export const teams: Notifier<ChannelOf<'teams'>> = {
   },
 }
 
-/** Values are cut harder until the serialised body fits. */
+/** Values are cut harder until the serialised body fits; a list of many may have to do with titles. */
 function shorten({ also, ...first }: Outgoing): string {
   const layOut = (length: number) =>
     envelope(also.length === 0 ? single(first, length) : list([first, ...also], length))
-  for (let length = 2_000; length > 20; length = Math.floor(length / 2)) {
+  for (let length = maxTextLength; length > minTextLength; length = Math.floor(length / 2)) {
     const body = JSON.stringify(layOut(length))
     if (new TextEncoder().encode(body).length <= maxBodyBytes) return body
   }
   const bare = { ...first, message: { ...first.message, facts: [] } }
-  return JSON.stringify(also.length === 0 ? envelope(single(bare, 20)) : layOut(20))
+  return JSON.stringify(
+    also.length === 0 ? envelope(single(bare, minTextLength)) : layOut(minTextLength),
+  )
 }
 
 interface Card {
@@ -50,26 +55,28 @@ function single({ message, pageUrl }: Part, length: number): Card {
     title: name,
     value: plain(value, length),
   }))
-  const lines = message.lines.map((line) => paragraph(line, length))
   return {
-    body: [heading(message.title, message.tone, length), ...lines, { type: 'FactSet', facts }],
-    actions: pageUrl === undefined ? [] : [open(pageUrl, message.asks)],
+    body: [
+      heading(message.title, message.tone, length),
+      ...message.lines.map((line) => paragraph(line, length)),
+      ...(facts.length === 0 ? [] : [{ type: 'FactSet', facts }]),
+      smallPrint(message.reference, length),
+    ],
+    actions: pageUrl === undefined ? [] : [open(pageUrl, message)],
   }
 }
 
 /** Several events in one message, each with its own button. */
 function list(parts: Part[], length: number): Card {
   const { title, lines, tone } = composeList(parts.map(({ message }) => message))
-  const items = parts.map(({ message, pageUrl, delivery }) => ({
+  const items = parts.map(({ message, pageUrl }) => ({
     type: 'Container',
     separator: true,
     items: [
       { ...paragraph(message.title, length), weight: 'Bolder', color: colors[message.tone] },
       paragraph(message.lines.join(' '), length),
-      paragraph(whichEvent(delivery), length),
-      ...(pageUrl === undefined
-        ? []
-        : [{ type: 'ActionSet', actions: [open(pageUrl, message.asks)] }]),
+      smallPrint(message.reference, length),
+      ...(pageUrl === undefined ? [] : [{ type: 'ActionSet', actions: [open(pageUrl, message)] }]),
     ],
   }))
   const above = lines.map((line) => paragraph(line, length))
@@ -84,12 +91,17 @@ function paragraph(text: string, length: number) {
   return { type: 'TextBlock', text: plain(text, length), wrap: true }
 }
 
+function smallPrint(text: string, length: number) {
+  return { ...paragraph(text, length), size: 'Small', isSubtle: true }
+}
+
 function heading(text: string, tone: Tone, length: number) {
   return { ...paragraph(text, length), size: 'Large', weight: 'Bolder', color: colors[tone] }
 }
 
-function open(url: string, asks: boolean) {
-  return { type: 'Action.OpenUrl', title: asks ? 'Decide' : 'Show event', url }
+function open(url: string, message: Message) {
+  const style = message.asks ? { style: 'positive' } : {}
+  return { type: 'Action.OpenUrl', title: buttonOf(message), url, ...style }
 }
 
 function envelope(card: Card) {
@@ -111,7 +123,10 @@ function envelope(card: Card) {
   }
 }
 
-/** Cards read markdown, and names come from outside. */
+/**
+ * Cards read markdown, and dates as {{DATE(…)}}; names come from outside. An underscore inside a word is
+ * none to them, and stays: VM names are full of them, and not every client takes the backslash away.
+ */
 function escapeMarkdown(text: string): string {
-  return text.replace(/[\\`*_[\]()#~<>|]/g, '\\$&')
+  return text.replace(/[\\`*[\]()#~<>|{}]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\$&')
 }

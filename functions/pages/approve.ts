@@ -9,6 +9,7 @@ import {
   drillLine,
   drillMark,
   impactOf,
+  plain,
   subjectOf,
 } from '../core/message.ts'
 import { relative, utc, when } from '../core/time.ts'
@@ -18,7 +19,11 @@ import { layout } from './layout.ts'
 export function eventPage(record: EventRecord, now: number, tried?: string) {
   const view = viewOf(record)
   const telling = { moment: 'scheduled' as const, at: now, event: view }
-  const facts = compose(telling, now).facts.filter(({ name }) => name !== 'Decision')
+  const { facts: all, reference } = compose(telling, now)
+  const facts = all
+    .filter(({ name }) => name !== 'Decision')
+    // a message names as many as somebody reads, the page all
+    .map((fact) => (fact.name === 'VMs hit' ? { ...fact, value: namesOf(record) } : fact))
   const decided = tried === undefined ? '' : html`<p class="state" role="status">${tried}</p>`
   const title = drillMark(view) + subjectOf(view)
   return layout(
@@ -30,9 +35,14 @@ ${decided}
 ${isDecidable(record) ? choices(record, now) : ''}
 <p>${impactOf(view)}</p>
 <dl>${facts.map(({ name, value }) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
-<h2>Course</h2>
+<p class="hint">${reference}</p>
+<h2 id="course">Course</h2>
 <ol>${record.history.map((entry) => html`<li>${describeEntry(entry, now)}</li>`)}</ol>`,
   )
+}
+
+function namesOf({ facts: { resources } }: EventRecord): string {
+  return plain(resources.join(', ')) || 'not named'
 }
 
 /** A page without an event: the link is forged, expired, or for an event that is not known. */

@@ -111,7 +111,7 @@ describe('its course', () => {
     expect(moments).toEqual(['cancelled'])
     expect(record.ended).toMatchObject({ outcome: 'cancelled', inferred: 'drill_overdue' })
     const title = compose({ moment: 'cancelled', at, event: viewOf(record) }, at)
-    expect(title.lines.join(' ')).toContain('the relay did not run when the drill was to start')
+    expect(title.lines.join(' ')).toContain('The relay did not run when the drill was to start')
   })
 
   test('it is never stuck and never lost, though no beacon is there', () => {

@@ -17,7 +17,7 @@ import {
   plain,
   subjectOf,
 } from '../../functions/core/message.ts'
-import { relative, span, utc, when } from '../../functions/core/time.ts'
+import { clock, relative, span, utc, when } from '../../functions/core/time.ts'
 import { eventTypes } from '../../shared/document.ts'
 import { at, facts, record } from '../support/records.ts'
 
@@ -79,14 +79,18 @@ describe('every message is whole', () => {
   test.each(inferences)('an end that is inferred says so: %s', (inferred) => {
     const ended = { at, outcome: 'completed' as const, inferred }
     const event = view({ ended, phase: 'completed' })
-    const { lines } = compose({ moment: 'completed', at, event }, at)
-    expect(lines.join(' ')).toContain(`Concluded: ${describeInference(inferred)}.`)
+    const { title, lines } = compose({ moment: 'completed', at, event }, at)
+    expect(lines.join(' ')).toContain(`Taken as completed: ${describeInference(inferred)}.`)
+    expect(title).toBe('Completed, it seems: Reboot of web_0')
     expect(describeInference(inferred)).toMatch(/^[a-z].*[a-z]$/)
   })
 
-  test('an end that was seen does not', () => {
-    const event = view({ ended: { at, outcome: 'completed' }, phase: 'completed' })
-    expect(textOf(compose({ moment: 'completed', at, event }, at))).not.toContain('Concluded')
+  test('an end that was seen says how long it took, and does not guess', () => {
+    const course = { startedAt: at - 50_000, ended: { at, outcome: 'completed' as const } }
+    const event = view({ ...course, phase: 'completed' })
+    const message = compose({ moment: 'completed', at, event }, at)
+    expect(message.title).toBe('Completed: Reboot of web_0')
+    expect(message.lines).toEqual(['It is over, after about 50 s.'])
   })
 
   test('an end that looks like a cancellation says what else it may have been', () => {
@@ -104,13 +108,13 @@ describe('what it says', () => {
     [
       'ask',
       undefined,
-      'Approve to start it now. If nobody does, Azure starts it 2026-11-21 12:15:00 UTC (in 15 min).',
+      'Approve to start it now. If nobody acts, Azure starts it at 12:15 UTC (in 15 min) or soon after.',
       true,
     ],
-    ['tell', undefined, 'Azure starts it 2026-11-21 12:15:00 UTC (in 15 min).', false],
-    ['approve', undefined, 'Policy rule "own" approves it.', false],
+    ['tell', undefined, 'Nothing to decide: Azure starts it at 12:15 UTC (in 15 min)', false],
+    ['approve', undefined, 'Policy rule "own" approves it: it can start at any moment.', false],
     ['ask', declined, 'Approve to start it now.', true],
-    ['ask', approved, 'Azure starts it', false],
+    ['ask', approved, 'Approved by a holder of the link sent to "ops": it may start', false],
   ] as const)('policy %s, decided %o', (decide, verdict, line, asks) => {
     const message = say('scheduled', {
       policy: { decide, rule: 'own' },
@@ -123,7 +127,11 @@ describe('what it says', () => {
   test.each([
     ['approved', approved, 'Approved by a holder of the link sent to "ops". Azure is told'],
     ['approved', byPolicy, 'Approved by policy rule "short freeze".'],
-    ['declined', declined, 'Not now, by a holder of the link sent to "ops". Azure starts it 2026'],
+    [
+      'declined',
+      declined,
+      'Not now, by a holder of the link sent to "ops". That does not stop it: Azure',
+    ],
   ] as const)('who decided: %s', (moment, verdict, line) => {
     expect(say(moment, { verdict }).lines.join(' ')).toContain(line)
   })
@@ -144,10 +152,75 @@ describe('what it says', () => {
     expect(say('scheduled', due(1)).lines.join(' ')).not.toContain('yourself')
   })
 
+  test.each([
+    [{}, 'Reboot', true],
+    [{}, 'Redeploy', true],
+    [{ source: 'User' }, 'Redeploy', false],
+    [{}, 'Freeze', false],
+  ])('six days of notice (%o), %s: points to hardware: %s', (more, eventType, points) => {
+    const notBeforeAt = at + 6 * 86_400_000
+    const { title, lines } = say('scheduled', { facts: facts({ eventType, notBeforeAt, ...more }) })
+    expect(lines.join(' ').includes('failing hardware')).toBe(points)
+    expect(title).toBe(`${eventType} of web_0 in 6 d, at 2026-11-27 12:00 UTC`)
+  })
+
+  test.each([
+    [undefined, 1, undefined],
+    [11, 1, 'It hits 1 VM and spares 11 others that Foghorn hears from.'],
+    [1, 3, 'It hits 3 VMs and spares 1 other that Foghorn hears from.'],
+    [0, 3, 'It hits 3 VMs, and none that Foghorn hears from there is spared.'],
+    [0, 1, undefined],
+    [4, 0, undefined],
+  ])('%j are spared, %i hit: %s', (spared, hit, line) => {
+    const resources = [...Array(hit).keys()].map((i) => `web_${i}`)
+    const event = {
+      ...view({ facts: facts({ resources }) }),
+      ...(spared !== undefined && { spared }),
+    }
+    for (const moment of ['scheduled', 'reminder', 'started'] as const) {
+      const { lines } = compose({ moment, at, event }, at)
+      expect(lines.find((one) => one.startsWith('It hits'))).toBe(line)
+    }
+  })
+
+  test.each([
+    [{}, undefined],
+    [{ notBeforeAt: at }, 'Azure changed when it may start.'],
+    [{ notBeforeAt: at - 1, resources: at }, 'Azure changed which VMs it hits.'],
+    [{ durationSeconds: at, description: at }, 'Azure changed how long it takes and why.'],
+  ])('what changed (%o) comes first', (changedAt, line) => {
+    const { lines } = say('changed', { changedAt })
+    expect(lines.find((one) => one.startsWith('Azure changed'))).toBe(line)
+    if (line !== undefined) expect(lines[0]).toBe(line)
+  })
+
+  test('a decision that a sentence tells is not told again, nor a time that no longer counts', () => {
+    const names = (moment: 'approved' | 'declined' | 'reminder', verdict: Verdict) =>
+      say(moment, { verdict }).facts.map(({ name }) => name)
+    expect(names('approved', approved)).toEqual(['How long', 'VMs hit', 'Asked by', 'Why'])
+    expect(names('declined', declined)).toEqual(['When', 'How long', 'VMs hit', 'Asked by', 'Why'])
+    expect(names('reminder', declined)).toContain('Decision')
+  })
+
+  test('of many VMs as many are named as somebody reads, and of an empty reason nothing', () => {
+    const resources = [...Array(100).keys()].map((i) => `web_${i}`)
+    const message = say('scheduled', { facts: facts({ resources, description: ' ' }) })
+    const value = message.facts.find(({ name }) => name === 'VMs hit')?.value
+    expect(value).toMatch(/^web_0, .*web_39 and 60 more$/)
+    expect(textOf(message)).not.toContain('Why')
+  })
+
+  test('a row from before the count was kept is read as it is', () => {
+    const old = JSON.parse(JSON.stringify(view()))
+    expect('spared' in old).toBe(false)
+    expect(compose({ moment: 'reminder', at, event: old }, at).lines).toHaveLength(2)
+  })
+
   test('late says late, beyond a minute', () => {
     expect(textOf(say('scheduled', {}, at + minute))).not.toContain('late')
     expect(textOf(say('scheduled', {}, at + minute + 1))).toContain('This message is 60 s late')
     expect(textOf(say('scheduled', {}, at + 20 * minute))).toContain('(5 min ago)')
+    expect(say('scheduled', {}, at + 20 * minute).title).toContain('was due 5 min ago')
   })
 
   test('a notice names the channel, what it missed and why, and asks for nothing', () => {
@@ -160,7 +233,7 @@ describe('what it says', () => {
     const notice: Notice = { moment: 'notice', at, event: view(), about }
     const message = compose(notice, at)
     expect(textOf(message)).toContain('Channel "ops" missed "scheduled" of Reboot of web_0')
-    expect(textOf(message)).toContain('The channel refused it: HTTP 404.')
+    expect(textOf(message)).toContain('The channel refused the message: HTTP 404.')
     expect(message.asks).toBe(false)
     const unreached = compose({ ...notice, about: { ...about, state: 'given_up' } }, at)
     expect(textOf(unreached)).toContain('could not be reached')
@@ -171,21 +244,22 @@ describe('what it says', () => {
     [['a'], 'Reboot of a'],
     [['a', 'b', 'c', 'd', 'e'], 'Reboot of a, b, c, d, e'],
     [['a', 'b', 'c', 'd', 'e', 'f', 'g'], 'Reboot of a, b, c, d, e and 2 more'],
+    [['x'.repeat(40), 'y'.repeat(40)], `Reboot of ${'x'.repeat(40)} and 1 more`],
+    [['x'.repeat(256)], `Reboot of ${'x'.repeat(63)}…`],
   ])('%j is %s', (resources, subject) => {
     expect(subjectOf(view({ facts: facts({ resources }) }))).toBe(subject)
   })
 
   test.each([
-    [undefined, 'not known'],
-    [-1, 'not known'],
-    [0, '0 s'],
-    [9, '9 s'],
+    [undefined, 'Azure does not say'],
+    [-1, 'Azure does not say'],
+    [0, 'no interruption expected'],
+    [9, 'about 9 s'],
   ])('an interruption of %j is "%s"', (durationSeconds, value) => {
     const some = { ...facts(), ...(durationSeconds === undefined ? {} : { durationSeconds }) }
     if (durationSeconds === undefined) delete some.durationSeconds
-    const found = say('scheduled', { facts: some }).facts.find(
-      ({ name }) => name === 'Interruption',
-    )
+    const rows = say('scheduled', { facts: some }).facts
+    const found = rows.find(({ name }) => name === 'How long')
     expect(found?.value).toBe(value)
   })
 
@@ -222,6 +296,18 @@ describe('time', () => {
     [14 * minute, 'in 14 min'],
   ])('%i ms apart is %s', (ms, text) => {
     expect(relative(at + ms, at)).toBe(text)
+  })
+
+  test.each([
+    [15 * minute, '12:15 UTC'],
+    [30_000, '12:00:30 UTC'],
+    [4 * minute, '12:04 UTC'],
+    [-30_000, '11:59:30 UTC'],
+    [15 * minute + 1_000, '12:15 UTC'],
+    [12 * 60 * minute, '2026-11-22 00:00 UTC'],
+    [-20 * 60 * minute, '2026-11-20 16:00 UTC'],
+  ])('the hour %i ms away is %s', (ms, text) => {
+    expect(clock(at + ms, at)).toBe(text)
   })
 
   test('an instant is in UTC, and says how far it is', () => {

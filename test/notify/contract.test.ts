@@ -1,56 +1,26 @@
 // What every notifier promises, over all kinds: which answers are a success, worth another attempt, or a
-// refusal, and that nothing of the channel's secret comes out.
+// refusal, and that nothing of the channel's secret comes out. kinds.ts has the table.
 import { describe, expect, test } from 'vitest'
+import { afterAttempt } from '../../functions/core/attempt.ts'
+import { notifiers } from '../../functions/notify/index.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
 import { FoghornError } from '../../shared/errors.ts'
-import { at } from '../support/records.ts'
-import { channels, type Kind, kinds, notify, outgoing, secretParts } from './outgoing.ts'
+import { at, claimed } from '../support/records.ts'
+import { createWorld, event, FakeBeacon, startAt } from '../support/world.ts'
+import { channels, kinds, kindTable, secretParts } from './kinds.ts'
+import { capture, notify, outgoing, usualAnswer } from './outgoing.ts'
 
-const body = { slack: 'ok', teams: null, pagerduty: '{"status":"success"}', webhook: null }
-const usual: Record<Kind, number> = { slack: 200, teams: 202, pagerduty: 202, webhook: 204 }
+const table = kinds.flatMap((kind) =>
+  Object.entries(kindTable[kind].answers).flatMap(([outcome, answers]) =>
+    answers.map(([status, text]) => ({ kind, status, text, outcome })),
+  ),
+)
 
-interface Row {
-  status: number
-  text?: string
-  delivered?: Kind[]
-  retry?: Kind[]
-  refused?: Kind[]
-}
-
-const people: Kind[] = ['slack', 'teams', 'pagerduty']
-const all: Kind[] = [...people, 'webhook']
-const json = (error: string) => JSON.stringify({ ok: false, error })
-
-/** Every answer that a channel may give, and what each kind makes of it. */
-const answers: Row[] = [
-  { status: 200, text: 'ok', delivered: ['slack', 'teams', 'webhook'], refused: ['pagerduty'] },
-  { status: 200, text: 'ok\n', delivered: ['slack', 'teams', 'webhook'] },
-  { status: 200, text: '', delivered: ['teams', 'webhook'], refused: ['slack'] },
-  { status: 200, text: '<html>Sign in</html>', delivered: ['webhook'], refused: ['slack'] },
-  { status: 200, text: json('rate_limited'), retry: ['slack'] },
-  { status: 200, text: json('ratelimited'), retry: ['slack'] },
-  { status: 200, text: json('channel_not_found'), refused: ['slack'] },
-  { status: 201, delivered: ['webhook'], refused: people },
-  { status: 202, delivered: ['teams', 'pagerduty', 'webhook'], refused: ['slack'] },
-  { status: 204, delivered: ['webhook'], refused: people },
-  { status: 299, delivered: ['webhook'], refused: people },
-  ...[301, 302, 303, 307, 308].map((status) => ({ status, refused: all })),
-  { status: 400, text: 'invalid_payload', retry: ['webhook'], refused: people },
-  { status: 401, retry: ['webhook'], refused: people },
-  { status: 403, text: 'action_prohibited', retry: ['webhook'], refused: people },
-  { status: 403, text: 'invalid_token', retry: ['webhook'], refused: people },
-  { status: 404, text: 'no_service', retry: ['webhook'], refused: people },
-  { status: 405, retry: ['webhook'], refused: people },
-  { status: 410, text: 'channel_is_archived', refused: all },
-  { status: 413, retry: ['webhook'], refused: people },
-  ...[429, 500, 502, 503, 504, 599].map((status) => ({ status, retry: all })),
+/** What facts about the channels name, and what else servers and proxies say. */
+const statuses = [
+  ...[200, 201, 202, 204, 299, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 413],
+  ...[429, 500, 502, 503, 504, 599],
 ]
-
-const table = answers.flatMap(({ status, text, delivered = [], retry = [], refused = [] }) => [
-  ...delivered.map((kind) => ({ kind, status, text, outcome: 'delivered' })),
-  ...retry.map((kind) => ({ kind, status, text, outcome: 'retry' })),
-  ...refused.map((kind) => ({ kind, status, text, outcome: 'refused' })),
-])
 
 /** Answers each request with a new response of this shape, and keeps the requests. */
 function answering(
@@ -65,6 +35,15 @@ function answering(
   }
   return { send, requests }
 }
+
+test('every kind that there is has a row, and says what each status means to it', () => {
+  expect([...kinds].sort()).toEqual(Object.keys(notifiers).sort())
+  for (const kind of kinds) {
+    expect(channels[kind].kind).toBe(kind)
+    const judged = Object.values(kindTable[kind].answers).flatMap((some) => some.map(([s]) => s))
+    expect(statuses.filter((status) => !judged.includes(status))).toEqual([])
+  }
+})
 
 describe('the answer decides', () => {
   test.each(table)('$kind: $status $text is $outcome', async ({ kind, status, text, outcome }) => {
@@ -99,18 +78,33 @@ describe('the answer decides', () => {
     expect(result.outcome).toBe('retry')
     expect('retryAfterMs' in result ? result.retryAfterMs : undefined).toBe(row.ms)
   })
+
+  test.each(kinds)(
+    '%s: Retry-After is kept, but not beyond half of the time left',
+    async (kind) => {
+      const waitsFor = async (header: string) => {
+        const result = await notify(kind, answering(429, 'x', { 'retry-after': header }).send)
+        const owed = claimed('id', { urgentUntil: at + 900_000 })
+        return afterAttempt(owed, result, at, 0.5, notifiers[kind].rate).nextAt - at
+      }
+      const own = await waitsFor('')
+      expect(await waitsFor('0')).toBe(own)
+      expect(own).toBeGreaterThan(0)
+      expect(await waitsFor('120')).toBe(120_000)
+      expect(await waitsFor('86400')).toBe(450_000)
+      expect(await waitsFor(new Date(at + 86_400_000).toUTCString())).toBe(450_000)
+    },
+  )
 })
 
 describe.each(kinds)('%s', (kind) => {
   test('sends to its address alone, with the type of its body', async () => {
-    const { send, requests } = answering(usual[kind], body[kind])
-    expect((await notify(kind, send)).outcome).toBe('delivered')
+    const { result, request } = await capture(kind)
+    expect(result.outcome).toBe('delivered')
     const channel = channels[kind]
-    const url = channel.kind === 'pagerduty' ? channel.endpoint : channel.url
-    expect(requests.map((request) => request.url)).toEqual([url])
-    const type = new Headers(requests[0]?.init.headers).get('content-type')
-    expect(type).toContain(kind === 'webhook' ? 'application/cloudevents+json' : 'application/json')
-    expect(() => JSON.parse(String(requests[0]?.init.body))).not.toThrow()
+    const url = 'endpoint' in channel ? channel.endpoint : channel.url
+    expect([request?.method, request?.url]).toEqual(['POST', url])
+    expect(request?.headers['content-type']).toContain(kindTable[kind].contentType)
   })
 
   test('a time-out is a retry', async () => {
@@ -159,11 +153,12 @@ describe.each(kinds)('%s', (kind) => {
     expect(result.note.isWellFormed()).toBe(true)
   })
 
-  test('an answer that breaks off has said its status; Slack alone says it in the text', async () => {
-    const stream = () =>
-      new ReadableStream({ pull: (controller) => controller.error(new Error('reset')) })
-    const send: Send = async () => new Response(stream(), { status: kind === 'slack' ? 200 : 202 })
-    const expected = kind === 'slack' ? 'retry' : 'delivered'
+  test('an answer that breaks off has said its status, where that is all there is to say', async () => {
+    const stream = new ReadableStream({ pull: (it) => it.error(new Error('reset')) })
+    const said = usualAnswer(kind).status
+    // no answer may have this status and a text
+    const send: Send = async () => new Response(stream, { status: said === 204 ? 200 : said })
+    const expected = kindTable[kind].statusTells ? 'delivered' : 'retry'
     expect((await notify(kind, send)).outcome).toBe(expected)
   })
 
@@ -171,7 +166,7 @@ describe.each(kinds)('%s', (kind) => {
     'no secret comes out of an answer (%i) that repeats it all',
     async (status) => {
       const channel = channels[kind]
-      const url = new URL(channel.kind === 'pagerduty' ? channel.endpoint : channel.url)
+      const url = new URL('endpoint' in channel ? channel.endpoint : channel.url)
       const { send, requests } = answering(status)
       await notify(kind, send)
       const said = [url.href, url.pathname + url.search, url.search, ...url.searchParams.values()]
@@ -191,5 +186,32 @@ describe.each(kinds)('%s', (kind) => {
       expect(result.outcome).toBe('retry')
       expect(result.note).not.toMatch(secretParts)
     }
+  })
+})
+
+describe('what is logged and kept', () => {
+  test.each(kinds)('%s: no secret in logs and rows, whatever the channel answers', async (kind) => {
+    const config = {
+      channels: { it: { ...channels[kind], fallback: 'other' }, other: channels.webhook },
+      routes: [{ match: {}, channels: ['it'] }],
+    }
+    const world = await createWorld({ config })
+    const url = 'endpoint' in channels[kind] ? channels[kind].endpoint : channels[kind].url
+    let status = 500
+    world.channels.answer = (request) => {
+      const echo = `${JSON.stringify(channels[kind])} ${request.url} ${request.body}`
+      if (request.url !== url) return new Response(null, { status: 204 })
+      if (status === 0) throw new TypeError(echo, { cause: new Error(echo) })
+      return new Response(echo, { status })
+    }
+    await new FakeBeacon(world, 'web_0').sees([event()])
+    for (status of [500, 429, 0, 410]) await world.pass(60_000)
+    const { body } = await world.getEvent(event().eventId)
+    expect(body.deliveries.map(({ state }: { state: string }) => state)).toContain('refused')
+    expect(world.lines.length).toBeGreaterThan(3)
+    // what a notice tells of the refusal is seen by yet another channel
+    const notices = world.sent.filter((request) => request.url !== url).map(({ body: b }) => b)
+    expect([...world.lines, JSON.stringify(body), ...notices].join('\n')).not.toMatch(secretParts)
+    expect(world.clock.now).toBe(startAt + 240_000)
   })
 })

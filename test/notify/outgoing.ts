@@ -1,25 +1,13 @@
-// What a notifier is handed in these tests, and the channels it is handed it for.
+// What a notifier is handed in these tests, and the request that it makes of it.
 import type { Channel } from '../../functions/config.ts'
+import type { SendOutcome } from '../../functions/core/attempt.ts'
 import { type Telling, viewOf } from '../../functions/core/delivery.ts'
 import type { Facts } from '../../functions/core/event.ts'
 import { compose } from '../../functions/core/message.ts'
 import { notifiers } from '../../functions/notify/index.ts'
 import type { Outgoing, Send } from '../../functions/notify/notifier.ts'
 import { at, claimed, facts, record, telling } from '../support/records.ts'
-import { hookSecret, routingKey } from '../support/world.ts'
-
-export const kinds = ['slack', 'teams', 'pagerduty', 'webhook'] as const
-export type Kind = (typeof kinds)[number]
-
-/** Each with a secret in it that no outcome may show. */
-export const channels: { [K in Kind]: Extract<Channel, { kind: K }> } = {
-  slack: { kind: 'slack', url: 'https://slack.example/services/T0/B0/path-secret' },
-  teams: { kind: 'teams', url: 'https://teams.example/flow/run?api-version=1&sig=query%2Dsecret' },
-  pagerduty: { kind: 'pagerduty', routingKey, endpoint: 'https://pager.example/v2/enqueue' },
-  webhook: { kind: 'webhook', url: 'https://hook.example/in/path-secret', secret: [hookSecret] },
-}
-
-export const secretParts = /path-secret|query%2Dsecret|query-secret|0123456789abcdef|aG9va3Nl/
+import { channels, type Json, type Kind, kindTable } from './kinds.ts'
 
 export function outgoing(changes: Partial<Outgoing> = {}, told: Partial<Telling> = {}): Outgoing {
   const now = changes.now ?? at
@@ -47,6 +35,38 @@ export function notify(
   send: Send,
   what = outgoing(),
   channel: Channel = channels[kind],
-) {
+): Promise<SendOutcome> {
   return notifiers[kind].notify(what, channel as never, send)
+}
+
+/** The usual answer of a channel that took the message. */
+export function usualAnswer(kind: Kind): Response {
+  const [status, text] = kindTable[kind].answers.delivered[0]!
+  return new Response(text ?? null, { status })
+}
+
+export interface Captured {
+  method: string
+  url: string
+  headers: Record<string, string>
+  body: string
+  json: Json
+}
+
+/** The request that tells it; undefined where the kind has nothing to send. */
+export async function capture(
+  kind: Kind,
+  what = outgoing(),
+  channel?: Channel,
+): Promise<{ result: SendOutcome; request: Captured | undefined }> {
+  const sent: Captured[] = []
+  const send: Send = async (url, init) => {
+    const body = String(init.body)
+    const headers = Object.fromEntries(new Headers(init.headers))
+    sent.push({ method: String(init.method), url, headers, body, json: JSON.parse(body) })
+    return usualAnswer(kind)
+  }
+  const result = await notify(kind, send, what, channel)
+  if (sent.length > 1) throw new Error(`${kind} made ${sent.length} requests of one message`)
+  return { result, request: sent[0] }
 }

@@ -5,18 +5,12 @@ import type { EventRecord, Moment, Verdict } from '../../functions/core/event.ts
 import { compose } from '../../functions/core/message.ts'
 import type { Outgoing, Send } from '../../functions/notify/notifier.ts'
 import { at, claimed, facts, record, telling } from '../support/records.ts'
-import { notify, outgoing } from './outgoing.ts'
-
-type Json = ReturnType<typeof JSON.parse>
+import { channels } from './kinds.ts'
+import { capture as captureAny, notify, outgoing } from './outgoing.ts'
 
 async function capture(what: Outgoing) {
-  const sent: Json[] = []
-  const send: Send = async (_url, init) => {
-    sent.push(JSON.parse(String(init.body)))
-    return Response.json({ status: 'success' }, { status: 202 })
-  }
-  const result = await notify('pagerduty', send, what)
-  return { result, json: sent[0] }
+  const { result, request } = await captureAny('pagerduty', what)
+  return { result, json: request?.json, bytes: Buffer.byteLength(request?.body ?? '') }
 }
 
 function step(moment: Moment, changes: Partial<EventRecord> = {}, more: Partial<Outgoing> = {}) {
@@ -44,7 +38,9 @@ describe('the action', () => {
     expect(json.event_action).toBe(action)
     expect(result).toEqual({ outcome: 'delivered', note: action })
     expect(json.routing_key).toHaveLength(32)
-    expect('payload' in json).toBe(action === 'trigger')
+    // the incident's log shows what each says
+    expect(json.payload.summary).toContain('Reboot of web_0')
+    if (action === 'resolve') expect(json.payload.severity).not.toMatch(/critical|error/)
   })
 
   test.each<Moment>(['completed', 'cancelled', 'lost', 'approved', 'declined'])(
@@ -102,18 +98,10 @@ describe('the key of an incident', () => {
 })
 
 describe('the payload', () => {
-  test.each([
-    ['Freeze', undefined, 'info'],
-    ['Reboot', undefined, 'error'],
-    ['Reboot', 'none', 'critical'],
-    ['Redeploy', undefined, 'error'],
-    ['Terminate', undefined, 'error'],
-    ['Preempt', undefined, 'warning'],
-    ['Teleport', undefined, 'warning'],
-  ] as const)('severity of %s (notice %s) is %s', async (eventType, notice, severity) => {
-    const changes = { facts: facts({ eventType }), ...(notice === undefined ? {} : { notice }) }
-    const { json } = await capture(step('scheduled', changes))
-    expect(json.payload.severity).toBe(severity)
+  test('a Freeze of a few seconds wakes nobody', async () => {
+    const short = facts({ eventType: 'Freeze', durationSeconds: 5 })
+    const { json } = await capture(step('scheduled', { facts: short }))
+    expect([json.event_action, json.payload.severity]).toEqual(['trigger', 'info'])
   })
 
   test('holds what a responder needs, and the way to decide', async () => {
@@ -125,16 +113,58 @@ describe('the payload', () => {
       timestamp: '2026-11-21T12:00:00.000Z',
     })
     expect(json.payload.summary).toContain('Reboot of web_0 in 15 min')
-    expect(json.links).toEqual([{ href: 'https://foghorn.example/approve/token', text: 'Decide' }])
+    const page = 'https://foghorn.example/approve/token'
+    expect([json.client, json.client_url]).toEqual(['Foghorn', page])
+    expect(json.links).toEqual([
+      { href: page, text: 'Decide' },
+      { href: `${page}#course`, text: 'What happened so far' },
+    ])
     expect(json.payload.custom_details['VMs hit']).toBe('web_0')
   })
 
-  test('drops its details first where it grows too long', async () => {
-    const resources = [...Array(1_000).keys()].map((i) => `${i}`.padEnd(256, 'x'))
-    const what = step('scheduled', { facts: facts({ resources }) })
-    const message = compose(what.delivery.telling, at)
-    const { json } = await capture({ ...what, message })
-    expect(json.payload.custom_details).toBeUndefined()
+  test('says the outcome when it is resolved', async () => {
+    const ended = { at, outcome: 'cancelled', inferred: 'gone_before_its_time' } as const
+    const what = step('cancelled', { phase: 'cancelled', ended })
+    const { json } = await capture({ ...what, message: compose(what.delivery.telling, at) })
+    expect(json.event_action).toBe('resolve')
+    expect(json.payload.summary).toBe('Cancelled, it seems: Reboot of web_0')
+    expect(json.payload.custom_details['In short']).toContain('cancelled, or approved elsewhere')
+  })
+
+  test('has a summary of 1 024 characters at most', async () => {
+    const what = step('scheduled')
+    const { json } = await capture({
+      ...what,
+      message: { ...what.message, title: '🚢'.repeat(2_000) },
+    })
     expect(json.payload.summary.length).toBeLessThanOrEqual(1_024)
+    expect(json.payload.summary).toMatch(/🚢…$/u)
+  })
+
+  test.each([
+    ['x', 511_000, true],
+    ['x', 512_000, false],
+    ['☃', 171_000, false],
+  ])('%s, %i times: details are kept (%3$s), and dropped first', async (filling, count, kept) => {
+    const what = step('scheduled')
+    const facts = [{ name: 'Why', value: filling.repeat(count) }]
+    const { json, bytes } = await capture({ ...what, message: { ...what.message, facts } })
+    expect(json.payload.custom_details !== undefined).toBe(kept)
+    expect(bytes).toBeLessThanOrEqual(512_000)
+    expect(json.payload.summary).toBe(what.message.title)
+    expect(json.links).toHaveLength(2)
+  })
+
+  test.each([
+    'https://events.pagerduty.com/v2/enqueue',
+    'https://events.eu.pagerduty.com/v2/enqueue',
+  ])('goes to %s where the configuration says so', async (endpoint) => {
+    const asked: string[] = []
+    const send: Send = async (url) => {
+      asked.push(url)
+      return new Response('{"status":"success"}', { status: 202 })
+    }
+    await notify('pagerduty', send, step('scheduled'), { ...channels.pagerduty, endpoint })
+    expect(asked).toEqual([endpoint])
   })
 })

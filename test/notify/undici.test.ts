@@ -4,7 +4,8 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { addressJudge, createOutbound, type Outbound } from '../../functions/notify/undici.ts'
-import { channels, notify } from './outgoing.ts'
+import { channels } from './kinds.ts'
+import { notify } from './outgoing.ts'
 
 const forbidden: string[] = [
   ...['0.0.0.0', '0.255.255.255', '10.0.0.0', '10.255.255.255', '100.64.0.0', '100.127.255.255'],

@@ -8,7 +8,8 @@ import { moments } from '../../functions/core/event.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
 import { at, claimed, record, telling } from '../support/records.ts'
 import { eventId, hookSecret, prodKey } from '../support/world.ts'
-import { about, channels, notify, outgoing } from './outgoing.ts'
+import { channels } from './kinds.ts'
+import { about, notify, outgoing } from './outgoing.ts'
 
 async function capture(what = outgoing(), secret = [hookSecret]) {
   const sent: { body: string; headers: Record<string, string> }[] = []

@@ -1,4 +1,5 @@
 // A real Chromium from its npm package, so that no machine needs one installed.
+import { setTimeout as sleep } from 'node:timers/promises'
 import chromium from '@sparticuz/chromium'
 import { type Browser, chromium as driver } from 'playwright-core'
 
@@ -16,7 +17,21 @@ const args = [
   '--disable-quic',
 ]
 
+const unpackingMs = 60_000
+const lookAgainMs = 250
+
+/**
+ * The package unpacks Chromium once into the folder for temporary files, and takes a file that is there
+ * for a whole one: another test file may still be writing it, and it can't be run before.
+ */
 export async function startBrowser(): Promise<Browser> {
   const executablePath = await chromium.executablePath()
-  return driver.launch({ executablePath, args, headless: true })
+  for (let waitedMs = 0; ; waitedMs += lookAgainMs) {
+    try {
+      return await driver.launch({ executablePath, args, headless: true })
+    } catch (error) {
+      if (waitedMs >= unpackingMs || !/ETXTBSY|EACCES/.test(String(error))) throw error
+      await sleep(lookAgainMs)
+    }
+  }
 }

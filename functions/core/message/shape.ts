@@ -1,0 +1,17 @@
+// What a message is before a channel lays it out.
+
+export type Tone = 'info' | 'warning' | 'danger' | 'good'
+
+export interface Message {
+  /** One line, readable as a phone notification. */
+  title: string
+  /** What happens, what to do, and what happens if nobody acts; whole sentences. */
+  lines: string[]
+  /** What one looks up: when, how long, which VMs, why, who. */
+  facts: { name: string; value: string }[]
+  /** Which event it is, for whoever has to search for it; small print. */
+  reference: string
+  tone: Tone
+  /** Whether a decision is wanted, so that buttons make sense. */
+  asks: boolean
+}

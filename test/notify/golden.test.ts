@@ -1,0 +1,53 @@
+// Every request, to the letter: what each kind sends of each scene. A difference is a change that people
+// see, so it is looked at (`npm run preview`) before it is written down:
+//   FOGHORN_GOLDEN=write npm test -- test/notify/golden.test.ts && npm run format
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { moments } from '../../functions/core/event.ts'
+import { notifiers } from '../../functions/notify/index.ts'
+import { type Json, type Kind, kinds } from './kinds.ts'
+import { capture } from './outgoing.ts'
+import { scenes } from './scenes.ts'
+
+const fileOf = (kind: Kind) => join(import.meta.dirname, 'golden', `${kind}.json`)
+const writes = process.env.FOGHORN_GOLDEN === 'write'
+
+/** The whole request but for what the library of a vendor says of itself and its version. */
+async function goldenOf(kind: Kind, name: string): Promise<Json> {
+  const { request } = await capture(kind, scenes[name])
+  if (request === undefined) return 'nothing is sent'
+  const { 'user-agent': _agent, ...headers } = request.headers
+  return { method: request.method, url: request.url, headers, body: request.json }
+}
+
+/** A kind that is never told several at once has no list. */
+const namesFor = (kind: Kind) =>
+  Object.keys(scenes).filter((name) => {
+    return scenes[name]!.also.length < notifiers[kind].rate.together
+  })
+
+describe.each(kinds)('%s', (kind) => {
+  if (writes) {
+    test('is written down', async () => {
+      const names = namesFor(kind)
+      const all = await Promise.all(names.map((name) => goldenOf(kind, name)))
+      const golden = Object.fromEntries(names.map((name, i) => [name, all[i]]))
+      writeFileSync(fileOf(kind), `${JSON.stringify(golden, null, 2)}\n`)
+    })
+    return
+  }
+  const golden: Record<string, Json> = JSON.parse(readFileSync(fileOf(kind), 'utf8'))
+
+  test('has each moment and each scene written down, and no other', () => {
+    expect(Object.keys(golden)).toEqual(namesFor(kind))
+    expect(Object.keys(golden)).toEqual(expect.arrayContaining([...moments]))
+  })
+
+  test.each(namesFor(kind))('sends "%s" as written down', async (name) => {
+    const sent = await goldenOf(kind, name)
+    expect(sent).toEqual(golden[name])
+    // the order of keys is that of the bytes that are sent
+    expect(JSON.stringify(sent)).toBe(JSON.stringify(golden[name]))
+  })
+})

@@ -1,0 +1,162 @@
+// The contract's table: one row for each kind of channel. A new kind needs a row here, and every test in
+// this folder holds for it, and the preview shows it.
+import { type Channel, channelSecrets } from '../../functions/config.ts'
+import type { Notifiers } from '../../functions/notify/notifier.ts'
+import type { Sinks } from '../simulator/sinks.ts'
+import { hookSecret, routingKey } from '../support/world.ts'
+
+export type Kind = keyof Notifiers
+export type Json = ReturnType<typeof JSON.parse>
+
+/** A status, and the text that comes with it. */
+type Answer = readonly [number, string?]
+
+export interface Row<K extends Kind> {
+  /** With a secret in it that no outcome may show. */
+  channel: Extract<Channel, { kind: K }>
+  /** The same kind at the address of the simulated channels; undefined where they have none of it. */
+  simulated(sinks: Sinks): Channel | undefined
+  contentType: string
+  /** What becomes of a message for each answer; the first of `delivered` is the usual one. */
+  answers: Record<'delivered' | 'retry' | 'refused', Answer[]>
+  /** Whether the status alone tells a success, whatever becomes of the text. */
+  statusTells: boolean
+  /** Longest body, in bytes. */
+  maxBodyBytes: number
+  /** The texts of a body that a person reads; none where a machine does. */
+  texts(body: Json): string[]
+}
+
+const each = (...statuses: number[]): Answer[] => statuses.map((status) => [status])
+const said = (error: string) => JSON.stringify({ ok: false, error })
+
+const redirects = each(301, 302, 303, 307, 308)
+const faults = each(400, 401, 403, 404, 405, 413)
+const busy = each(429, 500, 502, 503, 504, 599)
+const busyTexts: Answer[] = [
+  [429, 'slow down'],
+  [500, '<html>oops</html>'],
+]
+
+export const kindTable: { [K in Kind]: Row<K> } = {
+  slack: {
+    channel: { kind: 'slack', url: 'https://slack.example/services/T0/B0/path-secret' },
+    simulated: ({ slackUrl }) => ({ kind: 'slack', url: slackUrl }),
+    contentType: 'application/json',
+    answers: {
+      delivered: [
+        [200, 'ok'],
+        [200, 'ok\n'],
+      ],
+      retry: [...busy, ...busyTexts, [200, said('rate_limited')], [200, said('ratelimited')]],
+      refused: [
+        ...[...redirects, ...faults, ...each(201, 202, 204, 299, 410)],
+        ...([
+          [200, ''],
+          [200, '<html>Sign in</html>'],
+          [200, said('channel_not_found')],
+          [400, 'invalid_payload'],
+          [400, 'no_text'],
+          [403, 'action_prohibited'],
+          [403, 'invalid_token'],
+          [404, 'channel_not_found'],
+          [404, 'no_service'],
+          [410, 'channel_is_archived'],
+        ] as Answer[]),
+      ],
+    },
+    statusTells: false,
+    maxBodyBytes: 100_000,
+    texts: ({ text, blocks }) => [text, ...blocks.flatMap(textsOfBlock)],
+  },
+  teams: {
+    channel: {
+      kind: 'teams',
+      url: 'https://teams.example/flow/run?api-version=1&sig=query%2Dsecret',
+    },
+    simulated: ({ teamsUrl }) => ({ kind: 'teams', url: teamsUrl }),
+    contentType: 'application/json',
+    answers: {
+      delivered: [[202], [200, 'ok'], [200, '']],
+      retry: [...busy, ...busyTexts],
+      refused: [...redirects, ...faults, ...each(201, 204, 299, 410)],
+    },
+    statusTells: true,
+    // what Teams takes in practice is less than what its documentation says
+    maxBodyBytes: 20 * 1024,
+    texts: (body) => body.attachments[0].content.body.flatMap(textsOfElement),
+  },
+  pagerduty: {
+    channel: { kind: 'pagerduty', routingKey, endpoint: 'https://pager.example/v2/enqueue' },
+    simulated: ({ pagerDutyEndpoint: endpoint }) => ({ kind: 'pagerduty', routingKey, endpoint }),
+    contentType: 'application/json',
+    answers: {
+      delivered: [[202, '{"status":"success","message":"Event processed","dedup_key":"k"}']],
+      retry: [...busy, ...busyTexts],
+      refused: [
+        ...[...redirects, ...faults, ...each(200, 201, 204, 299, 410)],
+        [400, '{"status":"invalid event","errors":["\'severity\' is invalid"]}'],
+      ],
+    },
+    statusTells: true,
+    maxBodyBytes: 512_000,
+    texts: ({
+      payload: { summary, source, group, class: type, custom_details = {} },
+      links = [],
+    }) => [
+      ...[summary, source, group, type],
+      ...Object.values<string>(custom_details),
+      ...links.map((link: Json) => link.text),
+    ],
+  },
+  webhook: {
+    channel: { kind: 'webhook', url: 'https://hook.example/in/path-secret', secret: [hookSecret] },
+    simulated: ({ webhookUrl: url, webhookSecret }) => ({
+      kind: 'webhook',
+      url,
+      secret: [webhookSecret],
+    }),
+    contentType: 'application/cloudevents+json',
+    answers: {
+      delivered: [
+        [204],
+        [200, 'ok'],
+        [200, ''],
+        [200, '<html>Hello</html>'],
+        ...each(201, 202, 299),
+      ],
+      retry: [...busy, ...busyTexts, ...faults],
+      refused: [...redirects, [410, 'gone']],
+    },
+    statusTells: true,
+    // names and texts as long as Azure could make them; Standard Webhooks advises 20 KB, and usual ones have one
+    maxBodyBytes: 1_000_000,
+    texts: () => [],
+  },
+}
+
+export const kinds = Object.keys(kindTable) as Kind[]
+
+export const channels = Object.fromEntries(
+  kinds.map((kind) => [kind, kindTable[kind].channel]),
+) as { [K in Kind]: Row<K>['channel'] }
+
+/** Each part of each channel that is secret, also as a host would have decoded it. */
+export const secretParts = new RegExp(
+  [
+    ...kinds.flatMap((kind) => channelSecrets(channels[kind])).filter((part) => part.length > 8),
+    ...['path-secret', 'query-secret', '0123456789abcdef', 'aG9va3Nl'],
+  ]
+    .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+    .join('|'),
+)
+
+function textsOfBlock({ text, fields = [], elements = [] }: Json): string[] {
+  const parts = [text, ...fields, ...elements].filter(Boolean)
+  return parts.map((part) => (typeof part.text === 'string' ? part.text : part.text.text))
+}
+
+function textsOfElement({ text, facts = [], items = [] }: Json): string[] {
+  const values = facts.flatMap((fact: Json) => [fact.title, fact.value])
+  return [...(text === undefined ? [] : [text]), ...values, ...items.flatMap(textsOfElement)]
+}

@@ -1,0 +1,240 @@
+// What there is to tell, as usual as can be: each moment in the course that brings it, and what is told
+// on the side: lists, trouble with a channel, late and skipped messages, sets, hostile names.
+import { type Notice, type Telling, viewOf } from '../../functions/core/delivery.ts'
+import type { EventRecord, Moment, Verdict } from '../../functions/core/event.ts'
+import { compose } from '../../functions/core/message.ts'
+import type { Outgoing, Part } from '../../functions/notify/notifier.ts'
+import { at, claimed, facts, record } from '../support/records.ts'
+import { eventId } from '../support/world.ts'
+
+const second = 1_000
+const minute = 60 * second
+const hour = 60 * minute
+const day = 24 * hour
+
+/** NotBefore of the usual event; it was first seen at `at`. */
+const dueAt = at + 15 * minute
+
+const usual = facts({ resources: ['web_3'], notBeforeAt: dueAt })
+
+const approved: Verdict = { decision: 'approved', how: 'link', who: 'ops-slack', at: at + minute }
+const declined: Verdict = { ...approved, decision: 'declined' }
+const byRule: Verdict = { decision: 'approved', how: 'policy', who: 'short freeze', at }
+
+interface Setting {
+  moment: Moment
+  /** Since the event was first seen. */
+  afterMs?: number
+  course?: Partial<EventRecord>
+  spared?: number
+  /** Between the moment and the message. */
+  lateMs?: number
+  skipped?: Moment[]
+}
+
+/** Each of these is told in one message about one event. */
+const settings: Record<string, Setting> = {
+  scheduled: { moment: 'scheduled' },
+  changed: {
+    moment: 'changed',
+    afterMs: 4 * minute,
+    course: {
+      facts: { ...usual, notBeforeAt: at + hour },
+      changedAt: { notBeforeAt: at + 4 * minute },
+    },
+    spared: 11,
+  },
+  reminder: { moment: 'reminder', afterMs: 10 * minute, spared: 11 },
+  drill: { moment: 'scheduled', course: { drill: true } },
+  approved: { moment: 'approved', afterMs: minute, course: { verdict: approved }, spared: 11 },
+  declined: { moment: 'declined', afterMs: minute, course: { verdict: declined }, spared: 11 },
+  stuck: { moment: 'stuck', afterMs: 3 * minute, course: { verdict: approved }, spared: 11 },
+  started: {
+    moment: 'started',
+    afterMs: 70 * second,
+    course: { verdict: approved, phase: 'started', startedAt: at + 70 * second },
+    spared: 11,
+  },
+  completed: {
+    moment: 'completed',
+    afterMs: 2 * minute,
+    course: {
+      verdict: approved,
+      phase: 'completed',
+      startedAt: at + 70 * second,
+      ended: { at: at + 2 * minute, outcome: 'completed' },
+    },
+  },
+  cancelled: {
+    moment: 'cancelled',
+    afterMs: 8 * minute,
+    course: {
+      phase: 'cancelled',
+      ended: { at: at + 8 * minute, outcome: 'cancelled', inferred: 'gone_before_its_time' },
+    },
+  },
+  lost: {
+    moment: 'lost',
+    afterMs: 25 * minute,
+    course: {
+      phase: 'completed',
+      ended: { at: at + 25 * minute, outcome: 'lost', inferred: 'nobody_left_to_see' },
+    },
+  },
+  'a set: some of its VMs': {
+    moment: 'reminder',
+    afterMs: 10 * minute,
+    course: { facts: { ...usual, resources: ['web_3', 'web_7'], durationSeconds: 30 } },
+    spared: 10,
+  },
+  'a set: most of its VMs': {
+    moment: 'reminder',
+    afterMs: 10 * minute,
+    course: { facts: { ...usual, resources: [...Array(40).keys()].map((i) => `web_${i}`) } },
+    spared: 2,
+  },
+  'started without notice': {
+    moment: 'started',
+    course: { notice: 'none', phase: 'started', startedAt: at, facts: noTime() },
+  },
+  'failing hardware': {
+    moment: 'scheduled',
+    course: {
+      facts: {
+        ...usual,
+        eventType: 'Redeploy',
+        notBeforeAt: at + 6 * day,
+        description: 'The host of this virtual machine has degraded hardware.',
+      },
+    },
+  },
+  'short freeze, approved by a rule': {
+    moment: 'scheduled',
+    course: { ...freeze(5), policy: { decide: 'approve', rule: 'short freeze' }, verdict: byRule },
+  },
+  'short freeze, the approval': {
+    moment: 'approved',
+    course: { ...freeze(5), policy: { decide: 'approve', rule: 'short freeze' }, verdict: byRule },
+  },
+  'freeze of unknown length': { moment: 'scheduled', course: freeze(-1) },
+  'Spot VM, told only': {
+    moment: 'scheduled',
+    course: {
+      facts: { ...usual, eventType: 'Preempt', notBeforeAt: at + 30 * second, description: '' },
+      policy: { decide: 'tell', rule: 'too short to ask' },
+    },
+  },
+  'deletion asked for by a user': {
+    moment: 'scheduled',
+    course: { facts: { ...usual, eventType: 'Terminate', source: 'User', description: '' } },
+  },
+  'a type nobody knows': {
+    moment: 'scheduled',
+    course: { facts: { eventType: 'Teleport', resources: [], durationSeconds: 0 } },
+  },
+  'completed, by inference': {
+    moment: 'completed',
+    afterMs: 20 * minute,
+    course: {
+      phase: 'completed',
+      ended: {
+        at: at + 20 * minute,
+        outcome: 'completed',
+        inferred: 'start_not_seen_vm_rebooted',
+      },
+    },
+  },
+  late: { moment: 'scheduled', lateMs: 12 * minute },
+  'late, NotBefore has passed': { moment: 'scheduled', lateMs: 20 * minute },
+  'skipped stages': {
+    moment: 'started',
+    afterMs: 15 * minute,
+    course: { phase: 'started', startedAt: at + 15 * minute },
+    lateMs: 5 * minute,
+    skipped: ['scheduled', 'reminder'],
+  },
+  'hostile names': {
+    moment: 'scheduled',
+    course: {
+      facts: {
+        ...usual,
+        resources: ['<!channel> @everyone', '*bold* _it_ `code` [x](https://evil.example)'],
+        description:
+          '<script>alert(1)</script> \u202ereversed\u202c {{DATE(2020-01-01T00:00:00Z)}}',
+      },
+    },
+  },
+  'much of everything': {
+    moment: 'scheduled',
+    course: {
+      facts: {
+        ...usual,
+        resources: [...Array(400).keys()].map((i) => `a-name-as-long-as-owners-make-them-${i}`),
+        description: 'Words that go on and on. '.repeat(150),
+      },
+    },
+  },
+}
+
+function noTime() {
+  const { notBeforeAt: _n, ...rest } = usual
+  return rest
+}
+
+function freeze(durationSeconds: number) {
+  const description =
+    'Virtual machine is being paused because of a memory-preserving Live Migration operation.'
+  return { facts: { ...usual, eventType: 'Freeze', durationSeconds, description } }
+}
+
+function outgoingOf(name: string, setting: Setting): Outgoing {
+  const { moment, afterMs = 0, course = {}, spared, lateMs = 0, skipped = [] } = setting
+  const event = {
+    ...viewOf(record({ facts: usual, ...course })),
+    ...(spared === undefined ? {} : { spared }),
+  }
+  const telling: Telling = { moment, at: at + afterMs, event }
+  return sent(`prod/${eventId}/1/${encodeURIComponent(name)}/ops`, telling, lateMs, skipped)
+}
+
+function sent(id: string, telling: Telling | Notice, lateMs = 0, skipped: Moment[] = []): Outgoing {
+  // a message is on its way for a moment
+  const now = telling.at + lateMs + (lateMs === 0 ? second : 0)
+  return {
+    delivery: claimed(id, { telling }),
+    message: compose(telling, now, skipped),
+    ...(telling.moment === 'notice' ? {} : { pageUrl: 'https://foghorn.example/approve/token' }),
+    mayHaveHeard: true,
+    also: [],
+    now,
+    signal: new AbortController().signal,
+  }
+}
+
+function notice(state: string, reason: string): Outgoing {
+  const event = viewOf(record({ facts: usual }))
+  const about = { channel: 'ops-teams', moment: 'scheduled' as const, state, reason }
+  return sent('prod/e/1/scheduled/ops-teams/notice/ops', { moment: 'notice', at, event, about })
+}
+
+/** As many as a chat is told in one message, of several moments. */
+function list(names: string[]): Outgoing {
+  const [first, ...also] = names.map((name) => outgoingOf(name, settings[name]!))
+  const parts: Part[] = also.map(({ also: _a, now: _n, signal: _s, ...part }) => part)
+  return { ...first!, also: parts }
+}
+
+/** By name; the first ten are the moments, in their order. */
+export const scenes: Record<string, Outgoing> = {
+  ...Object.fromEntries(
+    Object.entries(settings).map(([name, setting]) => [name, outgoingOf(name, setting)]),
+  ),
+  'a channel refused': notice('refused', 'HTTP 404: no_service'),
+  'a channel could not be reached': notice('given_up', 'no answer in time'),
+  'a list': list([
+    'scheduled',
+    'short freeze, the approval',
+    'started without notice',
+    'completed',
+  ]),
+}

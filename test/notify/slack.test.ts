@@ -1,0 +1,116 @@
+// Slack's limits, one by one: api.slack.com/reference/block-kit/blocks.
+import { describe, expect, test } from 'vitest'
+import { notifiers } from '../../functions/notify/index.ts'
+import type { Outgoing } from '../../functions/notify/notifier.ts'
+import { limits } from '../../shared/document.ts'
+import type { Json } from './kinds.ts'
+import { about, capture } from './outgoing.ts'
+import { scenes } from './scenes.ts'
+
+const long = (filling: string) => filling.repeat(limits.text).slice(0, limits.text)
+const cut = (filling: string) => long(filling).slice(0, limits.name)
+
+/** All that Azure can say at its longest, in letters that grow when they are escaped, and do not. */
+const longest = ['x', '<', '&', '🚢', '☃'].map((filling): [string, Outgoing] => [
+  `everything at its longest, in ${filling}`,
+  about({
+    resources: Array(limits.resources).fill(cut(filling)),
+    ...{ description: long(filling), source: cut(filling), eventType: cut(filling) },
+  }),
+])
+
+const { together } = notifiers.slack.rate
+const lists = longest.map(([name, one]): [string, Outgoing] => [
+  `a list of ${together}: ${name}`,
+  { ...one, also: Array(together - 1).fill(one) },
+])
+
+const all: [string, Outgoing][] = [...Object.entries(scenes), ...longest, ...lists]
+
+async function send(what: Outgoing): Promise<{ json: Json; blocks: Json[] }> {
+  const { json } = (await capture('slack', what)).request!
+  return { json, blocks: json.blocks }
+}
+
+const escaped = (text: string) =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+
+const length = (text: string) => [...text].length
+
+/** What people read in the blocks, wherever it stands. */
+function textIn(part: unknown): number {
+  if (typeof part !== 'object' || part === null) return 0
+  return Object.entries(part).reduce((sum, [key, value]) => {
+    return sum + (key === 'text' && typeof value === 'string' ? value.length : textIn(value))
+  }, 0)
+}
+
+describe.each(all)('%s', (_name, what) => {
+  test('at most 50 blocks, with 13 000 characters in all', async () => {
+    const { blocks } = await send(what)
+    expect(blocks.length).toBeLessThanOrEqual(50)
+    expect(textIn(blocks)).toBeLessThanOrEqual(13_000)
+  })
+
+  test('a header of 150, sections of 3 000, ten fields of 2 000, ten elements of a context', async () => {
+    const { blocks } = await send(what)
+    for (const { type, text, fields = [], elements = [] } of blocks) {
+      if (type === 'header') expect(length(text.text)).toBeLessThanOrEqual(150)
+      if (type === 'section') expect(text ?? fields[0]).toBeDefined()
+      if (type === 'section' && text) expect(text.text.length).toBeLessThanOrEqual(3_000)
+      expect(fields.length).toBeLessThanOrEqual(10)
+      for (const field of fields) expect(field.text.length).toBeLessThanOrEqual(2_000)
+      if (type === 'context') expect(elements.length).toBeLessThanOrEqual(10)
+      for (const one of [text, ...fields].filter(Boolean)) expect(one.text).not.toBe('')
+    }
+  })
+
+  test('buttons: 25 in a block, 75 characters, ids of 255, addresses of 3 000', async () => {
+    const { blocks } = await send(what)
+    for (const { type, elements = [], accessory } of blocks) {
+      if (type === 'actions') expect(elements.length).toBeLessThanOrEqual(25)
+      const buttons = [accessory, ...(type === 'actions' ? elements : [])].filter(Boolean)
+      for (const { text, url, action_id } of buttons) {
+        expect(text.text.length).toBeLessThanOrEqual(75)
+        expect(action_id.length).toBeLessThanOrEqual(255)
+        expect(url.length).toBeLessThanOrEqual(3_000)
+      }
+    }
+  })
+
+  test('a text beside the blocks, and nothing unfolds', async () => {
+    const { json } = await send(what)
+    expect(json.text.trim()).not.toBe('')
+    expect(json.text.length).toBeLessThanOrEqual(3_000)
+    // the header may be cut, and never says more than the text does
+    expect(json.text.startsWith(escaped(json.blocks[0].text.text).slice(0, 100))).toBe(true)
+    expect([json.unfurl_links, json.unfurl_media]).toEqual([false, false])
+  })
+})
+
+test('the question and its button come before what one looks up', async () => {
+  const { blocks } = await send(scenes.scheduled!)
+  expect(blocks.map(({ type }) => type)).toEqual([
+    ...['header', 'section', 'actions', 'section', 'context'],
+  ])
+  expect(blocks[2].elements).toMatchObject([
+    { style: 'primary', text: { text: 'Decide' }, url: scenes.scheduled!.pageUrl },
+  ])
+})
+
+test('a list has the button of each event beside it', async () => {
+  const { blocks } = await send(scenes['a list']!)
+  const labels = blocks.map(({ accessory }) => accessory?.text.text)
+  expect(labels.slice(2)).toEqual(['Decide', 'Show event', 'Show event', 'Show event'])
+})
+
+test('what is long stands across the message, what is short side by side', async () => {
+  const { blocks } = await send(scenes['much of everything']!)
+  const [, , , beside, ...across] = blocks
+  expect(beside.fields.map(({ text }: Json) => text.split('\n')[0])).toEqual([
+    ...['*When*', '*How long*', '*Asked by*'],
+  ])
+  const long = across.filter(({ type }) => type === 'section').map(({ text }) => text.text)
+  expect(long.map((text) => text.split('\n')[0])).toEqual(['*VMs hit*', '*Why*'])
+  for (const text of long) expect(text).toMatch(/…$/)
+})

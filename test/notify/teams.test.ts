@@ -1,0 +1,125 @@
+// Cards as Microsoft's own library takes them: it reads each without a word of complaint. What it draws
+// is looked at in test/preview/.
+import { createRequire } from 'node:module'
+import { describe, expect, test } from 'vitest'
+import { notifiers } from '../../functions/notify/index.ts'
+import type { Outgoing } from '../../functions/notify/notifier.ts'
+import { limits } from '../../shared/document.ts'
+import { type Json, kindTable } from './kinds.ts'
+import { about, capture } from './outgoing.ts'
+import { scenes } from './scenes.ts'
+
+// its modules name each other without endings, which Node does not take; the bundle it brings, it does
+const { AdaptiveCard, SerializationContext }: typeof import('adaptivecards') = createRequire(
+  import.meta.url,
+)('adaptivecards/dist/adaptivecards.min.js')
+
+/** All that the library has to say against a card, in reading it and in checking it. */
+function complaintsOf(card: Json): string[] {
+  const context = new SerializationContext()
+  const parsed = new AdaptiveCard()
+  parsed.parse(card, context)
+  const read = Array.from({ length: context.eventCount }, (_, i) => context.getEventAt(i).message)
+  const checked = parsed.validateProperties().validationEvents.map(({ message }) => message)
+  // whatever it does not know, it leaves out
+  if (JSON.stringify(parsed.toJSON()).length < 100) read.push('the card is empty')
+  return [...read, ...checked]
+}
+
+const { together } = notifiers.teams.rate
+const names = [
+  ...['<!channel> @everyone', '*b* _i_ `c` ~s~ [x](https://evil.example) # h > q | - 1. x'],
+  ...[
+    '🚢👩‍👩‍👧‍👦'.repeat(50),
+    'שרת_0 \u202eevil',
+    'a\u0000\u001b[31mb',
+    'a\nb\r\nc',
+    '   ',
+    '{{DATE(x)}} @{y}',
+  ],
+  ...['x'.repeat(10_240), '<&>*_'.repeat(2_048), '\ud83d'],
+]
+
+const hostile = names.map((name): [string, Outgoing] => [
+  `named ${JSON.stringify(name.slice(0, 30))}`,
+  about({ resources: [name, name], description: name, eventType: name, source: name }),
+])
+
+const longest = ['x', '☃', '🚢', '*'].map((filling): [string, Outgoing] => {
+  const text = filling.repeat(limits.text).slice(0, limits.text)
+  const cut = text.slice(0, limits.name)
+  const resources = Array(limits.resources).fill(cut)
+  return [
+    `at its longest, in ${filling}`,
+    about({ resources, description: text, source: cut, eventType: cut }),
+  ]
+})
+
+const lists = [...hostile, ...longest].map(([name, one]): [string, Outgoing] => [
+  `a list of ${together}, ${name}`,
+  { ...one, also: Array(together - 1).fill(one) },
+])
+
+const all = [...Object.entries(scenes), ...hostile, ...longest, ...lists]
+
+describe.each(all)('%s', (_name, what) => {
+  test('is a card that the library takes, of 20 KB at most, with links for buttons', async () => {
+    const { result, request } = await capture('teams', what)
+    const [attachment] = request!.json.attachments
+    expect(complaintsOf(attachment.content)).toEqual([])
+    expect(Buffer.byteLength(request!.body)).toBeLessThanOrEqual(kindTable.teams.maxBodyBytes)
+    const types = request!.body.match(/"Action\.\w+"/g) ?? []
+    expect(types.filter((type) => type !== '"Action.OpenUrl"')).toEqual([])
+    const pages = [what, ...what.also].filter(({ pageUrl }) => pageUrl !== undefined)
+    expect(types).toHaveLength(pages.length)
+    expect(result).toEqual({ outcome: 'delivered', note: 'queued' })
+  })
+})
+
+test('a card fills the 20 KB where it has to, and never has more', async () => {
+  const what = about({})
+  const sizes = []
+  for (let length = 500; length <= 800; length += 5) {
+    const facts = Array(8).fill({ name: 'Why', value: '☃'.repeat(length) })
+    facts.push({ name: 'Why', value: '☃'.repeat(200) })
+    const full = { ...what, message: { ...what.message, facts } }
+    sizes.push(Buffer.byteLength((await capture('teams', full)).request!.body))
+  }
+  const most = Math.max(...sizes)
+  expect(most).toBeLessThanOrEqual(20 * 1024)
+  expect(most).toBeGreaterThan(19 * 1024)
+  // beyond, all values are cut
+  expect(sizes.at(-1)).toBeLessThan(12 * 1024)
+})
+
+test('the envelope is the one that a workflow takes', async () => {
+  const { json } = (await capture('teams')).request!
+  const [attachment] = json.attachments
+  const { body, actions, ...frame } = attachment.content
+  expect({ ...json, attachments: [{ ...attachment, content: frame }] }).toEqual({
+    type: 'message',
+    attachments: [
+      {
+        contentType: 'application/vnd.microsoft.card.adaptive',
+        contentUrl: null,
+        content: {
+          $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+          type: 'AdaptiveCard',
+          version: '1.4',
+          msteams: { width: 'full' },
+        },
+      },
+    ],
+  })
+  expect([body.length, actions.length]).toEqual([5, 1])
+})
+
+test('the library does complain of what is no card', () => {
+  const body = [{ type: 'TextBlock', text: 'x', size: 'Huge' }, { type: 'Quark' }]
+  expect(complaintsOf({ type: 'AdaptiveCard', version: '1.4', body }).length).toBeGreaterThan(1)
+})
+
+test('VM names are shown without backslashes, for clients that keep them', async () => {
+  const { body } = (await capture('teams', scenes.scheduled)).request!
+  expect(body).toContain('"Reboot of web_3 in 15 min, at 12:15 UTC"')
+})

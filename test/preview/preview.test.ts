@@ -1,0 +1,60 @@
+// The page shows everything that there is to tell, and the library draws each card in a real browser
+// without a complaint, in both themes, with nothing from elsewhere.
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { moments } from '../../functions/core/event.ts'
+import { notifiers } from '../../functions/notify/index.ts'
+import { kinds } from '../notify/kinds.ts'
+import { scenes } from '../notify/scenes.ts'
+import { startBrowser } from '../support/browser.ts'
+import { idOf, previewPage } from './page.ts'
+
+let text: string
+let browser: Browser
+
+beforeAll(async () => {
+  text = await previewPage()
+  browser = await startBrowser()
+})
+
+afterAll(() => browser?.close())
+
+test('every scene has a place of its own, and every moment is a scene', () => {
+  const ids = Object.keys(scenes).map(idOf)
+  expect(new Set(ids).size).toBe(ids.length)
+  expect(Object.keys(scenes)).toEqual(expect.arrayContaining([...moments]))
+})
+
+describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
+  test('every kind and scene is drawn, offline and without a complaint', {
+    timeout: 60_000,
+  }, async () => {
+    const page = await browser.newPage({ colorScheme, offline: true })
+    const wrong: string[] = []
+    page.on('pageerror', (error) => wrong.push(error.message))
+    page.on('request', ({ url }) => wrong.push(`asks for ${url()}`))
+    await page.setContent(text)
+    const root = page.locator('html')
+    expect(await root.getAttribute('data-theme')).toBe(colorScheme)
+    expect(await root.getAttribute('data-faults')).toBe('[]')
+    expect(wrong).toEqual([])
+    for (const [name, { message, also }] of Object.entries(scenes)) {
+      const scene = page.locator(`#${idOf(name)}`)
+      const able = kinds.filter((kind) => also.length < notifiers[kind].rate.together)
+      const shown = await scene
+        .locator('.kind')
+        .evaluateAll((all) =>
+          all.map((one) => (one as unknown as { dataset: { kind: string } }).dataset.kind),
+        )
+      expect(shown).toEqual(able)
+      const card = await scene.locator('.ac-adaptiveCard').innerText()
+      const slack = await scene.locator('.slack').innerText()
+      for (const said of [card, slack]) {
+        expect(said).toContain(message.title.slice(0, 80))
+        expect(said).not.toMatch(/\\|a link or a mention/)
+        if (also.length === 0) expect(said).toContain(message.lines[0])
+      }
+    }
+    await page.close()
+  })
+})

@@ -1,0 +1,57 @@
+// Slack's blocks as Slack about shows them: an approximation of Block Kit, true to what is bold, cut or
+// read as a mention, and not to the pixel.
+import { html } from 'hono/html'
+import type { Json } from '../notify/kinds.ts'
+
+type Html = ReturnType<typeof html>
+
+export function slackMessage({ blocks }: Json): Html {
+  return html`<div class="slack"><b class="app">Foghorn</b> <span class="tag">APP</span>
+${blocks.map(block)}</div>`
+}
+
+function block({ type, text, fields, elements, accessory }: Json): Html {
+  if (type === 'header') return html`<h4>${text.text}</h4>`
+  if (type === 'actions') return html`<div class="buttons">${elements.map(button)}</div>`
+  if (type === 'context') return html`<div class="context">${elements.map(rich)}</div>`
+  if (type !== 'section') return html`<p class="fault">a block of type ${type}</p>`
+  const said = text === undefined ? '' : html`<div>${rich(text)}</div>`
+  const rows = fields?.map((field: Json) => html`<div>${rich(field)}</div>`)
+  const grid = rows === undefined ? '' : html`<div class="fields">${rows}</div>`
+  const beside = accessory === undefined ? '' : button(accessory)
+  return html`<div class="section"><div>${said}${grid}</div>${beside}</div>`
+}
+
+function button({ text, url, style }: Json): Html {
+  return html`<a class="button ${style ?? ''}" href="${url}">${text.text}</a>`
+}
+
+function rich({ type, text }: Json): Html | Html[] {
+  return type === 'mrkdwn' ? text.split('\n').map(line) : html`${text}`
+}
+
+/** Marks count where a word begins and ends, as in Slack; what stands in <…> is a link or a mention. */
+function line(text: string): Html {
+  const parts = text.split(
+    /(<[^>]*>|(?<![\p{L}\p{N}])([*_~`])(?! )(?:(?!\2).)+(?<! )\2(?![\p{L}\p{N}]))/gu,
+  )
+  // each match brings its mark as a part of its own
+  const shown = parts.filter((_, i) => i % 3 !== 2).map(part)
+  return html`<div>${shown}</div>`
+}
+
+function part(text: string | undefined): Html {
+  if (text === undefined) return html``
+  if (/^<.*>$/.test(text)) return html`<span class="fault">a link or a mention: ${text}</span>`
+  const inner = decode(text.slice(1, -1))
+  if (/^\*.+\*$/.test(text)) return html`<b>${inner}</b>`
+  if (/^_.+_$/.test(text)) return html`<i>${inner}</i>`
+  if (/^~.+~$/.test(text)) return html`<s>${inner}</s>`
+  if (/^`.+`$/.test(text)) return html`<code>${inner}</code>`
+  return html`${decode(text)}`
+}
+
+/** The three that Slack knows. */
+function decode(text: string): string {
+  return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
+}
