@@ -15,6 +15,7 @@ const limit = {
   fields: 10,
   text: 3_000,
   item: 500,
+  reply: 1_000,
   lines: 300,
 }
 
@@ -47,6 +48,20 @@ function single({ message, pageUrl }: Part): IncomingWebhookSendArguments {
         ? []
         : [{ type: 'actions' as const, elements: [button(pageUrl, message.asks)] }]),
     ],
+  }
+}
+
+/** A step of the course, for the thread below what stands there of the event. */
+export function slackReply({ message }: Part): IncomingWebhookSendArguments {
+  const heading = `${marks[message.tone]} ${message.title}`
+  const title = cut(message.title, limit.item / 2).replaceAll('*', '∗')
+  const lines = message.lines.join('\n')
+  const text = shorten(`${marks[message.tone]} *${title}*\n${lines}`, limit.reply)
+  return {
+    text: shorten([heading, ...message.lines].join('\n'), limit.text),
+    unfurl_links: false,
+    unfurl_media: false,
+    blocks: [{ type: 'section', text: { ...mrkdwn, text } }],
   }
 }
 
