@@ -8,6 +8,7 @@ import type { EventRecord, Moment } from '../../functions/core/event.ts'
 import { compose } from '../../functions/core/message.ts'
 import { notifiers } from '../../functions/notify/index.ts'
 import type { Outgoing, Send } from '../../functions/notify/notifier.ts'
+import { startSinks } from '../simulator/sinks.ts'
 import { at, claimed, facts, record } from '../support/records.ts'
 import {
   botChannel,
@@ -324,6 +325,19 @@ describe('two workers', () => {
     expect(await notify(what)).toEqual({ outcome: 'retry', note: 'no answer in time' })
     expect(slack.calls).toEqual([])
   })
+})
+
+test('over HTTP: posted, edited and replied to', async () => {
+  const sinks = await startSinks()
+  const over = { ...channel, ...sinks.slackBot }
+  for (const [i, moment] of (['scheduled', 'started'] as const).entries()) {
+    const result = await notifiers.slack_bot.notify(step(moment, 64 + i), over, fetch)
+    expect(result.outcome).toBe('delivered')
+  }
+  const [message, reply] = [...sinks.slackMessages.values()]
+  expect(message).toMatchObject({ edits: 1 })
+  expect(reply).toMatchObject({ thread_ts: message!.ts, edits: 0 })
+  await sinks.stop()
 })
 
 test('names are escaped in the message and in the thread', async () => {
