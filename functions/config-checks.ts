@@ -93,6 +93,9 @@ export function isWebUrl(text: string): boolean {
   return ['https:', 'http:'].includes(protocol) && username + password === ''
 }
 
+export const webRule = 'write an absolute https:// address (http:// only within allowNetworks)'
+export const webUrl = textBy(webRule).refine(isWebUrl, { error: webRule })
+
 export function isPublicUrl(text: string): boolean {
   if (!isWebUrl(text)) return false
   const { protocol, search, hash } = new URL(text)

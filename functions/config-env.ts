@@ -31,6 +31,8 @@ const standIns: Record<string, (name: string) => string> = {
   authority: () => 'https://env.invalid',
   key: secret,
   secret,
+  token: (name) => `xoxb-${name.replaceAll('_', '-').padEnd(8, '-')}`,
+  channel: (name) => `C${name.toUpperCase().replaceAll('_', '0').padEnd(8, '0').slice(0, 30)}`,
   routingKey: (name) => name.padEnd(32, '.').slice(-32),
   tenantId: () => guid,
   subscriptions: () => guid,

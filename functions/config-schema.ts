@@ -8,13 +8,14 @@ import {
   isAuthority,
   isPublicUrl,
   isSecret,
-  isWebUrl,
   list,
   maxListed,
   object,
   oneOf,
   textBy,
+  webUrl,
 } from './config-checks.ts'
+import { slackSchema } from './config-slack.ts'
 import { decisions, moments } from './core/event.ts'
 import { didYouMean } from './suggest.ts'
 
@@ -25,8 +26,6 @@ const maxNetworks = 64
 /** Failing hardware is announced up to 7 days ahead. */
 const maxRemindSeconds = 7 * 86_400
 
-const webRule = 'write an absolute https:// address (http:// only within allowNetworks)'
-const webUrl = textBy(webRule).refine(isWebUrl, { error: webRule })
 const publicRule = 'write an https:// address without query or fragment (http:// for loopback only)'
 const routingRule = 'a routing key has 32 characters'
 
@@ -94,11 +93,7 @@ const kind = <const Kind extends (typeof kinds)[number]>(name: Kind) =>
 const channelSchema = z.discriminatedUnion(
   'kind',
   [
-    object({
-      kind: kind('slack'),
-      url: webUrl.describe('Of an incoming webhook. It is the secret.'),
-      ...common,
-    }),
+    slackSchema({ kind: kind('slack'), ...common }),
     object({
       kind: kind('teams'),
       url: webUrl.describe('Of a workflow webhook. It is the secret.'),

@@ -64,6 +64,7 @@ export function secretsOf(config: Config): string[] {
 /** The secrets of one channel; of an address also its parts, as an error may name them alone. */
 export function channelSecrets(channel: Channel): string[] {
   if (channel.kind === 'pagerduty') return [channel.routingKey]
+  if (channel.kind === 'slack_bot') return [channel.token]
   const { pathname, search, searchParams } = new URL(channel.url)
   const raw = search
     .slice(1)
@@ -76,7 +77,7 @@ export function channelSecrets(channel: Channel): string[] {
 
 /** Where its messages go. */
 export function addressOf(channel: Channel): string {
-  return channel.kind === 'pagerduty' ? channel.endpoint : channel.url
+  return 'endpoint' in channel ? channel.endpoint : channel.url
 }
 
 /** Below `fleets` and `channels` only these may be shown: elsewhere there a secret may be misplaced. */
@@ -126,7 +127,7 @@ function namesThatDoNotExist(parsed: Parsed, { paths }: Filled): string[] {
     if (fallback === name) {
       mistakes.push(`${at}.fallback: "${name}" itself; write another, or none: ${quoted(others)}`)
     } else if (fallback !== undefined) check(`${at}.fallback`, 'channel', fallback, others)
-    const key = channel.kind === 'pagerduty' ? 'endpoint' : 'url'
+    const key = 'endpoint' in channel ? 'endpoint' : 'url'
     if (addressOf(channel).startsWith('http:') && allowNetworks.length === 0) {
       mistakes.push(`${at}.${key}: plain http is for networks in allowNetworks; write https://`)
     }

@@ -13,7 +13,7 @@ import { type Claimed, planNotice } from './core/delivery.ts'
 import { compose } from './core/message.ts'
 import { mayHaveHeard, overtaken, skippedBefore } from './core/overtake.ts'
 import { pageLink } from './link.ts'
-import type { Outgoing, Part } from './notify/notifier.ts'
+import type { Outgoing, Part, PostAccess } from './notify/notifier.ts'
 import { channelNamed, type Relay, rateOf } from './relay.ts'
 import type { Pacing } from './store/store.ts'
 
@@ -111,12 +111,21 @@ async function send(
     return { outcome: 'retry', note: 'the lease ended before it was sent', unsent: true }
   }
   const signal = AbortSignal.timeout(Math.min(attemptMs, leftMs))
-  const outgoing: Outgoing = { ...first, also, now, signal }
+  const posts = postsOf(relay, first.delivery)
+  const outgoing: Outgoing = { ...first, also, posts, now, signal }
   try {
     return await relay.notifiers[channel.kind].notify(outgoing, channel as never, relay.send)
   } catch (error) {
     relay.log.error('notifier_failed', { kind: channel.kind, error: messageOf(error) })
     return { outcome: 'retry', note: 'the notifier failed; see the log' }
+  }
+}
+
+function postsOf({ store }: Relay, { fleet, eventId, channel, telling }: Claimed): PostAccess {
+  const key = { fleet, eventId, epoch: telling.event.epoch, channel }
+  return {
+    read: () => store.readPost(key),
+    write: (state, basedOn) => store.writePost(key, state, basedOn),
   }
 }
 

@@ -34,13 +34,14 @@ function onFallback(at: string, name: string, channel: Channel, { channels }: Co
 
 /** What two channels have in common that are one. Never shown: it is their secret. */
 function identityOf(channel: Channel): string {
-  const key = channel.kind === 'pagerduty' ? channel.routingKey : ''
-  return `${new URL(addressOf(channel)).href} ${key}`
+  const address = new URL(addressOf(channel)).href
+  if (channel.kind === 'slack_bot') return `${address} ${channel.token} ${channel.channel}`
+  return `${address} ${channel.kind === 'pagerduty' ? channel.routingKey : ''}`
 }
 
 function onPlainHttp(at: string, channel: Channel): string[] {
   if (!addressOf(channel).startsWith('http:')) return []
-  const key = channel.kind === 'pagerduty' ? 'endpoint' : 'url'
+  const key = 'endpoint' in channel ? 'endpoint' : 'url'
   const risk = 'plain http: whoever can read that network reads messages, links and the address'
   return [`${at}.${key}: ${risk}; write https:// where the receiver takes it`]
 }

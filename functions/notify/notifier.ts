@@ -7,6 +7,7 @@ import type { SendOutcome } from '../core/attempt.ts'
 import type { Claimed } from '../core/delivery.ts'
 import type { Message } from '../core/message.ts'
 import type { Overtakes } from '../core/overtake.ts'
+import type { Post, PostState } from '../core/post.ts'
 import type { Rate } from '../core/rate.ts'
 
 /** The part of `fetch` that notifiers use; a host's own guards addresses at connect. */
@@ -22,9 +23,18 @@ export interface Part {
   mayHaveHeard: boolean
 }
 
+/** What stands in the channel of this epoch of the event, for kinds that edit what they posted. */
+export interface PostAccess {
+  read(): Promise<Post | undefined>
+  /** `conflict`, and nothing written, where what stands there is not version `basedOn` (0: nothing). */
+  write(state: PostState, basedOn: number): Promise<'written' | 'conflict'>
+}
+
 export interface Outgoing extends Part {
   /** What else the same message tells; empty where the kind's rate says nothing of `together`. */
   also: Part[]
+  /** Of the event of the message itself; those in `also` have none. */
+  posts: PostAccess
   now: number
   /** Aborts the attempt. */
   signal: AbortSignal
@@ -37,7 +47,10 @@ export interface Notifier<Channel> {
   rate: Rate
   /** What it tells stays open until it is told the end. */
   opensIncidents: boolean
-  /** Makes one attempt. Never throws, never puts the channel's secret into the outcome. */
+  /**
+   * Makes one attempt. Throws nothing but what `posts` throws, and never puts the channel's secret into
+   * the outcome.
+   */
   notify(outgoing: Outgoing, channel: Channel, send: Send): Promise<SendOutcome>
 }
 
@@ -102,20 +115,20 @@ export function fromError(error: unknown, signal: AbortSignal): SendOutcome {
   return { outcome: forbidden ? 'refused' : 'retry', note: `no answer: ${code}` }
 }
 
-/** Reads at most the first 4 KB: an answer is evidence, not data. */
-export async function readStart(response: Response): Promise<string> {
+/** Reads at most the first 4 KB, unless more is asked for: an answer is evidence, not data. */
+export async function readStart(response: Response, maxBytes = maxAnswerBytes): Promise<string> {
   if (response.body === null) return ''
   const reader = response.body.getReader()
   const decoder = new TextDecoder()
   let text = ''
-  for (let bytes = 0; bytes < maxAnswerBytes; ) {
+  for (let bytes = 0; bytes < maxBytes; ) {
     const { done, value } = await reader.read()
     if (done) return text + decoder.decode()
     bytes += value.length
     text += decoder.decode(value, { stream: true })
   }
   await reader.cancel()
-  return text.slice(0, maxAnswerBytes)
+  return text.slice(0, maxBytes)
 }
 
 function firstLine(text: string): string {

@@ -17,6 +17,7 @@ const limit = {
   context: 600,
   text: 3_000,
   item: 500,
+  reply: 1_000,
   lines: 300,
 }
 
@@ -61,6 +62,20 @@ function facts({ facts: all }: Message) {
     ...(fields.length === 0 ? [] : [{ type: 'section' as const, fields: fields.map(asText) }]),
     ...across.map((text) => ({ type: 'section' as const, text: asText(text) })),
   ]
+}
+
+/** A step of the course, for the thread below what stands there of the event. */
+export function slackReply({ message }: Part): IncomingWebhookSendArguments {
+  const heading = `${marks[message.tone]} ${message.title}`
+  const title = cut(message.title, limit.item / 2).replaceAll('*', '∗')
+  const lines = message.lines.join('\n')
+  const text = shorten(`${marks[message.tone]} *${title}*\n${lines}`, limit.reply)
+  return {
+    text: shorten([heading, ...message.lines].join('\n'), limit.text),
+    unfurl_links: false,
+    unfurl_media: false,
+    blocks: [{ type: 'section', text: { ...mrkdwn, text } }],
+  }
 }
 
 /** Several events in one message, each with its own button. */

@@ -6,12 +6,14 @@ import type { Attention } from '../attention.ts'
 import type { Settlement } from '../core/attempt.ts'
 import type { Claimed, Delivery } from '../core/delivery.ts'
 import type { Beacon, Sighting } from '../core/event.ts'
+import type { PostKey, PostState } from '../core/post.ts'
 import { AzureAttention } from './azure-attention.ts'
 import { Beacons } from './azure-beacons.ts'
 import { Claims } from './azure-claims.ts'
 import { Events } from './azure-events.ts'
 import { Forgetting } from './azure-forget.ts'
 import { Index } from './azure-index.ts'
+import { Posts } from './azure-posts.ts'
 import type { Rows } from './azure-rows.ts'
 import type { ClaimRequest, Commit, EventKey, Pacing, Replay, Store } from './store.ts'
 import { together as atOnce, type Together } from './together.ts'
@@ -39,6 +41,7 @@ export class AzureStore implements Store {
   readonly #claims: Claims
   readonly #beacons: Beacons
   readonly #forgetting: Forgetting
+  readonly #posts: Posts
   readonly attention: Attention
 
   constructor({ rows, newId, random, wait, together = atOnce }: AzureOptions) {
@@ -51,6 +54,7 @@ export class AzureStore implements Store {
     this.#claims = new Claims(rows, index, newId, together)
     this.#beacons = new Beacons({ rows, index, newId, together, stepAside })
     this.#forgetting = new Forgetting({ rows, index, together })
+    this.#posts = new Posts(rows)
   }
 
   /** To be called once, first. Throws FoghornError `data_version` where another version of the relay wrote the table. */
@@ -120,6 +124,14 @@ export class AzureStore implements Store {
       if (spentUntil !== undefined) await this.#claims.pause(claimed.channel, spentUntil)
     }
     return this.#events.settle(claimed, settlement, now, follow, rest)
+  }
+
+  readPost(key: PostKey) {
+    return this.#posts.read(key)
+  }
+
+  writePost(key: PostKey, state: PostState, basedOn: number) {
+    return this.#posts.write(key, state, basedOn)
   }
 
   readDeliveries(key: EventKey) {

@@ -1,6 +1,9 @@
 // The SQL that every SQLite store shares: one statement for each verb, the lease in the where clause.
 
-/** Grows with every change of the tables that a relay of before would not understand. */
+/**
+ * Grows with every change of the tables that a relay of before would not understand. A table that it does
+ * not know, and need not, is none: it is made where it is missing.
+ */
 export const schemaVersion = 1
 
 export const schema = `
@@ -30,6 +33,10 @@ CREATE TABLE IF NOT EXISTS deliveries (
 ) STRICT;
 CREATE TABLE IF NOT EXISTS channels (
   name TEXT PRIMARY KEY, spent_until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS posts (
+  fleet TEXT NOT NULL, event_id TEXT NOT NULL, epoch INTEGER NOT NULL, channel TEXT NOT NULL,
+  version INTEGER NOT NULL, state TEXT NOT NULL, PRIMARY KEY (fleet, event_id, epoch, channel)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS beacons_heard ON beacons (heard_at);
 CREATE INDEX IF NOT EXISTS deliveries_failed ON deliveries (owed_at)
@@ -99,6 +106,12 @@ export const sql = {
       attempts = attempts - ?, alone = max(alone, ?)
     WHERE id = ? AND lease = ? AND next_at > ? AND state = 'pending'`,
   freeLeases: 'UPDATE deliveries SET lease = NULL, next_at = ? WHERE lease IS NOT NULL',
+  readPost: `SELECT version, state FROM posts
+    WHERE fleet = ? AND event_id = ? AND epoch = ? AND channel = ?`,
+  insertPost: `INSERT INTO posts (version, state, fleet, event_id, epoch, channel)
+    VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+  updatePost: `UPDATE posts SET version = ?, state = ?
+    WHERE fleet = ? AND event_id = ? AND epoch = ? AND channel = ? AND version = ?`,
   readDeliveries: `SELECT * FROM deliveries WHERE fleet = ? AND event_id = ?
     ORDER BY seq, rowid`,
   replayOne: `UPDATE deliveries SET state = 'pending', next_at = ?, owed_at = ?
@@ -110,6 +123,7 @@ export const sql = {
   endedBefore: `SELECT fleet, event_id FROM events WHERE ended_at IS NOT NULL AND ended_at < ?
     ORDER BY ended_at LIMIT ?`,
   forgetDeliveries: 'DELETE FROM deliveries WHERE fleet = ? AND event_id = ?',
+  forgetPosts: 'DELETE FROM posts WHERE fleet = ? AND event_id = ?',
   forgetSightings: 'DELETE FROM sightings WHERE fleet = ? AND event_id = ?',
   forgetEvent: 'DELETE FROM events WHERE fleet = ? AND event_id = ?',
   forgetBeacons: `DELETE FROM beacons WHERE (fleet, beacon) IN

@@ -5,6 +5,7 @@ import { FoghornError } from '../../shared/errors.ts'
 import type { Settlement } from '../core/attempt.ts'
 import type { Claimed, Delivery } from '../core/delivery.ts'
 import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
+import type { Post, PostKey, PostState } from '../core/post.ts'
 import { afterTurns, freeAt, turnsAt } from '../core/rate.ts'
 import { parse, type Row, toDelivery } from './rows.ts'
 import { SharedWrites } from './shared-writes.ts'
@@ -192,6 +193,22 @@ export class SqliteStore implements Store {
     })
   }
 
+  async readPost(key: PostKey): Promise<Post | undefined> {
+    const row = this.#get(sql.readPost, ...postKey(key))
+    return row && { version: Number(row.version), state: parse<PostState>(row.state) }
+  }
+
+  async writePost(key: PostKey, state: PostState, basedOn: number) {
+    return this.#write(() => {
+      const values = [basedOn + 1, JSON.stringify(state), ...postKey(key)]
+      const written =
+        basedOn === 0
+          ? this.#run(sql.insertPost, ...values)
+          : this.#run(sql.updatePost, ...values, basedOn)
+      return written === 0 ? 'conflict' : 'written'
+    })
+  }
+
   async readDeliveries({ fleet, eventId }: EventKey): Promise<Delivery[]> {
     return this.#all(sql.readDeliveries, fleet, eventId).map(toDelivery)
   }
@@ -208,6 +225,7 @@ export class SqliteStore implements Store {
       for (const { fleet, event_id } of ended) {
         const key = [String(fleet), String(event_id)]
         this.#run(sql.forgetDeliveries, ...key)
+        this.#run(sql.forgetPosts, ...key)
         this.#run(sql.forgetSightings, ...key)
         this.#run(sql.forgetEvent, ...key)
       }
@@ -276,4 +294,8 @@ export class SqliteStore implements Store {
     this.#statements.set(text, statement)
     return statement
   }
+}
+
+function postKey({ fleet, eventId, epoch, channel }: PostKey): SQLInputValue[] {
+  return [fleet, eventId, epoch, channel]
 }

@@ -4,6 +4,7 @@ import type { Settlement } from '../core/attempt.ts'
 import type { Claimed, Delivery } from '../core/delivery.ts'
 import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
 import type { Superseded } from '../core/overtake.ts'
+import type { Post, PostKey, PostState } from '../core/post.ts'
 import type { Rate } from '../core/rate.ts'
 
 export interface EventKey {
@@ -88,6 +89,15 @@ export interface Store {
     follow: Delivery[],
   ): Promise<'settled' | 'lost'>
 
+  /** What stands in a channel of one epoch of an event, as it was written last. */
+  readPost(key: PostKey): Promise<Post | undefined>
+
+  /**
+   * Notes what stands there. `conflict`, and nothing written, where the stored version is not
+   * `basedOn` (0: there is none). Durable once it returns.
+   */
+  writePost(key: PostKey, state: PostState, basedOn: number): Promise<'written' | 'conflict'>
+
   /** All deliveries of an event, in order. */
   readDeliveries(key: EventKey): Promise<Delivery[]>
 
@@ -104,8 +114,8 @@ export interface Store {
   replay(which: Replay, now: number, limit: number): Promise<number>
 
   /**
-   * Removes events that ended before a time, with their deliveries and sightings, and beacons not
-   * heard since, at most `limit` of each. Open events stay, however old. Returns how many went.
+   * Removes events that ended before a time, with their deliveries, posts and sightings, and beacons
+   * not heard since, at most `limit` of each. Open events stay, however old. Returns how many went.
    */
   forget(before: number, limit: number): Promise<number>
 

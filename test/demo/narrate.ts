@@ -51,6 +51,7 @@ export function describeReceived({ kind, json, accepted, valid }: Received): str
   }
   switch (kind) {
     case 'slack':
+    case 'slack_bot':
       return `${body.text?.split('\n', 1)[0]}${trouble}`
     case 'teams':
       return `${body.attachments?.[0]?.content.body[0]?.text.replaceAll('\\', '')}${trouble}`

@@ -7,7 +7,7 @@ import type { Send } from '../../functions/notify/notifier.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { at, claimed } from '../support/records.ts'
 import { createWorld, event, FakeBeacon, startAt } from '../support/world.ts'
-import { channels, kinds, kindTable, secretParts } from './kinds.ts'
+import { addressOf, channels, type Extras, kinds, kindTable, secretParts } from './kinds.ts'
 import { capture, notify, outgoing, usualAnswer } from './outgoing.ts'
 
 const table = kinds.flatMap((kind) =>
@@ -101,9 +101,7 @@ describe.each(kinds)('%s', (kind) => {
   test('sends to its address alone, with the type of its body', async () => {
     const { result, request } = await capture(kind)
     expect(result.outcome).toBe('delivered')
-    const channel = channels[kind]
-    const url = 'endpoint' in channel ? channel.endpoint : channel.url
-    expect([request?.method, request?.url]).toEqual(['POST', url])
+    expect([request?.method, request?.url]).toEqual(['POST', addressOf(kind)])
     expect(request?.headers['content-type']).toContain(kindTable[kind].contentType)
   })
 
@@ -147,7 +145,8 @@ describe.each(kinds)('%s', (kind) => {
       },
     })
     const result = await notify(kind, async () => new Response(stream, { status }))
-    expect(pulled).toBeLessThan(8)
+    const { maxAnswerKb = 8 }: Extras = kindTable[kind]
+    expect(pulled).toBeLessThan(maxAnswerKb)
     expect(cancelled).toBe(true)
     expect([...result.note].length).toBeLessThan(300)
     expect(result.note.isWellFormed()).toBe(true)
@@ -191,12 +190,16 @@ describe.each(kinds)('%s', (kind) => {
 
 describe('what is logged and kept', () => {
   test.each(kinds)('%s: no secret in logs and rows, whatever the channel answers', async (kind) => {
+    const { written = kind }: Extras = kindTable[kind]
     const config = {
-      channels: { it: { ...channels[kind], fallback: 'other' }, other: channels.webhook },
+      channels: {
+        it: { ...channels[kind], kind: written, fallback: 'other' },
+        other: channels.webhook,
+      },
       routes: [{ match: {}, channels: ['it'] }],
     }
     const world = await createWorld({ config })
-    const url = 'endpoint' in channels[kind] ? channels[kind].endpoint : channels[kind].url
+    const url = addressOf(kind)
     let status = 500
     world.channels.answer = (request) => {
       const echo = `${JSON.stringify(channels[kind])} ${request.url} ${request.body}`

@@ -23,9 +23,18 @@ export interface Row<K extends Kind> {
   statusTells: boolean
   /** Longest body, in bytes. */
   maxBodyBytes: number
+  /** Of an answer, no more than this is read; 8 KB, if nothing is said. */
+  maxAnswerKb?: number
+  /** Behind its address, where it has several. */
+  path?: string
+  /** As an owner writes it, where that is another kind than inside. */
+  written?: string
   /** The texts of a body that a person reads; none where a machine does. */
   texts(body: Json): string[]
 }
+
+/** What not every kind needs. */
+export type Extras = Pick<Row<Kind>, 'maxAnswerKb' | 'path' | 'written'>
 
 const each = (...statuses: number[]): Answer[] => statuses.map((status) => [status])
 const said = (error: string) => JSON.stringify({ ok: false, error })
@@ -67,6 +76,39 @@ export const kindTable: { [K in Kind]: Row<K> } = {
     },
     statusTells: false,
     maxBodyBytes: 100_000,
+    texts: ({ text, blocks }) => [text, ...blocks.flatMap(textsOfBlock)],
+  },
+  slack_bot: {
+    channel: {
+      ...{ kind: 'slack_bot', token: 'xoxb-path-secret', channel: 'C0123456789' },
+      endpoint: 'https://slack.example/api',
+    },
+    simulated: ({ slackBot }) => ({ kind: 'slack_bot', ...slackBot }),
+    contentType: 'application/json; charset=utf-8',
+    answers: {
+      delivered: [[200, '{"ok":true,"channel":"C0123456789","ts":"1795262401.000100"}']],
+      retry: [
+        ...[...busy, ...busyTexts],
+        ...['ratelimited', 'internal_error', 'fatal_error'].map(
+          (code): Answer => [200, said(code)],
+        ),
+      ],
+      refused: [
+        ...[...redirects, ...faults, ...each(201, 202, 204, 299, 410)],
+        [200, ''],
+        [200, '<html>Sign in</html>'],
+        [200, '{"ok":true}'],
+        ...['channel_not_found', 'invalid_auth', 'msg_too_long'].map(
+          (code): Answer => [200, said(code)],
+        ),
+      ],
+    },
+    statusTells: false,
+    maxBodyBytes: 100_000,
+    // Slack repeats the whole message
+    maxAnswerKb: 260,
+    path: '/chat.postMessage',
+    written: 'slack',
     texts: ({ text, blocks }) => [text, ...blocks.flatMap(textsOfBlock)],
   },
   teams: {
@@ -140,6 +182,13 @@ export const kinds = Object.keys(kindTable) as Kind[]
 export const channels = Object.fromEntries(
   kinds.map((kind) => [kind, kindTable[kind].channel]),
 ) as { [K in Kind]: Row<K>['channel'] }
+
+/** Where a message is sent. */
+export function addressOf(kind: Kind): string {
+  const channel = channels[kind]
+  const { path = '' }: Extras = kindTable[kind]
+  return ('endpoint' in channel ? channel.endpoint : channel.url) + path
+}
 
 /** Each part of each channel that is secret, also as a host would have decoded it. */
 export const secretParts = new RegExp(

@@ -4,8 +4,9 @@ import type { SendOutcome } from '../../functions/core/attempt.ts'
 import { type Telling, viewOf } from '../../functions/core/delivery.ts'
 import type { Facts } from '../../functions/core/event.ts'
 import { compose } from '../../functions/core/message.ts'
+import type { Post } from '../../functions/core/post.ts'
 import { notifiers } from '../../functions/notify/index.ts'
-import type { Outgoing, Send } from '../../functions/notify/notifier.ts'
+import type { Outgoing, PostAccess, Send } from '../../functions/notify/notifier.ts'
 import { at, claimed, facts, record, telling } from '../support/records.ts'
 import { channels, type Json, type Kind, kindTable } from './kinds.ts'
 
@@ -18,10 +19,25 @@ export function outgoing(changes: Partial<Outgoing> = {}, told: Partial<Telling>
     pageUrl: 'https://foghorn.example/approve/token',
     mayHaveHeard: true,
     also: [],
+    posts: memoryPosts(),
     now,
     signal: new AbortController().signal,
     ...changes,
   }
+}
+
+/** What a store keeps of one epoch and channel. */
+export function memoryPosts(): PostAccess & { kept: Post | undefined } {
+  const posts: PostAccess & { kept: Post | undefined } = {
+    kept: undefined,
+    read: async () => posts.kept,
+    write: async (state, basedOn) => {
+      if ((posts.kept?.version ?? 0) !== basedOn) return 'conflict'
+      posts.kept = { version: basedOn + 1, state }
+      return 'written'
+    },
+  }
+  return posts
 }
 
 /** A message about an event with these facts. */

@@ -6,6 +6,7 @@ import { compose } from '../../functions/core/message.ts'
 import type { Outgoing, Part } from '../../functions/notify/notifier.ts'
 import { at, claimed, facts, record } from '../support/records.ts'
 import { eventId } from '../support/world.ts'
+import { memoryPosts } from './outgoing.ts'
 
 const second = 1_000
 const minute = 60 * second
@@ -208,6 +209,7 @@ function sent(id: string, telling: Telling | Notice, lateMs = 0, skipped: Moment
     also: [],
     now,
     signal: new AbortController().signal,
+    posts: memoryPosts(),
   }
 }
 

@@ -17,6 +17,7 @@ type Html = ReturnType<typeof html>
 /** A kind without a picture of its own is shown as what is sent. */
 const pictures: Partial<Record<Kind, (json: Json) => Html>> = {
   slack: slackMessage,
+  slack_bot: slackMessage,
   teams: (json) =>
     html`<div class="card" data-card="${JSON.stringify(json.attachments[0].content)}"></div>`,
   pagerduty: incident,

@@ -1,6 +1,7 @@
 // The channels of the world: what they take, and what they answer, which need not be the same.
 import type { Part } from '../../functions/notify/notifier.ts'
-import { usualAnswer } from '../support/world.ts'
+import { SLACK_API_PREFIX, slackBotSink } from '../simulator/sinks/slack-bot.ts'
+import { type Sent, usualAnswer } from '../support/world.ts'
 import type { Faults } from './faults.ts'
 import type { Judge } from './judge.ts'
 import type { Kernel, Process } from './kernel.ts'
@@ -17,6 +18,7 @@ export class Channels {
   readonly #random: Random
   readonly #judge: Judge
   readonly #calmAt: number
+  readonly #slackBot = slackBotSink()
   readonly #slowUntil = new Map<string, number>()
   /** Channels that do not answer well for long, some of them never again. */
   readonly #dead = new Map<string, { from: number; until: number }>()
@@ -51,9 +53,13 @@ export class Channels {
     const request = { url, headers, body, json: JSON.parse(body) }
     const fate = this.#fate(channel)
     const takes = fate === 'takes' || fate === 'mute'
+    const answer = takes && isOfBot(url) ? this.#postAsBot(request) : undefined
+    // an edit alone is no message, and may be repeated
+    const tells = !url.endsWith('chat.update')
     for (const part of parts) {
       this.#judge.messages.sent(part, request)
-      if (takes) this.#judge.accepted(part, request)
+      if (takes && tells) this.#judge.accepted(part, request)
+      else if (takes) this.#judge.note(`${channel} takes an edit of ${part.delivery.eventId}`)
       else this.#judge.turnedAway(part.delivery, fate)
       if (fate === 'mute') this.#judge.answerLost(part.delivery)
     }
@@ -65,7 +71,17 @@ export class Channels {
       ? this.#random.int(4_000, attemptMs - 500)
       : this.#random.int(1, 300)
     await this.#kernel.pause(process, ms)
-    return fate === 'takes' ? usualAnswer(request) : this.#answer(fate, channel)
+    return fate === 'takes' ? (answer ?? usualAnswer(request)) : this.#answer(fate, channel)
+  }
+
+  /** What stands in the channel changes, whether or not the answer arrives. */
+  #postAsBot({ url, headers, body, json }: Sent): Response {
+    const path = new URL(url).pathname
+    const request = { kind: 'slack_bot' as const, at: this.#kernel.now, path, headers, body, json }
+    const { valid, reply } = this.#slackBot.judge(request)
+    if (valid === true) this.#slackBot.accept(request)
+    else this.#judge.broke('unexpected', `Slack refuses what a bot sends: ${valid}`)
+    return Response.json(reply.body)
   }
 
   /** Slowness lasts: whoever tries again soon meets it again. */
@@ -100,4 +116,8 @@ export class Channels {
     const after = this.#random.pick(['1', '30', at, 'soon'])
     return new Response('', { status: 429, headers: { 'retry-after': after } })
   }
+}
+
+function isOfBot(url: string): boolean {
+  return url.includes(SLACK_API_PREFIX)
 }

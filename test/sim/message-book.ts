@@ -45,6 +45,7 @@ export class MessageBook {
   readonly #latest = new Map<string, Attempt>()
   readonly #accepted = new Map<string, Attempt[]>()
   readonly #told = new Map<string, string>()
+  readonly #posted = new Map<string, Attempt[]>()
   /** Somebody may read what a channel took. */
   onAccepted: (part: Part, request: Sent) => void = () => {}
   /** Asked for again after they had failed: machines get them then, whatever came since. */
@@ -156,10 +157,11 @@ export class MessageBook {
       if (recorded || !excused) docket.broke('told once', `${key} was told twice`)
     }
     this.#accepted.set(key, [...earlier, attempt])
+    if (request.url.endsWith('chat.postMessage')) this.#checkPost(claimed, attempt, request)
     this.#checkId(claimed, request, earlier.length > 0)
     const again = this.#replayed.has(claimed.id) && claimed.channel === 'hook'
     if (!again) this.#checkOrder(claimed)
-    this.#checkOvertaken(claimed)
+    this.#checkOvertaken(claimed, 'thread_ts' in request.json)
     if (request.url.includes('//pager.')) this.#keepIncident(claimed, request)
     this.onAccepted(part, request)
   }
@@ -170,6 +172,17 @@ export class MessageBook {
       const what = repeated ? 'repeated' : 'sent'
       this.#docket.broke('told once', `${claimed.id} was ${what} with the id ${id}`)
     }
+  }
+
+  /** A bot has one message for each story: what it knows of is edited. */
+  #checkPost(claimed: Claimed, attempt: Attempt, { json }: Sent): void {
+    if (json.thread_ts !== undefined || claimed.telling.moment === 'notice') return
+    const story = storyOf(claimed)
+    const earlier = this.#posted.get(story) ?? []
+    if (earlier.some(({ settled }) => settled === 'delivered')) {
+      this.#docket.broke('told once', `a second message is posted of ${story}`)
+    }
+    this.#posted.set(story, [...earlier, attempt])
   }
 
   #checkOrder({ fleet, eventId, channel, telling }: Claimed): void {
@@ -185,11 +198,12 @@ export class MessageBook {
   }
 
   /** Whoever reads is not told a step when the next one has long been known. */
-  #checkOvertaken(claimed: Claimed): void {
+  #checkOvertaken(claimed: Claimed, isReply: boolean): void {
     const { telling, channel } = claimed
     if (telling.moment === 'notice' || channel === 'hook' || channel === 'pager') return
     const freezes = this.#docket.parts.faults.relay_stalls > 0
-    const before = this.#docket.now - (freezes ? frozenMs : overtakeMs)
+    // a reply follows an edit, which may take as long as an attempt
+    const before = this.#docket.now - (freezes || isReply ? frozenMs : overtakeMs)
     for (const row of this.rows.values()) {
       const own = row.fleet === claimed.fleet && row.eventId === claimed.eventId
       if (!own || row.channel !== channel) continue

@@ -2,6 +2,7 @@
 // and the course of every event as Azure and the owner of the VMs intend it.
 import { readConfig } from '../../functions/config.ts'
 import type { EventPatch, EventRequest } from '../simulator/requests.ts'
+import { botChannel } from '../support/slack-bot.ts'
 import { baseConfig } from '../support/world.ts'
 import type { Random } from './random.ts'
 
@@ -186,8 +187,15 @@ const policies: object[][] = [
   [{ match: { resource: '*_0' }, decide: 'ignore' }],
 ]
 
+const botApi = `https://slack.example${new URL(botChannel.endpoint).pathname}`
+
 function configOf(random: Random): Plan['config'] {
-  const all = baseConfig.channels as Record<string, object>
+  // its chat is told by a bot in every third world
+  const bot = { chat: { ...botChannel, endpoint: botApi } }
+  const all: Record<string, object> = {
+    ...(baseConfig.channels as Record<string, object>),
+    ...(random.fork('bot').chance(0.34) && bot),
+  }
   const names = Object.keys(all).filter(() => random.chance(0.5))
   if (names.length === 0) names.push(random.pick(['chat', 'team', 'pager']))
   const fallback = names.length > 1 && random.chance(0.5) ? { fallback: names[1] } : {}

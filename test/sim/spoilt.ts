@@ -94,12 +94,20 @@ const withoutOvertaking: Spoil = () => (store) => ({
   },
 })
 
+/** What stands in a channel is noted, and never read. */
+const withoutPosts: Spoil = () => (store) => ({
+  ...store,
+  readPost: async () => undefined,
+  writePost: async () => 'written',
+})
+
 export const spoilt: Record<string, Spoil> = {
   'no dedup id': withoutDedupId,
   'settle without lease check': settleWithoutLease,
   'no settle time': withoutSettleTime,
   'sighting written before the event': sightingFirst,
   'overtaking off': withoutOvertaking,
+  'posts forgotten': withoutPosts,
 }
 
 const isIndex = (partition: string) => /^(due|owed|failed|ended|listed|heard)\b/.test(partition)

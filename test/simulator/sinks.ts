@@ -8,6 +8,7 @@ import { close, HOST, listen, parseJson, type Reply, readBody, send } from './ht
 import { type Incident, PAGERDUTY_PATH, pagerDutySink } from './sinks/pagerduty.ts'
 import type { Sink, SinkKind, SinkRequest } from './sinks/sink.ts'
 import { SLACK_PATH, slackSink } from './sinks/slack.ts'
+import { SLACK_API_PREFIX, SLACK_CHANNEL, SLACK_TOKEN, slackBotSink } from './sinks/slack-bot.ts'
 import { TEAMS_PATH, TEAMS_PREFIX, teamsSink } from './sinks/teams.ts'
 import { WEBHOOK_PATH, webhookSink } from './sinks/webhook.ts'
 import { Waiters } from './waiters.ts'
@@ -18,6 +19,7 @@ const DEFAULT_SECRET = `whsec_${Buffer.from('only for the simulated channels!').
 
 const PREFIXES: readonly (readonly [string, SinkKind])[] = [
   ['/services/', 'slack'],
+  [SLACK_API_PREFIX, 'slack_bot'],
   [TEAMS_PREFIX, 'teams'],
   [PAGERDUTY_PATH, 'pagerduty'],
   [WEBHOOK_PATH, 'webhook'],
@@ -58,9 +60,11 @@ export type Sinks = Awaited<ReturnType<typeof startSinks>>
 export async function startSinks(options: SinkOptions = {}) {
   const webhookSecret = options.webhookSecret ?? DEFAULT_SECRET
   const pagerduty = pagerDutySink()
+  const slackBot = slackBotSink()
   const webhook = webhookSink(webhookSecret)
   const sinks: Record<SinkKind, Sink> = {
     slack: slackSink(),
+    slack_bot: slackBot,
     teams: teamsSink(),
     pagerduty,
     webhook,
@@ -105,11 +109,18 @@ export async function startSinks(options: SinkOptions = {}) {
   return {
     url,
     slackUrl: url + SLACK_PATH,
+    /** Of a channel that a bot posts to. */
+    slackBot: {
+      endpoint: url + SLACK_API_PREFIX.slice(0, -1),
+      token: SLACK_TOKEN,
+      channel: SLACK_CHANNEL,
+    },
     teamsUrl: url + TEAMS_PATH,
     pagerDutyEndpoint: url + PAGERDUTY_PATH,
     webhookUrl: url + WEBHOOK_PATH,
     webhookSecret,
     received: received as readonly Received[],
+    slackMessages: slackBot.messages,
     /** By `${routing_key} ${dedup_key}`. */
     incidents: (): ReadonlyMap<string, Readonly<Incident>> => pagerduty.incidents,
     /** How often each webhook-id was taken. */

@@ -90,6 +90,18 @@ describe('a call', () => {
   })
 })
 
+test('a post is known as written, though the answer to its write was lost', async () => {
+  const { store } = (await startWorld()).relay
+  const key = { fleet: 'prod', eventId, epoch: 1, channel: 'chat' }
+  for (const basedOn of [0, 1]) {
+    faults.add({ answer: 'lost', only: 'changes', about: 'post', times: 1 })
+    const state = { is: 'absent' as const, by: `w${basedOn}` }
+    expect(await store.writePost(key, state, basedOn)).toBe('written')
+    expect(await store.readPost(key)).toEqual({ version: basedOn + 1, state })
+  }
+  expect(faults.state.failed).toBe(2)
+})
+
 describe('many writers at one event', () => {
   test('each of 12 reports is joined, though every other write is refused', async () => {
     const world = await startWorld()

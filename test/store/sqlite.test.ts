@@ -79,6 +79,21 @@ test('a file of another version is left alone, and says what to do', () => {
   )
 })
 
+test('a file from before messages were edited is taken, and what stands in channels is kept in it', async () => {
+  const path = newPath()
+  const store = new SqliteStore(path, { random: randomUUID })
+  await store.commit({ record: record(), basedOn: 0, deliveries: [], supersede: [], now: at })
+  store.close()
+  const db = new DatabaseSync(path)
+  db.exec('DROP TABLE posts')
+  db.close()
+  const later = new SqliteStore(path, { random: randomUUID })
+  const post = { ...key, epoch: 1, channel: 'chat' }
+  expect(await later.writePost(post, { is: 'absent', by: 'x' }, 0)).toBe('written')
+  expect(await later.readEvent(key)).toEqual(record())
+  later.close()
+})
+
 const enough = 25
 
 /** Runs the writer until it has said enough, and kills it where it stands. */

@@ -3,7 +3,8 @@ import { expect } from 'vitest'
 import type { Received } from '../simulator/sinks.ts'
 import type { Stage } from './stage.ts'
 
-export type Kind = Received['kind']
+/** Of the channels of a stage. */
+export type Kind = Exclude<Received['kind'], 'slack_bot'>
 export const kinds: Kind[] = ['slack', 'teams', 'pagerduty', 'webhook']
 
 export function accepted(stage: Stage, kind: Kind): Received[] {

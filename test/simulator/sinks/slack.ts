@@ -62,17 +62,24 @@ function judge({ path, headers, json }: SinkRequest): Verdict {
   if (path.split('?')[0] !== SLACK_PATH) return refuse(404, 'no_service', `nothing is at ${path}`)
   const isJson = headers['content-type']?.includes('application/json')
   if (!isJson) return refuse(400, 'invalid_payload', 'the content type is not JSON')
+  const fault = faultOf(json)
+  if (fault !== undefined) return refuse(400, fault.code, fault.why)
+  return { valid: true, reply: { status: 200, body: 'ok' } }
+}
+
+/** What is wrong with a message, whichever way it comes. */
+export function faultOf(json: unknown): { code: string; why: string } | undefined {
   const message = z.record(z.string(), z.unknown()).safeParse(json)
-  if (!message.success) return refuse(400, 'invalid_payload', 'the body is not a JSON object')
+  if (!message.success) return { code: 'invalid_payload', why: 'the body is not a JSON object' }
   const { text: fallback, blocks: given = [] } = message.data
   if (typeof fallback !== 'string' || fallback === '') {
-    return refuse(400, 'no_text', 'text is missing or empty')
+    return { code: 'no_text', why: 'text is missing or empty' }
   }
   const parsed = blocks.safeParse(given)
-  if (!parsed.success) return refuse(400, 'invalid_blocks', explain(parsed.error))
+  if (!parsed.success) return { code: 'invalid_blocks', why: explain(parsed.error) }
   const length = textLength(parsed.data)
-  if (length <= MAX_BLOCK_TEXT) return { valid: true, reply: { status: 200, body: 'ok' } }
-  return refuse(400, 'msg_blocks_too_long', `the blocks hold ${length} characters of text`)
+  if (length <= MAX_BLOCK_TEXT) return undefined
+  return { code: 'msg_blocks_too_long', why: `the blocks hold ${length} characters of text` }
 }
 
 /** All the text that people get to read, wherever in the blocks it stands. */

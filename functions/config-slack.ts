@@ -1,0 +1,59 @@
+// A channel of Slack, in one of two ways: the address of an incoming webhook, or the token of a bot and where
+// it posts. What comes out is one of two kinds, as they take different rates.
+import type { z } from 'zod'
+import { object, textBy, webRule, webUrl } from './config-checks.ts'
+
+const tokenRule = 'write the token of a bot, "xoxb-" and what follows'
+const token = textBy(tokenRule).regex(/^xoxb-[A-Za-z0-9-]{8,250}$/, tokenRule)
+// a name would do for posting, and not for editing
+const channelRule = 'write the id of a channel, such as "C0123456789", not its name'
+const channel = textBy(channelRule).regex(/^[CGD][A-Z0-9]{4,30}$/, channelRule)
+
+const slackApi = 'https://slack.com/api'
+const either = 'either "url", or "token" and "channel"'
+
+interface Common {
+  kind: z.ZodLiteral<'slack'>
+  fallback: z.ZodOptional<z.ZodString>
+}
+
+export function slackSchema({ kind, fallback }: Common) {
+  const parts = object({
+    kind,
+    url: webUrl.optional().describe('Of an incoming webhook. It is the secret.'),
+    token: token
+      .optional()
+      .describe('In place of `url`: of a bot with the scope chat:write. It is the secret.'),
+    channel: channel.optional().describe('With `token`: the id of the channel that the bot is in.'),
+    endpoint: webUrl
+      .optional()
+      .describe("With `token`: where Slack's methods are; for GovSlack https://slack-gov.com/api"),
+    fallback,
+  })
+  const checked = parts.check(({ value, issues }) => {
+    const say = (path: string, message: string) => {
+      issues.push({ code: 'custom', path: [path], message, input: undefined })
+    }
+    if (value.url !== undefined) {
+      for (const key of ['token', 'channel', 'endpoint'] as const) {
+        if (value[key] !== undefined) say(key, `write ${either}; remove this or "url"`)
+      }
+      return
+    }
+    const isBot = [value.token, value.channel, value.endpoint].some((part) => part !== undefined)
+    if (!isBot) return say('url', `missing; ${webRule}; or a bot's "token" and "channel"`)
+    if (value.token === undefined) say('token', `missing; ${tokenRule}`)
+    if (value.channel === undefined) say('channel', `missing; ${channelRule}`)
+  })
+  return checked.transform(({ url, token, channel, endpoint, ...rest }) =>
+    url !== undefined
+      ? { ...rest, url }
+      : {
+          ...rest,
+          kind: 'slack_bot' as const,
+          token: token!,
+          channel: channel!,
+          endpoint: (endpoint ?? slackApi).replace(/\/+$/, ''),
+        },
+  )
+}

@@ -1,0 +1,79 @@
+// One call of Slack's Web API. It answers 200 to nearly everything: what counts is `ok`, and the code in `error`.
+import { z } from 'zod'
+import type { ChannelOf } from '../config.ts'
+import type { SendOutcome } from '../core/attempt.ts'
+import { fromError, fromStatus, type Outgoing, readStart, type Send } from './notifier.ts'
+
+export type Method = 'chat.postMessage' | 'chat.update' | 'chat.delete'
+
+export type Answer =
+  | { outcome: 'done'; channel: string; ts: string }
+  | { outcome: 'refused'; note: string; code: string }
+  | Extract<SendOutcome, { outcome: 'retry' }>
+
+/** Slack repeats the whole message, each letter of which may be escaped: 50 blocks are less than this. */
+const maxAnswerBytes = 256 * 1024
+
+/** Codes that pass; https://docs.slack.dev/reference/methods/chat.postMessage */
+const passing = [
+  ...['ratelimited', 'rate_limited'],
+  ...['internal_error', 'fatal_error', 'service_unavailable', 'request_timeout'],
+]
+
+const said = z.discriminatedUnion('ok', [
+  z.object({ ok: z.literal(true), channel: z.string().min(1), ts: z.string().min(1) }),
+  z.object({ ok: z.literal(false), error: z.string(), needed: z.string().optional() }),
+])
+
+/** Never throws, and never follows a redirect. */
+export async function callSlack(
+  send: Send,
+  { endpoint, token }: Pick<ChannelOf<'slack_bot'>, 'endpoint' | 'token'>,
+  method: Method,
+  body: object,
+  { signal, now }: Pick<Outgoing, 'signal' | 'now'>,
+): Promise<Answer> {
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    authorization: `Bearer ${token}`,
+  }
+  const init: RequestInit = { method: 'POST', headers, signal, redirect: 'manual' }
+  try {
+    // whoever slept until its time was over sends nothing more
+    signal.throwIfAborted()
+    const response = await send(`${endpoint}/${method}`, { ...init, body: JSON.stringify(body) })
+    const text = await readStart(response, response.status === 200 ? maxAnswerBytes : undefined)
+    const retryAfter = response.headers.get('retry-after')
+    return judge({ status: response.status, text, retryAfter }, now)
+  } catch (error) {
+    return coded(fromError(error, signal))
+  }
+}
+
+function judge(
+  answer: { status: number; text: string; retryAfter: string | null },
+  now: number,
+): Answer {
+  const parsed = said.safeParse(answer.status === 200 ? parseJson(answer.text) : undefined)
+  // a 200 that is not Slack's comes from something in between
+  if (!parsed.success) return coded(fromStatus(answer, now))
+  if (parsed.data.ok) return { outcome: 'done', channel: parsed.data.channel, ts: parsed.data.ts }
+  const { error, needed } = parsed.data
+  const note = needed === undefined ? error : `${error} (needed: ${needed})`
+  if (!passing.includes(error)) return { outcome: 'refused', note, code: error }
+  return coded({ ...fromStatus({ ...answer, status: 429 }, now), note })
+}
+
+/** What is known to be no success, as an answer. */
+function coded(outcome: SendOutcome): Answer {
+  if (outcome.outcome === 'retry') return outcome
+  return { outcome: 'refused', note: outcome.note, code: '' }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

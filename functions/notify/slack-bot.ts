@@ -1,0 +1,132 @@
+// Slack by the token of a bot: one message for each epoch of an event, edited as the event moves, and its course
+// as replies in the thread below. What it posted is noted by compare-and-set. An edit is no news on anybody's
+// phone, so a reply that calls for somebody is shown in the channel as well.
+import type { ChannelOf } from '../config.ts'
+import type { SendOutcome } from '../core/attempt.ts'
+import type { Delivery } from '../core/delivery.ts'
+import { nextStep, type Posted } from '../core/post.ts'
+import type { Notifier, Outgoing, Send } from './notifier.ts'
+import { type Answer, callSlack, type Method } from './slack-api.ts'
+import { slackBlocks, slackReply } from './slack-blocks.ts'
+
+type Bot = ChannelOf<'slack_bot'>
+
+/** The message is gone, or too old to be edited: a new one takes its place. */
+const cannotBeEdited = [
+  'message_not_found',
+  'cant_update_message',
+  'edit_window_closed',
+  'block_mismatch',
+]
+
+/** The message takes no reply. */
+const takesNoReply = [
+  ...['cannot_reply_to_message', 'thread_not_found', 'message_not_found'],
+  ...['restricted_action_thread_locked', 'restricted_action_non_threadable_channel'],
+]
+
+/** Of taking back what was posted in vain, when the lease is over. */
+const takeBackMs = 5_000
+
+/** What somebody has to do something about. */
+const calls: Delivery['telling']['moment'][] = ['changed', 'reminder', 'stuck', 'lost']
+
+export const slackBot: Notifier<Bot> = {
+  // what stands there is the newest state, so that an edit which waited says nothing that is over
+  overtakes: () => true,
+  // chat.postMessage takes about one a second and channel, chat.update about fifty a minute. No lists:
+  // a message of several events could not be edited for one of them
+  rate: { everyMs: 1_200, burst: 2, together: 1, atOnce: 4 },
+  opensIncidents: false,
+  async notify(outgoing, channel, send) {
+    const attempt = { outgoing, channel, send }
+    if (outgoing.delivery.telling.moment === 'notice') return toOutcome(await create(attempt))
+    const known = await outgoing.posts.read()
+    const next = nextStep(known, outgoing.delivery, channel.channel, outgoing.now)
+    const version = known?.version ?? 0
+    switch (next.step) {
+      case 'wait':
+        return { outcome: 'retry', note: next.note, unsent: true }
+      case 'told':
+        return { outcome: 'delivered', note: next.note }
+      case 'overtaken':
+        return { outcome: 'superseded', note: next.note }
+      case 'edit':
+        return edit(attempt, next.posted, version)
+      case 'post':
+        return post(attempt, version)
+    }
+  },
+}
+
+interface Attempt {
+  outgoing: Outgoing
+  channel: Bot
+  send: Send
+}
+
+/** Says that it is about to post, posts, and says where. */
+async function post(attempt: Attempt, version: number): Promise<SendOutcome> {
+  const { outgoing, channel } = attempt
+  const { posts, delivery } = outgoing
+  const { lease: by, leaseUntil: until, seq } = delivery
+  if ((await posts.write({ is: 'posting', by, until }, version)) === 'conflict') {
+    return { outcome: 'retry', note: 'another worker is posting it', unsent: true }
+  }
+  const answer = await create(attempt)
+  if (answer.outcome !== 'done') {
+    await posts.write({ is: 'absent', by }, version + 1)
+    return toOutcome(answer)
+  }
+  const { ts, channel: place } = answer
+  const posted = { is: 'posted' as const, to: channel.channel, place, message: ts, seq }
+  if ((await posts.write(posted, version + 1)) === 'written') return toOutcome(answer)
+  // its lease ended meanwhile, and another worker has posted or will
+  const own = { ...outgoing, signal: AbortSignal.timeout(takeBackMs) }
+  await call({ ...attempt, outgoing: own }, 'chat.delete', { channel: place, ts })
+  return { outcome: 'retry', note: 'another worker took over; the message was removed' }
+}
+
+async function edit(attempt: Attempt, posted: Posted, version: number): Promise<SendOutcome> {
+  const { outgoing } = attempt
+  const { delivery, posts } = outgoing
+  const { place: channel, message: ts } = posted
+  const { text, blocks } = bodyOf(outgoing)
+  // without the blocks those that stand there would stay, or vanish
+  const edited = await call(attempt, 'chat.update', { channel, ts, text, blocks, parse: 'none' })
+  if (edited.outcome === 'refused' && cannotBeEdited.includes(edited.code)) {
+    return post(attempt, version)
+  }
+  if (edited.outcome !== 'done') return toOutcome(edited)
+  const calling = calls.includes(delivery.telling.moment)
+  const reply = { ...slackReply(outgoing), channel, thread_ts: ts, reply_broadcast: calling }
+  const replied = await call(attempt, 'chat.postMessage', reply)
+  if (replied.outcome === 'refused' && takesNoReply.includes(replied.code)) {
+    return post(attempt, version)
+  }
+  if (replied.outcome !== 'done') return toOutcome(replied)
+  // where somebody else wrote, the message is edited and the step told all the same
+  await posts.write({ ...posted, seq: delivery.seq }, version)
+  return { outcome: 'delivered', note: 'edited' }
+}
+
+function create(attempt: Attempt): Promise<Answer> {
+  const { outgoing, channel } = attempt
+  return call(attempt, 'chat.postMessage', { ...bodyOf(outgoing), channel: channel.channel })
+}
+
+/** Without a button once there is nothing to decide. */
+function bodyOf(outgoing: Outgoing) {
+  const { pageUrl, ...rest } = outgoing
+  return slackBlocks(outgoing.message.asks ? outgoing : rest)
+}
+
+function call({ channel, send, outgoing }: Attempt, method: Method, body: object) {
+  return callSlack(send, channel, method, body, outgoing)
+}
+
+function toOutcome(answer: Answer): SendOutcome {
+  if (answer.outcome === 'done') return { outcome: 'delivered', note: 'posted' }
+  if (answer.outcome === 'refused') return { outcome: 'refused', note: answer.note }
+  return answer
+}
