@@ -6,7 +6,7 @@ const longest = [
   /\/e2e\/main-job/,
   /\/e2e\//,
   /\/sim\//,
-  /\/relay\/crash/,
+  /crash\.test/,
   /\/hosts\/azure/,
   /\/store\//,
 ]
