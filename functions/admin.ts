@@ -2,14 +2,14 @@
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import { describeIssues } from '../shared/errors.ts'
-import { quoted, remedyOf } from './config-checks.ts'
+import { quoted, remedyOf } from './config/checks.ts'
+import { didYouMean } from './config/suggest.ts'
 import { viewOf } from './core/delivery.ts'
 import { drillEndsBy } from './core/drill.ts'
 import { publicDelivery, publicHistory, publicView } from './core/public-view.ts'
 import { drillSchema, startDrill } from './drill.ts'
 import { limit, parseJson, problem } from './problem.ts'
 import type { Relay } from './relay.ts'
-import { didYouMean } from './suggest.ts'
 
 const maxPage = 200
 const maxReplayed = 1_000

@@ -2,18 +2,18 @@
 // once, then all names that do not exist: path, value and what is allowed; secrets are never shown.
 import type { z } from 'zod'
 import { describeIssues, FoghornError, pathOf } from '../shared/errors.ts'
-import { identifier, quoted, remedyOf } from './config-checks.ts'
-import { type Environment, type Filled, fillIn } from './config-env.ts'
-import { readJson } from './config-json.ts'
+import { identifier, quoted, remedyOf } from './config/checks.ts'
+import { type Environment, type Filled, fillIn } from './config/environment.ts'
+import { readJson } from './config/json.ts'
 import {
   type Channel,
   type ChannelOf,
   configSchema,
   type Entra,
   type Fleet,
-} from './config-schema.ts'
+} from './config/schema.ts'
+import { didYouMean } from './config/suggest.ts'
 import type { PolicyRule, Route } from './core/policy.ts'
-import { didYouMean } from './suggest.ts'
 
 export type { Channel, ChannelOf, Entra, Fleet }
 export { configSchema }

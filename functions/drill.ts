@@ -2,7 +2,7 @@
 // channels. One atomic write; from then on time moves it, as it does any event.
 import { z } from 'zod'
 import { eventTypes, limits } from '../shared/document.ts'
-import { object, oneOf } from './config-checks.ts'
+import { object, oneOf } from './config/checks.ts'
 import { nextLook } from './core/conclude.ts'
 import { beginDrill, type DrillWish, standInsOf } from './core/drill.ts'
 import { type EventRecord, isOpen } from './core/event.ts'

@@ -1,6 +1,7 @@
 // Channels: whether each is told anything, who is told when it fails, and whether people can follow a link.
+
+import { isLoopback } from '../config/checks.ts'
 import { addressOf, type Channel, type Config } from '../config.ts'
-import { isLoopback } from '../config-checks.ts'
 
 export function adviseOnChannels(config: Config): string[] {
   const { channels, routes } = config

@@ -1,11 +1,11 @@
 // Policy: rules that are never reached, approvals without a limit, and events that people asked for.
 import { eventTypes } from '../../shared/document.ts'
+import { quoted } from '../config/checks.ts'
+import { didYouMean } from '../config/suggest.ts'
 import type { Config } from '../config.ts'
-import { quoted } from '../config-checks.ts'
 import { isNarrow, mayMatch, preempts } from '../core/cover.ts'
 import type { Decide } from '../core/event.ts'
 import { defaultRule, type Match, type PolicyRule } from '../core/policy.ts'
-import { didYouMean } from '../suggest.ts'
 
 export const sources = ['Platform', 'User']
 /** Those that Azure delays where it was a person who asked for them. */

@@ -1,7 +1,7 @@
 // What somebody typed after `npm run drill --`, and where the relay is.
 import { eventTypes } from '../../shared/document.ts'
-import { isLoopback, isWebUrl } from '../config-checks.ts'
-import { didYouMean } from '../suggest.ts'
+import { isLoopback, isWebUrl } from '../config/checks.ts'
+import { didYouMean } from '../config/suggest.ts'
 import { parseWords, wrong } from './arguments.ts'
 
 export const drillHelp = `npm run drill -- --fleet NAME --type TYPE [options]

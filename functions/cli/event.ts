@@ -6,10 +6,10 @@ import {
   scheduledEventSchema,
 } from '../../shared/document.ts'
 import { describeIssues } from '../../shared/errors.ts'
+import { didYouMean } from '../config/suggest.ts'
 import type { KnownVm } from '../core/event.ts'
 import { usualNoticeOf } from '../core/notice.ts'
 import type { Case } from '../dry-run.ts'
-import { didYouMean } from '../suggest.ts'
 import { type Options, wrong } from './arguments.ts'
 
 /** Seconds ahead that an event of a type is announced that nobody knows. */

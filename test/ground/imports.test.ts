@@ -86,6 +86,19 @@ const rules: Record<string, Rule> = {
       !inFolders(name, 'functions/store', 'functions/core', 'functions/attention.ts', 'shared'),
     instead: "the interface in store.ts and core's types",
   },
+  'the parts of the configuration import core, shared and the schema library': {
+    files: /^functions\/config\//,
+    banned: (name) =>
+      !inFolders(
+        name,
+        'functions/config',
+        'functions/config.ts',
+        'functions/core',
+        'shared',
+        'zod',
+      ),
+    instead: 'values handed in by functions/config.ts',
+  },
   'notifiers import their interface, core, shared and the types of the configuration': {
     files: /^functions\/notify\//,
     banned: (name) =>
@@ -111,7 +124,7 @@ const rules: Record<string, Rule> = {
       !inFolders(
         name,
         ...['functions/advice', 'functions/core', 'functions/config.ts', 'shared'],
-        ...['functions/config-checks.ts', 'functions/suggest.ts'],
+        ...['functions/config/checks.ts', 'functions/config/suggest.ts'],
       ),
     instead: 'the configuration as an argument',
   },

@@ -1,6 +1,6 @@
 // Slips of the keyboard: what was meant is named, and a text that is no JSON is said where.
 import { describe, expect, test } from 'vitest'
-import { editsBetween, nearest } from '../../functions/suggest.ts'
+import { editsBetween, nearest } from '../../functions/config/suggest.ts'
 import { mistakesOf, withValue } from '../support/config.ts'
 import { prodKey, routingKey } from '../support/world.ts'
 

@@ -1,7 +1,7 @@
 // The configuration's text: what is no JSON is said with its place, never with what stands there, as that
 // may be a secret. A key that stands twice is a mistake here; JSON's own reader would drop the first.
-import { FoghornError, pathOf } from '../shared/errors.ts'
-import { identifier } from './config-checks.ts'
+import { FoghornError, pathOf } from '../../shared/errors.ts'
+import { identifier } from './checks.ts'
 
 /** The value, and a sentence for each key that stands twice. Throws FoghornError `config_invalid`. */
 export function readJson(text: string): { value: unknown; mistakes: string[] } {

@@ -1,7 +1,7 @@
 // Fills in what the configuration takes from the environment, `env:NAME`. Elsewhere than where the relay
 // runs, what is missing may be taken as given: a stand-in of the right form takes its place.
-import { pathOf } from '../shared/errors.ts'
-import { toBase64 } from '../shared/signature.ts'
+import { pathOf } from '../../shared/errors.ts'
+import { toBase64 } from '../../shared/signature.ts'
 
 export type Environment = Record<string, string | undefined>
 

@@ -1,7 +1,7 @@
 // The configuration's schema for editors: completion and a first check while somebody writes. The relay
 // checks more than this can say, and its messages are better.
 import { z } from 'zod'
-import { configSchema } from './config-schema.ts'
+import { configSchema } from './schema.ts'
 
 type Json = z.core.JSONSchema.JSONSchema
 

@@ -1,8 +1,8 @@
 // What the parts of the configuration's schema are made of: shapes that say what to write, and checks of
 // single values.
 import { z } from 'zod'
-import { FoghornError } from '../shared/errors.ts'
-import { secretBytes } from '../shared/signature.ts'
+import { FoghornError } from '../../shared/errors.ts'
+import { secretBytes } from '../../shared/signature.ts'
 import { didYouMean, nearest } from './suggest.ts'
 
 /** Values of one key that takes one or a list. */

@@ -1,6 +1,7 @@
 // The schema of the configuration file. Each part says what to write where it is wrong, and what it is
 // for: editors show that (infra/config.schema.json; `npm run schema` writes it).
 import { z } from 'zod'
+import { decisions, moments } from '../core/event.ts'
 import {
   atLeastOne,
   guid,
@@ -14,9 +15,8 @@ import {
   oneOf,
   textBy,
   webUrl,
-} from './config-checks.ts'
-import { slackSchema } from './config-slack.ts'
-import { decisions, moments } from './core/event.ts'
+} from './checks.ts'
+import { slackSchema } from './slack.ts'
 import { didYouMean } from './suggest.ts'
 
 /** A commit stays within 60 deliveries: up to three moments come together. */
