@@ -88,15 +88,7 @@ const rules: Record<string, Rule> = {
   },
   'the parts of the configuration import core, shared and the schema library': {
     files: /^functions\/config\//,
-    banned: (name) =>
-      !inFolders(
-        name,
-        'functions/config',
-        'functions/config.ts',
-        'functions/core',
-        'shared',
-        'zod',
-      ),
+    banned: (name) => !inFolders(name, 'functions/config', 'functions/core', 'shared', 'zod'),
     instead: 'values handed in by functions/config.ts',
   },
   'notifiers import their interface, core, shared and the types of the configuration': {
