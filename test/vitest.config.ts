@@ -27,7 +27,7 @@ export default defineConfig({
     // many tests wait for the times of the product itself: more files at once than cores
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 20_000,
+    testTimeout: 40_000,
     hookTimeout: 60_000,
   },
 })
