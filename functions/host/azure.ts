@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { app } from '@azure/functions'
 import { FoghornError, messageOf, type Problem, problemContentType } from '../../shared/errors.ts'
+import type { Log } from '../../shared/log.ts'
 import { createApp } from '../app.ts'
 import { createEntra } from '../identity/entra.ts'
 import { notifiers } from '../notify/index.ts'
@@ -123,7 +124,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     log: logs.log,
     listeningSince: Date.now(),
     wake: (owed) => rounds.hint(owed),
-    troubles: () => troublesOf(queue),
+    troubles: () => troublesOf(logs.log, queue),
   }
   const rounds: Rounds = new Rounds(relay, (delayMs) => queue.set(delayMs))
   const listen = async () => {
@@ -190,7 +191,8 @@ async function onTimer({ relay, rounds, listen, queue }: Parts): Promise<void> {
 }
 
 async function tellTroubles(relay: Relay, queue: WakeQueue): Promise<void> {
-  for (const trouble of await troublesOf(queue)) relay.log.error('host_troubled', { trouble })
+  for (const trouble of await troublesOf(relay.log, queue))
+    relay.log.error('host_troubled', { trouble })
 }
 
 /** Once an hour, at the run nearest to it: a timer may come a moment early. */
@@ -199,15 +201,16 @@ async function forget(relay: Relay): Promise<void> {
   for (let steps = 0; steps < maxForgetSteps; steps++) if (!(await forgetOld(relay))) return
 }
 
-async function troublesOf(queue: WakeQueue): Promise<string[]> {
-  let poisoned: number
+/** Anybody may read them: what they come from is for the log. */
+async function troublesOf(log: Log, queue: WakeQueue): Promise<string[]> {
   try {
-    poisoned = await queue.poisoned()
+    const poisoned = await queue.poisoned()
+    const remedy = `the log says why; then clear the queue "${poisonQueueName}"`
+    return poisoned === 0 ? [] : [`${poisoned} wake-ups failed again and again: ${remedy}`]
   } catch (error) {
-    return [`the queue of wake-ups does not answer, the timer alone sends: ${messageOf(error)}`]
+    log.warn('queue_failed', { error: messageOf(error) })
+    return ['the queue of wake-ups does not answer, so the timer alone wakes; the log says why']
   }
-  const remedy = `the log says why; then clear the queue "${poisonQueueName}"`
-  return poisoned === 0 ? [] : [`${poisoned} wake-ups failed again and again: ${remedy}`]
 }
 
 /** Azure hands over a reference that it could not resolve as if it were the value: a key that anybody can guess. */

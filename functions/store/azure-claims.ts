@@ -1,5 +1,6 @@
 // Which deliveries are due, channel by channel, and taking them. The index says where to look; what counts
 // is the delivery's own row, and whoever changes that first has it.
+import { FoghornError } from '../../shared/errors.ts'
 import type { Claimed } from '../core/delivery.ts'
 import { afterTurns, freeAt, turnsAt } from '../core/rate.ts'
 import type { Found, Index } from './azure-index.ts'
@@ -90,14 +91,15 @@ export class Claims {
   }
 
   /** Lets a channel rest, unless it rests longer already. */
-  async pause(channel: string, spentUntil: number): Promise<boolean> {
+  async pause(channel: string, spentUntil: number): Promise<void> {
     for (let attempt = 0; attempt < maxSpendAttempts; attempt++) {
       const row = await this.#rows.read(channelsPartition, keyOf(channel))
       const spent = row && toSpent(row)
-      if (spent !== undefined && spent.stored.spentUntil >= spentUntil) return true
-      if (await this.#spend(channel, spent, spentUntil)) return true
+      if (spent !== undefined && spent.stored.spentUntil >= spentUntil) return
+      if (await this.#spend(channel, spent, spentUntil)) return
     }
-    return false
+    const what = `channel "${channel}" has too many writers at once`
+    throw new FoghornError('storage_busy', `${what}; the delivery is tried again`)
   }
 
   /** The longest due first. */

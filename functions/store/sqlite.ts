@@ -1,7 +1,6 @@
 // The store on `node:sqlite`: one file, one process. Durable before a commit returns
 // (`synchronous=FULL`); leases left by a process that died are freed when the next one opens the file.
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { FoghornError } from '../../shared/errors.ts'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Settlement } from '../core/attempt.ts'
 import type { Claimed, Delivery } from '../core/delivery.ts'
 import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
@@ -9,12 +8,9 @@ import type { Post, PostKey, PostState } from '../core/post.ts'
 import { afterTurns, freeAt, turnsAt } from '../core/rate.ts'
 import { parse, type Row, toDelivery } from './rows.ts'
 import { SharedWrites } from './shared-writes.ts'
-import { schema, schemaVersion, sql } from './sql.ts'
+import { sql } from './sql.ts'
+import { openFile } from './sqlite-file.ts'
 import type { ClaimRequest, Commit, EventKey, Pacing, Replay, Store } from './store.ts'
-
-/** Of 4 KB each. A page that changes often is copied into the file once in so many, not each time. */
-const checkpointPages = 8_000
-const cacheKib = 65_536
 
 export interface SqliteOptions {
   /** Names leases: different at every call. */
@@ -37,41 +33,11 @@ export class SqliteStore implements Store {
   readonly #random: () => string
   readonly #writes: SharedWrites
 
-  /** Throws FoghornError `data_in_use` where another process is alone on the file, or this one cannot be. */
+  /** Throws as `openFile` does. */
   constructor(path: string, { random, soon = (flush) => flush(), alone = false }: SqliteOptions) {
     this.#random = random
-    this.#db = new DatabaseSync(path)
-    this.#open(path, alone)
+    this.#db = openFile(path, alone)
     this.#writes = new SharedWrites(this.#db, soon)
-    this.#prepare(path)
-  }
-
-  #open(path: string, alone: boolean): void {
-    const locking = alone ? 'locking_mode=EXCLUSIVE' : 'busy_timeout=5000'
-    try {
-      this.#db.exec(`PRAGMA ${locking}; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
-        PRAGMA cache_size=-${cacheKib}; PRAGMA wal_autocheckpoint=${checkpointPages}`)
-      // whoever is alone keeps what this takes
-      if (alone) this.#db.exec('BEGIN EXCLUSIVE; COMMIT')
-    } catch (error) {
-      this.#db.close()
-      if (!(error instanceof Error && error.message.includes('locked'))) throw error
-      const remedy = 'stop it, or give this one a folder of its own with FOGHORN_DATA'
-      throw new FoghornError('data_in_use', `another relay works on "${path}"; ${remedy}`)
-    }
-  }
-
-  /** Throws FoghornError `data_version` where another version of the relay wrote the file. */
-  #prepare(path: string): void {
-    const found = Number(this.#get('PRAGMA user_version')?.user_version)
-    const tables = this.#get("SELECT count(*) AS n FROM sqlite_schema WHERE type = 'table'")
-    if (found !== schemaVersion && Number(tables?.n) > 0) {
-      this.#db.close()
-      const remedy = 'start the relay that wrote it, or give this one another FOGHORN_DATA'
-      const what = `"${path}" has format ${found}, and this relay writes ${schemaVersion}`
-      throw new FoghornError('data_version', `${what}; ${remedy}`)
-    }
-    this.#db.exec(schema)
   }
 
   /** For a host that is alone on the file: what its predecessor had under way is due again. */

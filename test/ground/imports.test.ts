@@ -128,7 +128,7 @@ const rules: Record<string, Rule> = {
   'Node stays in the files named for it': {
     files: /^functions\//,
     except:
-      /^functions\/(host\/(node|node-hmac|pump|settings|azure|azure-log|azure-rounds)|store\/(sqlite|azure-keys)|notify\/undici|cli\/[^/]+)\.ts$/,
+      /^functions\/(host\/(node|node-hmac|pump|settings|azure|azure-log|azure-rounds)|store\/(sqlite|sqlite-file|azure-keys)|notify\/undici|cli\/[^/]+)\.ts$/,
     banned: isNode,
     instead: 'WebCrypto and other globals that every host has, or a value from the host',
   },

@@ -34,9 +34,9 @@ afterAll(async () => {
 })
 
 /** A wake-up that failed comes again at once, and no timer comes by itself. */
-function startRelay() {
+function startRelay(connection = faults.connection) {
   const own = { FUNCTIONS_TRIGGERS: 'queue', FUNCTIONS_HIDDEN_SECONDS: '0' }
-  return stage.startRelay({ environment: { AzureWebJobsStorage: faults.connection, ...own } })
+  return stage.startRelay({ environment: { AzureWebJobsStorage: connection, ...own } })
 }
 
 async function sweep(): Promise<number> {
@@ -164,6 +164,29 @@ describe('a lasting fault', () => {
     expect((await post([event])).status).toBe(200)
     await toldOnce(event)
   })
+})
+
+test('a queue that does not answer: all is told and shown, and no visitor learns of what', async () => {
+  await stage.relay!.stop()
+  // nothing listens there
+  const broken = faults.connection.replace(
+    /QueueEndpoint=[^;]*/,
+    'QueueEndpoint=http://127.0.0.1:1/x',
+  )
+  const relay = await startRelay(broken)
+  const event = newEvent()
+  expect((await post([event])).status).toBe(200)
+  await toldOnce(event)
+  const health = await fetch(`${stage.relayUrl}/healthz`)
+  expect([health.status, await health.json()]).toMatchObject([
+    200,
+    { status: 'troubled', troubles: [expect.stringMatching(/^the queue .* does not answer.*log/)] },
+  ])
+  expect((await relay.waitFor('queue_failed')).error).toContain('Azure Storage answered nothing')
+  await sweep()
+  await relay.waitFor('host_troubled')
+  await relay.stop()
+  await startRelay()
 })
 
 /** The last: what is halted is behind all the others. */

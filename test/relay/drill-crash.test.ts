@@ -4,17 +4,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { postDrill } from '../support/drills.ts'
 import { type Fuse, withFuse } from '../support/fuse.ts'
 import { forge, press } from '../support/people.ts'
-import { adminKey, createWorld, type Sent, startAt, type World } from '../support/world.ts'
+import { createWorld, type Sent, startAt, type World } from '../support/world.ts'
 
+const wish = { fleet: 'prod', type: 'Reboot' }
 const moments = ['scheduled', 'approved', 'started', 'completed']
-
-async function post(world: World): Promise<Response> {
-  const headers = { authorization: `Bearer ${adminKey}` }
-  const body = JSON.stringify({ fleet: 'prod', type: 'Reboot' })
-  return world.app.request('/v1/drills', { method: 'POST', headers, body })
-}
 
 /** Each step by a relay that may die in it; the one after it does the step again. */
 async function play(fuse: Fuse, path: string) {
@@ -40,7 +36,7 @@ async function play(fuse: Fuse, path: string) {
     // whoever got no answer looks before they ask again
     const [known] = await world.store.listEvents({ limit: 1 })
     if (known !== undefined) return known.eventId
-    return ((await (await post(world)).json()) as { eventId: string }).eventId
+    return ((await (await postDrill(world, wish)).json()) as { eventId: string }).eventId
   })
   await survive((world) => world.drain())
   await survive(async (world) => press(world, await forge(world, { eventId }), 'approve'))

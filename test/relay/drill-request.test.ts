@@ -1,7 +1,8 @@
 // What an admin may send to start a drill, and what is said of everything else.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { drillSchema, maxOpenDrills, startDrill } from '../../functions/drill.ts'
-import { adminKey, createWorld, type World } from '../support/world.ts'
+import { postDrill, problemOf } from '../support/drills.ts'
+import { createWorld, type World } from '../support/world.ts'
 
 const wish = { fleet: 'prod', type: 'Reboot' }
 let world: World
@@ -10,15 +11,7 @@ beforeEach(async () => {
   world = await createWorld()
 })
 
-function post(body: unknown, key = adminKey) {
-  const text = typeof body === 'string' ? body : JSON.stringify(body)
-  const headers = { authorization: `Bearer ${key}` }
-  return world.app.request('/v1/drills', { method: 'POST', headers, body: text })
-}
-
-async function problemOf(response: Response) {
-  return (await response.json()) as { code: string; detail: string }
-}
+const post = (body: unknown, key?: string) => postDrill(world, body, key)
 
 describe('what an admin may send', () => {
   test.each<[body: unknown, says: RegExp]>([

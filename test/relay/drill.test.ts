@@ -2,9 +2,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { nextDueAt } from '../../functions/deliver.ts'
 import { receive } from '../../functions/receive.ts'
+import { postDrill, problemOf } from '../support/drills.ts'
 import { forge, linkOf, press, textOf } from '../support/people.ts'
 import {
-  adminKey,
   createWorld,
   event,
   eventId,
@@ -23,11 +23,7 @@ beforeEach(async () => {
   world = await createWorld()
 })
 
-function post(body: unknown, key = adminKey) {
-  const text = typeof body === 'string' ? body : JSON.stringify(body)
-  const headers = { authorization: `Bearer ${key}` }
-  return world.app.request('/v1/drills', { method: 'POST', headers, body: text })
-}
+const post = (body: unknown, key?: string) => postDrill(world, body, key)
 
 async function begin(more: object = {}): Promise<string> {
   const response = await post({ ...wish, ...more })
@@ -35,10 +31,6 @@ async function begin(more: object = {}): Promise<string> {
   expect([response.status, body]).toMatchObject([201, { drill: true }])
   await world.drain()
   return body.eventId
-}
-
-async function problemOf(response: Response) {
-  return (await response.json()) as { code: string; detail: string }
 }
 
 /** What each channel got, as bodies; all channels hear of all moments here. */
