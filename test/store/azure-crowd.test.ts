@@ -247,3 +247,15 @@ describe('what relays share besides events', () => {
     expect(await rowsOf(rows, key)).toEqual([])
   })
 })
+
+test('a rest that cannot be noted, as too many write it, settles nothing', async () => {
+  await commit({ deliveries: [delivery('a')] })
+  const [one] = await claim(store, { leaseMs: 20_000, limit: 1 })
+  const busy = around(rows, async (change, partition) =>
+    partition === 'channels' ? 'conflict' : change(),
+  )
+  const settlement = { state: 'pending' as const, nextAt: at, note: 'HTTP 429', spentUntil: at + 9 }
+  const settled = storeOn(busy).settle(one!, settlement, at, [])
+  await expect(settled).rejects.toThrow('channel "chat" has too many writers at once')
+  expect(await store.readDeliveries(key)).toMatchObject([{ state: 'pending', note: '' }])
+})
