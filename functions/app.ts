@@ -11,7 +11,7 @@ import {
   retiredCode,
 } from '../shared/report.ts'
 import { adminRoutes } from './admin.ts'
-import { decideByLink, type Opened, open } from './approve.ts'
+import { type Decided, decideEvent, type Opened, open } from './approve.ts'
 import { nextDueAt } from './deliver.ts'
 import { eventPage, messagePage } from './pages/approve.ts'
 import { pageHeaders } from './pages/layout.ts'
@@ -33,7 +33,7 @@ export function createApp(relay: Relay): Hono {
     if (person) await relay.attention.note(opened.record, relay.now())
     return showEvent(relay, c, opened)
   })
-  app.post('/approve/:token', limit(maxFormBytes), (c) => decideEvent(relay, c))
+  app.post('/approve/:token', limit(maxFormBytes), (c) => postDecision(relay, c))
   app.options('/approve/:token', (c) => c.body(null, 204, { allow: 'GET, HEAD, POST, OPTIONS' }))
   app.route('/v1', adminRoutes(relay))
   app.get('/healthz', async (c) => {
@@ -135,7 +135,7 @@ const deadLinks: Record<
 
 const formType = 'application/x-www-form-urlencoded'
 
-async function decideEvent(relay: Relay, c: Context): Promise<Response> {
+async function postDecision(relay: Relay, c: Context): Promise<Response> {
   if (!isOwnForm(relay, c)) {
     const text = 'Decisions are taken only from the page itself. Open the link again.'
     return page(c, 403, messagePage('Nothing was decided', text))
@@ -148,16 +148,20 @@ async function decideEvent(relay: Relay, c: Context): Promise<Response> {
     return page(c, 400, messagePage('Nothing was decided', text))
   }
   const decision = wish === 'approve' ? 'approved' : 'declined'
-  const { outcome, record } = await decideByLink(relay, opened, decision)
+  const by = { how: 'link' as const, who: opened.token.channel }
+  const { outcome, record } = await decideEvent(relay, opened.record, { decision, by })
   return page(c, outcome === 'busy' ? 503 : 200, eventPage(record, relay.now(), answers[outcome]))
 }
 
-const answers: Record<Awaited<ReturnType<typeof decideByLink>>['outcome'], string> = {
+const answers: Record<Decided['outcome'], string> = {
   decided: 'Your decision is on record.',
   already_approved: 'It had been approved before; nothing changed.',
   already_declined: 'Somebody chose "not now" before; nothing changed.',
   started: 'Too late to decide: it has started.',
   ended: 'Too late to decide: it is over.',
+  identity_needed: 'Nothing was decided: a link alone does not say who you are.',
+  not_listed: 'Nothing was decided: you are not among those who may.',
+  moved_on: 'Nothing was decided: the event has changed since you opened this page. Look again.',
   busy: 'Too many decisions at once. Nothing changed; try again.',
 }
 

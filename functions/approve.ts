@@ -1,8 +1,10 @@
 // A person decides. Showing an event changes nothing; deciding is a compare-and-set on the event, so
 // the second of two clicks is shown what the first one did.
-import { type DecideOutcome, decide } from './core/approval.ts'
+import { type DecideOutcome, decide, stampOf } from './core/approval.ts'
 import { nextLook } from './core/conclude.ts'
-import type { EventRecord, Verdict } from './core/event.ts'
+import { standInsOf } from './core/drill.ts'
+import type { Decider, EventRecord, Observer, Verdict } from './core/event.ts'
+import { type Permission, permissionOf } from './core/permission.ts'
 import { isExpired, type LinkToken, readToken } from './link.ts'
 import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
 
@@ -20,31 +22,57 @@ export async function open(relay: Relay, text: string): Promise<Opened> {
   return { outcome: 'open', token, record }
 }
 
-export type Decided = { outcome: DecideOutcome['outcome'] | 'busy'; record: EventRecord }
+export interface Wish {
+  decision: Verdict['decision']
+  by: Decider
+  /** `stampOf` what the person saw; absent for whoever names the event itself. */
+  seen?: string
+}
 
-/** Puts a person's decision on record, or says why that is no longer possible. */
-export async function decideByLink(
+/** Who says what the hit VMs are: their beacons, or a drill's plan. */
+export function knownOf(record: EventRecord, observers: Observer[]): Observer[] {
+  return record.drill ? standInsOf(record) : observers
+}
+
+export type Decided = {
+  outcome: DecideOutcome['outcome'] | Exclude<Permission, 'allowed'> | 'moved_on' | 'busy'
+  record: EventRecord
+}
+
+/**
+ * Puts a decision on record, or says why not: it is too late, the decider may not, or the event is no
+ * longer what was seen.
+ */
+export async function decideEvent(
   relay: Relay,
-  { token, record: shown }: Extract<Opened, { outcome: 'open' }>,
-  decision: Verdict['decision'],
+  shown: EventRecord,
+  { decision, by, seen }: Wish,
 ): Promise<Decided> {
   let before = shown
+  const { fleet, eventId } = shown
   for (let attempt = 0; attempt < maxCommitAttempts; attempt++) {
     const now = relay.now()
-    const decided = decide(before, { decision, how: 'link', who: token.channel, at: now })
+    const decided = decide(before, { decision, how: by.how, who: by.who, at: now })
     if (decided.outcome !== 'decided') return { outcome: decided.outcome, record: before }
-    const { fleet, eventId } = token
-    const observers = await relay.store.readObservers(token)
+    const observers = await relay.store.readObservers(shown)
+    const permission = permissionOf(relay.config.routes, before, knownOf(before, observers), by)
+    if (permission !== 'allowed') {
+      relay.log.warn('decision_refused', { fleet, eventId, permission, ...by })
+      return { outcome: permission, record: before }
+    }
+    if (seen !== undefined && seen !== stampOf(before)) {
+      return { outcome: 'moved_on', record: before }
+    }
     const { moments } = decided
     const record = { ...decided.record, dueAt: nextLook(decided.record, observers, now) }
-    const existing = await relay.store.readDeliveries(token)
+    const existing = await relay.store.readDeliveries(shown)
     const commit = commitOf(relay, before, record, moments, { observers, existing, now })
     if ((await relay.store.commit(commit)) === 'committed') {
       relay.wake(commit.deliveries.length)
-      relay.log.info('event_decided', { fleet, eventId, decision, how: 'link', who: token.channel })
+      relay.log.info('event_decided', { fleet, eventId, decision, ...by })
       return { outcome: 'decided', record: commit.record }
     }
-    before = (await relay.store.readEvent(token)) ?? before
+    before = (await relay.store.readEvent(shown)) ?? before
   }
   return { outcome: 'busy', record: before }
 }

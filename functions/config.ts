@@ -11,6 +11,8 @@ import {
   configSchema,
   type Entra,
   type Fleet,
+  type SignIn,
+  type SlackApp,
 } from './config/schema.ts'
 import { didYouMean } from './config/suggest.ts'
 import type { PolicyRule, Route } from './core/policy.ts'
@@ -24,6 +26,8 @@ export interface Config {
   channels: Record<string, Channel>
   policy: PolicyRule[]
   routes: Route[]
+  slackApp?: SlackApp | undefined
+  signIn?: SignIn | undefined
   retentionDays: number
   allowNetworks: string[]
 }
@@ -58,7 +62,8 @@ export function readConfigWith(
 /** Every value that must not be seen outside: keys, channel addresses, routing keys. */
 export function secretsOf(config: Config): string[] {
   const channels = Object.values(config.channels).flatMap(channelSecrets)
-  return [...Object.values(config.fleets).flatMap((fleet) => fleet.key ?? []), ...channels]
+  const keys = Object.values(config.fleets).flatMap((fleet) => fleet.key ?? [])
+  return [...keys, ...channels, ...(config.slackApp?.signingSecret ?? [])]
 }
 
 /** The secrets of one channel; of an address also its parts, as an error may name them alone. */
@@ -87,7 +92,8 @@ function describe(error: z.ZodError, filled: Filled): string[] {
   const missing = new Set(filled.mistakes.map((mistake) => mistake.split(': ')[0]))
   const isHidden = (path: PropertyKey[]) =>
     filled.paths.has(pathOf(path)) ||
-    (['fleets', 'channels'].includes(String(path[0])) && !shownKeys.includes(String(path.at(-1))))
+    (['fleets', 'channels', 'slackApp'].includes(String(path[0])) &&
+      !shownKeys.includes(String(path.at(-1))))
   return describeIssues(error, filled.value, isHidden).filter(
     (mistake) => !missing.has(mistake.split(': ')[0]),
   )
@@ -111,6 +117,7 @@ function namesThatDoNotExist(parsed: Parsed, { paths }: Filled): string[] {
       check(`routes[${i}].channels[${j}]`, 'channel', name, Object.keys(channels))
     })
   })
+  mistakes.push(...peopleThatCannotDecide(parsed))
   const rules = [
     ...policy.map(({ match }, i) => ({ match, at: `policy[${i}]` })),
     ...routes.map(({ match }, i) => ({ match, at: `routes[${i}]` })),
@@ -133,4 +140,29 @@ function namesThatDoNotExist(parsed: Parsed, { paths }: Filled): string[] {
     }
   }
   return mistakes
+}
+
+/** Settings that need another one to have any effect. */
+function peopleThatCannotDecide({ routes, channels, slackApp, signIn }: Parsed): string[] {
+  return routes.flatMap(({ approvers = [], approveIn, channels: names }, i) => {
+    const mistakes: string[] = []
+    const ofSlack = names.some((name) =>
+      ['slack', 'slack_bot'].includes(channels[name]?.kind ?? ''),
+    )
+    if (approveIn === 'slack' && slackApp === undefined) {
+      mistakes.push(`routes[${i}].approveIn: "slack" needs "slackApp", with signingSecret and team`)
+    }
+    if (approveIn === 'slack' && !ofSlack) {
+      mistakes.push(`routes[${i}].approveIn: "slack" needs a Slack channel in this route`)
+    }
+    if (signIn === undefined && approvers.some((one) => one.startsWith('entra:'))) {
+      mistakes.push(`routes[${i}].approvers: people of Entra need "signIn", with their tenantId`)
+    }
+    if (slackApp === undefined && approvers.some((one) => one.startsWith('slack:'))) {
+      mistakes.push(
+        `routes[${i}].approvers: people of Slack need "slackApp", with signingSecret and team`,
+      )
+    }
+    return mistakes
+  })
 }

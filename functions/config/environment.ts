@@ -33,6 +33,13 @@ const standIns: Record<string, (name: string) => string> = {
   secret,
   token: (name) => `xoxb-${name.replaceAll('_', '-').padEnd(8, '-')}`,
   channel: (name) => `C${name.toUpperCase().replaceAll('_', '0').padEnd(8, '0').slice(0, 30)}`,
+  signingSecret: (name) =>
+    [...name]
+      .map((one) => (one.charCodeAt(0) % 16).toString(16))
+      .join('')
+      .padEnd(32, '0')
+      .slice(0, 64),
+  team: (name) => `T${name.toUpperCase().replaceAll('_', '0').padEnd(8, '0').slice(0, 30)}`,
   routingKey: (name) => name.padEnd(32, '.').slice(-32),
   tenantId: () => guid,
   subscriptions: () => guid,

@@ -16,7 +16,8 @@ import {
   textBy,
   webUrl,
 } from './checks.ts'
-import { slackSchema } from './slack.ts'
+import { approver, approversRule, signInSchema } from './people.ts'
+import { slackAppSchema, slackSchema } from './slack.ts'
 import { didYouMean } from './suggest.ts'
 
 /** A commit stays within 60 deliveries: up to three moments come together. */
@@ -168,6 +169,19 @@ const routeSchema = object({
   )
     .optional()
     .describe('Reminds its channels this long before NotBefore, while nobody has decided.'),
+  approvers: z
+    .array(approver)
+    .min(1, approversRule)
+    .max(maxListed, approversRule)
+    .optional()
+    .describe(
+      'Who may decide these events: `slack:team/user`, `entra:tenant/object id`. Left out: anybody with the link.',
+    ),
+  approveIn: oneOf(['page', 'slack'])
+    .optional()
+    .describe(
+      'slack: messages of its Slack channels have buttons that decide. page: a link to the page (the default).',
+    ),
   continue: z
     .boolean()
     .optional()
@@ -209,6 +223,14 @@ export const configSchema = object({
     .min(1)
     .max(maxRules)
     .describe('Every route that matches adds its channels, until one says "continue": false.'),
+  slackApp: slackAppSchema
+    .optional()
+    .describe('The app whose buttons decide, for routes with "approveIn": "slack".'),
+  signIn: signInSchema
+    .optional()
+    .describe(
+      "The host's own sign-in is on (App Service Authentication with Microsoft Entra): who signs in is known.",
+    ),
   retentionDays: z
     .int()
     .min(10)
@@ -226,3 +248,5 @@ export type Channel = z.output<typeof channelSchema>
 export type Fleet = z.output<typeof fleetSchema>
 export type Entra = z.output<typeof entraSchema>
 export type ChannelOf<Kind extends Channel['kind']> = Extract<Channel, { kind: Kind }>
+export type SlackApp = z.output<typeof slackAppSchema>
+export type SignIn = z.output<typeof signInSchema>

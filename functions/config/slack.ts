@@ -1,7 +1,7 @@
 // A channel of Slack, in one of two ways: the address of an incoming webhook, or the token of a bot and where
 // it posts. What comes out is one of two kinds, as they take different rates.
 import type { z } from 'zod'
-import { object, textBy, webRule, webUrl } from './checks.ts'
+import { list, object, textBy, webRule, webUrl } from './checks.ts'
 
 const tokenRule = 'write the token of a bot, "xoxb-" and what follows'
 const token = textBy(tokenRule).regex(/^xoxb-[A-Za-z0-9-]{8,250}$/, tokenRule)
@@ -57,3 +57,21 @@ export function slackSchema({ kind, fallback }: Common) {
         },
   )
 }
+
+const signingRule = "write the app's signing secret, 32 hexadecimal digits"
+const signingSecret = textBy(signingRule).regex(/^[0-9a-f]{32,64}$/, signingRule)
+const teamRule = 'write the id of a workspace, such as "T0123ABCD"'
+
+/** Whose buttons decide. Secrets are a list while one is replaced. */
+export const slackAppSchema = object({
+  signingSecret: list(
+    signingSecret,
+    `${signingRule}, or a list of them while one is replaced`,
+  ).describe(
+    'Of the app, under Basic Information: it signs what Slack sends. A list while one is replaced.',
+  ),
+  team: list(
+    textBy(teamRule).regex(/^T[A-Z0-9]{4,30}$/, teamRule),
+    `${teamRule}, or a list of such`,
+  ).describe('Workspaces whose people may press a button; in shared channels there are others.'),
+})

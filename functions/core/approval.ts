@@ -1,5 +1,6 @@
 // Deciding an event, and passing an approval on: who may have the directive now, and what came of it.
 import type { Start } from '../../shared/report.ts'
+import { hash } from './delivery.ts'
 import { addHistory, type EventRecord, isOpen, type Moment, type Verdict } from './event.ts'
 
 /** A beacon that was told to start an event has this long to confirm, then the next one gets it. */
@@ -8,6 +9,15 @@ export const directiveLeaseMs = 5_000
 export type DecideOutcome =
   | { outcome: 'decided'; record: EventRecord; moments: Moment[] }
   | { outcome: 'already_approved' | 'already_declined' | 'started' | 'ended' }
+
+/**
+ * What a decision is about: another epoch, or other VMs, are not what somebody saw and agreed to. For
+ * forms and buttons, which carry it back.
+ */
+export function stampOf({ epoch, facts }: Pick<EventRecord, 'epoch' | 'facts'>): string {
+  const names = facts.resources.map((name) => name.toLowerCase()).sort()
+  return `${epoch}-${hash(JSON.stringify([facts.eventType, names]))}`
+}
 
 /** A verdict on an event. Approved is final; after *not now* a person may still approve. */
 export function decide(record: EventRecord, verdict: Verdict): DecideOutcome {

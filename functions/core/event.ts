@@ -52,14 +52,21 @@ export interface Ended {
 }
 
 /** How we know who decided. */
-export type Proof = 'link' | 'policy'
+export type Proof = 'link' | 'slack' | 'entra' | 'admin' | 'policy'
 
-export interface Verdict {
-  decision: 'approved' | 'declined'
-  /** `link`: whoever held it. `policy`: a rule of the configuration. */
+/** Who decides, and how we know. */
+export interface Decider {
+  /**
+   * `link`: whoever held it. `slack`: a signed payload. `entra`: the host's own sign-in. `admin`: the
+   * admin key. `policy`: a rule of the configuration.
+   */
   how: Proof
-  /** The channel whose link was used, or the rule. */
+  /** In that order: the channel whose link it was, `team/user`, `tenant/object id`, `admin`, the rule. */
   who: string
+}
+
+export interface Verdict extends Decider {
+  decision: 'approved' | 'declined'
   at: number
 }
 

@@ -34,6 +34,10 @@ export interface Route {
   remindBeforeSeconds?: number[] | undefined
   /** False: where it holds for every VM that is hit, later routes are not asked for that moment. */
   continue?: boolean | undefined
+  /** Who may decide, as `slack:team/user` and `entra:tenant/object id`; absent: whoever has the link. */
+  approvers?: string[] | undefined
+  /** Where its Slack channels decide: on the page, or by buttons of the message itself. */
+  approveIn?: 'page' | 'slack' | undefined
 }
 
 /** What is known of a VM in `Resources`; absent where its beacon never reported the event. */
@@ -149,6 +153,25 @@ export function matchEvent(
   )
   if (matching.length === 0) return 'none'
   return matching.length === facts.resources.length ? 'every' : 'some'
+}
+
+/**
+ * Whether a rule holds for one VM of the event; `unknown` where only its beacon could say, and has not.
+ * An event that names no VM hits one that nothing is known of.
+ */
+export function matchVm(
+  match: Match,
+  record: Pick<EventRecord, 'fleet' | 'facts'>,
+  name: string,
+  observers: Observer[],
+): 'holds' | 'unknown' | 'fails' {
+  if (!matchesFacts(match, record.fleet, record.facts)) return 'fails'
+  if (!asksForVms(match)) return 'holds'
+  const vm = knownVm(name, observers)
+  if (matchesVm(match, name, vm)) return 'holds'
+  const { resource } = match
+  const named = name === '' || (resource?.some((glob) => matchesGlob(glob, name)) ?? true)
+  return vm === undefined && named ? 'unknown' : 'fails'
 }
 
 function matchesFacts(match: Match, fleet: string, facts: Facts): boolean {

@@ -1,7 +1,7 @@
 // Two relay processes over one store. Every call to the store or to a channel takes its time, in which
 // the other one goes on, and any of them may be the last one that a process makes.
 import { createApp } from '../../functions/app.ts'
-import { decideByLink, open } from '../../functions/approve.ts'
+import { decideEvent, open } from '../../functions/approve.ts'
 import { createAttention } from '../../functions/attention.ts'
 import type { Claimed } from '../../functions/core/delivery.ts'
 import { claimDue, deliverTogether, nextDueAt } from '../../functions/deliver.ts'
@@ -175,7 +175,8 @@ export class Worker {
     const opened = await open(this.#relay, token)
     if (opened.outcome !== 'open') return { status: 410, text: opened.outcome }
     const decision = body === 'decision=approve' ? 'approved' : 'declined'
-    const { outcome } = await decideByLink(this.#relay, opened, decision)
+    const by = { how: 'link' as const, who: opened.token.channel }
+    const { outcome } = await decideEvent(this.#relay, opened.record, { decision, by })
     return { status: outcome === 'busy' ? 503 : 200, text: outcome }
   }
 

@@ -1,7 +1,7 @@
 // Phrases that messages and pages share: what is hit, what that costs, who decided, why we believe it.
 import { cut } from '../../../shared/document.ts'
 import type { EventView } from '../delivery.ts'
-import type { Inference, Values } from '../event.ts'
+import type { Decider, Inference, Values } from '../event.ts'
 import { clock, relative } from '../time.ts'
 
 /** What a title has room for beside the time, which must not be cut away: 150 characters in Slack. */
@@ -86,11 +86,19 @@ export function describeInference(inference: Inference): string {
 /** `approved by policy rule "short freeze"`, `not now, by a holder of the link sent to "ops"`. */
 export function describeVerdict(verdict: NonNullable<EventView['verdict']>): string {
   const what = verdict.decision === 'approved' ? 'approved' : 'not now,'
-  const who =
-    verdict.how === 'policy'
-      ? `by policy rule "${verdict.who}"`
-      : `by a holder of the link sent to "${verdict.who}"`
-  return `${what} ${who}`
+  return `${what} by ${describeDecider(verdict)}`
+}
+
+function describeDecider({ how, who }: Decider): string {
+  const [place = '', person = ''] = who.split('/')
+  const words: Record<Decider['how'], string> = {
+    link: `a holder of the link sent to "${who}"`,
+    slack: `Slack user ${person} (team ${place}, signed by Slack)`,
+    entra: `Entra user ${person} (tenant ${place}, signed in)`,
+    admin: 'a holder of the admin key',
+    policy: `policy rule "${who}"`,
+  }
+  return words[how]
 }
 
 /** What Azure does by itself: NotBefore is the earliest instant, not an appointment. */

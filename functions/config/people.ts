@@ -1,0 +1,24 @@
+// Who may decide: people by the ids of the place that vouches for them. Names and addresses change hands.
+import { guid, object, textBy } from './checks.ts'
+
+const guidForm = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+const approverForm = new RegExp(
+  `^(?:slack:T[A-Z0-9]{4,30}/[UW][A-Z0-9]{4,30}|entra:${guidForm}/${guidForm})$`,
+)
+
+const approverRule =
+  'write "slack:" and the ids of team and user, such as "slack:T0123ABCD/U0123ABCD", ' +
+  'or "entra:", the tenant\'s GUID, "/" and the user\'s object id; names and e-mail addresses prove nothing'
+export const approversRule =
+  'write a list of 1 to 100 people, or leave it out: whoever has the link decides'
+
+/** One person; ids of Entra come out in lower case. */
+export const approver = textBy(approverRule)
+  .transform((text) => (text.toLowerCase().startsWith('entra:') ? text.toLowerCase() : text))
+  .refine((text) => approverForm.test(text), { error: approverRule })
+
+const tenantRule = 'write the GUID of the tenant whose people sign in'
+
+export const signInSchema = object({
+  tenantId: guid(tenantRule).describe('The tenant whose people sign in.'),
+})
