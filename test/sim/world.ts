@@ -187,6 +187,11 @@ function raise(
     })
     kernel.after(luck.pick([0, 0, 500, 20_000, 100_000]), start)
     kernel.after(beaconsEndMs, () => fall(undefined, 'the world ends'))
+    beacon.onAsked = () => {
+      if (kernel.now > calmAt || !luck.chance(faults.beacon_dies * 4)) return
+      const back = luck.pick([1_000, 40_000, undefined])
+      kernel.after(luck.int(0, 700), () => fall(back, 'with a directive in its hands'))
+    }
     haunt(kernel, luck, faults, calmAt, (rebooted) => {
       if (rebooted) beacon.bootedAt = kernel.now
       const back = luck.chance(0.15) ? undefined : luck.pick([0, 1_000, 8_000, 40_000, 200_000])
