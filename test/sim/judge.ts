@@ -42,6 +42,7 @@ export class Judge extends Docket {
   crashed({ name }: Process): void {
     this.stats.crashes += 1
     this.note(`${name} crashes`)
+    this.events.crashed()
     this.messages.crashed(name)
   }
 
@@ -114,5 +115,6 @@ export class Judge extends Docket {
   answeredPerson(eventId: string, reply: { status: number; text: string } | undefined): void {
     const said = reply === undefined ? 'nothing' : `${reply.status} ${reply.text.slice(0, 20)}`
     this.note(`they are answered ${said} for ${eventId}`)
+    this.events.answered(eventId)
   }
 }
