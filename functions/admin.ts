@@ -8,6 +8,7 @@ import { viewOf } from './core/delivery.ts'
 import { drillEndsBy } from './core/drill.ts'
 import { publicDelivery, publicHistory, publicView } from './core/public-view.ts'
 import { drillSchema, startDrill } from './drill.ts'
+import { outagesOf, tryAgain } from './outage.ts'
 import { limit, parseJson, problem } from './problem.ts'
 import type { Relay } from './relay.ts'
 
@@ -18,9 +19,10 @@ const maxDrillBytes = 65_536
 
 export function adminRoutes(relay: Relay): Hono {
   const routes = new Hono()
-  for (const path of ['/events', '/events/*', '/deliveries/*', '/drills']) {
+  for (const path of ['/channels', '/events', '/events/*', '/deliveries/*', '/drills']) {
     routes.use(path, (c, next) => requireAdmin(relay, c, next))
   }
+  routes.get('/channels', (c) => getChannels(relay, c))
   routes.get('/events', (c) => getEvents(relay, c))
   routes.get('/events/:fleet/:eventId', (c) => getEvent(relay, c))
   routes.post('/deliveries/replay', limit(maxBodyBytes), (c) => replay(relay, c))
@@ -60,6 +62,23 @@ async function getEvents(relay: Relay, c: Context): Promise<Response> {
   return c.json({ events: events.map((record) => publicView(viewOf(record))) })
 }
 
+/** What the owner configured, and what refuses; nothing of an address or a key. */
+async function getChannels(relay: Relay, c: Context): Promise<Response> {
+  const outages = await outagesOf(relay)
+  const channels = Object.entries(relay.config.channels).map(([name, { kind, fallback }]) => {
+    const outage = outages.find(({ channel }) => channel === name)
+    if (outage === undefined) return { name, kind, fallback, state: 'ok' }
+    const { since, nextTryAt, note } = outage
+    const times = { since: isoOf(since), nextTryAt: isoOf(nextTryAt) }
+    return { name, kind, fallback, state: 'refusing', ...times, note }
+  })
+  return c.json({ channels })
+}
+
+function isoOf(at: number): string {
+  return new Date(at).toISOString()
+}
+
 async function getEvent(relay: Relay, c: Context): Promise<Response> {
   const key = { fleet: c.req.param('fleet')!, eventId: c.req.param('eventId')!.toLowerCase() }
   const record = await relay.store.readEvent(key)
@@ -94,6 +113,8 @@ async function replay(relay: Relay, c: Context): Promise<Response> {
           since: Date.parse(wish.data.since),
           ...(wish.data.channel === undefined ? {} : { channel: wish.data.channel }),
         }
+  // whoever asks for them again has mended the channel
+  await tryAgain(relay, 'id' in which ? undefined : which.channel)
   const replayed = await relay.store.replay(which, relay.now(), maxReplayed)
   relay.log.info('replayed', { deliveries: replayed })
   relay.wake(replayed)

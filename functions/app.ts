@@ -13,6 +13,7 @@ import {
 import { adminRoutes } from './admin.ts'
 import { type Decided, decideEvent, type Opened, open } from './approve.ts'
 import { nextDueAt } from './deliver.ts'
+import { outagesOf } from './outage.ts'
 import { eventPage, messagePage } from './pages/approve.ts'
 import { pageHeaders } from './pages/layout.ts'
 import { limit, parseJson, problem, type Refusal } from './problem.ts'
@@ -38,7 +39,7 @@ export function createApp(relay: Relay): Hono {
   app.route('/v1', adminRoutes(relay))
   app.get('/healthz', async (c) => {
     await nextDueAt(relay)
-    const troubles = await relay.troubles()
+    const troubles = [...(await relay.troubles()), ...(await channelTroubles(relay))]
     const status = troubles.length === 0 ? 'ok' : 'troubled'
     return c.json({
       status,
@@ -52,6 +53,14 @@ export function createApp(relay: Relay): Hono {
     return problem(c, 500, 'internal', 'the relay failed; its log says why')
   })
   return app
+}
+
+/** Anybody may read them: what the channel answered is for the log and the events API. */
+async function channelTroubles(relay: Relay): Promise<string[]> {
+  return (await outagesOf(relay)).map(({ channel, since }) => {
+    const from = new Date(since).toISOString()
+    return `channel "${channel}" refuses messages since ${from}; the log says what it answers`
+  })
 }
 
 async function postReport(relay: Relay, c: Context): Promise<Response> {

@@ -9,11 +9,13 @@ import {
   type SendOutcome,
   type Settlement,
 } from './core/attempt.ts'
-import { type Claimed, planNotice } from './core/delivery.ts'
+import { type Claimed, type Delivery, isAboutChannel, planNotice } from './core/delivery.ts'
 import { compose } from './core/message.ts'
+import { divert, type Outage, type Passage } from './core/outage.ts'
 import { mayHaveHeard, overtaken, skippedBefore } from './core/overtake.ts'
 import { pageLink } from './link.ts'
 import type { Outgoing, Part, PostAccess } from './notify/notifier.ts'
+import { type Gate, noteAnswer, noteTold, passGate } from './outage.ts'
 import { channelNamed, type Relay, rateOf } from './relay.ts'
 import type { Pacing } from './store/store.ts'
 
@@ -42,17 +44,22 @@ function pacing(relay: Relay, underWay: UnderWay): Pacing {
 
 interface Judged {
   claimed: Claimed
+  /** All deliveries of its event, where it came to that. */
+  siblings?: Delivery[]
   /** What is to be sent, or why it is not. */
   verdict: { part: Part } | { result: SendOutcome }
 }
 
 /** One request, and each delivery in it settled. What goes wrong is logged, and nothing is thrown. */
 export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<void> {
-  const channel = channelNamed(relay, group[0]!.channel)
+  const leader = group[0]!
+  const channel = channelNamed(relay, leader.channel)
   const judged: Judged[] = []
+  let gate: Gate | undefined
   for (const claimed of group) {
     try {
-      judged.push(await judge(relay, claimed, channel))
+      if (channel !== undefined) gate ??= await passGate(relay, channel, leader)
+      judged.push(await judge(relay, claimed, channel, gate?.passage))
     } catch (error) {
       relay.log.error('message_failed', { id: claimed.id, error: messageOf(error) })
       const note = 'it could not be put together; see the log'
@@ -62,11 +69,13 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
   const parts = judged.flatMap(({ verdict }) => ('part' in verdict ? [verdict.part] : []))
   const [first, ...also] = parts
   const sent = first && channel ? await send(relay, first, also, channel) : undefined
+  const outage = await noteOutage(relay, channel, gate, sent, leader)
   const inList = also.length > 0
-  for (const { claimed, verdict } of judged) {
+  for (const { claimed, siblings, verdict } of judged) {
     try {
-      if ('result' in verdict) await settle(relay, claimed, channel, verdict.result, false)
-      else await settle(relay, claimed, channel, sent!, inList)
+      const result = 'result' in verdict ? verdict.result : sent!
+      const context = { channel, outage, siblings, inList: inList && 'part' in verdict }
+      await settle(relay, claimed, result, context)
     } catch (error) {
       // the lease ends, and it is tried again; the others are not to blame
       relay.log.error('settle_failed', { id: claimed.id, error: messageOf(error) })
@@ -74,10 +83,28 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
   }
 }
 
+/** A mark that can't be written costs another try of a channel that refuses, and nothing else. */
+async function noteOutage(
+  relay: Relay,
+  channel: Channel | undefined,
+  gate: Gate | undefined,
+  sent: SendOutcome | undefined,
+  leader: Claimed,
+): Promise<Outage | undefined> {
+  if (channel === undefined || gate === undefined || sent === undefined) return gate?.outage
+  try {
+    return await noteAnswer(relay, channel, gate, sent, leader)
+  } catch (error) {
+    relay.log.error('mark_failed', { channel: leader.channel, error: messageOf(error) })
+    return gate.outage
+  }
+}
+
 async function judge(
   relay: Relay,
   claimed: Claimed,
   channel: Channel | undefined,
+  passage: Passage | undefined,
 ): Promise<Judged> {
   if (channel === undefined) {
     const note = 'the configuration has no such channel any more'
@@ -87,15 +114,25 @@ async function judge(
   const record = await relay.store.readEvent(claimed)
   const siblings = await relay.store.readDeliveries(claimed)
   const note = overtaken(claimed, record, siblings, relay.notifiers[channel.kind].overtakes)
-  if (note !== undefined) return { claimed, verdict: { result: { outcome: 'superseded', note } } }
+  if (note !== undefined) {
+    return { claimed, siblings, verdict: { result: { outcome: 'superseded', note } } }
+  }
+  if (passage?.go === 'wait') {
+    const result = { outcome: 'retry' as const, note: passage.note, unsent: true as const }
+    return { claimed, siblings, verdict: { result } }
+  }
+  if (passage?.go === 'divert') {
+    const refused = { outcome: 'refused' as const, broken: true as const, unsent: true as const }
+    return { claimed, siblings, verdict: { result: { ...refused, note: passage.note } } }
+  }
   const now = relay.now()
   const part = {
     delivery: claimed,
     message: compose(telling, now, skippedBefore(claimed, siblings)),
-    ...(telling.moment === 'notice' ? {} : { pageUrl: await pageLink(relay, claimed, now) }),
+    ...(isAboutChannel(telling) ? {} : { pageUrl: await pageLink(relay, claimed, now) }),
     mayHaveHeard: mayHaveHeard(claimed, siblings),
   }
-  return { claimed, verdict: { part } }
+  return { claimed, siblings, verdict: { part } }
 }
 
 async function send(
@@ -129,36 +166,56 @@ function postsOf({ store }: Relay, { fleet, eventId, channel, telling }: Claimed
   }
 }
 
+interface Context {
+  channel: Channel | undefined
+  outage: Outage | undefined
+  siblings: Delivery[] | undefined
+  /** It was sent together with others. */
+  inList: boolean
+}
+
 async function settle(
   relay: Relay,
   claimed: Claimed,
-  channel: Channel | undefined,
   result: SendOutcome,
-  inList: boolean,
+  context: Context,
 ): Promise<void> {
   const now = relay.now()
   const rate = rateOf(relay, claimed.channel)
-  const settlement =
-    inList && result.outcome === 'refused'
-      ? { state: 'pending' as const, nextAt: now, note: result.note, alone: true as const }
-      : afterAttempt(claimed, result, now, relay.random(), rate)
-  const follow = noticesOf(claimed, channel, settlement, now)
+  // another message of the list may be to blame, unless the channel is
+  const alone = context.inList && result.outcome === 'refused' && !result.broken
+  const settlement = alone
+    ? { state: 'pending' as const, nextAt: now, note: result.note, alone: true as const }
+    : afterAttempt(claimed, result, now, relay.random(), rate)
+  const broken = result.outcome === 'refused' && result.broken === true
+  const tells = settlement.state !== 'pending' && context.outage?.teller?.id === claimed.id
+  const follow = followUps(claimed, settlement, { ...context, broken, tells }, now)
   const settled = await relay.store.settle(claimed, settlement, now, follow)
-  if (settled === 'settled' && follow.length > 0) relay.wake(follow.length)
   logAttempt(relay, claimed, settlement, settled)
+  if (settled === 'lost') return
+  if (follow.length > 0) relay.wake(follow.length)
+  if (tells) await noteTold(relay, claimed.channel)
 }
 
-/** What ends badly is told once on the fallback; a notice that fails itself is not told again. */
-function noticesOf(
+/**
+ * What ends badly is told on the fallback; a notice that fails itself is not told again. A channel that
+ * refuses everything is told as such once, and its messages go to the fallback themselves.
+ */
+function followUps(
   claimed: Claimed,
-  channel: Channel | undefined,
-  settlement: Settlement,
+  { state, note }: Settlement,
+  { channel, outage, siblings = [], broken, tells }: Context & { broken: boolean; tells: boolean },
   now: number,
-) {
-  const badly = settlement.state === 'refused' || settlement.state === 'given_up'
+): Delivery[] {
   const { fallback } = channel ?? {}
-  if (!badly || fallback === undefined || claimed.telling.moment === 'notice') return []
-  return [planNotice(claimed, fallback, settlement, now)]
+  if (fallback === undefined) return []
+  const told = { state: 'refused' as const, note: outage?.note ?? note, refusesAll: true }
+  const trouble = tells ? [planNotice(claimed, fallback, told, now)] : []
+  const badly = state === 'refused' || state === 'given_up'
+  if (!badly || claimed.telling.moment === 'notice') return trouble
+  if (!broken) return [...trouble, planNotice(claimed, fallback, { state, note }, now)]
+  const diverted = divert(claimed, fallback, now)
+  return siblings.some(({ id }) => id === diverted.id) ? trouble : [...trouble, diverted]
 }
 
 function logAttempt(

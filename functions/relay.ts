@@ -68,12 +68,15 @@ export function commitOf(
   const told = ignored ? moments.filter((moment) => ends.includes(moment)) : moments
   const channels = (moment: Moment) => {
     const routed = channelsFor(relay.config.routes, record, observers, moment, existing)
-    if (decisions.includes(moment)) return union(routed, opened(relay, heardOf(record, existing)))
+    const standIns = stoodIn(record, existing)
+    if (decisions.includes(moment)) {
+      return union(routed, [...opened(relay, heardOf(record, existing)), ...standIns])
+    }
     if (!ends.includes(moment)) return routed
     // what was told before a rule said to ignore it is told to its end
     const heard = heardOf(record, existing)
     const due = ignored ? routed.filter((name) => heard.includes(name)) : routed
-    return union(due, opened(relay, heard))
+    return union(due, [...opened(relay, heard), ...standIns])
   }
   const deliveries = plan(record, told, channels, context.now, sparedBy(record, context))
   const overtakes = (name: string) => notifierOf(relay, name)?.overtakes ?? (() => true)
@@ -87,6 +90,14 @@ const decisions: Moment[] = ['approved', 'declined']
 /** Those where something stands open for this event: it is closed, whatever the routes say of ends. */
 function opened(relay: RelayParts, heard: string[]): string[] {
   return heard.filter((name) => notifierOf(relay, name)?.opensIncidents)
+}
+
+/** Whoever was asked in place of a channel that refuses hears what came of it. */
+function stoodIn({ epoch }: EventRecord, existing: Delivery[]): string[] {
+  return existing
+    .filter(({ telling }) => telling.moment !== 'notice' && telling.insteadOf !== undefined)
+    .filter(({ telling }) => telling.event.epoch === epoch)
+    .map(({ channel }) => channel)
 }
 
 function union(some: string[], others: string[]): string[] {

@@ -12,6 +12,8 @@ export interface Telling {
   moment: Moment
   at: number
   event: EventView
+  /** The channel that it was owed to, and that refuses what it is sent. */
+  insteadOf?: string
 }
 
 /** Trouble with a channel, told on its fallback. */
@@ -19,7 +21,14 @@ export interface Notice {
   moment: 'notice'
   at: number
   event: EventView
-  about: { channel: string; moment: Delivery['telling']['moment']; state: string; reason: string }
+  about: {
+    channel: string
+    moment: Delivery['telling']['moment']
+    state: string
+    reason: string
+    /** The channel refuses whatever it is sent, and this is told once. */
+    refusesAll?: true
+  }
 }
 
 /** The part of a record that a message may need. */
@@ -99,7 +108,7 @@ export function plan(
 export function planNotice(
   failed: Delivery,
   fallback: string,
-  end: { state: DeliveryState; note: string },
+  end: { state: DeliveryState; note: string; refusesAll?: boolean },
   now: number,
 ): Delivery {
   const { telling } = failed
@@ -108,6 +117,7 @@ export function planNotice(
     moment: telling.moment,
     state: end.state,
     reason: end.note,
+    ...(end.refusesAll && { refusesAll: true as const }),
   }
   const notice: Delivery = {
     ...failed,
@@ -125,12 +135,18 @@ export function planNotice(
   return notice
 }
 
+/** Trouble with a channel as such, with which no event has to do. */
+export function isAboutChannel(telling: Telling | Notice): boolean {
+  return telling.moment === 'notice' && telling.about.refusesAll === true
+}
+
 export function viewOf(record: EventRecord): EventView {
   const { watchers: _w, history: _h, dueAt: _d, directive: _l, drillPlan: _p, ...view } = record
   return view
 }
 
-function deliveryId(record: EventRecord, moment: Moment, channel: string): string {
+/** The same message for the same channel has the same id, however often it is planned. */
+export function deliveryId(record: EventView, moment: Moment, channel: string): string {
   const parts = [record.fleet, record.eventId, String(record.epoch), moment, channel]
   const { notBeforeAt, resources, durationSeconds, description } = record.facts
   const names = resources.map((name) => name.toLowerCase()).sort()

@@ -24,7 +24,7 @@ export const lateMs = 60_000
 /** `skipped`: earlier moments that this channel was not told; `now` is when the message is sent. */
 export function compose(telling: Telling | Notice, now: number, skipped: Moment[] = []): Message {
   const message = telling.moment === 'notice' ? noticeOf(telling, now) : stepOf(telling, now)
-  const after = [...skippedLines(skipped), ...lateLines(telling, now)]
+  const after = [...insteadLines(telling), ...skippedLines(skipped), ...lateLines(telling, now)]
   const lines = [...drillLines(telling), ...message.lines, ...after]
   return {
     ...message,
@@ -81,6 +81,7 @@ function stepOf(telling: Telling, now: number): Message {
 }
 
 function noticeOf({ event, about }: Notice, now: number): Message {
+  if (about.refusesAll) return refusalOf(event, about)
   const ended = about.state === 'refused' ? 'refused the message' : 'could not be reached'
   return {
     title: `Channel "${about.channel}" missed "${about.moment}" of ${subjectOf(event)}`,
@@ -96,8 +97,29 @@ function noticeOf({ event, about }: Notice, now: number): Message {
   }
 }
 
+/** The channel as such: it would refuse any other event as well. */
+function refusalOf(event: EventView, { channel, reason }: Notice['about']): Message {
+  return {
+    title: `Channel "${channel}" refuses what it is sent`,
+    lines: [
+      `It answered: ${reason.replace(/[\s.]+$/, '')}.`,
+      'A person has to mend it: look at the channel, and at its entry in the configuration.',
+      'Until then, its messages come here, and one of them tries it every few minutes.',
+    ],
+    facts: [],
+    reference: `First met with ${subjectOf(event)}. ${referenceOf(event)}`,
+    tone: 'danger',
+    asks: false,
+  }
+}
+
 function referenceOf({ fleet, eventId }: EventView): string {
   return `Fleet ${fleet}, event ${eventId}.`
+}
+
+function insteadLines(telling: Telling | Notice): string[] {
+  if (telling.moment === 'notice' || telling.insteadOf === undefined) return []
+  return [`This comes here in place of "${telling.insteadOf}", which refuses messages.`]
 }
 
 function skippedLines(skipped: Moment[]): string[] {

@@ -93,13 +93,18 @@ export async function post(
   return { status: response.status, text, retryAfter: response.headers.get('retry-after') }
 }
 
+/** Whatever the message: the address is no longer valid, or does not let us in. */
+const broken = [401, 403, 404, 410]
+
 /** 429 and 5xx are worth another attempt, anything else needs a person. */
 export function fromStatus(
   answer: { status: number; text: string; retryAfter: string | null },
   now: number,
 ): SendOutcome {
   const note = `HTTP ${answer.status}${answer.text === '' ? '' : `: ${firstLine(answer.text)}`}`
-  if (answer.status !== 429 && answer.status < 500) return { outcome: 'refused', note }
+  if (answer.status !== 429 && answer.status < 500) {
+    return { outcome: 'refused', note, ...(broken.includes(answer.status) && { broken: true }) }
+  }
   const retryAfterMs = parseRetryAfter(answer.retryAfter, now)
   return { outcome: 'retry', note, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
@@ -111,8 +116,10 @@ export function fromStatus(
 export function fromError(error: unknown, signal: AbortSignal): SendOutcome {
   if (signal.aborted) return { outcome: 'retry', note: 'no answer in time' }
   const code = codeOf(error)
-  const forbidden = code === 'address_forbidden'
-  return { outcome: forbidden ? 'refused' : 'retry', note: `no answer: ${code}` }
+  const note = `no answer: ${code}`
+  return code === 'address_forbidden'
+    ? { outcome: 'refused', note, broken: true }
+    : { outcome: 'retry', note }
 }
 
 /** Reads at most the first 4 KB, unless more is asked for: an answer is evidence, not data. */

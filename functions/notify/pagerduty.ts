@@ -27,7 +27,10 @@ export const pagerduty: Notifier<ChannelOf<'pagerduty'>> = {
       const headers = { 'content-type': 'application/json' }
       const answer = await post(send, channel.endpoint, body, headers, outgoing.signal)
       if (answer.status === 202) return { outcome: 'delivered', note: action }
-      return fromStatus(answer, outgoing.now)
+      const judged = fromStatus(answer, outgoing.now)
+      // every message has this key, so none of them will do
+      const isKey = answer.status === 400 && answer.text.includes('routing_key')
+      return judged.outcome === 'refused' && isKey ? { ...judged, broken: true } : judged
     } catch (error) {
       return fromError(error, outgoing.signal)
     }

@@ -8,7 +8,7 @@ export type Method = 'chat.postMessage' | 'chat.update' | 'chat.delete'
 
 export type Answer =
   | { outcome: 'done'; channel: string; ts: string }
-  | { outcome: 'refused'; note: string; code: string }
+  | { outcome: 'refused'; note: string; code: string; broken?: true }
   | Extract<SendOutcome, { outcome: 'retry' }>
 
 /** Slack repeats the whole message, each letter of which may be escaped: 50 blocks are less than this. */
@@ -18,6 +18,14 @@ const maxAnswerBytes = 256 * 1024
 const passing = [
   ...['ratelimited', 'rate_limited'],
   ...['internal_error', 'fatal_error', 'service_unavailable', 'request_timeout'],
+]
+
+/** Codes that every message would meet: the bot, its token or the channel has to be mended. */
+const broken = [
+  ...['invalid_auth', 'not_authed', 'account_inactive', 'token_revoked', 'token_expired'],
+  ...['missing_scope', 'no_permission', 'not_allowed_token_type', 'org_login_required'],
+  ...['access_denied', 'ekm_access_denied', 'team_access_not_granted', 'two_factor_setup_required'],
+  ...['channel_not_found', 'not_in_channel', 'is_archived', 'is_inactive', 'restricted_action'],
 ]
 
 const said = z.discriminatedUnion('ok', [
@@ -60,14 +68,22 @@ function judge(
   if (parsed.data.ok) return { outcome: 'done', channel: parsed.data.channel, ts: parsed.data.ts }
   const { error, needed } = parsed.data
   const note = needed === undefined ? error : `${error} (needed: ${needed})`
-  if (!passing.includes(error)) return { outcome: 'refused', note, code: error }
+  if (!passing.includes(error)) {
+    return {
+      outcome: 'refused',
+      note,
+      code: error,
+      ...(broken.includes(error) && { broken: true }),
+    }
+  }
   return coded({ ...fromStatus({ ...answer, status: 429 }, now), note })
 }
 
 /** What is known to be no success, as an answer. */
 function coded(outcome: SendOutcome): Answer {
   if (outcome.outcome === 'retry') return outcome
-  return { outcome: 'refused', note: outcome.note, code: '' }
+  const isBroken = outcome.outcome === 'refused' && outcome.broken
+  return { outcome: 'refused', note: outcome.note, code: '', ...(isBroken && { broken: true }) }
 }
 
 function parseJson(text: string): unknown {

@@ -127,6 +127,7 @@ function call({ channel, send, outgoing }: Attempt, method: Method, body: object
 
 function toOutcome(answer: Answer): SendOutcome {
   if (answer.outcome === 'done') return { outcome: 'delivered', note: 'posted' }
-  if (answer.outcome === 'refused') return { outcome: 'refused', note: answer.note }
-  return answer
+  if (answer.outcome !== 'refused') return answer
+  const { note, broken } = answer
+  return { outcome: 'refused', note, ...(broken && { broken }) }
 }

@@ -6,6 +6,7 @@ import type { Attention } from '../attention.ts'
 import type { Settlement } from '../core/attempt.ts'
 import type { Claimed, Delivery } from '../core/delivery.ts'
 import type { Beacon, Sighting } from '../core/event.ts'
+import type { Outage } from '../core/outage.ts'
 import type { PostKey, PostState } from '../core/post.ts'
 import { AzureAttention } from './azure-attention.ts'
 import { Beacons } from './azure-beacons.ts'
@@ -13,6 +14,7 @@ import { Claims } from './azure-claims.ts'
 import { Events } from './azure-events.ts'
 import { Forgetting } from './azure-forget.ts'
 import { Index } from './azure-index.ts'
+import { Marks } from './azure-marks.ts'
 import { Posts } from './azure-posts.ts'
 import type { Rows } from './azure-rows.ts'
 import type { ClaimRequest, Commit, EventKey, Pacing, Replay, Store } from './store.ts'
@@ -42,6 +44,7 @@ export class AzureStore implements Store {
   readonly #beacons: Beacons
   readonly #forgetting: Forgetting
   readonly #posts: Posts
+  readonly #marks: Marks
   readonly attention: Attention
 
   constructor({ rows, newId, random, wait, together = atOnce }: AzureOptions) {
@@ -55,6 +58,7 @@ export class AzureStore implements Store {
     this.#beacons = new Beacons({ rows, index, newId, together, stepAside })
     this.#forgetting = new Forgetting({ rows, index, together })
     this.#posts = new Posts(rows)
+    this.#marks = new Marks(rows)
   }
 
   /** To be called once, first. Throws FoghornError `data_version` where another version of the relay wrote the table. */
@@ -132,6 +136,14 @@ export class AzureStore implements Store {
 
   writePost(key: PostKey, state: PostState, basedOn: number) {
     return this.#posts.write(key, state, basedOn)
+  }
+
+  readMarks() {
+    return this.#marks.all()
+  }
+
+  writeMark(channel: string, outage: Outage | undefined, basedOn: number) {
+    return this.#marks.write(channel, outage, basedOn)
   }
 
   readDeliveries(key: EventKey) {

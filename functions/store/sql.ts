@@ -38,6 +38,9 @@ CREATE TABLE IF NOT EXISTS posts (
   fleet TEXT NOT NULL, event_id TEXT NOT NULL, epoch INTEGER NOT NULL, channel TEXT NOT NULL,
   version INTEGER NOT NULL, state TEXT NOT NULL, PRIMARY KEY (fleet, event_id, epoch, channel)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS marks (
+  channel TEXT PRIMARY KEY, version INTEGER NOT NULL, mark TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS beacons_heard ON beacons (heard_at);
 CREATE INDEX IF NOT EXISTS deliveries_failed ON deliveries (owed_at)
   WHERE state IN ('refused', 'given_up');
@@ -112,6 +115,9 @@ export const sql = {
     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   updatePost: `UPDATE posts SET version = ?, state = ?
     WHERE fleet = ? AND event_id = ? AND epoch = ? AND channel = ? AND version = ?`,
+  readMarks: 'SELECT mark FROM marks ORDER BY channel',
+  insertMark: `INSERT INTO marks (version, mark, channel) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
+  updateMark: 'UPDATE marks SET version = ?, mark = ? WHERE channel = ? AND version = ?',
   readDeliveries: `SELECT * FROM deliveries WHERE fleet = ? AND event_id = ?
     ORDER BY seq, rowid`,
   replayOne: `UPDATE deliveries SET state = 'pending', next_at = ?, owed_at = ?

@@ -4,6 +4,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Settlement } from '../core/attempt.ts'
 import type { Claimed, Delivery } from '../core/delivery.ts'
 import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
+import type { Mark, Outage } from '../core/outage.ts'
 import type { Post, PostKey, PostState } from '../core/post.ts'
 import { afterTurns, freeAt, turnsAt } from '../core/rate.ts'
 import { parse, type Row, toDelivery } from './rows.ts'
@@ -171,6 +172,23 @@ export class SqliteStore implements Store {
         basedOn === 0
           ? this.#run(sql.insertPost, ...values)
           : this.#run(sql.updatePost, ...values, basedOn)
+      return written === 0 ? 'conflict' : 'written'
+    })
+  }
+
+  async readMarks(): Promise<Mark[]> {
+    return this.#all(sql.readMarks).map((row) => parse<Mark>(row.mark))
+  }
+
+  async writeMark(channel: string, outage: Outage | undefined, basedOn: number) {
+    return this.#write(() => {
+      const version = basedOn + 1
+      const mark: Mark = { version, channel, ...(outage && { outage }) }
+      const values = [version, JSON.stringify(mark), channel]
+      const written =
+        basedOn === 0
+          ? this.#run(sql.insertMark, ...values)
+          : this.#run(sql.updateMark, ...values, basedOn)
       return written === 0 ? 'conflict' : 'written'
     })
   }

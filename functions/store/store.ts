@@ -3,6 +3,7 @@
 import type { Settlement } from '../core/attempt.ts'
 import type { Claimed, Delivery } from '../core/delivery.ts'
 import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
+import type { Mark, Outage } from '../core/outage.ts'
 import type { Superseded } from '../core/overtake.ts'
 import type { Post, PostKey, PostState } from '../core/post.ts'
 import type { Rate } from '../core/rate.ts'
@@ -97,6 +98,19 @@ export interface Store {
    * `basedOn` (0: there is none). Durable once it returns.
    */
   writePost(key: PostKey, state: PostState, basedOn: number): Promise<'written' | 'conflict'>
+
+  /** The marks of all channels that refuse, or did, as they were written last. */
+  readMarks(): Promise<Mark[]>
+
+  /**
+   * Marks a channel, or says that it takes messages again. `conflict`, and nothing written, where the
+   * stored version is not `basedOn` (0: there is none). Durable once it returns.
+   */
+  writeMark(
+    channel: string,
+    outage: Outage | undefined,
+    basedOn: number,
+  ): Promise<'written' | 'conflict'>
 
   /** All deliveries of an event, in order. */
   readDeliveries(key: EventKey): Promise<Delivery[]>

@@ -1,6 +1,7 @@
 // `npm run bench [-- NAME]`: each figure as a line `name: value unit`. Everything is real but Azure and
 // the channels, and all of it shares this machine.
 
+import { approval } from './approval.ts'
 import { azure } from './azure/azure.ts'
 import { coldStart } from './azure/cold-start.ts'
 import { cost } from './cost/cost.ts'
@@ -11,7 +12,7 @@ import { storm } from './storm/storm.ts'
 import { throughput } from './throughput.ts'
 
 const benches: Record<string, () => Promise<Figure[]>> = {
-  ...{ latency: () => latency(), throughput, storm, memory },
+  ...{ latency: () => latency(), approval: () => approval(), throughput, storm, memory },
   ...{ azure, 'cold-start': coldStart, cost },
 }
 

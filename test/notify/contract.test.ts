@@ -50,7 +50,9 @@ describe('the answer decides', () => {
     const location = { location: 'https://elsewhere.example/' }
     const { send, requests } = answering(status, text ?? null, location)
     const result = await notify(kind, send)
-    expect(result.outcome).toBe(outcome)
+    const isBroken = 'broken' in result && result.broken === true
+    expect(isBroken ? 'broken' : result.outcome).toBe(outcome)
+    if (isBroken) expect(result.outcome).toBe('refused')
     expect(result.note).not.toBe('')
     expect(requests).toHaveLength(1)
     expect(requests[0]?.init.redirect).toBe('manual')
@@ -129,7 +131,7 @@ describe.each(kinds)('%s', (kind) => {
   test('an address that the guard forbids is refused: only a person can mend it', async () => {
     const cause = new FoghornError('address_forbidden', 'the address is private')
     const send: Send = () => Promise.reject(new TypeError('fetch failed', { cause }))
-    expect(await notify(kind, send)).toMatchObject({ outcome: 'refused' })
+    expect(await notify(kind, send)).toMatchObject({ outcome: 'refused', broken: true })
   })
 
   test.each([200, 202, 400, 500])('an answer (%i) without end is cut', async (status) => {

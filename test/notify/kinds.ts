@@ -18,7 +18,8 @@ export interface Row<K extends Kind> {
   simulated(sinks: Sinks): Channel | undefined
   contentType: string
   /** What becomes of a message for each answer; the first of `delivered` is the usual one. */
-  answers: Record<'delivered' | 'retry' | 'refused', Answer[]>
+  /** `broken`: refused, and any other message would be. */
+  answers: Record<'delivered' | 'retry' | 'refused' | 'broken', Answer[]>
   /** Whether the status alone tells a success, whatever becomes of the text. */
   statusTells: boolean
   /** Longest body, in bytes. */
@@ -40,7 +41,9 @@ const each = (...statuses: number[]): Answer[] => statuses.map((status) => [stat
 const said = (error: string) => JSON.stringify({ ok: false, error })
 
 const redirects = each(301, 302, 303, 307, 308)
-const faults = each(400, 401, 403, 404, 405, 413)
+const faults = each(400, 405, 413)
+/** The address is no longer valid, or lets nobody in. */
+const gone = each(401, 403, 404, 410)
 const busy = each(429, 500, 502, 503, 504, 599)
 const busyTexts: Answer[] = [
   [429, 'slow down'],
@@ -59,19 +62,20 @@ export const kindTable: { [K in Kind]: Row<K> } = {
       ],
       retry: [...busy, ...busyTexts, [200, said('rate_limited')], [200, said('ratelimited')]],
       refused: [
-        ...[...redirects, ...faults, ...each(201, 202, 204, 299, 410)],
-        ...([
-          [200, ''],
-          [200, '<html>Sign in</html>'],
-          [200, said('channel_not_found')],
-          [400, 'invalid_payload'],
-          [400, 'no_text'],
-          [403, 'action_prohibited'],
-          [403, 'invalid_token'],
-          [404, 'channel_not_found'],
-          [404, 'no_service'],
-          [410, 'channel_is_archived'],
-        ] as Answer[]),
+        ...[...redirects, ...faults, ...each(201, 202, 204, 299)],
+        [200, ''],
+        [200, '<html>Sign in</html>'],
+        [200, said('channel_not_found')],
+        [400, 'invalid_payload'],
+        [400, 'no_text'],
+      ],
+      broken: [
+        ...gone,
+        [403, 'action_prohibited'],
+        [403, 'invalid_token'],
+        [404, 'channel_not_found'],
+        [404, 'no_service'],
+        [410, 'channel_is_archived'],
       ],
     },
     statusTells: false,
@@ -94,11 +98,18 @@ export const kindTable: { [K in Kind]: Row<K> } = {
         ),
       ],
       refused: [
-        ...[...redirects, ...faults, ...each(201, 202, 204, 299, 410)],
+        ...[...redirects, ...faults, ...each(201, 202, 204, 299)],
         [200, ''],
         [200, '<html>Sign in</html>'],
         [200, '{"ok":true}'],
-        ...['channel_not_found', 'invalid_auth', 'msg_too_long'].map(
+        ...['msg_too_long', 'invalid_blocks'].map((code): Answer => [200, said(code)]),
+      ],
+      broken: [
+        ...gone,
+        ...['channel_not_found', 'is_archived', 'not_in_channel'].map(
+          (code): Answer => [200, said(code)],
+        ),
+        ...['invalid_auth', 'token_revoked', 'account_inactive', 'missing_scope'].map(
           (code): Answer => [200, said(code)],
         ),
       ],
@@ -121,7 +132,8 @@ export const kindTable: { [K in Kind]: Row<K> } = {
     answers: {
       delivered: [[202], [200, 'ok'], [200, '']],
       retry: [...busy, ...busyTexts],
-      refused: [...redirects, ...faults, ...each(201, 204, 299, 410)],
+      refused: [...redirects, ...faults, ...each(201, 204, 299)],
+      broken: gone,
     },
     statusTells: true,
     // what Teams takes in practice is less than what its documentation says
@@ -136,8 +148,12 @@ export const kindTable: { [K in Kind]: Row<K> } = {
       delivered: [[202, '{"status":"success","message":"Event processed","dedup_key":"k"}']],
       retry: [...busy, ...busyTexts],
       refused: [
-        ...[...redirects, ...faults, ...each(200, 201, 204, 299, 410)],
+        ...[...redirects, ...faults, ...each(200, 201, 204, 299)],
         [400, '{"status":"invalid event","errors":["\'severity\' is invalid"]}'],
+      ],
+      broken: [
+        ...gone,
+        [400, '{"status":"invalid event","errors":["\'routing_key\' is invalid"]}'],
       ],
     },
     statusTells: true,
@@ -167,8 +183,9 @@ export const kindTable: { [K in Kind]: Row<K> } = {
         [200, '<html>Hello</html>'],
         ...each(201, 202, 299),
       ],
-      retry: [...busy, ...busyTexts, ...faults],
-      refused: [...redirects, [410, 'gone']],
+      retry: [...busy, ...busyTexts, ...faults, ...each(401, 403, 404)],
+      refused: redirects,
+      broken: [[410, 'gone']],
     },
     statusTells: true,
     // names and texts as long as Azure could make them; Standard Webhooks advises 20 KB, and usual ones have one

@@ -1,6 +1,6 @@
 // What there is to tell, as usual as can be: each moment in the course that brings it, and what is told
 // on the side: lists, trouble with a channel, late and skipped messages, sets, hostile names.
-import { type Notice, type Telling, viewOf } from '../../functions/core/delivery.ts'
+import { isAboutChannel, type Notice, type Telling, viewOf } from '../../functions/core/delivery.ts'
 import type { EventRecord, Moment, Verdict } from '../../functions/core/event.ts'
 import { compose } from '../../functions/core/message.ts'
 import type { Outgoing, Part } from '../../functions/notify/notifier.ts'
@@ -31,6 +31,7 @@ interface Setting {
   /** Between the moment and the message. */
   lateMs?: number
   skipped?: Moment[]
+  insteadOf?: string
 }
 
 /** Each of these is told in one message about one event. */
@@ -94,6 +95,7 @@ const settings: Record<string, Setting> = {
     course: { facts: { ...usual, resources: [...Array(40).keys()].map((i) => `web_${i}`) } },
     spared: 2,
   },
+  'in place of a channel that refuses': { moment: 'scheduled', insteadOf: 'ops-teams' },
   'started without notice': {
     moment: 'started',
     course: { notice: 'none', phase: 'started', startedAt: at, facts: noTime() },
@@ -189,12 +191,15 @@ function freeze(durationSeconds: number) {
 }
 
 function outgoingOf(name: string, setting: Setting): Outgoing {
-  const { moment, afterMs = 0, course = {}, spared, lateMs = 0, skipped = [] } = setting
+  const { moment, afterMs = 0, course = {}, spared, lateMs = 0, skipped = [], insteadOf } = setting
   const event = {
     ...viewOf(record({ facts: usual, ...course })),
     ...(spared === undefined ? {} : { spared }),
   }
-  const telling: Telling = { moment, at: at + afterMs, event }
+  const telling: Telling = {
+    ...{ moment, at: at + afterMs, event },
+    ...(insteadOf && { insteadOf }),
+  }
   return sent(`prod/${eventId}/1/${encodeURIComponent(name)}/ops`, telling, lateMs, skipped)
 }
 
@@ -204,7 +209,7 @@ function sent(id: string, telling: Telling | Notice, lateMs = 0, skipped: Moment
   return {
     delivery: claimed(id, { telling }),
     message: compose(telling, now, skipped),
-    ...(telling.moment === 'notice' ? {} : { pageUrl: 'https://foghorn.example/approve/token' }),
+    ...(isAboutChannel(telling) ? {} : { pageUrl: 'https://foghorn.example/approve/token' }),
     mayHaveHeard: true,
     also: [],
     now,
@@ -213,9 +218,10 @@ function sent(id: string, telling: Telling | Notice, lateMs = 0, skipped: Moment
   }
 }
 
-function notice(state: string, reason: string): Outgoing {
+function notice(state: string, reason: string, refusesAll?: true): Outgoing {
   const event = viewOf(record({ facts: usual }))
-  const about = { channel: 'ops-teams', moment: 'scheduled' as const, state, reason }
+  const what = { channel: 'ops-teams', moment: 'scheduled' as const, state, reason }
+  const about = { ...what, ...(refusesAll && { refusesAll }) }
   return sent('prod/e/1/scheduled/ops-teams/notice/ops', { moment: 'notice', at, event, about })
 }
 
@@ -231,7 +237,8 @@ export const scenes: Record<string, Outgoing> = {
   ...Object.fromEntries(
     Object.entries(settings).map(([name, setting]) => [name, outgoingOf(name, setting)]),
   ),
-  'a channel refused': notice('refused', 'HTTP 404: no_service'),
+  'a channel refused one message': notice('refused', 'HTTP 400: invalid_payload'),
+  'a channel refuses everything': notice('refused', 'HTTP 404: no_service', true),
   'a channel could not be reached': notice('given_up', 'no answer in time'),
   'a list': list([
     'scheduled',

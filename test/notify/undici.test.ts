@@ -167,7 +167,10 @@ describe('a request', () => {
       const url = `http://localhost:${port}/path-secret`
       const channel = { ...channels[kind], ...(kind === 'pagerduty' ? { endpoint: url } : { url }) }
       const result = await notify(kind, send, undefined, channel as never)
-      expect(result).toEqual({ outcome: 'refused', note: 'no answer: address_forbidden' })
+      expect(result).toEqual({
+        ...{ outcome: 'refused', broken: true },
+        note: 'no answer: address_forbidden',
+      })
       expect(requests).toEqual([])
     },
   )

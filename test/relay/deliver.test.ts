@@ -128,16 +128,17 @@ describe('what ends badly', () => {
   }
   const routes = [{ match: {}, channels: ['chat'] }]
 
-  test('refused: never retried, told once on the fallback', async () => {
+  test('refused by a channel that is not there any more: never retried, told on the fallback', async () => {
     await begin({ channels, routes })
     answer(world, 'slack', () => new Response('no_service', { status: 404 }))
     await beacon.sees([event()])
     await world.drain()
     await passInSteps(world, 20 * minute, minute)
     expect(sentTo(world, 'slack')).toHaveLength(1)
-    const notices = sentTo(world, 'hook').map(({ json }) => json)
-    expect(notices).toHaveLength(1)
-    expect(notices[0]).toMatchObject({
+    const [message, notice, ...more] = sentTo(world, 'hook').map(({ json }) => json)
+    expect(message.type).toBe('foghorn.event.scheduled')
+    expect(more).toEqual([])
+    expect(notice).toMatchObject({
       type: 'foghorn.event.notice',
       data: {
         moment: 'notice',
@@ -161,7 +162,17 @@ describe('what ends badly', () => {
     await passInSteps(world, 20 * minute, minute)
     expect(world.sent).toHaveLength(2)
     const { body } = await world.getEvent(eventId)
-    expect(body.deliveries.map(({ state }: Row) => state)).toEqual(['refused', 'refused'])
+    const states = body.deliveries.map(({ channel, moment, state }: Row) => [
+      channel,
+      moment,
+      state,
+    ])
+    expect(states).toEqual([
+      ['chat', 'scheduled', 'refused'],
+      ['hook', 'scheduled', 'refused'],
+      ['hook', 'notice', 'refused'],
+      ['chat', 'notice', 'refused'],
+    ])
   })
 
   test('a channel that left the configuration: refused, and says why', async () => {

@@ -255,8 +255,11 @@ describe('what goes wrong on the way', () => {
         ? new Response('no_service', { status: 404 })
         : usualAnswer(request)
     await begin()
-    const [notice] = gotBy('hook')
-    expect(notice?.json).toMatchObject({ type: 'foghorn.event.notice', data: { drill: true } })
+    const told = gotBy('hook').map(({ json }) => [json.type, json.data.drill])
+    expect(told).toEqual([
+      ['foghorn.event.scheduled', true],
+      ['foghorn.event.notice', true],
+    ])
   })
 
   test('a drill that ended is forgotten as any event', async () => {

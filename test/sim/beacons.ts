@@ -43,6 +43,8 @@ export class Beacon {
   acked: Acked | undefined
   /** Whether an event took the whole VM. */
   wentDown = false
+  /** It has a directive, and is about to tell Azure. */
+  onAsked: () => void = () => {}
   /** When a poll of this VM showed an event last, where the newest one does not. */
   readonly lastShownAt = new Map<string, number>()
   readonly #shownSince = new Map<string, number>()
@@ -82,7 +84,10 @@ export class Beacon {
       imds: {
         poll: () => this.#poll(imds, state),
         identify: () => imds.identify(),
-        start: (eventId) => imds.start(eventId),
+        start: (eventId) => {
+          this.onAsked()
+          return imds.start(eventId)
+        },
       },
       relay: relay(this),
       random: () => this.#random.next(),

@@ -10,7 +10,7 @@ import type { Random } from './random.ts'
 /** After this time an attempt is over, answer or not. */
 const attemptMs = 15_000
 
-type Fate = 'takes' | 'mute' | 'deaf' | 'busy' | 'fails' | 'refuses'
+type Fate = 'takes' | 'mute' | 'deaf' | 'busy' | 'fails' | 'refuses' | 'gone'
 
 export class Channels {
   readonly #kernel: Kernel
@@ -21,7 +21,7 @@ export class Channels {
   readonly #slackBot = slackBotSink()
   readonly #slowUntil = new Map<string, number>()
   /** Channels that do not answer well for long, some of them never again. */
-  readonly #dead = new Map<string, { from: number; until: number }>()
+  readonly #dead = new Map<string, { from: number; until: number; as: 'fails' | 'gone' }>()
 
   constructor(parts: {
     kernel: Kernel
@@ -41,7 +41,8 @@ export class Channels {
       const from = parts.kernel.now + parts.random.int(0, 200_000)
       const heals = parts.random.chance(0.8)
       const until = heals ? from + parts.random.int(5, 40) * 60_000 : Number.POSITIVE_INFINITY
-      if (dies) this.#dead.set(name, { from, until })
+      const as = parts.random.pick(['fails', 'gone'] as const)
+      if (dies) this.#dead.set(name, { from, until, as })
     }
   }
 
@@ -56,6 +57,7 @@ export class Channels {
     const answer = takes && isOfBot(url) ? this.#postAsBot(request) : undefined
     // an edit alone is no message, and may be repeated
     const tells = !url.endsWith('chat.update')
+    this.#judge.marks.sent(parts[0]!.delivery)
     for (const part of parts) {
       this.#judge.messages.sent(part, request)
       if (takes && tells) this.#judge.accepted(part, request)
@@ -97,7 +99,7 @@ export class Channels {
   #fate(channel: string): Fate {
     const { now } = this.#kernel
     const dead = this.#dead.get(channel)
-    if (dead !== undefined && dead.from <= now && now < dead.until) return 'fails'
+    if (dead !== undefined && dead.from <= now && now < dead.until) return dead.as
     if (now > this.#calmAt) return 'takes'
     const { channel_busy, channel_fails, channel_refuses, channel_mute } = this.#faults
     if (this.#random.chance(channel_mute * 2)) return this.#random.pick(['mute', 'mute', 'deaf'])
@@ -109,6 +111,7 @@ export class Channels {
   #answer(fate: Fate, channel: string): Response {
     if (fate === 'refuses')
       return new Response('no', { status: this.#random.pick([400, 404, 410]) })
+    if (fate === 'gone') return new Response('no such channel', { status: 410 })
     if (fate === 'fails') {
       return new Response(`down: ${channel}`, { status: this.#random.pick([500, 502, 503]) })
     }

@@ -20,11 +20,21 @@ export interface DocketParts {
   platform: () => Platform
 }
 
+/** What a world may bring about, and enough worlds must. */
+export const encounters = [
+  'two people decide at once',
+  'a person and a policy decide',
+  'a relay dies between decision and directive',
+  'a beacon dies with a directive',
+] as const
+export type Encounter = (typeof encounters)[number]
+
 const maxBroken = 20
 
 export class Docket {
   readonly trace: string[] = []
   readonly broken: Broken[] = []
+  readonly met = new Set<Encounter>()
   readonly stats = { events: 0, crashes: 0, reopened: 0, failovers: 0, deliveries: 0 }
   readonly parts: DocketParts
   readonly #beganAt: number

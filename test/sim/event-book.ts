@@ -27,6 +27,8 @@ export class EventBook {
   readonly #messages: MessageBook
   readonly #approved = new Set<string>()
   readonly #presses = new Set<string>()
+  /** People who pressed and were not answered yet, by event. */
+  readonly #waiting = new Map<string, number>()
   readonly #posts = new Set<string>()
   readonly #overdue = new Set<string>()
 
@@ -86,6 +88,10 @@ export class EventBook {
     const broke = (text: string) => this.#docket.broke('unasked', `${key} ${text}`)
     const revoked = earlier?.decision === 'approved' && verdict?.decision !== 'approved'
     if (sameEpoch && revoked) broke('is unapproved')
+    const fresh = verdict !== undefined && verdict.at !== earlier?.at
+    if (fresh && (this.#waiting.get(record.eventId) ?? 0) > 1) {
+      this.#docket.met.add('two people decide at once')
+    }
     if (verdict?.decision !== 'approved' || earlier?.decision === 'approved') return
     this.#approved.add(key)
     if (verdict.how === 'link' && !this.#presses.has(`${key} approve`))
@@ -189,7 +195,24 @@ export class EventBook {
   }
 
   pressed(fleet: string, eventId: string, decision: string): void {
-    this.#presses.add(`${fleet}/${eventId} ${decision}`)
+    const key = `${fleet}/${eventId}`
+    this.#presses.add(`${key} ${decision}`)
+    this.#waiting.set(eventId, (this.#waiting.get(eventId) ?? 0) + 1)
+    if (this.records.get(key)?.policy.decide === 'approve') {
+      this.#docket.met.add('a person and a policy decide')
+    }
+  }
+
+  answered(eventId: string): void {
+    this.#waiting.set(eventId, (this.#waiting.get(eventId) ?? 0) - 1)
+  }
+
+  crashed(): void {
+    const between = [...this.records.values()].some(
+      ({ verdict, directive, phase, drill }) =>
+        verdict?.decision === 'approved' && !directive && phase === 'scheduled' && !drill,
+    )
+    if (between) this.#docket.met.add('a relay dies between decision and directive')
   }
 
   /** An approval that waits although a beacon that sees the event has lived all the while. */

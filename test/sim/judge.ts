@@ -10,24 +10,27 @@ import type { Beacon } from './beacons.ts'
 import { Docket, type DocketParts } from './docket.ts'
 import { EventBook } from './event-book.ts'
 import type { Process } from './kernel.ts'
+import { MarkBook } from './mark-book.ts'
 import { MessageBook } from './message-book.ts'
 import type { FleetName } from './plan.ts'
 
 export class Judge extends Docket {
   readonly messages: MessageBook
   readonly events: EventBook
+  readonly marks: MarkBook
   /** Since when nothing is owed and nothing is open. */
   quietSince: number | undefined
 
   constructor(parts: DocketParts) {
     super(parts)
     this.messages = new MessageBook(this)
+    this.marks = new MarkBook(this)
     this.events = new EventBook(this, this.messages)
   }
 
   log(line: string): void {
     // what the relay catches and logs as its own failure happens to no relay that works
-    if (/"(settle|message|notifier|conclusion|request)_failed"/.test(line)) {
+    if (/"(settle|message|notifier|conclusion|request|mark)_failed"/.test(line)) {
       this.broke('unexpected', line)
     }
     const leaked = this.parts.secrets.find((secret) => line.includes(secret))
@@ -39,6 +42,7 @@ export class Judge extends Docket {
   crashed({ name }: Process): void {
     this.stats.crashes += 1
     this.note(`${name} crashes`)
+    this.events.crashed()
     this.messages.crashed(name)
   }
 
@@ -69,8 +73,13 @@ export class Judge extends Docket {
     this.messages.replayed()
   }
 
+  planned(deliveries: Delivery[]): void {
+    this.messages.planned(deliveries)
+    this.marks.planned(deliveries)
+  }
+
   settled(claimed: Claimed, settlement: Settlement, _now: number, follow: Delivery[]): void {
-    this.messages.planned(follow)
+    this.planned(follow)
     this.messages.settled(claimed, settlement, 'settled')
   }
 
@@ -106,5 +115,6 @@ export class Judge extends Docket {
   answeredPerson(eventId: string, reply: { status: number; text: string } | undefined): void {
     const said = reply === undefined ? 'nothing' : `${reply.status} ${reply.text.slice(0, 20)}`
     this.note(`they are answered ${said} for ${eventId}`)
+    this.events.answered(eventId)
   }
 }

@@ -39,9 +39,9 @@ export class People {
     if (pageUrl === undefined || !request.body.includes(pageUrl)) return
     const path = new URL(pageUrl).pathname
     for (let person = 0; person < this.#count; person++) {
-      if (!this.#random.chance(0.35)) continue
+      if (!this.#random.chance(0.6)) continue
       const decision = this.#random.chance(0.7) ? 'approve' : 'not_now'
-      const hasty = this.#random.chance(0.4)
+      const hasty = this.#random.chance(0.6)
       const ms = hasty ? 2_000 : this.#random.int(500, 60_000)
       this.#kernel.after(ms, () => this.#press(claimed, path, decision))
     }

@@ -1,6 +1,7 @@
 // The whole system in a world of its own: real beacons, two real relays over one real store, and everything
 // that can go wrong between them, by seed. A failure prints how to replay it and what happened.
 import { describe, expect, test } from 'vitest'
+import { encounters } from './docket.ts'
 import { spoilt, spoiltRows } from './spoilt.ts'
 import { shrink, tell } from './story.ts'
 import { createTotals } from './totals.ts'
@@ -15,9 +16,11 @@ test.each(storages)('on %s, %i worlds keep every promise', { timeout: 120_000 },
   const [storage, seeds] = run
   const totals = createTotals()
   let drills = 0
+  const met = new Map<string, number>()
   for (let seed = 1; seed <= seeds; seed++) {
     const outcome = await runWorld(seed, { storage })
     totals.add(outcome)
+    for (const what of outcome.met) met.set(what, (met.get(what) ?? 0) + 1)
     if (outcome.trace.some((line) => /commits \S+\/drill-\S+ completed/.test(line))) drills += 1
     if (outcome.broken.length === 0) continue
     const smallest = await shrink(outcome, { storage })
@@ -30,6 +33,7 @@ test.each(storages)('on %s, %i worlds keep every promise', { timeout: 120_000 },
   }
   // a world in which nothing happens proves nothing
   expect(drills).toBeGreaterThan(seeds / 4)
+  for (const what of encounters) expect(met.get(what) ?? 0, what).toBeGreaterThan(0)
   for (const [name, value] of Object.entries(totals.sums)) {
     if (name === 'broken') expect(value).toBe(0)
     else expect(value, name).toBeGreaterThan(seeds / 40)

@@ -101,6 +101,16 @@ const withoutPosts: Spoil = () => (store) => ({
   writePost: async () => 'written',
 })
 
+/** That a channel refuses is noted, and nobody looks. */
+const withoutMarks: Spoil = () => (store) => ({
+  ...store,
+  readMarks: async () => [],
+  writeMark: async (channel, outage) => {
+    await store.writeMark(channel, outage, 0)
+    return 'written'
+  },
+})
+
 export const spoilt: Record<string, Spoil> = {
   'no dedup id': withoutDedupId,
   'settle without lease check': settleWithoutLease,
@@ -108,6 +118,7 @@ export const spoilt: Record<string, Spoil> = {
   'sighting written before the event': sightingFirst,
   'overtaking off': withoutOvertaking,
   'posts forgotten': withoutPosts,
+  'marks forgotten': withoutMarks,
 }
 
 const isIndex = (partition: string) => /^(due|owed|failed|ended|listed|heard)\b/.test(partition)

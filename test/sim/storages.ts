@@ -29,6 +29,10 @@ export const storages = {
           const result = await call()
           if (method === 'commit') judge.committed(name, args[0] as Commit, result as string)
           if (method === 'claim') judge.claimed(name, result as Claimed[][])
+          if (method === 'writeMark' && result === 'written') {
+            const [channel, outage] = args as Marking
+            judge.marks.written(channel, outage)
+          }
           if (method === 'settle' && result === 'settled') judge.settled(...(args as Settling))
           return result
         })
@@ -67,6 +71,7 @@ export const storages = {
   },
 }
 
+type Marking = Parameters<Store['writeMark']>
 type Settling = Parameters<Store['settle']>
 
 /** The judge hears of everything but what it has to hear of at the moment when it takes effect. */

@@ -1,6 +1,8 @@
 // The table of a world: rows in memory, as Azure Tables keeps them. Each call takes its time, before and after
 // it takes effect, and the process may end in either: what it had begun to write stays as far as it came. The answer
 // to a write may be lost, and the client then writes again by itself, as Azure's does.
+import type { Mark } from '../../functions/core/outage.ts'
+import { marksPartition } from '../../functions/store/azure-marks.ts'
 import type { Change, Range, Row, Rows } from '../../functions/store/azure-rows.ts'
 import { maxChanges } from '../../functions/store/azure-rows.ts'
 import {
@@ -114,6 +116,12 @@ export class Table {
 
   /** What is now on record, whatever becomes of the process that wrote it. */
   #tell(judge: Judge, process: string, partition: string, written: Written[]): void {
+    if (partition === marksPartition) {
+      for (const { row } of written) {
+        const { channel, outage } = JSON.parse(row.body) as Mark
+        judge.marks.written(channel, outage)
+      }
+    }
     if (!partition.startsWith('event|')) return
     const { views } = toHeldEvent([...this.#partitions.get(partition)!.values()])
     const deliveries = written
@@ -122,7 +130,7 @@ export class Table {
       .map((stored) => toDelivery(stored, views.get(stored.view)))
     const event = written.find(({ row }) => row.row === eventRow)
     if (event === undefined) {
-      judge.messages.planned(deliveries)
+      judge.planned(deliveries)
       for (const one of written) this.#tellAttempt(judge, process, one, views)
     } else {
       const { record } = held<StoredEvent>(event.row).stored

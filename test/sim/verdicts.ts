@@ -1,5 +1,6 @@
 // What must hold once nothing is owed and nothing is open: every message has its end, every event is
 // closed, no incident is left, and the record agrees with what happened where that can be known.
+import type { Delivery } from '../../functions/core/delivery.ts'
 import type { EventRecord } from '../../functions/core/event.ts'
 import type { Store } from '../../functions/store/store.ts'
 import type { Judge } from './judge.ts'
@@ -10,7 +11,9 @@ const maxEvents = 1_000
 export async function checkEnd(judge: Judge, store: Store): Promise<void> {
   for (const record of await store.listEvents({ limit: maxEvents })) {
     checkRecord(judge, record)
-    for (const row of await store.readDeliveries(record)) {
+    const rows = await store.readDeliveries(record)
+    checkElsewhere(judge, rows)
+    for (const row of rows) {
       judge.stats.deliveries += 1
       if (!finished.includes(row.state)) judge.broke('ending', `${row.id} is ${row.state} for ever`)
       const leaked = judge.parts.secrets.find((secret) => row.note.includes(secret))
@@ -18,6 +21,28 @@ export async function checkEnd(judge: Judge, store: Store): Promise<void> {
     }
     await checkIncidents(judge, store, record)
   }
+  judge.marks.checkEnd((channel) => fallbackOf(judge, channel) !== undefined)
+}
+
+/** What a channel was not told, its fallback is: the message itself, or that it is missed. */
+function checkElsewhere(judge: Judge, rows: Delivery[]): void {
+  for (const row of rows) {
+    const { telling, state } = row
+    const fallback = fallbackOf(judge, row.channel)
+    const failed = state === 'refused' || state === 'given_up'
+    if (!failed || fallback === undefined || telling.moment === 'notice') continue
+    const told = rows.some(
+      ({ id, channel, telling: other }) =>
+        channel === fallback &&
+        (id.startsWith(`${row.id}/notice/`) ||
+          (other.moment === telling.moment && other.event.epoch === telling.event.epoch)),
+    )
+    if (!told) judge.broke('trouble', `${row.id} is ${state}, and "${fallback}" is not told`)
+  }
+}
+
+function fallbackOf({ parts }: Judge, channel: string): string | undefined {
+  return parts.plan.config.channels[channel]?.fallback
 }
 
 function checkRecord(judge: Judge, record: EventRecord): void {

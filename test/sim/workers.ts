@@ -9,6 +9,7 @@ import { drillSchema, startDrill } from '../../functions/drill.ts'
 import { nodeHmac } from '../../functions/host/node-hmac.ts'
 import { notifiers } from '../../functions/notify/index.ts'
 import type { Notifiers, Outgoing, Part, Send } from '../../functions/notify/notifier.ts'
+import { tryAgain } from '../../functions/outage.ts'
 import { receive } from '../../functions/receive.ts'
 import type { Relay } from '../../functions/relay.ts'
 import { nameBeacon } from '../../functions/sign-in.ts'
@@ -148,6 +149,7 @@ export class Worker {
   async #directly({ path, fleet, body }: Request): Promise<Reply> {
     if (path.startsWith('/approve/')) return this.#decide(path.slice('/approve/'.length), body)
     if (path === replayPath) {
+      await tryAgain(this.#relay)
       await this.#relay.store.replay({ since: 0 }, this.#parts.kernel.now, 1_000)
       this.#hint()
       return { status: 200, text: '' }

@@ -46,6 +46,7 @@ export interface Outcome {
   seed: number
   storage: keyof typeof storages
   stats: Judge['stats']
+  met: Judge['met']
   broken: Broken[]
   trace: string[]
   faults: FaultKind[]
@@ -78,10 +79,10 @@ export async function runWorld(seed: number, options: Options = {}): Promise<Out
   }
   if (judge.broken.length === 0) await checkEnd(judge, storage.plain)
   storage.close()
-  const { stats, broken, trace } = judge
+  const { stats, met, broken, trace } = judge
   const hash = createHash('sha256').update(trace.join('\n')).digest('hex')
   const of = { seed, storage: name, faults: kindsOf(faults) }
-  return { ...of, stats, broken, trace, hash, tookMs: kernel.now - startAt }
+  return { ...of, stats, met, broken, trace, hash, tookMs: kernel.now - startAt }
 }
 
 interface Ground {
@@ -187,6 +188,12 @@ function raise(
     })
     kernel.after(luck.pick([0, 0, 500, 20_000, 100_000]), start)
     kernel.after(beaconsEndMs, () => fall(undefined, 'the world ends'))
+    beacon.onAsked = () => {
+      if (kernel.now > calmAt || !luck.chance(faults.beacon_dies * 8)) return
+      const back = luck.pick([1_000, 40_000, undefined])
+      judge.met.add('a beacon dies with a directive')
+      kernel.after(luck.int(0, 700), () => fall(back, 'with a directive in its hands'))
+    }
     haunt(kernel, luck, faults, calmAt, (rebooted) => {
       if (rebooted) beacon.bootedAt = kernel.now
       const back = luck.chance(0.15) ? undefined : luck.pick([0, 1_000, 8_000, 40_000, 200_000])

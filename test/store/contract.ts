@@ -8,6 +8,7 @@ import { claimPromises } from './contract/claims.ts'
 import { commitPromises } from './contract/commits.ts'
 import { growthPromises } from './contract/growth.ts'
 import { listPromises } from './contract/lists.ts'
+import { markPromises } from './contract/marks.ts'
 import { postPromises } from './contract/posts.ts'
 import { ratePromises } from './contract/rates.ts'
 import { settlePromises } from './contract/settling.ts'
@@ -39,5 +40,6 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
     listPromises(bench)
     growthPromises(bench)
     postPromises(bench)
+    markPromises(bench)
   })
 }

@@ -1,0 +1,123 @@
+// Keeps the marks of channels that refuse whatever they are sent: who may try one, what an answer makes
+// of its mark, and who tells the fallback. Several workers may find it out at once; one of them tells.
+import type { Channel } from './config.ts'
+import type { SendOutcome } from './core/attempt.ts'
+import { type Claimed, hash } from './core/delivery.ts'
+import {
+  afterRefusal,
+  type Mark,
+  type Outage,
+  type Passage,
+  passageOf,
+  withTeller,
+} from './core/outage.ts'
+import type { Relay } from './relay.ts'
+
+/** Writers of one mark that meet. */
+const maxMarkAttempts = 20
+
+/** Tells one configuration of a channel from another, and nothing of what it holds. */
+function fingerprint(channel: Channel): string {
+  return hash(JSON.stringify(channel))
+}
+
+export interface Gate {
+  passage: Passage
+  /** The mark as it stands, where it is of this configuration. */
+  outage?: Outage | undefined
+}
+
+/** What becomes of a request to this channel; whoever may try has said so in the mark. */
+export async function passGate(relay: Relay, channel: Channel, first: Claimed): Promise<Gate> {
+  const of = fingerprint(channel)
+  const mark = await readMark(relay, first.channel)
+  const { outage } = mark
+  const now = relay.now()
+  const passage = passageOf(outage, of, now)
+  if (outage === undefined || passage.go === 'send') return { passage }
+  const { lease, leaseUntil } = first
+  const heir = withTeller(outage, first, now)
+  const next = passage.go === 'try' ? { ...heir, trying: { by: lease, until: leaseUntil } } : heir
+  if (next === outage) return { passage, outage }
+  const written = await relay.store.writeMark(first.channel, next, mark.version)
+  if (written === 'written') return { passage, outage: next }
+  return { passage: { go: 'wait', note: 'another worker tries the channel just now' } }
+}
+
+/** The mark after an answer. Throws nothing but what the store throws. */
+export async function noteAnswer(
+  relay: Relay,
+  channel: Channel,
+  gate: Gate,
+  answer: SendOutcome,
+  first: Claimed,
+): Promise<Outage | undefined> {
+  const name = first.channel
+  if (answer.outcome === 'refused' && answer.broken) {
+    const of = fingerprint(channel)
+    const refusal = { ...first, of, note: answer.note }
+    let before: Outage | undefined
+    const outage = await change(relay, name, (known, now) => {
+      before = known
+      return afterRefusal(known, refusal, now)
+    })
+    if (before?.of !== of) {
+      relay.log.error('channel_refuses', { channel: name, note: answer.note })
+    }
+    return outage
+  }
+  if (answer.outcome === 'delivered' && gate.passage.go === 'try') {
+    await change(relay, name, () => undefined)
+    relay.log.info('channel_recovered', { channel: name })
+    return undefined
+  }
+  return gate.outage
+}
+
+/** The fallback is told, or there is none: nobody else need do it. */
+export async function noteTold(relay: Relay, channel: string): Promise<void> {
+  await change(relay, channel, (known) => {
+    if (known === undefined) return undefined
+    const { teller: _, ...told } = known
+    return told
+  })
+}
+
+/** An owner says that a channel is mended, or that all are: the next message tries it. */
+export async function tryAgain(relay: Relay, channel?: string): Promise<void> {
+  for (const mark of await relay.store.readMarks()) {
+    if (mark.outage === undefined || (channel ?? mark.channel) !== mark.channel) continue
+    await change(relay, mark.channel, (known, now) => known && { ...known, nextTryAt: now })
+  }
+}
+
+/** Channels of the configuration that refuse, as their marks say. */
+export async function outagesOf(relay: Relay): Promise<Outage[]> {
+  const marks = await relay.store.readMarks()
+  const { channels } = relay.config
+  return marks.flatMap(({ channel: name, outage }) => {
+    const channel = Object.hasOwn(channels, name) ? channels[name] : undefined
+    const stands = outage !== undefined && channel !== undefined
+    return stands && outage.of === fingerprint(channel) ? [outage] : []
+  })
+}
+
+async function readMark(relay: Relay, channel: string): Promise<Mark> {
+  const marks = await relay.store.readMarks()
+  return marks.find((mark) => mark.channel === channel) ?? { version: 0, channel }
+}
+
+async function change(
+  relay: Relay,
+  channel: string,
+  decide: (known: Outage | undefined, now: number) => Outage | undefined,
+): Promise<Outage | undefined> {
+  for (let attempt = 0; attempt < maxMarkAttempts; attempt++) {
+    const { version, outage } = await readMark(relay, channel)
+    const next = decide(outage, relay.now())
+    if (next === outage && version > 0) return outage
+    if (next === undefined && version === 0) return undefined
+    if ((await relay.store.writeMark(channel, next, version)) === 'written') return next
+  }
+  throw new Error(`the mark of channel "${channel}" has too many writers at once`)
+}

@@ -1,0 +1,61 @@
+// The book of channels that refuse everything: nobody sends to one but whoever said that it tries, and
+// the fallback is told of each outage.
+
+import type { Claimed, Delivery } from '../../functions/core/delivery.ts'
+import type { Outage } from '../../functions/core/outage.ts'
+import type { Docket } from './docket.ts'
+
+/** Whoever looked before the mark was written sends within its lease. */
+const lookedBeforeMs = 21_000
+
+export class MarkBook {
+  readonly #docket: Docket
+  readonly #marks = new Map<string, { outage: Outage; markedAt: number }>()
+  readonly #outages = new Map<string, number>()
+  readonly #notices = new Map<string, Set<string>>()
+
+  constructor(docket: Docket) {
+    this.#docket = docket
+  }
+
+  written(channel: string, outage: Outage | undefined): void {
+    const known = this.#marks.get(channel)
+    if (outage === undefined) this.#marks.delete(channel)
+    else this.#marks.set(channel, { outage, markedAt: known?.markedAt ?? this.#docket.now })
+    if (outage !== undefined && known === undefined) count(this.#outages, channel)
+    const now = outage === undefined ? 'takes messages again' : `refuses: ${outage.note}`
+    this.#docket.note(`${channel} is marked: ${now}`)
+  }
+
+  sent({ channel, lease }: Claimed): void {
+    const mark = this.#marks.get(channel)
+    if (mark === undefined || this.#docket.now < mark.markedAt + lookedBeforeMs) return
+    if (mark.outage.trying?.by !== lease) {
+      this.#docket.broke('hammering', `${channel} is sent to, although it refuses everything`)
+    }
+  }
+
+  planned(deliveries: Delivery[]): void {
+    for (const { id, telling } of deliveries) {
+      if (telling.moment !== 'notice' || !telling.about.refusesAll) continue
+      const { channel } = telling.about
+      this.#notices.set(channel, (this.#notices.get(channel) ?? new Set()).add(id))
+    }
+  }
+
+  /** Where no process dies or sleeps, each outage is told once. */
+  checkEnd(hasFallback: (channel: string) => boolean): void {
+    const { relay_crashes, relay_stalls, store_slow } = this.#docket.parts.faults
+    if (relay_crashes + relay_stalls + store_slow > 0) return
+    for (const [channel, outages] of this.#outages) {
+      const told = this.#notices.get(channel)?.size ?? 0
+      if (hasFallback(channel) && told !== outages) {
+        this.#docket.broke('trouble', `${channel} failed ${outages} times, and ${told} were told`)
+      }
+    }
+  }
+}
+
+function count(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1)
+}
