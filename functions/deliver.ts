@@ -15,6 +15,7 @@ import { mayHaveHeard, overtaken, skippedBefore } from './core/overtake.ts'
 import { pageLink } from './link.ts'
 import type { Outgoing, Part, PostAccess } from './notify/notifier.ts'
 import { channelNamed, type Relay, rateOf } from './relay.ts'
+import { buttonsFor } from './slack-buttons.ts'
 import type { Pacing } from './store/store.ts'
 
 /** How many requests to a channel this worker has under way. */
@@ -89,9 +90,15 @@ async function judge(
   const note = overtaken(claimed, record, siblings, relay.notifiers[channel.kind].overtakes)
   if (note !== undefined) return { claimed, verdict: { result: { outcome: 'superseded', note } } }
   const now = relay.now()
+  const message = compose(telling, now, skippedBefore(claimed, siblings))
+  const buttons =
+    record !== undefined && message.asks
+      ? await buttonsFor(relay, record, telling.event, claimed.channel)
+      : undefined
   const part = {
     delivery: claimed,
-    message: compose(telling, now, skippedBefore(claimed, siblings)),
+    message,
+    ...(buttons && { buttons }),
     ...(telling.moment === 'notice' ? {} : { pageUrl: await pageLink(relay, claimed, now) }),
     mayHaveHeard: mayHaveHeard(claimed, siblings),
   }

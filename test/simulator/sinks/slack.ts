@@ -22,9 +22,21 @@ const button = z.object({
   url: webUrl.max(3000).optional(),
   style: z.enum(['primary', 'danger']).optional(),
   confirm: z
-    .object({ title: plain(100), text: rich(300), confirm: plain(30), deny: plain(30) })
+    .strictObject({
+      ...{ title: plain(100), text: rich(300), confirm: plain(30), deny: plain(30) },
+      style: z.enum(['primary', 'danger']).optional(),
+    })
     .optional(),
 })
+
+const buttons = z
+  .array(button)
+  .min(1)
+  .max(25)
+  .refine((all) => {
+    const ids = all.flatMap(({ action_id }) => action_id ?? [])
+    return new Set(ids).size === ids.length
+  }, 'each action_id of a block is another')
 
 const section = z
   .object({
@@ -47,7 +59,7 @@ const block = z.discriminatedUnion('type', [
       .min(1)
       .max(10),
   }),
-  z.object({ type: z.literal('actions'), block_id: id, elements: z.array(button).min(1).max(25) }),
+  z.object({ type: z.literal('actions'), block_id: id, elements: buttons }),
   z.object({ type: z.literal('divider'), block_id: id }),
   image.extend({ block_id: id }),
 ])
