@@ -8,7 +8,7 @@ import { confirmOf } from './core/message.ts'
 import { decidesInSlack } from './core/permission.ts'
 import { createToken } from './link.ts'
 import type { Buttons } from './notify/notifier.ts'
-import type { Relay } from './relay.ts'
+import { channelNamed, type Relay } from './relay.ts'
 
 /** What Slack takes; a longer one would lose the whole message. */
 const maxValueLength = 2_000
@@ -16,9 +16,12 @@ const maxValueLength = 2_000
 const separator = ':'
 
 /** Whether any message in this channel may have such buttons, so that there is something to look up. */
-export function mayDecideIn({ config }: Pick<Relay, 'config'>, channel: string): boolean {
+function mayDecideIn(relay: Pick<Relay, 'config'>, channel: string): boolean {
+  const { config } = relay
+  const kind = channelNamed(relay, channel)?.kind
   return (
     config.slackApp !== undefined &&
+    (kind === 'slack' || kind === 'slack_bot') &&
     config.routes.some((route) => route.approveIn === 'slack' && route.channels.includes(channel))
   )
 }

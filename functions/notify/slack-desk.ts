@@ -20,12 +20,13 @@ import { actionIds, escapeText, single } from './slack-blocks.ts'
 
 /** Slack's own figure, for both directions; https://docs.slack.dev/authentication/verifying-requests-from-slack */
 const toleranceMs = 5 * 60_000
-const maxSeen = 10_000
+const usualSeen = 10_000
 const maxReplyAttempts = 2
 /** Where Slack takes answers. */
 const replyOrigins = ['https://hooks.slack.com', 'https://hooks.slack-gov.com']
 
-export function createSlackDesk(hmac: Hmac): SlackDesk {
+/** `maxSeen`: signatures that are kept; beyond it the oldest goes. */
+export function createSlackDesk(hmac: Hmac, maxSeen = usualSeen): SlackDesk {
   /** Signatures by when they came, the oldest first. */
   const seen = new Map<string, number>()
   const keys = new Map<string, Uint8Array<ArrayBuffer>>()

@@ -150,7 +150,7 @@ export async function createWorld(
 }
 
 export function usualAnswer({ url, json }: Sent): Response {
-  if (url.startsWith('https://slack.')) return new Response('ok')
+  if (/^https:\/\/(slack|hooks\.slack)\./.test(url)) return new Response('ok')
   if (url.startsWith('https://teams.')) return new Response(null, { status: 202 })
   if (url.startsWith('https://pager.')) {
     return Response.json({ status: 'success', dedup_key: json.dedup_key }, { status: 202 })
