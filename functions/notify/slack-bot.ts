@@ -115,9 +115,9 @@ function create(attempt: Attempt): Promise<Answer> {
   return call(attempt, 'chat.postMessage', { ...bodyOf(outgoing), channel: channel.channel })
 }
 
-/** Without buttons once there is nothing to decide. */
+/** Without a button once there is nothing to decide. */
 function bodyOf(outgoing: Outgoing) {
-  const { pageUrl: _page, buttons: _buttons, ...rest } = outgoing
+  const { pageUrl, ...rest } = outgoing
   return slackBlocks(outgoing.message.asks ? outgoing : rest)
 }
 

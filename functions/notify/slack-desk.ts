@@ -36,12 +36,12 @@ export function createSlackDesk(hmac: Hmac, maxSeen = usualSeen): SlackDesk {
     return key
   }
   const isFirst = (signature: string, now: number): boolean => {
+    if (seen.has(signature)) return false
     for (const [old, at] of seen) {
       // one from a clock ahead of ours is good for twice the tolerance
       if (seen.size < maxSeen && now - at <= 2 * toleranceMs) break
       seen.delete(old)
     }
-    if (seen.has(signature)) return false
     seen.set(signature, now)
     return true
   }

@@ -8,7 +8,7 @@ import { clock } from '../time.ts'
 import { capital, describeNames, describeVerdict, impactOf, plain, subjectOf } from './phrases.ts'
 
 /** What Slack takes in such a dialog, in characters. */
-const limit = { title: 100, text: 300, names: 120 }
+const limit = { title: 100, text: 300, names: 120, eventType: 24 }
 
 export interface Question {
   title: string
@@ -23,7 +23,8 @@ export function confirmOf(event: EventView): Question {
   const starts = event.drill
     ? 'The drill starts; no VM is touched'
     : 'Azure is told to start it now'
-  const lines = [`${starts}: ${event.facts.eventType} of ${count}.`, impactOf(event)]
+  const eventType = cut(plain(event.facts.eventType), limit.eventType)
+  const lines = [`${starts}: ${eventType} of ${count}.`, impactOf(event)]
   return {
     title: cut(plain(`Approve ${subjectOf(event)}?`), limit.title),
     text: cut(plain([...lines, 'An approval is final.'].join(' ')), limit.text),
