@@ -39,7 +39,7 @@ dt { color: var(--soft) }
 dd { margin: 0 }
 pre { margin: 0; font-size: 11.5px; max-height: 22rem; overflow: auto; white-space: pre-wrap }
 .buttons summary { list-style: none }
-.dialog { border: 1px solid var(--line); border-radius: .5rem; padding: .5rem .75rem; max-width: 22rem;
+.dialog { border: 1px solid var(--line); border-radius: .5rem; padding: .5rem .75rem; max-width: 22rem; margin-top: .5rem;
   color: var(--ink) }
 .ac-adaptiveCard { padding: 0 !important }
 `
