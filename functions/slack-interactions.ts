@@ -103,7 +103,7 @@ async function decidePress(relay: Relay, press: Press): Promise<Answer> {
   const { decision } = press
   const by: Decider = { how: 'slack', who: `${press.team}/${press.user}` }
   const say = (outcome: PressOutcome, about: EventRecord): Answer => {
-    return { reply: { words: replyTo(outcome, about, relay.now()) }, channel }
+    return { reply: { words: replyTo(outcome, about, by, relay.now()) }, channel }
   }
   const observers = await relay.store.readObservers(record)
   const barred = barredFrom(relay, press, record, observers, channel)

@@ -25,6 +25,8 @@ const maxUnderWay = 64
 interface Request {
   committed: boolean
   owes: boolean
+  /** What is committed from then on, nobody waits for. */
+  answered: boolean
 }
 
 /** Sets a wake-up after so many ms. */
@@ -56,12 +58,14 @@ export class Rounds {
       request.owes ||= owed > 0
     }
     if (owed > 0) this.#look()
+    if (request?.answered) void this.#follow(request, requestWaitMs)
   }
 
   /** Answers a request, once what it brought was sent or `waitMs` are over. */
   async during<T>(work: () => Promise<T>, waitMs = requestWaitMs): Promise<T> {
-    const request = { committed: false, owes: false }
+    const request = { committed: false, owes: false, answered: false }
     const result = await this.#requests.run(request, work)
+    request.answered = true
     if (request.committed) await this.#follow(request, waitMs)
     return result
   }

@@ -45,23 +45,37 @@ describe('what a press that decides nothing is told', () => {
   const over = record({ ended: { at: at - minute, outcome: 'cancelled' } })
   const ada = 'by Slack user U0ADA (team T0HOME, signed by Slack), at 11:58 UTC.'
   const rows: [PressOutcome, EventRecord, string][] = [
-    ['already_approved', approved, `you came second, nothing changed. Approved ${ada}`],
+    [
+      'already_approved',
+      approved,
+      `it had been decided before, and nothing changed. Approved ${ada}`,
+    ],
     [
       'already_declined',
       declined,
-      `you came second, nothing changed. Not now, ${ada} It can still be approved.`,
+      `it had been decided before, and nothing changed. Not now, ${ada} It can still be approved.`,
     ],
     ['started', begun, `too late, it started at 11:59 UTC. Approved ${ada}`],
     ['started', record({ phase: 'started' }), 'too late, it started.'],
     ['ended', over, 'too late, it was cancelled at 11:59 UTC.'],
-    ['not_listed', record(), 'nothing was decided, as you are not among those who may. '],
-    ['outsider', record(), 'nothing was decided, as you are not from this workspace.'],
+    [
+      'not_listed',
+      record(),
+      'nothing was decided, as you are not among those who may: the approvers of its routes. To the relay you are "slack:T0HOME/U0BOB".',
+    ],
+    [
+      'outsider',
+      record(),
+      'nothing was decided, as you are not from this workspace. To the relay you are "slack:T0HOME/U0BOB".',
+    ],
     ['not_here', record(), 'nothing was decided, as it is not decided in this channel any more. '],
     ['moved_on', record(), 'nothing was decided, as the event is no longer what this message says'],
     ['busy', record(), 'nothing was decided, as too many did so at once. Press again.'],
   ]
 
   test.each(rows)('%s', (outcome, about, said) => {
-    expect(replyTo(outcome, about, at)).toContain(`Reboot of web_0: ${said}`)
+    expect(replyTo(outcome, about, { how: 'slack', who: 'T0HOME/U0BOB' }, at)).toContain(
+      `Reboot of web_0: ${said}`,
+    )
   })
 })

@@ -61,7 +61,7 @@ test.each(hosts)('%s', { timeout: 60_000 }, async (host) => {
     15_000,
   )
   await press('U0ADA')
-  await reply('you came second')
+  await reply('had been decided before')
 
   const { approvals } = await stage.readEvent(eventId)
   expect(approvals).toMatchObject([{ decision: 'approved', how: 'slack', who: `${home}/U0ADA` }])

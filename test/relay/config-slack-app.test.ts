@@ -27,11 +27,7 @@ const mistakes: [string, object, string][] = [
   ],
   ['no team', { slackApp: { signingSecret } }, 'slackApp.team: write the id of a work'],
   ['a team by name', { slackApp: { ...slackApp, team: 'home' } }, 'slackApp.team: write the id of'],
-  [
-    'no secret',
-    { slackApp: { team: 'T0HOME' } },
-    "slackApp.signingSecret: write the app's",
-  ],
+  ['no secret', { slackApp: { team: 'T0HOME' } }, "slackApp.signingSecret: write the app's"],
   [
     'a token in place of the secret',
     { slackApp: { ...slackApp, signingSecret: 'xoxb-hunter2-hunter2' } },

@@ -164,7 +164,7 @@ describe('too late', () => {
     [
       'somebody said "not now" already',
       () => pressInSlack(world, { action: 'not_now', person: bob }),
-      /you came second.*Not now, by Slack user U0BOB.*can still be approved/,
+      /had been decided before.*Not now, by Slack user U0BOB.*can still be approved/,
     ],
   ])('%s', async (_, happens, said) => {
     const value = valueIn(world)

@@ -128,7 +128,7 @@ describe('the same again', () => {
     world.relay.slackDesk = createSlackDesk(webHmac)
     await again()
     expect(await approvalsOf(world, eventId)).toHaveLength(1)
-    expect(toldInPrivate(world)).toContain('you came second')
+    expect(toldInPrivate(world)).toContain('had been decided before')
   })
 
   test('an old payload, signed anew once the event came again: it decides nothing', async () => {

@@ -2,7 +2,7 @@
 import { cut } from '../../../shared/document.ts'
 import type { DecideOutcome } from '../approval.ts'
 import { type EventView, viewOf } from '../delivery.ts'
-import type { EventRecord } from '../event.ts'
+import type { Decider, EventRecord } from '../event.ts'
 import type { Permission } from '../permission.ts'
 import { clock } from '../time.ts'
 import { capital, describeNames, describeVerdict, impactOf, plain, subjectOf } from './phrases.ts'
@@ -41,11 +41,23 @@ export type PressOutcome =
   | 'not_here'
 
 /** The reason, for whoever pressed; one or two sentences. */
-export function replyTo(outcome: PressOutcome, record: EventRecord, now: number): string {
-  return plain(`${subjectOf(viewOf(record))}: ${reasonOf(outcome, record, now)}`)
+export function replyTo(
+  outcome: PressOutcome,
+  record: EventRecord,
+  by: Decider,
+  now: number,
+): string {
+  return plain(`${subjectOf(viewOf(record))}: ${reasonOf(outcome, record, by, now)}`)
 }
 
-function reasonOf(outcome: PressOutcome, record: EventRecord, now: number): string {
+function reasonOf(
+  outcome: PressOutcome,
+  record: EventRecord,
+  { how, who }: Decider,
+  now: number,
+): string {
+  // what somebody has to write where they were meant to be listed
+  const you = `To the relay you are "${how}:${who}".`
   const { verdict, startedAt, ended } = record
   const decided =
     verdict === undefined
@@ -53,9 +65,9 @@ function reasonOf(outcome: PressOutcome, record: EventRecord, now: number): stri
       : ` ${capital(describeVerdict(verdict))}, at ${clock(verdict.at, now)}.`
   switch (outcome) {
     case 'already_approved':
-      return `you came second, nothing changed.${decided}`
+      return `it had been decided before, and nothing changed.${decided}`
     case 'already_declined':
-      return `you came second, nothing changed.${decided} It can still be approved.`
+      return `it had been decided before, and nothing changed.${decided} It can still be approved.`
     case 'started': {
       const since = startedAt === undefined ? '' : ` at ${clock(startedAt, now)}`
       return `too late, it started${since}.${decided}`
@@ -67,9 +79,9 @@ function reasonOf(outcome: PressOutcome, record: EventRecord, now: number): stri
     }
     case 'identity_needed':
     case 'not_listed':
-      return 'nothing was decided, as you are not among those who may. They stand in the configuration of its routes, under approvers.'
+      return `nothing was decided, as you are not among those who may: the approvers of its routes. ${you}`
     case 'outsider':
-      return 'nothing was decided, as you are not from this workspace.'
+      return `nothing was decided, as you are not from this workspace. ${you}`
     case 'not_here':
       return 'nothing was decided, as it is not decided in this channel any more. Open its page by the link in the message.'
     case 'moved_on':
