@@ -20,6 +20,7 @@ import { limit, parseJson, problem, type Refusal } from './problem.ts'
 import { receive } from './receive.ts'
 import type { Relay } from './relay.ts'
 import { nameBeacon, signIn } from './sign-in.ts'
+import { interactionRoutes } from './slack-interactions.ts'
 
 const maxFormBytes = 4_096
 const maxIssues = 10
@@ -36,6 +37,7 @@ export function createApp(relay: Relay): Hono {
   })
   app.post('/approve/:token', limit(maxFormBytes), (c) => postDecision(relay, c))
   app.options('/approve/:token', (c) => c.body(null, 204, { allow: 'GET, HEAD, POST, OPTIONS' }))
+  app.route('/', interactionRoutes(relay))
   app.route('/v1', adminRoutes(relay))
   app.get('/healthz', async (c) => {
     await nextDueAt(relay)

@@ -17,6 +17,7 @@ import { pageLink } from './link.ts'
 import type { Outgoing, Part, PostAccess } from './notify/notifier.ts'
 import { type Gate, noteAnswer, noteTold, passGate } from './outage.ts'
 import { channelNamed, type Relay, rateOf } from './relay.ts'
+import { buttonsFor } from './slack-buttons.ts'
 import type { Pacing } from './store/store.ts'
 
 /** How many requests to a channel this worker has under way. */
@@ -126,9 +127,15 @@ async function judge(
     return { claimed, siblings, verdict: { result: { ...refused, note: passage.note } } }
   }
   const now = relay.now()
+  const message = compose(telling, now, skippedBefore(claimed, siblings))
+  const buttons =
+    record !== undefined && message.asks
+      ? await buttonsFor(relay, record, telling.event, claimed.channel)
+      : undefined
   const part = {
     delivery: claimed,
-    message: compose(telling, now, skippedBefore(claimed, siblings)),
+    message,
+    ...(buttons && { buttons }),
     ...(isAboutChannel(telling) ? {} : { pageUrl: await pageLink(relay, claimed, now) }),
     mayHaveHeard: mayHaveHeard(claimed, siblings),
   }

@@ -18,7 +18,11 @@ export interface LinkToken {
   issuedAt: number
 }
 
-export async function pageLink(relay: Relay, delivery: Delivery, now: number): Promise<string> {
+export async function pageLink(
+  relay: Relay,
+  delivery: Pick<Delivery, 'fleet' | 'eventId' | 'channel'>,
+  now: number,
+): Promise<string> {
   const { fleet, eventId, channel } = delivery
   const token = await createToken(relay.linkKeys, { fleet, eventId, channel, issuedAt: now })
   return `${relay.config.publicUrl}/approve/${token}`

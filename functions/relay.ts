@@ -12,7 +12,7 @@ import { channelsFor } from './core/policy.ts'
 import { type Rate, unlimited } from './core/rate.ts'
 import { sparedBy } from './core/reach.ts'
 import type { Identity } from './identity/identity.ts'
-import type { Notifiers, Send } from './notify/notifier.ts'
+import type { Notifiers, Send, SlackDesk } from './notify/notifier.ts'
 import type { Commit, Store } from './store/store.ts'
 
 export interface Relay {
@@ -21,6 +21,8 @@ export interface Relay {
   notifiers: Notifiers
   /** `fetch` with the host's guard against addresses that a channel must not reach. */
   send: Send
+  /** Reads what people press in Slack, and answers them. */
+  slackDesk: SlackDesk
   /** Checks the signatures of reports. */
   hmac: Hmac
   /** Checks the tokens of reports. */

@@ -128,7 +128,7 @@ function unpadded(base64: string): string {
 }
 
 /** Takes the same time wherever two of a length differ. */
-function isSame(a: string, b: string): boolean {
+export function isSame(a: string, b: string): boolean {
   if (a.length !== b.length) return false
   let difference = 0
   for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i)

@@ -3,7 +3,7 @@ import { guid, object, textBy } from './checks.ts'
 
 const guidForm = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 const approverForm = new RegExp(
-  `^(?:slack:T[A-Z0-9]{4,30}/[UW][A-Z0-9]{4,30}|entra:${guidForm}/${guidForm})$`,
+  `^(?:slack:[TE][A-Z0-9]{4,30}/[UW][A-Z0-9]{4,30}|entra:${guidForm}/${guidForm})$`,
 )
 
 const approverRule =

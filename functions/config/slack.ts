@@ -60,7 +60,8 @@ export function slackSchema({ kind, fallback }: Common) {
 
 const signingRule = "write the app's signing secret, 32 hexadecimal digits"
 const signingSecret = textBy(signingRule).regex(/^[0-9a-f]{32,64}$/, signingRule)
-const teamRule = 'write the id of a workspace, such as "T0123ABCD"'
+const teamRule =
+  'write the id of a workspace, such as "T0123ABCD", or of an organisation, "E0123ABCD"'
 
 /** Whose buttons decide. Secrets are a list while one is replaced. */
 export const slackAppSchema = object({
@@ -71,7 +72,7 @@ export const slackAppSchema = object({
     'Of the app, under Basic Information: it signs what Slack sends. A list while one is replaced.',
   ),
   team: list(
-    textBy(teamRule).regex(/^T[A-Z0-9]{4,30}$/, teamRule),
+    textBy(teamRule).regex(/^[TE][A-Z0-9]{4,30}$/, teamRule),
     `${teamRule}, or a list of such`,
   ).describe('Workspaces whose people may press a button; in shared channels there are others.'),
 })

@@ -15,6 +15,8 @@ export {
   plain,
   subjectOf,
 } from './message/phrases.ts'
+export type { PressOutcome, Question } from './message/press.ts'
+export { confirmOf, deadButtons, failedReply, replyTo } from './message/press.ts'
 export type { Message, Tone } from './message/shape.ts'
 export { asksFor } from './message/step.ts'
 

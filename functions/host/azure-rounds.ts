@@ -11,6 +11,8 @@ import { UnderWay } from './under-way.ts'
 
 /** How long a request waits for what it brought; what is under way then goes on. */
 export const requestWaitMs = 3_000
+/** How long a press in Slack may wait for that: Slack is answered within 3 s, of which the app may need 2. */
+export const pressWaitMs = 500
 /** How long a wake-up or the timer waits: for one attempt of everything. */
 export const turnWaitMs = attemptMs + 1_000
 /** The timer's own pace: what is due later needs no message. */
@@ -23,6 +25,8 @@ const maxUnderWay = 64
 interface Request {
   committed: boolean
   owes: boolean
+  /** What is committed from then on, nobody waits for. */
+  answered: boolean
 }
 
 /** Sets a wake-up after so many ms. */
@@ -54,13 +58,15 @@ export class Rounds {
       request.owes ||= owed > 0
     }
     if (owed > 0) this.#look()
+    if (request?.answered) void this.#follow(request, requestWaitMs)
   }
 
-  /** Answers a request, once what it brought was sent or `requestWaitMs` are over. */
-  async during<T>(work: () => Promise<T>): Promise<T> {
-    const request = { committed: false, owes: false }
+  /** Answers a request, once what it brought was sent or `waitMs` are over. */
+  async during<T>(work: () => Promise<T>, waitMs = requestWaitMs): Promise<T> {
+    const request = { committed: false, owes: false, answered: false }
     const result = await this.#requests.run(request, work)
-    if (request.committed) await this.#follow(request)
+    request.answered = true
+    if (request.committed) await this.#follow(request, waitMs)
     return result
   }
 
@@ -94,11 +100,11 @@ export class Rounds {
   }
 
   /** What goes wrong here is not the request's fault, which is durable already. */
-  async #follow({ owes }: Request): Promise<void> {
+  async #follow({ owes }: Request, waitMs: number): Promise<void> {
     const failed = (error: unknown) =>
       this.#relay.log.error('round_failed', { error: messageOf(error) })
     // a directive does not wait for what others are being told
-    if (owes) await this.#waitFor(this.#send(), requestWaitMs).catch(failed)
+    if (owes) await this.#waitFor(this.#send(), waitMs).catch(failed)
     // what could not be sent above needs it all the more
     await this.#setWakeUp().catch(failed)
   }

@@ -8,13 +8,15 @@ import type { Log } from '../../shared/log.ts'
 import { createApp } from '../app.ts'
 import { createEntra } from '../identity/entra.ts'
 import { notifiers } from '../notify/index.ts'
+import { createSlackDesk } from '../notify/slack-desk.ts'
 import { createOutbound } from '../notify/undici.ts'
 import type { Relay } from '../relay.ts'
 import { forgetOld } from '../retention.ts'
+import { interactionsPath } from '../slack-interactions.ts'
 import { AzureStore } from '../store/azure.ts'
 import { httpHandler } from './azure-http.ts'
 import { createAzureLog } from './azure-log.ts'
-import { Rounds, timerMs } from './azure-rounds.ts'
+import { pressWaitMs, Rounds, requestWaitMs, timerMs } from './azure-rounds.ts'
 import {
   connectionName,
   isWakeMessage,
@@ -36,7 +38,7 @@ const maxForgetSteps = 10
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 /** A token in a path is a key to a decision, and a link works in more spellings than one: the rest is not logged. */
-const plainPaths = /^\/(v1\/(reports|events|deliveries)(\/|$)|healthz$)/
+const plainPaths = /^\/(v1\/(reports|events|deliveries)(\/|$)|healthz$|slack\/interactions$)/
 
 type Parts = ReturnType<typeof compose>
 
@@ -114,6 +116,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     store,
     notifiers,
     send: outbound.send,
+    slackDesk: createSlackDesk(nodeHmac),
     hmac: nodeHmac,
     identity: createEntra({ fetch, now: Date.now, log: logs.log }),
     linkKeys,
@@ -164,8 +167,9 @@ function compose(environment: Environment, write: (line: string) => void, folder
 async function answer({ app, rounds, relay }: Parts, request: Request): Promise<Response> {
   const { method } = request
   const from = performance.now()
-  const response = await rounds.during(async () => app.fetch(request))
   const { pathname } = new URL(request.url)
+  const waitMs = pathname === interactionsPath ? pressWaitMs : requestWaitMs
+  const response = await rounds.during(async () => app.fetch(request), waitMs)
   const path = plainPaths.test(pathname) ? pathname : '[a link, or nothing of ours]'
   const ms = Math.round(performance.now() - from)
   relay.log.debug('request_answered', { method, path, status: response.status, ms })

@@ -10,6 +10,7 @@ import { createApp } from '../app.ts'
 import { createAttention } from '../attention.ts'
 import { createEntra } from '../identity/entra.ts'
 import { notifiers } from '../notify/index.ts'
+import { createSlackDesk } from '../notify/slack-desk.ts'
 import { createOutbound } from '../notify/undici.ts'
 import type { Relay } from '../relay.ts'
 import { SqliteStore } from '../store/sqlite.ts'
@@ -49,6 +50,7 @@ export async function start(settings: Settings, write: (line: string) => void) {
     store,
     notifiers,
     send: outbound.send,
+    slackDesk: createSlackDesk(nodeHmac),
     hmac: nodeHmac,
     // past the guard of channels: the owner alone says where the keys are
     identity: createEntra({ fetch, now: Date.now, log }),

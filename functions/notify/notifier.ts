@@ -5,7 +5,7 @@ import { parseRetryAfter } from '../../shared/retry.ts'
 import { type Channel, channelSecrets } from '../config.ts'
 import type { SendOutcome } from '../core/attempt.ts'
 import type { Claimed } from '../core/delivery.ts'
-import type { Message } from '../core/message.ts'
+import type { Message, Question } from '../core/message.ts'
 import type { Overtakes } from '../core/overtake.ts'
 import type { Post, PostState } from '../core/post.ts'
 import type { Rate } from '../core/rate.ts'
@@ -19,8 +19,20 @@ export interface Part {
   message: Message
   /** The event's page, with a token for this channel; absent where the message is about a channel. */
   pageUrl?: string
+  /** Present where the message itself decides, by its buttons. */
+  buttons?: Buttons
   /** Whether an earlier message of this event may have reached the channel. */
   mayHaveHeard: boolean
+}
+
+/** *Approve* and *Not now* in a message. */
+export interface Buttons {
+  /** Comes back with a press, at most 2 000 characters. */
+  value: string
+  /** Asked before *Approve* counts. */
+  confirm: Question
+  /** Absent once somebody said so. */
+  notNow: boolean
 }
 
 /** What stands in the channel of this epoch of the event, for kinds that edit what they posted. */
@@ -57,6 +69,48 @@ export interface Notifier<Channel> {
 /** One for each kind of the configuration. */
 export type Notifiers = {
   [Kind in Channel['kind']]: Notifier<Extract<Channel, { kind: Kind }>>
+}
+
+/** A button of ours that a person pressed in Slack. */
+export interface Press {
+  /** As Slack vouches for them; an organisation's id where Slack gives that for the team. */
+  team: string
+  user: string
+  decision: 'approved' | 'declined'
+  /** Of `Buttons`, as far as anybody knows. */
+  value: string
+  /** Takes a few answers for half an hour from whoever knows it: a secret. */
+  replyUrl: string
+}
+
+export type Reading =
+  | { outcome: 'pressed'; press: Press }
+  /** Signed by Slack, and nothing to act upon: something else was pressed, or this came before. */
+  | { outcome: 'acknowledged'; note: string }
+  | { outcome: 'refused'; status: 400 | 401; code: string; detail: string }
+
+/** What answers a press: words for that person alone, or what stands in the message's place. */
+export type Reply = { words: string } | { part: Pick<Part, 'message' | 'pageUrl' | 'buttons'> }
+
+/** The way back from Slack. */
+export interface SlackDesk {
+  /** Judges signature, time and form; a payload is `pressed` once. `secrets`: while one is replaced, several. */
+  read(
+    header: (name: string) => string | undefined,
+    body: string,
+    secrets: readonly string[],
+    now: number,
+  ): Promise<Reading>
+  /**
+   * Answers a press, with one more attempt where that may help. `own`: the channel's address, as an answer
+   * goes to Slack or there. Throws nothing, and never puts `replyUrl` into the outcome.
+   */
+  reply(
+    send: Send,
+    to: { replyUrl: string; own: string | undefined },
+    reply: Reply,
+    times: { now: number; attemptMs: number },
+  ): Promise<SendOutcome>
 }
 
 const maxNoteLength = 240

@@ -2,7 +2,7 @@
 import type { IncomingWebhookSendArguments } from '@slack/webhook'
 import { cut } from '../../shared/document.ts'
 import { buttonOf, composeList, type Message } from '../core/message.ts'
-import type { Outgoing, Part } from './notifier.ts'
+import type { Buttons, Outgoing, Part } from './notifier.ts'
 
 /**
  * In characters; api.slack.com/reference/block-kit/blocks. Slack takes 3 000 in a section and 2 000 in
@@ -19,7 +19,12 @@ const limit = {
   item: 500,
   reply: 1_000,
   lines: 300,
+  confirmTitle: 100,
+  confirmText: 300,
 }
+
+/** What Slack calls the buttons that decide, when one is pressed. */
+export const actionIds = { approved: 'approve', declined: 'not_now' } as const
 
 /** Verbatim: Slack makes no links and mentions of what merely looks like one. */
 const mrkdwn = { type: 'mrkdwn', verbatim: true } as const
@@ -31,8 +36,9 @@ export function slackBlocks(outgoing: Outgoing): IncomingWebhookSendArguments {
   return also.length === 0 ? single(first) : list([first, ...also])
 }
 
-/** The question and its button first, then what one may want to look up. */
-function single({ message, pageUrl }: Part): IncomingWebhookSendArguments {
+/** The question and its buttons first, then what one may want to look up. */
+export function single(part: Pick<Part, 'message' | 'pageUrl' | 'buttons'>) {
+  const { message } = part
   const title = `${marks[message.tone]} ${message.title}`
   return {
     text: shorten([title, ...message.lines].join('\n'), limit.text),
@@ -41,13 +47,44 @@ function single({ message, pageUrl }: Part): IncomingWebhookSendArguments {
     blocks: [
       header(title),
       section(message.lines.join('\n')),
-      ...(pageUrl === undefined
-        ? []
-        : [{ type: 'actions' as const, elements: [button(pageUrl, message)] }]),
+      ...actions(part),
       ...facts(message),
       context(message.reference),
     ],
+  } satisfies IncomingWebhookSendArguments
+}
+
+/** Where the message itself decides, the page is what one may look at besides. */
+function actions({ message, pageUrl, buttons }: Parameters<typeof single>[0]) {
+  const decide = buttons === undefined ? [] : deciding(buttons)
+  const rank = { asks: message.asks && buttons === undefined }
+  const look = pageUrl === undefined ? [] : [button(pageUrl, rank)]
+  const elements = [...decide, ...look]
+  return elements.length === 0 ? [] : [{ type: 'actions' as const, elements }]
+}
+
+function deciding({ value, confirm, notNow }: Buttons) {
+  const say = (text: string) => ({ type: 'plain_text' as const, text })
+  const approve = {
+    type: 'button' as const,
+    action_id: actionIds.approved,
+    text: say('Approve'),
+    value,
+    style: 'primary' as const,
+    confirm: {
+      title: say(cut(confirm.title, limit.confirmTitle)),
+      text: say(cut(confirm.text, limit.confirmText)),
+      confirm: say('Approve'),
+      deny: say('Cancel'),
+    },
   }
+  const decline = {
+    type: 'button' as const,
+    action_id: actionIds.declined,
+    text: say('Not now'),
+    value,
+  }
+  return notNow ? [approve, decline] : [approve]
 }
 
 /** Short ones side by side, each long one across the message. */
@@ -117,7 +154,7 @@ function context(text: string) {
   return { type: 'context' as const, elements: [element] }
 }
 
-function button(url: string, message: Message) {
+function button(url: string, message: Pick<Message, 'asks'>) {
   return {
     type: 'button' as const,
     action_id: 'open',
@@ -140,6 +177,6 @@ function shorten(text: string, length: number): string {
   return escapeText(kept)
 }
 
-function escapeText(text: string): string {
+export function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

@@ -1,6 +1,6 @@
 // What the rounds of the Azure host set as wake-ups: a message in the queue is an invocation, which costs.
 import { afterEach, expect, test } from 'vitest'
-import { Rounds } from '../../functions/host/azure-rounds.ts'
+import { Rounds, requestWaitMs } from '../../functions/host/azure-rounds.ts'
 import {
   createWorld,
   event,
@@ -83,6 +83,28 @@ test('after the end nothing is begun: a wake-up brings it to somebody else', asy
   await rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
   expect(world.sent).toEqual([])
   expect(set).toEqual([0])
+})
+
+test('a request waits for a channel no longer than it says', async () => {
+  await start()
+  world.channels.answer = () => new Promise<never>(() => {})
+  const from = performance.now()
+  await rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]), 20)
+  expect(world.sent.length).toBeGreaterThan(0)
+  expect(performance.now() - from).toBeLessThan(requestWaitMs)
+})
+
+test('what a request commits after its answer is sent as well', async () => {
+  await start()
+  const go = Promise.withResolvers<void>()
+  let late: Promise<unknown> | undefined
+  await rounds.during(async () => {
+    late = go.promise.then(() => new FakeBeacon(world, 'web_0').sees([event()]))
+  })
+  expect(world.sent).toEqual([])
+  go.resolve()
+  await late
+  await expect.poll(() => world.sent.length).toBe(4)
 })
 
 test('a queue that takes no message fails no request', async () => {

@@ -1,8 +1,10 @@
 // What there is to tell, as usual as can be: each moment in the course that brings it, and what is told
 // on the side: lists, trouble with a channel, late and skipped messages, sets, hostile names.
+
+import { stampOf } from '../../functions/core/approval.ts'
 import { isAboutChannel, type Notice, type Telling, viewOf } from '../../functions/core/delivery.ts'
 import type { EventRecord, Moment, Verdict } from '../../functions/core/event.ts'
-import { compose } from '../../functions/core/message.ts'
+import { compose, confirmOf } from '../../functions/core/message.ts'
 import type { Outgoing, Part } from '../../functions/notify/notifier.ts'
 import { at, claimed, facts, record } from '../support/records.ts'
 import { eventId } from '../support/world.ts'
@@ -32,6 +34,8 @@ interface Setting {
   lateMs?: number
   skipped?: Moment[]
   insteadOf?: string
+  /** Where the message itself decides. */
+  decides?: boolean
 }
 
 /** Each of these is told in one message about one event. */
@@ -167,6 +171,23 @@ const settings: Record<string, Setting> = {
       },
     },
   },
+  'decided in Slack': { moment: 'scheduled', decides: true },
+  'decided in Slack, after not now': {
+    moment: 'declined',
+    afterMs: minute,
+    course: { verdict: { ...declined, how: 'slack', who: 'T0123ABCD/U0123ABCD' } },
+    decides: true,
+  },
+  'decided in Slack, much of everything': {
+    moment: 'reminder',
+    course: {
+      facts: {
+        ...usual,
+        resources: [...Array(24).keys()].map((i) => `<a name> as & long as owners make them ${i}`),
+      },
+    },
+    decides: true,
+  },
   'much of everything': {
     moment: 'scheduled',
     course: {
@@ -200,7 +221,11 @@ function outgoingOf(name: string, setting: Setting): Outgoing {
     ...{ moment, at: at + afterMs, event },
     ...(insteadOf && { insteadOf }),
   }
-  return sent(`prod/${eventId}/1/${encodeURIComponent(name)}/ops`, telling, lateMs, skipped)
+  const one = sent(`prod/${eventId}/1/${encodeURIComponent(name)}/ops`, telling, lateMs, skipped)
+  if (!setting.decides) return one
+  const notNow = event.verdict === undefined
+  const value = `key.content.mac:${stampOf(event)}`
+  return { ...one, buttons: { value, confirm: confirmOf(event), notNow } }
 }
 
 function sent(id: string, telling: Telling | Notice, lateMs = 0, skipped: Moment[] = []): Outgoing {

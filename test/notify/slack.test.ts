@@ -1,5 +1,6 @@
 // Slack's limits, one by one: api.slack.com/reference/block-kit/blocks.
 import { describe, expect, test } from 'vitest'
+import { confirmOf } from '../../functions/core/message.ts'
 import { notifiers } from '../../functions/notify/index.ts'
 import type { Outgoing } from '../../functions/notify/notifier.ts'
 import { limits } from '../../shared/document.ts'
@@ -13,11 +14,18 @@ const cut = (filling: string) => long(filling).slice(0, limits.name)
 /** All that Azure can say at its longest, in letters that grow when they are escaped, and do not. */
 const longest = ['x', '<', '&', '🚢', '☃'].map((filling): [string, Outgoing] => [
   `everything at its longest, in ${filling}`,
-  about({
-    resources: Array(limits.resources).fill(cut(filling)),
-    ...{ description: long(filling), source: cut(filling), eventType: cut(filling) },
-  }),
+  deciding(
+    about({
+      resources: Array(limits.resources).fill(cut(filling)),
+      ...{ description: long(filling), source: cut(filling), eventType: cut(filling) },
+    }),
+  ),
 ])
+
+function deciding(one: Outgoing): Outgoing {
+  const confirm = confirmOf(one.delivery.telling.event)
+  return { ...one, buttons: { value: 'x'.repeat(2_000), confirm, notNow: true } }
+}
 
 const { together } = notifiers.slack.rate
 const lists = longest.map(([name, one]): [string, Outgoing] => [
@@ -65,15 +73,27 @@ describe.each(all)('%s', (_name, what) => {
     }
   })
 
-  test('buttons: 25 in a block, 75 characters, ids of 255, addresses of 3 000', async () => {
+  test('buttons: 25 in a block, 75 characters, ids of 255, addresses of 3 000, values of 2 000', async () => {
     const { blocks } = await send(what)
     for (const { type, elements = [], accessory } of blocks) {
       if (type === 'actions') expect(elements.length).toBeLessThanOrEqual(25)
       const buttons = [accessory, ...(type === 'actions' ? elements : [])].filter(Boolean)
-      for (const { text, url, action_id } of buttons) {
+      for (const { text, url = '', value = '', action_id } of buttons) {
         expect(text.text.length).toBeLessThanOrEqual(75)
         expect(action_id.length).toBeLessThanOrEqual(255)
         expect(url.length).toBeLessThanOrEqual(3_000)
+        expect(value.length).toBeLessThanOrEqual(2_000)
+      }
+      const ids = buttons.map(({ action_id }) => action_id)
+      expect(new Set(ids).size).toBe(ids.length)
+      for (const { title, text, confirm, deny } of buttons.flatMap((one) => one.confirm ?? [])) {
+        for (const part of [title, text, confirm, deny]) {
+          expect(part.type).toBe('plain_text')
+          expect(part.text.trim()).not.toBe('')
+        }
+        expect(length(title.text)).toBeLessThanOrEqual(100)
+        expect(length(text.text)).toBeLessThanOrEqual(300)
+        expect(Math.max(confirm.text.length, deny.text.length)).toBeLessThanOrEqual(30)
       }
     }
   })
@@ -96,6 +116,39 @@ test('the question and its button come before what one looks up', async () => {
   expect(blocks[2].elements).toMatchObject([
     { style: 'primary', text: { text: 'Decide' }, url: scenes.scheduled!.pageUrl },
   ])
+})
+
+describe('where the message decides', () => {
+  const labels = (blocks: Json[]) =>
+    blocks
+      .filter(({ type }) => type === 'actions')
+      .map(({ elements }) => elements.map(({ text }: Json) => text.text))
+
+  test('Approve asks once more, and says what starts; the page is beside', async () => {
+    const { blocks } = await send(scenes['decided in Slack']!)
+    expect(labels(blocks)).toEqual([['Approve', 'Not now', 'Show event']])
+    const [approve, decline, look] = blocks[2].elements
+    expect(approve.confirm.title.text).toBe('Approve Reboot of web_3?')
+    expect(approve.confirm.text.text).toContain('start it now: Reboot of web_3. The VM restarts')
+    expect([decline.confirm, look.style]).toEqual([undefined, undefined])
+  })
+
+  test('after "not now", Approve alone is left', async () => {
+    const { blocks } = await send(scenes['decided in Slack, after not now']!)
+    expect(labels(blocks)).toEqual([['Approve', 'Show event']])
+  })
+
+  test('the dialog of many VMs says how many', async () => {
+    const { blocks } = await send(scenes['decided in Slack, much of everything']!)
+    expect(blocks[2].elements[0].confirm.text.text).toContain('Reboot of 24 VMs: <a name>')
+  })
+
+  test('a list decides nothing: replaced for one event, it would lose the others', async () => {
+    const one = scenes['decided in Slack']!
+    const { blocks } = await send({ ...one, also: [one] })
+    expect(JSON.stringify(blocks)).not.toContain('"value"')
+    expect(labels(blocks)).toEqual([])
+  })
 })
 
 test('a list has the button of each event beside it', async () => {

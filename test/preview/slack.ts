@@ -22,8 +22,21 @@ function block({ type, text, fields, elements, accessory }: Json): Html {
   return html`<div class="section"><div>${said}${grid}</div>${beside}</div>`
 }
 
-function button({ text, url, style }: Json): Html {
-  return html`<a class="button ${style ?? ''}" href="${url}">${text.text}</a>`
+function button({ text, url, style, confirm }: Json): Html {
+  if (url !== undefined)
+    return html`<a class="button ${style ?? ''}" href="${url}">${text.text}</a>`
+  const face = html`<span class="button ${style ?? ''}">${text.text}</span>`
+  return confirm === undefined
+    ? face
+    : html`<details>
+<summary>${face}</summary>${dialog(confirm)}</details>`
+}
+
+/** What Slack asks before the press counts. */
+function dialog({ title, text, confirm, deny }: Json): Html {
+  return html`<div class="dialog"><b>${title.text}</b><div>${text.text}</div>
+<div class="buttons"><span class="button">${deny.text}</span>
+<span class="button primary">${confirm.text}</span></div></div>`
 }
 
 function rich({ type, text }: Json): Html | Html[] {

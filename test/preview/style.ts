@@ -38,5 +38,8 @@ dl { display: grid; grid-template-columns: minmax(5.5rem, auto) 1fr; gap: .125re
 dt { color: var(--soft) }
 dd { margin: 0 }
 pre { margin: 0; font-size: 11.5px; max-height: 22rem; overflow: auto; white-space: pre-wrap }
+.buttons summary { list-style: none }
+.dialog { border: 1px solid var(--line); border-radius: .5rem; padding: .5rem .75rem; max-width: 22rem; margin-top: .5rem;
+  color: var(--ink) }
 .ac-adaptiveCard { padding: 0 !important }
 `

@@ -9,6 +9,7 @@ import { drillSchema, startDrill } from '../../functions/drill.ts'
 import { nodeHmac } from '../../functions/host/node-hmac.ts'
 import { notifiers } from '../../functions/notify/index.ts'
 import type { Notifiers, Outgoing, Part, Send } from '../../functions/notify/notifier.ts'
+import { createSlackDesk } from '../../functions/notify/slack-desk.ts'
 import { tryAgain } from '../../functions/outage.ts'
 import { receive } from '../../functions/receive.ts'
 import type { Relay } from '../../functions/relay.ts'
@@ -80,6 +81,7 @@ export class Worker {
     this.#relay = {
       ...{ config: plan.config, store: parts.store(this), notifiers, adminKey, log },
       send: () => Promise.reject(new Error('only an attempt sends')),
+      slackDesk: createSlackDesk(nodeHmac),
       hmac: nodeHmac,
       identity: noIdentity,
       linkKeys: [new Uint8Array(32).fill(7)],

@@ -124,6 +124,9 @@ describe('slack', () => {
     ['an action_id of 256', [actions(button({ action_id: long(256) }))]],
     ['a block_id of 256', [{ type: 'divider', block_id: long(256) }]],
     ['a title of 101', [actions(button({ confirm: { ...confirm, title: plain(long(101)) } }))]],
+    ['a confirm without deny', [actions(button({ confirm: { ...confirm, deny: undefined } }))]],
+    ['a confirm with more', [actions(button({ confirm: { ...confirm, cancel: plain('N') } }))]],
+    ['two buttons of one id', [actions(...many(2, button({ action_id: 'approve' })))]],
     ['a confirm of 301', [actions(button({ confirm: { ...confirm, text: plain(long(301)) } }))]],
   ])('refuses %s', async (_, blocks) => {
     expect(await post(sinks.slackUrl, { text: 'hi', blocks })).toMatchObject({
@@ -147,6 +150,17 @@ describe('slack', () => {
     ],
   ])('refuses %s', async (_, body, status, text) => {
     expect(await post(sinks.slackUrl, body)).toMatchObject({ status, text })
+  })
+
+  test.each([
+    [{ text: 'x', response_type: 'ephemeral', replace_original: false }, 200],
+    [{ text: 'x', replace_original: true }, 200],
+    [{ text: 'x' }, 400],
+    [{ text: 'x', response_type: 'in_channel', replace_original: false }, 400],
+    [{ text: 'x', response_type: 'ephemeral', replace_original: true }, 400],
+    [{ replace_original: true }, 400],
+  ])('an answer to a press: %j', async (body, status) => {
+    expect(await post(sinks.slackReplyUrl, body)).toMatchObject({ status })
   })
 
   test('refuses another content type, and another URL', async () => {

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { close, HOST, listen, parseJson, type Reply, readBody, send } from './http.ts'
 import { type Incident, PAGERDUTY_PATH, pagerDutySink } from './sinks/pagerduty.ts'
 import type { Sink, SinkKind, SinkRequest } from './sinks/sink.ts'
-import { SLACK_PATH, slackSink } from './sinks/slack.ts'
+import { SLACK_PATH, SLACK_REPLY_PATH, SLACK_REPLY_PREFIX, slackSink } from './sinks/slack.ts'
 import { SLACK_API_PREFIX, SLACK_CHANNEL, SLACK_TOKEN, slackBotSink } from './sinks/slack-bot.ts'
 import { TEAMS_PATH, TEAMS_PREFIX, teamsSink } from './sinks/teams.ts'
 import { WEBHOOK_PATH, webhookSink } from './sinks/webhook.ts'
@@ -19,6 +19,7 @@ const DEFAULT_SECRET = `whsec_${Buffer.from('only for the simulated channels!').
 
 const PREFIXES: readonly (readonly [string, SinkKind])[] = [
   ['/services/', 'slack'],
+  [SLACK_REPLY_PREFIX, 'slack'],
   [SLACK_API_PREFIX, 'slack_bot'],
   [TEAMS_PREFIX, 'teams'],
   [PAGERDUTY_PATH, 'pagerduty'],
@@ -109,6 +110,8 @@ export async function startSinks(options: SinkOptions = {}) {
   return {
     url,
     slackUrl: url + SLACK_PATH,
+    /** What a payload says as its `response_url`. */
+    slackReplyUrl: url + SLACK_REPLY_PATH,
     /** Of a channel that a bot posts to. */
     slackBot: {
       endpoint: url + SLACK_API_PREFIX.slice(0, -1),

@@ -9,6 +9,7 @@ import { claimDue, deliverTogether } from '../../functions/deliver.ts'
 import type { Identity } from '../../functions/identity/identity.ts'
 import { notifiers } from '../../functions/notify/index.ts'
 import type { Notifiers } from '../../functions/notify/notifier.ts'
+import { createSlackDesk } from '../../functions/notify/slack-desk.ts'
 import type { Relay } from '../../functions/relay.ts'
 import { SqliteStore } from '../../functions/store/sqlite.ts'
 import { sweep } from '../../functions/sweep.ts'
@@ -86,6 +87,7 @@ export async function createWorld(
       sent.push(request)
       return channels.answer(request)
     },
+    slackDesk: createSlackDesk(webHmac),
     hmac: webHmac,
     identity: options.identity ?? noIdentity,
     linkKeys: [new Uint8Array(32).fill(7), new Uint8Array(32).fill(8)],
@@ -148,7 +150,7 @@ export async function createWorld(
 }
 
 export function usualAnswer({ url, json }: Sent): Response {
-  if (url.startsWith('https://slack.')) return new Response('ok')
+  if (/^https:\/\/(slack|hooks\.slack)\./.test(url)) return new Response('ok')
   if (url.startsWith('https://teams.')) return new Response(null, { status: 202 })
   if (url.startsWith('https://pager.')) {
     return Response.json({ status: 'success', dedup_key: json.dedup_key }, { status: 202 })

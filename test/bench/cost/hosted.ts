@@ -10,6 +10,7 @@ import { Rounds, timerMs } from '../../../functions/host/azure-rounds.ts'
 import { nodeHmac } from '../../../functions/host/node-hmac.ts'
 import { createToken } from '../../../functions/link.ts'
 import { notifiers } from '../../../functions/notify/index.ts'
+import { createSlackDesk } from '../../../functions/notify/slack-desk.ts'
 import type { Relay } from '../../../functions/relay.ts'
 import { forgetOld } from '../../../functions/retention.ts'
 import { AzureStore } from '../../../functions/store/azure.ts'
@@ -70,6 +71,7 @@ export class Hosted {
         this.sent.push(request)
         return usualAnswer(request)
       },
+      slackDesk: createSlackDesk(nodeHmac),
       random: () => 0.5,
       log: this.#logs.log,
       listeningSince: 0,

@@ -1,4 +1,4 @@
-// Slack's incoming webhook: `ok`, or one of its short error texts. It insists on `text` beside blocks,
+// Slack's incoming webhook, and the address that takes answers to a press: `ok`, or one of its short error texts. It insists on `text` beside blocks,
 // which Slack only advises: without it the notification on a phone is empty.
 
 import { z } from 'zod'
@@ -6,6 +6,8 @@ import { explain } from '../requests.ts'
 import { type Sink, type SinkRequest, text, type Verdict, webUrl } from './sink.ts'
 
 export const SLACK_PATH = '/services/T0SIM/B0SIM/simulated'
+export const SLACK_REPLY_PREFIX = '/actions/'
+export const SLACK_REPLY_PATH = `${SLACK_REPLY_PREFIX}T0SIM/1/simulated`
 const MAX_BLOCK_TEXT = 13_000
 
 const id = text(255).optional()
@@ -22,9 +24,21 @@ const button = z.object({
   url: webUrl.max(3000).optional(),
   style: z.enum(['primary', 'danger']).optional(),
   confirm: z
-    .object({ title: plain(100), text: rich(300), confirm: plain(30), deny: plain(30) })
+    .strictObject({
+      ...{ title: plain(100), text: rich(300), confirm: plain(30), deny: plain(30) },
+      style: z.enum(['primary', 'danger']).optional(),
+    })
     .optional(),
 })
+
+const buttons = z
+  .array(button)
+  .min(1)
+  .max(25)
+  .refine((all) => {
+    const ids = all.flatMap(({ action_id }) => action_id ?? [])
+    return new Set(ids).size === ids.length
+  }, 'each action_id of a block is another')
 
 const section = z
   .object({
@@ -47,7 +61,7 @@ const block = z.discriminatedUnion('type', [
       .min(1)
       .max(10),
   }),
-  z.object({ type: z.literal('actions'), block_id: id, elements: z.array(button).min(1).max(25) }),
+  z.object({ type: z.literal('actions'), block_id: id, elements: buttons }),
   z.object({ type: z.literal('divider'), block_id: id }),
   image.extend({ block_id: id }),
 ])
@@ -58,12 +72,24 @@ export function slackSink(): Sink {
   return { judge, accept: () => {} }
 }
 
+/** In the person's eyes alone, or in place of the message; anything else would show it to everybody once more. */
+const reply = z.union([
+  z.object({ response_type: z.literal('ephemeral'), replace_original: z.literal(false) }),
+  z.object({ response_type: z.undefined().optional(), replace_original: z.literal(true) }),
+])
+
 function judge({ path, headers, json }: SinkRequest): Verdict {
-  if (path.split('?')[0] !== SLACK_PATH) return refuse(404, 'no_service', `nothing is at ${path}`)
+  const isReply = path === SLACK_REPLY_PATH
+  if (!isReply && path.split('?')[0] !== SLACK_PATH) {
+    return refuse(404, 'no_service', `nothing is at ${path}`)
+  }
   const isJson = headers['content-type']?.includes('application/json')
   if (!isJson) return refuse(400, 'invalid_payload', 'the content type is not JSON')
   const fault = faultOf(json)
   if (fault !== undefined) return refuse(400, fault.code, fault.why)
+  if (isReply && !reply.safeParse(json).success) {
+    return refuse(400, 'invalid_payload', 'neither ephemeral nor in place of the message')
+  }
   return { valid: true, reply: { status: 200, body: 'ok' } }
 }
 

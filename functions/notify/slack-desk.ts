@@ -1,0 +1,189 @@
+// The way back from Slack: who pressed what, by Slack's signature alone, and what they are answered. A payload that
+// came before does nothing again; this process keeps the signatures it saw, no more than that. Beyond it (another
+// process, a set that is full) a press repeated within five minutes finds the event decided, or no longer what its
+// stamp says.
+import { z } from 'zod'
+import { maskOf } from '../../shared/log.ts'
+import { type Hmac, isSame } from '../../shared/signature.ts'
+import type { SendOutcome } from '../core/attempt.ts'
+import {
+  fromError,
+  fromStatus,
+  type Press,
+  post,
+  type Reading,
+  type Reply,
+  type Send,
+  type SlackDesk,
+} from './notifier.ts'
+import { actionIds, escapeText, single } from './slack-blocks.ts'
+
+/** Slack's own figure, for both directions; https://docs.slack.dev/authentication/verifying-requests-from-slack */
+const toleranceMs = 5 * 60_000
+const usualSeen = 10_000
+const maxReplyAttempts = 2
+/** Where Slack takes answers. */
+const replyOrigins = ['https://hooks.slack.com', 'https://hooks.slack-gov.com']
+
+/** `maxSeen`: signatures that are kept; beyond it the oldest goes. */
+export function createSlackDesk(hmac: Hmac, maxSeen = usualSeen): SlackDesk {
+  /** Signatures by when they came, the oldest first. */
+  const seen = new Map<string, number>()
+  const keys = new Map<string, Uint8Array<ArrayBuffer>>()
+  const keyOf = (secret: string) => {
+    const key = keys.get(secret) ?? new TextEncoder().encode(secret)
+    keys.set(secret, key)
+    return key
+  }
+  const isFirst = (signature: string, now: number): boolean => {
+    if (seen.has(signature)) return false
+    for (const [old, at] of seen) {
+      // one from a clock ahead of ours is good for twice the tolerance
+      if (seen.size < maxSeen && now - at <= 2 * toleranceMs) break
+      seen.delete(old)
+    }
+    seen.set(signature, now)
+    return true
+  }
+  return {
+    async read(header, body, secrets, now) {
+      const signature = header('x-slack-signature') ?? ''
+      const timestamp = header('x-slack-request-timestamp') ?? ''
+      const signed = /^v0=[0-9a-f]{64}$/.test(signature) && /^\d{1,12}$/.test(timestamp)
+      if (!signed) return refused(401, 'signature_missing', missing)
+      let matches = false
+      for (const secret of secrets) {
+        const mac = await hmac(keyOf(secret), `v0:${timestamp}:${body}`)
+        if (isSame(signature, `v0=${toHex(mac)}`)) matches = true
+      }
+      if (!matches) return refused(401, 'signature_invalid', invalid)
+      const apartMs = Math.abs(now - Number(timestamp) * 1000)
+      if (apartMs > toleranceMs) return refused(401, 'outside_tolerance', outside)
+      if (!isFirst(signature, now)) return { outcome: 'acknowledged', note: 'it came before' }
+      return readPayload(body)
+    },
+    reply: replyWith,
+  }
+}
+
+const missing =
+  'X-Slack-Signature ("v0=" and 64 hexadecimal digits) and X-Slack-Request-Timestamp are needed, as Slack sends them'
+const invalid =
+  'the signature is not that of any signing secret in slackApp; copy it anew from the app\'s "Basic Information"'
+const outside =
+  "the timestamp is more than 5 minutes from the relay's time; let Slack send it, and check the relay's clock"
+
+function toHex(bytes: Uint8Array): string {
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+function refused(status: 400 | 401, code: string, detail: string): Reading {
+  return { outcome: 'refused', status, code, detail }
+}
+
+const id = z.string().regex(/^[A-Z0-9]{2,32}$/)
+const action = z.object({ action_id: z.string().max(255), value: z.string().max(2_000).optional() })
+const anyPayload = z.object({ type: z.string().max(64) })
+const anyActions = z.object({ actions: z.array(action).min(1).max(25) })
+/** https://docs.slack.dev/reference/interaction-payloads/block_actions-payload */
+const payload = z.object({
+  // where somebody belongs to an organisation, their team is its id ("E…"); an app that is installed for one names
+  // no team
+  user: z.object({ id, team_id: id.nullish() }),
+  team: z.object({ id }).nullish(),
+  response_url: z.url().max(2_000),
+})
+
+function readPayload(body: string): Reading {
+  const text = new URLSearchParams(body).get('payload')
+  if (text === null) {
+    return refused(400, 'payload_missing', 'the form field "payload" is missing; Slack sends one')
+  }
+  const json = parseJson(text)
+  const any = anyPayload.safeParse(json)
+  if (!any.success) return malformed(any.error)
+  const { type } = any.data
+  if (type !== 'block_actions') return acknowledged(`nothing is done about ${JSON.stringify(type)}`)
+  const actions = anyActions.safeParse(json)
+  if (!actions.success) return malformed(actions.error)
+  // buttons send one at a time
+  const { action_id: pressed, value = '' } = actions.data.actions[0]!
+  const decision = decisions.find((one) => actionIds[one] === pressed)
+  // a link opens in the browser, and comes here as well
+  if (decision === undefined) return acknowledged('a button that decides nothing')
+  const parsed = payload.safeParse(json)
+  if (!parsed.success) return malformed(parsed.error)
+  const { user, team: place, response_url: replyUrl } = parsed.data
+  const team = user.team_id ?? place?.id
+  if (team === undefined) {
+    return refused(400, 'payload_malformed', 'payload: neither user.team_id nor team.id is there')
+  }
+  return { outcome: 'pressed', press: { team, user: user.id, decision, value, replyUrl } }
+}
+
+const decisions: Press['decision'][] = ['approved', 'declined']
+
+function acknowledged(note: string): Reading {
+  return { outcome: 'acknowledged', note }
+}
+
+/** Says where, and no value: an answer's address and a token are among them. */
+function malformed({ issues }: z.ZodError): Reading {
+  const where = issues.map(({ path }) => ['payload', ...path].join('.'))
+  const detail = `not as Slack's reference of block_actions has it: ${where.slice(0, 5).join(', ')}`
+  return refused(400, 'payload_malformed', detail)
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Any other address would make the relay send what it says wherever somebody names. */
+function mayReply(replyUrl: string, own: string | undefined): boolean {
+  const { origin, username, password } = new URL(replyUrl)
+  if (username + password !== '') return false
+  return replyOrigins.includes(origin) || (own !== undefined && origin === new URL(own).origin)
+}
+
+async function replyWith(
+  send: Send,
+  { replyUrl, own }: { replyUrl: string; own: string | undefined },
+  reply: Reply,
+  { now, attemptMs }: { now: number; attemptMs: number },
+): Promise<SendOutcome> {
+  if (!mayReply(replyUrl, own)) {
+    return { outcome: 'refused', note: 'its response_url is at no address of Slack' }
+  }
+  const body = JSON.stringify(bodyOf(reply))
+  const headers = { 'content-type': 'application/json; charset=utf-8' }
+  let outcome: SendOutcome = { outcome: 'retry', note: 'not sent' }
+  for (let attempt = 0; attempt < maxReplyAttempts && outcome.outcome === 'retry'; attempt++) {
+    const signal = AbortSignal.timeout(attemptMs)
+    try {
+      const answer = await within(signal, post(send, replyUrl, body, headers, signal))
+      outcome =
+        answer.status === 200 ? { outcome: 'delivered', note: 'replied' } : fromStatus(answer, now)
+    } catch (error) {
+      outcome = fromError(error, signal)
+    }
+  }
+  return { ...outcome, note: maskOf([replyUrl, new URL(replyUrl).pathname])(outcome.note) }
+}
+
+/** Also where whoever sends does not listen to the signal. */
+function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const limit = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+  return Promise.race([work, limit])
+}
+
+function bodyOf(reply: Reply): object {
+  if ('part' in reply) return { replace_original: true, ...single(reply.part) }
+  const { words } = reply
+  return { response_type: 'ephemeral', replace_original: false, text: escapeText(words) }
+}
