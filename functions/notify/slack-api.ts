@@ -14,10 +14,14 @@ export type Answer =
 /** Slack repeats the whole message, each letter of which may be escaped: 50 blocks are less than this. */
 const maxAnswerBytes = 256 * 1024
 
-/** Codes that pass; https://docs.slack.dev/reference/methods/chat.postMessage */
+/**
+ * Codes that pass; https://docs.slack.dev/reference/methods/chat.postMessage and chat.update. A workspace
+ * or channel that is being moved to an organisation takes messages again when that is done.
+ */
 const passing = [
-  ...['ratelimited', 'rate_limited'],
-  ...['internal_error', 'fatal_error', 'service_unavailable', 'request_timeout'],
+  ...['ratelimited', 'rate_limited', 'message_limit_exceeded'],
+  ...['internal_error', 'fatal_error', 'service_unavailable', 'request_timeout', 'update_failed'],
+  ...['team_added_to_org', 'org_login_required', 'external_channel_migrating'],
 ]
 
 const said = z.discriminatedUnion('ok', [
