@@ -48,7 +48,7 @@ function reasonFor(
   observers: Observer[],
 ): string {
   const wanted = [match[key]].flat().map((value) => JSON.stringify(value))
-  const not = `not ${wanted.join(' or ')}`
+  const not = wanted.length === 1 ? `not ${wanted[0]}` : `none of ${wanted.join(', ')}`
   const { durationSeconds: seconds, source } = facts
   if (key === 'fleet') return `fleet is "${fleet}", ${not}`
   if (key === 'eventType') return `eventType is "${facts.eventType}", ${not}`

@@ -20,7 +20,7 @@ describe('a rule does not match because', () => {
     [
       { eventType: ['Freeze', 'Redeploy'] },
       {},
-      'eventType is "Reboot", not "Freeze" or "Redeploy"',
+      'eventType is "Reboot", none of "Freeze", "Redeploy"',
     ],
     [{ source: ['User'] }, {}, 'source is "Platform", not "User"'],
     [{ source: ['User'] }, { source: undefined }, 'source is not known, not "User"'],

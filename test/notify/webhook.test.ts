@@ -104,6 +104,46 @@ describe('the body', () => {
     expect(second.headers['webhook-signature']).not.toBe(first.headers['webhook-signature'])
   })
 
+  const bytes = (body: string) => Buffer.byteLength(body)
+  const named = (count: number, letter = 'x') =>
+    [...Array(count).keys()].map((i) => `${i}-`.padEnd(60, letter))
+
+  test.each([
+    [400, 'x'],
+    [1_000, 'x'],
+    [1_000, '☃'],
+  ])('of %i VMs in %s as many are named as keep it below 20 kB', async (count, letter) => {
+    const { body, json } = await capture(about({ resources: named(count, letter) }))
+    const { resources, resourcesTotal, description } = json.data
+    expect(bytes(body)).toBeLessThan(20_000)
+    expect(bytes(body)).toBeGreaterThan(17_000)
+    expect(resources).toEqual(named(count, letter).slice(0, resources.length))
+    expect(resourcesTotal).toBe(count)
+    expect(description).toBe('Virtual machine is going to be restarted.')
+  })
+
+  test('nothing is left out, and nothing said of it, where there is room', async () => {
+    const { json } = await capture(about({ resources: named(250) }))
+    expect(json.data.resources).toHaveLength(250)
+    expect(json.data).not.toHaveProperty('resourcesTotal')
+  })
+
+  test('a description that leaves no room is cut, and shows it', async () => {
+    // six bytes each in JSON
+    const description = '\u0001'.repeat(4_000)
+    const { body, json } = await capture(about({ resources: named(3), description }))
+    expect(bytes(body)).toBeLessThan(20_000)
+    expect(json.data).toMatchObject({ resources: [], resourcesTotal: 3 })
+    expect(json.data.description.length).toBeGreaterThan(2_500)
+    expect(json.data.description.at(-1)).toBe('…')
+  })
+
+  test('what is cut is cut the same way at every attempt', async () => {
+    const what = about({ resources: named(700) })
+    const [one, two] = [await capture(what), await capture({ ...what, now: at + 60_000 })]
+    expect(two.body).toBe(one.body)
+  })
+
   test('says nothing about keys, links or leases', async () => {
     const { body } = await capture()
     expect(body).not.toMatch(/whsec|approve\/|lease|watchers/)
