@@ -2,7 +2,8 @@
 // once, then all names that do not exist: path, value and what is allowed; secrets are never shown.
 import type { z } from 'zod'
 import { describeIssues, FoghornError, pathOf } from '../shared/errors.ts'
-import { identifier, quoted, remedyOf } from './config/checks.ts'
+import { isPresentable } from '../shared/presentable.ts'
+import { quoted, remedyOf } from './config/checks.ts'
 import { type Environment, type Filled, fillIn } from './config/environment.ts'
 import { readJson } from './config/json.ts'
 import {
@@ -80,14 +81,21 @@ export function addressOf(channel: Channel): string {
   return 'endpoint' in channel ? channel.endpoint : channel.url
 }
 
-/** Below `fleets` and `channels` only these may be shown: elsewhere there a secret may be misplaced. */
+/** Below `fleets` and `channels` only these are shown, and only in the form of a name. */
 const shownKeys = ['kind', 'fallback']
+/** An address anywhere else stands in a wrong place, and may be the secret of a channel. */
+const addressKeys = ['publicUrl', '$schema']
 
 function describe(error: z.ZodError, filled: Filled): string[] {
   const missing = new Set(filled.mistakes.map((mistake) => mistake.split(': ')[0]))
-  const isHidden = (path: PropertyKey[]) =>
-    filled.paths.has(pathOf(path)) ||
-    (['fleets', 'channels'].includes(String(path[0])) && !shownKeys.includes(String(path.at(-1))))
+  const isHidden = (path: PropertyKey[], value: unknown) => {
+    if (filled.paths.has(pathOf(path))) return true
+    const [first = '', last] = [path[0], path.at(-1)].map(String)
+    if (['fleets', 'channels'].includes(first)) {
+      return !shownKeys.includes(last!) || !isPresentable(String(value))
+    }
+    return String(value).includes('://') && !addressKeys.includes(first)
+  }
   return describeIssues(error, filled.value, isHidden).filter(
     (mistake) => !missing.has(mistake.split(': ')[0]),
   )
@@ -100,8 +108,8 @@ function namesThatDoNotExist(parsed: Parsed, { paths }: Filled): string[] {
   const mistakes: string[] = []
   const check = (path: string, what: string, name: string, allowed: string[]) => {
     if (allowed.includes(name)) return
-    // what is no name may be an address, and so a secret, that was written in its place
-    const isName = identifier.safeParse(name).success && !paths.has(path)
+    // what is no name may be a secret that was written in its place
+    const isName = isPresentable(name) && !paths.has(path)
     const shown = isName ? `"${name}"` : 'of that name'
     const meant = didYouMean(name, allowed)
     mistakes.push(`${path}: there is no ${what} ${shown}; allowed are ${quoted(allowed)}${meant}`)

@@ -2,6 +2,7 @@
 // single values.
 import { z } from 'zod'
 import { FoghornError } from '../../shared/errors.ts'
+import { isPresentable, notShown } from '../../shared/presentable.ts'
 import { secretBytes } from '../../shared/signature.ts'
 import { didYouMean, nearest } from './suggest.ts'
 
@@ -75,11 +76,14 @@ export function textBy(rule: string) {
   return z.string({ error: ({ input }) => (input === undefined ? `missing; ${rule}` : rule) })
 }
 
-export const nameRule = 'a name has letters, digits, "_" and "-", at most 64'
-export const identifier = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, nameRule)
+export const nameRule = 'a name has letters, digits, "_" and "-", at most 64, and is no secret'
+/** Names are shown to everybody. */
+const nameForm = /^(?!whsec_|xox[a-z]-)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
+export const identifier = z.string().regex(nameForm, nameRule)
 
+/** In quotes; what may be a secret is not shown. */
 export function quoted(names: readonly string[]): string {
-  return names.map((name) => `"${name}"`).join(', ')
+  return names.map((name) => (isPresentable(name) ? `"${name}"` : notShown)).join(', ')
 }
 
 export function atLeastOne(what: string): [(record: object) => boolean, { error: string }] {

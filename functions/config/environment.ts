@@ -1,6 +1,7 @@
 // Fills in what the configuration takes from the environment, `env:NAME`. Elsewhere than where the relay
 // runs, what is missing may be taken as given: a stand-in of the right form takes its place.
 import { pathOf } from '../../shared/errors.ts'
+import { shownName } from '../../shared/presentable.ts'
 import { toBase64 } from '../../shared/signature.ts'
 
 export type Environment = Record<string, string | undefined>
@@ -67,11 +68,11 @@ export function fillIn(
     const key = path.findLast((part) => typeof part === 'string')
     const standIn = missing === 'taken_as_given' ? standInFor(String(key)) : undefined
     if (standIn !== undefined) {
-      filled.assumed.push(name)
+      filled.assumed.push(shownName(name))
       return standIn(name)
     }
     const remedy = missing === 'taken_as_given' ? ': the rest depends on it; set it' : '; set it'
-    filled.mistakes.push(`${where}: the environment has no ${name}${remedy}`)
+    filled.mistakes.push(`${where}: the environment has no ${shownName(name)}${remedy}`)
     return item
   }
   filled.value = walk(value, [])

@@ -1,7 +1,7 @@
 // The configuration's text: what is no JSON is said with its place, never with what stands there, as that
 // may be a secret. A key that stands twice is a mistake here; JSON's own reader would drop the first.
 import { FoghornError, pathOf } from '../../shared/errors.ts'
-import { identifier } from './checks.ts'
+import { isPresentable } from '../../shared/presentable.ts'
 
 /** The value, and a sentence for each key that stands twice. Throws FoghornError `config_invalid`. */
 export function readJson(text: string): { value: unknown; mistakes: string[] } {
@@ -53,7 +53,7 @@ function repeatedKeys(text: string): string[] {
       const key = String(JSON.parse(token))
       if (level.keys?.has(key)) {
         const where = pathOf(levels.slice(0, -1).map(({ at }) => at!))
-        const shown = identifier.safeParse(key).success ? `"${key}"` : 'a key'
+        const shown = isPresentable(key) ? `"${key}"` : 'a key'
         mistakes.push(`${where}: ${shown} stands there twice; remove one, or give it another name`)
       }
       level.keys?.add(key)
