@@ -3,7 +3,7 @@
 import type { z } from 'zod'
 import { describeIssues, FoghornError, pathOf } from '../shared/errors.ts'
 import { isPresentable } from '../shared/presentable.ts'
-import { quoted, remedyOf } from './config/checks.ts'
+import { isWebUrl, quoted, remedyOf } from './config/checks.ts'
 import { type Environment, type Filled, fillIn } from './config/environment.ts'
 import { readJson } from './config/json.ts'
 import {
@@ -14,6 +14,7 @@ import {
   type Fleet,
 } from './config/schema.ts'
 import { didYouMean } from './config/suggest.ts'
+import { whyRefused } from './core/address.ts'
 import type { PolicyRule, Route } from './core/policy.ts'
 
 export type { Channel, ChannelOf, Entra, Fleet }
@@ -62,18 +63,25 @@ export function secretsOf(config: Config): string[] {
   return [...Object.values(config.fleets).flatMap((fleet) => fleet.key ?? []), ...channels]
 }
 
+/** Of a channel; its other texts are secrets, so that a key nobody thought of is hidden. */
+const openKeys = ['kind', 'fallback', 'endpoint', 'channel']
+
 /** The secrets of one channel; of an address also its parts, as an error may name them alone. */
 export function channelSecrets(channel: Channel): string[] {
-  if (channel.kind === 'pagerduty') return [channel.routingKey]
-  if (channel.kind === 'slack_bot') return [channel.token]
-  const { pathname, search, searchParams } = new URL(channel.url)
+  const secrets = Object.entries(channel)
+    .flatMap(([key, value]) => (openKeys.includes(key) ? [] : [value].flat()))
+    .filter((value) => typeof value === 'string')
+  return secrets.flatMap((secret) => (isWebUrl(secret) ? [secret, ...partsOf(secret)] : [secret]))
+}
+
+function partsOf(url: string): string[] {
+  const { pathname, search, searchParams } = new URL(url)
   const raw = search
     .slice(1)
     .split('&')
     .map((pair) => pair.split('=', 2)[1] ?? '')
   const segments = pathname.split('/').slice(-1)
-  const parts = [pathname + search, pathname, ...raw, ...searchParams.values(), ...segments]
-  return [channel.url, ...parts, ...(channel.kind === 'webhook' ? channel.secret : [])]
+  return [pathname + search, pathname, ...raw, ...searchParams.values(), ...segments]
 }
 
 /** Where its messages go. */
@@ -136,9 +144,8 @@ function namesThatDoNotExist(parsed: Parsed, { paths }: Filled): string[] {
       mistakes.push(`${at}.fallback: "${name}" itself; write another, or none: ${quoted(others)}`)
     } else if (fallback !== undefined) check(`${at}.fallback`, 'channel', fallback, others)
     const key = 'endpoint' in channel ? 'endpoint' : 'url'
-    if (addressOf(channel).startsWith('http:') && allowNetworks.length === 0) {
-      mistakes.push(`${at}.${key}: plain http is for networks in allowNetworks; write https://`)
-    }
+    const why = whyRefused(addressOf(channel), allowNetworks)
+    if (why !== undefined) mistakes.push(`${at}.${key}: ${why}`)
   }
   return mistakes
 }

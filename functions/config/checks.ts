@@ -91,13 +91,15 @@ export function atLeastOne(what: string): [(record: object) => boolean, { error:
 }
 
 export function isWebUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false
+  // a URL drops some blanks and encodes others, and what is sent would be no longer what is masked
+  if (/\s/.test(text) || !URL.canParse(text)) return false
   const { protocol, username, password } = new URL(text)
   // fetch refuses an address with a user in it
   return ['https:', 'http:'].includes(protocol) && username + password === ''
 }
 
-export const webRule = 'write an absolute https:// address (http:// only within allowNetworks)'
+export const webRule =
+  'write an absolute https:// address without blanks (http:// only within allowNetworks)'
 export const webUrl = textBy(webRule).refine(isWebUrl, { error: webRule })
 
 export function isPublicUrl(text: string): boolean {
@@ -125,3 +127,10 @@ export function isSecret(value: string): boolean {
     throw error
   }
 }
+
+export const secretRule = 'write "whsec_" followed by the base64 of 24 to 64 random bytes'
+const secretsRule = `${secretRule}, or a list of 1 to 4 such`
+const secret = z.string().refine(isSecret, { error: secretRule })
+export const secrets = z
+  .union([secret, z.array(secret).min(1, secretsRule).max(4, secretsRule)], { error: secretsRule })
+  .transform((value) => (Array.isArray(value) ? value : [value]))

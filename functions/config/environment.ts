@@ -34,7 +34,7 @@ const standIns: Record<string, (name: string) => string> = {
   secret,
   token: (name) => `xoxb-${name.replaceAll('_', '-').padEnd(8, '-')}`,
   channel: (name) => `C${name.toUpperCase().replaceAll('_', '0').padEnd(8, '0').slice(0, 30)}`,
-  routingKey: (name) => name.padEnd(32, '.').slice(-32),
+  routingKey: (name) => name.replaceAll('_', '0').padEnd(32, '0').slice(-32),
   tenantId: () => guid,
   subscriptions: () => guid,
   audience: (name) => name,

@@ -27,7 +27,7 @@ export const forbiddenNetworks = [
   '2002::/16',
 ]
 
-export const plainHttpRefusal = 'plain http is for networks in allowNetworks; use https'
+export const plainHttpRefusal = 'plain http is for networks in allowNetworks; write https://'
 export const privateRefusal =
   'the address is private or reserved; name its network in allowNetworks to mean it'
 
