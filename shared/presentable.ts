@@ -25,7 +25,7 @@ export function looksSecret(text: string): boolean {
 /** Words, also `inCamelCase` or with a number behind, switch between cases and digits far less often. */
 function isRandom(run: string): boolean {
   if (run.length < suspicious.length) return false
-  const switches = (run.match(/[a-z]+|[A-Z]+|[0-9]+/g) ?? []).length - 1
+  const switches = (run.match(/[A-Z]?[a-z]+|[A-Z]+|[0-9]+/g) ?? []).length - 1
   return run.length >= suspicious.certain || switches * suspicious.switchesEach >= run.length
 }
 

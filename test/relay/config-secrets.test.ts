@@ -116,8 +116,14 @@ test('a secret as the name of a variable that is taken as given', () => {
 
 describe('the form of a name', () => {
   test.each([
-    ...['', 'chat', 'my chat', 'ops-slack', 'remindBeforeSeconds', 'maxDurationSeconds', '$schema'],
-    ...['kubernetesprod01', 'prod-database-cluster-2', 'équipe.données', 'resourceGroupName'],
+    ...['', 'chat', 'my chat', 'ops-slack', 'remindBeforeSeconds', 'DurationInSeconds', '$schema'],
+    ...[
+      'kubernetesprod01',
+      'SlackWebhookUrl2024Prod',
+      'prod-database-cluster-2',
+      'équipe.données',
+      'resourceGroupName',
+    ],
     'a-team-that-has-a-rather-long-name-of-several-words',
   ])('%j is shown', (name) => {
     expect(isPresentable(name)).toBe(true)
