@@ -5,7 +5,7 @@ export const notShown = '(not shown, as it may be a secret)'
 
 const marks = [
   /whsec_/i,
-  /xox[a-z]?[.-]|xapp-/i,
+  /(?<![a-z0-9])(xox[a-z]?[.-]|xapp-)/i,
   /hooks\.slack(-gov)?\.com/i,
   /webhook\.office\.com|\.logic\.azure\.|powerplatform\.com/i,
   // a password before the host, and what usually is a credential behind it

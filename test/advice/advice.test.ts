@@ -103,7 +103,7 @@ describe('no advice where it is not certain', () => {
       },
     ],
     [
-      'reminders where all that is known is approved',
+      'reminders of what says no source',
       {
         policy: [byUsers, { match: { source: 'Platform' }, decide: 'tell' }],
         routes: [{ ...all, remindBeforeSeconds: 300 }],

@@ -1,5 +1,6 @@
 // Routes that are allowed and hardly meant.
-import { all, byUsers, fleets, testRows } from './advice-on.ts'
+import { expect, test } from 'vitest'
+import { adviceOn, all, byUsers, fleets, testRows } from './advice-on.ts'
 
 testRows('routes', [
   [
@@ -112,3 +113,13 @@ testRows('routes', [
     'routes[1].remindBeforeSeconds: the policy asks nobody',
   ],
 ])
+
+test('where all that is known is approved, people may be asked about what Azure has one day', () => {
+  const policy = [{ match: {}, decide: 'approve' }]
+  const vain = (match: object) => {
+    const routes = [all, { match, channels: ['chat'], remindBeforeSeconds: 60 }]
+    return adviceOn({ policy, routes }).some((one) => one.includes('nobody is reminded'))
+  }
+  expect(vain({})).toBe(false)
+  expect(vain({ eventType: 'Reboot' })).toBe(true)
+})

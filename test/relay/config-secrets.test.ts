@@ -124,6 +124,7 @@ describe('the form of a name', () => {
       'équipe.données',
       'resourceGroupName',
     ],
+    ...['linuxapp-prod', 'inbox-xoxo'],
     'a-team-that-has-a-rather-long-name-of-several-words',
   ])('%j is shown', (name) => {
     expect(isPresentable(name)).toBe(true)
