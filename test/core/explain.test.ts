@@ -30,6 +30,11 @@ describe('a rule does not match because', () => {
     [{ resource: ['db_*'] }, { resources: [] }, 'resource: no VM is named'],
     [{ tag: ['role=db'] }, {}, 'tag: no VM that is hit has "role=db"'],
     [
+      { tag: ['whsec_hunter2'] },
+      {},
+      'tag: no VM that is hit has (not shown, as it may be a secret)',
+    ],
+    [
       { scaleSet: ['web'] },
       { resources: ['web_9'] },
       'scaleSet: no VM that is hit has "web" (not all are known: no beacon of theirs has reported)',

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Delivery, type Notice, viewOf } from '../../functions/core/delivery.ts'
 import { type EventRecord, type Moment, moments, type Verdict } from '../../functions/core/event.ts'
 import { compose } from '../../functions/core/message.ts'
+import { opensNothing } from '../../functions/core/severity.ts'
 import { notifiers } from '../../functions/notify/index.ts'
 import type { Outgoing, Send } from '../../functions/notify/notifier.ts'
 import { at, claimed, facts, record, telling } from '../support/records.ts'
@@ -47,14 +48,12 @@ describe('the action', () => {
     if (action === 'resolve') expect(json.payload.severity).not.toMatch(/critical|error/)
   })
 
-  test.each<Moment>(['completed', 'cancelled', 'lost', 'approved', 'declined'])(
-    '"%s" of what was never opened is not sent',
-    async (moment) => {
-      const { result, json } = await capture(step(moment, {}, { mayHaveHeard: [] }))
-      expect(json).toBeUndefined()
-      expect(result.outcome).toBe('superseded')
-    },
-  )
+  test.each(moments)('"%s" of what was never opened is sent where it opens', async (moment) => {
+    const { result, json } = await capture(step(moment, {}, { mayHaveHeard: [] }))
+    const opens = !opensNothing.includes(moment)
+    expect(json?.event_action).toBe(opens ? 'trigger' : undefined)
+    expect(result.outcome).toBe(opens ? 'delivered' : 'superseded')
+  })
 })
 
 describe('the key of an incident', () => {
