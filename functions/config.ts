@@ -2,7 +2,8 @@
 // once, then all names that do not exist: path, value and what is allowed; secrets are never shown.
 import type { z } from 'zod'
 import { describeIssues, FoghornError, pathOf } from '../shared/errors.ts'
-import { identifier, quoted, remedyOf } from './config/checks.ts'
+import { isPresentable } from '../shared/presentable.ts'
+import { isWebUrl, quoted, remedyOf } from './config/checks.ts'
 import { type Environment, type Filled, fillIn } from './config/environment.ts'
 import { readJson } from './config/json.ts'
 import {
@@ -15,6 +16,7 @@ import {
   type SlackApp,
 } from './config/schema.ts'
 import { didYouMean } from './config/suggest.ts'
+import { whyRefused } from './core/address.ts'
 import type { PolicyRule, Route } from './core/policy.ts'
 
 export type { Channel, ChannelOf, Entra, Fleet }
@@ -66,18 +68,25 @@ export function secretsOf(config: Config): string[] {
   return [...keys, ...channels, ...(config.slackApp?.signingSecret ?? [])]
 }
 
+/** Of a channel; its other texts are secrets, so that a key nobody thought of is hidden. */
+const openKeys = ['kind', 'fallback', 'endpoint', 'channel']
+
 /** The secrets of one channel; of an address also its parts, as an error may name them alone. */
 export function channelSecrets(channel: Channel): string[] {
-  if (channel.kind === 'pagerduty') return [channel.routingKey]
-  if (channel.kind === 'slack_bot') return [channel.token]
-  const { pathname, search, searchParams } = new URL(channel.url)
+  const secrets = Object.entries(channel)
+    .flatMap(([key, value]) => (openKeys.includes(key) ? [] : [value].flat()))
+    .filter((value) => typeof value === 'string')
+  return secrets.flatMap((secret) => (isWebUrl(secret) ? [secret, ...partsOf(secret)] : [secret]))
+}
+
+function partsOf(url: string): string[] {
+  const { pathname, search, searchParams } = new URL(url)
   const raw = search
     .slice(1)
     .split('&')
     .map((pair) => pair.split('=', 2)[1] ?? '')
   const segments = pathname.split('/').slice(-1)
-  const parts = [pathname + search, pathname, ...raw, ...searchParams.values(), ...segments]
-  return [channel.url, ...parts, ...(channel.kind === 'webhook' ? channel.secret : [])]
+  return [pathname + search, pathname, ...raw, ...searchParams.values(), ...segments]
 }
 
 /** Where its messages go. */
@@ -85,15 +94,21 @@ export function addressOf(channel: Channel): string {
   return 'endpoint' in channel ? channel.endpoint : channel.url
 }
 
-/** Below `fleets` and `channels` only these may be shown: elsewhere there a secret may be misplaced. */
+/** Below `fleets` and `channels` only these are shown, and only in the form of a name. */
 const shownKeys = ['kind', 'fallback']
+/** An address anywhere else stands in a wrong place, and may be the secret of a channel. */
+const addressKeys = ['publicUrl', '$schema']
 
 function describe(error: z.ZodError, filled: Filled): string[] {
   const missing = new Set(filled.mistakes.map((mistake) => mistake.split(': ')[0]))
-  const isHidden = (path: PropertyKey[]) =>
-    filled.paths.has(pathOf(path)) ||
-    (['fleets', 'channels', 'slackApp'].includes(String(path[0])) &&
-      !shownKeys.includes(String(path.at(-1))))
+  const isHidden = (path: PropertyKey[], value: unknown) => {
+    if (filled.paths.has(pathOf(path))) return true
+    const [first = '', last] = [path[0], path.at(-1)].map(String)
+    if (['fleets', 'channels', 'slackApp'].includes(first)) {
+      return !shownKeys.includes(last!) || !isPresentable(String(value))
+    }
+    return String(value).includes('://') && !addressKeys.includes(first)
+  }
   return describeIssues(error, filled.value, isHidden).filter(
     (mistake) => !missing.has(mistake.split(': ')[0]),
   )
@@ -106,8 +121,8 @@ function namesThatDoNotExist(parsed: Parsed, { paths }: Filled): string[] {
   const mistakes: string[] = []
   const check = (path: string, what: string, name: string, allowed: string[]) => {
     if (allowed.includes(name)) return
-    // what is no name may be an address, and so a secret, that was written in its place
-    const isName = identifier.safeParse(name).success && !paths.has(path)
+    // what is no name may be a secret that was written in its place
+    const isName = isPresentable(name) && !paths.has(path)
     const shown = isName ? `"${name}"` : 'of that name'
     const meant = didYouMean(name, allowed)
     mistakes.push(`${path}: there is no ${what} ${shown}; allowed are ${quoted(allowed)}${meant}`)
@@ -135,9 +150,8 @@ function namesThatDoNotExist(parsed: Parsed, { paths }: Filled): string[] {
       mistakes.push(`${at}.fallback: "${name}" itself; write another, or none: ${quoted(others)}`)
     } else if (fallback !== undefined) check(`${at}.fallback`, 'channel', fallback, others)
     const key = 'endpoint' in channel ? 'endpoint' : 'url'
-    if (addressOf(channel).startsWith('http:') && allowNetworks.length === 0) {
-      mistakes.push(`${at}.${key}: plain http is for networks in allowNetworks; write https://`)
-    }
+    const why = whyRefused(addressOf(channel), allowNetworks)
+    if (why !== undefined) mistakes.push(`${at}.${key}: ${why}`)
   }
   return mistakes
 }

@@ -1,5 +1,6 @@
 // How anything that goes wrong is said: a code for the machine, a sentence for the person.
 import type { z } from 'zod'
+import { looksSecret, shownName } from './presentable.ts'
 
 /** An error a person can act on: what is wrong, with the value, where, and what to write instead. */
 export class FoghornError extends Error {
@@ -28,27 +29,33 @@ export const problemContentType = 'application/problem+json'
 
 const longestValue = 80
 
-/** Each issue of a failed parse as one sentence: path, what is wrong, the value unless it may be secret. */
+/**
+ * Each issue of a failed parse as one sentence: path, what is wrong, and the value, unless it has the form
+ * of a secret or `isSecret` says so.
+ */
 export function describeIssues(
   error: z.ZodError,
   input: unknown,
-  isSecret: (path: PropertyKey[]) => boolean = () => false,
+  isSecret: (path: PropertyKey[], value: unknown) => boolean = () => false,
 ): string[] {
   return error.issues.map((issue) => {
     const where = pathOf(issue.path)
-    const value = isSecret(issue.path) ? undefined : valueAt(input, issue.path)
-    const shown = value === undefined ? '' : ` (found ${shorten(JSON.stringify(value))})`
+    const value = valueAt(input, issue.path)
+    const text = JSON.stringify(value) ?? ''
+    const hidden = text === '' || looksSecret(text) || isSecret(issue.path, value)
+    const shown = hidden ? '' : ` (found ${shorten(text)})`
     return `${where}: ${issue.message}${shown}`
   })
 }
 
-/** `routes[0].channels[1]` for a path of keys; the document itself is `(top level)`. */
+/** `routes[0].channels[1]` for a path of keys; the document itself is `(top level)`. A key may be hidden. */
 export function pathOf(path: readonly PropertyKey[]): string {
   if (path.length === 0) return '(top level)'
   return path
-    .map((key, i) =>
-      typeof key === 'number' ? `[${key}]` : i === 0 ? String(key) : `.${String(key)}`,
-    )
+    .map((key, i) => {
+      if (typeof key === 'number') return `[${key}]`
+      return `${i === 0 ? '' : '.'}${shownName(String(key))}`
+    })
     .join('')
 }
 

@@ -1,7 +1,12 @@
-// Channels: whether each is told anything, who is told when it fails, and whether people can follow a link.
+// Channels: whether each is told anything, and once; who is told when it fails; and whether people can
+// follow a link.
 
 import { isLoopback } from '../config/checks.ts'
 import { addressOf, type Channel, type Config } from '../config.ts'
+import { moments } from '../core/event.ts'
+import { opensNothing } from '../core/severity.ts'
+import { onPlace } from './addresses.ts'
+import { list } from './policy.ts'
 
 export function adviseOnChannels(config: Config): string[] {
   const { channels, routes } = config
@@ -14,9 +19,40 @@ export function adviseOnChannels(config: Config): string[] {
     if (!told.has(name) && !fallbacks.has(name)) {
       return [`${at}: no route names it, and no fallback; name it in a route, or remove it`]
     }
-    return [...onFallback(at, name, channel, config), ...onPlainHttp(at, channel)]
+    return [
+      ...onFallback(at, name, channel, config),
+      ...onPlainHttp(at, channel),
+      ...onPlace(at, channel),
+      ...onIncidents(at, name, config),
+    ]
   })
-  return [...onPublicUrl(config), ...advice]
+  return [...onPublicUrl(config), ...advice, ...onTwins(config)]
+}
+
+/** Two that routes name, and that are one. */
+function onTwins({ channels, routes }: Config): string[] {
+  const told = Object.keys(channels).filter((name) =>
+    routes.some((route) => route.channels.includes(name)),
+  )
+  return told.flatMap((name, i) => {
+    const same = (other: string) => identityOf(channels[other]!) === identityOf(channels[name]!)
+    const twin = told.slice(0, i).find(same)
+    if (twin === undefined) return []
+    const what = `the same address as "${twin}": what both hear stands there twice, at double rate`
+    return [`channels.${name}: ${what}; name "${twin}" in its routes, and remove this one`]
+  })
+}
+
+/** An incident that is never opened is never acknowledged or resolved either: nobody hears anything. */
+function onIncidents(at: string, name: string, { channels, routes }: Config): string[] {
+  if (channels[name]?.kind !== 'pagerduty') return []
+  const naming = routes.filter((route) => route.channels.includes(name))
+  const told = moments.filter((moment) =>
+    naming.some((route) => route.moments?.includes(moment) ?? true),
+  )
+  if (told.length === 0 || !told.every((moment) => opensNothing.includes(moment))) return []
+  const what = `routes tell it only of ${list(told)}, which open no incident, so it shows nothing`
+  return [`${at}: ${what}; add "scheduled" to their "moments"`]
 }
 
 function onFallback(at: string, name: string, channel: Channel, { channels }: Config): string[] {
@@ -33,11 +69,13 @@ function onFallback(at: string, name: string, channel: Channel, { channels }: Co
   ]
 }
 
+/** What says nothing of where messages go, and what the address says already. */
+const apart = ['kind', 'fallback', 'secret', 'url', 'endpoint']
+
 /** What two channels have in common that are one. Never shown: it is their secret. */
 function identityOf(channel: Channel): string {
-  const address = new URL(addressOf(channel)).href
-  if (channel.kind === 'slack_bot') return `${address} ${channel.token} ${channel.channel}`
-  return `${address} ${channel.kind === 'pagerduty' ? channel.routingKey : ''}`
+  const rest = Object.entries(channel).filter(([key]) => !apart.includes(key))
+  return JSON.stringify([new URL(addressOf(channel)).href, rest])
 }
 
 function onPlainHttp(at: string, channel: Channel): string[] {

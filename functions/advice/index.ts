@@ -1,11 +1,18 @@
 // What is allowed in a configuration, and hardly meant: each with where it stands, what it does, and what
 // to write instead. Only what is certain is said.
 import type { Config } from '../config.ts'
+import { adviseOnKeys, adviseOnNetworks } from './addresses.ts'
 import { adviseOnChannels } from './channels.ts'
 import { adviseOnPolicy } from './policy.ts'
 import { adviseOnRoutes } from './routes.ts'
 
 /** One sentence each, `path: what; what to write`. */
 export function adviseOn(config: Config): string[] {
-  return [...adviseOnChannels(config), ...adviseOnPolicy(config), ...adviseOnRoutes(config)]
+  return [
+    ...adviseOnKeys(config),
+    ...adviseOnChannels(config),
+    ...adviseOnNetworks(config),
+    ...adviseOnPolicy(config),
+    ...adviseOnRoutes(config),
+  ]
 }

@@ -33,7 +33,7 @@ export function onUnknownWords(at: string, { eventType = [], source = [] }: Matc
       .filter((word) => !known.some((one) => one.toLowerCase() === word.toLowerCase()))
       .map((word) => {
         const meant = didYouMean(word, known)
-        return `${at}.match.${key}: Azure has no "${word}" today; it has ${quoted(known)}${meant}`
+        return `${at}.match.${key}: Azure has no ${quoted([word])} today; it has ${quoted(known)}${meant}`
       })
   return [...check('eventType', eventType, eventTypes), ...check('source', source, sources)]
 }

@@ -18,9 +18,55 @@ export function adviseOnRoutes(config: Config): string[] {
     const remedy = 'put it before them, or remove their "continue": false'
     return isHidden(route, routes.slice(0, i), fleets)
       ? [...words, `${at}: never tells: earlier routes match all of it and stop; ${remedy}`]
-      : [...words, ...onReminders(at, route)]
+      : [...words, ...onVainReminders(at, route, config), ...onReminders(at, route)]
   })
-  return [...fleets.flatMap((fleet) => onDeafness(fleet, config)), ...each]
+  const silent = fleets.filter((fleet) => isSilent(fleet, config))
+  return [
+    ...silent.flatMap(onSilence),
+    ...fleets.flatMap((one) => onDeafness(one, config)),
+    ...each,
+  ]
+}
+
+/** Whether the policy ignores whatever Azure itself schedules. */
+function isSilent(fleet: string, { policy }: Config): boolean {
+  return eventTypes.every((type) => isIgnored(policy, fleet, type, 'Platform'))
+}
+
+function onSilence(fleet: string): string {
+  const what = `nobody hears of anything that Azure schedules in fleet "${fleet}"`
+  return `policy: ${what}: it is ignored; name what to ignore, or write "decide": "tell"`
+}
+
+/** Only where people are asked, somebody is reminded. */
+function onVainReminders(at: string, { match, remindBeforeSeconds }: Route, config: Config) {
+  if (remindBeforeSeconds === undefined) return []
+  const fleets = match.fleet ?? Object.keys(config.fleets)
+  const types = match.eventType ?? [...eventTypes, anyOther]
+  const from = match.source ?? [...sources, anyOther]
+  const mayAsk = fleets.some((fleet) =>
+    types.some((type) => from.some((source) => isEverAsked(config.policy, fleet, type, source))),
+  )
+  if (mayAsk) return []
+  const what = 'the policy asks nobody about what this route matches, so nobody is reminded'
+  return [`${at}.remindBeforeSeconds: ${what}; write "decide": "ask" for it, or leave this out`]
+}
+
+/** Stands for types and sources that Azure may have one day, or does not say. */
+const anyOther = ''
+
+function isEverAsked(policy: PolicyRule[], fleet: string, type: string, source: string): boolean {
+  for (const { match, decide } of policy) {
+    if (!mayMatch(match, fleet, type, source)) continue
+    if (decide === 'ask') return true
+    const passesOn = isNarrow(match) || (decide === 'approve' && !isKnown(type))
+    if (!passesOn) return false
+  }
+  return true
+}
+
+function isKnown(type: string): boolean {
+  return eventTypes.some((one) => one.toLowerCase() === type.toLowerCase())
 }
 
 /** Events that no route matches, and events that only narrow routes match. */

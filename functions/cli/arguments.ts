@@ -17,7 +17,8 @@ Dry run: what the policy decides of one event, and who would hear of which momen
   --source SOURCE  Platform (taken where nothing is said) or User
   --resource VM    a VM that is hit; several by commas, or repeated
   --duration N     seconds of interruption; without, Azure does not say
-  --notice N       seconds from first sight to NotBefore; without, what is usual for the type
+  --notice N       seconds from first sight to NotBefore; without, until the file's NotBefore, or
+                   what is usual for the type
   --fleet NAME     needed where the configuration has several
   --tag NAME=VALUE, --scale-set NAME, --resource-group NAME
                    what the beacons of all these VMs say of them; --tag may be repeated

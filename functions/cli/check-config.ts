@@ -34,7 +34,7 @@ function check({ file, options, isDryRun }: Arguments): string[] {
   if (warnings.length > 0) lines.push('', ...listed(warnings))
   if (!isDryRun) return lines
   const event = options.event === undefined ? undefined : readText(options.event, '--event: ')
-  const { case: one, notes } = caseOf(options, event, Object.keys(config.fleets))
+  const { case: one, notes } = caseOf(options, event, Object.keys(config.fleets), Date.now())
   const outcome = dryRun({ config, notifiers }, one)
   lines.push('', ...describeOutcome(one, outcome, Object.keys(config.channels)))
   if (notes.length > 0) lines.push('', ...notes.flatMap((note) => wrap(note, '  ')))

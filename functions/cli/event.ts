@@ -1,16 +1,11 @@
 // The event of a dry run, from a file, from options, or from both: what an option says goes before.
-import {
-  eventTypes,
-  parseDocument,
-  type ScheduledEvent,
-  scheduledEventSchema,
-} from '../../shared/document.ts'
-import { describeIssues } from '../../shared/errors.ts'
+import { eventTypes, type ScheduledEvent } from '../../shared/document.ts'
 import { didYouMean } from '../config/suggest.ts'
 import type { KnownVm } from '../core/event.ts'
 import { usualNoticeOf } from '../core/notice.ts'
 import type { Case } from '../dry-run.ts'
 import { type Options, wrong } from './arguments.ts'
+import { readEvent } from './event-file.ts'
 
 /** Seconds ahead that an event of a type is announced that nobody knows. */
 const noticeOfUnknown = 900
@@ -22,6 +17,7 @@ export function caseOf(
   options: Options,
   file: string | undefined,
   fleets: string[],
+  now: number,
 ): { case: Case; notes: string[] } {
   const read = file === undefined ? undefined : readEvent(file)
   const type = options.type ?? read?.event.eventType
@@ -30,7 +26,7 @@ export function caseOf(
   const known = eventTypes.find((one) => one.toLowerCase() === type.toLowerCase())
   const source = options.source ?? (read === undefined ? 'Platform' : read.event.source)
   const seconds = numberOf('--duration', options.duration, -1) ?? read?.event.durationSeconds
-  const names = options.resource?.flatMap((text) => text.split(',').map((name) => name.trim()))
+  const names = options.resource?.flatMap(namesIn)
   const event: ScheduledEvent = {
     eventId,
     status: read?.event.status ?? 'Scheduled',
@@ -41,8 +37,8 @@ export function caseOf(
     ...(read?.event.description && { description: read.event.description }),
   }
   const vms = vmsOf(options, event.resources) ?? read?.vms ?? []
-  const usual = usualNoticeOf(type) ?? noticeOfUnknown
-  const noticeSeconds = numberOf('--notice', options.notice, 0, maxNoticeSeconds) ?? usual
+  const wanted = numberOf('--notice', options.notice, 0, maxNoticeSeconds)
+  const notice = noticeOf(type, read?.event.notBeforeAt, now)
   const notes: string[] = []
   if (known === undefined) {
     const meant = didYouMean(type, eventTypes)
@@ -57,9 +53,27 @@ export function caseOf(
     )
   }
   if (options.notice === undefined && event.status === 'Scheduled') {
-    notes.push(`NotBefore is taken to be ${usual} s ahead, as is usual; --notice says another.`)
+    notes.push(`NotBefore ${notice.why}; --notice says another.`)
   }
+  const noticeSeconds = wanted ?? notice.seconds
   return { case: { fleet: fleetOf(options.fleet, fleets), event, vms, noticeSeconds }, notes }
+}
+
+/** From first sight to NotBefore, and how we know: as the file says, unless that is over by now. */
+function noticeOf(type: string, notBeforeAt: number | undefined, now: number) {
+  const usual = usualNoticeOf(type) ?? noticeOfUnknown
+  const why = `is taken to be ${usual} s ahead, as is usual`
+  if (notBeforeAt === undefined) return { seconds: usual, why }
+  const ahead = Math.round((notBeforeAt - now) / 1_000)
+  if (ahead >= 0) return { seconds: ahead, why: `is ${ahead} s ahead, as the file says` }
+  const over = `of the file, ${new Date(notBeforeAt).toISOString()}, is over, so it ${why}`
+  return { seconds: usual, why: over }
+}
+
+function namesIn(text: string): string[] {
+  const names = text.split(',').map((name) => name.trim())
+  if (!names.includes('')) return names
+  throw wrong(`--resource is "${text}", with no name at a comma; write names, such as web_0,web_1`)
 }
 
 function fleetOf(wanted: string | undefined, fleets: string[]): string {
@@ -97,59 +111,6 @@ function numberOf(
   if (text.trim() !== '' && number >= least && number <= most) return number
   const upTo = most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`
   throw wrong(`${flag} is "${text}"; write a number of seconds, from ${least}${upTo}`)
-}
-
-interface FromFile {
-  event: ScheduledEvent
-  vms?: KnownVm[]
-}
-
-const forms =
-  'write one entry of Events as IMDS shows it, such as { "EventType": "Reboot", "Resources": ["web_0"] }'
-
-function readEvent(text: string): FromFile {
-  let json: unknown
-  try {
-    json = JSON.parse(text)
-  } catch {
-    throw wrong(`--event: the file is not JSON; ${forms}`)
-  }
-  if (typeof json !== 'object' || json === null) throw wrong(`--event: no object; ${forms}`)
-  if ('Events' in json) return { event: asImdsShows(theOnly(json.Events)) }
-  if ('document' in json) return ofReport(json)
-  if ('EventType' in json) return { event: asImdsShows(json) }
-  if ('eventType' in json) return { event: asReported(json) }
-  throw wrong(`--event: there is no EventType; ${forms}`)
-}
-
-function asImdsShows(event: object): ScheduledEvent {
-  const body = { Events: [{ EventId: eventId, EventStatus: 'Scheduled', ...event }] }
-  const document = parseDocument(JSON.stringify(body), '2020-07-01')
-  const first = typeof document === 'string' ? undefined : document.events[0]
-  if (first === undefined) throw wrong(`--event: ${document}; ${forms}`)
-  return first
-}
-
-function asReported(event: object): ScheduledEvent {
-  const whole = { eventId, status: 'Scheduled', resources: [], ...event }
-  const parsed = scheduledEventSchema.safeParse(whole)
-  if (parsed.success) return parsed.data
-  throw wrong(`--event: ${describeIssues(parsed.error, whole).join('; ')}`)
-}
-
-/** A whole report says of its own VM what rules may ask for. */
-function ofReport(report: object): FromFile {
-  const { document, vm } = report as { document?: { events?: unknown }; vm?: Partial<KnownVm> }
-  const event = asReported(theOnly(document?.events))
-  const { name, resourceGroup = '', scaleSet = '', tags = {} } = { name: '', ...vm }
-  return { event, vms: name === '' ? [] : [{ vm: name, resourceGroup, scaleSet, tags }] }
-}
-
-function theOnly(events: unknown): object {
-  const all = Array.isArray(events) ? events : []
-  const [first] = all
-  if (all.length === 1 && typeof first === 'object' && first !== null) return first
-  throw wrong(`--event: the document has ${all.length} events, and a dry run takes one; ${forms}`)
 }
 
 function isSame(one: string, other: string): boolean {

@@ -2,6 +2,7 @@
 // single values.
 import { z } from 'zod'
 import { FoghornError } from '../../shared/errors.ts'
+import { isPresentable, notShown } from '../../shared/presentable.ts'
 import { secretBytes } from '../../shared/signature.ts'
 import { didYouMean, nearest } from './suggest.ts'
 
@@ -75,11 +76,14 @@ export function textBy(rule: string) {
   return z.string({ error: ({ input }) => (input === undefined ? `missing; ${rule}` : rule) })
 }
 
-export const nameRule = 'a name has letters, digits, "_" and "-", at most 64'
-export const identifier = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, nameRule)
+export const nameRule = 'a name has letters, digits, "_" and "-", at most 64, and is no secret'
+/** Names are shown to everybody. */
+const nameForm = /^(?!whsec_|xox[a-z]-)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
+export const identifier = z.string().regex(nameForm, nameRule)
 
+/** In quotes; what may be a secret is not shown. */
 export function quoted(names: readonly string[]): string {
-  return names.map((name) => `"${name}"`).join(', ')
+  return names.map((name) => (isPresentable(name) ? `"${name}"` : notShown)).join(', ')
 }
 
 export function atLeastOne(what: string): [(record: object) => boolean, { error: string }] {
@@ -87,13 +91,15 @@ export function atLeastOne(what: string): [(record: object) => boolean, { error:
 }
 
 export function isWebUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false
+  // a URL drops some blanks and encodes others, and what is sent would be no longer what is masked
+  if (/\s/.test(text) || !URL.canParse(text)) return false
   const { protocol, username, password } = new URL(text)
   // fetch refuses an address with a user in it
   return ['https:', 'http:'].includes(protocol) && username + password === ''
 }
 
-export const webRule = 'write an absolute https:// address (http:// only within allowNetworks)'
+export const webRule =
+  'write an absolute https:// address without blanks (http:// only within allowNetworks)'
 export const webUrl = textBy(webRule).refine(isWebUrl, { error: webRule })
 
 export function isPublicUrl(text: string): boolean {
@@ -121,3 +127,10 @@ export function isSecret(value: string): boolean {
     throw error
   }
 }
+
+export const secretRule = 'write "whsec_" followed by the base64 of 24 to 64 random bytes'
+const secretsRule = `${secretRule}, or a list of 1 to 4 such`
+const secret = z.string().refine(isSecret, { error: secretRule })
+export const secrets = z
+  .union([secret, z.array(secret).min(1, secretsRule).max(4, secretsRule)], { error: secretsRule })
+  .transform((value) => (Array.isArray(value) ? value : [value]))

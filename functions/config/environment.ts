@@ -1,6 +1,7 @@
 // Fills in what the configuration takes from the environment, `env:NAME`. Elsewhere than where the relay
 // runs, what is missing may be taken as given: a stand-in of the right form takes its place.
 import { pathOf } from '../../shared/errors.ts'
+import { shownName } from '../../shared/presentable.ts'
 import { toBase64 } from '../../shared/signature.ts'
 
 export type Environment = Record<string, string | undefined>
@@ -40,7 +41,7 @@ const standIns: Record<string, (name: string) => string> = {
       .padEnd(32, '0')
       .slice(0, 64),
   team: (name) => `T${name.toUpperCase().replaceAll('_', '0').padEnd(8, '0').slice(0, 30)}`,
-  routingKey: (name) => name.padEnd(32, '.').slice(-32),
+  routingKey: (name) => name.replaceAll('_', '0').padEnd(32, '0').slice(-32),
   tenantId: () => guid,
   subscriptions: () => guid,
   audience: (name) => name,
@@ -74,11 +75,11 @@ export function fillIn(
     const key = path.findLast((part) => typeof part === 'string')
     const standIn = missing === 'taken_as_given' ? standInFor(String(key)) : undefined
     if (standIn !== undefined) {
-      filled.assumed.push(name)
+      filled.assumed.push(shownName(name))
       return standIn(name)
     }
     const remedy = missing === 'taken_as_given' ? ': the rest depends on it; set it' : '; set it'
-    filled.mistakes.push(`${where}: the environment has no ${name}${remedy}`)
+    filled.mistakes.push(`${where}: the environment has no ${shownName(name)}${remedy}`)
     return item
   }
   filled.value = walk(value, [])

@@ -1,16 +1,31 @@
 // The configuration's text: what is no JSON is said with its place, never with what stands there, as that
-// may be a secret. A key that stands twice is a mistake here; JSON's own reader would drop the first.
+// may be a secret. A key that stands twice is a mistake here, as JSON's own reader would drop the first; so
+// is `__proto__`, which others would drop.
 import { FoghornError, pathOf } from '../../shared/errors.ts'
-import { identifier } from './checks.ts'
+import { isPresentable } from '../../shared/presentable.ts'
 
-/** The value, and a sentence for each key that stands twice. Throws FoghornError `config_invalid`. */
-export function readJson(text: string): { value: unknown; mistakes: string[] } {
+/** Brackets within each other; a configuration has six. */
+const maxDepth = 64
+
+/** The value, and a sentence for each key that can't stand there. Throws FoghornError `config_invalid`. */
+export function readJson(file: string): { value: unknown; mistakes: string[] } {
+  // some editors on Windows begin a file with this mark, which says no more than that it is UTF-8
+  const text = file.replace(/^\uFEFF/, '')
+  if (/^\uFFFD|\0/.test(text)) {
+    throw invalid('not UTF-8, by its first bytes; save it in that encoding')
+  }
+  let value: unknown
   try {
-    return { value: JSON.parse(text), mistakes: repeatedKeys(text) }
+    value = JSON.parse(text)
   } catch {
     const remedy = 'write names and texts in "", no comments, and no comma after the last entry'
-    throw new FoghornError('config_invalid', `not JSON: ${describeJsonMistake(text)}; ${remedy}`)
+    throw invalid(`not JSON: ${describeJsonMistake(text)}; ${remedy}`)
   }
+  return { value, mistakes: mistakesInKeys(text) }
+}
+
+function invalid(message: string): FoghornError {
+  return new FoghornError('config_invalid', message)
 }
 
 /** Where the mistake is; the engine's own words may quote the text around it, and a secret with it. */
@@ -38,12 +53,16 @@ interface Level {
   at: string | number | undefined
 }
 
-/** For a text that is JSON. */
-function repeatedKeys(text: string): string[] {
+/** For a text that is JSON. Throws where it is too deep for what reads it next. */
+function mistakesInKeys(text: string): string[] {
   const levels: Level[] = []
   const mistakes: string[] = []
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],]/g)) {
+  for (const { 0: token, index } of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g)) {
     const level = levels.at(-1)
+    if (levels.length > maxDepth) {
+      const line = text.slice(0, index).split('\n').length
+      throw invalid(`line ${line} has over ${maxDepth} brackets within each other; close some`)
+    }
     if (token === '{') levels.push({ keys: new Set(), at: undefined })
     else if (token === '[') levels.push({ keys: undefined, at: 0 })
     else if (token === '}' || token === ']') levels.pop()
@@ -51,9 +70,10 @@ function repeatedKeys(text: string): string[] {
     else if (token === ',') level.at = typeof level.at === 'number' ? level.at + 1 : undefined
     else if (level.at === undefined) {
       const key = String(JSON.parse(token))
+      const where = pathOf(levels.slice(0, -1).map(({ at }) => at!))
+      if (key === '__proto__') mistakes.push(`${where}: "${key}" can be no name; write another`)
       if (level.keys?.has(key)) {
-        const where = pathOf(levels.slice(0, -1).map(({ at }) => at!))
-        const shown = identifier.safeParse(key).success ? `"${key}"` : 'a key'
+        const shown = isPresentable(key) ? `"${key}"` : 'a key'
         mistakes.push(`${where}: ${shown} stands there twice; remove one, or give it another name`)
       }
       level.keys?.add(key)

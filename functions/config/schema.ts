@@ -2,23 +2,23 @@
 // for: editors show that (infra/config.schema.json; `npm run schema` writes it).
 import { z } from 'zod'
 import { decisions, moments } from '../core/event.ts'
+import { channelSchema } from './channels.ts'
 import {
   atLeastOne,
   guid,
   identifier,
   isAuthority,
   isPublicUrl,
-  isSecret,
   list,
   maxListed,
   object,
   oneOf,
+  secretRule,
+  secrets,
   textBy,
-  webUrl,
 } from './checks.ts'
 import { approver, approversRule, signInSchema } from './people.ts'
-import { slackAppSchema, slackSchema } from './slack.ts'
-import { didYouMean } from './suggest.ts'
+import { slackAppSchema } from './slack.ts'
 
 /** A commit stays within 60 deliveries: up to three moments come together. */
 export const maxChannels = 20
@@ -27,15 +27,8 @@ const maxNetworks = 64
 /** Failing hardware is announced up to 7 days ahead. */
 const maxRemindSeconds = 7 * 86_400
 
-const publicRule = 'write an https:// address without query or fragment (http:// for loopback only)'
-const routingRule = 'a routing key has 32 characters'
-
-const secretRule = 'write "whsec_" followed by the base64 of 24 to 64 random bytes'
-const secretsRule = `${secretRule}, or a list of 1 to 4 such`
-const secret = z.string().refine(isSecret, { error: secretRule })
-const secrets = z
-  .union([secret, z.array(secret).min(1, secretsRule).max(4, secretsRule)], { error: secretsRule })
-  .transform((value) => (Array.isArray(value) ? value : [value]))
+const publicRule =
+  'write an https:// address without query, fragment or blanks (http:// for loopback only)'
 
 const listed = `, or a list of 1 to ${maxListed} such`
 const tenantRule = 'write the GUID of the tenant that the VMs and their identities belong to'
@@ -80,53 +73,6 @@ const fleetSchema = object({
   path: ['key'],
   error: `${secretRule}, or say in "entra" whose managed identities may sign in, or both`,
 })
-
-const common = {
-  fallback: identifier
-    .optional()
-    .describe("Another channel, which is told when this one refuses or can't be reached."),
-}
-
-const kinds = ['slack', 'teams', 'pagerduty', 'webhook'] as const
-const kind = <const Kind extends (typeof kinds)[number]>(name: Kind) =>
-  z.literal(name).describe('slack, teams, pagerduty or webhook.')
-
-const channelSchema = z.discriminatedUnion(
-  'kind',
-  [
-    slackSchema({ kind: kind('slack'), ...common }),
-    object({
-      kind: kind('teams'),
-      url: webUrl.describe('Of a workflow webhook. It is the secret.'),
-      ...common,
-    }),
-    object({
-      kind: kind('pagerduty'),
-      routingKey: textBy(routingRule)
-        .length(32, routingRule)
-        .describe('The integration key of Events API v2, 32 characters. It is the secret.'),
-      endpoint: webUrl
-        .default('https://events.pagerduty.com/v2/enqueue')
-        .describe('For the EU: https://events.eu.pagerduty.com/v2/enqueue'),
-      ...common,
-    }),
-    object({
-      kind: kind('webhook'),
-      url: webUrl.describe('Is sent CloudEvents under Standard Webhooks headers.'),
-      secret: secrets.describe('Signs them: "whsec_" and base64; a list while one is replaced.'),
-      ...common,
-    }),
-  ],
-  {
-    error: ({ input }) => {
-      if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-        return 'write an object in { }, with a kind and what it needs'
-      }
-      const meant = didYouMean((input as { kind?: unknown }).kind, kinds)
-      return `write a kind: "slack", "teams", "pagerduty" or "webhook"${meant}`
-    },
-  },
-)
 
 const text = z.string().min(1).max(256)
 const texts = (what: string) =>

@@ -1,13 +1,16 @@
 // A channel of Slack, in one of two ways: the address of an incoming webhook, or the token of a bot and where
 // it posts. What comes out is one of two kinds, as they take different rates.
 import type { z } from 'zod'
-import { list, object, textBy, webRule, webUrl } from './checks.ts'
+import { isWebUrl, list, object, textBy, webRule, webUrl } from './checks.ts'
 
 const tokenRule = 'write the token of a bot, "xoxb-" and what follows'
 const token = textBy(tokenRule).regex(/^xoxb-[A-Za-z0-9-]{8,250}$/, tokenRule)
 // a name would do for posting, and not for editing
 const channelRule = 'write the id of a channel, such as "C0123456789", not its name'
 const channel = textBy(channelRule).regex(/^[CGD][A-Z0-9]{4,30}$/, channelRule)
+
+const incomingRule =
+  'write the address of an incoming webhook, https://hooks.slack.com/services/…: links to channels and triggers of workflows take no messages'
 
 const slackApi = 'https://slack.com/api'
 const either = 'either "url", or "token" and "channel"'
@@ -20,7 +23,10 @@ interface Common {
 export function slackSchema({ kind, fallback }: Common) {
   const parts = object({
     kind,
-    url: webUrl.optional().describe('Of an incoming webhook. It is the secret.'),
+    url: webUrl
+      .refine(isIncoming, { error: incomingRule })
+      .optional()
+      .describe('Of an incoming webhook. It is the secret.'),
     token: token
       .optional()
       .describe('In place of `url`: of a bot with the scope chat:write. It is the secret.'),
@@ -58,6 +64,12 @@ export function slackSchema({ kind, fallback }: Common) {
   )
 }
 
+/** Slack's own hosts take messages nowhere else; another host may be a proxy. */
+function isIncoming(url: string): boolean {
+  if (!isWebUrl(url)) return true
+  const { hostname, pathname } = new URL(url)
+  return !/(^|\.)slack(-gov)?\.com$/.test(hostname) || pathname.startsWith('/services/')
+}
 const signingRule = "write the app's signing secret, 32 hexadecimal digits"
 const signingSecret = textBy(signingRule).regex(/^[0-9a-f]{32,64}$/, signingRule)
 const teamRule =

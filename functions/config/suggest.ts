@@ -1,9 +1,10 @@
 // What somebody meant who wrote something else: the nearest of the names there are.
+import { isPresentable } from '../../shared/presentable.ts'
 
 /** `; did you mean "slack"?`, or nothing where none is near. */
 export function didYouMean(word: unknown, known: readonly string[]): string {
   const near = typeof word === 'string' ? nearest(word, known) : undefined
-  return near === undefined ? '' : `; did you mean "${near}"?`
+  return near === undefined || !isPresentable(near) ? '' : `; did you mean "${near}"?`
 }
 
 /** The name with the fewest edits, in any case: up to two, up to one in short names; or one cut short. */

@@ -1,6 +1,7 @@
 // Why a rule does not hold for an event, in words. The verdict is that of `matchEvent`, asked condition
 // by condition, so that no second opinion can differ from it.
 import { eventTypes } from '../../shared/document.ts'
+import { looksSecret, notShown } from '../../shared/presentable.ts'
 import { conditionsOnVms } from './cover.ts'
 import type { EventRecord, Observer } from './event.ts'
 import { type Match, matchEvent, type PolicyRule } from './policy.ts'
@@ -47,8 +48,10 @@ function reasonFor(
   { fleet, facts }: EventRecord,
   observers: Observer[],
 ): string {
-  const wanted = [match[key]].flat().map((value) => JSON.stringify(value))
-  const not = `not ${wanted.join(' or ')}`
+  const wanted = [match[key]]
+    .flat()
+    .map((value) => (looksSecret(String(value)) ? notShown : JSON.stringify(value)))
+  const not = wanted.length === 1 ? `not ${wanted[0]}` : `none of ${wanted.join(', ')}`
   const { durationSeconds: seconds, source } = facts
   if (key === 'fleet') return `fleet is "${fleet}", ${not}`
   if (key === 'eventType') return `eventType is "${facts.eventType}", ${not}`

@@ -5,7 +5,7 @@ import type { EventView, Notice, Telling } from './delivery.ts'
 import type { Moment } from './event.ts'
 import { plain, subjectOf } from './message/phrases.ts'
 import type { Message, Tone } from './message/shape.ts'
-import { asksFor, factsOf, linesOf, titleOf, toneOf } from './message/step.ts'
+import { asksFor, factsOf, lastingTitleOf, linesOf, titleOf, toneOf } from './message/step.ts'
 import { span } from './time.ts'
 
 export {
@@ -31,6 +31,7 @@ export function compose(telling: Telling | Notice, now: number, skipped: Moment[
   return {
     ...message,
     title: plain(drillMark(telling.event) + message.title),
+    lastingTitle: plain(drillMark(telling.event) + message.lastingTitle),
     lines: lines.map(plain),
     facts: message.facts.map(({ name, value }) => ({ name, value: plain(value) })),
     reference: plain(message.reference),
@@ -54,7 +55,7 @@ function drillLines({ moment, event }: Telling | Notice): string[] {
 
 /** What stands above several messages that are told as one. */
 export function composeList(messages: Message[]): Pick<Message, 'title' | 'lines' | 'tone'> {
-  const asking = messages.filter(({ asks }) => asks).length
+  const asking = messages.filter(wantsDecision).length
   const isDrill = messages.every(({ title }) => title.startsWith(mark))
   const count = `${isDrill ? mark : ''}${messages.length} maintenance messages`
   const tones: Tone[] = ['danger', 'warning', 'info', 'good']
@@ -65,28 +66,38 @@ export function composeList(messages: Message[]): Pick<Message, 'title' | 'lines
   }
 }
 
-/** What the button says: a verb where something is wanted. */
-export function buttonOf({ asks }: Pick<Message, 'asks'>): string {
-  return asks ? 'Decide' : 'Show event'
+/** Whether somebody is to decide, and nobody has. */
+export function wantsDecision({ asks, declined }: Pick<Message, 'asks' | 'declined'>): boolean {
+  return asks && !declined
+}
+
+/** What the button says: a verb where something is wanted, or can still be changed. */
+export function buttonOf({ asks, declined }: Pick<Message, 'asks' | 'declined'>): string {
+  if (!asks) return 'Show event'
+  return declined ? 'Reconsider' : 'Decide'
 }
 
 function stepOf(telling: Telling, now: number): Message {
   const { event } = telling
   return {
     title: titleOf(telling, now),
+    lastingTitle: lastingTitleOf(telling, now),
     lines: linesOf(telling, now),
     facts: factsOf(telling, now),
     reference: referenceOf(event),
     tone: toneOf(telling),
     asks: asksFor(event, now),
+    declined: event.verdict?.decision === 'declined',
   }
 }
 
 function noticeOf({ event, about }: Notice, now: number): Message {
   if (about.refusesAll) return refusalOf(event, about)
   const ended = about.state === 'refused' ? 'refused the message' : 'could not be reached'
+  const title = `Channel "${about.channel}" missed "${about.moment}" of ${subjectOf(event)}`
   return {
-    title: `Channel "${about.channel}" missed "${about.moment}" of ${subjectOf(event)}`,
+    title,
+    lastingTitle: title,
     lines: [
       `The channel ${ended}: ${about.reason.replace(/[\s.]+$/, '')}.`,
       'A person has to mend it: look at the channel, and at its entry in the configuration.',
@@ -96,13 +107,16 @@ function noticeOf({ event, about }: Notice, now: number): Message {
     reference: referenceOf(event),
     tone: 'danger',
     asks: false,
+    declined: false,
   }
 }
 
 /** The channel as such: it would refuse any other event as well. */
 function refusalOf(event: EventView, { channel, reason }: Notice['about']): Message {
+  const title = `Channel "${channel}" refuses what it is sent`
   return {
-    title: `Channel "${channel}" refuses what it is sent`,
+    title,
+    lastingTitle: title,
     lines: [
       `It answered: ${reason.replace(/[\s.]+$/, '')}.`,
       'A person has to mend it: look at the channel, and at its entry in the configuration.',
@@ -112,6 +126,7 @@ function refusalOf(event: EventView, { channel, reason }: Notice['about']): Mess
     reference: `First met with ${subjectOf(event)}. ${referenceOf(event)}`,
     tone: 'danger',
     asks: false,
+    declined: false,
   }
 }
 

@@ -109,18 +109,16 @@ export function skippedBefore(delivery: Delivery, siblings: Delivery[]): Moment[
 }
 
 /**
- * Whether an earlier message of this event may have reached the channel: one that was sent at least
- * once, whatever became of it. Only where the single attempt was refused is it certain that it has not.
+ * The earlier steps of this event that may have reached the channel: those that were sent at least once,
+ * whatever became of it. Only where the single attempt was refused is it certain that it has not.
  */
-export function mayHaveHeard(delivery: Delivery, siblings: Delivery[]): boolean {
-  return siblings.some(
-    (other) =>
-      isSameStory(delivery, other) &&
-      other.seq < delivery.seq &&
-      other.telling.moment !== 'notice' &&
-      other.attempts > 0 &&
-      (other.state !== 'refused' || other.attempts > 1),
-  )
+export function mayHaveHeard(delivery: Delivery, siblings: Delivery[]): Telling[] {
+  return siblings.flatMap((other) => {
+    const { telling, attempts, state } = other
+    if (!isSameStory(delivery, other) || other.seq >= delivery.seq) return []
+    if (telling.moment === 'notice' || attempts === 0) return []
+    return state === 'refused' && attempts === 1 ? [] : [telling]
+  })
 }
 
 /** What one channel is told of one epoch of an event. */

@@ -34,6 +34,7 @@ export function tidyReport(report: Report): Report {
   const { document, beacon } = report
   return {
     ...report,
+    vm: tidyVm(report.vm),
     beacon: { ...beacon, uptimeMs: Math.round(beacon.uptimeMs) },
     document: document && {
       ...document,
@@ -54,12 +55,33 @@ export function tidyReport(report: Report): Report {
   }
 }
 
+/** Half a character would be refused by some that are told of it, and never be the same again. */
 function tidyEvent({ notBeforeAt, ...event }: ScheduledEvent): ScheduledEvent {
   const known = notBeforeAt !== undefined && Math.abs(notBeforeAt) <= latestTime
+  const { description, source } = event
   return {
     ...event,
     eventId: event.eventId.toWellFormed(),
+    eventType: event.eventType.toWellFormed(),
+    resources: event.resources.map((name) => name.toWellFormed()),
+    ...(description === undefined ? {} : { description: description.toWellFormed() }),
+    ...(source === undefined ? {} : { source: source.toWellFormed() }),
     ...(known ? { notBeforeAt } : {}),
+  }
+}
+
+/** As its names are in events, which are compared with it. */
+function tidyVm(vm: Report['vm']): Report['vm'] {
+  const tags = Object.entries(vm.tags).map(([name, value]) => [
+    name.toWellFormed(),
+    value.toWellFormed(),
+  ])
+  return {
+    ...vm,
+    name: vm.name.toWellFormed(),
+    resourceGroup: vm.resourceGroup.toWellFormed(),
+    scaleSet: vm.scaleSet.toWellFormed(),
+    tags: Object.fromEntries(tags),
   }
 }
 

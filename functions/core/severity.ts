@@ -1,8 +1,18 @@
 // How loud an incident is. PagerDuty calls `critical` and `error` urgent, and wakes people for them,
 // where the service says so; README.md shows this table, and a test compares the two.
 import type { Telling } from './delivery.ts'
+import type { Moment } from './event.ts'
 
 export type Severity = 'critical' | 'error' | 'warning' | 'info'
+
+/** What acknowledges or resolves; where nothing else is told, there never is an incident. */
+export const opensNothing: readonly Moment[] = [
+  'approved',
+  'declined',
+  'completed',
+  'cancelled',
+  'lost',
+]
 
 /** A pause below this is what Microsoft's own sample approves without asking. */
 export const shortFreezeSeconds = 9

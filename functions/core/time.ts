@@ -23,6 +23,13 @@ export function clock(at: number, now: number): string {
   return `${time.slice(0, counts ? 8 : 5)} UTC`
 }
 
+/** For texts that are read later, too: with the date wherever it is not that of `now`. */
+export function lastingClock(at: number, now: number): string {
+  const [date, today] = [utc(at).slice(0, 10), utc(now).slice(0, 10)]
+  const text = clock(at, now)
+  return date === today || text.startsWith(date) ? text : `${date} ${text}`
+}
+
 export function relative(at: number, now: number): string {
   const apart = at - now
   if (Math.abs(apart) < 1_000) return 'now'

@@ -4,7 +4,7 @@ import { maskOf } from '../../shared/log.ts'
 import { parseRetryAfter } from '../../shared/retry.ts'
 import { type Channel, channelSecrets } from '../config.ts'
 import type { SendOutcome } from '../core/attempt.ts'
-import type { Claimed } from '../core/delivery.ts'
+import type { Claimed, Telling } from '../core/delivery.ts'
 import type { Message, Question } from '../core/message.ts'
 import type { Overtakes } from '../core/overtake.ts'
 import type { Post, PostState } from '../core/post.ts'
@@ -21,8 +21,8 @@ export interface Part {
   pageUrl?: string
   /** Present where the message itself decides, by its buttons. */
   buttons?: Buttons
-  /** Whether an earlier message of this event may have reached the channel. */
-  mayHaveHeard: boolean
+  /** Earlier steps of this event that may have reached the channel. */
+  mayHaveHeard: Telling[]
 }
 
 /** *Approve* and *Not now* in a message. */
@@ -150,13 +150,16 @@ export async function post(
 /** Whatever the message: the address is no longer valid, or does not let us in. */
 const broken = [401, 403, 404, 410]
 
-/** 429 and 5xx are worth another attempt, anything else needs a person. */
+/** Of those that blame the sender, these pass: time-out, too early, too many requests. */
+const passing = [408, 425, 429]
+
+/** What passes and 5xx are worth another attempt, anything else needs a person. */
 export function fromStatus(
   answer: { status: number; text: string; retryAfter: string | null },
   now: number,
 ): SendOutcome {
   const note = `HTTP ${answer.status}${answer.text === '' ? '' : `: ${firstLine(answer.text)}`}`
-  if (answer.status !== 429 && answer.status < 500) {
+  if (!passing.includes(answer.status) && answer.status < 500) {
     return { outcome: 'refused', note, ...(broken.includes(answer.status) && { broken: true }) }
   }
   const retryAfterMs = parseRetryAfter(answer.retryAfter, now)

@@ -1,43 +1,87 @@
-// PagerDuty Events API v2: one incident for each epoch of an event, opened, acknowledged when
-// somebody decided, resolved at the end. What was never opened is never resolved.
+// PagerDuty Events API v2: one incident for each epoch of an event, opened, acknowledged when somebody
+// decided, resolved at the end. What was never opened is never resolved. A stuck approval is an incident
+// of its own: an acknowledged one wakes nobody again, whatever is added to it.
 import { cut } from '../../shared/document.ts'
 import type { ChannelOf } from '../config.ts'
-import { type Delivery, hash } from '../core/delivery.ts'
+import type { SendOutcome } from '../core/attempt.ts'
+import { type Delivery, hash, type Telling } from '../core/delivery.ts'
 import { buttonOf, plain } from '../core/message.ts'
+import { ends } from '../core/overtake.ts'
 import { severityOf } from '../core/severity.ts'
-import { fromError, fromStatus, type Notifier, type Outgoing, post } from './notifier.ts'
+import { fromError, fromStatus, type Notifier, type Outgoing, post, type Send } from './notifier.ts'
 
 /** developer.pagerduty.com/docs/events-api-v2; `source` and the like have none there, and are names. */
 const limit = { summary: 1_024, source: 255, dedupKey: 255, bodyBytes: 512_000 }
 
+type Action = 'trigger' | 'acknowledge' | 'resolve'
+
+/** What is done to which incident: the event's, or the one of its stuck approval. */
+interface Step {
+  incident: 'event' | 'stuck'
+  action: Action
+}
+
 export const pagerduty: Notifier<ChannelOf<'pagerduty'>> = {
-  // what opens an incident is told before what acknowledges it
-  overtakes: (later, earlier) =>
-    actionOf(later) !== 'acknowledge' || actionOf(earlier) === 'acknowledge',
+  overtakes,
   // about 120 events a minute and key
   rate: { everyMs: 667, burst: 30, together: 1, atOnce: 4 },
   opensIncidents: true,
   async notify(outgoing, channel, send) {
-    const action = actionOf(outgoing.delivery.telling)
-    if (action !== 'trigger' && !outgoing.mayHaveHeard) {
-      return { outcome: 'superseded', note: 'no incident was opened' }
+    const steps = stepsOf(outgoing)
+    let outcome: SendOutcome = { outcome: 'superseded', note: 'no incident was opened' }
+    for (const step of steps) {
+      outcome = await tell(outgoing, step, channel, send)
+      // another attempt begins with the first again, which changes nothing there
+      if (outcome.outcome !== 'delivered') return outcome
     }
-    const body = bodyOf(outgoing, action, channel.routingKey)
-    try {
-      const headers = { 'content-type': 'application/json' }
-      const answer = await post(send, channel.endpoint, body, headers, outgoing.signal)
-      if (answer.status === 202) return { outcome: 'delivered', note: action }
-      const judged = fromStatus(answer, outgoing.now)
-      // every message has this key, so none of them will do
-      const isKey = answer.status === 400 && answer.text.includes('routing_key')
-      return judged.outcome === 'refused' && isKey ? { ...judged, broken: true } : judged
-    } catch (error) {
-      return fromError(error, outgoing.signal)
-    }
+    return outcome
   },
 }
 
-type Action = 'trigger' | 'acknowledge' | 'resolve'
+async function tell(
+  outgoing: Outgoing,
+  step: Step,
+  channel: ChannelOf<'pagerduty'>,
+  send: Send,
+): Promise<SendOutcome> {
+  const body = bodyOf(outgoing, step, channel.routingKey)
+  try {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await post(send, channel.endpoint, body, headers, outgoing.signal)
+    if (answer.status === 202) return { outcome: 'delivered', note: step.action }
+    const judged = fromStatus(answer, outgoing.now)
+    // every message has this key, so none of them will do
+    const isKey = answer.status === 400 && answer.text.includes('routing_key')
+    return judged.outcome === 'refused' && isKey ? { ...judged, broken: true } : judged
+  } catch (error) {
+    return fromError(error, outgoing.signal)
+  }
+}
+
+/** What opens an incident is told before what acknowledges it; *stuck* matters until the start or the end. */
+function overtakes(later: Telling, earlier: Telling): boolean {
+  if (earlier.moment === 'stuck') return unsticks(later)
+  if (later.moment === 'stuck') return false
+  return actionOf(later) !== 'acknowledge' || actionOf(earlier) === 'acknowledge'
+}
+
+/** Incidents that may be open already are closed or acknowledged, and no others. */
+function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
+  if (telling.moment === 'stuck') return [{ incident: 'stuck', action: 'trigger' }]
+  const isStuck = mayHaveHeard.some(({ moment }) => moment === 'stuck')
+  const isOpen = mayHaveHeard.some(
+    (earlier) => earlier.moment !== 'stuck' && actionOf(earlier) === 'trigger',
+  )
+  const action = actionOf(telling)
+  return [
+    ...(isStuck && unsticks(telling) ? [{ incident: 'stuck', action: 'resolve' } as const] : []),
+    ...(isOpen || action === 'trigger' ? [{ incident: 'event', action } as const] : []),
+  ]
+}
+
+function unsticks({ moment }: Delivery['telling']): boolean {
+  return moment === 'started' || ends.some((end) => end === moment)
+}
 
 /** Once decided, further steps only acknowledge: a second trigger would page again. */
 function actionOf(telling: Delivery['telling']): Action {
@@ -57,22 +101,25 @@ function actionOf(telling: Delivery['telling']): Action {
 }
 
 /** The same for every action of one epoch. A channel in trouble is one incident, whatever it missed. */
-function dedupKey({ telling }: Delivery): string {
+function dedupKey({ telling }: Delivery, incident: Step['incident']): string {
   const { fleet, eventId, epoch } = telling.event
   const key =
     telling.moment === 'notice'
       ? `foghorn/channel/${telling.about.channel}`
       : `foghorn/${fleet}/${eventId}/${epoch}`
-  return key.length <= limit.dedupKey ? key : `${cut(key, limit.dedupKey - 17)}/${hash(key)}`
+  const whole = incident === 'stuck' ? `${key}/stuck` : key
+  return whole.length <= limit.dedupKey
+    ? whole
+    : `${cut(whole, limit.dedupKey - 17)}/${hash(whole)}`
 }
 
 /** What a trigger says, an acknowledgement and the end say, too: the incident's log shows each. */
-function bodyOf(outgoing: Outgoing, action: Action, routingKey: string): string {
+function bodyOf(outgoing: Outgoing, { action, incident }: Step, routingKey: string): string {
   const { delivery, pageUrl } = outgoing
   const whole = {
     routing_key: routingKey,
     event_action: action,
-    dedup_key: dedupKey(delivery),
+    dedup_key: dedupKey(delivery, incident),
     client: 'Foghorn',
     ...(pageUrl === undefined ? {} : { client_url: pageUrl, links: linksTo(pageUrl, outgoing) }),
     payload: { ...payloadOf(outgoing), custom_details: detailsOf(outgoing) },
@@ -86,7 +133,8 @@ function bodyOf(outgoing: Outgoing, action: Action, routingKey: string): string 
 function payloadOf({ message, delivery: { telling } }: Outgoing) {
   const { event } = telling
   return {
-    summary: cut(message.title, limit.summary),
+    // an incident's title stays as it was first said
+    summary: cut(message.lastingTitle, limit.summary),
     source: cut(plain(event.facts.resources[0] ?? event.fleet), limit.source),
     severity: telling.moment === 'notice' ? ('error' as const) : severityOf(telling),
     timestamp: new Date(telling.at).toISOString(),

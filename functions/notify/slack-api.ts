@@ -14,16 +14,20 @@ export type Answer =
 /** Slack repeats the whole message, each letter of which may be escaped: 50 blocks are less than this. */
 const maxAnswerBytes = 256 * 1024
 
-/** Codes that pass; https://docs.slack.dev/reference/methods/chat.postMessage */
+/**
+ * Codes that pass; https://docs.slack.dev/reference/methods/chat.postMessage and chat.update. A workspace
+ * or channel that is being moved to an organisation takes messages again when that is done.
+ */
 const passing = [
-  ...['ratelimited', 'rate_limited'],
-  ...['internal_error', 'fatal_error', 'service_unavailable', 'request_timeout'],
+  ...['ratelimited', 'rate_limited', 'message_limit_exceeded'],
+  ...['internal_error', 'fatal_error', 'service_unavailable', 'request_timeout', 'update_failed'],
+  ...['team_added_to_org', 'org_login_required', 'external_channel_migrating'],
 ]
 
 /** Codes that every message would meet: the bot, its token or the channel has to be mended. */
 const broken = [
   ...['invalid_auth', 'not_authed', 'account_inactive', 'token_revoked', 'token_expired'],
-  ...['missing_scope', 'no_permission', 'not_allowed_token_type', 'org_login_required'],
+  ...['missing_scope', 'no_permission', 'not_allowed_token_type'],
   ...['access_denied', 'ekm_access_denied', 'team_access_not_granted', 'two_factor_setup_required'],
   ...['channel_not_found', 'not_in_channel', 'is_archived', 'is_inactive', 'restricted_action'],
 ]

@@ -1,7 +1,8 @@
-// A message as Slack's blocks. Names come from outside: `&`, `<` and `>` are escaped everywhere.
+// A message as Slack's blocks. Names come from outside, and Slack has no way to escape its marks: `&`, `<`
+// and `>` are escaped everywhere, other marks become letters that look like them.
 import type { IncomingWebhookSendArguments } from '@slack/webhook'
 import { cut } from '../../shared/document.ts'
-import { buttonOf, composeList, type Message } from '../core/message.ts'
+import { buttonOf, composeList, type Message, wantsDecision } from '../core/message.ts'
 import type { Buttons, Outgoing, Part } from './notifier.ts'
 
 /**
@@ -16,6 +17,7 @@ const limit = {
   beside: 60,
   context: 600,
   text: 3_000,
+  title: 250,
   item: 500,
   reply: 1_000,
   lines: 300,
@@ -31,34 +33,48 @@ const mrkdwn = { type: 'mrkdwn', verbatim: true } as const
 
 const marks = { info: '🔵', warning: '🟠', danger: '🔴', good: '🟢' }
 
-export function slackBlocks(outgoing: Outgoing): IncomingWebhookSendArguments {
+/**
+ * How to get to the event's page: by a button, or by a button only while there is something to decide
+ * and by a link in the small print after that.
+ */
+export type WayIn = 'button' | 'button_to_decide'
+
+export function slackBlocks(
+  outgoing: Outgoing,
+  wayIn: WayIn = 'button',
+): IncomingWebhookSendArguments {
   const { also, ...first } = outgoing
-  return also.length === 0 ? single(first) : list([first, ...also])
+  return also.length === 0 ? single(first, wayIn) : list([first, ...also])
 }
 
 /** The question and its buttons first, then what one may want to look up. */
-export function single(part: Pick<Part, 'message' | 'pageUrl' | 'buttons'>) {
-  const { message } = part
+export function single(
+  part: Pick<Part, 'message' | 'pageUrl' | 'buttons'>,
+  wayIn: WayIn = 'button',
+) {
+  const { message, pageUrl } = part
   const title = `${marks[message.tone]} ${message.title}`
+  const asButton = pageUrl !== undefined && (wayIn === 'button' || message.asks)
+  const link = pageUrl === undefined || asButton ? '' : ` ${linkTo(pageUrl, message)}`
   return {
     text: shorten([title, ...message.lines].join('\n'), limit.text),
     unfurl_links: false,
     unfurl_media: false,
     blocks: [
       header(title),
-      section(message.lines.join('\n')),
-      ...actions(part),
+      section(shorten(message.lines.join('\n'), limit.section)),
+      ...actions(part, asButton),
       ...facts(message),
-      context(message.reference),
+      context(shorten(message.reference, limit.context) + link),
     ],
   } satisfies IncomingWebhookSendArguments
 }
 
 /** Where the message itself decides, the page is what one may look at besides. */
-function actions({ message, pageUrl, buttons }: Parameters<typeof single>[0]) {
+function actions({ message, pageUrl, buttons }: Parameters<typeof single>[0], withPage: boolean) {
   const decide = buttons === undefined ? [] : deciding(buttons)
-  const rank = { asks: message.asks && buttons === undefined }
-  const look = pageUrl === undefined ? [] : [button(pageUrl, rank)]
+  const rank = buttons === undefined ? message : { asks: false, declined: false }
+  const look = pageUrl === undefined || !withPage ? [] : [button(pageUrl, rank)]
   const elements = [...decide, ...look]
   return elements.length === 0 ? [] : [{ type: 'actions' as const, elements }]
 }
@@ -104,9 +120,7 @@ function facts({ facts: all }: Message) {
 /** A step of the course, for the thread below what stands there of the event. */
 export function slackReply({ message }: Part): IncomingWebhookSendArguments {
   const heading = `${marks[message.tone]} ${message.title}`
-  const title = cut(message.title, limit.item / 2).replaceAll('*', '∗')
-  const lines = message.lines.join('\n')
-  const text = shorten(`${marks[message.tone]} *${title}*\n${lines}`, limit.reply)
+  const text = titled(message, message.lines.join('\n'), limit.reply)
   return {
     text: shorten([heading, ...message.lines].join('\n'), limit.text),
     unfurl_links: false,
@@ -124,57 +138,92 @@ function list(parts: Part[]): IncomingWebhookSendArguments {
     text: shorten([heading, ...titles].join('\n'), limit.text),
     unfurl_links: false,
     unfurl_media: false,
-    blocks: [header(heading), section(lines.join('\n')), ...parts.map(item)],
+    blocks: [
+      header(heading),
+      section(shorten(lines.join('\n'), limit.section)),
+      ...parts.map(item),
+    ],
   }
 }
 
 function item({ message, pageUrl }: Part) {
-  // a star of its own would end the bold type
-  const title = cut(message.title, limit.item / 2).replaceAll('*', '∗')
   const lines = cut(message.lines.join(' '), limit.lines)
-  const text = `${marks[message.tone]} *${title}*\n${lines} ${message.reference}`
-  const block = section(text, limit.item)
+  const block = section(titled(message, `${lines} ${message.reference}`, limit.item))
   return pageUrl === undefined ? block : { ...block, accessory: button(pageUrl, message) }
 }
 
+/** Bold, and what it is the title of; together within the limit. */
+function titled(message: Message, text: string, length: number): string {
+  const head = `${marks[message.tone]} *${shorten(message.title, limit.title)}*\n`
+  return head + shorten(text, length - head.length)
+}
+
+/** Without markup, but for `:names:` of emoji. */
 function header(text: string) {
-  const cutText = cut(text, limit.header)
+  const inert = deaden(cut(text, limit.header))
   return {
     type: 'header' as const,
-    text: { type: 'plain_text' as const, text: cutText, emoji: true },
+    text: { type: 'plain_text' as const, text: inert, emoji: true },
   }
 }
 
-function section(text: string, length = limit.section) {
-  return { type: 'section' as const, text: { ...mrkdwn, text: shorten(text, length) } }
+/** From here on, `text` is mrkdwn, and what in it is from outside has gone through `shorten`. */
+function section(text: string) {
+  return { type: 'section' as const, text: { ...mrkdwn, text } }
 }
 
 function context(text: string) {
-  const element = { ...mrkdwn, text: shorten(text, limit.context) }
-  return { type: 'context' as const, elements: [element] }
+  return { type: 'context' as const, elements: [{ ...mrkdwn, text }] }
 }
 
-function button(url: string, message: Pick<Message, 'asks'>) {
+/** Slack expands none that comes with an edit, and a post says that it is not to. */
+function linkTo(url: string, message: Message): string {
+  return `<${escapeText(url)}|${buttonOf(message)}>`
+}
+
+function button(url: string, message: Pick<Message, 'asks' | 'declined'>) {
   return {
     type: 'button' as const,
     action_id: 'open',
     text: { type: 'plain_text' as const, text: buttonOf(message) },
     url,
-    ...(message.asks ? { style: 'primary' as const } : {}),
+    ...(wantsDecision(message) ? { style: 'primary' as const } : {}),
   }
 }
 
-/** Escaped, and cut so that the escaped text keeps the limit. */
+/** Harmless as mrkdwn and in `text`, which Slack reads the same way, and cut to a limit. */
 function shorten(text: string, length: number): string {
-  const escaped = escapeText(text)
-  if (escaped.length <= length) return escaped
-  let room = length
-  let kept = text
-  while (escapeText(kept).length > length) {
+  const harmless = (kept: string) => escapeText(deaden(kept))
+  let [room, shown] = [length, harmless(text)]
+  while (shown.length > length) {
     room = Math.floor(room * 0.9)
-    kept = cut(text, room)
+    shown = harmless(cut(text, room))
   }
-  return escapeText(kept)
+  return shown
+}
+
+/** As long as the marks, and read as nothing but themselves. */
+const lookalikes: Record<string, string> = {
+  ...{ '*': '∗', _: 'ˍ', '~': '∼', '`': 'ˋ' },
+  ...{ ':': '∶', '>': '›', '＞': '›' },
+}
+
+/**
+ * What Slack reads as bold, struck, code, emphasis, `:emoji:` or a quote. An underscore inside a word is
+ * no mark to it, and VM names, full of them, can be copied; nor are the minutes of a time an emoji.
+ */
+const markup = new RegExp(
+  [
+    '[*~`]',
+    '(?<![A-Za-z0-9_])_+|_+(?![A-Za-z0-9_])',
+    "(?<!\\d(?=:\\d\\d:\\d)):(?=[\\p{L}\\p{M}\\p{N}_+'-]+:)",
+    '^\\s*[>＞]+',
+  ].join('|'),
+  'gmu',
+)
+
+function deaden(text: string): string {
+  return text.replace(markup, (found) => found.replace(/./gsu, (one) => lookalikes[one] ?? one))
 }
 
 export function escapeText(text: string): string {

@@ -115,10 +115,9 @@ function create(attempt: Attempt): Promise<Answer> {
   return call(attempt, 'chat.postMessage', { ...bodyOf(outgoing), channel: channel.channel })
 }
 
-/** Without a button once there is nothing to decide. */
+/** A button that stays would seem to ask still; a link does not. */
 function bodyOf(outgoing: Outgoing) {
-  const { pageUrl, ...rest } = outgoing
-  return slackBlocks(outgoing.message.asks ? outgoing : rest)
+  return slackBlocks(outgoing, 'button_to_decide')
 }
 
 function call({ channel, send, outgoing }: Attempt, method: Method, body: object) {

@@ -1,7 +1,7 @@
 // Microsoft Teams by workflow webhook: one Adaptive Card 1.4. 202 means queued by the flow.
 import { cut } from '../../shared/document.ts'
 import type { ChannelOf } from '../config.ts'
-import { buttonOf, composeList, type Message, type Tone } from '../core/message.ts'
+import { buttonOf, composeList, type Message, type Tone, wantsDecision } from '../core/message.ts'
 import { fromError, fromStatus, type Notifier, type Outgoing, type Part, post } from './notifier.ts'
 
 /** About 21 KB are accepted in practice; cards are kept below. */
@@ -100,7 +100,7 @@ function heading(text: string, tone: Tone, length: number) {
 }
 
 function open(url: string, message: Message) {
-  const style = message.asks ? { style: 'positive' } : {}
+  const style = wantsDecision(message) ? { style: 'positive' } : {}
   return { type: 'Action.OpenUrl', title: buttonOf(message), url, ...style }
 }
 
@@ -116,7 +116,7 @@ function envelope(card: Card) {
           type: 'AdaptiveCard',
           version: '1.4',
           ...card,
-          msteams: { width: 'full' },
+          msteams: { width: 'Full' },
         },
       },
     ],

@@ -5,33 +5,8 @@ import { lookup as resolve } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { Agent, fetch } from 'undici'
 import { FoghornError } from '../../shared/errors.ts'
+import { forbiddenNetworks, plainHttpRefusal, privateRefusal } from '../core/address.ts'
 import type { Send } from './notifier.ts'
-
-/** Special-purpose networks (IANA registries) and documentation ranges, also inside IPv6 forms. */
-const forbidden = [
-  '0.0.0.0/8',
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '127.0.0.0/8',
-  '169.254.0.0/16',
-  '172.16.0.0/12',
-  '192.0.0.0/24',
-  '192.0.2.0/24',
-  '192.168.0.0/16',
-  '198.18.0.0/15',
-  '198.51.100.0/24',
-  '203.0.113.0/24',
-  '224.0.0.0/4',
-  '240.0.0.0/4',
-  '::/128',
-  '::1/128',
-  'fc00::/7',
-  'fe80::/10',
-  'ff00::/8',
-  '2001:db8::/32',
-  '64:ff9b::/96',
-  '2002::/16',
-]
 
 const connectionsPerOrigin = 16
 
@@ -66,19 +41,14 @@ type Judge = (address: string, plain: boolean) => void
 /** Throws FoghornError `address_forbidden`; plain http is for allowed networks alone. */
 export function addressJudge(allowNetworks: string[]): Judge {
   const allowed = blockList(allowNetworks)
-  const banned = blockList(forbidden)
+  const banned = blockList(forbiddenNetworks)
   return (address, plain) => {
     const version = isIP(address)
     const family = version === 6 ? 'ipv6' : 'ipv4'
     // what is no address is in no list either, and must not pass for that
     if (version !== 0 && allowed.check(address, family)) return
     if (version !== 0 && !plain && !banned.check(address, family)) return
-    throw new FoghornError(
-      'address_forbidden',
-      plain
-        ? 'plain http is for networks in allowNetworks; use https'
-        : 'the address is private or reserved; name its network in allowNetworks to mean it',
-    )
+    throw new FoghornError('address_forbidden', plain ? plainHttpRefusal : privateRefusal)
   }
 }
 

@@ -1,4 +1,5 @@
 // Signed webhooks for other systems: a CloudEvent 1.0 under Standard Webhooks headers.
+import { cut } from '../../shared/document.ts'
 import { sign } from '../../shared/signature.ts'
 import type { ChannelOf } from '../config.ts'
 import type { SendOutcome } from '../core/attempt.ts'
@@ -7,12 +8,15 @@ import { publicView } from '../core/public-view.ts'
 import { unlimited } from '../core/rate.ts'
 import { fromError, fromStatus, type Notifier, post } from './notifier.ts'
 
+/** Standard Webhooks advises to stay below 20 kB: receivers may refuse more. */
+const maxBodyBytes = 19_999
+
 export const webhook: Notifier<ChannelOf<'webhook'>> = {
   overtakes: () => false,
   rate: unlimited,
   opensIncidents: false,
   async notify({ delivery, now, signal }, channel, send) {
-    const body = JSON.stringify(cloudEvent(delivery))
+    const body = bodyOf(delivery)
     try {
       const signature = await sign(channel.secret, delivery.id, now, body)
       const headers = { ...signature, 'content-type': 'application/cloudevents+json' }
@@ -37,9 +41,38 @@ function judge(answer: Awaited<ReturnType<typeof post>>, now: number): SendOutco
   return final || judged.outcome !== 'refused' ? judged : { outcome: 'retry', note: judged.note }
 }
 
-/** The same bytes at every attempt: nothing in it depends on when it is sent. */
-function cloudEvent({ id, telling }: Delivery) {
+/**
+ * The same bytes at every attempt: nothing in it depends on when it is sent. Where everything is too
+ * long, the list of VMs is cut and says so by `resourcesTotal`, then the description, by its `…`.
+ */
+function bodyOf(delivery: Delivery): string {
+  const { resources, description = '' } = delivery.telling.event.facts
+  const written = (names: number, length: number) => {
+    const kept = { resources: resources.slice(0, names), description: cut(description, length) }
+    return JSON.stringify(cloudEvent(delivery, kept), wholeCharacters)
+  }
+  let [names, length] = [resources.length, description.length]
+  let body = written(names, length)
+  while (new TextEncoder().encode(body).length > maxBodyBytes && (names > 0 || length > 1)) {
+    if (names > 0) names = Math.floor(names * 0.9)
+    else length = Math.max(1, Math.floor(length * 0.9))
+    body = written(names, length)
+  }
+  return body
+}
+
+/** Half a character is JSON that many receivers cannot read. */
+function wholeCharacters(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.toWellFormed() : value
+}
+
+function cloudEvent(
+  { id, telling }: Delivery,
+  { resources, description }: { resources: string[]; description: string },
+) {
   const { event } = telling
+  const view = publicView(event)
+  const all = view.resources.length
   return {
     specversion: '1.0',
     id,
@@ -49,7 +82,10 @@ function cloudEvent({ id, telling }: Delivery) {
     subject: event.eventId,
     datacontenttype: 'application/json',
     data: {
-      ...publicView(event),
+      ...view,
+      resources,
+      ...(resources.length < all ? { resourcesTotal: all } : {}),
+      ...(view.description === undefined ? {} : { description }),
       moment: telling.moment,
       ...(telling.moment === 'notice' ? { about: telling.about } : {}),
     },

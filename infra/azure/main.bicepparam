@@ -12,6 +12,7 @@ param secrets = {
   PROD_FLEET_KEY: readEnvironmentVariable('PROD_FLEET_KEY', '')
   PAGERDUTY_ROUTING_KEY: readEnvironmentVariable('PAGERDUTY_ROUTING_KEY', '')
   SLACK_WEBHOOK_URL: readEnvironmentVariable('SLACK_WEBHOOK_URL', '')
+  SLACK_BOT_TOKEN: readEnvironmentVariable('SLACK_BOT_TOKEN', '')
   TEAMS_WORKFLOW_URL: readEnvironmentVariable('TEAMS_WORKFLOW_URL', '')
   INVENTORY_WEBHOOK_SECRET: readEnvironmentVariable('INVENTORY_WEBHOOK_SECRET', '')
 }

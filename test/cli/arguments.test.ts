@@ -4,11 +4,13 @@ import { readArguments } from '../../functions/cli/arguments.ts'
 import { caseOf } from '../../functions/cli/event.ts'
 import { event } from '../support/world.ts'
 
+const now = Date.parse('2026-11-21T12:00:00Z')
+
 function read(words: string[], content?: unknown, fleets = ['prod']) {
   const given = readArguments(['x.json', ...words])
   if (given === 'help') throw new Error('help was asked for')
   const text = typeof content === 'string' ? content : content && JSON.stringify(content)
-  return caseOf(given.options, text as string | undefined, fleets)
+  return caseOf(given.options, text as string | undefined, fleets, now)
 }
 
 const asImds = {
@@ -36,6 +38,34 @@ describe('an event from a file', () => {
     ['other VMs', asImds, ['--resource=a', '--resource=b, c'], { resources: ['a', 'b', 'c'] }],
   ])('%s', (_, content, words, expected) => {
     expect(read(words, content).case.event).toMatchObject(expected)
+  })
+
+  test.each<[string, unknown, string[], number, string]>([
+    ['ahead', 'Sat, 21 Nov 2026 12:14:00 GMT', [], 840, 'is 840 s ahead, as the file says'],
+    ['ahead, in another form', '2026-11-21T12:00:30Z', [], 30, 'is 30 s ahead, as the file says'],
+    [
+      'over',
+      'Sat, 21 Nov 2026 11:59:00 GMT',
+      [],
+      900,
+      'of the file, 2026-11-21T11:59:00.000Z, is over, so it is taken to be 900 s ahead, as is usual',
+    ],
+    ['empty', '', [], 900, 'is taken to be 900 s ahead, as is usual'],
+    ['beside an option', 'Sat, 21 Nov 2026 12:14:00 GMT', ['--notice=60'], 60, ''],
+  ])('NotBefore that is %s', (_, NotBefore, words, seconds, why) => {
+    const { case: one, notes } = read(words, { ...asImds, NotBefore })
+    expect(one.noticeSeconds).toBe(seconds)
+    const said = notes.filter((note) => note.startsWith('NotBefore'))
+    expect(said).toEqual(why === '' ? [] : [`NotBefore ${why}; --notice says another.`])
+  })
+
+  test('NotBefore as beacons report it', () => {
+    const reported = { ...freeze, notBeforeAt: now + 120_000 }
+    expect(read([], reported).case.noticeSeconds).toBe(120)
+  })
+
+  test('with a mark of its encoding in front', () => {
+    expect(read([], `\uFEFF${JSON.stringify(asImds)}`).case.event).toMatchObject(freeze)
   })
 
   test('a report says what its VM is', () => {
@@ -113,6 +143,29 @@ describe('wrong words', () => {
     [[], '--event: the document has 2 events, and a dry run takes one', { Events: [{}, {}] }],
     [[], '--event: the document has 0 events', { document: null }],
     [[], '--event: resources: ', { eventType: 'Reboot', resources: 5 }],
+    [[], '--event: EventType: write a text in quotes (found 5)', { EventType: 5 }],
+    [[], '--event: EventType: write at least 1 character (found "")', { EventType: '' }],
+    [
+      [],
+      '--event: Resources: write a list in [ ] (found "web_0")',
+      { ...asImds, Resources: 'web_0' },
+    ],
+    [[], '--event: Resources[0]: write a text in quotes (found 7)', { ...asImds, Resources: [7] }],
+    [[], '--event: NotBefore: write a time such as', { ...asImds, NotBefore: 'soon' }],
+    [[], '--event: NotBefore: write a text', { Events: [{ ...asImds, NotBefore: 5 }] }],
+    [[], '--event: DurationInSeconds: write a number', { ...asImds, DurationInSeconds: '5' }],
+    [
+      [],
+      '--event: EventStatus: write "Scheduled" or "Started"',
+      { ...asImds, EventStatus: 'Done' },
+    ],
+    [[], '--event: eventType: write a text in quotes (found 5)', { eventType: 5 }],
+    [
+      ['--type=Reboot', '--resource=,,'],
+      '--resource is ",,", with no name at a comma; write names',
+    ],
+    [['--type=Reboot', '--resource', 'a,'], '--resource is "a,", with no name at a comma'],
+    [['--type=Reboot', '--resource='], '--resource is "", with no name at a comma'],
     [[], '--event: an event without an EventId', { EventType: 'Reboot', EventId: '' }],
   ])('%j: %s', (words, said, content) => {
     expect(() => read(words, content)).toThrow(said)

@@ -1,6 +1,6 @@
 // The command as an owner runs it: a process, its words, and its exit code.
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +14,7 @@ const environment = {
   PAGERDUTY_ROUTING_KEY: '0123456789abcdef0123456789abcdef',
   SLACK_WEBHOOK_URL: 'https://slack.example/hunter2',
   TEAMS_WORKFLOW_URL: 'https://teams.example/?sig=hunter2',
+  SLACK_BOT_TOKEN: 'xoxb-hunter2-hunter2',
   INVENTORY_WEBHOOK_SECRET: 'whsec_aG9va3NlY3JldGhvb2tzZWNyZXRob29rc2VjcmV0',
 }
 
@@ -47,7 +48,7 @@ describe('a configuration', () => {
     const { code, out, err } = await run([example], environment)
     expect([code, err]).toEqual([0, ''])
     expect(flat(out)).toContain(
-      '1 fleet, 4 channels, 4 rules, 3 routes; no mistakes, nothing to say',
+      '1 fleet, 5 channels, 4 rules, 5 routes; no mistakes, nothing to say',
     )
   })
 
@@ -89,7 +90,7 @@ describe('values that the environment lacks', () => {
   test('are mistakes, as at the start of the relay', async () => {
     const { code, err } = await run([example])
     expect(code).toBe(2)
-    expect(flat(err)).toContain('has 5 mistakes')
+    expect(flat(err)).toContain('has 6 mistakes')
     expect(flat(err)).toContain('fleets.prod.key: the environment has no PROD_FLEET_KEY; set it')
     expect(flat(err)).toContain('--without-env takes such values as given')
   })
@@ -111,6 +112,12 @@ describe('values that the environment lacks', () => {
   })
 })
 
+/** Of each moment, who hears of it: on-call, ops-slack, ops-teams, db-slack, inventory. */
+function heard(text: string): string[][] {
+  const rows = text.matchAll(/^ {2}(\w+(?: \d+ s)?) {2,}([x-](?: +[x-])+)$/gm)
+  return [...rows].map(([, moment, cells]) => [moment!, ...cells!.split(/ +/)])
+}
+
 describe('a dry run', () => {
   const dry = (...words: string[]) => run([example, ...words], environment)
 
@@ -126,10 +133,28 @@ describe('a dry run', () => {
     expect(flat(out)).toContain(
       '"started by a user" does not match: source is "Platform", not "User"',
     )
-    expect(out).toMatch(/\n {18}on-call {2}ops-slack {2}ops-teams {2}inventory\n/)
-    expect(out).toMatch(/\n {2}scheduled {10}x {9}x {10}x {10}x\n/)
-    expect(out).toMatch(/\n {2}reminder 300 s {5}x {9}x {10}- {10}-\n/)
+    const shown = heard(readFileSync(join(root, 'README.md'), 'utf8'))
+    expect(shown).toEqual([
+      ['scheduled', 'x', 'x', 'x', '-', 'x'],
+      ['reminder 300 s', 'x', 'x', '-', '-', '-'],
+    ])
+    expect(heard(out)).toEqual(expect.arrayContaining(shown))
     expect(out).not.toContain('are not known')
+  })
+
+  test('a Freeze wakes nobody, however long it takes', async () => {
+    for (const duration of ['-1', '30']) {
+      const { out } = await dry('--type', 'Freeze', `--duration=${duration}`, '--resource', 'web_3')
+      expect(out).toContain('Policy: ask')
+      expect(heard(out).map(([, onCall]) => onCall)).toEqual(Array(10).fill('-'))
+    }
+  })
+
+  test('the database team hears of its own VMs, and on-call of what it leaves open', async () => {
+    const words = '--type Reboot --resource db_0 --tag role=database'.split(' ')
+    const { out } = await dry(...words)
+    expect(heard(out)).toContainEqual(['scheduled', '-', '-', '-', 'x', 'x'])
+    expect(heard(out)).toContainEqual(['reminder 300 s', 'x', 'x', '-', '-', '-'])
   })
 
   test('of a file', async () => {

@@ -20,7 +20,7 @@ describe('a rule does not match because', () => {
     [
       { eventType: ['Freeze', 'Redeploy'] },
       {},
-      'eventType is "Reboot", not "Freeze" or "Redeploy"',
+      'eventType is "Reboot", none of "Freeze", "Redeploy"',
     ],
     [{ source: ['User'] }, {}, 'source is "Platform", not "User"'],
     [{ source: ['User'] }, { source: undefined }, 'source is not known, not "User"'],
@@ -29,6 +29,11 @@ describe('a rule does not match because', () => {
     [{ resource: ['db_*'] }, {}, 'resource: no VM that is hit has "db_*"'],
     [{ resource: ['db_*'] }, { resources: [] }, 'resource: no VM is named'],
     [{ tag: ['role=db'] }, {}, 'tag: no VM that is hit has "role=db"'],
+    [
+      { tag: ['whsec_hunter2'] },
+      {},
+      'tag: no VM that is hit has (not shown, as it may be a secret)',
+    ],
     [
       { scaleSet: ['web'] },
       { resources: ['web_9'] },

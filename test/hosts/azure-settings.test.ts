@@ -40,6 +40,7 @@ test('all mistakes are told in one line of the log, and to nobody outside', asyn
     FOGHORN_LOG_LEVEL: 'loud',
     PROD_FLEET_KEY: 'whsec_not-base64',
     SLACK_WEBHOOK_URL: noWebUrl,
+    SLACK_BOT_TOKEN: 'xoxb-not-a-token',
     TEAMS_WORKFLOW_URL: 'https://teams.example/workflow',
     PAGERDUTY_ROUTING_KEY: '0123456789abcdef0123456789abcdef',
     INVENTORY_WEBHOOK_SECRET: 'whsec_aG9va3NlY3JldGhvb2tzZWNyZXRob29rc2VjcmV0',

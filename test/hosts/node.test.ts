@@ -121,6 +121,7 @@ test('the example configuration is complete and right', () => {
     PROD_FLEET_KEY: prodKey,
     PAGERDUTY_ROUTING_KEY: 'a'.repeat(32),
     SLACK_WEBHOOK_URL: 'https://slack.example/x',
+    SLACK_BOT_TOKEN: 'xoxb-not-a-token',
     TEAMS_WORKFLOW_URL: 'https://teams.example/x',
     INVENTORY_WEBHOOK_SECRET: prodKey,
   })
@@ -129,5 +130,5 @@ test('the example configuration is complete and right', () => {
     Object.values(config.channels)
       .map(({ kind }) => kind)
       .sort(),
-  ).toEqual(['pagerduty', 'slack', 'teams', 'webhook'])
+  ).toEqual(['pagerduty', 'slack', 'slack_bot', 'teams', 'webhook'])
 })

@@ -18,8 +18,8 @@ const table = kinds.flatMap((kind) =>
 
 /** What facts about the channels name, and what else servers and proxies say. */
 const statuses = [
-  ...[200, 201, 202, 204, 299, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 413],
-  ...[429, 500, 502, 503, 504, 599],
+  ...[200, 201, 202, 204, 299, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 408],
+  ...[410, 413, 425, 429, 500, 502, 503, 504, 599],
 ]
 
 /** Answers each request with a new response of this shape, and keeps the requests. */

@@ -1,4 +1,4 @@
-// Every request, to the letter: what each kind sends of each scene. A difference is a change that people
+// Every request, to the letter: all that each kind sends of each scene, in its order. A difference is a change that people
 // see, so it is looked at (`npm run preview`) before it is written down:
 //   FOGHORN_GOLDEN=write npm test -- test/notify/golden.test.ts && npm run format
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -13,12 +13,13 @@ import { scenes } from './scenes.ts'
 const fileOf = (kind: Kind) => join(import.meta.dirname, 'golden', `${kind}.json`)
 const writes = process.env.FOGHORN_GOLDEN === 'write'
 
-/** The whole request but for what the library of a vendor says of itself and its version. */
+/** The whole requests but for what the library of a vendor says of itself and its version. */
 async function goldenOf(kind: Kind, name: string): Promise<Json> {
-  const { request } = await capture(kind, scenes[name])
-  if (request === undefined) return 'nothing is sent'
-  const { 'user-agent': _agent, ...headers } = request.headers
-  return { method: request.method, url: request.url, headers, body: request.json }
+  const { requests } = await capture(kind, scenes[name])
+  return requests.map(({ method, url, headers: all, json: body }) => {
+    const { 'user-agent': _agent, ...headers } = all
+    return { method, url, headers, body }
+  })
 }
 
 /** A kind that is never told several at once has no list. */
@@ -42,6 +43,11 @@ describe.each(kinds)('%s', (kind) => {
   test('has each moment and each scene written down, and no other', () => {
     expect(Object.keys(golden)).toEqual(namesFor(kind))
     expect(Object.keys(golden)).toEqual(expect.arrayContaining([...moments]))
+  })
+
+  test('sends something of each', () => {
+    const silent = Object.keys(golden).filter((name) => golden[name].length === 0)
+    expect(silent).toEqual([])
   })
 
   test.each(namesFor(kind))('sends "%s" as written down', async (name) => {

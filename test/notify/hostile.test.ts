@@ -70,7 +70,7 @@ describe.each(kinds)('%s', (kind) => {
       expect(JSON.stringify(JSON.parse(body))).toBe(body)
       for (const text of textsOf(kind, body)) {
         expect(text).not.toMatch(marks)
-        if (name.isWellFormed()) expect(text.isWellFormed()).toBe(true)
+        expect(text.isWellFormed()).toBe(true)
       }
     }
   })
@@ -129,6 +129,45 @@ describe('what looks like markup is text', () => {
     }
   })
 
+  const slacked = async (name: string): Promise<string> => {
+    const body = await deliver('slack', about({ description: name }))
+    const fact = textsOf('slack', body).find((text) => text.startsWith('*Why*'))
+    return fact!.slice('*Why*\n'.length)
+  }
+
+  test.each([
+    ['*bold* _it_ ~x~ `c` ```c```', '∗bold∗ ˍitˍ ∼x∼ ˋcˋ ˋˋˋcˋˋˋ'],
+    [':skull: :+1::skin-tone-2: :100:', '∶skull: ∶+1:∶skin-tone-2: ∶100:'],
+    ['a_:b_c:_d :é: 日:本:', 'aˍ∶b_c:ˍd ∶é: 日∶本:'],
+    ['> quoted', '› quoted'],
+    ['>>> all of it', '››› all of it'],
+    ['＞ quoted', '› quoted'],
+    ['_lead trail_ mid_dle my__vm', 'ˍlead trailˍ mid_dle my__vm'],
+    ['(_x_) "_x_" _x_, שרת_x_', '(ˍxˍ) "ˍxˍ" ˍxˍ, שרתˍxˍ'],
+    // what owners search for and copy
+    ['web_3 db-0_a.b aks_pool_1_vmss_000001', 'web_3 db-0_a.b aks_pool_1_vmss_000001'],
+    ['2026-11-21 12:15:00 UTC, at 12:15', '2026-11-21 12:15:00 UTC, at 12:15'],
+    ['https://a.example:8080/x: c:\\x a > b', 'https://a.example:8080/x: c:\\x a &gt; b'],
+  ])('Slack: %s is shown as %s', async (name, shown) => {
+    expect(await slacked(name)).toBe(shown)
+  })
+
+  test('Slack: nothing but its own headings is bold, and nothing else has a mark', async () => {
+    const edge = /[`~]|(?<![A-Za-z0-9_])_|_(?![A-Za-z0-9_])|:[\p{L}_+'-]+:|^\s*&gt;/mu
+    const deadly = [...names.map(([, name]) => name), '*_~`:skull: > x', ':a:b:_', '*'.repeat(300)]
+    for (const name of deadly) {
+      const one = about({ resources: [name], description: name, eventType: name, source: name })
+      for (const what of [one, { ...one, also: [one, one] }]) {
+        const body = await deliver('slack', what)
+        for (const text of textsOf('slack', body)) {
+          const bare = text.replace(/^(\S+ )?\*[^*\n]+\*\n/u, '')
+          expect(bare).not.toMatch(edge)
+          expect(bare).not.toContain('*')
+        }
+      }
+    }
+  })
+
   test('Slack: an escaped letter is never cut in half', async () => {
     for (let length = 1_960; length < 2_000; length++) {
       const body = await deliver('slack', about({ description: `${'x'.repeat(length)}<<<&&&>>>` }))
@@ -161,10 +200,23 @@ describe('what looks like markup is text', () => {
     expect(Buffer.byteLength(body)).toBeLessThanOrEqual(20 * 1024)
   })
 
+  test.each(kinds)('%s: half a character does not go out', async (kind) => {
+    const half = 'a\ud83d'
+    const facts = { resources: [half, half], description: half, eventType: half, source: half }
+    for (const moment of moments) {
+      const { requests } = await capture(kind, about(facts, { moment }))
+      for (const { body } of requests) {
+        expect(body.isWellFormed()).toBe(true)
+        expect(body).not.toMatch(/\\ud[89a-f]/i)
+      }
+    }
+  })
+
   test('webhooks carry names as they are: the receiver escapes', async () => {
     for (const [, name] of names) {
-      const json: Json = JSON.parse(await deliver('webhook', about({ resources: [name] })))
-      expect(json.data.resources).toEqual([name])
+      const known = name.slice(0, limits.name).toWellFormed()
+      const json: Json = JSON.parse(await deliver('webhook', about({ resources: [known] })))
+      expect(json.data.resources).toEqual([known])
     }
   })
 })

@@ -44,10 +44,17 @@ const redirects = each(301, 302, 303, 307, 308)
 const faults = each(400, 405, 413)
 /** The address is no longer valid, or lets nobody in. */
 const gone = each(401, 403, 404, 410)
-const busy = each(429, 500, 502, 503, 504, 599)
+const busy = each(408, 425, 429, 500, 502, 503, 504, 599)
 const busyTexts: Answer[] = [
   [429, 'slow down'],
   [500, '<html>oops</html>'],
+]
+
+/** Codes of Slack's Web API that pass without anybody's doing. */
+const slackPasses = [
+  ...['ratelimited', 'message_limit_exceeded', 'internal_error', 'fatal_error'],
+  ...['service_unavailable', 'request_timeout', 'update_failed'],
+  ...['team_added_to_org', 'org_login_required', 'external_channel_migrating'],
 ]
 
 export const kindTable: { [K in Kind]: Row<K> } = {
@@ -91,12 +98,7 @@ export const kindTable: { [K in Kind]: Row<K> } = {
     contentType: 'application/json; charset=utf-8',
     answers: {
       delivered: [[200, '{"ok":true,"channel":"C0123456789","ts":"1795262401.000100"}']],
-      retry: [
-        ...[...busy, ...busyTexts],
-        ...['ratelimited', 'internal_error', 'fatal_error'].map(
-          (code): Answer => [200, said(code)],
-        ),
-      ],
+      retry: [...[...busy, ...busyTexts], ...slackPasses.map((code): Answer => [200, said(code)])],
       refused: [
         ...[...redirects, ...faults, ...each(201, 202, 204, 299)],
         [200, ''],
@@ -188,8 +190,7 @@ export const kindTable: { [K in Kind]: Row<K> } = {
       broken: [[410, 'gone']],
     },
     statusTells: true,
-    // names and texts as long as Azure could make them; Standard Webhooks advises 20 KB, and usual ones have one
-    maxBodyBytes: 1_000_000,
+    maxBodyBytes: 19_999,
     texts: () => [],
   },
 }

@@ -1,10 +1,10 @@
-// What a notifier is handed in these tests, and the request that it makes of it.
+// What a notifier is handed in these tests, and the requests that it makes of it.
 import type { Channel } from '../../functions/config.ts'
 import type { SendOutcome } from '../../functions/core/attempt.ts'
 import { type Telling, viewOf } from '../../functions/core/delivery.ts'
 import type { Facts } from '../../functions/core/event.ts'
 import { compose } from '../../functions/core/message.ts'
-import type { Post } from '../../functions/core/post.ts'
+import type { Post, PostState } from '../../functions/core/post.ts'
 import { notifiers } from '../../functions/notify/index.ts'
 import type { Outgoing, PostAccess, Send } from '../../functions/notify/notifier.ts'
 import { at, claimed, facts, record, telling } from '../support/records.ts'
@@ -17,7 +17,7 @@ export function outgoing(changes: Partial<Outgoing> = {}, told: Partial<Telling>
     delivery: claimed('prod/an-event/1/scheduled/chat', { telling: what }),
     message: compose(what, now),
     pageUrl: 'https://foghorn.example/approve/token',
-    mayHaveHeard: true,
+    mayHaveHeard: [telling()],
     also: [],
     posts: memoryPosts(),
     now,
@@ -38,6 +38,14 @@ export function memoryPosts(): PostAccess & { kept: Post | undefined } {
     },
   }
   return posts
+}
+
+/** Whatever is written, this stands there: what is told can be told again. */
+export function lastingPosts(state?: PostState): PostAccess {
+  return {
+    read: async () => (state === undefined ? undefined : { version: 1, state }),
+    write: async () => 'written',
+  }
 }
 
 /** A message about an event with these facts. */
@@ -69,12 +77,12 @@ export interface Captured {
   json: Json
 }
 
-/** The request that tells it; undefined where the kind has nothing to send. */
+/** The requests that tell it, none where the kind has nothing to send; `request` is the first. */
 export async function capture(
   kind: Kind,
   what = outgoing(),
   channel?: Channel,
-): Promise<{ result: SendOutcome; request: Captured | undefined }> {
+): Promise<{ result: SendOutcome; requests: Captured[]; request: Captured | undefined }> {
   const sent: Captured[] = []
   const send: Send = async (url, init) => {
     const body = String(init.body)
@@ -83,6 +91,5 @@ export async function capture(
     return usualAnswer(kind)
   }
   const result = await notify(kind, send, what, channel)
-  if (sent.length > 1) throw new Error(`${kind} made ${sent.length} requests of one message`)
-  return { result, request: sent[0] }
+  return { result, requests: sent, request: sent[0] }
 }

@@ -1,21 +1,26 @@
 // PagerDuty's incidents: one for each epoch of an event, opened once, and closed only where opened.
 import { describe, expect, test } from 'vitest'
 import { type Delivery, type Notice, viewOf } from '../../functions/core/delivery.ts'
-import type { EventRecord, Moment, Verdict } from '../../functions/core/event.ts'
+import { type EventRecord, type Moment, moments, type Verdict } from '../../functions/core/event.ts'
 import { compose } from '../../functions/core/message.ts'
+import { opensNothing } from '../../functions/core/severity.ts'
+import { notifiers } from '../../functions/notify/index.ts'
 import type { Outgoing, Send } from '../../functions/notify/notifier.ts'
 import { at, claimed, facts, record, telling } from '../support/records.ts'
 import { channels } from './kinds.ts'
 import { capture as captureAny, notify, outgoing } from './outgoing.ts'
 
+/** What is sent for the event's own incident, which comes last. */
 async function capture(what: Outgoing) {
-  const { result, request } = await captureAny('pagerduty', what)
+  const { result, requests } = await captureAny('pagerduty', what)
+  const request = requests.at(-1)
   return { result, json: request?.json, bytes: Buffer.byteLength(request?.body ?? '') }
 }
 
 function step(moment: Moment, changes: Partial<EventRecord> = {}, more: Partial<Outgoing> = {}) {
   const told = telling({ moment, event: viewOf(record(changes)) })
-  return outgoing({ delivery: claimed(`id/${moment}`, { telling: told }), ...more })
+  const delivery = claimed(`id/${moment}`, { telling: told })
+  return outgoing({ delivery, message: compose(told, at), ...more })
 }
 
 const approved: Verdict = { decision: 'approved', how: 'link', who: 'chat', at }
@@ -43,21 +48,19 @@ describe('the action', () => {
     if (action === 'resolve') expect(json.payload.severity).not.toMatch(/critical|error/)
   })
 
-  test.each<Moment>(['completed', 'cancelled', 'lost', 'approved', 'declined'])(
-    '"%s" of what was never opened is not sent',
-    async (moment) => {
-      const { result, json } = await capture(step(moment, {}, { mayHaveHeard: false }))
-      expect(json).toBeUndefined()
-      expect(result.outcome).toBe('superseded')
-    },
-  )
+  test.each(moments)('"%s" of what was never opened is sent where it opens', async (moment) => {
+    const { result, json } = await capture(step(moment, {}, { mayHaveHeard: [] }))
+    const opens = !opensNothing.includes(moment)
+    expect(json?.event_action).toBe(opens ? 'trigger' : undefined)
+    expect(result.outcome).toBe(opens ? 'delivered' : 'superseded')
+  })
 })
 
 describe('the key of an incident', () => {
   const keyOf = async (what: Outgoing): Promise<string> => (await capture(what)).json.dedup_key
 
   test('is the same for all steps of one epoch', async () => {
-    const steps: Moment[] = ['scheduled', 'changed', 'approved', 'stuck', 'started', 'completed']
+    const steps: Moment[] = ['scheduled', 'changed', 'approved', 'started', 'completed']
     const keys = await Promise.all(
       steps.map((moment) => keyOf(step(moment, { verdict: approved }))),
     )
@@ -97,6 +100,119 @@ describe('the key of an incident', () => {
   })
 })
 
+describe('a stuck approval', () => {
+  const stuckAt = at + 60_000
+  const earlier = (...moments: Moment[]) =>
+    moments.map((moment) => telling({ moment, event: viewOf(record({ verdict: approved })) }))
+  const ended = { at, outcome: 'cancelled' } as const
+  const sentFor = async (moment: Moment, heard: Moment[], changes: Partial<EventRecord> = {}) => {
+    const what = step(moment, { verdict: approved, stuckAt, ...changes })
+    const all = { ...what, mayHaveHeard: earlier(...heard) }
+    const { result, requests } = await captureAny('pagerduty', all)
+    const said = requests.map(({ json }) => `${json.event_action} ${json.dedup_key}`)
+    return { result, requests, said: said.map((one) => one.replace(/ .*\/1/, ' …')) }
+  }
+
+  test('is an incident of its own: the acknowledged one would wake nobody', async () => {
+    const { said, requests } = await sentFor('stuck', ['scheduled', 'approved'])
+    expect(said).toEqual(['trigger …/stuck'])
+    expect(requests[0]?.json.payload).toMatchObject({
+      severity: 'error',
+      summary: 'Approval stuck: Reboot of web_0 at 12:15 UTC',
+    })
+    expect(requests[0]?.json.links).toHaveLength(2)
+  })
+
+  test.each<[Moment, Moment[], string[]]>([
+    ['started', ['scheduled', 'approved', 'stuck'], ['resolve …/stuck', 'acknowledge …']],
+    ['completed', ['scheduled', 'stuck', 'started'], ['resolve …/stuck', 'resolve …']],
+    ['cancelled', ['scheduled', 'approved', 'stuck'], ['resolve …/stuck', 'resolve …']],
+    ['lost', ['scheduled', 'approved', 'stuck'], ['resolve …/stuck', 'resolve …']],
+    // a channel that hears of nothing else
+    ['completed', ['stuck'], ['resolve …/stuck']],
+    ['started', ['approved', 'stuck'], ['resolve …/stuck']],
+    // one that never heard of it, or where it was overtaken
+    ['completed', ['scheduled', 'approved'], ['resolve …']],
+    ['started', ['scheduled', 'approved'], ['acknowledge …']],
+    // it is stuck still
+    ['changed', ['scheduled', 'approved', 'stuck'], ['trigger …']],
+  ])('"%s", when %j may have been heard: %j', async (moment, heard, expected) => {
+    expect((await sentFor(moment, heard, moment === 'cancelled' ? { ended } : {})).said).toEqual(
+      expected,
+    )
+  })
+
+  test('where nothing was opened, nothing is closed', async () => {
+    const { said, result } = await sentFor('completed', ['approved'])
+    expect(said).toEqual([])
+    expect(result).toMatchObject({ outcome: 'superseded' })
+  })
+
+  test('the one of the event is left for the next attempt where the first is not taken', async () => {
+    for (const [status, outcome] of [[503, 'retry'] as const, [400, 'refused'] as const]) {
+      let count = 0
+      const send: Send = async () => {
+        count += 1
+        return new Response('{}', { status })
+      }
+      const what = { ...step('completed'), mayHaveHeard: earlier('scheduled', 'stuck') }
+      expect((await notify('pagerduty', send, what)).outcome).toBe(outcome)
+      expect(count).toBe(1)
+    }
+  })
+
+  test('its key stays within 255 characters, and is not the event’s', async () => {
+    const long = { eventId: 'x'.repeat(250) }
+    const { requests } = await sentFor('completed', ['scheduled', 'stuck'], long)
+    const keys = requests.map(({ json }) => json.dedup_key)
+    expect(new Set(keys).size).toBe(2)
+    for (const key of keys) expect(key.length).toBeLessThanOrEqual(255)
+  })
+
+  test.each<[Moment, Moment, boolean]>([
+    ['started', 'stuck', true],
+    ['completed', 'stuck', true],
+    ['changed', 'stuck', false],
+    ['stuck', 'approved', false],
+    ['stuck', 'scheduled', false],
+  ])('"%s" overtakes "%s": %s', (later, first, expected) => {
+    const [one, two] = earlier(later, first)
+    expect(notifiers.pagerduty.overtakes(one!, two!)).toBe(expected)
+  })
+})
+
+describe('the title of an incident', () => {
+  const hour = 3_600_000
+  test.each([
+    [at, 'Reboot of web_0 at 12:15 UTC'],
+    [at + hour, 'Reboot of web_0 at 12:15 UTC'],
+    [at - 10 * hour, 'Reboot of web_0 at 12:15 UTC'],
+    [at - 12 * hour - 60_000, 'Reboot of web_0 at 2026-11-21 12:15 UTC'],
+    [at - 6 * 24 * hour, 'Reboot of web_0 at 2026-11-21 12:15 UTC'],
+  ])('holds whenever it is read (%i)', async (now, summary) => {
+    const what = step('scheduled')
+    const message = compose({ ...telling(), at: now }, now)
+    const { json } = await capture({ ...what, message })
+    expect(json.payload.summary).toBe(summary)
+    expect(json.payload.custom_details.When).toMatch(/\(in |ago\)$/)
+  })
+
+  test('says the day where it is another one, however near', async () => {
+    const midnight = Date.parse('2026-11-22T00:05:00Z')
+    const event = viewOf(record({ facts: facts({ notBeforeAt: midnight }) }))
+    const now = midnight - 15 * 60_000
+    const message = compose(telling({ event, at: now }), now)
+    const { json } = await capture({ ...step('scheduled'), message })
+    expect(json.payload.summary).toBe('Reboot of web_0 at 2026-11-22 00:05 UTC')
+  })
+
+  test.each(moments)('"%s" says nothing that time makes wrong', async (moment) => {
+    const { json } = await capture(step(moment, { verdict: approved }))
+    expect(json.payload.summary).not.toMatch(/\bin \d|\bago\b|not known/)
+    expect(json.payload.summary).toContain('Reboot of web_0')
+  })
+})
+
 describe('the payload', () => {
   test('a Freeze of a few seconds wakes nobody', async () => {
     const short = facts({ eventType: 'Freeze', durationSeconds: 5 })
@@ -112,7 +228,7 @@ describe('the payload', () => {
       class: 'Reboot',
       timestamp: '2026-11-21T12:00:00.000Z',
     })
-    expect(json.payload.summary).toContain('Reboot of web_0 in 15 min')
+    expect(json.payload.summary).toBe('Reboot of web_0 at 12:15 UTC')
     const page = 'https://foghorn.example/approve/token'
     expect([json.client, json.client_url]).toEqual(['Foghorn', page])
     expect(json.links).toEqual([
@@ -135,7 +251,7 @@ describe('the payload', () => {
     const what = step('scheduled')
     const { json } = await capture({
       ...what,
-      message: { ...what.message, title: '🚢'.repeat(2_000) },
+      message: { ...what.message, lastingTitle: '🚢'.repeat(2_000) },
     })
     expect(json.payload.summary.length).toBeLessThanOrEqual(1_024)
     expect(json.payload.summary).toMatch(/🚢…$/u)
@@ -151,7 +267,7 @@ describe('the payload', () => {
     const { json, bytes } = await capture({ ...what, message: { ...what.message, facts } })
     expect(json.payload.custom_details !== undefined).toBe(kept)
     expect(bytes).toBeLessThanOrEqual(512_000)
-    expect(json.payload.summary).toBe(what.message.title)
+    expect(json.payload.summary).toBe(what.message.lastingTitle)
     expect(json.links).toHaveLength(2)
   })
 

@@ -5,10 +5,12 @@ import { stampOf } from '../../functions/core/approval.ts'
 import { isAboutChannel, type Notice, type Telling, viewOf } from '../../functions/core/delivery.ts'
 import type { EventRecord, Moment, Verdict } from '../../functions/core/event.ts'
 import { compose, confirmOf } from '../../functions/core/message.ts'
+import type { Posted } from '../../functions/core/post.ts'
 import type { Outgoing, Part } from '../../functions/notify/notifier.ts'
 import { at, claimed, facts, record } from '../support/records.ts'
 import { eventId } from '../support/world.ts'
-import { memoryPosts } from './outgoing.ts'
+import { channels } from './kinds.ts'
+import { lastingPosts } from './outgoing.ts'
 
 const second = 1_000
 const minute = 60 * second
@@ -36,6 +38,17 @@ interface Setting {
   insteadOf?: string
   /** Where the message itself decides. */
   decides?: boolean
+  /** What the channel was told before; nothing, if this is the first step of an event. */
+  heard?: Moment[]
+}
+
+/** What a bot edits where the channel was told before. */
+const posted: Posted = {
+  is: 'posted',
+  to: channels.slack_bot.channel,
+  place: channels.slack_bot.channel,
+  message: '1795262401.000100',
+  seq: 1,
 }
 
 /** Each of these is told in one message about one event. */
@@ -100,8 +113,21 @@ const settings: Record<string, Setting> = {
     spared: 2,
   },
   'in place of a channel that refuses': { moment: 'scheduled', insteadOf: 'ops-teams' },
+  'started, after it was stuck': {
+    moment: 'started',
+    afterMs: 4 * minute,
+    course: {
+      verdict: approved,
+      stuckAt: at + 3 * minute,
+      phase: 'started',
+      startedAt: at + 4 * minute,
+    },
+    heard: ['scheduled', 'approved', 'stuck'],
+    spared: 11,
+  },
   'started without notice': {
     moment: 'started',
+    heard: [],
     course: { notice: 'none', phase: 'started', startedAt: at, facts: noTime() },
   },
   'failing hardware': {
@@ -159,15 +185,16 @@ const settings: Record<string, Setting> = {
     course: { phase: 'started', startedAt: at + 15 * minute },
     lateMs: 5 * minute,
     skipped: ['scheduled', 'reminder'],
+    heard: [],
   },
   'hostile names': {
     moment: 'scheduled',
     course: {
       facts: {
         ...usual,
-        resources: ['<!channel> @everyone', '*bold* _it_ `code` [x](https://evil.example)'],
+        resources: ['<!channel> @everyone', '*bold* _it_ ~x~ `code` [x](https://evil.example)'],
         description:
-          '<script>alert(1)</script> \u202ereversed\u202c {{DATE(2020-01-01T00:00:00Z)}}',
+          '> :skull: <script>alert(1)</script> \u202ereversed\u202c {{DATE(2020-01-01T00:00:00Z)}} \ud83d',
       },
     },
   },
@@ -221,25 +248,31 @@ function outgoingOf(name: string, setting: Setting): Outgoing {
     ...{ moment, at: at + afterMs, event },
     ...(insteadOf && { insteadOf }),
   }
-  const one = sent(`prod/${eventId}/1/${encodeURIComponent(name)}/ops`, telling, lateMs, skipped)
+  const { heard = moment === 'scheduled' ? [] : ['scheduled'] } = setting
+  const id = `prod/${eventId}/1/${encodeURIComponent(name)}/ops`
+  const one = sent(id, telling, { lateMs, skipped, heard })
   if (!setting.decides) return one
   const notNow = event.verdict === undefined
   const value = `key.content.mac:${stampOf(event)}`
   return { ...one, buttons: { value, confirm: confirmOf(event), notNow } }
 }
 
-function sent(id: string, telling: Telling | Notice, lateMs = 0, skipped: Moment[] = []): Outgoing {
+function sent(
+  id: string,
+  telling: Telling | Notice,
+  { lateMs = 0, skipped = [], heard = [] }: Pick<Setting, 'lateMs' | 'skipped' | 'heard'> = {},
+): Outgoing {
   // a message is on its way for a moment
   const now = telling.at + lateMs + (lateMs === 0 ? second : 0)
   return {
     delivery: claimed(id, { telling }),
     message: compose(telling, now, skipped),
     ...(isAboutChannel(telling) ? {} : { pageUrl: 'https://foghorn.example/approve/token' }),
-    mayHaveHeard: true,
+    mayHaveHeard: heard.map((moment) => ({ moment, at, event: telling.event })),
     also: [],
     now,
     signal: new AbortController().signal,
-    posts: memoryPosts(),
+    posts: lastingPosts(heard.length === 0 ? undefined : posted),
   }
 }
 

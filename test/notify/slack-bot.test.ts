@@ -18,6 +18,7 @@ import {
   type SlackBot,
 } from '../support/slack-bot.ts'
 import { memoryPosts, outgoing } from './outgoing.ts'
+import { scenes } from './scenes.ts'
 
 const channel: ChannelOf<'slack_bot'> = { ...botChannel, kind: 'slack_bot' }
 const approved = { decision: 'approved' as const, how: 'link' as const, who: 'ops', at }
@@ -66,17 +67,25 @@ describe('one message for an event', () => {
     expect(buttonsOf(message!)).toEqual([])
   })
 
-  test('keeps its button after "not now": a person may still approve', async () => {
+  test('after "not now" a person may still approve: its button says so, and shouts no more', async () => {
     await notify(step('scheduled', 64))
+    const asked = buttonsOf(slack.messages()[0]!)
+    expect(asked).toMatchObject([{ text: { text: 'Decide' }, style: 'primary' }])
     await notify(step('declined', 128, { verdict: { ...approved, decision: 'declined' } }))
-    expect(buttonsOf(slack.messages()[0]!)).toHaveLength(1)
+    const [button, ...others] = buttonsOf(slack.messages()[0]!)
+    expect(others).toEqual([])
+    expect(button).toMatchObject({ text: { text: 'Reconsider' }, url: outgoing().pageUrl })
+    expect(button).not.toHaveProperty('style')
   })
 
-  test('has no button once it is over, whether or not somebody decided', async () => {
+  test('once it is over, decided or not, a link in the small print takes the place of the button', async () => {
     await notify(step('scheduled', 64))
+    const smallPrint = () => JSON.stringify(slack.messages()[0]!.blocks.at(-1))
+    expect(smallPrint()).not.toContain('|')
     const over = { phase: 'cancelled' as const, ended: { at, outcome: 'cancelled' as const } }
     await notify(step('cancelled', 128, over))
     expect(buttonsOf(slack.messages()[0]!)).toEqual([])
+    expect(smallPrint()).toContain(` <${outgoing().pageUrl}|Show event>"`)
   })
 
   test('the thread tells its course, one reply for each later step', async () => {
@@ -175,7 +184,7 @@ describe('what cannot be edited', () => {
 describe('an answer decides', () => {
   const html = () => new Response('<html>Sign in</html>')
   const status = (code: number) => () => new Response('no', { status: code })
-  const passing = ['ratelimited', 'internal_error', 'fatal_error', 'service_unavailable']
+  const passing = ['ratelimited', 'internal_error', 'team_added_to_org', 'update_failed']
   const final = ['channel_not_found', 'not_in_channel', 'is_archived', 'invalid_auth', 'no_text']
   const codes = ['token_revoked', 'account_inactive', 'msg_too_long', 'msg_blocks_too_long']
   const table: [string, () => Response | Promise<Response>, string][] = [
@@ -183,7 +192,7 @@ describe('an answer decides', () => {
     ...[...final, ...codes].map((code): [string, () => Response, string] => {
       return [code, refusing(code), 'refused']
     }),
-    ...[429, 500, 502, 503].map((code): [string, () => Response, string] => {
+    ...[408, 425, 429, 500, 502, 503].map((code): [string, () => Response, string] => {
       return [`HTTP ${code}`, status(code), 'retry']
     }),
     ...[301, 302, 400, 401, 403, 404, 410].map((code): [string, () => Response, string] => {
@@ -351,7 +360,7 @@ test('names are escaped in the message and in the thread', async () => {
     expect(JSON.stringify(json.blocks)).not.toContain('<!channel>","verbatim')
     for (const text of JSON.stringify(json.blocks).match(/"type":"mrkdwn"[^}]*/g) ?? []) {
       expect(text).toContain('"verbatim":true')
-      expect(text).not.toMatch(/[<>]/)
+      expect(text.replace(`<${outgoing().pageUrl}|Show event>`, '')).not.toMatch(/[<>]/)
     }
     expect(json.text).not.toMatch(/[<>]/)
   }
@@ -365,6 +374,19 @@ test('everything at its longest is taken, in the message and in the thread', asy
   }
   expect(slack.calls.every(({ valid }) => valid === true)).toBe(true)
 })
+
+test.each(Object.keys(scenes))(
+  '"%s", as it comes, is taken as an edit and as a reply',
+  async (name) => {
+    await notify(step('scheduled', 1))
+    const what = scenes[name]!
+    const result = await notify({ ...what, posts })
+    expect(result.outcome).toBe('delivered')
+    const edits = what.delivery.telling.moment === 'notice' ? [] : ['chat.update']
+    expect(methods()).toEqual(['chat.postMessage', ...edits, 'chat.postMessage'])
+    expect(slack.calls.every(({ valid }) => valid === true)).toBe(true)
+  },
+)
 
 test('the token goes where it belongs, and comes out nowhere', async () => {
   const seen: [string, RequestInit][] = []

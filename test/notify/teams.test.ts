@@ -106,7 +106,7 @@ test('the envelope is the one that a workflow takes', async () => {
           $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
           type: 'AdaptiveCard',
           version: '1.4',
-          msteams: { width: 'full' },
+          msteams: { width: 'Full' },
         },
       },
     ],

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { addressJudge, createOutbound, type Outbound } from '../../functions/notify/undici.ts'
-import { channels } from './kinds.ts'
+import { channels, kinds } from './kinds.ts'
 import { notify } from './outgoing.ts'
 
 const forbidden: string[] = [
@@ -159,21 +159,16 @@ describe('a request', () => {
     expect(requests.map(({ path }) => path)).toEqual(['/redirect', '/redirect', '/redirect'])
   })
 
-  test.each(['slack', 'teams', 'pagerduty', 'webhook'] as const)(
-    'of %s that is forbidden is refused at once',
-    async (kind) => {
-      outbound = createOutbound([])
-      const { send } = outbound
-      const url = `http://localhost:${port}/path-secret`
-      const channel = { ...channels[kind], ...(kind === 'pagerduty' ? { endpoint: url } : { url }) }
-      const result = await notify(kind, send, undefined, channel as never)
-      expect(result).toEqual({
-        ...{ outcome: 'refused', broken: true },
-        note: 'no answer: address_forbidden',
-      })
-      expect(requests).toEqual([])
-    },
-  )
+  test.each(kinds)('of %s that is forbidden is refused at once', async (kind) => {
+    outbound = createOutbound([])
+    const { send } = outbound
+    const key = 'endpoint' in channels[kind] ? 'endpoint' : 'url'
+    const channel = { ...channels[kind], [key]: `http://localhost:${port}/path-secret` }
+    const result = await notify(kind, send, undefined, channel as never)
+    const note = 'no answer: address_forbidden'
+    expect(result).toEqual({ outcome: 'refused', note, broken: true })
+    expect(requests).toEqual([])
+  })
 
   test('where nothing listens is a retry', async () => {
     const { send } = createOutbound(['127.0.0.0/8'])

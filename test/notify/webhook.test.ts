@@ -1,10 +1,12 @@
 // Webhooks as a receiver sees them: signatures that the independent libraries accept, a CloudEvent, and
 // the same bytes at every attempt.
+import { readFileSync } from 'node:fs'
 import { Webhook as Standard } from 'standardwebhooks'
 import { Webhook as Svix } from 'svix'
 import { describe, expect, test } from 'vitest'
 import { viewOf } from '../../functions/core/delivery.ts'
 import { moments } from '../../functions/core/event.ts'
+import type { PublicEvent } from '../../functions/core/public-view.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
 import { at, claimed, record, telling } from '../support/records.ts'
 import { eventId, hookSecret, prodKey } from '../support/world.ts'
@@ -104,8 +106,88 @@ describe('the body', () => {
     expect(second.headers['webhook-signature']).not.toBe(first.headers['webhook-signature'])
   })
 
+  const bytes = (body: string) => Buffer.byteLength(body)
+  const named = (count: number, letter = 'x') =>
+    [...Array(count).keys()].map((i) => `${i}-`.padEnd(60, letter))
+
+  test.each([
+    [400, 'x'],
+    [1_000, 'x'],
+    [1_000, '☃'],
+  ])('of %i VMs in %s as many are named as keep it below 20 kB', async (count, letter) => {
+    const { body, json } = await capture(about({ resources: named(count, letter) }))
+    const { resources, resourcesTotal, description } = json.data
+    expect(bytes(body)).toBeLessThan(20_000)
+    expect(bytes(body)).toBeGreaterThan(17_000)
+    expect(resources).toEqual(named(count, letter).slice(0, resources.length))
+    expect(resourcesTotal).toBe(count)
+    expect(description).toBe('Virtual machine is going to be restarted.')
+  })
+
+  test('nothing is left out, and nothing said of it, where there is room', async () => {
+    const { json } = await capture(about({ resources: named(250) }))
+    expect(json.data.resources).toHaveLength(250)
+    expect(json.data).not.toHaveProperty('resourcesTotal')
+  })
+
+  test('a description that leaves no room is cut, and shows it', async () => {
+    // six bytes each in JSON
+    const description = '\u0001'.repeat(4_000)
+    const { body, json } = await capture(about({ resources: named(3), description }))
+    expect(bytes(body)).toBeLessThan(20_000)
+    expect(json.data).toMatchObject({ resources: [], resourcesTotal: 3 })
+    expect(json.data.description.length).toBeGreaterThan(2_500)
+    expect(json.data.description.at(-1)).toBe('…')
+  })
+
+  test('what is cut is cut the same way at every attempt', async () => {
+    const what = about({ resources: named(700) })
+    const [one, two] = [await capture(what), await capture({ ...what, now: at + 60_000 })]
+    expect(two.body).toBe(one.body)
+  })
+
   test('says nothing about keys, links or leases', async () => {
     const { body } = await capture()
     expect(body).not.toMatch(/whsec|approve\/|lease|watchers/)
+  })
+})
+
+describe('README.md', () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+  const example = /```json\n(\{\n {2}"specversion"[\s\S]*?)```/.exec(readme)![1]!
+
+  test('shows a body as it is sent', async () => {
+    const { facts } = record()
+    const minutes = (count: number) => at + count * 60_000
+    const event = viewOf(
+      record({
+        phase: 'completed',
+        sequence: 6,
+        facts: { ...facts, resources: ['web_3'] },
+        policy: { decide: 'ask', rule: 'everything else' },
+        startedAt: minutes(1) + 10_000,
+        ended: { at: minutes(2), outcome: 'completed' },
+        verdict: { decision: 'approved', how: 'link', who: 'ops-slack', at: minutes(1) },
+        passedOn: { vm: 'web_0', at: minutes(1) + 2_000 },
+      }),
+    )
+    const told = telling({ moment: 'completed', at: minutes(2), event })
+    const id = `prod/${eventId}/1/completed/inventory`
+    const { json } = await capture(outgoing({ delivery: claimed(id, { telling: told }) }))
+    expect(JSON.parse(example)).toEqual(json)
+  })
+
+  test('names every field of the data', () => {
+    const fields: Record<keyof PublicEvent | 'moment' | 'about' | 'resourcesTotal', true> = {
+      ...{ moment: true, about: true, fleet: true, eventId: true, epoch: true, sequence: true },
+      ...{ phase: true, drill: true, eventType: true, source: true, resources: true },
+      ...{ notBefore: true, durationSeconds: true, description: true, policy: true },
+      ...{ firstSeenAt: true, startedAt: true, endedAt: true, notice: true, outcome: true },
+      ...{ inferred: true, approvals: true, passedOn: true, resourcesTotal: true },
+    }
+    const table = readme.slice(readme.indexOf('| field of `data` |'))
+    const rows = table.slice(0, table.indexOf('\n\n')).split('\n').slice(2)
+    const named = rows.flatMap((row) => row.split('|')[1]!.match(/\w+/g) ?? [])
+    expect(named.sort()).toEqual(Object.keys(fields).sort())
   })
 })

@@ -23,6 +23,17 @@ const pictures: Partial<Record<Kind, (json: Json) => Html>> = {
   pagerduty: incident,
 }
 
+/** What becomes of it, where that does not show: a bot edits and replies, and incidents have keys. */
+const captions: Partial<Record<Kind, (url: string, json: Json) => string>> = {
+  slack_bot: (url, { thread_ts: thread, reply_broadcast: broadcast }) => {
+    if (url.endsWith('chat.update')) return 'edited message'
+    if (thread === undefined) return 'new message'
+    return broadcast ? 'reply in its thread, and in the channel' : 'reply in its thread'
+  },
+  pagerduty: (_url, { dedup_key: key }) =>
+    `incident of ${/stuck$/.test(key) ? 'the stuck approval' : /channel/.test(key) ? 'a channel' : 'the event'}`,
+}
+
 export async function previewPage(): Promise<string> {
   const sections = await Promise.all(Object.keys(scenes).map(sceneOf))
   const links = Object.keys(scenes).map((name) => html`<a href="#${idOf(name)}">${name}</a>`)
@@ -52,19 +63,24 @@ async function sceneOf(name: string): Promise<Html> {
   const together = scenes[name]!.also.length
   const able = kinds.filter((kind) => together < notifiers[kind].rate.together)
   const requests = await Promise.all(able.map((kind) => capture(kind, scenes[name])))
-  const shown = able.map((kind, i) => kindOf(kind, requests[i]?.request))
+  const shown = able.map((kind, i) => kindOf(kind, requests[i]!.requests))
   return html`<section class="scene" id="${idOf(name)}"><h2>${name}</h2>
 <div class="kinds">${shown}</div></section>`
 }
 
-function kindOf(kind: Kind, request: Captured | undefined): Html {
-  const frame = (inner: Html) =>
-    html`<article class="kind" data-kind="${kind}"><h3>${kind}</h3>${inner}</article>`
-  if (request === undefined) return frame(html`<p>Nothing is sent.</p>`)
-  const json = html`<pre>${JSON.stringify(request.json, null, 1)}</pre>`
-  const picture = pictures[kind]?.(request.json)
-  if (picture === undefined) return frame(json)
-  return frame(html`${picture}<details><summary>as sent</summary>${json}</details>`)
+function kindOf(kind: Kind, requests: Captured[]): Html {
+  const shown = requests.map((request) => requestOf(kind, request))
+  const inner = shown.length === 0 ? html`<p>Nothing is sent.</p>` : shown
+  return html`<article class="kind" data-kind="${kind}"><h3>${kind}</h3>${inner}</article>`
+}
+
+function requestOf(kind: Kind, { url, json }: Captured): Html {
+  const what = captions[kind]?.(url, json)
+  const caption = what === undefined ? '' : html`<div class="caption">${what}</div>`
+  const sent = html`<pre>${JSON.stringify(json, null, 1)}</pre>`
+  const picture = pictures[kind]?.(json)
+  if (picture === undefined) return html`${caption}${sent}`
+  return html`${caption}${picture}<details><summary>as sent</summary>${sent}</details>`
 }
 
 export function idOf(name: string): string {

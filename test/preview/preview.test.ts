@@ -25,6 +25,15 @@ test('every scene has a place of its own, and every moment is a scene', () => {
   expect(Object.keys(scenes)).toEqual(expect.arrayContaining([...moments]))
 })
 
+/** What a bot does with a step: first it posts, then it edits what stands there and replies to it. */
+async function captionsOf(name: string): Promise<string[]> {
+  const { posts, delivery } = scenes[name]!
+  const { moment } = delivery.telling
+  if (moment === 'notice' || (await posts.read()) === undefined) return ['new message']
+  const calls = ['changed', 'reminder', 'stuck', 'lost'].includes(moment)
+  return ['edited message', `reply in its thread${calls ? ', and in the channel' : ''}`]
+}
+
 describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
   test('every kind and scene is drawn, offline and without a complaint', {
     timeout: 60_000,
@@ -48,11 +57,15 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
         )
       expect(shown).toEqual(able)
       const card = await scene.locator('.ac-adaptiveCard').innerText()
-      const slack = await scene.locator('.slack').first().innerText()
-      for (const said of [card, slack]) {
-        expect(said).toContain(message.title.slice(0, 80))
-        expect(said).not.toMatch(/\\|a link or a mention/)
+      const slack = await scene.locator('.slack').allInnerTexts()
+      for (const said of [card, ...slack]) {
+        expect(said.replaceAll('∶', ':')).toContain(message.title.slice(0, 80))
+        expect(said).not.toMatch(/\\|a link or a mention|an emoji/)
         if (also.length === 0) expect(said).toContain(message.lines[0])
+      }
+      if (able.includes('slack_bot')) {
+        const steps = scene.locator('[data-kind=slack_bot] .caption')
+        expect(await steps.allInnerTexts()).toEqual(await captionsOf(name))
       }
     }
     await page.close()

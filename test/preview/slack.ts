@@ -43,10 +43,13 @@ function rich({ type, text }: Json): Html | Html[] {
   return type === 'mrkdwn' ? text.split('\n').map(line) : html`${text}`
 }
 
-/** Marks count where a word begins and ends, as in Slack; what stands in <…> is a link or a mention. */
+/**
+ * Marks count where a word begins and ends, as in Slack; what stands in <…> is a link or a mention, and
+ * what stands between colons an emoji, unless it is the minutes of a time.
+ */
 function line(text: string): Html {
   const parts = text.split(
-    /(<[^>]*>|(?<![\p{L}\p{N}])([*_~`])(?! )(?:(?!\2).)+(?<! )\2(?![\p{L}\p{N}]))/gu,
+    /(<[^>]*>|(?<!\d(?=:\d\d:\d)):[\p{L}\p{N}_+'-]+:|(?<![\p{L}\p{N}])([*_~`])(?! )(?:(?!\2).)+(?<! )\2(?![\p{L}\p{N}]))/gu,
   )
   // each match brings its mark as a part of its own
   const shown = parts.filter((_, i) => i % 3 !== 2).map(part)
@@ -55,6 +58,9 @@ function line(text: string): Html {
 
 function part(text: string | undefined): Html {
   if (text === undefined) return html``
+  const link = /^<(https:[^|]*)\|Show event>$/.exec(text)
+  if (link) return html`<a href="${link[1]}">Show event</a>`
+  if (/^:.+:$/.test(text)) return html`<span class="fault">an emoji: ${text}</span>`
   if (/^<.*>$/.test(text)) return html`<span class="fault">a link or a mention: ${text}</span>`
   const inner = decode(text.slice(1, -1))
   if (/^\*.+\*$/.test(text)) return html`<b>${inner}</b>`

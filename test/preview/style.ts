@@ -19,6 +19,8 @@ h2 { font-size: 1.05rem; margin: .25rem 0 .5rem }
 .kind > h3 { margin: 0 0 .5rem; font-size: 11px; text-transform: uppercase; letter-spacing: .06em;
   color: var(--soft); font-weight: 600 }
 h4 { margin: .25rem 0 .375rem; font-size: 1.05rem; line-height: 1.3 }
+details + .caption { margin-top: .75rem; border-top: 1px dashed var(--line); padding-top: .5rem }
+.caption { color: var(--soft); font-size: 12.5px; font-style: italic }
 .context, details { color: var(--soft); font-size: 12.5px }
 .tag { font-size: 11px; border: 1px solid var(--line); border-radius: .25rem; padding: 0 .3rem;
   color: var(--soft) }

@@ -1,8 +1,9 @@
 // Slips of the keyboard: what was meant is named, and a text that is no JSON is said where.
 import { describe, expect, test } from 'vitest'
 import { editsBetween, nearest } from '../../functions/config/suggest.ts'
+import { readConfig } from '../../functions/config.ts'
 import { mistakesOf, withValue } from '../support/config.ts'
-import { prodKey, routingKey } from '../support/world.ts'
+import { baseConfig, prodKey, routingKey } from '../support/world.ts'
 
 const slips: [path: string, value: unknown, at: string, meant: string][] = [
   ['publikUrl', 'https://x.example', '(top level)', 'publicUrl'],
@@ -118,6 +119,34 @@ describe('a text that is no configuration', () => {
     const lines = mistakesOf(text).split('\n')
     const twice = lines.filter((line) => line.includes(' twice; '))
     expect(twice).toEqual(said === undefined ? [] : [expect.stringContaining(said)])
+  })
+
+  test.each([
+    ['(top level)', '{"__proto__": 1}'],
+    ['channels', '{"channels": {"__proto__": {"kind": "slack", "url": "https://a.example"}}}'],
+    ['channels', '{"channels": {"\\u005f_proto__": {}}}'],
+    ['routes[1].match', '{"routes": [{}, {"match": {"__proto__": "x"}}]}'],
+  ])('a name that would vanish, at %s', (at, text) => {
+    expect(mistakesOf(text).split('\n')).toContain(
+      `${at}: "__proto__" can be no name; write another`,
+    )
+  })
+
+  test.each([
+    ['lists', '['.repeat(5_000) + ']'.repeat(5_000)],
+    ['objects', `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`],
+    ['both', `{"routes":\n${'[{"a":'.repeat(200)}1${'}]'.repeat(200)}}`],
+  ])('too many brackets within each other: %s', (_, text) => {
+    expect(mistakesOf(text)).toMatch(/^line [12] has over 64 brackets within each other; close/)
+  })
+
+  test('a mark at the beginning says that it is UTF-8, and is no mistake', () => {
+    expect(() => readConfig(`\uFEFF${JSON.stringify(baseConfig)}`, {})).not.toThrow()
+  })
+
+  test('another encoding is named', () => {
+    const asUtf16 = Buffer.from(`\uFEFF${JSON.stringify(baseConfig)}`, 'utf16le').toString('utf8')
+    expect(mistakesOf(asUtf16)).toBe('not UTF-8, by its first bytes; save it in that encoding')
   })
 
   test.each(['null', '[]', '"text"', '5'])('%s is no configuration', (text) => {

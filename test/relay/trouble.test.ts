@@ -55,6 +55,31 @@ describe('PagerDuty', () => {
     expect(actions()).toEqual(['trigger', 'acknowledge'])
   })
 
+  test('a stuck approval is an incident of its own, which ends when the event starts', async () => {
+    const said = () =>
+      sentTo(world, 'pager').map(({ json }) => [
+        json.event_action,
+        json.dedup_key.replace(/.*\/1/, ''),
+      ])
+    const told = [
+      ['trigger', ''],
+      ['acknowledge', ''],
+      ['trigger', '/stuck'],
+    ]
+    await beacon.sees([event()])
+    await world.drain()
+    await press(world, await forge(world), 'approve')
+    await passInSteps(world, minute, 5_000)
+    expect(said()).toEqual(told)
+    await beacon.sees([started()])
+    await world.drain()
+    const begun = [...told, ['resolve', '/stuck'], ['acknowledge', '']]
+    expect(said()).toEqual(begun)
+    await beacon.sees([])
+    await passInSteps(world, minute, 5_000)
+    expect(said()).toEqual([...begun, ['resolve', '/stuck'], ['resolve', '']])
+  })
+
   test('after "lost", a late word opens nothing that stays open', async () => {
     await beacon.sees([event()])
     await passInSteps(world, 40 * minute, minute)

@@ -32,6 +32,15 @@ const rates: Record<string, { requests: number; ms: number }> = {
 }
 const pointlessAfterEnd = ['scheduled', 'changed', 'reminder', 'declined', 'stuck', 'started']
 
+/** The incident of a stuck approval, beside the one of its event. */
+const stuckKey = /\/stuck$/
+
+/** Whether PagerDuty is told that an approval is stuck no more, before it is told what happened. */
+export function unsticks({ url, json }: Pick<Sent, 'url' | 'json'>): boolean {
+  const resolves = url.includes('//pager.') && json.event_action === 'resolve'
+  return resolves && stuckKey.test(json.dedup_key)
+}
+
 export class MessageBook {
   readonly rows = new Map<string, Delivery>()
   readonly #triggered = new Set<string>()
@@ -162,7 +171,7 @@ export class MessageBook {
     const again = this.#replayed.has(claimed.id) && claimed.channel === 'hook'
     if (!again) this.#checkOrder(claimed)
     this.#checkOvertaken(claimed, 'thread_ts' in request.json)
-    if (request.url.includes('//pager.')) this.#keepIncident(claimed, request)
+    if (request.url.includes('//pager.')) this.keepIncident(claimed, request)
     this.onAccepted(part, request)
   }
 
@@ -220,7 +229,10 @@ export class MessageBook {
   sent({ delivery }: Part, { url, json }: Sent): void {
     if (!url.includes('//pager.')) return
     const key = String(json.dedup_key)
-    const doubts = [...(this.#doubts.get(storyOf(delivery)) ?? [])]
+    const ofStuck = stuckKey.test(key)
+    const doubts = [...(this.#doubts.get(storyOf(delivery)) ?? [])].filter(
+      (id) => (this.rows.get(id)?.telling.moment === 'stuck') === ofStuck,
+    )
     const opened = this.#triggered.has(key) || doubts.some((id) => id !== delivery.id)
     if (json.event_action === 'trigger') this.#triggered.add(key)
     else if (!opened) {
@@ -229,13 +241,12 @@ export class MessageBook {
     }
   }
 
-  #keepIncident(row: Delivery, { json }: Sent): void {
+  keepIncident(row: Delivery, { url, json }: Sent): void {
     const key = String(json.dedup_key)
     const { fleet, eventId, telling } = row
-    if (
-      telling.moment !== 'notice' &&
-      key !== `foghorn/${fleet}/${eventId}/${telling.event.epoch}`
-    ) {
+    const own = `foghorn/${fleet}/${eventId}/${telling.event.epoch}`
+    const ofStuck = telling.moment === 'stuck' || unsticks({ url, json })
+    if (telling.moment !== 'notice' && key !== (ofStuck ? `${own}/stuck` : own)) {
       this.#docket.broke('incidents', `${row.id} has the dedup key ${key}`)
     }
     const known = this.incidents.get(key) ?? { open: false, resolved: false, row }

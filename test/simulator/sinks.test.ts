@@ -185,7 +185,7 @@ describe('teams', () => {
           version: '1.4',
           body: [{ type: 'TextBlock', text: 'hi' }],
           actions: [openUrl],
-          msteams: { width: 'full' },
+          msteams: { width: 'Full' },
           ...content,
         },
         ...attachment,
@@ -349,6 +349,15 @@ describe('webhook', () => {
     expect((await post(own.webhookUrl, BODY, headers)).status).toBe(204)
     await own.stop()
   })
+})
+
+test('half a character is refused by all of them', async () => {
+  const { slackUrl, teamsUrl, pagerDutyEndpoint, webhookUrl } = sinks
+  const urls = [slackUrl, `${sinks.slackBot.endpoint}/chat.postMessage`, teamsUrl, webhookUrl]
+  for (const url of [...urls, pagerDutyEndpoint]) {
+    expect((await post(url, { a: [{ b: 'x\ud83d' }] })).status).toBe(400)
+    expect(last()).toMatchObject({ valid: 'half a character', accepted: false })
+  }
 })
 
 describe('failures', () => {

@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { setTimeout as sleep } from 'node:timers/promises'
 import { close, HOST, listen, parseJson, type Reply, readBody, send } from './http.ts'
 import { type Incident, PAGERDUTY_PATH, pagerDutySink } from './sinks/pagerduty.ts'
-import type { Sink, SinkKind, SinkRequest } from './sinks/sink.ts'
+import { isWhole, type Sink, type SinkKind, type SinkRequest, type Verdict } from './sinks/sink.ts'
 import { SLACK_PATH, SLACK_REPLY_PATH, SLACK_REPLY_PREFIX, slackSink } from './sinks/slack.ts'
 import { SLACK_API_PREFIX, SLACK_CHANNEL, SLACK_TOKEN, slackBotSink } from './sinks/slack-bot.ts'
 import { TEAMS_PATH, TEAMS_PREFIX, teamsSink } from './sinks/teams.ts'
@@ -58,6 +58,12 @@ export interface Failure {
 
 export type Sinks = Awaited<ReturnType<typeof startSinks>>
 
+/** Stricter than the real ones, some of which take it and show something else. */
+const broken: Verdict = {
+  valid: 'half a character',
+  reply: { status: 400, body: 'There is half a character in it.' },
+}
+
 export async function startSinks(options: SinkOptions = {}) {
   const webhookSecret = options.webhookSecret ?? DEFAULT_SECRET
   const pagerduty = pagerDutySink()
@@ -88,7 +94,7 @@ export async function startSinks(options: SinkOptions = {}) {
     if (body === null) return send(response, { status: 413, body: 'The body is too long.' })
     const headers = flatten(message)
     const request = { kind, at: Date.now(), path, headers, body, json: parseJson(body) }
-    const { valid, reply } = sinks[kind].judge(request)
+    const { valid, reply } = isWhole(request.json) ? sinks[kind].judge(request) : broken
     const failure = takeFailure(kind)
     const outcome = failure ? fail(failure, reply) : reply
     const accepted = valid === true && (!failure || failure.afterAccept || outcome === reply)

@@ -53,8 +53,14 @@ export function refusing(error: string, headers: Record<string, string> = {}) {
   return () => Response.json({ ok: false, error }, { headers })
 }
 
-export function buttonsOf({ blocks }: SlackMessage): { url: string }[] {
-  return (blocks as { type: string; elements?: { url: string }[] }[])
+interface Button {
+  url: string
+  text: { text: string }
+  style?: string
+}
+
+export function buttonsOf({ blocks }: SlackMessage): Button[] {
+  return (blocks as { type: string; elements?: Button[] }[])
     .filter(({ type }) => type === 'actions')
     .flatMap(({ elements = [] }) => elements)
 }

@@ -2,14 +2,16 @@
 import { cut } from '../../../shared/document.ts'
 import type { EventView } from '../delivery.ts'
 import type { Decider, Inference, Values } from '../event.ts'
-import { clock, relative } from '../time.ts'
 
 /** What a title has room for beside the time, which must not be cut away: 150 characters in Slack. */
 const limit = { names: 5, allNames: 64, name: 64, eventType: 24, listed: 40 }
 
-/** On one line and in reading order: names from outside may hold breaks and marks that turn text. */
+/**
+ * On one line, in reading order and of whole characters: names from outside may hold breaks, marks that
+ * turn text, and halves of characters, for which some channels refuse a message.
+ */
 export function plain(text: string): string {
-  return text.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu, ' ')
+  return text.toWellFormed().replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu, ' ')
 }
 
 /** `Reboot of web_3`, `Freeze of web_0, web_1, web_2, web_3, web_4 and 3 more`. */
@@ -101,17 +103,16 @@ function describeDecider({ how, who }: Decider): string {
   return words[how]
 }
 
-/** What Azure does by itself: NotBefore is the earliest instant, not an appointment. */
-export function azureStarts({ facts, drill }: EventView, now: number): string {
-  const { notBeforeAt } = facts
-  if (drill && notBeforeAt !== undefined) {
-    return `the drill starts at ${clock(notBeforeAt, now)} (${relative(notBeforeAt, now)})`
-  }
+/**
+ * What Azure does by itself: NotBefore is the earliest instant, not an appointment. The title says when
+ * that is, and is not repeated.
+ */
+export function azureStarts({ facts: { notBeforeAt }, drill }: EventView, now: number): string {
   if (notBeforeAt === undefined) return 'Azure starts it at a time that it has not said'
-  const due = `${clock(notBeforeAt, now)} (${relative(notBeforeAt, now)})`
+  if (drill) return 'the drill starts at that time'
   return notBeforeAt > now
-    ? `Azure starts it at ${due} or soon after`
-    : `Azure may have started it since ${due}`
+    ? 'Azure starts it at that time or soon after'
+    : 'Azure may have started it since'
 }
 
 export function describeSource(source: string | undefined): string | undefined {

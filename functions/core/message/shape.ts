@@ -5,6 +5,8 @@ export type Tone = 'info' | 'warning' | 'danger' | 'good'
 export interface Message {
   /** One line, readable as a phone notification. */
   title: string
+  /** The title for where it can't be changed: nothing in it depends on when it is read. */
+  lastingTitle: string
   /** What happens, what to do, and what happens if nobody acts; whole sentences. */
   lines: string[]
   /** What one looks up: when, how long, which VMs, why, who. */
@@ -12,6 +14,8 @@ export interface Message {
   /** Which event it is, for whoever has to search for it; small print. */
   reference: string
   tone: Tone
-  /** Whether a decision is wanted, so that buttons make sense. */
+  /** Whether a decision still counts, so that buttons make sense. */
   asks: boolean
+  /** Somebody said *not now*, and may still think better of it. */
+  declined: boolean
 }

@@ -1,6 +1,6 @@
 // What each step of an event's life says: title, sentences, facts, tone.
 import type { EventView, Telling } from '../delivery.ts'
-import { clock, relative, span, when } from '../time.ts'
+import { clock, lastingClock, relative, span, when } from '../time.ts'
 import {
   azureStarts,
   capital,
@@ -31,9 +31,20 @@ export function asksFor(event: EventView, now: number): boolean {
   )
 }
 
-export function titleOf({ moment, event }: Telling, now: number): string {
+export function titleOf(telling: Telling, now: number): string {
+  return titleWith(telling, dueOf(telling.event, now), now)
+}
+
+/** What stands in an incident's list long after: absolute times only, and nothing that may yet be known. */
+export function lastingTitleOf(telling: Telling, now: number): string {
+  const { notBeforeAt } = telling.event.facts
+  const due = notBeforeAt === undefined ? '' : ` at ${lastingClock(notBeforeAt, now)}`
+  return titleWith(telling, due, now)
+}
+
+function titleWith({ moment, event }: Telling, due: string, now: number): string {
   const subject = subjectOf(event)
-  const due = dueOf(event, now)
+  const ahead = (event.facts.notBeforeAt ?? now) > now
   const seems = event.ended?.inferred === undefined ? '' : ', it seems'
   switch (moment) {
     case 'scheduled':
@@ -45,7 +56,7 @@ export function titleOf({ moment, event }: Telling, now: number): string {
     case 'approved':
       return `Approved: ${subject} can start now`
     case 'declined':
-      return `Not now: ${subject}${due.startsWith(' in') ? ` still comes${due}` : due}`
+      return `Not now: ${subject}${ahead ? ' still comes' : ''}${due}`
     case 'stuck':
       return `Approval stuck: ${subject}${due}`
     case 'started':
@@ -108,14 +119,20 @@ export function linesOf({ moment, event }: Telling, now: number): string[] {
 
 /** What is to come, and what to do about it. */
 function ahead(event: EventView, now: number): string[] {
-  return [impactOf(event), ...reachOf(event), ...hardwareAdvice(event), whatNext(event, now)]
+  const advice = hardwareAdvice(event)
+  const next = whatNext(event, advice.length > 0, now)
+  return [impactOf(event), ...reachOf(event), ...advice, next]
 }
 
-function whatNext(event: EventView, now: number): string {
+function whatNext(event: EventView, isAdvised: boolean, now: number): string {
   const { notBeforeAt } = event.facts
-  if (notBeforeAt !== undefined && notBeforeAt <= now) return `${azureStarts(event, now)}.`
+  if (notBeforeAt !== undefined && notBeforeAt <= now) {
+    return `${capital(azureStarts(event, now))}.`
+  }
   if (asksFor(event, now)) {
-    return `Approve to start it now. If nobody acts, ${azureStarts(event, now)}.`
+    // beside the advice to redeploy it oneself, it is the other way
+    const approve = isAdvised ? 'Or approve to start the event now.' : 'Approve to start it now.'
+    return `${approve} If nobody acts, ${azureStarts(event, now)}.`
   }
   if (event.verdict?.decision === 'approved') {
     return `${capital(describeVerdict(event.verdict))}: it may start at any moment.`

@@ -29,6 +29,13 @@ export interface Sink {
   accept(request: SinkRequest): void
 }
 
+/** Whether every text in it consists of whole characters: readers refuse, or lose, what does not. */
+export function isWhole(json: unknown): boolean {
+  if (typeof json === 'string') return json.isWellFormed()
+  if (typeof json !== 'object' || json === null) return true
+  return Object.entries(json).every(([key, value]) => isWhole(key) && isWhole(value))
+}
+
 /** Text of 1 to `max` characters, counted as people do: an emoji is one. */
 export function text(max: number) {
   return z

@@ -1,0 +1,90 @@
+// The event of a dry run as a file holds it: as IMDS shows it, or as beacons report it. Stricter than the
+// beacon, which must show whatever Azure sends: here it is a person who mistyped.
+import { z } from 'zod'
+import {
+  parseDocument,
+  parseNotBefore,
+  type ScheduledEvent,
+  scheduledEventSchema,
+} from '../../shared/document.ts'
+import { describeIssues } from '../../shared/errors.ts'
+import { remedyOf } from '../config/checks.ts'
+import type { KnownVm } from '../core/event.ts'
+import { wrong } from './arguments.ts'
+
+const eventId = 'dry-run'
+
+export interface FromFile {
+  event: ScheduledEvent
+  vms?: KnownVm[]
+}
+
+const forms =
+  'write one entry of Events as IMDS shows it, such as { "EventType": "Reboot", "Resources": ["web_0"] }'
+
+/** Throws FoghornError `arguments_wrong`. */
+export function readEvent(text: string): FromFile {
+  let json: unknown
+  try {
+    json = JSON.parse(text.replace(/^\uFEFF/, ''))
+  } catch {
+    throw wrong(`--event: the file is not JSON; ${forms}`)
+  }
+  if (typeof json !== 'object' || json === null) throw wrong(`--event: no object; ${forms}`)
+  if ('Events' in json) return { event: asImdsShows(theOnly(json.Events)) }
+  if ('document' in json) return ofReport(json)
+  if ('EventType' in json) return { event: asImdsShows(json) }
+  if ('eventType' in json) return { event: asReported(json) }
+  throw wrong(`--event: there is no EventType; ${forms}`)
+}
+
+const name = z.string().trim().min(1)
+const imdsForm = z.looseObject({
+  EventType: name,
+  EventStatus: z
+    .string()
+    .regex(/^(scheduled|started)$/i, 'write "Scheduled" or "Started"')
+    .optional(),
+  Resources: z.array(name).optional(),
+  NotBefore: z
+    .string()
+    .refine((text) => text.trim() === '' || parseNotBefore(text.trim()) !== undefined, {
+      error: 'write a time such as "Sat, 21 Nov 2026 12:15:00 GMT"',
+    })
+    .optional(),
+  DurationInSeconds: z.number().optional(),
+  EventSource: z.string().optional(),
+  Description: z.string().optional(),
+})
+
+function asImdsShows(event: object): ScheduledEvent {
+  const { error } = imdsForm.safeParse(event, { error: remedyOf })
+  if (error !== undefined) throw wrong(`--event: ${describeIssues(error, event).join('; ')}`)
+  const body = { Events: [{ EventId: eventId, EventStatus: 'Scheduled', ...event }] }
+  const document = parseDocument(JSON.stringify(body), '2020-07-01')
+  const first = typeof document === 'string' ? undefined : document.events[0]
+  if (first === undefined) throw wrong(`--event: ${document}; ${forms}`)
+  return first
+}
+
+function asReported(event: object): ScheduledEvent {
+  const whole = { eventId, status: 'Scheduled', resources: [], ...event }
+  const parsed = scheduledEventSchema.safeParse(whole, { error: remedyOf })
+  if (parsed.success) return parsed.data
+  throw wrong(`--event: ${describeIssues(parsed.error, whole).join('; ')}`)
+}
+
+/** A whole report says of its own VM what rules may ask for. */
+function ofReport(report: object): FromFile {
+  const { document, vm } = report as { document?: { events?: unknown }; vm?: Partial<KnownVm> }
+  const event = asReported(theOnly(document?.events))
+  const { name, resourceGroup = '', scaleSet = '', tags = {} } = { name: '', ...vm }
+  return { event, vms: name === '' ? [] : [{ vm: name, resourceGroup, scaleSet, tags }] }
+}
+
+function theOnly(events: unknown): object {
+  const all = Array.isArray(events) ? events : []
+  const [first] = all
+  if (all.length === 1 && typeof first === 'object' && first !== null) return first
+  throw wrong(`--event: the document has ${all.length} events, and a dry run takes one; ${forms}`)
+}

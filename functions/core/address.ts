@@ -1,0 +1,99 @@
+// Which addresses of the network a channel may be at. Pure, so that a configuration is judged by the lists
+// that guard the connection; the guard itself (notify/undici.ts) judges what a name resolves to, too.
+
+/** Special-purpose networks (IANA registries) and documentation ranges, also inside IPv6 forms. */
+export const forbiddenNetworks = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  '::/128',
+  '::1/128',
+  'fc00::/7',
+  'fe80::/10',
+  'ff00::/8',
+  '2001:db8::/32',
+  '64:ff9b::/96',
+  '2002::/16',
+]
+
+export const plainHttpRefusal = 'plain http is for networks in allowNetworks; write https://'
+export const privateRefusal =
+  'the address is private or reserved; name its network in allowNetworks to mean it'
+
+/**
+ * Why a URL is certainly refused, or undefined: where its host is a name, what that resolves to is not
+ * known here. `localhost` is the machine itself everywhere.
+ */
+export function whyRefused(url: string, allowNetworks: string[]): string | undefined {
+  const { protocol, hostname } = new URL(url)
+  const plain = protocol === 'http:'
+  const addresses = isLocalhost(hostname) ? ['127.0.0.1', '::1'] : [unbracketed(hostname)]
+  if (addresses.some((address) => isWithin(address, allowNetworks))) return undefined
+  const known = addresses.every((address) => bitsOf(address) !== undefined)
+  if (plain && (known || allowNetworks.length === 0)) return plainHttpRefusal
+  const banned = addresses.every((address) => isWithin(address, forbiddenNetworks))
+  return banned ? privateRefusal : undefined
+}
+
+function isLocalhost(hostname: string): boolean {
+  return /^(.+\.)?localhost\.?$/.test(hostname)
+}
+
+function unbracketed(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '')
+}
+
+/** Whether the address is in one of the networks (CIDR); what is no address is in none. */
+export function isWithin(address: string, networks: string[]): boolean {
+  const bits = bitsOf(address)
+  if (bits === undefined) return false
+  return networks.some((network) => {
+    const [start = '', prefix = ''] = network.split('/')
+    const length = Number(prefix) + (start.includes(':') ? 0 : mapped.length)
+    return bitsOf(start)?.slice(0, length) === bits.slice(0, length)
+  })
+}
+
+/** In front of an IPv4 address inside IPv6: `::ffff:10.0.0.1`. */
+const mapped = `${'0'.repeat(80)}${'1'.repeat(16)}`
+
+/** As 128 times 0 or 1; IPv4 as inside IPv6, so that each form of an address is in the same networks. */
+function bitsOf(address: string): string | undefined {
+  if (/^\d{1,3}(\.\d{1,3}){3}$/.test(address)) {
+    const bits = toBits(address.split('.'), 10, 8)
+    return bits && mapped + bits
+  }
+  if (!/^[\da-f:.]*:[\da-f:.]*$/i.test(address) || /::.*::|:::/.test(address)) return undefined
+  const [head = '', tail] = asGroups(address).split('::', 2)
+  const [before = [], after = []] = [head, tail ?? ''].map((part) =>
+    part.split(':').filter(Boolean),
+  )
+  const missing = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
+  const groups = [...before, ...Array<string>(missing).fill('0'), ...after]
+  return groups.length === 8 ? toBits(groups, 16, 16) : undefined
+}
+
+/** With an IPv4 address at the end as two groups. */
+function asGroups(address: string): string {
+  return address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...parts: string[]) => {
+    const [a = 0, b = 0, c = 0, d = 0] = parts.slice(0, 4).map(Number)
+    return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
+  })
+}
+
+function toBits(parts: string[], base: number, width: number): string | undefined {
+  const numbers = parts.map((part) => Number.parseInt(part, base))
+  if (!numbers.every((number) => number < 2 ** width)) return undefined
+  return numbers.map((number) => number.toString(2).padStart(width, '0')).join('')
+}

@@ -1,0 +1,103 @@
+// Addresses, networks and keys that are allowed and hardly meant.
+import { describe, expect, test } from 'vitest'
+import { hookSecret, prodKey, routingKey, testKey } from '../support/world.ts'
+import { adviceOn, chat, fleets, type Row, team, testRows } from './advice-on.ts'
+
+const slackUrl = 'https://hooks.slack.com/services/T000/B000/slack-secret'
+const flowUrl = 'https://prod-7.westeurope.logic.azure.com/workflows/a?sig=teams-secret'
+const newFlowUrl = 'https://abc.ef.environment.api.powerplatform.com/x?sig=teams-secret'
+const connectorUrl = 'https://contoso.webhook.office.com/webhookb2/teams-secret'
+const pagerUrl = 'https://events.pagerduty.com/integration/hunter2/enqueue'
+
+const at = (url: string, of: object = team) => ({ channels: { chat, team: { ...of, url } } })
+const pager = (endpoint: string) => ({
+  channels: { chat, team: { kind: 'pagerduty', routingKey, endpoint, fallback: 'chat' } },
+})
+const hook = { kind: 'webhook', secret: hookSecret, fallback: 'chat' }
+
+testRows('addresses', [
+  [
+    'Slack in a channel of Teams',
+    at(slackUrl),
+    'channels.team.url: an address of Slack, which takes no messages of kind "teams"',
+    'write "kind": "slack", or the address that belongs here',
+  ],
+  ...[flowUrl, newFlowUrl].map(
+    (url): Row => [
+      'Teams in a channel of Slack',
+      { channels: { chat: { ...chat, url }, team } },
+      'channels.chat.url: an address of Teams, which takes no messages of kind "slack"',
+      'write "kind": "teams"',
+    ],
+  ),
+  [
+    'Teams in a channel of a bot',
+    {
+      channels: {
+        chat: {
+          ...{ kind: 'slack', token: 'xoxb-secret-secret', channel: 'C0123456789' },
+          ...{ endpoint: newFlowUrl, fallback: 'team' },
+        },
+        team,
+      },
+    },
+    'channels.chat.endpoint: an address of Teams, which takes no messages of kind "slack"',
+  ],
+  ['PagerDuty in a channel of Teams', at(pagerUrl), 'channels.team.url: an address of PagerDuty'],
+  [
+    'Slack in a channel of PagerDuty',
+    pager(slackUrl),
+    'channels.team.endpoint: an address of Slack, which takes no messages of kind "pagerduty"',
+  ],
+  ['Slack in a webhook', at(slackUrl, hook), 'channels.team.url: an address of Slack', '"webhook"'],
+  ...[connectorUrl, 'https://outlook.office.com/webhook/teams-secret'].map(
+    (url): Row => [
+      'a retired connector',
+      at(url),
+      'channels.team.url: connectors of Office 365 are retired; make a workflow',
+      'write its address',
+    ],
+  ),
+])
+
+testRows('networks', [
+  ...['0.0.0.0/0', '::/0'].map(
+    (network): Row => [
+      network,
+      { allowNetworks: ['10.0.0.0/8', network] },
+      `allowNetworks[1]: "${network}" is every address, and switches off the guard`,
+      'such as 10.1.0.0/16',
+    ],
+  ),
+])
+
+testRows('keys', [
+  [
+    'two fleets with one key',
+    { fleets: { prod: { key: prodKey }, test: { key: [testKey, prodKey] } } },
+    'fleets.test.key: the same key as fleet "prod", so VMs of one can report for the other',
+    'openssl rand -base64 32',
+  ],
+])
+
+describe('nothing is said of', () => {
+  test.each<[string, object]>([
+    ['Slack', { channels: { chat: { ...chat, url: slackUrl }, team } }],
+    ['Teams, wherever it is', at(flowUrl)],
+    ['Teams at its new place', at(newFlowUrl)],
+    ['Teams at a place nobody knows yet', at('https://teams.example.net/x')],
+    ['PagerDuty', pager('https://events.eu.pagerduty.com/v2/enqueue')],
+    ['a proxy of PagerDuty', pager('https://proxy.example/pagerduty')],
+    ['a logic app that takes webhooks', at(flowUrl, hook)],
+    ['a transformer of PagerDuty', at(pagerUrl, hook)],
+    [
+      'a trigger in Slack that takes webhooks',
+      at('https://hooks.slack.com/triggers/T0/1/slack-secret', hook),
+    ],
+    ['a host that only looks like one', at('https://notslack.com/slack-secret')],
+    ['wide networks', { allowNetworks: ['10.0.0.0/8', 'fd00::/8'] }],
+    ['fleets with keys of their own', { fleets }],
+  ])('%s', (_, changes) => {
+    expect(adviceOn(changes)).toEqual([])
+  })
+})

@@ -1,0 +1,108 @@
+// Channels that are allowed and hardly meant.
+import { hookSecret, routingKey } from '../support/world.ts'
+import { chat, type Row, team, testRows } from './advice-on.ts'
+
+const bot = { kind: 'slack', token: 'xoxb-bot-secret', channel: 'C0123456789' }
+
+testRows('channels', [
+  [
+    'a channel that nothing names',
+    {
+      channels: {
+        chat,
+        team,
+        hook: { kind: 'webhook', url: 'https://h.example', secret: hookSecret },
+      },
+    },
+    'channels.hook: no route names it, and no fallback; name it in a route, or remove it',
+  ],
+  [
+    'no fallback',
+    { channels: { chat: { ...chat, fallback: undefined }, team } },
+    'channels.chat: it has no fallback',
+    'write "fallback": "team"',
+  ],
+  [
+    'no fallback, and no other channel',
+    {
+      channels: { chat: { ...chat, fallback: undefined } },
+      routes: [{ match: {}, channels: ['chat'] }],
+    },
+    'channels.chat: it has no fallback',
+    'add a second channel',
+  ],
+  [
+    'the same address as fallback',
+    {
+      channels: { chat, team: { ...team, fallback: 'twin' }, twin: { ...team, fallback: 'chat' } },
+    },
+    'channels.team.fallback: "twin" is the same address',
+    'name a channel elsewhere',
+  ],
+  [
+    'the same key as fallback',
+    {
+      channels: {
+        chat: { kind: 'pagerduty', routingKey, fallback: 'twin' },
+        twin: { kind: 'pagerduty', routingKey, fallback: 'team' },
+        team,
+      },
+    },
+    'channels.chat.fallback: "twin" is the same address',
+  ],
+  [
+    'plain http',
+    {
+      channels: { chat, team: { ...team, url: 'http://10.0.0.5/x' } },
+      allowNetworks: ['10.0.0.0/8'],
+    },
+    'channels.team.url: plain http',
+    'write https://',
+  ],
+  [
+    'a link to the own machine',
+    { publicUrl: 'http://127.0.0.1:7071' },
+    'publicUrl: "http://127.0.0.1:7071" is this machine alone',
+    'messages to "chat"',
+  ],
+  [
+    'two channels that are one',
+    {
+      channels: {
+        chat: { ...chat, fallback: 'other' },
+        team: { ...chat, fallback: 'other' },
+        other: team,
+      },
+    },
+    'channels.team: the same address as "chat": what both hear stands there twice, at double rate',
+    'name "chat" in its routes, and remove this one',
+  ],
+  [
+    'two channels with the same bot and place, written in two ways',
+    {
+      channels: {
+        chat: { ...bot, endpoint: 'https://slack.com/api', fallback: 'other' },
+        team: { ...bot, fallback: 'other' },
+        other: team,
+      },
+    },
+    'channels.team: the same address as "chat"',
+  ],
+  ...[
+    ['approved', 'completed'],
+    ['declined', 'cancelled', 'lost'],
+  ].map(
+    (moments): Row => [
+      `PagerDuty that is told of ${moments} only`,
+      {
+        channels: { chat: { kind: 'pagerduty', routingKey, fallback: 'team' }, team },
+        routes: [
+          { match: {}, channels: ['team'] },
+          { match: {}, moments, channels: ['chat'] },
+        ],
+      },
+      `channels.chat: routes tell it only of ${moments.slice(0, -1).join(', ')} and ${moments.at(-1)}`,
+      'add "scheduled" to their "moments"',
+    ],
+  ),
+])

@@ -1,0 +1,76 @@
+// Addresses of channels that can never work are mistakes: the guard would refuse them, or the service
+// behind them takes no messages there. Named with path and remedy, and never shown.
+import { describe, expect, test } from 'vitest'
+import { readConfig } from '../../functions/config.ts'
+import { mistakesOf, withValue } from '../support/config.ts'
+import { routingKey } from '../support/world.ts'
+
+const write = 'write an absolute https:// address without blanks'
+const incoming = 'write the address of an incoming webhook, https://hooks.slack.com/services/'
+const enqueue = 'write https://events.pagerduty.com/v2/enqueue, or for the EU https://events.eu.'
+const guarded = 'the address is private or reserved; name its network in allowNetworks to mean it'
+const plain = 'plain http is for networks in allowNetworks; write https://'
+const routing = 'a routing key has 32 characters, letters and digits'
+
+describe('a mistake', () => {
+  test.each<[path: string, value: string, said: string]>([
+    ['channels.hook.url', 'https://10.1.2.3/hunter2', guarded],
+    ['channels.hook.url', 'https://0x7f.1/hunter2', guarded],
+    ['channels.hook.url', 'https://[fd00::7]/hunter2', guarded],
+    ['channels.hook.url', 'https://localhost/hunter2', guarded],
+    ['channels.team.url', 'https://169.254.169.254/hunter2', guarded],
+    ['channels.pager.endpoint', 'https://192.168.0.9/hunter2', guarded],
+    ['channels.hook.url', 'http://192.168.1.1/hunter2', plain],
+    ['channels.hook.url', 'http://hook.example/hunter2', plain],
+    ['channels.hook.url', ' https://hook.example/hunter2', write],
+    ['channels.hook.url', 'https://hook.example/hunter2\n', write],
+    ['channels.hook.url', 'https://hook.example/hun ter2', write],
+    ['channels.pager.endpoint', 'https://events.pagerduty.com/v2/ enqueue', write],
+    ['channels.chat.url', 'https://hooks.slack.com/triggers/T0/1/hunter2', incoming],
+    ['channels.chat.url', 'https://hooks.slack.com/workflows/T0/1/hunter2', incoming],
+    ['channels.chat.url', 'https://contoso.slack.com/archives/C0123456789', incoming],
+    ['channels.chat.url', 'https://app.slack.com/client/T0/C0123456789', incoming],
+    ['channels.pager.endpoint', 'https://events.pagerduty.com', enqueue],
+    ['channels.pager.endpoint', 'https://events.eu.pagerduty.com/', enqueue],
+    ['channels.pager.endpoint', 'https://events.pagerduty.com/generic/2010-04-15/x', enqueue],
+    ['channels.pager.endpoint', 'https://events.pagerduty.com/v2/change/enqueue', enqueue],
+    ['channels.pager.routingKey', `${routingKey.slice(1)} `, routing],
+    ['channels.pager.routingKey', `${routingKey.slice(1)}-`, routing],
+    ['channels.pager.routingKey', `"${routingKey.slice(2)}"`, routing],
+  ])('%s: %j', (path, value, said) => {
+    const message = mistakesOf(JSON.stringify(withValue(path, value)))
+    expect(message.startsWith(`${path}: ${said}`)).toBe(true)
+    expect(message.split('\n')).toHaveLength(1)
+    expect(message).not.toMatch(/hunter|ter2|archives|0123456789/)
+  })
+
+  test.each([
+    ['https://10.1.2.3/x', ['10.2.0.0/16'], guarded],
+    ['http://192.168.1.1/x', ['10.0.0.0/8'], plain],
+    ['http://8.8.8.8/x', ['10.0.0.0/8'], plain],
+  ])('%s with networks %j', (url, allowNetworks, said) => {
+    const config = { ...withValue('channels.hook.url', url), allowNetworks }
+    expect(mistakesOf(JSON.stringify(config))).toBe(`channels.hook.url: ${said}`)
+  })
+})
+
+describe('no mistake', () => {
+  test.each<[path: string, value: string, allowNetworks: string[]]>([
+    ['channels.hook.url', 'https://10.1.2.3/x', ['10.0.0.0/8']],
+    ['channels.hook.url', 'http://10.1.2.3/x', ['10.0.0.0/8']],
+    ['channels.hook.url', 'http://localhost:9/x', ['127.0.0.0/8']],
+    // what a name resolves to is known when it is asked for
+    ['channels.hook.url', 'http://hook.internal/x', ['10.0.0.0/8']],
+    ['channels.hook.url', 'https://hook.internal/x', []],
+    ['channels.chat.url', 'https://hooks.slack.com/services/T0/B0/x', []],
+    ['channels.chat.url', 'https://hooks.slack-gov.com/services/T0/B0/x', []],
+    ['channels.chat.url', 'https://proxy.example/slack', []],
+    ['channels.team.url', 'https://whatever.microsoft.example/x?sig=y', []],
+    ['channels.pager.endpoint', 'https://events.eu.pagerduty.com/v2/enqueue', []],
+    ['channels.pager.endpoint', 'https://proxy.example/', []],
+    ['channels.pager.routingKey', 'R0ABCDEFGHIJKLMNOPQRSTUVWXYZabcd', []],
+  ])('%s: %s', (path, value, allowNetworks) => {
+    const config = { ...withValue(path, value), allowNetworks }
+    expect(() => readConfig(JSON.stringify(config), {})).not.toThrow()
+  })
+})
