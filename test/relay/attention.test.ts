@@ -1,5 +1,6 @@
 // Far from NotBefore beacons report once a minute, but whoever opened the page is about to decide.
 import { beforeEach, expect, test } from 'vitest'
+import { press } from '../support/people.ts'
 import { createWorld, event, FakeBeacon, startAt, type World } from '../support/world.ts'
 
 let world: World
@@ -33,8 +34,7 @@ test('a HEAD or OPTIONS is nobody', async () => {
 })
 
 test('an approval is not stuck before a beacon at the slow pace could have taken it', async () => {
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  await world.app.request(link(), { method: 'POST', headers, body: 'decision=approve' })
+  await press(world, link(), 'approve')
   await world.pass(89_999)
   expect(world.told()).not.toContain('foghorn.event.stuck')
   await world.pass(1)

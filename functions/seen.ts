@@ -1,0 +1,76 @@
+// What somebody sees by a link: the event, whether they may decide it, and the token of the form. The
+// relay's own identity check plugs in here; a bare link proves nobody.
+import { knownOf, openToken } from './approve.ts'
+import { stampOf } from './core/approval.ts'
+import type { Decider, EventRecord } from './core/event.ts'
+import { listsOf, permissionOf } from './core/permission.ts'
+import { createFormToken, createToken, type LinkToken, type ListToken } from './link.ts'
+import type { Seen, Viewer, Way } from './pages/event.ts'
+import type { Listed } from './pages/list.ts'
+import type { Relay } from './relay.ts'
+
+/** Who decides by this request, and how we know. */
+export function deciderOf({ channel }: LinkToken): Decider {
+  return { how: 'link', who: channel }
+}
+
+/** What whoever holds the link may do, and how others would prove that they may. */
+async function viewerOf(relay: Relay, record: EventRecord, token: LinkToken): Promise<Viewer> {
+  const { routes } = relay.config
+  // most routes name nobody, and then the observers need not be read
+  if (routes.every(({ approvers }) => approvers === undefined)) {
+    return { permission: 'allowed', ways: [] }
+  }
+  const known = knownOf(record, await relay.store.readObservers(record))
+  const permission = permissionOf(routes, record, known, deciderOf(token))
+  return { permission, ways: waysOf(listsOf(routes, record, known)) }
+}
+
+/** Whoever decides stands in every list. */
+function waysOf(lists: string[][]): Way[] {
+  const has = (how: string) => lists.every((list) => list.some((one) => one.startsWith(how)))
+  const ways: Way[] = []
+  if (lists.length > 0 && has('slack:')) ways.push('slack')
+  if (lists.length > 0 && has('entra:')) ways.push('sign_in')
+  return ways
+}
+
+/** The event as this link shows it, with the token of its form. */
+export async function seenBy(
+  relay: Relay,
+  record: EventRecord,
+  link: string,
+  token: LinkToken,
+): Promise<Seen> {
+  const viewer = await viewerOf(relay, record, token)
+  return {
+    record,
+    viewer,
+    link,
+    form: await createFormToken(relay.linkKeys, link, stampOf(record)),
+  }
+}
+
+/** Undefined: an event that is not known any more, or long over. */
+export function recordsOf(relay: Relay, token: ListToken): Promise<(EventRecord | undefined)[]> {
+  const { events, channel, issuedAt } = token
+  return Promise.all(
+    events.map(async (key) => {
+      const opened = await openToken(relay, { ...key, channel, issuedAt })
+      return opened.outcome === 'open' ? opened.record : undefined
+    }),
+  )
+}
+
+/** The same of each event of a list, with a link of its own. */
+export async function listOf(relay: Relay, token: ListToken): Promise<Listed[]> {
+  const { events, channel, issuedAt } = token
+  const records = await recordsOf(relay, token)
+  return Promise.all(
+    records.map(async (record, i) => {
+      if (record === undefined) return undefined
+      const own = { ...events[i]!, channel, issuedAt }
+      return seenBy(relay, record, await createToken(relay.linkKeys, own), own)
+    }),
+  )
+}
