@@ -33,15 +33,16 @@ export const teams: Notifier<ChannelOf<'teams'>> = {
 
 /** Values are cut harder until the serialised body fits; a list of many may have to do with titles. */
 function shorten({ also, listUrl, ...first }: Outgoing): string {
-  const layOut = (length: number) =>
-    envelope(also.length === 0 ? single(first, length) : list([first, ...also], length, listUrl))
+  const layOut = (length: number, all: string | undefined) =>
+    envelope(also.length === 0 ? single(first, length) : list([first, ...also], length, all))
   for (let length = maxTextLength; length > minTextLength; length = Math.floor(length / 2)) {
-    const body = JSON.stringify(layOut(length))
+    const body = JSON.stringify(layOut(length, listUrl))
     if (new TextEncoder().encode(body).length <= maxBodyBytes) return body
   }
+  // each event has a button of its own
   const bare = { ...first, message: { ...first.message, facts: [] } }
   return JSON.stringify(
-    also.length === 0 ? envelope(single(bare, minTextLength)) : layOut(minTextLength),
+    also.length === 0 ? envelope(single(bare, minTextLength)) : layOut(minTextLength, undefined),
   )
 }
 

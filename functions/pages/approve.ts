@@ -39,14 +39,25 @@ function rowsOf(record: EventRecord, now: number): [string, Html][] {
     .filter(({ name }) => name !== 'Decision')
     // a message names as many as somebody reads, the page all
     .map(({ name, value }): [string, Html] => [name, name === 'VMs hit' ? namesOf(record) : value])
+    .map(([name, value]): [string, Html] => [name, times.includes(name) ? fixed(value) : value])
   const proof = proofOf(record)
   const overruled = overruledOf(record, now)
+  const decision: [string, Html | undefined][] = [
+    ['How we know who', proof],
+    ['Before', overruled],
+  ]
   return [
+    ...decision.flatMap(([name, value]): [string, Html][] => (value ? [[name, value]] : [])),
     ...told,
-    ...(proof === undefined ? [] : ([['How we know who', proof]] as [string, Html][])),
-    ...(overruled === undefined ? [] : ([['Before', overruled]] as [string, Html][])),
     ['Reference', reference],
   ]
+}
+
+const times = ['When', 'Started', 'Ended', 'Gone since', 'Closed']
+
+/** A page may stand open: "in 14 min" would soon be wrong, and only the top is kept up to date. */
+function fixed(value: Html): Html {
+  return String(value).replace(/ \([^()]*\)$/, '')
 }
 
 function namesOf({ facts: { resources } }: EventRecord): Html {

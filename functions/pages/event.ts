@@ -3,7 +3,7 @@
 import { html } from 'hono/html'
 import type { EventRecord } from '../core/event.ts'
 import type { Permission } from '../core/permission.ts'
-import { span, when } from '../core/time.ts'
+import { clock, span } from '../core/time.ts'
 import { isDecidable, seenOf, stateOf } from './state.ts'
 
 export type Html = ReturnType<typeof html> | string
@@ -43,7 +43,7 @@ export function statePart({ record, said }: Seen, now: number, place: number): H
 <p class="left" role="timer" data-timer ${until === undefined ? html`hidden` : ''}><b
  data-left="${until ?? ''}">${left}</b> <span>until ${startsOf(record)}</span></p>
 <div aria-live="polite" aria-atomic="true" id="s${place}"><p class="headline"
- data-headline>${headline}</p><p data-lines>${lines.join(' ')}</p></div>
+ data-headline>${headline}</p><p data-lines>${lines.join('\n')}</p></div>
 </div>`
 }
 
@@ -85,14 +85,15 @@ function notNow(record: EventRecord, now: number, place: number): Html {
   const { notBeforeAt } = record.facts
   const known = notBeforeAt !== undefined && notBeforeAt > now
   const starts = record.drill ? 'The drill starts' : 'Azure starts it'
-  const due = known ? when(notBeforeAt, now) : 'when it decides'
+  const due = known ? `at ${clock(notBeforeAt, now)}` : 'when it decides'
   return html`<button name="decision" value="not_now" aria-describedby="h${place} n${place}">Not now</button>
 <p class="hint" id="n${place}">${starts} ${due} all the same. No more reminders; you can still approve later.</p>`
 }
 
 function countOf({ facts: { resources } }: EventRecord): string {
   if (resources.length === 0) return 'all VMs it hits'
-  return resources.length === 1 ? 'the VM it hits' : `all ${resources.length} VMs it hits`
+  if (resources.length === 1) return 'the VM it hits'
+  return resources.length === 2 ? 'both VMs it hits' : `all ${resources.length} VMs it hits`
 }
 
 function refusal({ permission, ways, signInUrl, name }: Viewer): Html {

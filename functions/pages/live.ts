@@ -37,7 +37,7 @@ export const liveScript = `
     const before = box.offsetHeight
     box.className = 'state ' + state.tone
     set(find('headline'), state.headline)
-    set(find('lines'), state.lines.join(' '))
+    set(find('lines'), state.lines.join('\\n'))
     find('left').dataset.left = state.until || ''
     find('timer').hidden = !state.until
     if (form && !state.decidable) {

@@ -73,40 +73,44 @@ export function stateOf(record: EventRecord, now: number): State {
   if (verdict === undefined) {
     return { tone: 'ask', headline: 'Not decided.', lines: [dueOf(record, now)], ...until }
   }
-  const lines = [dueOf(record, now, ' all the same'), 'Until then it can still be approved.']
-  return { tone: 'wait', headline: said(verdict, now), lines, ...until }
+  const due = dueOf(record, now, ' all the same')
+  const lines = [byWhom(verdict, now), due, 'Until then it can still be approved.']
+  return { tone: 'wait', headline: 'Not now', lines, ...until }
 }
 
 function approvedState(record: EventRecord, now: number): State {
   const { verdict, passedOn, stuckAt, drill } = record
-  const headline = said(verdict!, now)
-  if (drill) return { tone: 'good', headline, lines: ['The drill starts in a moment.'] }
+  const headline = 'Approved'
+  const who = byWhom(verdict!, now)
+  if (drill) return { tone: 'good', headline, lines: [who, 'The drill starts in a moment.'] }
   if (passedOn !== undefined) {
     const told = `${plain(passedOn.vm)} told Azure ${relative(passedOn.at, now)}.`
-    return { tone: 'good', headline, lines: [told, 'It may start at any moment.'] }
+    return { tone: 'good', headline, lines: [who, told, 'It may start at any moment.'] }
   }
-  if (stuckAt === undefined)
-    return { tone: 'good', headline, lines: ['A VM is about to tell Azure.'] }
+  if (stuckAt === undefined) {
+    return { tone: 'good', headline, lines: [who, 'A VM is about to tell Azure.'] }
+  }
   const lines = [
+    who,
     `For ${span(now - verdict!.at)} no VM has been able to tell Azure. Foghorn keeps trying.`,
     'Check that the beacons run: any VM that sees the event can do it.',
     dueOf(record, now, ' by itself'),
   ]
-  return { tone: 'bad', headline, lines }
+  return { tone: 'bad', headline: 'Approved, but stuck', lines }
 }
 
 function endedState(record: EventRecord, now: number): State {
   const { outcome, at, inferred } = record.ended!
-  const why = inferred === undefined ? '' : ` (${describeInference(inferred)})`
-  const headline = `${endings[outcome]} ${relative(at, now)}${why}.`
+  const why = inferred === undefined ? [] : [`${capital(describeInference(inferred))}.`]
+  const headline = `${endings[outcome]} ${relative(at, now)}.`
   const tone = outcome === 'lost' ? 'bad' : 'over'
-  return { tone, headline, lines: verdictLines(record, now) }
+  return { tone, headline, lines: [...why, ...verdictLines(record, now)] }
 }
 
 const endings = {
   completed: 'It was completed',
   cancelled: 'It was cancelled',
-  lost: 'It was lost sight of',
+  lost: 'Foghorn lost sight of it',
 }
 
 function verdictLines({ verdict }: EventRecord, now: number): string[] {
@@ -114,8 +118,16 @@ function verdictLines({ verdict }: EventRecord, now: number): string[] {
 }
 
 function said(verdict: NonNullable<EventRecord['verdict']>, now: number): string {
-  const sentence = plain(`${describeVerdict(verdict)}, ${when(verdict.at, now)}.`)
-  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`
+  return capital(plain(`${describeVerdict(verdict)}, ${when(verdict.at, now)}.`))
+}
+
+/** Goes on where the headline ends. */
+function byWhom(verdict: NonNullable<EventRecord['verdict']>, now: number): string {
+  return said(verdict, now).replace(/^(Approved|Not now,) /, '')
+}
+
+function capital(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }
 
 /** NotBefore is the earliest instant, not an appointment. */
@@ -148,7 +160,7 @@ export function overruledOf({ overruled }: EventRecord, now: number): string | u
 export function courseOf({ history }: Pick<EventRecord, 'history'>): CourseEntry[] {
   return history.map(({ at, what, note }) => {
     const text = note === undefined ? steps[what] : `${steps[what]}: ${plain(note)}`
-    return { time: utc(at), text: `${text.charAt(0).toUpperCase()}${text.slice(1)}` }
+    return { time: utc(at), text: capital(text) }
   })
 }
 

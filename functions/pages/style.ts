@@ -22,7 +22,7 @@ h1 { font-size: 1.625rem; line-height: 1.2; margin: .5rem 0 .25rem; text-wrap: b
 h2 { font-size: 1.125rem; line-height: 1.3; margin: 1.75rem 0 .5rem }
 .lead { color: var(--soft); margin: 0 0 1rem }
 .drill { border: 2px dashed var(--edge); border-radius: .5rem; padding: .5rem 1rem; font-weight: 600 }
-.said { font-weight: 600; border: 1px solid var(--edge); border-radius: .5rem; padding: .625rem 1rem;
+.said { font-weight: 600; border: 2px solid var(--link); border-radius: .5rem; padding: .625rem 1rem;
   margin: 1rem 0; background: var(--card) }
 .state { border-radius: .5rem; padding: .875rem 1rem; margin: 1rem 0; border: 1px solid var(--tone);
   border-left-width: .375rem; background: var(--tone-ground) }
@@ -34,7 +34,8 @@ h2 { font-size: 1.125rem; line-height: 1.3; margin: 1.75rem 0 .5rem }
 .state.over { --tone: var(--over); --tone-ground: var(--over-ground) }
 .state .left { display: flex; flex-wrap: wrap; gap: 0 .5rem; align-items: baseline; margin-bottom: .375rem }
 .left b { font-size: 1.875rem; line-height: 1.2; font-variant-numeric: tabular-nums }
-.headline { font-weight: 600 }
+[data-lines] { white-space: pre-line }
+.headline { font-weight: 700; font-size: 1.1875rem }
 form { margin: 1rem 0 }
 button, .button { display: block; width: 100%; min-height: 3.25rem; font: inherit; font-weight: 600;
   padding: .75rem 1rem; border-radius: .5rem; cursor: pointer; border: 1px solid var(--edge);
@@ -47,7 +48,7 @@ button:hover, .button:hover { filter: brightness(1.08) }
 .refusal, .moved { background: var(--card); border: 1px solid var(--edge); border-radius: .5rem;
   padding: .875rem 1rem; margin: 1rem 0 }
 .refusal h2 { margin: 0 }
-.refusal ul { padding-left: 1.25rem; margin-bottom: 0 }
+.refusal ul { list-style: none; padding: 0; margin-bottom: 0 }
 .refusal li { margin: .5rem 0 }
 .moved { border: 2px solid var(--ask); font-weight: 600 }
 a { color: var(--link) }
