@@ -28,8 +28,12 @@ test('an opened page brings the beacons near for a quarter of an hour', async ()
   expect((await beacon.sees([far])).paceMs).toBe(60_000)
 })
 
-test('a HEAD or OPTIONS is nobody', async () => {
+test('a HEAD, OPTIONS, prefetch or a page that stands open is nobody', async () => {
   for (const method of ['HEAD', 'OPTIONS']) await world.app.request(link(), { method })
+  for (const name of ['sec-purpose', 'purpose', 'x-moz']) {
+    await world.app.request(link(), { headers: { [name]: 'prefetch' } })
+  }
+  await world.app.request(`${link()}/state`)
   expect((await beacon.sees([far])).paceMs).toBe(60_000)
 })
 
