@@ -30,6 +30,15 @@ export interface ListToken extends Pick<LinkToken, 'channel' | 'issuedAt'> {
   events: EventKey[]
 }
 
+/** One event of a list, by its place as an address or a form says it. */
+export function oneOf(
+  { events, channel, issuedAt }: ListToken,
+  place: string | null,
+): LinkToken | undefined {
+  const key = /^\d{1,2}$/.test(place ?? '') ? events[Number(place)] : undefined
+  return key && { ...key, channel, issuedAt }
+}
+
 export async function pageLink(relay: Relay, delivery: Delivery, now: number): Promise<string> {
   const { fleet, eventId, channel } = delivery
   const token = await createToken(relay.linkKeys, { fleet, eventId, channel, issuedAt: now })

@@ -1,19 +1,18 @@
 // What a link leads to: the page of an event or of a list, its state for a page that stands open, and the
 // form that decides. Only a POST from the page itself acts; machines open links before people do.
 import { type Context, Hono } from 'hono'
-import { type Decided, decideEvent, type Opened, open, openToken } from './approve.ts'
-import { readFormToken, readToken } from './link.ts'
+import { type Decided, decideEvent, type Opened, openToken } from './approve.ts'
+import { type LinkToken, type ListToken, oneOf, readFormToken, readToken } from './link.ts'
 import { createLinkGuard, type LinkGuard, type Use } from './link-guard.ts'
 import { eventPage, messagePage } from './pages/approve.ts'
 import type { Seen } from './pages/event.ts'
 import { pageHeaders, privateHeaders } from './pages/layout.ts'
-import { type Listed, listPage } from './pages/list.ts'
+import { listPage } from './pages/list.ts'
 import { liveOf } from './pages/state.ts'
 import { limit } from './problem.ts'
 import type { Relay } from './relay.ts'
-import { deciderOf, listOf, recordsOf, seenBy } from './seen.ts'
+import { deciderOf, listOf, placeIn, recordsOf, seenBy } from './seen.ts'
 
-/** Beside the decision there is room for a list's token. */
 const maxFormBytes = 4_096
 const formType = 'application/x-www-form-urlencoded'
 
@@ -29,13 +28,19 @@ export function pageRoutes(relay: Relay): Hono {
   return routes
 }
 
+interface Entered {
+  /** What forms of the page are bound to. */
+  shownBy: string
+  opened: Extract<Opened, { outcome: 'open' | 'list' }>
+}
+
 /** What the link in the path leads to, or the answer where it leads nowhere. */
 async function enter(
   relay: Relay,
   guard: LinkGuard,
   c: Context,
   use: Use,
-): Promise<{ text: string; opened: Exclude<Opened, { outcome: DeadLink }> } | Response> {
+): Promise<Entered | Response> {
   const text = c.req.param('token') ?? ''
   const token = await readToken(relay.linkKeys, text)
   const turn =
@@ -44,9 +49,26 @@ async function enter(
     c.header('retry-after', String(turn.waitSeconds))
     return page(c, 429, messagePage('Too many requests', 'Nothing was decided. Try again soon.'))
   }
-  const opened: Opened = token === undefined ? { outcome: 'forged' } : await openToken(relay, token)
-  if (opened.outcome === 'open' || opened.outcome === 'list') return { text, opened }
-  const { status, title, message } = deadLinks[opened.outcome]
+  if (token === undefined) return deadEnd(c, 'forged')
+  const place = c.req.query('event')
+  if (!('events' in token) || place === undefined) return find(relay, c, token, text)
+  // one of a list, on a page of its own
+  return find(relay, c, oneOf(token, place), placeIn(text, place))
+}
+
+async function find(
+  relay: Relay,
+  c: Context,
+  token: LinkToken | ListToken | undefined,
+  shownBy: string,
+): Promise<Entered | Response> {
+  const opened: Opened = token ? await openToken(relay, token) : { outcome: 'unknown' }
+  if (opened.outcome === 'open' || opened.outcome === 'list') return { shownBy, opened }
+  return deadEnd(c, opened.outcome)
+}
+
+function deadEnd(c: Context, outcome: DeadLink): Promise<Response> {
+  const { status, title, message } = deadLinks[outcome]
   return page(c, status, messagePage(title, message))
 }
 
@@ -73,17 +95,17 @@ const deadLinks: Record<DeadLink, { status: number; title: string; message: stri
 async function getPage(relay: Relay, guard: LinkGuard, c: Context): Promise<Response> {
   const entered = await enter(relay, guard, c, 'look')
   if (entered instanceof Response) return entered
-  const { text, opened } = entered
+  const { shownBy, opened } = entered
   const now = relay.now()
   // a HEAD and a prefetch come this way too, but only from machines
   const person = c.req.method === 'GET' && !isPrefetch(c)
   if (opened.outcome === 'list') {
-    const listed = await listOf(relay, opened.token)
+    const listed = await listOf(relay, shownBy, opened.token)
     for (const seen of listed) if (seen && person) await relay.attention.note(seen.record, now)
-    return page(c, 200, listPage(listed, text, now))
+    return page(c, 200, listPage(listed, now))
   }
   if (person) await relay.attention.note(opened.record, now)
-  const seen = await seenBy(relay, opened.record, text, opened.token)
+  const seen = await seenBy(relay, opened.record, shownBy, opened.token)
   return page(c, 200, eventPage(seen, now))
 }
 
@@ -102,23 +124,45 @@ async function getState(relay: Relay, guard: LinkGuard, c: Context): Promise<Res
 async function postDecision(relay: Relay, guard: LinkGuard, c: Context): Promise<Response> {
   const entered = await enter(relay, guard, c, 'decide')
   if (entered instanceof Response) return entered
-  const { text, opened } = entered
-  if (opened.outcome === 'list' || !isOwnForm(relay, c)) return page(c, 403, notFromHere)
+  if (!isOwnForm(relay, c)) return page(c, 403, notFromHere)
   const fields = new URLSearchParams(await c.req.text())
+  if (entered.opened.outcome === 'open') {
+    return decide(relay, c, fields, { ...entered, opened: entered.opened })
+  }
+  const { token: list } = entered.opened
+  const place = fields.get('event') ?? ''
+  const own = oneOf(list, place)
+  if (own === undefined) return page(c, 403, notFromHere)
+  const one = await find(relay, c, own, placeIn(entered.shownBy, place))
+  if (one instanceof Response) return one
+  if (one.opened.outcome === 'list') return page(c, 403, notFromHere)
+  return decide(relay, c, fields, { ...one, opened: one.opened }, async (shown) => {
+    const listed = await listOf(relay, entered.shownBy, list)
+    return listPage(listed.with(Number(place), shown), relay.now())
+  })
+}
+
+/** `show`: the page that the person comes back to. */
+async function decide(
+  relay: Relay,
+  c: Context,
+  fields: URLSearchParams,
+  { shownBy, opened }: { shownBy: string; opened: Extract<Opened, { outcome: 'open' }> },
+  show = async (shown: Seen): Promise<Page> => eventPage(shown, relay.now()),
+): Promise<Response> {
   const wish = fields.get('decision')
   if (wish !== 'approve' && wish !== 'not_now') {
     const message = 'The form field "decision" is "approve" or "not_now".'
     return page(c, 400, messagePage('Nothing was decided', message))
   }
-  const seen = await readFormToken(relay.linkKeys, text, fields.get('form') ?? '')
+  const seen = await readFormToken(relay.linkKeys, shownBy, fields.get('form') ?? '')
   if (seen === undefined) return page(c, 403, notFromHere)
   const decision = wish === 'approve' ? 'approved' : 'declined'
   const by = deciderOf(opened.token)
   const { outcome, record } = await decideEvent(relay, opened.record, { decision, by, seen })
   const { said, status = 200 } = answers[outcome]
-  const shown = { ...(await seenBy(relay, record, text, opened.token)), said }
-  const list = await comingBack(relay, fields.get('list'), shown)
-  return page(c, status, list ?? eventPage(shown, relay.now()))
+  const shown = { ...(await seenBy(relay, record, shownBy, opened.token)), said }
+  return page(c, status, await show(shown))
 }
 
 const notFromHere = messagePage(
@@ -142,25 +186,6 @@ const answers: Record<Decided['outcome'], { said: string; status?: number }> = {
     status: 409,
   },
   busy: { said: 'Too many decisions at once. Nothing changed; try again.', status: 503 },
-}
-
-/** The list from which somebody decided, where the form names one of ours that has the event. */
-async function comingBack(
-  relay: Relay,
-  link: string | null,
-  decided: Seen,
-): Promise<Page | undefined> {
-  const opened = link === null ? undefined : await open(relay, link)
-  if (link === null || opened?.outcome !== 'list') return undefined
-  const { fleet, eventId } = decided.record
-  const isIt = (seen: Listed) => seen?.record.fleet === fleet && seen.record.eventId === eventId
-  const listed = await listOf(relay, opened.token)
-  if (!listed.some(isIt)) return undefined
-  const { said } = decided
-  const told = listed.map((seen) =>
-    seen && isIt(seen) ? { ...seen, record: decided.record, ...(said && { said }) } : seen,
-  )
-  return listPage(told, link, relay.now())
 }
 
 /** A form of ours, sent by a browser from our page. Its Origin is `null` under our referrer policy. */

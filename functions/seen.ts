@@ -4,7 +4,7 @@ import { knownOf, openToken } from './approve.ts'
 import { stampOf } from './core/approval.ts'
 import type { Decider, EventRecord } from './core/event.ts'
 import { listsOf, permissionOf } from './core/permission.ts'
-import { createFormToken, createToken, type LinkToken, type ListToken } from './link.ts'
+import { createFormToken, type LinkToken, type ListToken, oneOf } from './link.ts'
 import type { Seen, Viewer, Way } from './pages/event.ts'
 import type { Listed } from './pages/list.ts'
 import type { Relay } from './relay.ts'
@@ -35,42 +35,39 @@ function waysOf(lists: string[][]): Way[] {
   return ways
 }
 
-/** The event as this link shows it, with the token of its form. */
+/** The event as a link shows it; `shownBy` is what its form is bound to. */
 export async function seenBy(
   relay: Relay,
   record: EventRecord,
-  link: string,
+  shownBy: string,
   token: LinkToken,
 ): Promise<Seen> {
   const viewer = await viewerOf(relay, record, token)
-  return {
-    record,
-    viewer,
-    link,
-    form: await createFormToken(relay.linkKeys, link, stampOf(record)),
-  }
+  return { record, viewer, form: await createFormToken(relay.linkKeys, shownBy, stampOf(record)) }
+}
+
+/** What the form of one event of a list is bound to. */
+export function placeIn(link: string, place: string | number): string {
+  return `${link}#${place}`
 }
 
 /** Undefined: an event that is not known any more, or long over. */
-export function recordsOf(relay: Relay, token: ListToken): Promise<(EventRecord | undefined)[]> {
-  const { events, channel, issuedAt } = token
+export function recordsOf(relay: Relay, list: ListToken): Promise<(EventRecord | undefined)[]> {
   return Promise.all(
-    events.map(async (key) => {
-      const opened = await openToken(relay, { ...key, channel, issuedAt })
+    list.events.map(async (_, place) => {
+      const opened = await openToken(relay, oneOf(list, String(place))!)
       return opened.outcome === 'open' ? opened.record : undefined
     }),
   )
 }
 
-/** The same of each event of a list, with a link of its own. */
-export async function listOf(relay: Relay, token: ListToken): Promise<Listed[]> {
-  const { events, channel, issuedAt } = token
-  const records = await recordsOf(relay, token)
+/** The same as this list shows them. */
+export async function listOf(relay: Relay, link: string, list: ListToken): Promise<Listed[]> {
+  const records = await recordsOf(relay, list)
   return Promise.all(
-    records.map(async (record, i) => {
-      if (record === undefined) return undefined
-      const own = { ...events[i]!, channel, issuedAt }
-      return seenBy(relay, record, await createToken(relay.linkKeys, own), own)
+    records.map(async (record, place) => {
+      const own = oneOf(list, String(place))!
+      return record && seenBy(relay, record, placeIn(link, place), own)
     }),
   )
 }

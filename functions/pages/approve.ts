@@ -13,7 +13,7 @@ const namesShown = 20
 
 /** The event, its state, and the two choices while there is something to decide. */
 export function eventPage(seen: Seen, now: number) {
-  const { record, said, link } = seen
+  const { record, said } = seen
   const view = viewOf(record)
   const title = drillMark(view) + subjectOf(view)
   const body = html`<article ${liveAttributes(seen)}>
@@ -29,7 +29,7 @@ ${choicePart(seen, now, 0)}
     ({ time, text }) => html`<li><time>${time}</time> <span>${text}</span></li>`,
   )}</ol>
 </article>`
-  return layout(said === undefined ? title : `${said} ${title}`, body, { link, now })
+  return layout(said === undefined ? title : `${said} ${title}`, body, now)
 }
 
 function rowsOf(record: EventRecord, now: number): [string, Html][] {

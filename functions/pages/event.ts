@@ -26,15 +26,13 @@ export interface Viewer {
 export interface Seen {
   record: EventRecord
   viewer: Viewer
-  /** The event's own token: forms go there. */
-  link: string
   /** For the hidden field of the form. */
   form: string
   /** What came of what this person just tried. */
   said?: string
 }
 
-/** `place`: which one of the page; `list`: the token of the list that the person comes back to. */
+/** `place`: which one of the page. */
 export function statePart({ record, said }: Seen, now: number, place: number): Html {
   const { tone, headline, lines, until } = stateOf(record, now)
   const left = until === undefined ? '' : span(until - now)
@@ -56,25 +54,26 @@ export function liveAttributes({ record }: Seen): Html {
   return html`data-event data-seen="${seenOf(record)}" data-sequence="${record.sequence}"`
 }
 
-export function choicePart(seen: Seen, now: number, place: number, list?: string): Html {
+/** `inList`: the form names its place, and the person comes back there. No page shows its own link. */
+export function choicePart(seen: Seen, now: number, place: number, inList = false): Html {
   const { record, viewer } = seen
   const shown = isDecidable(record)
     ? viewer.permission === 'allowed'
-      ? choices(seen, now, place, list)
+      ? choices(seen, now, place, inList)
       : refusal(viewer)
     : ''
   return html`${shown}<p class="moved" role="alert" data-moved hidden>This changed since you opened the page.
-<a href="${list ?? seen.link}">Reload to see it as it is now.</a></p>`
+<a href="">Reload to see it as it is now.</a></p>`
 }
 
-function choices({ record, link, form }: Seen, now: number, place: number, list?: string): Html {
+function choices({ record, form }: Seen, now: number, place: number, inList: boolean): Html {
   const hint = record.drill
     ? 'The drill goes on as if Azure had been told, which it is not.'
     : `It starts for ${countOf(record)}, usually within seconds. This can't be taken back.`
-  const back = list === undefined ? '' : html`<input type="hidden" name="list" value="${list}">`
-  const target = list === undefined ? link : `${link}#e${place}`
-  return html`<form method="post" action="${target}" data-choices>
-<input type="hidden" name="form" value="${form}">${back}
+  const target = inList ? html` action="#e${place}"` : ''
+  const which = inList ? html`<input type="hidden" name="event" value="${place}">` : ''
+  return html`<form method="post"${target} data-choices>
+<input type="hidden" name="form" value="${form}">${which}
 <button class="go" name="decision" value="approve" aria-describedby="h${place} g${place}">Approve: start it now</button>
 <p class="hint" id="g${place}">${hint}</p>
 ${record.verdict === undefined ? notNow(record, now, place) : ''}

@@ -31,13 +31,9 @@ export const privateHeaders = {
   'x-robots-tag': 'noindex',
 }
 
-/** `live`: for a page that shows how something stands; its token, and the relay's time. */
-export function layout(
-  title: string,
-  body: ReturnType<typeof html>,
-  live?: { link: string; now: number },
-) {
-  const data = live && html`data-live="${live.link}" data-now="${live.now}"`
+/** `now`: the relay's time, for a page that shows how something stands. */
+export function layout(title: string, body: ReturnType<typeof html>, now?: number) {
+  const isLive = now !== undefined
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -48,8 +44,8 @@ export function layout(
 </head>
 <body>
 <header><i></i>Foghorn</header>
-<main ${data ?? ''}>${body}</main>
-${live && html`<p class="lost" role="status" data-lost hidden></p><script>${raw(liveScript)}</script>`}
+<main${isLive ? html` data-now="${now}"` : ''}>${body}</main>
+${isLive ? html`<p class="lost" role="status" data-lost hidden></p><script>${raw(liveScript)}</script>` : ''}
 </body>
 </html>`
 }

@@ -66,9 +66,11 @@ export const liveScript = `
     if (asking || over || document.hidden) return
     asking = true
     try {
-      const have = events.map((event) => event.dataset.sequence || '').join('.')
+      const url = new URL(location.href)
+      url.pathname += '/state'
+      url.searchParams.set('have', events.map((event) => event.dataset.sequence || '').join('.'))
       const options = { cache: 'no-store', redirect: 'error', signal: AbortSignal.timeout(answerMs) }
-      const answer = await fetch(main.dataset.live + '/state?have=' + have, options)
+      const answer = await fetch(url, options)
       over = [403, 404, 410].includes(answer.status)
       if (over) set(lost, 'This link works no more: the page shows how it was.')
       else if (!answer.ok) throw answer.status

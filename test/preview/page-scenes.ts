@@ -116,7 +116,7 @@ const tries: Record<string, [string, Partial<EventRecord>]> = {
 
 export function seenAs(course: Partial<EventRecord>, changes: Partial<Seen> = {}): Seen {
   const shown = record({ facts: usual, history: seen, ...course })
-  return { record: shown, viewer: allowed, link: 'link', form: 'stamp.mac', ...changes }
+  return { record: shown, viewer: allowed, form: 'stamp.mac', ...changes }
 }
 
 const dead = {
@@ -143,7 +143,7 @@ export async function pageScenes(): Promise<Record<string, string>> {
     ...entries(viewers, (viewer) => eventPage(seenAs({}, { viewer }), now)),
     ...entries(tries, ([said, course]) => eventPage(seenAs(course, { said }), now)),
     ...entries(dead, ([title, text]) => messagePage(title, text)),
-    ['a list', listPage(list, 'list', now)],
+    ['a list', listPage(list, now)],
   ]
   const texts = pages.map(async ([name, page]) => [name, String(await page)])
   return Object.fromEntries(await Promise.all(texts))

@@ -3,8 +3,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createListToken, type ListToken, maxLinkLength } from '../../functions/link.ts'
 import { sentTo } from '../support/deliveries.ts'
-import { fieldsOf } from '../support/form.ts'
-import { submit, textOf } from '../support/people.ts'
+import { formsOf } from '../support/form.ts'
+import { forge, submit, textOf } from '../support/people.ts'
 import { createWorld, event, FakeBeacon, started, testKey, type World } from '../support/world.ts'
 
 const count = 8
@@ -50,16 +50,9 @@ async function forgeList(changes: Partial<ListToken> = {}) {
   return `/approve/${await createListToken(world.relay.linkKeys, list)}`
 }
 
-/** The places of events on the page: link and form of each. */
 async function itemsOf(path: string) {
   const html = await (await world.app.request(path)).text()
-  const actions = [...html.matchAll(/<form method="post" action="([\w.-]+)#e(\d+)"/g)]
-  return {
-    html,
-    forms: actions.map(([, link, place]) => {
-      return { path: `/approve/${link}`, place: Number(place), fields: fieldsOf(html, link) }
-    }),
-  }
+  return { html, forms: formsOf(html) }
 }
 
 const approvals = async (i: number) => (await world.getEvent(idOf(i))).body.approvals.length
@@ -70,8 +63,8 @@ describe.each(['slack', 'teams'])('%s', (host) => {
     expect(allIn(host)).toMatchObject([{ text: 'Decide all here' }])
     const { html, forms } = await itemsOf(pathOf(host))
     expect(html).toContain(`${count - 1} events, ${count - 1} to decide`)
-    expect(forms.map(({ place }) => place)).toEqual([...Array(count - 1).keys()])
-    expect(new Set(forms.map(({ path }) => path)).size).toBe(count - 1)
+    expect(forms.map(({ event }) => Number(event))).toEqual([...Array(count - 1).keys()])
+    expect(new Set(forms.map(({ form }) => form)).size).toBe(count - 1)
     for (let i = 1; i < count; i++) expect(html).toContain(`Reboot of vm${i}<`)
   })
 })
@@ -84,12 +77,10 @@ test('a message of one event has no button for all', async () => {
 
 test('a decision comes back to the list, says what came of it, and decides nothing else', async () => {
   await strike()
-  const { forms } = await itemsOf(pathOf('slack'))
-  const { path, fields } = forms[2]!
-  const response = await submit(world, path, { ...fields, decision: 'approve' })
+  const path = pathOf('slack')
+  const { forms } = await itemsOf(path)
+  const response = await submit(world, path, { ...forms[2]!, decision: 'approve' })
   expect(response.status).toBe(200)
-  const html = await response.clone().text()
-  expect(html).toContain(`data-live="${pathOf('slack').slice('/approve/'.length)}"`)
   const text = await textOf(response)
   expect(text).toContain(`${count - 1} events, ${count - 2} to decide`)
   expect(text.match(/Your decision is on record\./g)).toHaveLength(2)
@@ -97,58 +88,79 @@ test('a decision comes back to the list, says what came of it, and decides nothi
   expect(await Promise.all([2, 3, 4].map(approvals))).toEqual([0, 1, 0])
 })
 
-test('the form of one event decides no other of the list', async () => {
+test('one of a list has a page of its own behind the same link, and decides there', async () => {
   await strike()
-  const { forms } = await itemsOf(pathOf('slack'))
-  const { fields } = forms[2]!
-  const response = await submit(world, forms[3]!.path, { ...fields, decision: 'approve' })
-  expect(response.status).toBe(403)
-  expect(await Promise.all([3, 4].map(approvals))).toEqual([0, 0])
+  const path = `${pathOf('slack')}?event=2`
+  const { html, forms } = await itemsOf(path)
+  expect(html).toContain('Its course')
+  expect(html).toContain('Reboot of vm3<')
+  const response = await submit(world, path, { ...forms[0]!, decision: 'approve' })
+  expect(await textOf(response)).toMatch(/Your decision is on record\. .* Its course/)
+  expect(await Promise.all([2, 3, 4].map(approvals))).toEqual([0, 1, 0])
+  const state = await (await world.app.request(`${pathOf('slack')}/state?event=2&have=1`)).json()
+  expect(state).toMatchObject({ events: [{ headline: 'Approved' }] })
+})
+
+test.each(['99', '-1', '1.0', '', 'x', '007'])('place %j of a list is none', async (event) => {
+  await strike()
+  const path = pathOf('slack')
+  const { forms } = await itemsOf(path)
+  expect((await world.app.request(`${path}?event=${event}`)).status).toBe(404)
+  const answer = await submit(world, path, { ...forms[0]!, event, decision: 'approve' })
+  expect(answer.status).toBe(403)
+  for (let i = 0; i < count; i++) expect(await approvals(i)).toBe(0)
+})
+
+test('no page of a list shows a link that decides', async () => {
+  await strike()
+  for (const query of ['', '?event=1']) {
+    const html = await (await world.app.request(pathOf('slack') + query)).text()
+    const [id = ''] = pathOf('slack').slice('/approve/'.length).split('.')
+    expect(html).not.toContain(`${id}.`)
+    expect(html).not.toContain('/approve/')
+  }
+})
+
+test('the form of one event decides no other of the list, and none beside it', async () => {
+  await strike()
+  const path = pathOf('slack')
+  const { forms } = await itemsOf(path)
+  const { form = '' } = forms[2]!
+  const tries: [string, string][] = [
+    [path, '3'],
+    [`${path}?event=3`, '2'],
+    [await forge(world, { eventId: idOf(3) }), '2'],
+    [await forgeList({ events: [{ fleet: 'prod', eventId: idOf(3) }] }), '0'],
+  ]
+  for (const [to, event] of tries) {
+    expect((await submit(world, to, { form, event, decision: 'approve' })).status).toBe(403)
+  }
+  for (let i = 0; i < count; i++) expect(await approvals(i)).toBe(0)
 })
 
 test('what moved on is said in its place, and the others stay decidable', async () => {
   await strike()
-  const { forms } = await itemsOf(pathOf('slack'))
-  const { path, fields } = forms[0]!
+  const path = pathOf('slack')
+  const { forms } = await itemsOf(path)
   const [, , ...others] = wave(0, count)
   const grown = event({ eventId: idOf(1), resources: ['vm1', 'vm2'] })
   await beacon.sees([...wave(0, 1), grown, ...others])
-  const response = await submit(world, path, { ...fields, decision: 'approve' })
+  const response = await submit(world, path, { ...forms[0]!, decision: 'approve' })
   expect(response.status).toBe(409)
   const text = await textOf(response)
   expect(text).toMatch(/Reboot of vm1, vm2 .{0,60} Nothing was decided: the event has changed/)
   expect(text).toContain(`${count - 1} to decide`)
 })
 
-test('the list itself decides nothing', async () => {
+test('without the name of an event, or its form, the list decides nothing', async () => {
   await strike()
   const path = pathOf('slack')
-  const { forms } = await itemsOf(path)
-  for (const fields of [{}, forms[0]!.fields]) {
+  const [first] = (await itemsOf(path)).forms
+  for (const fields of [{}, { form: first!.form! }, { event: first!.event! }]) {
     expect((await submit(world, path, { ...fields, decision: 'approve' })).status).toBe(403)
   }
   for (let i = 0; i < count; i++) expect(await approvals(i)).toBe(0)
 })
-
-test.each(['made up', 'of other events', 'of one event'])(
-  'a list %s: nobody is led there',
-  async (which) => {
-    await strike()
-    const { forms } = await itemsOf(pathOf('slack'))
-    const { path, fields } = forms[0]!
-    const other = await forgeList({ events: [{ fleet: 'prod', eventId: idOf(5) }] })
-    const lists: Record<string, string> = {
-      'made up': 'AAAA.AAAA.AAAA',
-      'of other events': other,
-      'of one event': path,
-    }
-    const list = lists[which]!.replace('/approve/', '')
-    const response = await submit(world, path, { ...fields, list, decision: 'approve' })
-    expect(response.status).toBe(200)
-    expect(await textOf(response)).toContain('Its course')
-    expect(await approvals(1)).toBe(1)
-  },
-)
 
 test('each event has its own state: decided, started, over, of another fleet, not known', async () => {
   await strike(wave(0, 4))
@@ -168,7 +180,7 @@ test('each event has its own state: decided, started, over, of another fleet, no
   expect(html).toContain('It started now.')
   expect(html).toContain('Reboot of db_0')
   expect(html).toContain('An event that is long over')
-  expect(forms.map(({ place }) => place)).toEqual([1, 2])
+  expect(forms.map(({ event }) => event)).toEqual(['1', '2'])
 })
 
 test('an open page asks for all of its events at once', async () => {

@@ -2,11 +2,17 @@
 
 const hidden = /<input type="hidden" name="(\w+)" value="([^"]*)">/g
 
-/** The hidden fields of the page's first form, or of the one that goes to `action`; empty without. */
-export function fieldsOf(html: string, action = ''): Record<string, string> {
+/** The hidden fields of each form of the page. */
+export function formsOf(html: string): Record<string, string>[] {
   const forms = html.match(/<form [\s\S]*?<\/form>/g) ?? []
-  const form = forms.find((one) => one.includes(`action="${action}`)) ?? ''
-  return Object.fromEntries([...form.matchAll(hidden)].map(([, name, value]) => [name, value]))
+  return forms.map((form) =>
+    Object.fromEntries([...form.matchAll(hidden)].map(([, name, value]) => [name, value])),
+  )
+}
+
+/** Those of the first; empty where there is no form. */
+export function fieldsOf(html: string): Record<string, string> {
+  return formsOf(html)[0] ?? {}
 }
 
 export const formType = 'application/x-www-form-urlencoded'
