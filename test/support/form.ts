@@ -17,18 +17,15 @@ export function fieldsOf(html: string): Record<string, string> {
 
 export const formType = 'application/x-www-form-urlencoded'
 
-/** What a press of this button sends. */
-export function formOf(html: string, decision: string): string {
-  return new URLSearchParams({ ...fieldsOf(html), decision }).toString()
-}
-
-/** Opens the page and presses a button, over HTTP. */
+/** Opens the page and presses a button, over HTTP; where the page has none, it is the answer. */
 export async function decideByForm(
   fetch: (url: string, init?: RequestInit) => Response | Promise<Response>,
   link: string,
   decision = 'approve',
 ): Promise<Response> {
-  const html = await (await fetch(link)).text()
-  const headers = { 'content-type': formType }
-  return fetch(link, { method: 'POST', headers, body: formOf(html, decision) })
+  const shown = await fetch(link)
+  const fields = fieldsOf(await shown.clone().text())
+  if (fields.form === undefined) return shown
+  const body = new URLSearchParams({ ...fields, decision }).toString()
+  return fetch(link, { method: 'POST', headers: { 'content-type': formType }, body })
 }
