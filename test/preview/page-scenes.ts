@@ -129,7 +129,7 @@ const dead = {
 const list = [
   seenAs({}),
   seenAs(
-    { facts: { ...usual, resources: ['web_4', 'web_5'] } },
+    { ...decided, facts: { ...usual, resources: ['web_4', 'web_5'] } },
     { said: 'Your decision is on record.' },
   ),
   seenAs({ ...decided, passedOn, facts: { ...usual, resources: ['db_0'] } }),
