@@ -11,32 +11,21 @@ import {
   retiredCode,
 } from '../shared/report.ts'
 import { adminRoutes } from './admin.ts'
-import { type Decided, decideEvent, type Opened, open } from './approve.ts'
 import { nextDueAt } from './deliver.ts'
 import { outagesOf } from './outage.ts'
-import { eventPage, messagePage } from './pages/approve.ts'
-import { pageHeaders } from './pages/layout.ts'
+import { pageRoutes } from './pages-http.ts'
 import { limit, parseJson, problem, type Refusal } from './problem.ts'
 import { receive } from './receive.ts'
 import type { Relay } from './relay.ts'
 import { nameBeacon, signIn } from './sign-in.ts'
 import { interactionRoutes } from './slack-interactions.ts'
 
-const maxFormBytes = 4_096
 const maxIssues = 10
 
 export function createApp(relay: Relay): Hono {
   const app = new Hono()
   app.post(reportPath, limit(maxReportBytes), (c) => postReport(relay, c))
-  app.get('/approve/:token', async (c) => {
-    const opened = await open(relay, tokenOf(c))
-    // a HEAD comes this way too, but only from machines
-    const person = c.req.method === 'GET' && opened.outcome === 'open'
-    if (person) await relay.attention.note(opened.record, relay.now())
-    return showEvent(relay, c, opened)
-  })
-  app.post('/approve/:token', limit(maxFormBytes), (c) => postDecision(relay, c))
-  app.options('/approve/:token', (c) => c.body(null, 204, { allow: 'GET, HEAD, POST, OPTIONS' }))
+  app.route('/approve', pageRoutes(relay))
   app.route('/', interactionRoutes(relay))
   app.route('/v1', adminRoutes(relay))
   app.get('/healthz', async (c) => {
@@ -113,88 +102,6 @@ function refuseReport(relay: Relay, c: Context, refusal: Refusal, fleet = ''): R
   const { status, code, detail, time } = refusal
   relay.log.warn('report_refused', { status, code, detail, fleet })
   return problem(c, status, code, detail, time)
-}
-
-type Shown = Extract<Opened, { outcome: 'open' }>
-
-async function showEvent(relay: Relay, c: Context, opened: Opened): Promise<Response> {
-  if (opened.outcome === 'open') return page(c, 200, eventPage(opened.record, relay.now()))
-  const { status, title, text } = deadLinks[opened.outcome]
-  return page(c, status, messagePage(title, text))
-}
-
-const deadLinks: Record<
-  Exclude<Opened, Shown>['outcome'],
-  { status: number; title: string; text: string }
-> = {
-  forged: {
-    status: 403,
-    title: 'This link is not valid',
-    text: 'It was not made by this relay, or it was cut off. Open it again from the message.',
-  },
-  expired: {
-    status: 410,
-    title: 'This link has expired',
-    text: 'The event is long over. The events API still has its record.',
-  },
-  unknown: {
-    status: 404,
-    title: 'This event is not known',
-    text: 'The relay has no record of it any more.',
-  },
-}
-
-const formType = 'application/x-www-form-urlencoded'
-
-async function postDecision(relay: Relay, c: Context): Promise<Response> {
-  if (!isOwnForm(relay, c)) {
-    const text = 'Decisions are taken only from the page itself. Open the link again.'
-    return page(c, 403, messagePage('Nothing was decided', text))
-  }
-  const opened = await open(relay, tokenOf(c))
-  if (opened.outcome !== 'open') return showEvent(relay, c, opened)
-  const wish = new URLSearchParams(await c.req.text()).get('decision')
-  if (wish !== 'approve' && wish !== 'not_now') {
-    const text = 'The form field "decision" is "approve" or "not_now".'
-    return page(c, 400, messagePage('Nothing was decided', text))
-  }
-  const decision = wish === 'approve' ? 'approved' : 'declined'
-  const by = { how: 'link' as const, who: opened.token.channel }
-  const { outcome, record } = await decideEvent(relay, opened.record, { decision, by })
-  return page(c, outcome === 'busy' ? 503 : 200, eventPage(record, relay.now(), answers[outcome]))
-}
-
-const answers: Record<Decided['outcome'], string> = {
-  decided: 'Your decision is on record.',
-  already_approved: 'It had been approved before; nothing changed.',
-  already_declined: 'Somebody chose "not now" before; nothing changed.',
-  started: 'Too late to decide: it has started.',
-  ended: 'Too late to decide: it is over.',
-  identity_needed: 'Nothing was decided: a link alone does not say who you are.',
-  not_listed: 'Nothing was decided: you are not among those who may.',
-  moved_on: 'Nothing was decided: the event has changed since you opened this page. Look again.',
-  busy: 'Too many decisions at once. Nothing changed; try again.',
-}
-
-/** A form of ours, sent by a browser from our page. Its Origin is `null` under our referrer policy. */
-function isOwnForm(relay: Relay, c: Context): boolean {
-  const site = c.req.header('sec-fetch-site')
-  const origin = c.req.header('origin')
-  const own = new URL(relay.config.publicUrl).origin
-  const sameSite =
-    site === undefined
-      ? origin === undefined || origin === 'null' || origin === own
-      : site === 'same-origin' || site === 'none'
-  return sameSite && (c.req.header('content-type') ?? '').split(';', 1)[0]?.trim() === formType
-}
-
-async function page(c: Context, status: number, content: ReturnType<typeof messagePage>) {
-  const headers = { ...(await pageHeaders()), 'content-type': 'text/html; charset=utf-8' }
-  return c.body(String(await content), status as 200, headers)
-}
-
-function tokenOf(c: Context): string {
-  return c.req.param('token') ?? ''
 }
 
 function own<Value>(record: Record<string, Value>, key: string): Value | undefined {

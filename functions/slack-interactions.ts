@@ -96,7 +96,9 @@ async function decidePress(relay: Relay, press: Press): Promise<Answer> {
   if (carried === undefined || opened.outcome !== 'open') {
     const { outcome } = opened as Exclude<Opened, { outcome: 'open' }>
     relay.log.warn('press_refused', { reason: outcome })
-    return { reply: { words: deadButtons[outcome] }, channel: undefined }
+    // no button of ours carries a list
+    const reason = outcome === 'list' ? 'forged' : outcome
+    return { reply: { words: deadButtons[reason] }, channel: undefined }
   }
   const { token, record } = opened
   const { channel } = token

@@ -77,6 +77,11 @@ export function buttonOf({ asks, declined }: Pick<Message, 'asks' | 'declined'>)
   return declined ? 'Reconsider' : 'Decide'
 }
 
+/** What the button for all of a list says. */
+export function listButtonOf(messages: Pick<Message, 'asks'>[]): string {
+  return messages.some(({ asks }) => asks) ? 'Decide all here' : 'Show all'
+}
+
 function stepOf(telling: Telling, now: number): Message {
   const { event } = telling
   return {

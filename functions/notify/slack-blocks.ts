@@ -2,7 +2,13 @@
 // and `>` are escaped everywhere, other marks become letters that look like them.
 import type { IncomingWebhookSendArguments } from '@slack/webhook'
 import { cut } from '../../shared/document.ts'
-import { buttonOf, composeList, type Message, wantsDecision } from '../core/message.ts'
+import {
+  buttonOf,
+  composeList,
+  listButtonOf,
+  type Message,
+  wantsDecision,
+} from '../core/message.ts'
 import type { Buttons, Outgoing, Part } from './notifier.ts'
 
 /**
@@ -43,8 +49,8 @@ export function slackBlocks(
   outgoing: Outgoing,
   wayIn: WayIn = 'button',
 ): IncomingWebhookSendArguments {
-  const { also, ...first } = outgoing
-  return also.length === 0 ? single(first, wayIn) : list([first, ...also])
+  const { also, listUrl, ...first } = outgoing
+  return also.length === 0 ? single(first, wayIn) : list([first, ...also], listUrl)
 }
 
 /** The question and its buttons first, then what one may want to look up. */
@@ -74,7 +80,7 @@ export function single(
 function actions({ message, pageUrl, buttons }: Parameters<typeof single>[0], withPage: boolean) {
   const decide = buttons === undefined ? [] : deciding(buttons)
   const rank = buttons === undefined ? message : { asks: false, declined: false }
-  const look = pageUrl === undefined || !withPage ? [] : [button(pageUrl, rank)]
+  const look = pageUrl === undefined || !withPage ? [] : [buttonTo(pageUrl, rank)]
   const elements = [...decide, ...look]
   return elements.length === 0 ? [] : [{ type: 'actions' as const, elements }]
 }
@@ -129,9 +135,11 @@ export function slackReply({ message }: Part): IncomingWebhookSendArguments {
   }
 }
 
-/** Several events in one message, each with its own button. */
-function list(parts: Part[]): IncomingWebhookSendArguments {
-  const { title, lines, tone } = composeList(parts.map(({ message }) => message))
+/** Several events in one message, each with its own button, and one for all. */
+function list(parts: Part[], listUrl: string | undefined): IncomingWebhookSendArguments {
+  const messages = parts.map(({ message }) => message)
+  const { title, lines, tone } = composeList(messages)
+  const asks = messages.some((message) => message.asks)
   const heading = `${marks[tone]} ${title}`
   const titles = parts.map(({ message }) => `• ${message.title}`)
   return {
@@ -141,6 +149,11 @@ function list(parts: Part[]): IncomingWebhookSendArguments {
     blocks: [
       header(heading),
       section(shorten(lines.join('\n'), limit.section)),
+      ...(listUrl === undefined
+        ? []
+        : [
+            { type: 'actions' as const, elements: [button(listUrl, listButtonOf(messages), asks)] },
+          ]),
       ...parts.map(item),
     ],
   }
@@ -149,7 +162,7 @@ function list(parts: Part[]): IncomingWebhookSendArguments {
 function item({ message, pageUrl }: Part) {
   const lines = cut(message.lines.join(' '), limit.lines)
   const block = section(titled(message, `${lines} ${message.reference}`, limit.item))
-  return pageUrl === undefined ? block : { ...block, accessory: button(pageUrl, message) }
+  return pageUrl === undefined ? block : { ...block, accessory: buttonTo(pageUrl, message) }
 }
 
 /** Bold, and what it is the title of; together within the limit. */
@@ -181,13 +194,17 @@ function linkTo(url: string, message: Message): string {
   return `<${escapeText(url)}|${buttonOf(message)}>`
 }
 
-function button(url: string, message: Pick<Message, 'asks' | 'declined'>) {
+function buttonTo(url: string, message: Pick<Message, 'asks' | 'declined'>) {
+  return button(url, buttonOf(message), wantsDecision(message))
+}
+
+function button(url: string, text: string, asks: boolean) {
   return {
     type: 'button' as const,
     action_id: 'open',
-    text: { type: 'plain_text' as const, text: buttonOf(message) },
+    text: { type: 'plain_text' as const, text },
     url,
-    ...(wantsDecision(message) ? { style: 'primary' as const } : {}),
+    ...(asks ? { style: 'primary' as const } : {}),
   }
 }
 
