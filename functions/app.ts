@@ -13,12 +13,14 @@ import {
 import { adminRoutes } from './admin.ts'
 import { type Decided, decideEvent, type Opened, open } from './approve.ts'
 import { nextDueAt } from './deliver.ts'
+import { principalHeader } from './identity/principal.ts'
 import { eventPage, messagePage } from './pages/approve.ts'
 import { pageHeaders } from './pages/layout.ts'
 import { limit, parseJson, problem, type Refusal } from './problem.ts'
 import { receive } from './receive.ts'
 import type { Relay } from './relay.ts'
 import { nameBeacon, signIn } from './sign-in.ts'
+import { type Visit, viewerOf } from './viewer.ts'
 
 const maxFormBytes = 4_096
 const maxIssues = 10
@@ -107,7 +109,10 @@ function refuseReport(relay: Relay, c: Context, refusal: Refusal, fleet = ''): R
 type Shown = Extract<Opened, { outcome: 'open' }>
 
 async function showEvent(relay: Relay, c: Context, opened: Opened): Promise<Response> {
-  if (opened.outcome === 'open') return page(c, 200, eventPage(opened.record, relay.now()))
+  if (opened.outcome === 'open') {
+    const viewer = await viewerOf(relay, opened.record, visitOf(relay, c, opened))
+    return page(c, 200, eventPage(opened.record, relay.now(), viewer))
+  }
   const { status, title, text } = deadLinks[opened.outcome]
   return page(c, status, messagePage(title, text))
 }
@@ -148,9 +153,28 @@ async function postDecision(relay: Relay, c: Context): Promise<Response> {
     return page(c, 400, messagePage('Nothing was decided', text))
   }
   const decision = wish === 'approve' ? 'approved' : 'declined'
-  const by = { how: 'link' as const, who: opened.token.channel }
+  const visit = visitOf(relay, c, opened)
+  const { by } = await viewerOf(relay, opened.record, visit)
+  // a browser sends the cookie of a sign-in along with forms of other sites, too
+  if (by.how === 'entra' && !isSurelyOwn(relay, c)) {
+    const text = 'Your browser does not say that the form is of this site. Use a newer one.'
+    return page(c, 403, messagePage('Nothing was decided', text))
+  }
   const { outcome, record } = await decideEvent(relay, opened.record, { decision, by })
-  return page(c, outcome === 'busy' ? 503 : 200, eventPage(record, relay.now(), answers[outcome]))
+  const viewer = await viewerOf(relay, record, visit)
+  const content = eventPage(record, relay.now(), viewer, answers[outcome])
+  return page(c, outcome === 'busy' ? 503 : 200, content)
+}
+
+function visitOf(relay: Relay, c: Context, { token }: Shown): Visit {
+  const { pathname } = new URL(`${relay.config.publicUrl}/approve/${tokenOf(c)}`)
+  return { header: c.req.header(principalHeader), channel: token.channel, path: pathname }
+}
+
+/** As far as browsers say it: old ones send no `sec-fetch-site`, and under our referrer policy `null`. */
+function isSurelyOwn(relay: Relay, c: Context): boolean {
+  const own = new URL(relay.config.publicUrl).origin
+  return c.req.header('sec-fetch-site') === 'same-origin' || c.req.header('origin') === own
 }
 
 const answers: Record<Decided['outcome'], string> = {

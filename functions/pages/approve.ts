@@ -12,11 +12,21 @@ import {
   plain,
   subjectOf,
 } from '../core/message.ts'
+import type { Permission } from '../core/permission.ts'
 import { relative, utc, when } from '../core/time.ts'
 import { layout } from './layout.ts'
 
+/** Whoever looks at it, as far as the page says something else to them. */
+export interface Viewer {
+  permission: Permission
+  /** Where to say who one is. */
+  signInUrl?: string
+  /** As whom one is signed in. */
+  name?: string
+}
+
 /** The event, its state in a sentence, and the two choices while there is something to decide. */
-export function eventPage(record: EventRecord, now: number, tried?: string) {
+export function eventPage(record: EventRecord, now: number, viewer: Viewer, tried?: string) {
   const view = viewOf(record)
   const telling = { moment: 'scheduled' as const, at: now, event: view }
   const { facts: all, reference } = compose(telling, now)
@@ -32,7 +42,7 @@ export function eventPage(record: EventRecord, now: number, tried?: string) {
 ${record.drill ? html`<p class="state"><strong>${drillLine}</strong></p>` : ''}
 ${decided}
 <p class="state">${stateOf(record, now)}</p>
-${isDecidable(record) ? choices(record, now) : ''}
+${isDecidable(record) ? (viewer.permission === 'allowed' ? choices(record, now) : whyNot(viewer)) : ''}
 <p>${impactOf(view)}</p>
 <dl>${facts.map(({ name, value }) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
 <p class="hint">${reference}</p>
@@ -74,6 +84,18 @@ function choices(record: EventRecord, now: number) {
 <p class="hint">${hint}</p>
 ${decline}
 </form>`
+}
+
+/** What stands in the place of the choices for somebody who may not decide. */
+function whyNot({ permission, signInUrl, name }: Viewer) {
+  const somebody =
+    name === undefined ? 'You are signed in, but' : `You are signed in as ${plain(name)}, but`
+  const text =
+    permission === 'identity_needed'
+      ? 'Only people on a list may decide this event, and a link does not say who you are.'
+      : `${somebody} not on the list of those who may decide this event.`
+  const link = signInUrl === undefined ? '' : html` <a href="${signInUrl}">Sign in</a>`
+  return html`<p>${text}${link}</p>`
 }
 
 function stateOf(record: EventRecord, now: number): string {
