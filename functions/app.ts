@@ -18,6 +18,7 @@ import { eventPage, messagePage } from './pages/approve.ts'
 import { pageHeaders } from './pages/layout.ts'
 import { limit, parseJson, problem, type Refusal } from './problem.ts'
 import { receive } from './receive.ts'
+import { recordPages } from './record-pages.ts'
 import type { Relay } from './relay.ts'
 import { nameBeacon, signIn } from './sign-in.ts'
 import { type Visit, viewerOf } from './viewer.ts'
@@ -38,6 +39,7 @@ export function createApp(relay: Relay): Hono {
   app.post('/approve/:token', limit(maxFormBytes), (c) => postDecision(relay, c))
   app.options('/approve/:token', (c) => c.body(null, 204, { allow: 'GET, HEAD, POST, OPTIONS' }))
   app.route('/v1', adminRoutes(relay))
+  app.route('/record', recordPages(relay, isOwnForm))
   app.get('/healthz', async (c) => {
     await nextDueAt(relay)
     const troubles = await relay.troubles()

@@ -122,7 +122,8 @@ const endings = {
   lost: 'It was lost sight of',
 }
 
-const steps: Record<HistoryEntry['what'], string> = {
+/** What each entry of the record says. */
+export const steps: Record<HistoryEntry['what'], string> = {
   seen: 'first seen',
   started: 'started',
   changed: 'changed',

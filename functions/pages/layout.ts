@@ -24,6 +24,11 @@ button.go { background: var(--go); border-color: var(--go); color: #fff }
 button:focus-visible { outline: 3px solid var(--ink); outline-offset: 2px }
 .hint { color: var(--soft); font-size: .9375rem; margin: -.375rem 0 .375rem }
 ol { padding-left: 1.25rem }
+input { font: inherit; padding: .75rem 1rem; border-radius: .5rem; border: 1px solid var(--soft);
+  background: var(--ground); color: var(--ink) }
+form.aside { float: right; margin: 0 }
+form.aside button { padding: .25rem .75rem }
+nav a, nav strong { display: inline-block; padding: .25rem .5rem .25rem 0 }
 `
 
 let styleHash: Promise<string> | undefined
