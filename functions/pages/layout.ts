@@ -28,6 +28,8 @@ input { font: inherit; padding: .75rem 1rem; border-radius: .5rem; border: 1px s
   background: var(--ground); color: var(--ink) }
 form.aside { float: right; margin: 0 }
 form.aside button { padding: .25rem .75rem }
+.record { padding-left: 1.25rem }
+.record li { margin: .5rem 0 }
 nav a, nav strong { display: inline-block; padding: .25rem .5rem .25rem 0 }
 `
 

@@ -56,7 +56,7 @@ export function listPage({ base, events, fleets, fleet, isFirst, more }: List, n
 <h1>The record</h1>
 <nav aria-label="Fleets">${filters}</nav>
 ${events.length === 0 ? html`<p>No events.</p>` : ''}
-<ol>${events.map((event) => html`<li>${line(base, event, now)}</li>`)}</ol>
+<ul class="record">${events.map((event) => html`<li>${line(base, event, now)}</li>`)}</ul>
 <p>${isFirst ? '' : html`<a href="${urlOf(own)}">Newest</a> `}${
       more && oldest ? html`<a href="${urlOf({ ...own, before })}">Older</a>` : ''
     }</p>`,
@@ -106,14 +106,14 @@ export function recordPage({ base, record, deliveries, seenBy }: Shown, now: num
 <h1>${title}</h1>
 <dl>${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${plain(value)}</dd>`)}</dl>
 <h2 id="course">Course</h2>
-<ol aria-labelledby="course">${courseOf(record, deliveries).map(
+<ol class="record" aria-labelledby="course">${courseOf(record, deliveries).map(
       ({ at, text }) =>
         html`<li><time datetime="${new Date(at).toISOString()}">${utc(at)}</time>: ${plain(text)}</li>`,
     )}</ol>
 ${deliveries.length > maxTold ? html`<p>Older messages are in the events API.</p>` : ''}
 <h2 id="seen">Seen by</h2>
 ${seenBy.length === 0 ? html`<p>${record.drill ? 'A drill is seen by no VM.' : 'Nobody.'}</p>` : ''}
-<ul aria-labelledby="seen">${seenBy.map((one) => html`<li>${plain(spanOf(one))}</li>`)}</ul>
+<ul class="record" aria-labelledby="seen">${seenBy.map((one) => html`<li>${plain(spanOf(one))}</li>`)}</ul>
 <p>As of ${utc(now)}.</p>`,
   )
 }
@@ -134,11 +134,20 @@ function decisionsOf({ overruled, verdict, passedOn }: EventRecord): [string, st
 /** What happened and what was told, in order; a message stands where its last attempt ended. */
 function courseOf(record: EventRecord, deliveries: Shown['deliveries']) {
   const happened = record.history.map((entry) => ({ at: entry.at, text: describe(entry) }))
-  const told = deliveries.slice(-maxTold).map((one) => ({
-    at: Date.parse(one.settledAt ?? one.owedAt),
-    text: tell(one),
+  const told = new Map<string, { at: number; text: string; channels: string[] }>()
+  for (const one of deliveries.slice(-maxTold)) {
+    const at = Date.parse(one.settledAt ?? one.owedAt)
+    const text = outcomeOf(one)
+    // what became the same at the same time is one line
+    const same = told.get(`${at} ${text}`) ?? { at, text, channels: [] }
+    same.channels.push(`"${one.channel}"`)
+    told.set(`${at} ${text}`, same)
+  }
+  const lines = [...told.values()].map(({ at, text, channels }) => ({
+    at,
+    text: `${text}: ${channels.join(', ')}`,
   }))
-  return [...happened, ...told].sort((a, b) => a.at - b.at)
+  return [...happened, ...lines].sort((one, other) => one.at - other.at)
 }
 
 function describe({ at, what, note }: HistoryEntry): string {
@@ -148,10 +157,11 @@ function describe({ at, what, note }: HistoryEntry): string {
   return describeVerdict({ decision: what, how: how as Proof, who: who.join(': '), at })
 }
 
-function tell({ channel, moment, state, attempts, note }: Shown['deliveries'][number]): string {
+/** `"approved" delivered`, `"reminder" given up after 9 attempts (HTTP 503)` */
+function outcomeOf({ moment, state, attempts, note }: Shown['deliveries'][number]): string {
   const times = attempts > 1 ? ` after ${attempts} attempts` : ''
-  const about = state === 'delivered' ? '' : `${note && ` (${note})`}`
-  return `message "${moment}" to "${channel}": ${state.replaceAll('_', ' ')}${times}${about}`
+  const why = state === 'delivered' || note === '' ? '' : ` (${note})`
+  return `"${moment}" ${state.replaceAll('_', ' ')}${times}${why}`
 }
 
 function spanOf({ vm, hit, firstSeenAt, lastSeenAt, goneAt }: PublicSighting): string {

@@ -187,11 +187,11 @@ describe('what stands there', () => {
       'Decided approved by a holder of the link sent to "chat", 2026-11-21 12:00:30 UTC',
       'Passed on by web_0',
       '12:00:00 UTC : first seen: web_0',
-      '12:00:00 UTC : message "scheduled" to "chat": delivered',
+      '12:00:00 UTC : "scheduled" delivered: "chat", "team", "pager", "hook"',
       '12:00:30 UTC : approved by a holder of the link sent to "chat"',
       '12:00:30 UTC : a VM was asked to tell Azure: web_0',
       '12:00:30 UTC : Azure was told: web_0',
-      'message "approved" to "chat": refused',
+      '"approved" refused (',
       'web_0 (hit): from 2026-11-21 12:00:00 UTC to 2026-11-21 12:00:30 UTC',
     ]
     let from = 0
