@@ -101,7 +101,7 @@ function describe(error: z.ZodError, filled: Filled): string[] {
 
 type Parsed = z.output<typeof configSchema>
 
-function namesThatDoNotExist(parsed: Parsed, { paths }: Filled): string[] {
+function namesThatDoNotExist(parsed: Parsed, { paths, assumed }: Filled): string[] {
   const { channels, fleets, routes, policy, allowNetworks } = parsed
   const mistakes: string[] = []
   const check = (path: string, what: string, name: string, allowed: string[]) => {
@@ -118,6 +118,8 @@ function namesThatDoNotExist(parsed: Parsed, { paths }: Filled): string[] {
     })
   })
   mistakes.push(...peopleThatCannotDecide(parsed))
+  // what was taken as given is no id to compare with
+  if (assumed.length === 0) mistakes.push(...peopleFromElsewhere(parsed))
   const rules = [
     ...policy.map(({ match }, i) => ({ match, at: `policy[${i}]` })),
     ...routes.map(({ match }, i) => ({ match, at: `routes[${i}]` })),
@@ -165,4 +167,18 @@ function peopleThatCannotDecide({ routes, channels, slackApp, signIn }: Parsed):
     }
     return mistakes
   })
+}
+
+/** Of workspaces and tenants whose people are never let in. */
+function peopleFromElsewhere({ routes, slackApp, signIn }: Parsed): string[] {
+  return routes.flatMap(({ approvers = [] }, i) =>
+    approvers.flatMap((one, j) => {
+      const [kind, place = ''] = one.split(/[:/]/)
+      const at = `routes[${i}].approvers[${j}]`
+      const team = kind === 'slack' && slackApp !== undefined && !slackApp.team.includes(place)
+      const tenant = kind === 'entra' && signIn !== undefined && signIn.tenantId !== place
+      if (team) return [`${at}: "slackApp.team" has no "${place}"; add it, or remove this one`]
+      return tenant ? [`${at}: "signIn.tenantId" is not "${place}"; correct one of them`] : []
+    }),
+  )
 }

@@ -1,11 +1,17 @@
 // What is allowed in a configuration, and hardly meant: each with where it stands, what it does, and what
 // to write instead. Only what is certain is said.
 import type { Config } from '../config.ts'
+import { adviseOnApprovers } from './approvers.ts'
 import { adviseOnChannels } from './channels.ts'
 import { adviseOnPolicy } from './policy.ts'
 import { adviseOnRoutes } from './routes.ts'
 
 /** One sentence each, `path: what; what to write`. */
 export function adviseOn(config: Config): string[] {
-  return [...adviseOnChannels(config), ...adviseOnPolicy(config), ...adviseOnRoutes(config)]
+  return [
+    ...adviseOnChannels(config),
+    ...adviseOnPolicy(config),
+    ...adviseOnRoutes(config),
+    ...adviseOnApprovers(config),
+  ]
 }
