@@ -6,9 +6,14 @@ import { decidersOf, type Permission, permissionOf } from './core/permission.ts'
 import { readPrincipal } from './identity/principal.ts'
 import type { Relay } from './relay.ts'
 
+/** By the buttons of a message, or signed in on the page. */
+export type Way = 'slack' | 'sign_in'
+
 export interface Viewer {
   by: Decider
   permission: Permission
+  /** How those who may decide can say who they are; none where anybody with the link may. */
+  ways: Way[]
   /** Where to say who one is; only where that can help. */
   signInUrl?: string
   /** Of whoever is signed in; to be shown and nothing else. */
@@ -37,23 +42,33 @@ function judgeViewer(
   { header, channel, path }: Visit,
 ): Viewer {
   const known = knownOf(record, observers)
+  const ways = waysOf(decidersOf(config.routes, record, known))
+  const judge = (by: Decider) => ({
+    by,
+    permission: permissionOf(config.routes, record, known, by),
+    ways,
+  })
   const read = readPrincipal(config.signIn, header)
   if (read.outcome === 'malformed' || read.outcome === 'other_tenant') {
     log.warn('principal_ignored', { reason: read.outcome })
   }
   if (read.outcome === 'signed_in') {
     const { tenant, user, name } = read.principal
-    const by = { how: 'entra', who: `${tenant}/${user}` } as const
-    const permission = permissionOf(config.routes, record, known, by)
-    return { by, permission, ...(name === undefined ? {} : { name }) }
+    const viewer = judge({ how: 'entra', who: `${tenant}/${user}` })
+    return { ...viewer, ...(name === undefined ? {} : { name }) }
   }
-  const by = { how: 'link', who: channel } as const
-  const permission = permissionOf(config.routes, record, known, by)
-  const deciders = decidersOf(config.routes, record, known)
-  const helps = Array.isArray(deciders) && deciders.some((one) => one.startsWith('entra:'))
-  return helps && config.signIn
-    ? { by, permission, signInUrl: signInUrl(path) }
-    : { by, permission }
+  const viewer = judge({ how: 'link', who: channel })
+  const helps = config.signIn !== undefined && ways.includes('sign_in')
+  return helps ? { ...viewer, signInUrl: signInUrl(path) } : viewer
+}
+
+function waysOf(deciders: ReturnType<typeof decidersOf>): Way[] {
+  if (deciders === 'anybody') return []
+  const has = (how: string) => deciders.some((one) => one.startsWith(how))
+  return [
+    ...(has('slack:') ? ['slack' as const] : []),
+    ...(has('entra:') ? ['sign_in' as const] : []),
+  ]
 }
 
 /** Of the host: it leads back to the page once somebody has signed in. */
