@@ -5,17 +5,29 @@ import { nextLook } from './core/conclude.ts'
 import { standInsOf } from './core/drill.ts'
 import type { Decider, EventRecord, Observer, Verdict } from './core/event.ts'
 import { type Permission, permissionOf } from './core/permission.ts'
-import { isExpired, type LinkToken, readToken } from './link.ts'
+import { isExpired, type LinkToken, type ListToken, readToken } from './link.ts'
 import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
 
 export type Opened =
   | { outcome: 'open'; token: LinkToken; record: EventRecord }
+  | { outcome: 'list'; token: ListToken }
   | { outcome: 'forged' | 'expired' | 'unknown' }
 
-/** Finds the event that a link is for. */
+/** Finds what a link is for. */
 export async function open(relay: Relay, text: string): Promise<Opened> {
   const token = await readToken(relay.linkKeys, text)
   if (token === undefined) return { outcome: 'forged' }
+  return openToken(relay, token)
+}
+
+/** The same of a token that is known to be ours. */
+export async function openToken(
+  relay: Relay,
+  token: LinkToken | ListToken,
+): Promise<Exclude<Opened, { outcome: 'forged' }>> {
+  if ('events' in token) {
+    return { outcome: isExpired(token, undefined, relay.now()) ? 'expired' : 'list', token }
+  }
   const record = await relay.store.readEvent(token)
   if (record === undefined) return { outcome: 'unknown' }
   if (isExpired(token, record, relay.now())) return { outcome: 'expired' }

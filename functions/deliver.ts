@@ -12,7 +12,7 @@ import {
 import { type Claimed, planNotice } from './core/delivery.ts'
 import { compose } from './core/message.ts'
 import { mayHaveHeard, overtaken, skippedBefore } from './core/overtake.ts'
-import { pageLink } from './link.ts'
+import { listLink, pageLink } from './link.ts'
 import type { Outgoing, Part, PostAccess } from './notify/notifier.ts'
 import { channelNamed, type Relay, rateOf } from './relay.ts'
 import type { Pacing } from './store/store.ts'
@@ -112,13 +112,20 @@ async function send(
   }
   const signal = AbortSignal.timeout(Math.min(attemptMs, leftMs))
   const posts = postsOf(relay, first.delivery)
-  const outgoing: Outgoing = { ...first, also, posts, now, signal }
+  const listUrl = await listLink(relay, listedIn([first, ...also]), now)
+  const list = listUrl === undefined ? {} : { listUrl }
+  const outgoing: Outgoing = { ...first, also, ...list, posts, now, signal }
   try {
     return await relay.notifiers[channel.kind].notify(outgoing, channel as never, relay.send)
   } catch (error) {
     relay.log.error('notifier_failed', { kind: channel.kind, error: messageOf(error) })
     return { outcome: 'retry', note: 'the notifier failed; see the log' }
   }
+}
+
+/** Those with a page of their own. */
+function listedIn(parts: Part[]): Claimed[] {
+  return parts.filter(({ pageUrl }) => pageUrl !== undefined).map(({ delivery }) => delivery)
 }
 
 function postsOf({ store }: Relay, { fleet, eventId, channel, telling }: Claimed): PostAccess {

@@ -8,6 +8,7 @@ import { publicDelivery } from './core/public-view.ts'
 import { messagePage } from './pages/approve.ts'
 import { pageHeaders } from './pages/layout.ts'
 import { listPage, recordPage, signInPage } from './pages/record.ts'
+import { isOwnForm, page } from './pages-http.ts'
 import { limit } from './problem.ts'
 import { readPage, readRecord } from './record.ts'
 import type { Relay } from './relay.ts'
@@ -18,10 +19,7 @@ const maxFormBytes = 4_096
 const maxWrongKeys = 10
 const wrongKeysMs = 60_000
 
-/** Whether a form was sent by a browser from a page of this site. */
-type IsOwnForm = (relay: Relay, c: Context) => boolean
-
-export function recordPages(relay: Relay, isOwnForm: IsOwnForm): Hono {
+export function recordPages(relay: Relay): Hono {
   const pages = new Hono()
   const wrong = { since: 0, count: 0 }
   pages.use('*', async (c, next) => {
@@ -116,9 +114,4 @@ function foreign(c: Context): Promise<Response> {
 async function goTo(c: Context, relay: Relay, path: string): Promise<Response> {
   for (const [name, value] of Object.entries(await pageHeaders())) c.header(name, value)
   return c.redirect(baseOf(relay) + path, 303)
-}
-
-async function page(c: Context, status: number, content: ReturnType<typeof messagePage>) {
-  const headers = { ...(await pageHeaders()), 'content-type': 'text/html; charset=utf-8' }
-  return c.body(String(await content), status as 200, headers)
 }

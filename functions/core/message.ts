@@ -68,6 +68,11 @@ export function buttonOf({ asks }: Pick<Message, 'asks'>): string {
   return asks ? 'Decide' : 'Show event'
 }
 
+/** What the button for all of a list says. */
+export function listButtonOf(messages: Pick<Message, 'asks'>[]): string {
+  return messages.some(({ asks }) => asks) ? 'Decide all here' : 'Show all'
+}
+
 function stepOf(telling: Telling, now: number): Message {
   const { event } = telling
   return {

@@ -33,6 +33,8 @@ export interface PostAccess {
 export interface Outgoing extends Part {
   /** What else the same message tells; empty where the kind's rate says nothing of `together`. */
   also: Part[]
+  /** One page for all events of this message; absent for a single one, or where it would be too long. */
+  listUrl?: string
   /** Of the event of the message itself; those in `also` have none. */
   posts: PostAccess
   now: number

@@ -1,7 +1,7 @@
 // A message as Slack's blocks. Names come from outside: `&`, `<` and `>` are escaped everywhere.
 import type { IncomingWebhookSendArguments } from '@slack/webhook'
 import { cut } from '../../shared/document.ts'
-import { buttonOf, composeList, type Message } from '../core/message.ts'
+import { buttonOf, composeList, listButtonOf, type Message } from '../core/message.ts'
 import type { Outgoing, Part } from './notifier.ts'
 
 /**
@@ -27,8 +27,8 @@ const mrkdwn = { type: 'mrkdwn', verbatim: true } as const
 const marks = { info: '🔵', warning: '🟠', danger: '🔴', good: '🟢' }
 
 export function slackBlocks(outgoing: Outgoing): IncomingWebhookSendArguments {
-  const { also, ...first } = outgoing
-  return also.length === 0 ? single(first) : list([first, ...also])
+  const { also, listUrl, ...first } = outgoing
+  return also.length === 0 ? single(first) : list([first, ...also], listUrl)
 }
 
 /** The question and its button first, then what one may want to look up. */
@@ -43,7 +43,7 @@ function single({ message, pageUrl }: Part): IncomingWebhookSendArguments {
       section(message.lines.join('\n')),
       ...(pageUrl === undefined
         ? []
-        : [{ type: 'actions' as const, elements: [button(pageUrl, message)] }]),
+        : [{ type: 'actions' as const, elements: [buttonTo(pageUrl, message)] }]),
       ...facts(message),
       context(message.reference),
     ],
@@ -78,16 +78,27 @@ export function slackReply({ message }: Part): IncomingWebhookSendArguments {
   }
 }
 
-/** Several events in one message, each with its own button. */
-function list(parts: Part[]): IncomingWebhookSendArguments {
-  const { title, lines, tone } = composeList(parts.map(({ message }) => message))
+/** Several events in one message, each with its own button, and one for all. */
+function list(parts: Part[], listUrl: string | undefined): IncomingWebhookSendArguments {
+  const messages = parts.map(({ message }) => message)
+  const { title, lines, tone } = composeList(messages)
+  const asks = messages.some((message) => message.asks)
   const heading = `${marks[tone]} ${title}`
   const titles = parts.map(({ message }) => `• ${message.title}`)
   return {
     text: shorten([heading, ...titles].join('\n'), limit.text),
     unfurl_links: false,
     unfurl_media: false,
-    blocks: [header(heading), section(lines.join('\n')), ...parts.map(item)],
+    blocks: [
+      header(heading),
+      section(lines.join('\n')),
+      ...(listUrl === undefined
+        ? []
+        : [
+            { type: 'actions' as const, elements: [button(listUrl, listButtonOf(messages), asks)] },
+          ]),
+      ...parts.map(item),
+    ],
   }
 }
 
@@ -97,7 +108,7 @@ function item({ message, pageUrl }: Part) {
   const lines = cut(message.lines.join(' '), limit.lines)
   const text = `${marks[message.tone]} *${title}*\n${lines} ${message.reference}`
   const block = section(text, limit.item)
-  return pageUrl === undefined ? block : { ...block, accessory: button(pageUrl, message) }
+  return pageUrl === undefined ? block : { ...block, accessory: buttonTo(pageUrl, message) }
 }
 
 function header(text: string) {
@@ -117,13 +128,17 @@ function context(text: string) {
   return { type: 'context' as const, elements: [element] }
 }
 
-function button(url: string, message: Message) {
+function buttonTo(url: string, message: Message) {
+  return button(url, buttonOf(message), message.asks)
+}
+
+function button(url: string, text: string, asks: boolean) {
   return {
     type: 'button' as const,
     action_id: 'open',
-    text: { type: 'plain_text' as const, text: buttonOf(message) },
+    text: { type: 'plain_text' as const, text },
     url,
-    ...(message.asks ? { style: 'primary' as const } : {}),
+    ...(asks ? { style: 'primary' as const } : {}),
   }
 }
 

@@ -1,7 +1,7 @@
 // Microsoft Teams by workflow webhook: one Adaptive Card 1.4. 202 means queued by the flow.
 import { cut } from '../../shared/document.ts'
 import type { ChannelOf } from '../config.ts'
-import { buttonOf, composeList, type Message, type Tone } from '../core/message.ts'
+import { buttonOf, composeList, listButtonOf, type Message, type Tone } from '../core/message.ts'
 import { fromError, fromStatus, type Notifier, type Outgoing, type Part, post } from './notifier.ts'
 
 /** About 21 KB are accepted in practice; cards are kept below. */
@@ -32,16 +32,17 @@ export const teams: Notifier<ChannelOf<'teams'>> = {
 }
 
 /** Values are cut harder until the serialised body fits; a list of many may have to do with titles. */
-function shorten({ also, ...first }: Outgoing): string {
-  const layOut = (length: number) =>
-    envelope(also.length === 0 ? single(first, length) : list([first, ...also], length))
+function shorten({ also, listUrl, ...first }: Outgoing): string {
+  const layOut = (length: number, all: string | undefined) =>
+    envelope(also.length === 0 ? single(first, length) : list([first, ...also], length, all))
   for (let length = maxTextLength; length > minTextLength; length = Math.floor(length / 2)) {
-    const body = JSON.stringify(layOut(length))
+    const body = JSON.stringify(layOut(length, listUrl))
     if (new TextEncoder().encode(body).length <= maxBodyBytes) return body
   }
+  // each event has a button of its own
   const bare = { ...first, message: { ...first.message, facts: [] } }
   return JSON.stringify(
-    also.length === 0 ? envelope(single(bare, minTextLength)) : layOut(minTextLength),
+    also.length === 0 ? envelope(single(bare, minTextLength)) : layOut(minTextLength, undefined),
   )
 }
 
@@ -66,9 +67,10 @@ function single({ message, pageUrl }: Part, length: number): Card {
   }
 }
 
-/** Several events in one message, each with its own button. */
-function list(parts: Part[], length: number): Card {
-  const { title, lines, tone } = composeList(parts.map(({ message }) => message))
+/** Several events in one message, each with its own button, and one for all. */
+function list(parts: Part[], length: number, listUrl: string | undefined): Card {
+  const messages = parts.map(({ message }) => message)
+  const { title, lines, tone } = composeList(messages)
   const items = parts.map(({ message, pageUrl }) => ({
     type: 'Container',
     separator: true,
@@ -80,7 +82,9 @@ function list(parts: Part[], length: number): Card {
     ],
   }))
   const above = lines.map((line) => paragraph(line, length))
-  return { body: [heading(title, tone, length), ...above, ...items], actions: [] }
+  const asks = messages.some((message) => message.asks)
+  const all = listUrl === undefined ? [] : [openTo(listUrl, listButtonOf(messages), asks)]
+  return { body: [heading(title, tone, length), ...above, ...items], actions: all }
 }
 
 function plain(text: string, length: number): string {
@@ -100,8 +104,12 @@ function heading(text: string, tone: Tone, length: number) {
 }
 
 function open(url: string, message: Message) {
-  const style = message.asks ? { style: 'positive' } : {}
-  return { type: 'Action.OpenUrl', title: buttonOf(message), url, ...style }
+  return openTo(url, buttonOf(message), message.asks)
+}
+
+function openTo(url: string, title: string, asks: boolean) {
+  const style = asks ? { style: 'positive' } : {}
+  return { type: 'Action.OpenUrl', title, url, ...style }
 }
 
 function envelope(card: Card) {

@@ -1,61 +1,39 @@
-// The frame of every page, and the headers that go with it: no script, nothing from elsewhere, never
-// kept, never framed, never indexed.
+// The frame of every page, and the headers that go with it: nothing from elsewhere, never kept, never
+// framed, never indexed. Style and script are allowed by their hashes, so nothing else can be slipped in.
 import { html, raw } from 'hono/html'
+import { liveScript } from './live.ts'
+import { style } from './style.ts'
 
-const style = `
-:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --ground: #fff; --line: #d0d7de;
-  --go: #1a7f37; --stay: #eaeef2; --band: #fff8c5 }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9198a1; --ground: #0d1117;
-  --line: #3d444d; --go: #2ea043; --stay: #262c36; --band: #3b2e00 } }
-* { box-sizing: border-box }
-body { margin: 0 auto; max-width: 40rem; padding: 1.25rem; background: var(--ground);
-  color: var(--ink); font: 1.0625rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
-header { color: var(--soft); font-weight: 600; letter-spacing: .02em }
-h1 { font-size: 1.5rem; line-height: 1.25; margin: .75rem 0 }
-.state { background: var(--band); border-radius: .5rem; padding: .75rem 1rem; margin: 1rem 0 }
-dl { display: grid; grid-template-columns: minmax(6rem, auto) 1fr; gap: .375rem 1rem;
-  border-top: 1px solid var(--line); padding-top: 1rem }
-dt { color: var(--soft) }
-dd { margin: 0 }
-form { display: grid; gap: .75rem; margin: 1.25rem 0 }
-button { font: inherit; font-weight: 600; padding: .875rem 1rem; border-radius: .5rem; cursor: pointer;
-  border: 1px solid var(--line); background: var(--stay); color: var(--ink) }
-button.go { background: var(--go); border-color: var(--go); color: #fff }
-button:focus-visible { outline: 3px solid var(--ink); outline-offset: 2px }
-.hint { color: var(--soft); font-size: .9375rem; margin: -.375rem 0 .375rem }
-ol { padding-left: 1.25rem }
-input { font: inherit; padding: .75rem 1rem; border-radius: .5rem; border: 1px solid var(--soft);
-  background: var(--ground); color: var(--ink) }
-form.aside { float: right; margin: 0 }
-form.aside button { padding: .25rem .75rem }
-.record { padding-left: 1.25rem }
-.record li { margin: .5rem 0 }
-nav a, nav strong { display: inline-block; padding: .25rem .5rem .25rem 0 }
-`
+let hashes: Promise<[style: string, script: string]> | undefined
 
-let styleHash: Promise<string> | undefined
-
-/** Headers of every page. The style is allowed by its hash, so nothing else can be slipped in. */
+/** Headers of every page. */
 export async function pageHeaders(): Promise<Record<string, string>> {
-  styleHash ??= hashOf(style)
+  hashes ??= Promise.all([hashOf(style), hashOf(liveScript)])
+  const [ofStyle, ofScript] = await hashes
   const policy = [
     "default-src 'none'",
-    `style-src 'sha256-${await styleHash}'`,
+    `style-src 'sha256-${ofStyle}'`,
+    `script-src 'sha256-${ofScript}'`,
+    "connect-src 'self'",
     "form-action 'self'",
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ]
-  return {
-    'cache-control': 'no-store',
-    'content-security-policy': policy.join('; '),
-    'referrer-policy': 'no-referrer',
-    'x-content-type-options': 'nosniff',
-    'x-frame-options': 'DENY',
-    'x-robots-tag': 'noindex',
-  }
+  return { ...privateHeaders, 'content-security-policy': policy.join('; ') }
 }
 
-export function layout(title: string, body: ReturnType<typeof html>) {
+/** Of whatever a link leads to. */
+export const privateHeaders = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'x-robots-tag': 'noindex',
+}
+
+/** `now`: the relay's time, for a page that shows how something stands. */
+export function layout(title: string, body: ReturnType<typeof html>, now?: number) {
+  const isLive = now !== undefined
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -65,8 +43,9 @@ export function layout(title: string, body: ReturnType<typeof html>) {
 <style>${raw(style)}</style>
 </head>
 <body>
-<header>Foghorn</header>
-<main>${body}</main>
+<header><i></i>Foghorn</header>
+<main${isLive ? html` data-now="${now}"` : ''}>${body}</main>
+${isLive ? html`<p class="lost" role="status" data-lost hidden></p><script>${raw(liveScript)}</script>` : ''}
 </body>
 </html>`
 }

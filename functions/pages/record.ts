@@ -6,14 +6,14 @@ import type { EventRecord, HistoryEntry, Proof } from '../core/event.ts'
 import { describeInference, describeVerdict, drillMark, plain, subjectOf } from '../core/message.ts'
 import type { PublicSighting, publicDelivery } from '../core/public-view.ts'
 import { relative, utc } from '../core/time.ts'
-import { steps } from './approve.ts'
 import { layout } from './layout.ts'
+import { steps } from './state.ts'
 
 /** Of more messages than this nobody reads; the API has them. */
 const maxTold = 1_000
 
 export function signInPage(base: string, said?: string) {
-  const state = said === undefined ? '' : html`<p class="state" role="alert">${said}</p>`
+  const state = said === undefined ? '' : html`<p class="said" role="alert">${said}</p>`
   return layout(
     'The record',
     html`<h1>The record</h1>

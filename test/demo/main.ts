@@ -1,6 +1,7 @@
 // `npm run demo`: the main job on this machine, told station by station. `-- --auto` clicks by itself.
 // Ends by itself within a minute: where nobody clicks, Azure starts the event at NotBefore.
 import { parseArgs } from 'node:util'
+import { decideByForm } from '../support/form.ts'
 import { type Stage, startStage } from '../support/stage.ts'
 import { faultsOf } from './check.ts'
 import { describeEntry, describeReceived } from './narrate.ts'
@@ -62,10 +63,8 @@ async function play(): Promise<void> {
 }
 
 async function decide(link: string): Promise<void> {
-  await fetch(link)
   terminal.say('person', 'opens the page and clicks "Approve: start it now"')
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  const answer = await fetch(link, { method: 'POST', headers, body: 'decision=approve' })
+  const answer = await decideByForm(fetch, link)
   if (!answer.ok) terminal.fail(`The page answered ${answer.status}`)
 }
 

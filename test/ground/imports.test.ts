@@ -188,7 +188,7 @@ const bans: Record<string, Ban> = {
   },
   'use cases take clock and randomness from the relay': {
     files:
-      /^functions\/([^/]+|notify\/(?!undici)[^/]+|identity\/[^/]+|pages\/[^/]+|advice\/[^/]+)\.ts$/,
+      /^functions\/([^/]+|notify\/(?!undici)[^/]+|identity\/[^/]+|pages\/(?!live)[^/]+|advice\/[^/]+)\.ts$/,
     call: /\bDate\.now\(|\bMath\.random\(|\bsetTimeout\(/,
     instead: 'relay.now(), relay.random(), or a due time in the store',
   },

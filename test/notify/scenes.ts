@@ -223,7 +223,7 @@ function notice(state: string, reason: string): Outgoing {
 function list(names: string[]): Outgoing {
   const [first, ...also] = names.map((name) => outgoingOf(name, settings[name]!))
   const parts: Part[] = also.map(({ also: _a, now: _n, signal: _s, ...part }) => part)
-  return { ...first!, also: parts }
+  return { ...first!, also: parts, listUrl: 'https://foghorn.example/approve/list-token' }
 }
 
 /** By name; the first ten are the moments, in their order. */

@@ -1,5 +1,6 @@
 // Slack's limits, one by one: api.slack.com/reference/block-kit/blocks.
 import { describe, expect, test } from 'vitest'
+import { maxLinkLength } from '../../functions/link.ts'
 import { notifiers } from '../../functions/notify/index.ts'
 import type { Outgoing } from '../../functions/notify/notifier.ts'
 import { limits } from '../../shared/document.ts'
@@ -19,10 +20,11 @@ const longest = ['x', '<', '&', '🚢', '☃'].map((filling): [string, Outgoing]
   }),
 ])
 
+const longestLink = 'https://foghorn.example/approve/'.padEnd(maxLinkLength, 'x')
 const { together } = notifiers.slack.rate
 const lists = longest.map(([name, one]): [string, Outgoing] => [
   `a list of ${together}: ${name}`,
-  { ...one, also: Array(together - 1).fill(one) },
+  { ...one, also: Array(together - 1).fill(one), listUrl: longestLink },
 ])
 
 const all: [string, Outgoing][] = [...Object.entries(scenes), ...longest, ...lists]
@@ -101,7 +103,21 @@ test('the question and its button come before what one looks up', async () => {
 test('a list has the button of each event beside it', async () => {
   const { blocks } = await send(scenes['a list']!)
   const labels = blocks.map(({ accessory }) => accessory?.text.text)
-  expect(labels.slice(2)).toEqual(['Decide', 'Show event', 'Show event', 'Show event'])
+  expect(labels.slice(3)).toEqual(['Decide', 'Show event', 'Show event', 'Show event'])
+})
+
+test('above a list one button opens all, and says whether there is something to decide', async () => {
+  const what = scenes['a list']!
+  const { blocks } = await send(what)
+  expect(blocks[2].elements).toMatchObject([
+    { style: 'primary', text: { text: 'Decide all here' }, url: what.listUrl },
+  ])
+  const over = { ...what.also[0]!.message, asks: false }
+  const also = what.also.map((part) => ({ ...part, message: { ...part.message, asks: false } }))
+  const told = await send({ ...what, message: over, also })
+  expect(told.blocks[2].elements).toMatchObject([{ text: { text: 'Show all' } }])
+  const { listUrl: _, ...without } = what
+  expect((await send(without)).blocks.map(({ type }) => type)).not.toContain('actions')
 })
 
 test('what is long stands across the message, what is short side by side', async () => {

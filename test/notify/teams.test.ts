@@ -2,6 +2,7 @@
 // is looked at in test/preview/.
 import { createRequire } from 'node:module'
 import { describe, expect, test } from 'vitest'
+import { maxLinkLength } from '../../functions/link.ts'
 import { notifiers } from '../../functions/notify/index.ts'
 import type { Outgoing } from '../../functions/notify/notifier.ts'
 import { limits } from '../../shared/document.ts'
@@ -55,9 +56,18 @@ const longest = ['x', '☃', '🚢', '*'].map((filling): [string, Outgoing] => {
   ]
 })
 
+const page = 'https://foghorn.example/approve/'
+/** With names of 32 characters for fleet and channel, and a GUID for the event. */
+const usualLink = page.padEnd(260, 'x')
+const longestLink = page.padEnd(maxLinkLength, 'x')
 const lists = [...hostile, ...longest].map(([name, one]): [string, Outgoing] => [
   `a list of ${together}, ${name}`,
-  { ...one, also: Array(together - 1).fill(one) },
+  {
+    ...one,
+    pageUrl: usualLink,
+    also: Array(together - 1).fill({ ...one, pageUrl: usualLink }),
+    listUrl: longestLink,
+  },
 ])
 
 const all = [...Object.entries(scenes), ...hostile, ...longest, ...lists]
@@ -71,7 +81,7 @@ describe.each(all)('%s', (_name, what) => {
     const types = request!.body.match(/"Action\.\w+"/g) ?? []
     expect(types.filter((type) => type !== '"Action.OpenUrl"')).toEqual([])
     const pages = [what, ...what.also].filter(({ pageUrl }) => pageUrl !== undefined)
-    expect(types).toHaveLength(pages.length)
+    expect(types).toHaveLength(pages.length + (what.listUrl === undefined ? 0 : 1))
     expect(result).toEqual({ outcome: 'delivered', note: 'queued' })
   })
 })
@@ -112,6 +122,16 @@ test('the envelope is the one that a workflow takes', async () => {
     ],
   })
   expect([body.length, actions.length]).toEqual([5, 1])
+})
+
+test('a list whose own links fill the card goes without the one for all', async () => {
+  const pageUrl = page.padEnd(900, 'x')
+  const one = { ...about({}), pageUrl }
+  const what = { ...one, also: Array(together - 1).fill(one), listUrl: longestLink }
+  const { body } = (await capture('teams', what)).request!
+  expect(Buffer.byteLength(body)).toBeLessThanOrEqual(20 * 1024)
+  expect(body).not.toContain(longestLink)
+  expect(body.split(pageUrl)).toHaveLength(together + 1)
 })
 
 test('the library does complain of what is no card', () => {

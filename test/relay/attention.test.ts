@@ -1,5 +1,6 @@
 // Far from NotBefore beacons report once a minute, but whoever opened the page is about to decide.
 import { beforeEach, expect, test } from 'vitest'
+import { press } from '../support/people.ts'
 import { createWorld, event, FakeBeacon, startAt, type World } from '../support/world.ts'
 
 let world: World
@@ -27,14 +28,17 @@ test('an opened page brings the beacons near for a quarter of an hour', async ()
   expect((await beacon.sees([far])).paceMs).toBe(60_000)
 })
 
-test('a HEAD or OPTIONS is nobody', async () => {
+test('a HEAD, OPTIONS, prefetch or a page that stands open is nobody', async () => {
   for (const method of ['HEAD', 'OPTIONS']) await world.app.request(link(), { method })
+  for (const name of ['sec-purpose', 'purpose', 'x-moz']) {
+    await world.app.request(link(), { headers: { [name]: 'prefetch' } })
+  }
+  await world.app.request(`${link()}/state`)
   expect((await beacon.sees([far])).paceMs).toBe(60_000)
 })
 
 test('an approval is not stuck before a beacon at the slow pace could have taken it', async () => {
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  await world.app.request(link(), { method: 'POST', headers, body: 'decision=approve' })
+  await press(world, link(), 'approve')
   await world.pass(89_999)
   expect(world.told()).not.toContain('foghorn.event.stuck')
   await world.pass(1)

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Fuse, withFuse } from '../support/fuse.ts'
+import { press } from '../support/people.ts'
 import {
   createWorld,
   event,
@@ -88,9 +89,7 @@ async function approve(world: World, sent: Sent[]): Promise<void> {
   const chat = sent.find(({ url }) => url.includes('slack'))
   const actions = chat?.json.blocks.find(({ type }: { type: string }) => type === 'actions')
   const { pathname } = new URL(actions.elements[0].url)
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  const body = 'decision=approve'
-  const response = await world.app.request(pathname, { method: 'POST', headers, body })
+  const response = await press(world, pathname, 'approve')
   if (response.status !== 200) throw new Error(`${response.status}`)
 }
 

@@ -1,5 +1,6 @@
 // The main job through the HTTP face, with a moved clock: what is told, when, and how it ends.
 import { beforeEach, describe, expect, test } from 'vitest'
+import { press } from '../support/people.ts'
 import {
   createWorld,
   event,
@@ -26,8 +27,7 @@ function link(): string {
 }
 
 function decide(decision: string) {
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  return world.app.request(link(), { method: 'POST', body: `decision=${decision}`, headers })
+  return press(world, link(), decision)
 }
 
 async function outcome() {

@@ -51,7 +51,7 @@ async function show(headers: Record<string, string> = {}) {
 }
 
 /** Tries to decide, and expects that nothing at all was written. */
-async function tryInVain(headers: Record<string, string>, said: string, status = 200) {
+async function tryInVain(headers: Record<string, string>, said: string, status = 403) {
   const before = tables.read()
   for (const decision of ['approve', 'not_now']) {
     const response = await press(world, linkOf(world), decision, headers)
@@ -88,7 +88,9 @@ describe('a route that lists people', () => {
 
   test('who is signed in and not listed is told so, by name', async () => {
     const { html } = await show(signedIn(bobId))
-    expect(html).toContain('You are signed in as Ann &lt;b&gt;Ops&lt;/b&gt;, but not on the list')
+    expect(html).toContain(
+      'You are signed in as Ann &lt;b&gt;Ops&lt;/b&gt;, who is not among the people',
+    )
     expect(html).not.toMatch(buttons)
     await tryInVain(signedIn(bobId), 'you are not among those who may')
   })
@@ -116,7 +118,7 @@ describe('a route that lists people', () => {
     ['of who knows what', {}],
   ])('the cookie of a sign-in decides nothing in a form %s', async (_, headers) => {
     const { 'sec-fetch-site': _s, ...cookie } = signedIn()
-    await tryInVain({ ...cookie, ...headers }, 'Nothing was decided', 403)
+    await tryInVain({ ...cookie, ...headers }, 'Nothing was decided')
   })
 
   test('a refused attempt is logged, and is no part of the record', async () => {

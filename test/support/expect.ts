@@ -1,6 +1,7 @@
 // What every run of the main job has to show at the end.
 import { expect } from 'vitest'
 import type { Received } from '../simulator/sinks.ts'
+import { decideByForm } from './form.ts'
 import type { Stage } from './stage.ts'
 
 /** Of the channels of a stage. */
@@ -40,6 +41,5 @@ export async function expectExactly(stage: Stage, eventId: string, moments: stri
 
 /** As the page's form does. */
 export function postDecision(link: string, decision = 'approve'): Promise<Response> {
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  return fetch(link, { method: 'POST', headers, body: `decision=${decision}` })
+  return decideByForm(fetch, link, decision)
 }

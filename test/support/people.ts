@@ -1,5 +1,7 @@
 // What a person does: opens the link of the newest message, and presses a button.
-import { createToken, type LinkToken } from '../../functions/link.ts'
+import { stampOf } from '../../functions/core/approval.ts'
+import { createFormToken, createToken, type LinkToken, readToken } from '../../functions/link.ts'
+import { fieldsOf, formType } from './form.ts'
 import { eventId, type World } from './world.ts'
 
 /** Path of the link in the newest Slack message. */
@@ -20,24 +22,49 @@ export async function forge(
   return `/approve/${await createToken(keys, token)}`
 }
 
-export const formType = 'application/x-www-form-urlencoded'
+export { formType } from './form.ts'
 
-export function press(
+/**
+ * Presses a button of the page behind the link. Where the page has none any more, it is pressed on one
+ * that was opened while it had.
+ */
+export async function press(
   world: World,
   path: string,
   decision: string,
   headers: Record<string, string> = {},
+): Promise<Response> {
+  const shown = fieldsOf(await (await world.app.request(path)).text())
+  const fields = shown.form === undefined ? await keptForm(world, path) : shown
+  return submit(world, path, { ...fields, decision }, headers)
+}
+
+/** Sends these fields, whatever the page says. */
+export function submit(
+  world: World,
+  path: string,
+  fields: Record<string, string>,
+  headers: Record<string, string> = {},
 ) {
   return world.app.request(path, {
     method: 'POST',
-    body: new URLSearchParams({ decision }).toString(),
+    body: new URLSearchParams(fields).toString(),
     headers: { 'content-type': formType, ...headers },
   })
+}
+
+async function keptForm(world: World, path: string): Promise<Record<string, string>> {
+  const { linkKeys, store } = world.relay
+  const link = path.slice('/approve/'.length)
+  const token = await readToken(linkKeys, link)
+  const record = token && 'eventId' in token ? await store.readEvent(token) : undefined
+  if (record === undefined) return {}
+  return { form: await createFormToken(linkKeys, link, stampOf(record)) }
 }
 
 /** The readable text of a page, without markup and style. */
 export async function textOf(response: Response): Promise<string> {
   const html = await response.text()
-  const plain = html.replace(/<style>[\s\S]*?<\/style>/, '').replace(/<[^>]+>/g, ' ')
+  const plain = html.replace(/<(style|script)>[\s\S]*?<\/\1>/g, '').replace(/<[^>]+>/g, ' ')
   return plain.replaceAll('&quot;', '"').replace(/\s+/g, ' ')
 }

@@ -1,6 +1,7 @@
 // What the relay's own code asks of functions, table and queue: for a heartbeat, for a run of the timer, and for
 // one event from its first sight to its end.
 import { idlePaceMs } from '../../../functions/core/pace.ts'
+import { decideByForm } from '../../support/form.ts'
 import { baseConfig, event } from '../../support/world.ts'
 import { Fleet } from './fleet.ts'
 import { type FunctionName, Hosted, type Invocation } from './hosted.ts'
@@ -150,10 +151,8 @@ function play(hosted: Hosted, fleet: Fleet, ids: string[], approvedAfterMs?: num
 
 async function approve(hosted: Hosted, eventId: string): Promise<void> {
   const path = new URL(await hosted.linkTo(eventId)).pathname
-  await hosted.app.request(path, { method: 'GET' })
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  const body = 'decision=approve'
-  const response = await hosted.app.request(path, { method: 'POST', headers, body })
+  const request = (path: string, init: RequestInit = {}) => hosted.app.request(path, init)
+  const response = await decideByForm(request, path)
   if (!response.ok) throw new Error(`not approved: ${response.status} ${await response.text()}`)
 }
 

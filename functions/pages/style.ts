@@ -1,0 +1,80 @@
+// How pages look: one column for a phone held at night, in both themes, with AA contrast throughout and
+// no target smaller than 44 px. It is in the page, and its hash in the page's policy.
+export const style = `
+:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --ground: #f6f8fa; --card: #fff;
+  --line: #d0d7de; --go: #1a7f37; --stay: #f6f8fa; --edge: #6e7781; --link: #0550ae;
+  --ask: #9a6700; --ask-ground: #fff8c5; --wait: #0550ae; --wait-ground: #ddf4ff;
+  --bad: #cf222e; --bad-ground: #ffebe9; --good: #1a7f37; --good-ground: #dafbe1;
+  --over: #57606a; --over-ground: #eaeef2 }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9aa4af; --ground: #0d1117;
+  --card: #161b22; --line: #30363d; --go: #238636; --stay: #21262d; --edge: #848d97; --link: #79c0ff;
+  --ask: #d29922; --ask-ground: #2b2311; --wait: #58a6ff; --wait-ground: #10233d;
+  --bad: #ff7b72; --bad-ground: #351a1c; --good: #3fb950; --good-ground: #10281a;
+  --over: #848d97; --over-ground: #21262d } }
+* { box-sizing: border-box }
+[hidden] { display: none !important }
+body { margin: 0 auto; max-width: 42rem; padding: 1rem 1rem 3rem; background: var(--ground);
+  color: var(--ink); font: 1.0625rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
+header { color: var(--soft); font-weight: 600; letter-spacing: .02em; display: flex; gap: .5rem;
+  align-items: center; min-height: 2rem }
+header i { width: .75rem; height: .75rem; border-radius: 50%; background: var(--ask) }
+h1 { font-size: 1.625rem; line-height: 1.2; margin: .5rem 0 .25rem; text-wrap: balance }
+h2 { font-size: 1.125rem; line-height: 1.3; margin: 1.75rem 0 .5rem }
+.lead { color: var(--soft); margin: 0 0 1rem }
+.drill { border: 2px dashed var(--edge); border-radius: .5rem; padding: .5rem 1rem; font-weight: 600 }
+.said { font-weight: 600; border: 2px solid var(--link); border-radius: .5rem; padding: .625rem 1rem;
+  margin: 1rem 0; background: var(--card) }
+.state { border-radius: .5rem; padding: .875rem 1rem; margin: 1rem 0; border: 1px solid var(--tone);
+  border-left-width: .375rem; background: var(--tone-ground) }
+.state p { margin: 0 }
+.state.ask { --tone: var(--ask); --tone-ground: var(--ask-ground) }
+.state.wait { --tone: var(--wait); --tone-ground: var(--wait-ground) }
+.state.bad { --tone: var(--bad); --tone-ground: var(--bad-ground) }
+.state.good { --tone: var(--good); --tone-ground: var(--good-ground) }
+.state.over { --tone: var(--over); --tone-ground: var(--over-ground) }
+.state .left { display: flex; flex-wrap: wrap; gap: 0 .5rem; align-items: baseline; margin-bottom: .375rem }
+.left b { font-size: 1.875rem; line-height: 1.2; font-variant-numeric: tabular-nums }
+[data-lines] { white-space: pre-line }
+.headline { font-weight: 700; font-size: 1.1875rem }
+form { margin: 1rem 0 }
+button, .button { display: block; width: 100%; min-height: 3.25rem; font: inherit; font-weight: 600;
+  padding: .75rem 1rem; border-radius: .5rem; cursor: pointer; border: 1px solid var(--edge);
+  background: var(--stay); color: var(--ink); text-align: center; text-decoration: none;
+  touch-action: manipulation }
+button.go, .button { background: var(--go); border-color: var(--go); color: #fff }
+button:hover, .button:hover { filter: brightness(1.08) }
+:focus-visible { outline: 3px solid var(--link); outline-offset: 2px }
+.hint { color: var(--soft); font-size: .9375rem; line-height: 1.4; margin: .375rem 0 1.25rem }
+.refusal, .moved { background: var(--card); border: 1px solid var(--edge); border-radius: .5rem;
+  padding: .875rem 1rem; margin: 1rem 0 }
+.refusal h2 { margin: 0 }
+.refusal ul { list-style: none; padding: 0; margin-bottom: 0 }
+.refusal li { margin: .5rem 0 }
+.moved { border: 2px solid var(--ask); font-weight: 600 }
+a { color: var(--link) }
+p > a { display: inline-block; padding: .625rem 0 }
+.lost { position: fixed; inset: 0 0 auto; margin: 0; padding: .625rem 1rem; background: var(--bad-ground);
+  color: var(--ink); border-bottom: 2px solid var(--bad); text-align: center }
+dl { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .5rem 1rem; margin: 0;
+  background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .875rem 1rem }
+dt { color: var(--soft) }
+dd { margin: 0 }
+summary { min-height: 2.75rem; padding: .5rem 0; cursor: pointer }
+.course { list-style: none; margin: 0; padding: 0 0 0 1rem; border-left: 2px solid var(--line) }
+.course li { margin: 0 0 .75rem }
+.course time { display: block; color: var(--soft); font-size: .875rem; font-variant-numeric: tabular-nums }
+.item { background: var(--card); border: 1px solid var(--line); border-radius: .75rem;
+  padding: 1rem 1rem .25rem; margin: 1rem 0; scroll-margin-top: 1rem }
+.item h2 { margin: 0 0 .25rem }
+label { display: block; margin: .5rem 0 }
+input[type=password] { display: block; width: 100%; font: inherit; padding: .75rem 1rem;
+  margin-bottom: .75rem; border-radius: .5rem; border: 1px solid var(--edge);
+  background: var(--card); color: var(--ink) }
+form.aside { float: right; margin: 0 }
+form.aside button { min-height: 2.75rem; padding: .25rem .75rem }
+.record { padding-left: 1.25rem }
+.record li { margin: .5rem 0 }
+nav a, nav strong { display: inline-block; padding: .625rem .75rem .625rem 0 }
+@media (max-width: 26rem) { dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: .625rem } }
+@media (forced-colors: active) { .state { border-left-width: 1px } }
+`

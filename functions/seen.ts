@@ -1,0 +1,56 @@
+// What somebody sees by a link: the event, whether they may decide it, and the token of the form. The
+// relay's own identity check plugs in here; a bare link proves nobody.
+import { openToken } from './approve.ts'
+import { stampOf } from './core/approval.ts'
+import type { EventRecord } from './core/event.ts'
+import { createFormToken, type LinkToken, type ListToken, oneOf } from './link.ts'
+import type { Seen } from './pages/event.ts'
+import type { Listed } from './pages/list.ts'
+import type { Relay } from './relay.ts'
+import { type Visit, viewerOf } from './viewer.ts'
+
+/** Who asks for a page: what the host says of them, and where they are to come back to. */
+export type Visitor = Pick<Visit, 'header' | 'path'>
+
+/** The event as a link shows it; `shownBy` is what its form is bound to. */
+export async function seenBy(
+  relay: Relay,
+  record: EventRecord,
+  shownBy: string,
+  { channel }: LinkToken,
+  visitor: Visitor,
+): Promise<Seen> {
+  const viewer = await viewerOf(relay, record, { ...visitor, channel })
+  return { record, viewer, form: await createFormToken(relay.linkKeys, shownBy, stampOf(record)) }
+}
+
+/** What the form of one event of a list is bound to. */
+export function placeIn(link: string, place: string | number): string {
+  return `${link}#${place}`
+}
+
+/** Undefined: an event that is not known any more, or long over. */
+export function recordsOf(relay: Relay, list: ListToken): Promise<(EventRecord | undefined)[]> {
+  return Promise.all(
+    list.events.map(async (_, place) => {
+      const opened = await openToken(relay, oneOf(list, String(place))!)
+      return opened.outcome === 'open' ? opened.record : undefined
+    }),
+  )
+}
+
+/** The same as this list shows them. */
+export async function listOf(
+  relay: Relay,
+  link: string,
+  list: ListToken,
+  visitor: Visitor,
+): Promise<Listed[]> {
+  const records = await recordsOf(relay, list)
+  return Promise.all(
+    records.map(async (record, place) => {
+      const own = oneOf(list, String(place))!
+      return record && seenBy(relay, record, placeIn(link, place), own, visitor)
+    }),
+  )
+}

@@ -1,0 +1,217 @@
+// The page in a real browser: by keyboard, by script and without one. The browser's timers are the test's,
+// and its clock is years away from the relay's, which must not matter.
+
+import type { AddressInfo } from 'node:net'
+import { type ServerType, serve } from '@hono/node-server'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createListToken } from '../../functions/link.ts'
+import { startBrowser } from '../support/browser.ts'
+import { forge, press } from '../support/people.ts'
+import {
+  createWorld,
+  event,
+  eventId,
+  FakeBeacon,
+  startAt,
+  started,
+  type World,
+} from '../support/world.ts'
+
+let browser: Browser
+let world: World
+let beacon: FakeBeacon
+let server: ServerType
+let origin: string
+const complaints: string[] = []
+
+beforeAll(async () => {
+  browser = await startBrowser()
+}, 60_000)
+afterAll(() => browser?.close())
+
+beforeEach(async () => {
+  world = await createWorld()
+  beacon = new FakeBeacon(world, 'web_0')
+  await beacon.sees([event()])
+  await world.drain()
+  await new Promise<void>((resolve) => {
+    server = serve({ fetch: world.app.fetch, port: 0, hostname: '127.0.0.1' }, () => resolve())
+  })
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  complaints.length = 0
+})
+
+afterEach(async () => {
+  for (const context of browser.contexts()) await context.close()
+  if ('closeAllConnections' in server) server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+  world.store.close()
+})
+
+async function open(path: string, options: Parameters<Browser['newPage']>[0] = {}): Promise<Page> {
+  const page = await browser.newPage(options)
+  page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`))
+  page.on('pageerror', (error) => complaints.push(error.message))
+  if (options?.javaScriptEnabled !== false) await page.clock.install({ time: 0 })
+  await page.goto(origin + path)
+  return page
+}
+
+/** For the relay and for the browser. */
+async function pass(page: Page, ms: number): Promise<void> {
+  world.clock.now += ms
+  await page.clock.fastForward(ms)
+}
+
+const outline = 'getComputedStyle(document.activeElement).outlineStyle'
+
+const approvals = async () => (await world.getEvent(eventId)).body.approvals
+const approve = (page: Page) => page.getByRole('button', { name: 'Approve' })
+
+describe('with the keyboard alone', () => {
+  test.each([
+    ['approves with the first key stops', 1, 'Enter', 'approved'],
+    ['declines one stop later', 2, 'Space', 'declined'],
+  ])('%s', async (_, stops, key, decision) => {
+    const page = await open(await forge(world))
+    for (let i = 0; i < stops; i++) await page.keyboard.press('Tab')
+    expect(await page.evaluate(outline)).toBe('solid')
+    await page.keyboard.press(key)
+    await page.getByText('Your decision is on record.').waitFor()
+    expect(await approvals()).toMatchObject([{ decision }])
+    expect(complaints).toEqual([])
+  })
+})
+
+describe('while it stands open', () => {
+  test('it counts down by the clock of the relay', async () => {
+    const page = await open(await forge(world))
+    await page.route('**/state*', (route) => route.abort())
+    const left = page.getByRole('timer')
+    expect(await left.innerText()).toMatch(/^15 min 0 s\s+until Azure starts it$/)
+    await pass(page, 61_000)
+    await expect.poll(() => left.innerText()).toMatch(/^13 min 59 s/)
+    await pass(page, 13 * 60_000)
+    await expect.poll(() => left.innerText()).toMatch(/^59 s/)
+    await pass(page, 60_000)
+    await expect.poll(() => left.isVisible()).toBe(false)
+  })
+
+  test('it learns the time anew, as a machine that slept has to', async () => {
+    const page = await open(await forge(world))
+    world.clock.now += 10 * 60_000
+    await page.clock.fastForward(5_000)
+    await expect.poll(() => page.getByRole('timer').innerText()).toMatch(/^5 min 0 s/)
+  })
+
+  test('somebody else decides: it says so, and the buttons are gone', async () => {
+    const page = await open(await forge(world))
+    await approve(page).focus()
+    await press(world, await forge(world, { channel: 'team' }), 'approve')
+    await pass(page, 5_000)
+    await page.getByText('by a holder of the link sent to "team"').waitFor()
+    expect(await page.getByRole('button').count()).toBe(0)
+    expect(await page.locator(':focus').getAttribute('class')).toBe('state good')
+    expect(await page.locator('.course').innerText()).toContain('Approved: link: team')
+    await beacon.sees([started()])
+    await pass(page, 5_000)
+    await page.getByText('It started 5 s ago.').waitFor()
+  })
+
+  test('what changed is said, and the buttons stay where they are', async () => {
+    const page = await open(await forge(world))
+    const place = await approve(page).boundingBox()
+    await beacon.sees([event({ resources: ['web_0', 'web_1'], notBeforeAt: startAt + 600_000 })])
+    await pass(page, 5_000)
+    await page.getByRole('alert').waitFor()
+    expect(await page.getByRole('alert').innerText()).toContain('This changed since you opened')
+    expect(await approve(page).boundingBox()).toEqual(place)
+    await page.getByRole('link', { name: 'Reload' }).click()
+    await page.getByRole('heading', { name: 'Reboot of web_0, web_1' }).waitFor()
+    expect(await page.getByRole('alert').isVisible()).toBe(false)
+  })
+
+  test('a press that comes as the page moves is not taken', async () => {
+    const page = await open(await forge(world))
+    await press(world, await forge(world, { channel: 'team' }), 'not_now')
+    await pass(page, 5_000)
+    await page
+      .getByText('Not now by')
+      .or(page.locator('[data-headline]', { hasText: 'Not now' }))
+      .first()
+      .waitFor()
+    await approve(page).click()
+    expect(await approvals()).toHaveLength(1)
+    await pass(page, 1_000)
+    await approve(page).click()
+    await page.getByText('Your decision is on record.').waitFor()
+    expect(await approvals()).toHaveLength(2)
+  })
+
+  test('it asks while somebody looks, less often where nobody answers, and not after the end', async () => {
+    const page = await open(await forge(world))
+    let asked = 0
+    page.on('request', (request) => {
+      if (request.url().includes('/state')) asked += 1
+    })
+    await page.route('**/state*', (route) => route.abort())
+    const step = async () => {
+      const before = asked
+      await pass(page, 5_000)
+      // what was asked has failed before the next step
+      if (asked > before) await page.evaluate('new Promise((done) => queueMicrotask(done))')
+    }
+    for (let i = 0; i < 24; i++) await step()
+    expect(asked).toBeGreaterThanOrEqual(2)
+    expect(asked).toBeLessThanOrEqual(6)
+    await page.getByText('The relay does not answer').waitFor()
+    await page.unroute('**/state*')
+    await beacon.sees([event()])
+    await beacon.sees([])
+    await world.pass(10_001)
+    await pass(page, 60_000)
+    await page.getByText('It was cancelled').waitFor()
+    expect(await page.getByText('The relay does not answer').isVisible()).toBe(false)
+    const before = asked
+    await pass(page, 300_000)
+    expect(asked).toBe(before)
+  })
+
+  test('nobody looks: it does not ask', async () => {
+    const page = await browser.newPage()
+    await page.clock.install({ time: 0 })
+    await page.addInitScript("Object.defineProperty(document, 'hidden', { get: () => true })")
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    await page.goto(origin + (await forge(world)))
+    await page.clock.fastForward(60_000)
+    expect(asked.filter((url) => url.includes('/state'))).toEqual([])
+  })
+})
+
+test('without JavaScript it decides just the same', async () => {
+  const page = await open(await forge(world), { javaScriptEnabled: false })
+  expect(await page.getByRole('timer').innerText()).toMatch(/^15 min\s+until Azure starts it$/)
+  await approve(page).click()
+  await page.getByText('Your decision is on record.').waitFor()
+  expect(await page.getByRole('button').count()).toBe(0)
+  expect(await approvals()).toMatchObject([{ decision: 'approved', how: 'link', who: 'chat' }])
+})
+
+test('a list: one decision, back at its place, and the others live on', async () => {
+  await beacon.sees([event(), event({ eventId: 'second', resources: ['web_9'] })])
+  const events = [eventId, 'second'].map((id) => ({ fleet: 'prod', eventId: id }))
+  const list = { channel: 'chat', issuedAt: startAt, events }
+  const page = await open(`/approve/${await createListToken(world.relay.linkKeys, list)}`)
+  await page.getByRole('article').nth(1).getByRole('button', { name: 'Not now' }).click()
+  await page.getByRole('heading', { name: '2 events, 2 to decide' }).waitFor()
+  const second = page.getByRole('article').nth(1)
+  expect(await second.getByRole('status').innerText()).toBe('Your decision is on record.')
+  expect(new URL(page.url()).hash).toBe('#e1')
+  await press(world, await forge(world), 'approve')
+  await pass(page, 5_000)
+  await page.getByText('A VM is about to tell Azure.').waitFor()
+  expect(await page.getByRole('button').count()).toBe(1)
+  expect(complaints).toEqual([])
+})

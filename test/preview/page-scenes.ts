@@ -1,0 +1,154 @@
+// Every state that the page behind a link can show, as HTML; for eyes, and for the browser's checks.
+import type { EventRecord, HistoryEntry, Verdict } from '../../functions/core/event.ts'
+import { eventPage, messagePage } from '../../functions/pages/approve.ts'
+import type { Seen, Viewer } from '../../functions/pages/event.ts'
+import { listPage } from '../../functions/pages/list.ts'
+import { at, facts, record } from '../support/records.ts'
+
+const second = 1_000
+const minute = 60 * second
+const dueAt = at + 15 * minute
+const now = at + 3 * minute
+
+const why = 'Virtual machine is going to be restarted as requested by host maintenance.'
+const usual = facts({ resources: ['web_3'], notBeforeAt: dueAt, description: why })
+const { notBeforeAt: _, ...noTime } = usual
+const seen: HistoryEntry[] = [{ at, what: 'seen', note: 'web_0' }]
+
+const declined: Verdict = {
+  ...{ decision: 'declined', how: 'link', who: 'ops-slack' },
+  at: at + minute,
+}
+const approved: Verdict = { ...declined, decision: 'approved', at: at + 2 * minute }
+const bySlack: Verdict = { ...approved, how: 'slack', who: 'T0423/U0871' }
+const byRule: Verdict = { ...approved, how: 'policy', who: 'short freeze', at }
+
+const told: HistoryEntry = { at: approved.at, what: 'approved', note: 'link: ops-slack' }
+const directed: HistoryEntry = { at: approved.at + second, what: 'directed', note: 'web_1' }
+const passedOn = { vm: 'web_1', at: approved.at + 1_400 }
+const passed: HistoryEntry = { at: passedOn.at, what: 'passed_on', note: 'web_1' }
+const startedAt = approved.at + 20 * second
+const began: HistoryEntry = { at: startedAt, what: 'started', note: 'web_3' }
+
+const decided = { verdict: approved, history: [...seen, told] }
+const running: Partial<EventRecord> = {
+  ...{ verdict: approved, passedOn, phase: 'started', startedAt },
+  history: [...seen, told, directed, passed, began],
+}
+
+const allowed: Viewer = { permission: 'allowed', ways: [] }
+const bare: Viewer = { permission: 'identity_needed', ways: ['slack', 'sign_in'] }
+
+const courses: Record<string, Partial<EventRecord>> = {
+  open: {},
+  'open, many VMs': {
+    facts: {
+      ...usual,
+      eventType: 'Freeze',
+      durationSeconds: 30,
+      resources: [...Array(40).keys()].map((i) => `vmss-checkout-prod-weu_${i}`),
+    },
+  },
+  'open, days ahead': {
+    facts: { ...usual, eventType: 'Redeploy', notBeforeAt: at + 6 * 86_400_000 },
+  },
+  'open, its time has come': { facts: { ...usual, notBeforeAt: now - 20 * second } },
+  'open, time not known': { facts: noTime },
+  declined: {
+    verdict: declined,
+    history: [...seen, { ...told, at: declined.at, what: 'declined' }],
+  },
+  approved: decided,
+  'approved by a rule': { verdict: byRule, policy: { decide: 'approve', rule: 'short freeze' } },
+  'approved after not now': { verdict: bySlack, overruled: declined },
+  'approved and passed on': { ...decided, passedOn, history: [...seen, told, directed, passed] },
+  stuck: {
+    verdict: { ...approved, at: at + minute },
+    stuckAt: at + 90 * second,
+    history: [
+      ...seen,
+      { ...told, at: at + minute },
+      { at: at + minute + second, what: 'directed', note: 'web_1' },
+      { at: at + minute + 2 * second, what: 'start_failed', note: 'web_1: failed (HTTP 400)' },
+      { at: at + 90 * second, what: 'stuck' },
+    ],
+  },
+  started: running,
+  'started without notice': { phase: 'started', startedAt: at, notice: 'none' },
+  completed: {
+    ...running,
+    phase: 'completed',
+    ended: { at: startedAt + 20 * second, outcome: 'completed' },
+  },
+  cancelled: {
+    phase: 'cancelled',
+    ended: { at: at + 2 * minute, outcome: 'cancelled', inferred: 'gone_before_its_time' },
+  },
+  lost: {
+    phase: 'completed',
+    ended: { at: at + 2 * minute, outcome: 'lost', inferred: 'nobody_left_to_see' },
+  },
+  drill: { drill: true, policy: { decide: 'ask', rule: 'default' } },
+  'drill, approved': { ...decided, drill: true },
+  'hostile names': {
+    facts: {
+      ...usual,
+      resources: ['<script>alert(1)</script>', '\u202ereversed', 'x'.repeat(200)],
+      description: '"><img src=x onerror=alert(1)>\r\nSet-Cookie: a=b',
+    },
+  },
+}
+
+const viewers: Record<string, Viewer> = {
+  'identity needed': bare,
+  'identity needed, with sign-in': { ...bare, signInUrl: '/.auth/login/aad' },
+  'not listed': { permission: 'not_listed', ways: ['sign_in'], name: 'Ada Example' },
+}
+
+const tries: Record<string, [string, Partial<EventRecord>]> = {
+  'decided now': ['Your decision is on record.', decided],
+  'moved on': [
+    'Nothing was decided: the event has changed since you opened this page. Look again.',
+    { facts: { ...usual, resources: ['web_3', 'web_4'] } },
+  ],
+  'too late': ['Too late to decide: it has started.', running],
+}
+
+export function seenAs(course: Partial<EventRecord>, changes: Partial<Seen> = {}): Seen {
+  const shown = record({ facts: usual, history: seen, ...course })
+  return { record: shown, viewer: allowed, form: 'stamp.mac', ...changes }
+}
+
+const dead = {
+  forged: ['This link is not valid', 'It was not made by this relay, or it was cut off.'],
+  expired: ['This link has expired', 'The event is long over.'],
+  unknown: ['This event is not known', 'The relay has no record of it any more.'],
+  busy: ['Too many requests', 'Nothing was decided. Try again soon.'],
+} as const
+
+const list = [
+  seenAs({}),
+  seenAs(
+    { facts: { ...usual, resources: ['web_4', 'web_5'] } },
+    { said: 'Your decision is on record.' },
+  ),
+  seenAs({ ...decided, passedOn, facts: { ...usual, resources: ['db_0'] } }),
+  undefined,
+]
+
+/** HTML by the name of the state. */
+export async function pageScenes(): Promise<Record<string, string>> {
+  const pages: [string, ReturnType<typeof messagePage>][] = [
+    ...entries(courses, (course) => eventPage(seenAs(course), now)),
+    ...entries(viewers, (viewer) => eventPage(seenAs({}, { viewer }), now)),
+    ...entries(tries, ([said, course]) => eventPage(seenAs(course, { said }), now)),
+    ...entries(dead, ([title, text]) => messagePage(title, text)),
+    ['a list', listPage(list, now)],
+  ]
+  const texts = pages.map(async ([name, page]) => [name, String(await page)])
+  return Object.fromEntries(await Promise.all(texts))
+}
+
+function entries<T, R>(from: Record<string, T>, map: (value: T) => R): [string, R][] {
+  return Object.entries(from).map(([name, value]) => [name, map(value)])
+}
