@@ -1,18 +1,24 @@
-// What an admin reads and does: the events API. Everything here needs the admin key.
+// What an admin reads and does: the events API. Everything here needs the admin key, which may decide any
+// event, too: it is the owner's, and the record says that it was used.
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import { describeIssues } from '../shared/errors.ts'
+import { isAdminKey } from './admin-key.ts'
+import { type Decided, decideEvent } from './approve.ts'
 import { quoted, remedyOf } from './config/checks.ts'
 import { didYouMean } from './config/suggest.ts'
 import { viewOf } from './core/delivery.ts'
 import { drillEndsBy } from './core/drill.ts'
+import type { EventRecord } from './core/event.ts'
+import { describeVerdict } from './core/message.ts'
 import { publicDelivery, publicHistory, publicView } from './core/public-view.ts'
 import { drillSchema, startDrill } from './drill.ts'
 import { outagesOf, tryAgain } from './outage.ts'
 import { limit, parseJson, problem } from './problem.ts'
+import { readPage, readRecord } from './record.ts'
 import type { Relay } from './relay.ts'
+import type { EventKey } from './store/store.ts'
 
-const maxPage = 200
 const maxReplayed = 1_000
 const maxBodyBytes = 4_096
 const maxDrillBytes = 65_536
@@ -25,6 +31,9 @@ export function adminRoutes(relay: Relay): Hono {
   routes.get('/channels', (c) => getChannels(relay, c))
   routes.get('/events', (c) => getEvents(relay, c))
   routes.get('/events/:fleet/:eventId', (c) => getEvent(relay, c))
+  routes.post('/events/:fleet/:eventId/decision', limit(maxBodyBytes), (c) =>
+    postDecision(relay, c),
+  )
   routes.post('/deliveries/replay', limit(maxBodyBytes), (c) => replay(relay, c))
   routes.post('/drills', limit(maxDrillBytes), (c) => postDrill(relay, c))
   return routes
@@ -36,7 +45,7 @@ async function requireAdmin(relay: Relay, c: Context, next: () => Promise<void>)
     return problem(c, 403, 'api_off', detail)
   }
   const given = (c.req.header('authorization') ?? '').replace(/^Bearer /i, '')
-  if (!(await isSame(given, relay.adminKey))) {
+  if (!(await isAdminKey(relay, given))) {
     const detail = 'send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"'
     return problem(c, 401, 'unauthorized', detail)
   }
@@ -44,22 +53,9 @@ async function requireAdmin(relay: Relay, c: Context, next: () => Promise<void>)
 }
 
 async function getEvents(relay: Relay, c: Context): Promise<Response> {
-  const fleet = c.req.query('fleet')
-  const size = Number(c.req.query('limit') ?? 50)
-  const since = c.req.query('before')
-  const before = since === undefined ? undefined : Date.parse(since)
-  if (!Number.isInteger(size) || size < 1 || size > maxPage) {
-    return problem(c, 400, 'query_invalid', `limit is a whole number from 1 to ${maxPage}`)
-  }
-  if (Number.isNaN(before)) {
-    return problem(c, 400, 'query_invalid', 'before is a time, as firstSeenAt of an event shows it')
-  }
-  const events = await relay.store.listEvents({
-    limit: size,
-    ...(fleet === undefined ? {} : { fleet }),
-    ...(before === undefined ? {} : { before }),
-  })
-  return c.json({ events: events.map((record) => publicView(viewOf(record))) })
+  const page = await readPage(relay, (name) => c.req.query(name))
+  if (page.outcome === 'refused') return problem(c, 400, 'query_invalid', page.reason)
+  return c.json({ events: page.records.map((record) => publicView(viewOf(record))) })
 }
 
 /** What the owner configured, and what refuses; nothing of an address or a key. */
@@ -80,18 +76,60 @@ function isoOf(at: number): string {
 }
 
 async function getEvent(relay: Relay, c: Context): Promise<Response> {
-  const key = { fleet: c.req.param('fleet')!, eventId: c.req.param('eventId')!.toLowerCase() }
-  const record = await relay.store.readEvent(key)
-  if (record === undefined) {
-    const detail = `fleet ${JSON.stringify(key.fleet)} has no event ${JSON.stringify(key.eventId)}`
-    return problem(c, 404, 'event_unknown', detail)
-  }
-  const deliveries = await relay.store.readDeliveries(key)
+  const whole = await readRecord(relay, keyIn(c))
+  if (whole === undefined) return unknownEvent(c)
+  const { record, deliveries, seenBy } = whole
   return c.json({
     ...publicView(viewOf(record)),
     history: publicHistory(record),
     deliveries: deliveries.map(publicDelivery),
+    seenBy,
   })
+}
+
+function keyIn(c: Context): EventKey {
+  return { fleet: c.req.param('fleet')!, eventId: c.req.param('eventId')!.toLowerCase() }
+}
+
+function unknownEvent(c: Context): Response {
+  const { fleet, eventId } = keyIn(c)
+  const detail = `fleet ${JSON.stringify(fleet)} has no event ${JSON.stringify(eventId)}`
+  return problem(c, 404, 'event_unknown', detail)
+}
+
+const decisionSchema = z.strictObject({ decision: z.enum(['approve', 'not_now']) })
+const byAdmin = { how: 'admin', who: 'admin' } as const
+
+async function postDecision(relay: Relay, c: Context): Promise<Response> {
+  const wish = decisionSchema.safeParse(parseJson(await c.req.text()))
+  if (!wish.success) {
+    const detail = 'send {"decision": "approve"} or {"decision": "not_now"}'
+    return problem(c, 400, 'decision_malformed', detail)
+  }
+  const shown = await relay.store.readEvent(keyIn(c))
+  if (shown === undefined) return unknownEvent(c)
+  const decision = wish.data.decision === 'approve' ? 'approved' : 'declined'
+  const { outcome, record } = await decideEvent(relay, shown, { decision, by: byAdmin })
+  if (outcome === 'decided') return c.json(publicView(viewOf(record)))
+  const detail = `nothing was decided: ${whyNot[outcome](record)}`
+  return problem(c, outcome === 'busy' ? 503 : 409, outcome, detail)
+}
+
+const whyNot: Record<Exclude<Decided['outcome'], 'decided'>, (record: EventRecord) => string> = {
+  already_approved: before,
+  already_declined: (record) => `${before(record)}; it may still be approved`,
+  started: ({ startedAt = 0 }) => `it started at ${new Date(startedAt).toISOString()}`,
+  ended: ({ ended }) => `it ended at ${new Date(ended?.at ?? 0).toISOString()}: ${ended?.outcome}`,
+  busy: () => 'too many writers at this event; send it again',
+  // the admin key is asked for neither a list nor what it saw
+  identity_needed: () => 'this event is decided by people on a list',
+  not_listed: () => 'this event is decided by people on a list',
+  moved_on: () => 'the event has changed; read it again',
+}
+
+function before({ verdict }: EventRecord): string {
+  if (verdict === undefined) return 'it was decided before'
+  return `${describeVerdict(verdict)} at ${new Date(verdict.at).toISOString()}`
 }
 
 const replaySchema = z.union([
@@ -152,12 +190,4 @@ async function postDrill(relay: Relay, c: Context): Promise<Response> {
   const { record } = begun
   const endsBy = new Date(drillEndsBy(record, record.drillPlan!)).toISOString()
   return c.json({ ...publicView(viewOf(record)), endsBy }, 201)
-}
-
-/** Compares digests, so that the time taken says nothing about where two texts differ. */
-async function isSame(given: string, expected: string): Promise<boolean> {
-  const digest = async (text: string) =>
-    new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
-  const [a, b] = await Promise.all([digest(given), digest(expected)])
-  return a.every((byte, i) => byte === b[i])
 }

@@ -16,6 +16,7 @@ import { outagesOf } from './outage.ts'
 import { pageRoutes } from './pages-http.ts'
 import { limit, parseJson, problem, type Refusal } from './problem.ts'
 import { receive } from './receive.ts'
+import { recordPages } from './record-pages.ts'
 import type { Relay } from './relay.ts'
 import { nameBeacon, signIn } from './sign-in.ts'
 import { interactionRoutes } from './slack-interactions.ts'
@@ -28,6 +29,7 @@ export function createApp(relay: Relay): Hono {
   app.route('/approve', pageRoutes(relay))
   app.route('/', interactionRoutes(relay))
   app.route('/v1', adminRoutes(relay))
+  app.route('/record', recordPages(relay))
   app.get('/healthz', async (c) => {
     await nextDueAt(relay)
     const troubles = [...(await relay.troubles()), ...(await channelTroubles(relay))]

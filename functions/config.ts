@@ -116,7 +116,7 @@ function describe(error: z.ZodError, filled: Filled): string[] {
 
 type Parsed = z.output<typeof configSchema>
 
-function namesThatDoNotExist(parsed: Parsed, { paths }: Filled): string[] {
+function namesThatDoNotExist(parsed: Parsed, { paths, assumed }: Filled): string[] {
   const { channels, fleets, routes, policy, allowNetworks } = parsed
   const mistakes: string[] = []
   const check = (path: string, what: string, name: string, allowed: string[]) => {
@@ -133,6 +133,8 @@ function namesThatDoNotExist(parsed: Parsed, { paths }: Filled): string[] {
     })
   })
   mistakes.push(...peopleThatCannotDecide(parsed))
+  // what was taken as given is no id to compare with
+  if (assumed.length === 0) mistakes.push(...peopleFromElsewhere(parsed))
   const rules = [
     ...policy.map(({ match }, i) => ({ match, at: `policy[${i}]` })),
     ...routes.map(({ match }, i) => ({ match, at: `routes[${i}]` })),
@@ -179,4 +181,16 @@ function peopleThatCannotDecide({ routes, channels, slackApp, signIn }: Parsed):
     }
     return mistakes
   })
+}
+
+/** Of a tenant whose people never come in. People of other workspaces may, where they share a channel. */
+function peopleFromElsewhere({ routes, signIn }: Parsed): string[] {
+  return routes.flatMap(({ approvers = [] }, i) =>
+    approvers.flatMap((one, j) => {
+      const [kind, tenant] = one.split(/[:/]/)
+      if (kind !== 'entra' || signIn === undefined || signIn.tenantId === tenant) return []
+      const at = `routes[${i}].approvers[${j}]`
+      return [`${at}: "signIn.tenantId" is not "${tenant}"; correct one of them`]
+    }),
+  )
 }

@@ -6,6 +6,7 @@ import { standIn } from './core/drill.ts'
 import type { Decide, EventRecord, KnownVm, Moment, Observer, Verdict } from './core/event.ts'
 import { whyNoMatch, whyNotDecided } from './core/explain.ts'
 import { withPolicy } from './core/judgement.ts'
+import { decidersOf, decidesInSlack } from './core/permission.ts'
 import { remindersOf } from './core/policy.ts'
 import { nextReminder, remind } from './core/reminder.ts'
 import { commitOf, type Relay } from './relay.ts'
@@ -31,6 +32,10 @@ export interface Outcome {
   /** Rules of the policy up to the one that decides; where none does, people are asked. */
   asked: Rule[]
   routes: Rule[]
+  /** Who may decide, beside the admin key; absent where there is nothing to decide. */
+  deciders?: 'anybody' | string[]
+  /** Channels whose messages decide by buttons. */
+  buttons: string[]
   told: { moment: string; channels: string[] }[]
 }
 
@@ -47,10 +52,20 @@ export function dryRun(relay: Pick<Relay, 'config' | 'notifiers'>, one: Case): O
     rule: `routes[${i}]`,
     whyNot: whyNoMatch(match, record, observers),
   }))
+  const { decide } = record.policy
+  const isOpen = record.phase === 'scheduled' && (decide === 'ask' || decide === 'tell')
   return {
-    decide: record.policy.decide,
+    decide,
     asked: decided === -1 ? rules : rules.slice(0, decided + 1),
     routes,
+    ...(isOpen ? { deciders: decidersOf(config.routes, record, observers) } : {}),
+    buttons: Object.entries(config.channels).flatMap(([name, { kind }]) =>
+      isOpen &&
+      ['slack', 'slack_bot'].includes(kind) &&
+      decidesInSlack(config.routes, record, observers, name)
+        ? [name]
+        : [],
+    ),
     told: tell(relay, record, observers),
   }
 }

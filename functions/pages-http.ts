@@ -2,6 +2,7 @@
 // form that decides. Only a POST from the page itself acts; machines open links before people do.
 import { type Context, Hono } from 'hono'
 import { type Decided, decideEvent, type Opened, openToken } from './approve.ts'
+import { principalHeader } from './identity/principal.ts'
 import { type LinkToken, type ListToken, oneOf, readFormToken, readToken } from './link.ts'
 import { createLinkGuard, type LinkGuard, type Use } from './link-guard.ts'
 import { eventPage, messagePage } from './pages/approve.ts'
@@ -11,7 +12,8 @@ import { listPage } from './pages/list.ts'
 import { liveOf } from './pages/state.ts'
 import { limit } from './problem.ts'
 import type { Relay } from './relay.ts'
-import { deciderOf, listOf, placeIn, recordsOf, seenBy } from './seen.ts'
+import { listOf, placeIn, recordsOf, seenBy, type Visitor } from './seen.ts'
+import { viewerOf } from './viewer.ts'
 
 const maxFormBytes = 4_096
 const formType = 'application/x-www-form-urlencoded'
@@ -100,12 +102,12 @@ async function getPage(relay: Relay, guard: LinkGuard, c: Context): Promise<Resp
   // a HEAD and a prefetch come this way too, but only from machines
   const person = c.req.method === 'GET' && !isPrefetch(c)
   if (opened.outcome === 'list') {
-    const listed = await listOf(relay, shownBy, opened.token)
+    const listed = await listOf(relay, shownBy, opened.token, visitorIn(relay, c))
     for (const seen of listed) if (seen && person) await relay.attention.note(seen.record, now)
     return page(c, 200, listPage(listed, now))
   }
   if (person) await relay.attention.note(opened.record, now)
-  const seen = await seenBy(relay, opened.record, shownBy, opened.token)
+  const seen = await seenBy(relay, opened.record, shownBy, opened.token, visitorIn(relay, c))
   return page(c, 200, eventPage(seen, now))
 }
 
@@ -137,7 +139,7 @@ async function postDecision(relay: Relay, guard: LinkGuard, c: Context): Promise
   if (one instanceof Response) return one
   if (one.opened.outcome === 'list') return page(c, 403, notFromHere)
   return decide(relay, c, fields, { ...one, opened: one.opened }, async (shown) => {
-    const listed = await listOf(relay, entered.shownBy, list)
+    const listed = await listOf(relay, entered.shownBy, list, visitorIn(relay, c))
     return listPage(listed.with(Number(place), shown), relay.now())
   })
 }
@@ -158,10 +160,13 @@ async function decide(
   const seen = await readFormToken(relay.linkKeys, shownBy, fields.get('form') ?? '')
   if (seen === undefined) return page(c, 403, notFromHere)
   const decision = wish === 'approve' ? 'approved' : 'declined'
-  const by = deciderOf(opened.token)
+  const visitor = visitorIn(relay, c)
+  const { by } = await viewerOf(relay, opened.record, { ...visitor, ...opened.token })
+  // a browser sends the cookie of a sign-in along with forms of other sites, too
+  if (by.how === 'entra' && !isSurelyOwn(relay, c)) return page(c, 403, notFromHere)
   const { outcome, record } = await decideEvent(relay, opened.record, { decision, by, seen })
   const { said, status = 200 } = answers[outcome]
-  const shown = { ...(await seenBy(relay, record, shownBy, opened.token)), said }
+  const shown = { ...(await seenBy(relay, record, shownBy, opened.token, visitor)), said }
   return page(c, status, await show(shown))
 }
 
@@ -189,7 +194,7 @@ const answers: Record<Decided['outcome'], { said: string; status?: number }> = {
 }
 
 /** A form of ours, sent by a browser from our page. Its Origin is `null` under our referrer policy. */
-function isOwnForm(relay: Relay, c: Context): boolean {
+export function isOwnForm(relay: Relay, c: Context): boolean {
   const site = c.req.header('sec-fetch-site')
   const origin = c.req.header('origin')
   const own = new URL(relay.config.publicUrl).origin
@@ -201,13 +206,25 @@ function isOwnForm(relay: Relay, c: Context): boolean {
   return sameSite && !isPrefetch(c) && type === formType
 }
 
+/** As far as browsers say it: old ones send no `sec-fetch-site`, and under our referrer policy `null`. */
+function isSurelyOwn(relay: Relay, c: Context): boolean {
+  const own = new URL(relay.config.publicUrl).origin
+  return c.req.header('sec-fetch-site') === 'same-origin' || c.req.header('origin') === own
+}
+
+function visitorIn({ config }: Relay, c: Context): Visitor {
+  const { pathname } = new URL(`${config.publicUrl}/approve/${c.req.param('token')}`)
+  const { search } = new URL(c.req.url)
+  return { header: c.req.header(principalHeader), path: pathname + search }
+}
+
 /** A browser that loads what somebody may open next. */
 function isPrefetch(c: Context): boolean {
   const names = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz']
   return names.some((name) => /prefetch|preview|prerender/i.test(c.req.header(name) ?? ''))
 }
 
-async function page(c: Context, status: number, content: Page): Promise<Response> {
+export async function page(c: Context, status: number, content: Page): Promise<Response> {
   const headers = { ...(await pageHeaders()), 'content-type': 'text/html; charset=utf-8' }
   return c.body(String(await content), status as 200, headers)
 }

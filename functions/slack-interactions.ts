@@ -7,7 +7,7 @@ import { addressOf } from './config.ts'
 import { viewOf } from './core/delivery.ts'
 import type { Decider, EventRecord, Observer } from './core/event.ts'
 import { compose, deadButtons, failedReply, type PressOutcome, replyTo } from './core/message.ts'
-import { listsOf } from './core/permission.ts'
+import { decidersOf } from './core/permission.ts'
 import { pageLink } from './link.ts'
 import type { Press, Reply } from './notify/notifier.ts'
 import { limit, problem } from './problem.ts'
@@ -129,9 +129,8 @@ function barredFrom(
 ): 'outsider' | 'not_here' | undefined {
   const { routes, slackApp } = relay.config
   // a shared channel holds people of other companies: they decide only what lists them by name
-  const named = listsOf(routes, record, knownOf(record, observers)).some((list) =>
-    list.includes(`slack:${team}/${user}`),
-  )
+  const deciders = decidersOf(routes, record, knownOf(record, observers))
+  const named = deciders !== 'anybody' && deciders.includes(`slack:${team}/${user}`)
   if (!slackApp?.team.includes(team) && !named) return 'outsider'
   return decidesHere(relay, record, observers, channel) ? undefined : 'not_here'
 }

@@ -2,6 +2,7 @@
 // to write instead. Only what is certain is said.
 import type { Config } from '../config.ts'
 import { adviseOnKeys, adviseOnNetworks } from './addresses.ts'
+import { adviseOnApprovers } from './approvers.ts'
 import { adviseOnChannels } from './channels.ts'
 import { adviseOnPolicy } from './policy.ts'
 import { adviseOnRoutes } from './routes.ts'
@@ -14,5 +15,6 @@ export function adviseOn(config: Config): string[] {
     ...adviseOnNetworks(config),
     ...adviseOnPolicy(config),
     ...adviseOnRoutes(config),
+    ...adviseOnApprovers(config),
   ]
 }

@@ -37,9 +37,23 @@ export function describeOutcome(one: Case, outcome: Outcome, channels: string[])
     'Routes:',
     ...listed(routes.map(saying)),
     '',
+    ...decidersIn(outcome),
     'Who hears of which moment:',
     ...table(told, channels),
   ]
+}
+
+function decidersIn({ deciders, buttons }: Outcome): string[] {
+  if (deciders === undefined) return []
+  const where = buttons.length === 0 ? '' : `; by buttons in ${buttons.join(', ')}`
+  return [...wrap(whoIn(deciders) + where, 'Who may decide: ', '  '), '']
+}
+
+function whoIn(deciders: NonNullable<Outcome['deciders']>): string {
+  if (deciders === 'anybody') return 'whoever has the link, and the admin key'
+  return deciders.length === 0
+    ? 'nobody but the admin key: no one is on the list of every VM that is hit'
+    : [...deciders, 'the admin key'].join(', ')
 }
 
 function titleOf({ fleet, event }: Case): string {

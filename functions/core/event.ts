@@ -188,6 +188,8 @@ export type KnownVm = Pick<Beacon, 'vm' | 'resourceGroup' | 'scaleSet' | 'tags'>
 export interface Sighting {
   eventId: string
   beacon: string
+  /** First poll that showed it; absent in what was written before this was noted. */
+  firstSeenAt?: number
   /** As in the last document that held it. */
   event: ScheduledEvent
   /** Set while the beacon's document lacks the event. */
@@ -210,15 +212,27 @@ export function isHit(facts: Pick<Facts, 'resources'>, vm: string): boolean {
 }
 
 const maxHistory = 200
-/** What repeats while an approval is stuck, and makes room first. */
+/** What repeats while an approval is stuck or a VM flickers. */
 const repetitive: HistoryEntry['what'][] = ['directed', 'start_failed', 'gone', 'seen_again']
+const decisive: HistoryEntry['what'][] = ['approved', 'declined', 'passed_on']
+const byRule = 'policy: '
 
-/** Appends; where the record is full, what repeats makes room, and the first entry never does. */
+/** How much an entry would be missed. */
+function weightOf({ what, note }: HistoryEntry): number {
+  if (repetitive.includes(what)) return 0
+  if (!decisive.includes(what)) return 1
+  return note?.startsWith(byRule) ? 2 : 3
+}
+
+/**
+ * Appends. Where the record is full, the oldest of what is missed least makes room: first what repeats, last
+ * what people decided. The first entry never does.
+ */
 export function addHistory(record: EventRecord, entry: HistoryEntry): EventRecord {
   const history = [...record.history, entry]
   if (history.length > maxHistory) {
-    const least = history.findIndex(({ what }, i) => i > 0 && repetitive.includes(what))
-    history.splice(Math.max(1, least), 1)
+    const weights = history.slice(1).map(weightOf)
+    history.splice(1 + weights.indexOf(Math.min(...weights)), 1)
   }
   return { ...record, history }
 }

@@ -1,78 +1,102 @@
 // Who may decide an event. An approval starts it for every VM that it hits, so whoever decides must be
-// allowed for each of them: listed by a route that holds for that VM, where any such route lists people.
+// allowed for each of them, whatever is not known yet: of a VM whose beacon is silent, or has a namesake,
+// a rule may hold or not, and one may decide only where both would allow it.
 import type { Decider, EventRecord, Observer } from './event.ts'
-import { matchEvent, matchVm, type Route } from './policy.ts'
+import { type Grip, matchEvent, matchVm, type Route } from './policy.ts'
 
 /** `identity_needed`: a link proves nobody. `not_listed`: somebody, but not one who may. */
 export type Permission = 'allowed' | 'identity_needed' | 'not_listed'
 
+type Subject = Pick<EventRecord, 'fleet' | 'facts'>
+
 export function permissionOf(
   routes: Route[],
-  record: Pick<EventRecord, 'fleet' | 'facts'>,
+  record: Subject,
   observers: Observer[],
   by: Decider,
 ): Permission {
   // the owner's key, and the owner's rules
   if (by.how === 'admin' || by.how === 'policy') return 'allowed'
-  const lists = listsOf(routes, record, observers)
-  if (lists.length === 0) return 'allowed'
-  if (by.how === 'link') return 'identity_needed'
-  const name = `${by.how}:${by.who}`
-  return lists.every((list) => list.includes(name)) ? 'allowed' : 'not_listed'
+  // a link is on no list
+  const name = by.how === 'link' ? undefined : `${by.how}:${by.who}`
+  if (isAllowed(walksOf(routes, record, observers), name)) return 'allowed'
+  return by.how === 'link' ? 'identity_needed' : 'not_listed'
 }
 
-/** For each VM that is hit, who may decide for it; VMs that anybody may decide for are left out. */
-export function listsOf(
+/** Everybody who may decide, as routes list them; `anybody`: whoever has the link. */
+export function decidersOf(
   routes: Route[],
-  record: Pick<EventRecord, 'fleet' | 'facts'>,
+  record: Subject,
   observers: Observer[],
-): string[][] {
-  const asking = reached(routes, record, observers).filter((route) => route.approvers !== undefined)
+): 'anybody' | string[] {
+  const walks = walksOf(routes, record, observers)
+  if (isAllowed(walks, undefined)) return 'anybody'
+  const listed = new Set(routes.flatMap(({ approvers }) => approvers ?? []))
+  return [...listed].filter((name) => isAllowed(walks, name))
+}
+
+/** What one route has to do with one VM. */
+interface Turn {
+  grip: Exclude<Grip, 'fails'>
+  approvers: string[] | undefined
+  stops: boolean
+}
+
+/** For each VM that is hit, the routes that may ask about it, in their order. */
+function walksOf(routes: Route[], record: Subject, observers: Observer[]): Turn[][] {
   const { resources } = record.facts
   const vms = resources.length === 0 ? [''] : resources
-  return vms.flatMap((vm) => {
-    const judged = asking.map((route) => ({
-      approvers: route.approvers ?? [],
-      grip: matchVm(route.match, record, vm, observers),
-    }))
-    const holding = judged.filter(({ grip }) => grip === 'holds')
-    if (holding.length > 0) return [holding.flatMap(({ approvers }) => approvers)]
-    const possible = judged.filter(({ grip }) => grip === 'unknown')
-    const [first, ...others] = possible.map(({ approvers }) => approvers)
-    // which route it is, nobody can say: then only whom all of them list
-    return first === undefined
-      ? []
-      : [first.filter((one) => others.every((other) => other.includes(one)))]
-  })
+  return vms.map((vm) =>
+    routes.flatMap((route) => {
+      const grip = matchVm(route.match, record, vm, observers)
+      const { approvers } = route
+      return grip === 'fails' ? [] : [{ grip, approvers, stops: stops(route) }]
+    }),
+  )
 }
 
-/** Routes that may ask people, until one stops: as in `channelsFor`, only where it holds for every VM. */
-function reached(
-  routes: Route[],
-  { fleet, facts }: Pick<EventRecord, 'fleet' | 'facts'>,
-  observers: Observer[],
-): Route[] {
-  const asks = ({ moments }: Route) => moments?.includes('scheduled') ?? true
-  const stop = routes.findIndex(
-    (route) =>
-      route.continue === false &&
-      asks(route) &&
-      matchEvent(route.match, fleet, facts, observers) === 'every',
-  )
-  return stop === -1 ? routes : routes.slice(0, stop + 1)
+function isAllowed(walks: Turn[][], name: string | undefined): boolean {
+  return walks.every((walk) => isAllowedFor(walk, name))
+}
+
+/** Routes that hold add up, until one stops; of the others the worst is assumed. */
+function isAllowedFor(walk: Turn[], name: string | undefined): boolean {
+  let demanded = false
+  for (const { grip, approvers, stops } of walk) {
+    const listed = name !== undefined && approvers?.includes(name)
+    if (listed) {
+      if (grip === 'holds') return true
+      // at worst it does not hold, and what comes later decides
+      continue
+    }
+    demanded ||= approvers !== undefined
+    if (stops && (grip === 'holds' || demanded)) break
+  }
+  return !demanded
+}
+
+/** A route that keeps the question from later ones. */
+function stops(route: Route): boolean {
+  return route.continue === false && (route.moments?.includes('scheduled') ?? true)
 }
 
 /** Whether a message of this event in this channel is to have buttons that decide. */
 export function decidesInSlack(
   routes: Route[],
-  record: Pick<EventRecord, 'fleet' | 'facts'>,
+  record: Subject,
   observers: Observer[],
   channel: string,
 ): boolean {
-  return reached(routes, record, observers).some(
-    (route) =>
-      route.approveIn === 'slack' &&
-      route.channels.includes(channel) &&
-      matchEvent(route.match, record.fleet, record.facts, observers) !== 'none',
+  const extents = routes.map(({ match }) =>
+    matchEvent(match, record.fleet, record.facts, observers),
+  )
+  // as in `channelsFor`: a route stops only where it holds for every VM
+  const stop = routes.findIndex((route, i) => stops(route) && extents[i] === 'every')
+  return routes.some(
+    ({ approveIn, channels }, i) =>
+      (stop === -1 || i <= stop) &&
+      extents[i] !== 'none' &&
+      approveIn === 'slack' &&
+      channels.includes(channel),
   )
 }

@@ -155,23 +155,34 @@ export function matchEvent(
   return matching.length === facts.resources.length ? 'every' : 'some'
 }
 
+/** Whether a rule holds for one VM; `unknown` where nobody who could say has said. */
+export type Grip = 'holds' | 'unknown' | 'fails'
+
 /**
- * Whether a rule holds for one VM of the event; `unknown` where only its beacon could say, and has not.
- * An event that names no VM hits one that nothing is known of.
+ * Judges one VM of the event. Its groups and tags are its own beacon's to say; an event that names no VM
+ * hits one that nothing is known of.
  */
 export function matchVm(
   match: Match,
-  record: Pick<EventRecord, 'fleet' | 'facts'>,
+  { fleet, facts }: Pick<EventRecord, 'fleet' | 'facts'>,
   name: string,
   observers: Observer[],
-): 'holds' | 'unknown' | 'fails' {
-  if (!matchesFacts(match, record.fleet, record.facts)) return 'fails'
-  if (!asksForVms(match)) return 'holds'
-  const vm = knownVm(name, observers)
-  if (matchesVm(match, name, vm)) return 'holds'
-  const { resource } = match
-  const named = name === '' || (resource?.some((glob) => matchesGlob(glob, name)) ?? true)
-  return vm === undefined && named ? 'unknown' : 'fails'
+): Grip {
+  // documents of older api-versions leave these out; a -1 is no gap, but "never short"
+  const asked = {
+    ...match,
+    ...(facts.source === undefined ? { source: undefined } : {}),
+    ...(facts.durationSeconds === undefined ? { maxDurationSeconds: undefined } : {}),
+  }
+  if (!matchesFacts(asked, fleet, facts)) return 'fails'
+  const isOpen =
+    asked.source !== match.source || asked.maxDurationSeconds !== match.maxDurationSeconds
+  const unnamed = name === ''
+  const vm = unnamed ? undefined : knownVm(name, observers)
+  const holds = matchesVm(match, name, vm) && !(unnamed && match.resource !== undefined)
+  if (holds) return isOpen ? 'unknown' : 'holds'
+  const possible = unnamed || matchesVm({ resource: match.resource }, name, vm)
+  return vm === undefined && possible ? 'unknown' : 'fails'
 }
 
 function matchesFacts(match: Match, fleet: string, facts: Facts): boolean {

@@ -1,6 +1,6 @@
 // An event as other systems see it, in webhooks and in the events API: ISO times, no internals.
 import type { Delivery, EventView } from './delivery.ts'
-import type { EventRecord } from './event.ts'
+import { type EventRecord, isHit, type Observer } from './event.ts'
 
 export interface PublicEvent {
   fleet: string
@@ -71,6 +71,37 @@ function defined(value: object): object {
   return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined))
 }
 
+/** Of more than these VMs nobody reads when each saw it; the VMs that are hit come first. */
+export const maxSeenBy = 1_000
+
+export interface PublicSighting {
+  vm: string
+  /** The event hits this very VM. */
+  hit: boolean
+  /** First poll that showed it. */
+  firstSeenAt?: string
+  /** Last poll that showed it, as far as it was noted; a beacon that is fine is noted once a pace. */
+  lastSeenAt: string
+  /** First poll that did not show it any more. */
+  goneAt?: string
+}
+
+/** Which VMs saw the event, and from when to when. */
+export function publicSightings(record: EventRecord, observers: Observer[]): PublicSighting[] {
+  return observers
+    .map(({ beacon: { vm, heardAt, polledAt }, sighting: { firstSeenAt, gone } }) => ({
+      vm,
+      hit: isHit(record.facts, vm),
+      at: firstSeenAt ?? 0,
+      firstSeenAt: iso(firstSeenAt),
+      lastSeenAt: iso(gone?.lastSeenAt ?? polledAt ?? heardAt),
+      goneAt: iso(gone?.firstAt),
+    }))
+    .sort((a, b) => Number(b.hit) - Number(a.hit) || a.at - b.at || (a.vm < b.vm ? -1 : 1))
+    .slice(0, maxSeenBy)
+    .map(({ at: _, ...shown }) => defined(shown) as PublicSighting)
+}
+
 /** One line for each channel and moment: what was owed, and what came of it. */
 export function publicDelivery(delivery: Delivery) {
   const { id, channel, telling, state, attempts, note, owedAt, nextAt } = delivery
@@ -84,6 +115,8 @@ export function publicDelivery(delivery: Delivery) {
     note,
     owedAt: iso(owedAt),
     ...(state === 'pending' ? { nextAttemptAt: iso(nextAt) } : {}),
+    // what was superseded, mostly was so by a commit that leaves this as it is
+    ...(state === 'pending' || state === 'superseded' ? {} : { settledAt: iso(nextAt) }),
   }
 }
 

@@ -180,13 +180,20 @@ function newsOf(
   const shown = report.document?.events.find((event) => event.eventId === eventId)
   const event = shown ?? last ?? before?.event
   if (event === undefined) return []
-  const sighting: Sighting = { eventId, beacon, event }
+  const at = now - (report.document?.ageMs ?? 0)
   const firstSighting = before === undefined
+  // each of its changes begins with the poll that showed it
+  const firstSeenAt = firstSighting ? (observations[0]?.at ?? at) : before.firstSeenAt
+  const sighting: Sighting = {
+    eventId,
+    beacon,
+    ...(firstSeenAt === undefined ? {} : { firstSeenAt }),
+    event,
+  }
   const common = { eventId, observations, starts, firstSighting }
   if (report.document === null) {
     return [{ ...common, inDocument: false, status: undefined, sighting: before ?? sighting }]
   }
-  const at = now - report.document.ageMs
   if (shown !== undefined) {
     const firstPoll = report.changes.length === 0 && known?.polledAt === undefined
     const previous = last === undefined ? {} : { previous: last }

@@ -41,13 +41,15 @@ export function readEnvironment<More>(
   }
   const file = environment.FOGHORN_CONFIG ?? 'foghorn.config.json'
   const path = isAbsolute(file) ? file : join(folder, file)
+  const config = attempt(() => readConfigFile(path, environment))
+  attempt(() => checkSignIn(config, environment))
   const settings = {
     ...more(attempt),
     written: writtenSecrets(environment),
     linkKeys: attempt(() => linkKeysOf(environment.FOGHORN_LINK_KEY)),
     adminKey: attempt(() => adminKeyOf(environment.FOGHORN_ADMIN_KEY)),
     level: attempt(() => levelOf(environment.FOGHORN_LOG_LEVEL ?? 'info')),
-    config: attempt(() => readConfigFile(path, environment)),
+    config,
   }
   if (mistakes.length > 0) throw new FoghornError('settings_invalid', mistakes.join('\n'))
   return settings
@@ -107,4 +109,18 @@ function readConfigFile(path: string, environment: Environment): Config {
     if (!(error instanceof FoghornError)) throw error
     throw new FoghornError(error.code, `in ${path}:\n${error.message}`)
   }
+}
+
+/**
+ * Only where App Service Authentication is on does its header say who somebody is: App Service removes it from
+ * what comes from outside. It says that it is on in a variable of its own.
+ */
+function checkSignIn(config: Config | undefined, { WEBSITE_AUTH_ENABLED }: Environment): void {
+  if (config?.signIn === undefined || /^(true|1)$/i.test(WEBSITE_AUTH_ENABLED ?? '')) return
+  const found = WEBSITE_AUTH_ENABLED ? `is "${WEBSITE_AUTH_ENABLED}"` : 'is not set'
+  throw new FoghornError(
+    'sign_in_off',
+    `signIn: App Service Authentication is off here (WEBSITE_AUTH_ENABLED ${found}), so anybody could ` +
+      'say to be somebody; switch it on (infra/azure/README.md, "Sign-in"), or remove "signIn"',
+  )
 }

@@ -164,7 +164,8 @@ export function courseOf({ history }: Pick<EventRecord, 'history'>): CourseEntry
   })
 }
 
-const steps: Record<HistoryEntry['what'], string> = {
+/** What each entry of the record says. */
+export const steps: Record<HistoryEntry['what'], string> = {
   seen: 'first seen',
   started: 'started',
   changed: 'changed',

@@ -66,6 +66,15 @@ summary { min-height: 2.75rem; padding: .5rem 0; cursor: pointer }
 .item { background: var(--card); border: 1px solid var(--line); border-radius: .75rem;
   padding: 1rem 1rem .25rem; margin: 1rem 0; scroll-margin-top: 1rem }
 .item h2 { margin: 0 0 .25rem }
+label { display: block; margin: .5rem 0 }
+input[type=password] { display: block; width: 100%; font: inherit; padding: .75rem 1rem;
+  margin-bottom: .75rem; border-radius: .5rem; border: 1px solid var(--edge);
+  background: var(--card); color: var(--ink) }
+form.aside { float: right; margin: 0 }
+form.aside button { min-height: 2.75rem; padding: .25rem .75rem }
+.record { padding-left: 1.25rem }
+.record li { margin: .5rem 0 }
+nav a, nav strong { display: inline-block; padding: .625rem .75rem .625rem 0 }
 @media (max-width: 26rem) { dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: .625rem } }
 @media (forced-colors: active) { .state { border-left-width: 1px } }
 `

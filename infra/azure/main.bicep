@@ -75,7 +75,7 @@ param alertEmail string = ''
 @description('Client id of the app registration with which people sign in on the pages. Empty: no sign-in.')
 param signInClientId string = ''
 
-@description('Tenant of that app registration.')
+@description('Tenant of that app registration: signIn.tenantId of the configuration.')
 param signInTenantId string = tenant().tenantId
 
 var unique = uniqueString(resourceGroup().id)

@@ -1,6 +1,7 @@
 // What fits into a terminal of 100 columns.
 import { describe, expect, test } from 'vitest'
-import { table, wrap } from '../../functions/cli/layout.ts'
+import { describeOutcome, table, wrap } from '../../functions/cli/layout.ts'
+import { event } from '../support/world.ts'
 
 describe('a sentence wraps', () => {
   const word = 'abcdefghi'
@@ -39,5 +40,27 @@ describe('the table', () => {
     const [head, last] = [lines.at(-4)!, lines.at(-1)!]
     expect(head.endsWith(' 19  20')).toBe(true)
     expect(last.indexOf('x')).toBeGreaterThan(head.indexOf('19') + 1)
+  })
+})
+
+describe('who may decide', () => {
+  const one = { fleet: 'prod', event: event(), vms: [], noticeSeconds: 900 }
+  const outcome = { decide: 'ask' as const, asked: [], routes: [], told: [], buttons: [] }
+  const lines = (more: object) =>
+    describeOutcome(one, { ...outcome, ...more, told: [{ moment: 'lost', channels: [] }] }, [])
+  test.each<[string, object, string]>([
+    ['the link', { deciders: 'anybody' }, 'whoever has the link, and the admin key'],
+    [
+      'people',
+      { deciders: ['slack:T0/U1'], buttons: ['ops'] },
+      'slack:T0/U1, the admin key; by buttons in ops',
+    ],
+    ['nobody', { deciders: [] }, 'nobody but the admin key: no one is on the list of every VM'],
+  ])('%s', (_, more, said) => {
+    expect(lines(more).join(' ')).toContain(`Who may decide: ${said}`)
+  })
+
+  test('is not said where there is nothing to decide', () => {
+    expect(lines({}).join(' ')).not.toContain('Who may decide')
   })
 })

@@ -75,7 +75,8 @@ const rules: Record<string, Rule> = {
     banned: (name) =>
       (inFolders(name, 'functions/store') && name !== 'functions/store/store.ts') ||
       (inFolders(name, 'functions/notify') && name !== 'functions/notify/notifier.ts') ||
-      (inFolders(name, 'functions/identity') && name !== 'functions/identity/identity.ts') ||
+      (inFolders(name, 'functions/identity') &&
+        !inFolders(name, 'functions/identity/identity.ts', 'functions/identity/principal.ts')) ||
       (isPackage(name) && !inFolders(name, 'hono', 'zod')),
     instead: 'the Relay that the host hands over (functions/relay.ts)',
   },

@@ -65,6 +65,22 @@ describe('settings', () => {
     expect(message).not.toContain('c2hvcnQ=')
   })
 
+  test('signIn is refused where the host signs nobody in: its header could be of anybody', () => {
+    const file = join(directory, 'sign-in.json')
+    const signIn = { tenantId: '1e6d2f1c-0a4b-4c57-9b1e-5c2f0d9a7e11' }
+    writeFileSync(file, JSON.stringify({ ...baseConfig, signIn }))
+    const message = (value: Record<string, string>) => refusal({ FOGHORN_CONFIG: file, ...value })
+    expect(message({})).toContain('signIn: App Service Authentication is off here')
+    expect(message({})).toContain('(WEBSITE_AUTH_ENABLED is not set)')
+    expect(message({})).toMatch(/switch it on .+, or remove "signIn"/)
+    for (const off of ['False', 'no', 'yes?']) {
+      expect(message({ WEBSITE_AUTH_ENABLED: off })).toContain(`is "${off}"`)
+    }
+    for (const on of ['True', 'true', '1']) {
+      expect(message({ WEBSITE_AUTH_ENABLED: on })).toBe('accepted')
+    }
+  })
+
   test('all mistakes are said at once', () => {
     const message = refusal({ PORT: 'x', FOGHORN_LOG_LEVEL: 'y', FOGHORN_CONFIG: '/nowhere' })
     expect(message.split('\n')).toHaveLength(3)

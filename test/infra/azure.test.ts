@@ -157,6 +157,23 @@ test('the app sets nothing that Flex Consumption refuses', () => {
   expect(all).not.toMatch(/FUNCTIONS_(WORKER_RUNTIME|EXTENSION_VERSION)|WEBSITE_RUN_FROM_PACKAGE/)
 })
 
+test('sign-in turns nobody away, takes people of one tenant, and leads back to the app', () => {
+  const resources = of('modules/app.bicep', 'resource')
+  const { text } = resources.find(({ name }) => name === 'pageSignIn')!
+  // beacons, Slack and holders of links come without
+  expect(text).toContain("unauthenticatedClientAction: 'AllowAnonymous'")
+  expect(text).toContain('requireAuthentication: false')
+  expect(text).toContain('requireHttps: true')
+  // the issuer of one tenant, not `common`
+  expect(text).toMatch(/openIdIssuer: '\$\{.+\}\$\{signInTenantId\}\/v2\.0'/)
+  expect(text).toMatch(/allowedAudiences: \[\s+signInClientId/)
+  // Azure says that it is on, and nobody else may
+  expect(all).not.toContain('WEBSITE_AUTH_ENABLED')
+  const readme = read('README.md')
+  expect(readme).toContain('--web-redirect-uris "$(output appUrl)/.auth/login/aad/callback"')
+  expect(readme).toContain('"signIn": { "tenantId"')
+})
+
 test('the README tells every parameter, and only outputs that exist', () => {
   const readme = read('README.md')
   for (const { name } of of('main.bicep', 'param')) expect(readme).toContain(`\`${name}\``)

@@ -56,6 +56,58 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['routes.0.remindBeforeSeconds', [], 'routes[0].remindBeforeSeconds: write seconds'],
   ['routes.0.continue', 'false', 'routes[0].continue: write true or false, without quotes', '"f'],
   ['routes.0.continue', 0, 'routes[0].continue: write true or false', '(found 0)'],
+  [
+    'routes.0.approvers',
+    'slack:T0/U0',
+    'routes[0].approvers: write a list in [ ]',
+    '"slack:T0/U0"',
+  ],
+  [
+    'routes.0.approvers',
+    [],
+    'routes[0].approvers: write a list of 1 to 100 people, or leave it out',
+  ],
+  ['routes.0.approvers', [7], 'routes[0].approvers[0]: write "slack:" and the ids', '(found 7)'],
+  ...[
+    'ann@contoso.example',
+    '@ann',
+    'T0123ABCD/U0123ABCD',
+    'slack:U0123ABCD',
+    'slack:t0123abcd/u0123',
+  ]
+    .concat(['slack:T0123ABCD/U0123ABCD/x', `entra:${guid}`, `entra:${guid}/ann`, 'admin:admin'])
+    .map((one): [string, unknown, ...string[]] => [
+      'routes.0.approvers',
+      [one],
+      'routes[0].approvers[0]: write "slack:" and the ids of team and user',
+      'prove nothing',
+      JSON.stringify(one),
+    ]),
+  [
+    'routes.0.approvers',
+    Array(101).fill('slack:T0123ABCD/U0123ABCD'),
+    'routes[0].approvers: write a list of 1 to 100',
+  ],
+  ['routes.0.approvers', ['slack:T0123ABCD/U0123ABCD'], 'people of Slack need "slackApp"'],
+  ['routes.0.approvers', [`entra:${guid}/${guid}`], 'people of Entra need "signIn"'],
+  ['routes.0.approver', [], 'routes[0]: unknown key "approver"', '"approvers"'],
+  ['routes.0.approveIn', 'teams', 'routes[0].approveIn: write one of "page", "slack"', '"teams"'],
+  ['routes.0.approveIn', 'slack', 'routes[0].approveIn: "slack" needs "slackApp"'],
+  ['signIn', true, 'signIn: write an object in { }', 'true'],
+  ['signIn', {}, 'signIn.tenantId: ', 'write the GUID of the tenant whose people sign in'],
+  ['signIn.tenantId', 'contoso', 'signIn.tenantId: write the GUID of the tenant', '"contoso"'],
+  ['signIn', { tenantId: guid, clientId: guid }, 'signIn: unknown key "clientId"', '"tenantId"'],
+  ['slackApp', {}, 'slackApp.signingSecret: ', 'slackApp.team: '],
+  [
+    'slackApp',
+    { signingSecret: 'hunter2', team: 'T0123ABCD' },
+    'slackApp.signingSecret: write the app',
+  ],
+  [
+    'slackApp',
+    { signingSecret: '0'.repeat(32), team: 'ops' },
+    'slackApp.team: write the id of a work',
+  ],
   ['routes.0.match', [], 'routes[0].match: write an object in { }'],
   ['routes.0.match.eventType', [], 'routes[0].match.eventType: write a text', 'a list of 1 to 100'],
   ['routes.0.match.source', 5, 'routes[0].match.source: write a text of 1 to 256', '(found 5)'],
@@ -197,6 +249,21 @@ describe('a mistake is named with its path, its value and the remedy, and never 
     expect(message).not.toMatch(secrets)
     expect(message).not.toMatch(/undefined|\[object/)
     expect(message.split('\n').length).toBeLessThanOrEqual(2)
+  })
+
+  test('people of a tenant that is not let in', () => {
+    const config = withValue('signIn', { tenantId: guid })
+    const other = guid.toLowerCase().replace('1e6', '2e6')
+    config.routes[0].approvers = [`entra:${guid}/${guid}`, `entra:${other}/${guid}`]
+    expect(mistakesOf(JSON.stringify(config)).split('\n')).toEqual([
+      `routes[0].approvers[1]: "signIn.tenantId" is not "${other}"; correct one of them`,
+    ])
+  })
+
+  test('buttons in a route without a channel of Slack', () => {
+    const config = withValue('routes.0', { match: {}, channels: ['team'], approveIn: 'slack' })
+    config.slackApp = { signingSecret: '0'.repeat(32), team: 'T0123ABCD' }
+    expect(mistakesOf(JSON.stringify(config))).toContain('needs a Slack channel in this route')
   })
 
   test('too many channels', () => {

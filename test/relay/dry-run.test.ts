@@ -39,6 +39,31 @@ describe('who decides', () => {
   })
 })
 
+describe('who may decide', () => {
+  const slackApp = { signingSecret: '0'.repeat(32), team: 'T0TEAM' }
+  const [ann, bob] = ['slack:T0TEAM/U0ANN', 'slack:T0TEAM/U0BOB']
+  const all = { match: {}, channels: ['chat', 'team'] }
+  const web = { match: { tag: 'role=web' }, channels: ['chat'], approvers: [ann] }
+  const other = { match: { tag: 'role=db' }, channels: ['chat'], approvers: [bob] }
+  const known = { vm: 'web_0', resourceGroup: '', scaleSet: '', tags: { role: 'web' } }
+
+  test.each<[string, object[], Partial<Case>, 'anybody' | string[] | undefined, string[]]>([
+    ['whoever has the link', [all], {}, 'anybody', []],
+    ['who is listed', [all, web], { vms: [known] }, [ann], []],
+    ['nobody, while the VM is not known', [all, web, other], {}, [], []],
+    ['by buttons, too', [{ ...all, approveIn: 'slack' }], {}, 'anybody', ['chat']],
+    ['nothing to decide', [all, web], { event: event({ status: 'Started' }) }, undefined, []],
+  ])('%s', (_, some, changes, deciders, buttons) => {
+    const outcome = run({ slackApp, routes: some }, changes)
+    expect([outcome.deciders, outcome.buttons]).toEqual([deciders, buttons])
+  })
+
+  test('nobody is named where a rule decides', () => {
+    const policy = [{ match: {}, decide: 'approve' }]
+    expect(run({ policy, routes: [all] }).deciders).toBeUndefined()
+  })
+})
+
 describe('who hears', () => {
   const hears = (config: object, changes: Partial<Case> = {}) =>
     Object.fromEntries(

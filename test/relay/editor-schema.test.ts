@@ -43,6 +43,9 @@ describe('every key', () => {
         '.fleets.entra.tenantId',
         '.channels.routingKey',
         '.routes.continue',
+        '.routes.approvers',
+        '.routes.approveIn',
+        '.signIn.tenantId',
       ]),
     )
     expect(keys.length).toBeGreaterThan(40)
@@ -60,6 +63,8 @@ describe('what the relay takes, the editor takes', () => {
     ['lists', withValue('routes.0.match', { tag: ['a', 'b=c'], eventType: 'Reboot' })],
     ['continue', withValue('routes.0.continue', false)],
     ['reminders', withValue('routes.0.remindBeforeSeconds', [600, 60])],
+    ['people', withValue('routes.0.approvers', ['slack:T0123ABCD/U0123ABCD'])],
+    ['a place to decide', withValue('routes.0.approveIn', 'slack')],
     ['a fallback', withValue('channels.chat.fallback', 'team')],
   ])('%s', (_, config) => {
     expect(editor.safeParse(config).error?.issues).toBeUndefined()
@@ -76,6 +81,9 @@ describe('what the relay takes, the editor takes', () => {
   const full = {
     ...example,
     allowNetworks: ['10.0.0.0/8'],
+    signIn: { tenantId: id },
+    slackApp: { signingSecret: ['x'], team: 'T0' },
+    routes: [{ match: {}, channels: ['a'], approvers: ['b'], approveIn: 'page' }],
     fleets: {
       prod: {
         key: ['env:A'],

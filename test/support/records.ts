@@ -73,7 +73,7 @@ export function beaconOf(vm: string, changes: Partial<Beacon> = {}): Beacon {
 }
 
 export function sighting(vm: string, changes: Partial<Sighting> = {}): Sighting {
-  return { eventId, beacon: `id-${vm}`, event: event(), ...changes }
+  return { eventId, beacon: `id-${vm}`, firstSeenAt: at, event: event(), ...changes }
 }
 
 export function observer(

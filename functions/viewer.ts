@@ -1,0 +1,77 @@
+// Who looks at an event's page, what proves it, and whether they may decide. Whoever is signed in decides as
+// themselves, anybody else as a holder of the link.
+import { knownOf } from './approve.ts'
+import type { Decider, EventRecord, Observer } from './core/event.ts'
+import { decidersOf, type Permission, permissionOf } from './core/permission.ts'
+import { readPrincipal } from './identity/principal.ts'
+import type { Relay } from './relay.ts'
+
+/** By the buttons of a message, or signed in on the page. */
+export type Way = 'slack' | 'sign_in'
+
+export interface Viewer {
+  by: Decider
+  permission: Permission
+  /** How those who may decide can say who they are; none where anybody with the link may. */
+  ways: Way[]
+  /** Where to say who one is; only where that can help. */
+  signInUrl?: string
+  /** Of whoever is signed in; to be shown and nothing else. */
+  name?: string
+}
+
+export interface Visit {
+  /** `x-ms-client-principal`, as it came. */
+  header: string | undefined
+  /** The channel whose link was opened, and the path of its page. */
+  channel: string
+  path: string
+}
+
+/** Reads observers only where a route says who may decide. */
+export async function viewerOf(relay: Relay, record: EventRecord, visit: Visit): Promise<Viewer> {
+  const { routes } = relay.config
+  const isAsked = routes.some(({ approvers }) => approvers !== undefined)
+  return judgeViewer(relay, record, isAsked ? await relay.store.readObservers(record) : [], visit)
+}
+
+function judgeViewer(
+  { config, log }: Relay,
+  record: EventRecord,
+  observers: Observer[],
+  { header, channel, path }: Visit,
+): Viewer {
+  const known = knownOf(record, observers)
+  const ways = waysOf(decidersOf(config.routes, record, known))
+  const judge = (by: Decider) => ({
+    by,
+    permission: permissionOf(config.routes, record, known, by),
+    ways,
+  })
+  const read = readPrincipal(config.signIn, header)
+  if (read.outcome === 'malformed' || read.outcome === 'other_tenant') {
+    log.warn('principal_ignored', { reason: read.outcome })
+  }
+  if (read.outcome === 'signed_in') {
+    const { tenant, user, name } = read.principal
+    const viewer = judge({ how: 'entra', who: `${tenant}/${user}` })
+    return { ...viewer, ...(name === undefined ? {} : { name }) }
+  }
+  const viewer = judge({ how: 'link', who: channel })
+  const helps = config.signIn !== undefined && ways.includes('sign_in')
+  return helps ? { ...viewer, signInUrl: signInUrl(path) } : viewer
+}
+
+function waysOf(deciders: ReturnType<typeof decidersOf>): Way[] {
+  if (deciders === 'anybody') return []
+  const has = (how: string) => deciders.some((one) => one.startsWith(how))
+  return [
+    ...(has('slack:') ? ['slack' as const] : []),
+    ...(has('entra:') ? ['sign_in' as const] : []),
+  ]
+}
+
+/** Of the host: it leads back to the page once somebody has signed in. */
+function signInUrl(path: string): string {
+  return `/.auth/login/aad?post_login_redirect_uri=${encodeURIComponent(path)}`
+}
