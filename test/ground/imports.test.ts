@@ -71,7 +71,7 @@ const rules: Record<string, Rule> = {
     instead: 'values handed in as arguments; the core knows no adapter, library or host',
   },
   'use cases import core and the interfaces, never an adapter': {
-    files: /^functions\/[^/]+\.ts$/,
+    files: /^functions\/(http\/)?[^/]+\.ts$/,
     banned: (name) =>
       (inFolders(name, 'functions/store') && name !== 'functions/store/store.ts') ||
       (inFolders(name, 'functions/notify') && name !== 'functions/notify/notifier.ts') ||
@@ -79,6 +79,12 @@ const rules: Record<string, Rule> = {
         !inFolders(name, 'functions/identity/identity.ts', 'functions/identity/principal.ts')) ||
       (isPackage(name) && !inFolders(name, 'hono', 'zod')),
     instead: 'the Relay that the host hands over (functions/relay.ts)',
+  },
+  'the HTTP face is for app.ts alone': {
+    files: /^functions\//,
+    except: /^functions\/(app\.ts|http\/|host\/)/,
+    banned: (name) => inFolders(name, 'functions/http'),
+    instead: 'a use case beside app.ts, which both may call',
   },
   'stores import their interface, their SQL, core and shared': {
     files: /^functions\/store\//,
@@ -124,7 +130,7 @@ const rules: Record<string, Rule> = {
   'pages import core, shared and the template library': {
     files: /^functions\/pages\//,
     banned: (name) => !inFolders(name, 'functions/pages', 'functions/core', 'shared', 'hono/html'),
-    instead: 'values handed in by app.ts',
+    instead: 'values handed in by functions/http/',
   },
   'Node stays in the files named for it': {
     files: /^functions\//,

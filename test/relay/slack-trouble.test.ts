@@ -2,7 +2,7 @@
 // reached.
 import { Hono } from 'hono'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { interactionRoutes } from '../../functions/slack-interactions.ts'
+import { interactionRoutes } from '../../functions/http/slack.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { around } from '../sim/around.ts'
 import {

@@ -1,8 +1,8 @@
 // How often links are answered, for each relay process. Wrong tokens share one budget, right ones have
 // their own, so that no number of wrong ones keeps a person from deciding. The surprise: looking,
 // watching and deciding have separate budgets too, since a whole channel holds the same link.
-import type { Log } from '../shared/log.ts'
-import { afterTurns, freeAt, type Rate, turnsAt, unlimited } from './core/rate.ts'
+import type { Log } from '../../shared/log.ts'
+import { afterTurns, freeAt, type Rate, turnsAt, unlimited } from '../core/rate.ts'
 
 /** Answered by name, all together; what is beyond gets 429. */
 export const wrongRate: Rate = { ...unlimited, everyMs: 50, burst: 20 }

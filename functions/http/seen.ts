@@ -1,12 +1,12 @@
 // What somebody sees by a link: the event, whether they may decide it, and the token of the form. The
 // relay's own identity check plugs in here; a bare link proves nobody.
-import { openToken } from './approve.ts'
-import { stampOf } from './core/approval.ts'
-import type { EventRecord } from './core/event.ts'
-import { createFormToken, type LinkToken, type ListToken, oneOf } from './link.ts'
-import type { Seen } from './pages/event.ts'
-import type { Listed } from './pages/list.ts'
-import type { Relay } from './relay.ts'
+import { openToken } from '../approve.ts'
+import { stampOf } from '../core/approval.ts'
+import type { EventRecord } from '../core/event.ts'
+import { createFormToken, type LinkToken, type ListToken, oneOf } from '../link.ts'
+import type { Seen } from '../pages/event.ts'
+import type { Listed } from '../pages/list.ts'
+import type { Relay } from '../relay.ts'
 import { type Visit, viewerOf } from './viewer.ts'
 
 /** Who asks for a page: what the host says of them, and where they are to come back to. */

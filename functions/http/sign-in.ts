@@ -1,12 +1,12 @@
 // Who sends a report: a holder of the fleet's key, who may speak for any VM of the fleet, or a VM that
 // its managed identity's token proves, which speaks for itself alone. A fleet that takes both moves from
 // one to the other VM by VM.
-import { clockCode, type Report, tokenCode, unavailableCode, type Vm } from '../shared/report.ts'
-import { signatureToleranceMs, type Verdict, verify } from '../shared/signature.ts'
-import type { Entra, Fleet } from './config.ts'
-import { type Claims, judgeClaims, proves } from './identity/identity.ts'
+import { clockCode, type Report, tokenCode, unavailableCode, type Vm } from '../../shared/report.ts'
+import { signatureToleranceMs, type Verdict, verify } from '../../shared/signature.ts'
+import type { Entra, Fleet } from '../config.ts'
+import { type Claims, judgeClaims, proves } from '../identity/identity.ts'
+import type { Relay } from '../relay.ts'
 import type { Refusal } from './problem.ts'
-import type { Relay } from './relay.ts'
 
 export type SignedIn = { by: 'key' } | { by: 'token'; claims: Claims; entra: Entra }
 

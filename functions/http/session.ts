@@ -1,8 +1,8 @@
 // An admin's visit to the pages of the record: a cookie that says until when, under an HMAC. It holds no key,
 // and ends with the admin key that it was given for, or with the link key that signed it.
-import { fromBase64, toBase64 } from '../shared/signature.ts'
+import { fromBase64, toBase64 } from '../../shared/signature.ts'
+import type { Relay } from '../relay.ts'
 import { digestOf } from './admin-key.ts'
-import type { Relay } from './relay.ts'
 
 /** A shift. */
 export const sessionMs = 8 * 3_600_000

@@ -1,7 +1,7 @@
 // How the HTTP face says that something is wrong, and reads bodies that may be anything.
 import type { Context, MiddlewareHandler, Next } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { type Problem, problemContentType } from '../shared/errors.ts'
+import { type Problem, problemContentType } from '../../shared/errors.ts'
 
 /** A problem before it is answered. */
 export type Refusal = Omit<Problem, 'title'>

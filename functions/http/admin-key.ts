@@ -1,5 +1,5 @@
 // The admin key: who has it is an admin. Bearer token of the API, and what the pages of the record ask for.
-import type { Relay } from './relay.ts'
+import type { Relay } from '../relay.ts'
 
 export async function isAdminKey({ adminKey }: Relay, given: string): Promise<boolean> {
   return adminKey !== undefined && (await isSame(given, adminKey))
