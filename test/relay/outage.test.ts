@@ -57,6 +57,18 @@ async function eventsInARow(count: number, apartMs: number): Promise<void> {
   }
 }
 
+/** The relay has marked the channel, and dies before it notes what became of the message. */
+async function dieBeforeSettling(): Promise<void> {
+  answer(world, 'slack', gone)
+  await beacon.sees([event()])
+  const { settle } = world.store
+  world.store.settle = async () => {
+    throw new Error('died')
+  }
+  for (const group of await claimDue(world.relay, 10)) await deliverTogether(world.relay, group)
+  world.store.settle = settle
+}
+
 describe('ten events in five minutes', () => {
   beforeEach(async () => {
     answer(world, 'slack', gone)
@@ -205,14 +217,7 @@ test('a message that the channel finds wrong is told as missed, with a link; oth
 })
 
 test('a relay that dies between the mark and the end of the attempt: the fallback is told all the same', async () => {
-  answer(world, 'slack', gone)
-  await beacon.sees([event()])
-  const { settle } = world.store
-  world.store.settle = async () => {
-    throw new Error('died')
-  }
-  for (const group of await claimDue(world.relay, 10)) await deliverTogether(world.relay, group)
-  world.store.settle = settle
+  await dieBeforeSettling()
   expect(notices()).toEqual([])
   await world.pass(20_001)
   expect(notices()).toHaveLength(1)
@@ -221,14 +226,7 @@ test('a relay that dies between the mark and the end of the attempt: the fallbac
 })
 
 test('and where that message is superseded meanwhile, another one tells', async () => {
-  answer(world, 'slack', gone)
-  await beacon.sees([event()])
-  const { settle } = world.store
-  world.store.settle = async () => {
-    throw new Error('died')
-  }
-  for (const group of await claimDue(world.relay, 10)) await deliverTogether(world.relay, group)
-  world.store.settle = settle
+  await dieBeforeSettling()
   world.clock.now = startAt + 20_001
   await beacon.sees([started()])
   await world.drain()
