@@ -1,6 +1,7 @@
 // The loop that tells the relay: at once when there is news, else at the pace the relay asked for. A
 // report that did not arrive is not sent again: the next one is built from what is true by then.
 import type { Log } from '../shared/log.ts'
+import type { Directive } from '../shared/report.ts'
 import { type Backoff, backoffMs } from '../shared/retry.ts'
 import { createEpisode, type Episode } from './episode.ts'
 import { type BuiltReport, buildReport } from './report.ts'
@@ -16,7 +17,7 @@ const idleBackoff: Backoff = { baseMs: 1_000, capMs: 60_000 }
 const maxContentRefusals = 3
 const contentStatuses: readonly number[] = [400, 413]
 
-/** `direct` is handed the ids of the events that the relay says to start. */
+/** `direct` is handed what the relay says to start, by canonical event id. */
 export async function reportLoop(
   parts: Parts,
   state: State,
@@ -41,7 +42,7 @@ interface Boot {
   counter: number
 }
 
-type Direct = (eventIds: readonly string[]) => void
+type Direct = (directives: readonly Directive[]) => void
 
 class Reporter {
   readonly #parts: Parts
@@ -90,7 +91,7 @@ class Reporter {
     this.#contentRefusals = 0
     const through = this.#built?.included.at(-1)
     if (through !== undefined) spool.dropThrough(through)
-    this.#direct(directives.map(({ eventId }) => eventId.toLowerCase()))
+    this.#direct(directives.map((one) => ({ ...one, eventId: one.eventId.toLowerCase() })))
     return this.#built?.more ? 0 : paceMs
   }
 

@@ -1,5 +1,7 @@
 // The loop that carries out directives. The one place that ever approves anything, and only what the
 // relay directed and this VM's own document shows as Scheduled.
+import type { ScheduledEvent } from '../shared/document.ts'
+import type { Directive } from '../shared/report.ts'
 import { createDue } from './due.ts'
 import type { Parts, State } from './state.ts'
 
@@ -8,7 +10,7 @@ const quietMs = 2_000
 
 export interface Starter {
   /** Takes directives, by canonical event id. */
-  direct(eventIds: readonly string[]): void
+  direct(directives: readonly Directive[]): void
   loop(stop: AbortSignal): Promise<void>
 }
 
@@ -16,7 +18,7 @@ export function createStarter(parts: Parts, state: State): Starter {
   const { clock, log } = parts
   const due = createDue(clock)
   /** One entry for an event, however often it is directed. */
-  const waiting = new Set<string>()
+  const waiting = new Map<string, Directive>()
   const acceptedAt = new Map<string, number>()
 
   const isQuiet = (eventId: string): boolean => {
@@ -27,20 +29,21 @@ export function createStarter(parts: Parts, state: State): Starter {
   }
 
   return {
-    direct(eventIds) {
-      for (const eventId of eventIds) {
+    direct(directives) {
+      for (const directive of directives) {
+        const { eventId } = directive
         log.info('directive_received', { eventId })
-        waiting.add(eventId)
+        waiting.set(eventId, directive)
       }
-      if (eventIds.length > 0) due.bring(clock.monotonic())
+      if (directives.length > 0) due.bring(clock.monotonic())
     },
     async loop(stop) {
       while (!stop.aborted) {
         await due.wait(stop)
-        for (const eventId of waiting) {
+        for (const [eventId, directive] of waiting) {
           if (stop.aborted) return
           if (!isQuiet(eventId)) {
-            const accepted = await carryOut(parts, state, eventId, stop)
+            const accepted = await carryOut(parts, state, directive, stop)
             if (accepted) acceptedAt.set(eventId, clock.monotonic())
           }
           waiting.delete(eventId)
@@ -54,14 +57,13 @@ export function createStarter(parts: Parts, state: State): Starter {
 async function carryOut(
   { clock, imds, log, spool }: Parts,
   state: State,
-  eventId: string,
+  directive: Directive,
   stop: AbortSignal,
 ): Promise<boolean> {
+  const { eventId } = directive
   const event = state.document?.events.find((known) => known.eventId === eventId)
-  const started =
-    event?.status === 'Scheduled'
-      ? await imds.start(eventId, stop)
-      : { outcome: 'not_scheduled' as const }
+  const obstacle = obstacleTo(directive, event)
+  const started = obstacle === undefined ? await imds.start(eventId, stop) : { outcome: obstacle }
   // Cut off by our own stop, the outcome is unknown: the relay will direct again, us or another.
   if (stop.aborted) return false
   const status = 'status' in started ? started.status : undefined
@@ -74,4 +76,15 @@ async function carryOut(
   ])
   state.reportDue.bring(seenAt)
   return outcome === 'accepted'
+}
+
+/** Why what this VM sees now is not what was approved. */
+function obstacleTo(
+  { eventType, resources }: Directive,
+  event: ScheduledEvent | undefined,
+): 'not_scheduled' | 'not_as_approved' | undefined {
+  if (event?.status !== 'Scheduled') return 'not_scheduled'
+  const otherType = eventType !== undefined && eventType !== event.eventType
+  const further = event.resources.some((name) => resources?.includes(name.toLowerCase()) === false)
+  return otherType || further ? 'not_as_approved' : undefined
 }

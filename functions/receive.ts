@@ -1,7 +1,8 @@
 // A report comes in: what it says of each event is joined into the committed record, and the answer
 // tells the beacon what to start and when to come back. Events are written first, the beacon last, so
 // that a crash in between makes the next report say it again.
-import type { Answer, Report } from '../shared/report.ts'
+import type { Answer, Directive, Report } from '../shared/report.ts'
+import { withoutOutgrown } from './core/agreed.ts'
 import { leaseOf, withLease, withStart } from './core/approval.ts'
 import { conclude, nextLook } from './core/conclude.ts'
 import type { Delivery } from './core/delivery.ts'
@@ -55,13 +56,13 @@ export async function receive(
   const sightings = await relay.store.readSightings(fleet, key, ids)
   const reading = readReport(fleet, key, report, known, sightings, now)
   const seen: Seen[] = []
-  const directives: Answer['directives'] = []
+  const directives: Directive[] = []
   for (const news of reading.news) {
     const outcome = await takeIn(relay, reading, news, now)
     if (outcome === 'busy') return { outcome: 'busy' }
     const { record, watched } = outcome
     if (record !== undefined && news.inDocument) seen.push({ record, watched })
-    if (outcome.directed) directives.push({ eventId: news.eventId })
+    if (outcome.directed) directives.push(directiveOf(news.eventId, record))
   }
   const paceMs = paceFor(seen, reading.beacon.beacon, now)
   const beacon = { ...reading.beacon, paceMs }
@@ -107,6 +108,13 @@ function idsIn(report: Report): string[] {
   const changes = report.changes.map((change) => change.event.eventId)
   const starts = report.starts.map((start) => start.eventId)
   return [...(report.document?.events ?? []).map((event) => event.eventId), ...changes, ...starts]
+}
+
+/** With what was approved: a document that shows more by then is not what the beacon may start. */
+function directiveOf(eventId: string, record: EventRecord | undefined): Directive {
+  const { agreed } = record?.verdict ?? {}
+  if (agreed === undefined) return { eventId }
+  return { eventId, eventType: agreed.eventType, resources: agreed.resources }
 }
 
 interface TakenIn {
@@ -183,6 +191,7 @@ async function decideOn(
   for (const { start, at } of news.starts) {
     record = withStart(record, beacon.beacon, start, at) ?? record
   }
+  record = withoutOutgrown(record, now)
   const settling = record.gone !== undefined && record.gone.settleAt <= now && !news.inDocument
   const newcomer = isOpen(record) && news.firstSighting && isHit(record.facts, beacon.vm)
   const lately = told || newcomer || (news.inDocument && isHit(record.facts, beacon.vm))
@@ -205,7 +214,7 @@ async function decideOn(
   if (news.inDocument && news.status === 'Scheduled') {
     watched = await isWatched(relay, record, now)
     record = watch(record, beacon.beacon, now, watched)
-    const lease = leaseOf(record, beacon.beacon, now)
+    const lease = leaseOf(record, beacon.beacon, self.sighting.event, now)
     directed = lease !== 'not_due'
     if (lease === 'granted') record = withLease(record, beacon.beacon, beacon.vm, now)
   }

@@ -49,8 +49,11 @@ export type Change = z.infer<typeof changeSchema>
 export const startSchema = z.object({
   eventId: scheduledEventSchema.shape.eventId,
   ageMs,
-  /** `accepted`: Azure answered 200. `rejected`: another status. `unreachable`: no answer. */
-  outcome: z.enum(['accepted', 'rejected', 'unreachable', 'not_scheduled']),
+  /**
+   * `accepted`: Azure answered 200. `rejected`: another status. `unreachable`: no answer. Not asked at all:
+   * `not_scheduled`, or `not_as_approved`, as the document shows another type or further VMs.
+   */
+  outcome: z.enum(['accepted', 'rejected', 'unreachable', 'not_scheduled', 'not_as_approved']),
   /** HTTP status of IMDS, where there was one. */
   status: z.int().optional(),
 })
@@ -99,6 +102,14 @@ export const reportSchema = z
   })
 export type Report = z.infer<typeof reportSchema>
 
+/** An event to start, and what was approved: `eventType` and `resources`, names of VMs in lower case. */
+export const directiveSchema = z.object({
+  eventId: z.string().min(1),
+  eventType: name.optional(),
+  resources: z.array(name).max(limits.resources).optional(),
+})
+export type Directive = z.infer<typeof directiveSchema>
+
 /** The answer to an accepted or repeated report. */
 export const answerSchema = z.object({
   /** `repeated`: an older or repeated counter, nothing was changed. */
@@ -108,7 +119,7 @@ export const answerSchema = z.object({
   /** When to report again, where nothing changes before. */
   paceMs: z.number().min(100).max(86_400_000),
   /** Events that this beacon shall tell Azure to start now. */
-  directives: z.array(z.object({ eventId: z.string().min(1) })).max(limits.events),
+  directives: z.array(directiveSchema).max(limits.events),
 })
 export type Answer = z.infer<typeof answerSchema>
 

@@ -1,5 +1,7 @@
 // Deciding an event, and passing an approval on: who may have the directive now, and what came of it.
+import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Start } from '../../shared/report.ts'
+import { agreedOf, isWithin } from './agreed.ts'
 import { hash } from './delivery.ts'
 import { addHistory, type EventRecord, isOpen, type Moment, type Verdict } from './event.ts'
 
@@ -27,9 +29,11 @@ export function decide(record: EventRecord, verdict: Verdict): DecideOutcome {
   if (record.verdict !== undefined && verdict.decision === 'declined') {
     return { outcome: 'already_declined' }
   }
+  const byRule = verdict.how === 'policy'
+  const agreed = verdict.decision === 'approved' ? { agreed: agreedOf(record, byRule) } : {}
   const overruled = record.verdict === undefined ? {} : { overruled: record.verdict }
   const noted = addHistory(
-    { ...record, ...overruled, verdict },
+    { ...record, ...overruled, verdict: { ...verdict, ...agreed } },
     { at: verdict.at, what: verdict.decision, note: `${verdict.how}: ${verdict.who}` },
   )
   return { outcome: 'decided', record: noted, moments: [verdict.decision] }
@@ -42,22 +46,41 @@ export function decideByPolicy(record: EventRecord, now: number): DecideOutcome 
   return decide(record, { decision: 'approved', how: 'policy', who: rule, at: now })
 }
 
+/** Azure was told, and still shows the event as Scheduled: after this time it is told again. */
+export const retellMs = 60_000
+
 export type Lease = 'granted' | 'held_already' | 'not_due'
 
-/** Whether the beacon may have the directive; it must see the event as Scheduled in this document. */
-export function leaseOf(record: EventRecord, beacon: string, now: number): Lease {
+/**
+ * Whether the beacon may have the directive. `own` is the event in its document, where it is Scheduled: it
+ * must be no more than what was approved, as the record must.
+ */
+export function leaseOf(
+  record: EventRecord,
+  beacon: string,
+  own: ScheduledEvent,
+  now: number,
+): Lease {
+  const { verdict, directive, passedOn } = record
   const due =
     // no VM is asked to start what Azure does not know
     record.drill === undefined &&
     isOpen(record) &&
     record.phase === 'scheduled' &&
-    record.verdict?.decision === 'approved' &&
-    record.passedOn === undefined
+    verdict?.decision === 'approved' &&
+    isWithin(verdict.agreed, record.facts) &&
+    isWithin(verdict.agreed, own)
   if (!due) return 'not_due'
-  const { directive } = record
+  if (passedOn !== undefined && !isToldInVain(record, beacon, now)) return 'not_due'
   if (directive === undefined || directive.until <= now) return 'granted'
   if (directive.beacon === beacon) return directive.failed ? 'not_due' : 'held_already'
   return directive.failed ? 'granted' : 'not_due'
+}
+
+/** Whoever says that it told Azure is not the first to be asked again. */
+function isToldInVain({ passedOn, directive }: EventRecord, beacon: string, now: number): boolean {
+  const patienceMs = directive?.beacon === beacon ? 2 * retellMs : retellMs
+  return passedOn !== undefined && now >= passedOn.at + patienceMs
 }
 
 export function withLease(
@@ -66,8 +89,15 @@ export function withLease(
   vm: string,
   now: number,
 ): EventRecord {
-  const directive = { beacon, vm, until: now + directiveLeaseMs, failed: false }
-  return addHistory({ ...record, directive }, { at: now, what: 'directed', note: vm })
+  const again = record.passedOn !== undefined
+  const directive = {
+    ...{ beacon, vm, until: now + directiveLeaseMs, failed: false },
+    ...(again && { again: true as const }),
+  }
+  const first = record.directive?.again === undefined
+  const noted =
+    again && first ? addHistory(record, { at: now, what: 'not_started' as const }) : record
+  return addHistory({ ...noted, directive }, { at: now, what: 'directed', note: vm })
 }
 
 /**
@@ -81,7 +111,8 @@ export function withStart(
   at: number,
 ): EventRecord | undefined {
   const { directive } = record
-  if (directive?.beacon !== beacon || record.passedOn !== undefined) return undefined
+  if (directive?.beacon !== beacon) return undefined
+  if (record.passedOn !== undefined && !isAskedAgain(record)) return undefined
   if (start.outcome === 'accepted') {
     const passedOn = { vm: directive.vm, at }
     return addHistory({ ...record, passedOn }, { at, what: 'passed_on', note: directive.vm })
@@ -93,4 +124,9 @@ export function withStart(
     { ...record, directive: { ...directive, failed: true } },
     { at, what: 'start_failed', note },
   )
+}
+
+/** The last directive is younger than what is known to have been told. */
+function isAskedAgain({ passedOn, directive }: EventRecord): boolean {
+  return directive?.again === true && directive.until - directiveLeaseMs > (passedOn?.at ?? 0)
 }

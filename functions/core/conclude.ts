@@ -23,6 +23,8 @@ export const silentPaces = 3
 export const vmGoneMs = 2 * 60_000
 /** Without any observer for this long, the event is given up as lost. */
 export const lostMs = 10 * 60_000
+/** Azure was told, and has not started it for so long: somebody has to look. */
+export const notStartedMs = 10 * 60_000
 /** An approval that no beacon could pass on for this long is told as stuck. */
 export const stuckMs = 30_000
 
@@ -230,10 +232,11 @@ function stuckAt(record: EventRecord): number {
   const waits =
     record.phase === 'scheduled' &&
     record.verdict?.decision === 'approved' &&
-    record.passedOn === undefined &&
     record.stuckAt === undefined
   if (!waits) return Number.POSITIVE_INFINITY
   const { at } = record.verdict!
+  // told again meanwhile, as long as VMs see it as Scheduled
+  if (record.passedOn !== undefined) return at + notStartedMs
   // far from NotBefore, beacons come back at the slow pace only
   return at + (isNear(record, at) ? 0 : openPaceMs) + stuckMs
 }

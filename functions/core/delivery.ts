@@ -151,11 +151,14 @@ export function deliveryId(record: EventView, moment: Moment, channel: string): 
   const { notBeforeAt, resources, durationSeconds, description } = record.facts
   const names = resources.map((name) => name.toLowerCase()).sort()
   const values = JSON.stringify([notBeforeAt, names, durationSeconds, description])
+  const lapsedAt = record.overruled?.lapsedAt
   const which = {
     changed: [hash(values)],
+    // approved anew, as what was approved before had grown
+    approved: lapsedAt === undefined ? [] : [hash(String(lapsedAt))],
     reminder: [`${record.reminder?.beforeSeconds}s`, hash(String(notBeforeAt))],
   }
-  const more = moment === 'changed' || moment === 'reminder' ? which[moment] : []
+  const more = moment in which ? which[moment as keyof typeof which] : []
   return [...parts.map(encode), ...more].join('/')
 }
 

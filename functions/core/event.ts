@@ -65,9 +65,22 @@ export interface Decider {
   who: string
 }
 
+/** What an approval covers; agreed.ts compares. */
+export interface Agreed {
+  eventType: string
+  /** In lower case and order. */
+  resources: string[]
+  /** Of what a rule approved: it may have asked for no more than this. */
+  durationSeconds?: number
+}
+
 export interface Verdict extends Decider {
   decision: 'approved' | 'declined'
   at: number
+  /** What was approved. */
+  agreed?: Agreed
+  /** When the event outgrew that, before Azure was told. */
+  lapsedAt?: number
 }
 
 /** The lease on telling Azure: one beacon at a time has it. */
@@ -77,6 +90,8 @@ export interface Directive {
   until: number
   /** The beacon said that it could not, so anybody else may have it at once. */
   failed: boolean
+  /** Azure had been told before, and did not start it. */
+  again?: true
 }
 
 export interface HistoryEntry {
@@ -90,6 +105,8 @@ export interface HistoryEntry {
     | 'directed'
     | 'passed_on'
     | 'start_failed'
+    | 'not_started'
+    | 'lapsed'
     | 'stuck'
     | 'reminder'
     | 'gone'
@@ -136,7 +153,7 @@ export interface EventRecord {
   policy: { decide: Decide; rule: string }
   /** What was decided last; approved is final. */
   verdict?: Verdict
-  /** The *not now* that a later approval replaced. */
+  /** The *not now* that a later approval replaced, or an approval that the event outgrew. */
   overruled?: Verdict
   directive?: Directive
   /** Azure's 200 to a StartRequests of ours. */
@@ -214,7 +231,7 @@ export function isHit(facts: Pick<Facts, 'resources'>, vm: string): boolean {
 const maxHistory = 200
 /** What repeats while an approval is stuck or a VM flickers. */
 const repetitive: HistoryEntry['what'][] = ['directed', 'start_failed', 'gone', 'seen_again']
-const decisive: HistoryEntry['what'][] = ['approved', 'declined', 'passed_on']
+const decisive: HistoryEntry['what'][] = ['approved', 'declined', 'lapsed', 'passed_on']
 const byRule = 'policy: '
 
 /** How much an entry would be missed. */
@@ -230,7 +247,7 @@ function weightOf({ what, note }: HistoryEntry): number {
  */
 export function addHistory(record: EventRecord, entry: HistoryEntry): EventRecord {
   const history = [...record.history, entry]
-  if (history.length > maxHistory) {
+  while (history.length > maxHistory) {
     const weights = history.slice(1).map(weightOf)
     history.splice(1 + weights.indexOf(Math.min(...weights)), 1)
   }

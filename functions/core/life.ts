@@ -125,7 +125,7 @@ function reopen(known: EventRecord, seen: Seen): Pick<Step, 'record' | 'moments'
   // what it says now counts, also where it is not what was known
   const facts = merge(record!.facts, { ...seen.event, ...known.facts })
   const { firstSeenAt } = known
-  const history = [...known.history, { at: seen.at, what: 'reopened' as const, note: seen.vm }]
+  const { history } = addHistory(known, { at: seen.at, what: 'reopened', note: seen.vm })
   return {
     record: { ...record!, facts, firstSeenAt, ...stands(known), history, sequence: known.sequence },
     moments,
@@ -140,7 +140,8 @@ function stands({ passedOn, verdict }: EventRecord): Partial<EventRecord> {
 }
 
 function join(known: EventRecord, seen: Seen): Step {
-  const differing = seen.previous === undefined ? {} : transition(known, seen)
+  const differing =
+    seen.previous === undefined ? newcomersNews(known, seen) : transition(known, seen)
   const changed = Object.keys(differing).length > 0
   const facts = { ...merge(known.facts, seen.event), ...differing }
   const learned = JSON.stringify(facts) !== JSON.stringify(known.facts)
@@ -200,6 +201,22 @@ function transition({ facts, changedAt }: EventRecord, seen: Seen): Partial<Valu
   return differing
 }
 
+/**
+ * A beacon that sees the event for the first time knows of no change. But VMs that only its document
+ * names are hit as well, and whoever decides has to know: they are added, and none is taken away.
+ */
+function newcomersNews(
+  { facts, changedAt, firstSeenAt }: EventRecord,
+  seen: Seen,
+): Partial<Values> {
+  const isNews = seen.live && seen.at > (changedAt?.resources ?? firstSeenAt)
+  const known = facts.resources.map((name) => name.toLowerCase())
+  const more = seen.event.resources.filter((name) => !known.includes(name.toLowerCase()))
+  // an event without any gets them as what was not known
+  if (!isNews || known.length === 0 || more.length === 0) return {}
+  return { resources: [...facts.resources, ...more] }
+}
+
 /** Names are a set: neither their order nor their case means anything. */
 function textOf(value: unknown): string {
   const names = Array.isArray(value)
@@ -228,9 +245,14 @@ function vanish(known: EventRecord | undefined, gone: Gone, now: number): Step {
 /** Somebody came back and can say how a lost event ended: it gets its proper end. */
 function heardAfterLost(known: EventRecord, gone: Gone, now: number): Step {
   if (known.ended?.outcome !== 'lost' || !gone.live) return nothing(known, 'concluded_before')
-  const { ended: _, ...open } = known
-  // what is told from now on is told for the second time
-  const again = { ...open, epoch: known.epoch + 1 }
+  const { ended: _, verdict: _v, passedOn: _p, directive: _d, stuckAt: _s, ...open } = known
+  // what is told from now on is told for the second time; that it is there, if somebody sees it
+  const again: EventRecord = {
+    ...addHistory(open, { at: gone.at, what: 'reopened', note: gone.vm }),
+    ...stands(known),
+    epoch: known.epoch + 1,
+    ...(known.phase === 'scheduled' && { heldBack: 'scheduled' as const }),
+  }
   return { record: withGone(again, gone, now), moments: [], reason: 'gone' }
 }
 

@@ -1,6 +1,6 @@
 // An event as other systems see it, in webhooks and in the events API: ISO times, no internals.
 import type { Delivery, EventView } from './delivery.ts'
-import { type EventRecord, isHit, type Observer } from './event.ts'
+import { type EventRecord, isHit, type Observer, type Verdict } from './event.ts'
 
 export interface PublicEvent {
   fleet: string
@@ -27,7 +27,7 @@ export interface PublicEvent {
   /** Why the outcome is a conclusion; absent where it was seen. */
   inferred?: string
   /** Who decided, how we know, and when; a *not now* may be followed by an approval. */
-  approvals: { decision: string; how: string; who: string; at: string }[]
+  approvals: { decision: string; how: string; who: string; at: string; lapsedAt?: string }[]
   passedOn?: { vm: string; at: string }
 }
 
@@ -54,11 +54,13 @@ export function publicView(event: EventView): PublicEvent {
     endedAt: iso(ended?.at),
     outcome: ended?.outcome,
     inferred: ended?.inferred,
-    approvals: [overruled, verdict]
-      .filter((one) => one !== undefined)
-      .map((one) => ({ ...one, at: iso(one.at) })),
+    approvals: [overruled, verdict].filter((one) => one !== undefined).map(publicVerdict),
     passedOn: passedOn && { ...passedOn, at: iso(passedOn.at) },
   }) as PublicEvent
+}
+
+function publicVerdict({ decision, how, who, at, lapsedAt }: Verdict) {
+  return { decision, how, who, at: iso(at), ...(lapsedAt && { lapsedAt: iso(lapsedAt) }) }
 }
 
 function iso(at: number): string

@@ -175,6 +175,8 @@ export const steps: Record<HistoryEntry['what'], string> = {
   directed: 'a VM was asked to tell Azure',
   passed_on: 'Azure was told',
   start_failed: 'Azure could not be told',
+  not_started: 'Azure was told, and has not started it',
+  lapsed: 'what was approved is less than what is hit now',
   stuck: 'no VM could tell Azure yet',
   gone: 'gone from the document',
   seen_again: 'seen again',

@@ -33,6 +33,32 @@ test('a directed event that is Scheduled is approved, and that is reported at on
   ])
 })
 
+describe('what was approved', () => {
+  const covering = (resources: string[], eventType = 'Reboot') => {
+    let isDone = false
+    return ({ document }: { document: object | null }) => {
+      if (isDone || document === null) return accepted()
+      isDone = true
+      return accepted({ directives: [{ eventId: 'e1', eventType, resources }] })
+    }
+  }
+  const { eventType, resources } = anEvent()
+  const names = resources.map((name) => name.toLowerCase())
+
+  test.each([
+    ['is what this VM sees', covering(names, eventType), 1],
+    ['is more than it sees', covering([...names, 'other'], eventType), 1],
+    ['lacks a VM that it sees', covering(['other'], eventType), 0],
+    ['is of another type', covering(names, 'Terminate'), 0],
+  ] as const)('%s', async (_, reply, count) => {
+    const { clock, approvals, reports } = startBeacon({ events: [anEvent()], reply })
+    await clock.advance(10_500)
+    expect(approvals).toHaveLength(count)
+    const outcomes = reports.flatMap(({ report }) => report.starts.map(({ outcome }) => outcome))
+    expect(outcomes).toEqual([count === 1 ? 'accepted' : 'not_as_approved'])
+  })
+})
+
 describe('nothing is approved', () => {
   test.each<[string, Parameters<typeof startBeacon>[0]]>([
     ['that is Started', { events: [started] }],

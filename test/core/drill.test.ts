@@ -17,6 +17,7 @@ import { compose, composeList } from '../../functions/core/message.ts'
 import { judgePolicy } from '../../functions/core/policy.ts'
 import { publicView } from '../../functions/core/public-view.ts'
 import { at, record } from '../support/records.ts'
+import { event } from '../support/world.ts'
 
 const second = 1_000
 const notice = 120
@@ -153,9 +154,9 @@ describe('no beacon is told to start it', () => {
     for (const how of ['link', 'policy'] as const) {
       const verdict: Verdict = { decision: 'approved', how, who: 'x', at }
       const approved = { ...begin(), verdict }
-      expect(leaseOf(approved, 'id-web_3', at + 1)).toBe('not_due')
+      expect(leaseOf(approved, 'id-web_3', event(), at + 1)).toBe('not_due')
       // the same of a real event would be given
-      expect(leaseOf(record({ verdict }), 'id-web_3', at + 1)).toBe('granted')
+      expect(leaseOf(record({ verdict }), 'id-web_3', event(), at + 1)).toBe('granted')
     }
   })
 })

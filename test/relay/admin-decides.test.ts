@@ -43,7 +43,7 @@ describe('an admin decides', () => {
     await world.drain()
     expect(world.told().at(-1)).toBe('foghorn.event.approved')
     expect(world.sent.at(-1)!.body).toContain('admin')
-    expect((await beacon.sees([event()])).directives).toEqual([{ eventId }])
+    expect((await beacon.sees([event()])).directives).toMatchObject([{ eventId }])
   })
 
   test('not now, and approve after it; the overruled one stays', async () => {

@@ -57,7 +57,7 @@ describe('one event from first sight to its end', () => {
     await world.drain()
     expect((await decide('approve')).status).toBe(200)
     await world.drain()
-    expect((await beacon.sees([event()])).directives).toEqual([{ eventId }])
+    expect((await beacon.sees([event()])).directives).toMatchObject([{ eventId }])
     const starts = [{ eventId, ageMs: 0, outcome: 'accepted' as const, status: 200 }]
     expect((await beacon.sees([event()], { starts })).directives).toEqual([])
     await beacon.sees([started()])

@@ -122,7 +122,7 @@ describe('a VM with a token of its own', () => {
     const victim = beaconOf('web_1', { vm: { vmId: 'the-same' } })
     const thief = beaconOf('web_0', { vm: { vmId: 'the-same' } })
     const first = await victim.sees([event()])
-    expect(first.directives).toEqual([{ eventId }])
+    expect(first.directives).toMatchObject([{ eventId }])
     // it says that it carried out what the other was told to
     const accepted = { eventId, ageMs: 0, outcome: 'accepted' as const, status: 200 }
     await thief.sees([event()], { starts: [accepted] })

@@ -44,7 +44,7 @@ describe('a press', () => {
     ])
     await world.drain()
     expect(world.told()).toEqual(['foghorn.event.scheduled', 'foghorn.event.approved'])
-    expect((await beacon.sees([event()])).directives).toEqual([{ eventId }])
+    expect((await beacon.sees([event()])).directives).toMatchObject([{ eventId }])
   })
 
   test('puts who decided in place of the message, without buttons', async () => {

@@ -192,6 +192,21 @@ export class EventBook {
     if (!this.#approved.has(key)) {
       this.#docket.broke('unasked', `${vm} starts ${key}, which nobody approved`)
     }
+    this.#checkCover(fleet, vm, eventId)
+  }
+
+  /** What this VM sees is no more than what somebody approved. */
+  #checkCover(fleet: FleetName, vm: string, eventId: string): void {
+    const record = this.records.get(`${fleet}/${eventId}`)
+    const agreed = record?.verdict?.agreed ?? record?.overruled?.agreed
+    const beacon = this.#docket.parts
+      .beacons()
+      .find((one) => one.vm.fleet === fleet && one.vm.name === vm)
+    const own = beacon?.state?.document?.events.find((event) => event.eventId === eventId)
+    const further = own?.resources.filter((name) => !agreed?.resources.includes(name.toLowerCase()))
+    if (further?.length) {
+      this.#docket.broke('unasked', `${vm} starts ${eventId} for ${further}, not approved`)
+    }
   }
 
   pressed(fleet: string, eventId: string, decision: string): void {

@@ -278,6 +278,7 @@ function whatIsTold({ id, fleet, eventId, channel, telling }: Delivery): string 
   const { notBeforeAt, resources, durationSeconds, description } = facts
   if (telling.moment === 'reminder')
     return `${step} ${notBeforeAt} ${telling.event.reminder?.beforeSeconds}`
+  if (telling.moment === 'approved') return `${step} ${telling.event.overruled?.lapsedAt ?? ''}`
   if (telling.moment !== 'changed') return step
   return `${step} ${JSON.stringify([notBeforeAt, resources, durationSeconds, description])}`
 }

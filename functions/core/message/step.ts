@@ -83,7 +83,7 @@ export function linesOf({ moment, event }: Telling, now: number): string[] {
     case 'reminder':
       return ahead(event, now)
     case 'changed':
-      return [...describeChange(event), ...ahead(event, now)]
+      return [...describeChange(event), ...describeLapse(event), ...ahead(event, now)]
     case 'approved': {
       const who = event.verdict === undefined ? 'approved' : describeVerdict(event.verdict)
       const next = event.drill ? 'The drill starts in a moment.' : 'Azure is told to start it now.'
@@ -98,6 +98,12 @@ export function linesOf({ moment, event }: Telling, now: number): string[] {
       ]
     }
     case 'stuck':
+      if (event.passedOn !== undefined) {
+        return [
+          `${event.passedOn.vm} told Azure ${relative(event.passedOn.at, now)}, and it has not started.`,
+          'Foghorn tells Azure again every minute. Look at the VM, and at Azure in the portal.',
+        ]
+      }
       return [
         'It is approved, but no VM has been able to tell Azure so yet. Foghorn keeps trying.',
         'Check that the beacons run: any VM that sees the event can do it.',
@@ -115,6 +121,13 @@ export function linesOf({ moment, event }: Telling, now: number): string[] {
         `Check ${event.facts.source === 'User' ? 'with whoever asked for it' : 'the VMs that it hits'}.`,
       ]
   }
+}
+
+/** An approval that no longer holds: whoever gave it saw less. */
+function describeLapse({ overruled, verdict }: EventView): string[] {
+  if (overruled?.lapsedAt === undefined || verdict !== undefined) return []
+  const names = describeNames(overruled.agreed?.resources ?? [])
+  return [`It had been approved for ${names} as it was then; that is not enough any more.`]
 }
 
 /** What is to come, and what to do about it. */
