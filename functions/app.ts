@@ -5,8 +5,9 @@ import { messageOf } from '../shared/errors.ts'
 import { nextDueAt } from './deliver.ts'
 import { adminRoutes } from './http/admin.ts'
 import { pageRoutes } from './http/approve.ts'
-import { problem } from './http/problem.ts'
+import { failed, keepPrivate, notFound } from './http/page.ts'
 import { recordPages } from './http/record.ts'
+import { createRefusals } from './http/refusals.ts'
 import { reportRoutes } from './http/reports.ts'
 import { interactionRoutes } from './http/slack.ts'
 import { outagesOf } from './outage.ts'
@@ -14,11 +15,13 @@ import type { Relay } from './relay.ts'
 
 export function createApp(relay: Relay): Hono {
   const app = new Hono()
-  app.route('/', reportRoutes(relay))
-  app.route('/approve', pageRoutes(relay))
-  app.route('/', interactionRoutes(relay))
-  app.route('/v1', adminRoutes(relay))
-  app.route('/record', recordPages(relay))
+  const refusals = createRefusals({ now: () => relay.now(), log: relay.log })
+  app.use('*', keepPrivate)
+  app.route('/', reportRoutes(relay, refusals))
+  app.route('/approve', pageRoutes(relay, refusals))
+  app.route('/', interactionRoutes(relay, refusals))
+  app.route('/v1', adminRoutes(relay, refusals))
+  app.route('/record', recordPages(relay, refusals))
   app.get('/healthz', async (c) => {
     await nextDueAt(relay)
     const troubles = [...(await relay.troubles()), ...(await channelTroubles(relay))]
@@ -29,10 +32,10 @@ export function createApp(relay: Relay): Hono {
       ...(troubles[0] && { troubles }),
     })
   })
-  app.notFound((c) => problem(c, 404, 'not_found', 'there is nothing here; see the README'))
+  app.notFound(notFound)
   app.onError((error, c) => {
     relay.log.error('request_failed', { method: c.req.method, error: messageOf(error) })
-    return problem(c, 500, 'internal', 'the relay failed; its log says why')
+    return failed(c)
   })
   return app
 }

@@ -6,12 +6,12 @@ import { standInsOf } from './core/drill.ts'
 import type { Decider, EventRecord, Observer, Verdict } from './core/event.ts'
 import { type Permission, permissionOf } from './core/permission.ts'
 import { isExpired, type LinkToken, type ListToken, readToken } from './link.ts'
-import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
+import { channelNamed, commitOf, maxCommitAttempts, type Relay } from './relay.ts'
 
 export type Opened =
   | { outcome: 'open'; token: LinkToken; record: EventRecord }
   | { outcome: 'list'; token: ListToken }
-  | { outcome: 'forged' | 'expired' | 'unknown' }
+  | { outcome: 'forged' | 'expired' | 'channel_gone' | 'unknown' }
 
 /** Finds what a link is for. */
 export async function open(relay: Relay, text: string): Promise<Opened> {
@@ -25,6 +25,8 @@ export async function openToken(
   relay: Relay,
   token: LinkToken | ListToken,
 ): Promise<Exclude<Opened, { outcome: 'forged' }>> {
+  // whoever takes a channel out means that its people are asked no more
+  if (channelNamed(relay, token.channel) === undefined) return { outcome: 'channel_gone' }
   if ('events' in token) {
     return { outcome: isExpired(token, undefined, relay.now()) ? 'expired' : 'list', token }
   }

@@ -9,7 +9,9 @@ import { asksFor, factsOf, lastingTitleOf, linesOf, titleOf, toneOf } from './me
 import { span } from './time.ts'
 
 export {
+  describeDuration,
   describeInference,
+  describeSource,
   describeVerdict,
   impactOf,
   plain,

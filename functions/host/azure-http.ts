@@ -4,6 +4,7 @@
 import { type HttpHandler, type HttpRequest, HttpResponse } from '@azure/functions'
 import { messageOf, type Problem, problemContentType } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
+import { privateHeaders } from '../pages/layout.ts'
 
 /** The library has no sign of a client that went away, so the request's signal never fires. */
 export function httpHandler(
@@ -15,7 +16,8 @@ export function httpHandler(
       return answerOf(await fetch(requestOf(request)))
     } catch (error) {
       log.error('request_failed', { method: request.method, error: messageOf(error) })
-      return { status: 500, headers: { 'content-type': problemContentType }, body: internal }
+      const headers = { ...privateHeaders, 'content-type': problemContentType }
+      return { status: 500, headers, body: internal }
     }
   }
 }

@@ -11,6 +11,7 @@ import { createEntra } from '../identity/entra.ts'
 import { notifiers } from '../notify/index.ts'
 import { createSlackDesk } from '../notify/slack-desk.ts'
 import { createOutbound } from '../notify/undici.ts'
+import { privateHeaders } from '../pages/layout.ts'
 import type { Relay } from '../relay.ts'
 import { forgetOld } from '../retention.ts'
 import { AzureStore } from '../store/azure.ts'
@@ -233,6 +234,6 @@ function misconfigured(): Response {
     status: 503,
     detail: 'the relay cannot start with these settings; its log says what is wrong',
   }
-  const headers = { 'content-type': problemContentType }
+  const headers = { ...privateHeaders, 'content-type': problemContentType }
   return new Response(JSON.stringify(problem), { status: 503, headers })
 }

@@ -16,17 +16,19 @@ import { outagesOf, tryAgain } from '../outage.ts'
 import { readPage, readRecord } from '../record.ts'
 import type { Relay } from '../relay.ts'
 import type { EventKey } from '../store/store.ts'
-import { isAdminKey } from './admin-key.ts'
+import { createKeyGuard, type KeyGuard } from './admin-key.ts'
 import { limit, parseJson, problem } from './problem.ts'
+import type { Refusals } from './refusals.ts'
 
 const maxReplayed = 1_000
 const maxBodyBytes = 4_096
 const maxDrillBytes = 65_536
 
-export function adminRoutes(relay: Relay): Hono {
+export function adminRoutes(relay: Relay, refusals: Refusals): Hono {
   const routes = new Hono()
+  const guard = createKeyGuard(relay, refusals, 'api')
   for (const path of ['/channels', '/events', '/events/*', '/deliveries/*', '/drills']) {
-    routes.use(path, (c, next) => requireAdmin(relay, c, next))
+    routes.use(path, (c, next) => requireAdmin(relay, guard, c, next))
   }
   routes.get('/channels', (c) => getChannels(relay, c))
   routes.get('/events', (c) => getEvents(relay, c))
@@ -39,15 +41,21 @@ export function adminRoutes(relay: Relay): Hono {
   return routes
 }
 
-async function requireAdmin(relay: Relay, c: Context, next: () => Promise<void>) {
+async function requireAdmin(relay: Relay, guard: KeyGuard, c: Context, next: () => Promise<void>) {
   if (relay.adminKey === undefined) {
     const detail = 'the events API is off: the relay was started without FOGHORN_ADMIN_KEY'
     return problem(c, 403, 'api_off', detail)
   }
   const given = (c.req.header('authorization') ?? '').replace(/^Bearer /i, '')
-  if (!(await isAdminKey(relay, given))) {
-    const detail = 'send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"'
-    return problem(c, 401, 'unauthorized', detail)
+  // who brings none has not tried
+  const checked = given === '' ? ({ outcome: 'wrong' } as const) : await guard.check(given)
+  if (checked.outcome === 'wrong') {
+    return problem(c, 401, 'unauthorized', 'send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"')
+  }
+  if (checked.outcome === 'busy') {
+    c.header('retry-after', String(checked.waitSeconds))
+    const detail = 'too many wrong keys in a minute; the right one is always taken'
+    return problem(c, 429, 'too_many_wrong_keys', detail)
   }
   return next()
 }

@@ -1,103 +1,59 @@
 // What a link leads to: the page of an event or of a list, its state for a page that stands open, and the
 // form that decides. Only a POST from the page itself acts; machines open links before people do.
 import { type Context, Hono } from 'hono'
-import { type Decided, decideEvent, type Opened, openToken } from '../approve.ts'
+import { type Decided, decideEvent } from '../approve.ts'
 import { principalHeader } from '../identity/principal.ts'
-import { type LinkToken, type ListToken, oneOf, readFormToken, readToken } from '../link.ts'
+import { oneOf, readFormToken } from '../link.ts'
 import { eventPage, messagePage } from '../pages/approve.ts'
 import type { Seen } from '../pages/event.ts'
-import { pageHeaders, privateHeaders } from '../pages/layout.ts'
 import { listPage } from '../pages/list.ts'
 import { liveOf } from '../pages/state.ts'
 import type { Relay } from '../relay.ts'
-import { createLinkGuard, type LinkGuard, type Use } from './link-guard.ts'
-import { limit } from './problem.ts'
+import { charge, type Found, find, type Link, pathIn, readLink, signedInAs } from './entry.ts'
+import { isOwnForm, isPrefetch, isSurelyOwn } from './form.ts'
+import { createLinkGuard, type LinkGuard } from './link-guard.ts'
+import { limitForm, type Page, page } from './page.ts'
+import type { Refusals } from './refusals.ts'
 import { listOf, placeIn, recordsOf, seenBy, type Visitor } from './seen.ts'
 import { viewerOf } from './viewer.ts'
 
 const maxFormBytes = 4_096
-const formType = 'application/x-www-form-urlencoded'
 
-type Page = ReturnType<typeof messagePage>
-
-export function pageRoutes(relay: Relay): Hono {
-  const guard = createLinkGuard({ now: () => relay.now(), log: relay.log })
+export function pageRoutes(relay: Relay, refusals: Refusals): Hono {
+  const guard = createLinkGuard({ now: () => relay.now(), refusals })
   const routes = new Hono()
   routes.get('/:token', (c) => getPage(relay, guard, c))
   routes.get('/:token/state', (c) => getState(relay, guard, c))
-  routes.post('/:token', limit(maxFormBytes), (c) => postDecision(relay, guard, c))
+  routes.post('/:token', limitForm(maxFormBytes), (c) => postDecision(relay, guard, c))
   routes.options('/:token', (c) => c.body(null, 204, { allow: 'GET, HEAD, POST, OPTIONS' }))
   return routes
 }
 
 interface Entered {
-  /** What forms of the page are bound to. */
-  shownBy: string
-  opened: Extract<Opened, { outcome: 'open' | 'list' }>
+  link: Link
+  opened: Found
 }
 
-/** What the link in the path leads to, or the answer where it leads nowhere. */
+/** What whoever only looks gets to see, or the answer where that is nothing. */
 async function enter(
   relay: Relay,
   guard: LinkGuard,
   c: Context,
-  use: Use,
+  use: 'look' | 'watch',
 ): Promise<Entered | Response> {
-  const text = c.req.param('token') ?? ''
-  const token = await readToken(relay.linkKeys, text)
-  const turn =
-    token === undefined ? guard.wrong() : guard.right(text.slice(0, text.lastIndexOf('.')), use)
-  if (turn.outcome === 'busy') {
-    c.header('retry-after', String(turn.waitSeconds))
-    return page(c, 429, messagePage('Too many requests', 'Nothing was decided. Try again soon.'))
-  }
-  if (token === undefined) return deadEnd(c, 'forged')
-  const place = c.req.query('event')
-  if (!('events' in token) || place === undefined) return find(relay, c, token, text)
-  // one of a list, on a page of its own
-  return find(relay, c, oneOf(token, place), placeIn(text, place))
-}
-
-async function find(
-  relay: Relay,
-  c: Context,
-  token: LinkToken | ListToken | undefined,
-  shownBy: string,
-): Promise<Entered | Response> {
-  const opened: Opened = token ? await openToken(relay, token) : { outcome: 'unknown' }
-  if (opened.outcome === 'open' || opened.outcome === 'list') return { shownBy, opened }
-  return deadEnd(c, opened.outcome)
-}
-
-function deadEnd(c: Context, outcome: DeadLink): Promise<Response> {
-  const { status, title, message } = deadLinks[outcome]
-  return page(c, status, messagePage(title, message))
-}
-
-type DeadLink = 'forged' | 'expired' | 'unknown'
-
-const deadLinks: Record<DeadLink, { status: number; title: string; message: string }> = {
-  forged: {
-    status: 403,
-    title: 'This link is not valid',
-    message: 'It was not made by this relay, or it was cut off. Open it again from the message.',
-  },
-  expired: {
-    status: 410,
-    title: 'This link has expired',
-    message: 'The event is long over. The events API still has its record.',
-  },
-  unknown: {
-    status: 404,
-    title: 'This event is not known',
-    message: 'The relay has no record of it any more.',
-  },
+  const link = await readLink(relay, guard, c)
+  if (link instanceof Response) return link
+  const busy = charge(relay, guard, c, link, use)
+  if (busy !== undefined) return busy
+  const opened = await find(relay, c, link.token)
+  return opened instanceof Response ? opened : { link, opened }
 }
 
 async function getPage(relay: Relay, guard: LinkGuard, c: Context): Promise<Response> {
   const entered = await enter(relay, guard, c, 'look')
   if (entered instanceof Response) return entered
-  const { shownBy, opened } = entered
+  const { opened } = entered
+  const { shownBy } = entered.link
   const now = relay.now()
   // a HEAD and a prefetch come this way too, but only from machines
   const person = c.req.method === 'GET' && !isPrefetch(c)
@@ -120,50 +76,72 @@ async function getState(relay: Relay, guard: LinkGuard, c: Context): Promise<Res
   const time = relay.now()
   const have = (c.req.query('have') ?? '').split('.')
   const events = records.map((record, i) => record && liveOf(record, time, Number(have[i] ?? 0)))
-  return c.json({ time, events: events.map((live) => live ?? null) }, 200, privateHeaders)
+  return c.json({ time, events: events.map((live) => live ?? null) })
+}
+
+interface Form {
+  /** What it is bound to, and the state of the event that it was made for. */
+  shownBy: string
+  seen: string
+  wish: string | null
+  /** Of a list, which event. */
+  place: string
 }
 
 async function postDecision(relay: Relay, guard: LinkGuard, c: Context): Promise<Response> {
-  const entered = await enter(relay, guard, c, 'decide')
-  if (entered instanceof Response) return entered
-  if (!isOwnForm(relay, c)) return page(c, 403, notFromHere)
-  const fields = new URLSearchParams(await c.req.text())
-  if (entered.opened.outcome === 'open') {
-    return decide(relay, c, fields, { ...entered, opened: entered.opened })
-  }
-  const { token: list } = entered.opened
-  const place = fields.get('event') ?? ''
-  const own = oneOf(list, place)
-  if (own === undefined) return page(c, 403, notFromHere)
-  const one = await find(relay, c, own, placeIn(entered.shownBy, place))
+  const link = await readLink(relay, guard, c)
+  if (link instanceof Response) return link
+  const form = await formIn(relay, c, link)
+  // whoever has the link can send junk, and must not use up what decisions need
+  const busy = charge(relay, guard, c, link, form === undefined ? 'junk' : 'decide')
+  if (busy !== undefined) return busy
+  const opened = await find(relay, c, link.token)
+  if (opened instanceof Response) return opened
+  if (form === undefined) return page(c, 403, notFromHere)
+  if (opened.outcome === 'open') return decide(relay, c, form, opened)
+  const { token: list } = opened
+  const one = await find(relay, c, oneOf(list, form.place))
   if (one instanceof Response) return one
-  if (one.opened.outcome === 'list') return page(c, 403, notFromHere)
-  return decide(relay, c, fields, { ...one, opened: one.opened }, async (shown) => {
-    const listed = await listOf(relay, entered.shownBy, list, visitorIn(relay, c))
-    return listPage(listed.with(Number(place), shown), relay.now())
+  if (one.outcome === 'list') return page(c, 403, notFromHere)
+  return decide(relay, c, form, one, async (shown) => {
+    const listed = await listOf(relay, link.shownBy, list, visitorIn(relay, c))
+    return listPage(listed.with(Number(form.place), shown), relay.now())
   })
+}
+
+/** Undefined where it is none of this link's page. Reads nothing from the store. */
+async function formIn(
+  relay: Relay,
+  c: Context,
+  { shownBy, token }: Link,
+): Promise<Form | undefined> {
+  if (!isOwnForm(relay, c)) return undefined
+  // a browser sends the cookie of a sign-in along with forms of other sites, too
+  if (signedInAs(relay, c) !== undefined && !isSurelyOwn(relay, c)) return undefined
+  const fields = new URLSearchParams(await c.req.text())
+  const place = fields.get('event') ?? ''
+  const bound = token !== undefined && 'events' in token ? placeIn(shownBy, place) : shownBy
+  const seen = await readFormToken(relay.linkKeys, bound, fields.get('form') ?? '')
+  return seen === undefined
+    ? undefined
+    : { shownBy: bound, seen, wish: fields.get('decision'), place }
 }
 
 /** `show`: the page that the person comes back to. */
 async function decide(
   relay: Relay,
   c: Context,
-  fields: URLSearchParams,
-  { shownBy, opened }: { shownBy: string; opened: Extract<Opened, { outcome: 'open' }> },
+  { shownBy, seen, wish }: Form,
+  opened: Extract<Found, { outcome: 'open' }>,
   show = async (shown: Seen): Promise<Page> => eventPage(shown, relay.now()),
 ): Promise<Response> {
-  const wish = fields.get('decision')
   if (wish !== 'approve' && wish !== 'not_now') {
     const message = 'The form field "decision" is "approve" or "not_now".'
     return page(c, 400, messagePage('Nothing was decided', message))
   }
-  const seen = await readFormToken(relay.linkKeys, shownBy, fields.get('form') ?? '')
-  if (seen === undefined) return page(c, 403, notFromHere)
   const decision = wish === 'approve' ? 'approved' : 'declined'
   const visitor = visitorIn(relay, c)
   const { by } = await viewerOf(relay, opened.record, { ...visitor, ...opened.token })
-  // a browser sends the cookie of a sign-in along with forms of other sites, too
-  if (by.how === 'entra' && !isSurelyOwn(relay, c)) return page(c, 403, notFromHere)
   const { outcome, record } = await decideEvent(relay, opened.record, { decision, by, seen })
   const { said, status = 200 } = answers[outcome]
   const shown = { ...(await seenBy(relay, record, shownBy, opened.token, visitor)), said }
@@ -193,38 +171,6 @@ const answers: Record<Decided['outcome'], { said: string; status?: number }> = {
   busy: { said: 'Too many decisions at once. Nothing changed; try again.', status: 503 },
 }
 
-/** A form of ours, sent by a browser from our page. Its Origin is `null` under our referrer policy. */
-export function isOwnForm(relay: Relay, c: Context): boolean {
-  const site = c.req.header('sec-fetch-site')
-  const origin = c.req.header('origin')
-  const own = new URL(relay.config.publicUrl).origin
-  const sameSite =
-    site === undefined
-      ? origin === undefined || origin === 'null' || origin === own
-      : site === 'same-origin' || site === 'none'
-  const type = (c.req.header('content-type') ?? '').split(';', 1)[0]?.trim()
-  return sameSite && !isPrefetch(c) && type === formType
-}
-
-/** As far as browsers say it: old ones send no `sec-fetch-site`, and under our referrer policy `null`. */
-function isSurelyOwn(relay: Relay, c: Context): boolean {
-  const own = new URL(relay.config.publicUrl).origin
-  return c.req.header('sec-fetch-site') === 'same-origin' || c.req.header('origin') === own
-}
-
-function visitorIn({ config }: Relay, c: Context): Visitor {
-  const { pathname } = new URL(`${config.publicUrl}/approve/${c.req.param('token')}`)
-  const { search } = new URL(c.req.url)
-  return { header: c.req.header(principalHeader), path: pathname + search }
-}
-
-/** A browser that loads what somebody may open next. */
-function isPrefetch(c: Context): boolean {
-  const names = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz']
-  return names.some((name) => /prefetch|preview|prerender/i.test(c.req.header(name) ?? ''))
-}
-
-export async function page(c: Context, status: number, content: Page): Promise<Response> {
-  const headers = { ...(await pageHeaders()), 'content-type': 'text/html; charset=utf-8' }
-  return c.body(String(await content), status as 200, headers)
+function visitorIn(relay: Relay, c: Context): Visitor {
+  return { header: c.req.header(principalHeader), path: pathIn(relay, c) }
 }

@@ -1,18 +1,18 @@
 // How often links are answered, for each relay process. Wrong tokens share one budget, right ones have
 // their own, so that no number of wrong ones keeps a person from deciding. The surprise: looking,
-// watching and deciding have separate budgets too, since a whole channel holds the same link.
-import type { Log } from '../../shared/log.ts'
+// watching, deciding and junk have separate budgets too, since a whole channel holds the same link.
 import { afterTurns, freeAt, type Rate, turnsAt, unlimited } from '../core/rate.ts'
+import type { Refusals } from './refusals.ts'
 
 /** Answered by name, all together; what is beyond gets 429. */
 export const wrongRate: Rate = { ...unlimited, everyMs: 50, burst: 20 }
-/** For each link and use of it. */
+/** For each use, and each link or person who is signed in. */
 export const rightRate: Rate = { ...unlimited, everyMs: 100, burst: 60 }
-/** The link that was used longest ago makes room, and has rested by then. */
-const maxLinks = 2_000
-const logEveryMs = 1_000
+/** Who was here longest ago makes room, and has rested by then. */
+const maxKnown = 2_000
 
-export type Use = 'look' | 'watch' | 'decide'
+/** `junk`: what is sent to a right link, and is no form of its page. */
+export type Use = 'look' | 'watch' | 'decide' | 'junk'
 
 /** `waitSeconds`: for Retry-After. */
 export type Turn = { outcome: 'granted' } | { outcome: 'busy'; waitSeconds: number }
@@ -20,40 +20,29 @@ export type Turn = { outcome: 'granted' } | { outcome: 'busy'; waitSeconds: numb
 export interface LinkGuard {
   /** A token that no key of ours signed was shown. */
   wrong(): Turn
-  /** A right one, which `link` names, is used. */
-  right(link: string, use: Use): Turn
+  /** A right one is used by `who`: whoever has the link that this names, or somebody who is signed in. */
+  right(who: string, use: Use): Turn
 }
 
-export function createLinkGuard({ now, log }: { now(): number; log: Log }): LinkGuard {
+export function createLinkGuard(parts: { now(): number; refusals: Refusals }): LinkGuard {
+  const { now, refusals } = parts
   const spentUntil = new Map<string, number>()
   let wrongSpentUntil = 0
-  let unsaid = 0
-  let saidAt = Number.NEGATIVE_INFINITY
-
-  /** One line a second at most: whoever tries tokens must not fill the log. */
-  function note(at: number): void {
-    unsaid += 1
-    if (at - saidAt < logEveryMs) return
-    log.warn('links_refused', { count: unsaid })
-    unsaid = 0
-    saidAt = at
-  }
-
   return {
     wrong() {
-      const at = now()
-      note(at)
-      const turn = take(wrongRate, wrongSpentUntil, at)
+      refusals.note('links_refused')
+      const turn = take(wrongRate, wrongSpentUntil, now())
       wrongSpentUntil = turn.spentUntil
       return turn.answer
     },
-    right(link, use) {
-      const name = `${use} ${link}`
+    right(who, use) {
+      if (use === 'junk') refusals.note('forms_refused')
+      const name = `${use} ${who}`
       const turn = take(rightRate, spentUntil.get(name) ?? 0, now())
       spentUntil.delete(name)
       spentUntil.set(name, turn.spentUntil)
       const oldest = spentUntil.keys().next().value
-      if (spentUntil.size > maxLinks && oldest !== undefined) spentUntil.delete(oldest)
+      if (spentUntil.size > maxKnown && oldest !== undefined) spentUntil.delete(oldest)
       return turn.answer
     },
   }

@@ -12,10 +12,11 @@ export function problem(c: Context, status: number, code: string, detail: string
   return c.body(JSON.stringify(body), status as 400, { 'content-type': problemContentType })
 }
 
-/** Middleware: a larger body is refused before it is read whole. */
-export function limit(maxSize: number): MiddlewareHandler {
-  const detail = `the body is larger than ${maxSize} bytes; send less at a time`
-  const tooLarge = (c: Context) => problem(c, 413, 'body_too_large', detail)
+/** Middleware: a larger body is refused before it is read whole; `tooLarge` says so. */
+export function limit(
+  maxSize: number,
+  tooLarge: (c: Context) => Response | Promise<Response> = (c) => bodyTooLarge(c, maxSize),
+): MiddlewareHandler {
   const counted = bodyLimit({ maxSize, onError: tooLarge })
   return async (c: Context, next: Next) => {
     // a server reads no more than the length it was told; without one, bytes are counted
@@ -23,6 +24,11 @@ export function limit(maxSize: number): MiddlewareHandler {
     if (length === undefined || c.req.header('transfer-encoding')) return counted(c, next)
     return Number(length) > maxSize ? tooLarge(c) : next()
   }
+}
+
+function bodyTooLarge(c: Context, maxSize: number): Response {
+  const detail = `the body is larger than ${maxSize} bytes; send less at a time`
+  return problem(c, 413, 'body_too_large', detail)
 }
 
 /** Undefined where the text is not JSON. */

@@ -5,23 +5,20 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { viewOf } from '../core/delivery.ts'
 import { publicDelivery } from '../core/public-view.ts'
 import { messagePage } from '../pages/approve.ts'
-import { pageHeaders } from '../pages/layout.ts'
 import { listPage, recordPage, signInPage } from '../pages/record.ts'
 import { readPage, readRecord } from '../record.ts'
 import type { Relay } from '../relay.ts'
-import { isAdminKey } from './admin-key.ts'
-import { isOwnForm, page } from './approve.ts'
-import { limit } from './problem.ts'
+import { createKeyGuard } from './admin-key.ts'
+import { isOwnForm } from './form.ts'
+import { limitForm, page } from './page.ts'
+import type { Refusals } from './refusals.ts'
 import { createSession, isSession, sessionMs } from './session.ts'
 
 const maxFormBytes = 4_096
-/** Wrong keys in a minute that are logged and answered as such; the right one always is. */
-const maxWrongKeys = 10
-const wrongKeysMs = 60_000
 
-export function recordPages(relay: Relay): Hono {
+export function recordPages(relay: Relay, refusals: Refusals): Hono {
   const pages = new Hono()
-  const wrong = { since: 0, count: 0 }
+  const guard = createKeyGuard(relay, refusals, 'page')
   pages.use('*', async (c, next) => {
     if (relay.adminKey !== undefined) return next()
     const text = 'The relay was started without FOGHORN_ADMIN_KEY.'
@@ -30,23 +27,21 @@ export function recordPages(relay: Relay): Hono {
   pages.get('/', async (c) =>
     (await isAdmin(relay, c)) ? goTo(c, relay, '/events') : page(c, 200, signInPage(baseOf(relay))),
   )
-  pages.post('/sign-in', limit(maxFormBytes), async (c) => {
+  pages.post('/sign-in', limitForm(maxFormBytes), async (c) => {
     if (!isOwnForm(relay, c)) return foreign(c)
     const key = new URLSearchParams(await c.req.text()).get('key') ?? ''
-    if (await isAdminKey(relay, key)) {
+    const { outcome } = await guard.check(key)
+    if (outcome === 'right') {
       relay.log.info('admin_signed_in')
       setCookie(c, cookieOf(relay).name, await createSession(relay), cookieOf(relay).options)
       return goTo(c, relay, '/events')
     }
-    const now = relay.now()
-    if (now - wrong.since >= wrongKeysMs) Object.assign(wrong, { since: now, count: 0 })
-    if (++wrong.count > maxWrongKeys) {
+    if (outcome === 'busy') {
       return page(c, 429, signInPage(baseOf(relay), 'Too many wrong keys. Wait a minute.'))
     }
-    relay.log.warn('admin_key_wrong')
     return page(c, 403, signInPage(baseOf(relay), 'That is not the admin key.'))
   })
-  pages.post('/sign-out', limit(maxFormBytes), (c) => {
+  pages.post('/sign-out', limitForm(maxFormBytes), (c) => {
     if (!isOwnForm(relay, c)) return foreign(c)
     deleteCookie(c, cookieOf(relay).name, cookieOf(relay).options)
     return goTo(c, relay, '')
@@ -111,7 +106,6 @@ function foreign(c: Context): Promise<Response> {
   return page(c, 403, messagePage('Nothing was done', text))
 }
 
-async function goTo(c: Context, relay: Relay, path: string): Promise<Response> {
-  for (const [name, value] of Object.entries(await pageHeaders())) c.header(name, value)
+function goTo(c: Context, relay: Relay, path: string): Response {
   return c.redirect(baseOf(relay) + path, 303)
 }

@@ -13,34 +13,36 @@ import {
 import { receive } from '../receive.ts'
 import type { Relay } from '../relay.ts'
 import { limit, parseJson, problem, type Refusal } from './problem.ts'
+import type { Refusals } from './refusals.ts'
 import { nameBeacon, signIn } from './sign-in.ts'
 
 const maxIssues = 10
 
-export function reportRoutes(relay: Relay): Hono {
+export function reportRoutes(relay: Relay, refusals: Refusals): Hono {
   const routes = new Hono()
-  routes.post(reportPath, limit(maxReportBytes), (c) => postReport(relay, c))
+  routes.post(reportPath, limit(maxReportBytes), (c) => postReport(relay, refusals, c))
   return routes
 }
 
-async function postReport(relay: Relay, c: Context): Promise<Response> {
+async function postReport(relay: Relay, refusals: Refusals, c: Context): Promise<Response> {
+  const refuse = (refusal: Refusal, of?: string) => refuseReport(refusals, c, refusal, of)
   const name = c.req.header(fleetHeader)
   const fleet = name === undefined ? undefined : own(relay.config.fleets, name)
-  if (name === undefined || fleet === undefined) return refuseReport(relay, c, unknownFleet(name))
+  if (name === undefined || fleet === undefined) return refuse(unknownFleet(name))
   const body = await c.req.text()
   const signedIn = await signIn(relay, fleet, (header) => c.req.header(header), body)
-  if ('refusal' in signedIn) return refuseReport(relay, c, signedIn.refusal, name)
+  if ('refusal' in signedIn) return refuse(signedIn.refusal, name)
   const json = parseJson(body)
   const report = reportSchema.safeParse(json)
   if (!report.success) {
     const detail = json === undefined ? 'the body is not JSON' : firstOf(report.error, json)
-    return refuseReport(relay, c, { status: 400, code: 'report_malformed', detail }, name)
+    return refuse({ status: 400, code: 'report_malformed', detail }, name)
   }
   const named = nameBeacon(signedIn, report.data)
-  if ('refusal' in named) return refuseReport(relay, c, named.refusal, name)
+  if ('refusal' in named) return refuse(named.refusal, name)
   const received = await receive(relay, name, named.beacon, report.data)
   if (received.outcome === 'answered') return c.json(received.answer)
-  return refuseReport(relay, c, refusals[received.outcome], name)
+  return refuse(outcomes[received.outcome], name)
 }
 
 /** Enough to mend the first mistakes; a body of 256 KB can hold thousands. */
@@ -50,7 +52,7 @@ function firstOf(error: z.ZodError, json: unknown): string {
   return [...issues.slice(0, maxIssues), ...(more > 0 ? [`and ${more} more`] : [])].join('\n')
 }
 
-const refusals: Record<'retired' | 'busy', Refusal> = {
+const outcomes: Record<'retired' | 'busy', Refusal> = {
   retired: {
     status: 409,
     code: retiredCode,
@@ -67,9 +69,9 @@ function unknownFleet(name: string | undefined): Refusal {
   return { status: 401, code: 'fleet_unknown', detail }
 }
 
-function refuseReport(relay: Relay, c: Context, refusal: Refusal, fleet = ''): Response {
+function refuseReport(refusals: Refusals, c: Context, refusal: Refusal, fleet = ''): Response {
   const { status, code, detail, time } = refusal
-  relay.log.warn('report_refused', { status, code, detail, fleet })
+  refusals.note('report_refused', { status, code, detail, fleet }, `${fleet} ${code}`)
   return problem(c, status, code, detail, time)
 }
 

@@ -13,6 +13,7 @@ import type { Press, Reply } from '../notify/notifier.ts'
 import { channelNamed, type Relay } from '../relay.ts'
 import { buttonsFor, decidesHere, readValue } from '../slack-buttons.ts'
 import { limit, problem } from './problem.ts'
+import type { Refusals } from './refusals.ts'
 
 export const interactionsPath = '/slack/interactions'
 
@@ -28,13 +29,18 @@ export interface Patience {
 
 const usual: Patience = { answerMs: 2_000, replyMs: 5_000 }
 
-export function interactionRoutes(relay: Relay, patience = usual): Hono {
+export function interactionRoutes(relay: Relay, refusals: Refusals, patience = usual): Hono {
   const app = new Hono()
-  app.post(interactionsPath, limit(maxPayloadBytes), (c) => interact(relay, c, patience))
+  app.post(interactionsPath, limit(maxPayloadBytes), (c) => interact(relay, refusals, c, patience))
   return app
 }
 
-async function interact(relay: Relay, c: Context, patience: Patience): Promise<Response> {
+async function interact(
+  relay: Relay,
+  refusals: Refusals,
+  c: Context,
+  patience: Patience,
+): Promise<Response> {
   const { slackApp } = relay.config
   if (slackApp === undefined) {
     return problem(c, 404, 'not_found', 'the configuration has no slackApp; see the README')
@@ -44,7 +50,7 @@ async function interact(relay: Relay, c: Context, patience: Patience): Promise<R
   const read = await relay.slackDesk.read(header, body, slackApp.signingSecret, relay.now())
   if (read.outcome === 'refused') {
     const { status, code, detail } = read
-    relay.log.warn('slack_refused', { status, code, detail })
+    refusals.note('slack_refused', { status, code, detail }, code)
     return problem(c, status, code, detail)
   }
   if (read.outcome === 'acknowledged') {

@@ -72,6 +72,6 @@ function waysOf(deciders: ReturnType<typeof decidersOf>): Way[] {
 }
 
 /** Of the host: it leads back to the page once somebody has signed in. */
-function signInUrl(path: string): string {
+export function signInUrl(path: string): string {
   return `/.auth/login/aad?post_login_redirect_uri=${encodeURIComponent(path)}`
 }

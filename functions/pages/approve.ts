@@ -67,6 +67,10 @@ function namesOf({ facts: { resources } }: EventRecord): Html {
 }
 
 /** A page without an event: the link is forged, expired, or for an event that is not known. */
-export function messagePage(title: string, text: string) {
-  return layout(title, html`<h1>${title}</h1><p class="lead">${text}</p>`)
+export function messagePage(title: string, text: string, signInUrl?: string) {
+  return layout(
+    title,
+    html`<h1>${title}</h1><p class="lead">${text}</p>
+${signInUrl === undefined ? '' : html`<p><a class="button" href="${signInUrl}">Sign in with Microsoft Entra</a></p>`}`,
+  )
 }

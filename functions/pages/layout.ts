@@ -6,11 +6,11 @@ import { style } from './style.ts'
 
 let hashes: Promise<[style: string, script: string]> | undefined
 
-/** Headers of every page. */
-export async function pageHeaders(): Promise<Record<string, string>> {
+/** What a page may load and run. */
+export async function pagePolicy(): Promise<string> {
   hashes ??= Promise.all([hashOf(style), hashOf(liveScript)])
   const [ofStyle, ofScript] = await hashes
-  const policy = [
+  return [
     "default-src 'none'",
     `style-src 'sha256-${ofStyle}'`,
     `script-src 'sha256-${ofScript}'`,
@@ -18,13 +18,13 @@ export async function pageHeaders(): Promise<Record<string, string>> {
     "form-action 'self'",
     "frame-ancestors 'none'",
     "base-uri 'none'",
-  ]
-  return { ...privateHeaders, 'content-security-policy': policy.join('; ') }
+  ].join('; ')
 }
 
-/** Of whatever a link leads to. */
+/** Of every answer; a page has a policy of its own. */
 export const privateHeaders = {
   'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

@@ -3,7 +3,15 @@
 import { html } from 'hono/html'
 import type { EventView } from '../core/delivery.ts'
 import type { EventRecord, HistoryEntry, Proof } from '../core/event.ts'
-import { describeInference, describeVerdict, drillMark, plain, subjectOf } from '../core/message.ts'
+import {
+  describeDuration,
+  describeInference,
+  describeSource,
+  describeVerdict,
+  drillMark,
+  plain,
+  subjectOf,
+} from '../core/message.ts'
 import type { PublicSighting, publicDelivery } from '../core/public-view.ts'
 import { relative, utc } from '../core/time.ts'
 import { layout } from './layout.ts'
@@ -94,10 +102,15 @@ export function recordPage({ base, record, deliveries, seenBy }: Shown, now: num
   const rows: [name: string, value: string][] = [
     ['Fleet', record.fleet],
     ['Event', record.eventId],
+    ['Epoch', String(record.epoch)],
     ['Stands', standOf(record)],
     ['Policy', `${policy.decide}, by ${policy.rule}`],
     ['NotBefore', facts.notBeforeAt === undefined ? 'not known' : utc(facts.notBeforeAt)],
+    ['How long', describeDuration(facts.durationSeconds)],
     ['VMs hit', facts.resources.join(', ') || 'not named'],
+    ...ifKnown('Notice', record.notice && notices[record.notice]),
+    ...ifKnown('Asked by', describeSource(facts.source)),
+    ...ifKnown('Why', facts.description),
     ...decisionsOf(record),
   ]
   return layout(
@@ -116,6 +129,17 @@ ${seenBy.length === 0 ? html`<p>${record.drill ? 'A drill is seen by no VM.' : '
 <ul class="record" aria-labelledby="seen">${seenBy.map((one) => html`<li>${plain(spanOf(one))}</li>`)}</ul>
 <p>As of ${utc(now)}.</p>`,
   )
+}
+
+function ifKnown(name: string, value = ''): [string, string][] {
+  return value.trim() === '' ? [] : [[name, value]]
+}
+
+/** How it came that it had started when it was first seen. */
+const notices: Record<NonNullable<EventRecord['notice']>, string> = {
+  none: 'Azure gave none',
+  already_running: 'already running when first seen',
+  reported_late: 'reported late; it had been scheduled',
 }
 
 function decisionsOf({ overruled, verdict, passedOn }: EventRecord): [string, string][] {

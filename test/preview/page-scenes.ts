@@ -122,6 +122,10 @@ export function seenAs(course: Partial<EventRecord>, changes: Partial<Seen> = {}
 const dead = {
   forged: ['This link is not valid', 'It was not made by this relay, or it was cut off.'],
   expired: ['This link has expired', 'The event is long over.'],
+  'channel gone': [
+    'This link has ended',
+    'The channel that it was sent to is not in the configuration any more. Open the link in a message of another channel.',
+  ],
   unknown: ['This event is not known', 'The relay has no record of it any more.'],
   busy: ['Too many requests', 'Nothing was decided. Try again soon.'],
 } as const

@@ -171,6 +171,9 @@ describe('names from outside reach no header and no markup', () => {
     const named = { resources: [hostile], description: hostile, eventType: hostile.slice(0, 200) }
     const other = event({ eventId: id, ...named })
     await new FakeBeacon(world, 'web_0').sees([event(), other])
+    const { config } = world.relay
+    const channels = { ...config.channels, [hostile]: config.channels.chat! }
+    world.relay.config = { ...config, channels }
     const path = await forge(world, { eventId: id, channel: hostile })
     const answers: Record<string, () => Response | Promise<Response>> = {
       look: () => world.app.request(path),

@@ -1,5 +1,6 @@
 // The page behind a link: what it says in every state, and where links lead that are none.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createListToken } from '../../functions/link.ts'
 import { forge, linkOf, press, textOf } from '../support/people.ts'
 import { createTables, type Tables } from '../support/tables.ts'
 import {
@@ -169,6 +170,25 @@ describe('links that lead nowhere', () => {
     expect(mine.body.approvals).toEqual([])
     expect(theirs.body.approvals).toHaveLength(1)
     expect((await beacon.sees([event()])).directives).toEqual([])
+  })
+
+  test('a channel that left the configuration takes its links along, and its lists', async () => {
+    const key = { fleet: 'prod', eventId }
+    const list = { channel: 'old', issuedAt: world.clock.now, events: [key, key] }
+    const paths = [
+      await forge(world, { channel: 'old' }),
+      `/approve/${await createListToken(world.relay.linkKeys, list)}`,
+      await forge(world, { channel: 'constructor' }),
+    ]
+    const before = tables.read()
+    for (const path of paths) {
+      const { status, text } = await show(path)
+      expect(status).toBe(410)
+      expect(text).toContain('The channel that it was sent to is not in the configuration any more')
+      expect((await world.app.request(`${path}/state`)).status).toBe(410)
+      expect((await press(world, path, 'approve')).status).toBe(410)
+    }
+    expect(tables.read()).toEqual(before)
   })
 
   test('a day after the end it has expired, not before', async () => {

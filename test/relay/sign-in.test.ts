@@ -72,6 +72,8 @@ async function refused(
   expect([response.status, body.code]).toEqual([status, code])
   expect(response.headers.get('content-type')).toContain('application/problem+json')
   expect(tables.read()).toEqual(before)
+  // the log has a line a second for each reason
+  world.clock.now += 1_000
   const logged = world.lines.map((line) => JSON.parse(line)).at(-1)
   expect(logged).toMatchObject({ event: 'report_refused', code, detail: body.detail })
   const said = JSON.stringify(body) + world.lines.join()

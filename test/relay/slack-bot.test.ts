@@ -56,7 +56,7 @@ describe('the course of an event', () => {
     await world.drain()
     expect(buttonsOf(slack.messages()[0]!)).toHaveLength(1)
     await passInSteps(world, 10 * minute, minute)
-    await press(world, await forge(world), 'approve')
+    await press(world, await forge(world, { channel: 'bot' }), 'approve')
     await world.drain()
     expect(buttonsOf(slack.messages()[0]!)).toEqual([])
     await beacon.sees([started()])

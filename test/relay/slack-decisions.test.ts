@@ -221,7 +221,7 @@ describe('a button that is none of ours', () => {
     [
       'a channel that nobody configured',
       async () => `${await tokenOf({ channel: 'constructor' })}:${stampIn()}`,
-      /not decided in this channel any more/,
+      /not in the configuration any more/,
     ],
   ])('%s', async (_, value, said) => {
     expect((await pressInSlack(world, { value: await value() })).status).toBe(200)

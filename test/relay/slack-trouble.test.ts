@@ -2,6 +2,7 @@
 // reached.
 import { Hono } from 'hono'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { createRefusals } from '../../functions/http/refusals.ts'
 import { interactionRoutes } from '../../functions/http/slack.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { around } from '../sim/around.ts'
@@ -38,7 +39,10 @@ const body = () => formOf(payloadOf(valueIn(world)))
 
 /** The route alone, with less patience. */
 function hurried() {
-  const app = new Hono().route('/', interactionRoutes(world.relay, { answerMs: 20, replyMs: 30 }))
+  const app = new Hono().route(
+    '/',
+    interactionRoutes(world.relay, createRefusals(world.relay), { answerMs: 20, replyMs: 30 }),
+  )
   return { app: app as unknown as World['app'], clock: world.clock }
 }
 

@@ -94,10 +94,12 @@ function reasonOf(
 const endings = { completed: 'was completed', cancelled: 'was cancelled', lost: 'was closed' }
 
 /** Where there is no event to speak of. */
-export const deadButtons: Record<'forged' | 'expired' | 'unknown', string> = {
+export const deadButtons: Record<'forged' | 'expired' | 'channel_gone' | 'unknown', string> = {
   forged:
     'Nothing was decided: this button was not made by this relay, or with a key that it has no more.',
   expired: 'Nothing was decided: this button has expired. The event is long over.',
+  channel_gone:
+    'Nothing was decided: the channel that this button was sent to is not in the configuration any more.',
   unknown: 'Nothing was decided: the relay has no record of this event any more.',
 }
 
