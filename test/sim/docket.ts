@@ -24,6 +24,11 @@ export interface DocketParts {
 export const encounters = [
   'two people decide at once',
   'a person and a policy decide',
+  'a listed person decides',
+  'an unlisted person is refused',
+  'a form of the page decides',
+  'a press in Slack decides',
+  'a press for what has changed is refused',
   'a relay dies between decision and directive',
   'a beacon dies with a directive',
 ] as const

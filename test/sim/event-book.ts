@@ -5,6 +5,7 @@ import { channelsFor } from '../../functions/core/policy.ts'
 import type { Commit } from '../../functions/store/store.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Answer, Report } from '../../shared/report.ts'
+import type { ApprovalBook } from './approval-book.ts'
 import type { Beacon } from './beacons.ts'
 import type { Docket } from './docket.ts'
 import type { MessageBook } from './message-book.ts'
@@ -25,16 +26,14 @@ export class EventBook {
   readonly seenStarted = new Set<string>()
   readonly #docket: Docket
   readonly #messages: MessageBook
-  readonly #approved = new Set<string>()
-  readonly #presses = new Set<string>()
-  /** People who pressed and were not answered yet, by event. */
-  readonly #waiting = new Map<string, number>()
+  readonly #approvals: ApprovalBook
   readonly #posts = new Set<string>()
   readonly #overdue = new Set<string>()
 
-  constructor(docket: Docket, messages: MessageBook) {
+  constructor(docket: Docket, messages: MessageBook, approvals: ApprovalBook) {
     this.#docket = docket
     this.#messages = messages
+    this.#approvals = approvals
   }
 
   committed(process: string, { record, deliveries }: Commit): void {
@@ -48,7 +47,7 @@ export class EventBook {
     this.#docket.note(`${process} commits ${key} ${state}${end}${why} [${told.join(' ')}]`)
     this.#count(before, record)
     this.#checkLife(key, before, record)
-    this.#checkVerdict(key, before, record)
+    this.#approvals.committed(key, before, record)
     if (record.ended !== undefined && before?.ended === undefined) this.#checkEnd(key, record)
   }
 
@@ -79,27 +78,6 @@ export class EventBook {
     const corrected = before.ended?.outcome === 'cancelled' && phase === 'completed'
     if (before.ended !== undefined && before.ended.outcome !== 'lost' && !corrected)
       broke('changes after its end')
-  }
-
-  #checkVerdict(key: string, before: EventRecord | undefined, record: EventRecord): void {
-    const { verdict, epoch } = record
-    const sameEpoch = before?.epoch === epoch
-    const earlier = before?.verdict
-    const broke = (text: string) => this.#docket.broke('unasked', `${key} ${text}`)
-    const revoked = earlier?.decision === 'approved' && verdict?.decision !== 'approved'
-    if (sameEpoch && revoked) broke('is unapproved')
-    const fresh = verdict !== undefined && verdict.at !== earlier?.at
-    if (fresh && (this.#waiting.get(record.eventId) ?? 0) > 1) {
-      this.#docket.met.add('two people decide at once')
-    }
-    if (verdict?.decision !== 'approved' || earlier?.decision === 'approved') return
-    this.#approved.add(key)
-    if (verdict.how === 'link' && !this.#presses.has(`${key} approve`))
-      broke('is approved by nobody')
-    if (verdict.how !== 'policy') return
-    if (earlier !== undefined) broke('is approved by policy after "not now"')
-    const rule = this.#docket.parts.plan.config.policy.find(({ name }) => name === verdict.who)
-    if (rule?.decide !== 'approve') broke(`is approved by "${verdict.who}", which does not`)
   }
 
   /** An end that was seen must have stood for the settle time, with nobody heard who still sees it. */
@@ -189,7 +167,7 @@ export class EventBook {
     this.#docket.note(`${vm} asks Azure to start ${key}`)
     this.#posts.add(key)
     if (this.records.get(key)?.drill) this.#docket.broke('drills', `${vm} starts ${key}`)
-    if (!this.#approved.has(key)) {
+    if (!this.#approvals.isApproved(key)) {
       this.#docket.broke('unasked', `${vm} starts ${key}, which nobody approved`)
     }
     this.#checkCover(fleet, vm, eventId)
@@ -207,19 +185,6 @@ export class EventBook {
     if (further?.length) {
       this.#docket.broke('unasked', `${vm} starts ${eventId} for ${further}, not approved`)
     }
-  }
-
-  pressed(fleet: string, eventId: string, decision: string): void {
-    const key = `${fleet}/${eventId}`
-    this.#presses.add(`${key} ${decision}`)
-    this.#waiting.set(eventId, (this.#waiting.get(eventId) ?? 0) + 1)
-    if (this.records.get(key)?.policy.decide === 'approve') {
-      this.#docket.met.add('a person and a policy decide')
-    }
-  }
-
-  answered(eventId: string): void {
-    this.#waiting.set(eventId, (this.#waiting.get(eventId) ?? 0) - 1)
   }
 
   crashed(): void {

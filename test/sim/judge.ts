@@ -6,8 +6,10 @@ import type { Part } from '../../functions/notify/notifier.ts'
 import type { ClaimRequest, Commit } from '../../functions/store/store.ts'
 import type { Answer, Report } from '../../shared/report.ts'
 import type { Sent } from '../support/world.ts'
+import { ApprovalBook, type Press } from './approval-book.ts'
 import type { Beacon } from './beacons.ts'
 import { Docket, type DocketParts } from './docket.ts'
+import type { Said } from './doors.ts'
 import { EventBook } from './event-book.ts'
 import type { Process } from './kernel.ts'
 import { MarkBook } from './mark-book.ts'
@@ -17,6 +19,7 @@ import type { FleetName } from './plan.ts'
 export class Judge extends Docket {
   readonly messages: MessageBook
   readonly events: EventBook
+  readonly approvals: ApprovalBook
   readonly marks: MarkBook
   /** Since when nothing is owed and nothing is open. */
   quietSince: number | undefined
@@ -25,12 +28,13 @@ export class Judge extends Docket {
     super(parts)
     this.messages = new MessageBook(this)
     this.marks = new MarkBook(this)
-    this.events = new EventBook(this, this.messages)
+    this.approvals = new ApprovalBook(this)
+    this.events = new EventBook(this, this.messages, this.approvals)
   }
 
   log(line: string): void {
     // what the relay catches and logs as its own failure happens to no relay that works
-    if (/"(settle|message|notifier|conclusion|request|mark)_failed"/.test(line)) {
+    if (/"(settle|message|notifier|conclusion|request|mark|press|slack_reply)_failed"/.test(line)) {
       this.broke('unexpected', line)
     }
     const leaked = this.parts.secrets.find((secret) => line.includes(secret))
@@ -107,14 +111,20 @@ export class Judge extends Docket {
     this.events.started(fleet, vm, eventId)
   }
 
-  pressed(fleet: string, eventId: string, decision: string): void {
-    this.note(`somebody of ${fleet} presses ${decision} for ${eventId}`)
-    this.events.pressed(fleet, eventId, decision)
+  /** Returns who is to be told what came of it. */
+  pressed(press: Press): (said: Said | undefined) => void {
+    const { by, decision, key, eventId, stamp } = press
+    const who = `${by.how}:${by.who}`
+    this.note(`${who} presses ${decision} for ${key}, having seen ${stamp}`)
+    const noted = this.approvals.pressed(press)
+    return (said) => {
+      this.note(`${who} is answered ${said ?? 'nothing'} for ${eventId}`)
+      this.approvals.answered(noted, said, this.events.records.get(key))
+    }
   }
 
-  answeredPerson(eventId: string, reply: { status: number; text: string } | undefined): void {
+  answeredAdmin(id: string, reply: { status: number; text: string } | undefined): void {
     const said = reply === undefined ? 'nothing' : `${reply.status} ${reply.text.slice(0, 20)}`
-    this.note(`they are answered ${said} for ${eventId}`)
-    this.events.answered(eventId)
+    this.note(`they are answered ${said} for ${id}`)
   }
 }

@@ -4,12 +4,13 @@ import { answerSchema, fleetHeader, type Report, reportPath } from '../../shared
 import { sign } from '../../shared/signature.ts'
 import { prodKey, testKey } from '../support/world.ts'
 import type { Beacon } from './beacons.ts'
+import type { Cluster } from './cluster.ts'
 import type { Faults } from './faults.ts'
 import type { VmImds } from './imds.ts'
 import type { Judge } from './judge.ts'
 import type { Kernel } from './kernel.ts'
 import type { Random } from './random.ts'
-import type { Cluster, Reply } from './workers.ts'
+import type { Reply } from './workers.ts'
 
 const timeoutMs = 10_000
 const keys = { prod: prodKey, test: testKey }

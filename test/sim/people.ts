@@ -1,72 +1,136 @@
-// People who get messages and may press a button: at once, late, both at the same time, or never.
-import type { Claimed } from '../../functions/core/delivery.ts'
+// People who get messages and may press a button: at once, late, both at the same time, or never; some of them
+// although they may not.
+import type { Decider, Verdict } from '../../functions/core/event.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
+import { actionIds } from '../../functions/notify/slack-blocks.ts'
+import { readValue } from '../../functions/slack-buttons.ts'
 import type { Sent } from '../support/world.ts'
 import { adminKey } from '../support/world.ts'
+import type { Press } from './approval-book.ts'
+import type { Cluster } from './cluster.ts'
+import type { Said } from './doors.ts'
 import type { Judge } from './judge.ts'
 import type { Kernel } from './kernel.ts'
-import type { Plan } from './plan.ts'
+import { entraPeople, type Plan, slackPeople } from './plan.ts'
 import type { Random } from './random.ts'
-import { type Cluster, drillPath, replayPath } from './workers.ts'
+import { drillPath, replayPath, type Worker } from './workers.ts'
+
+interface Parts {
+  kernel: Kernel
+  random: Random
+  cluster: Cluster
+  judge: Judge
+  plan: Plan
+  http: boolean
+}
+
+/** A button that somebody means to press, and when. */
+interface Intent extends Omit<Press, 'stamp' | 'at'> {
+  pressAt: number
+}
 
 export class People {
-  readonly #kernel: Kernel
-  readonly #random: Random
-  readonly #cluster: Cluster
-  readonly #judge: Judge
-  readonly #count: number
+  readonly #parts: Parts
+  /** As whom each of them is known, where that can be known. */
+  readonly #known: { slack: string; entra: string }[]
 
-  constructor(parts: {
-    kernel: Kernel
-    random: Random
-    cluster: Cluster
-    judge: Judge
-    count: number
-    replayAfterMs: number[]
-    drills: Plan['drills']
-  }) {
-    this.#kernel = parts.kernel
-    this.#random = parts.random
-    this.#cluster = parts.cluster
-    this.#judge = parts.judge
-    this.#count = parts.count
-    for (const ms of parts.replayAfterMs) this.#kernel.after(ms, () => this.#replay())
-    for (const drill of parts.drills) this.#kernel.after(drill.afterMs, () => this.#drill(drill))
+  constructor(parts: Parts) {
+    this.#parts = parts
+    const { kernel, plan, random } = parts
+    this.#known = Array.from({ length: plan.people }, () => {
+      return { slack: random.pick(slackPeople), entra: random.pick(entraPeople) }
+    })
+    for (const ms of plan.replayAfterMs) kernel.after(ms, () => this.#replay())
+    for (const drill of plan.drills) kernel.after(drill.afterMs, () => this.#drill(drill))
   }
 
   /** A message arrived where people look. */
-  read({ delivery: claimed, pageUrl }: Part, request: Sent): void {
+  read({ delivery, pageUrl }: Part, request: Sent): void {
     if (pageUrl === undefined || !request.body.includes(pageUrl)) return
-    const path = new URL(pageUrl).pathname
-    for (let person = 0; person < this.#count; person++) {
-      if (!this.#random.chance(0.6)) continue
-      const decision = this.#random.chance(0.7) ? 'approve' : 'not_now'
-      const hasty = this.#random.chance(0.6)
-      const ms = hasty ? 2_000 : this.#random.int(500, 60_000)
-      this.#kernel.after(ms, () => this.#press(claimed, path, decision))
+    const { kernel, random } = this.#parts
+    const { fleet, eventId, channel } = delivery
+    const button = buttonIn(request)
+    for (const [person, known] of this.#known.entries()) {
+      if (!random.chance(0.6)) continue
+      const decision: Verdict['decision'] = random.chance(0.7) ? 'approved' : 'declined'
+      const hasty = random.chance(0.5)
+      const ms = hasty ? 2_000 : random.int(500, 60_000)
+      const pressAt = kernel.now + ms
+      const key = `${fleet}/${eventId}`
+      const inSlack = button !== undefined && random.chance(0.7)
+      const by = inSlack ? { how: 'slack' as const, who: known.slack } : this.#at(channel, known)
+      const intent = { key, eventId, person, by, decision, pressAt }
+      if (inSlack) kernel.after(ms, () => this.#pressInSlack(intent, button))
+      else {
+        const path = new URL(pageUrl).pathname
+        // pages stand open for long
+        kernel.after(random.int(0, Math.min(ms, 5_000)), () => this.#openPage(intent, path))
+      }
     }
+  }
+
+  /** At the page one has signed in, or holds the link of a channel and no more. */
+  #at(channel: string, known: { entra: string }): Decider {
+    const { plan, random } = this.#parts
+    const signedIn = plan.config.signIn !== undefined && random.chance(0.5)
+    return signedIn ? { how: 'entra', who: known.entra } : { how: 'link', who: channel }
   }
 
   /** An admin wants to see what failed once more. */
   #replay(): void {
+    const { cluster, judge } = this.#parts
     const since = new Date(0).toISOString()
     const headers = { authorization: `Bearer ${adminKey}` }
     const request = { path: replayPath, fleet: '', body: JSON.stringify({ since }), headers }
-    this.#judge.note('an admin asks for what failed')
-    this.#cluster.post(request, () => {})
+    judge.note('an admin asks for what failed')
+    cluster.post(request, () => {})
   }
 
   /** An owner wants to see that all this works. */
   #drill({ id, wish }: Plan['drills'][number]): void {
+    const { cluster, judge } = this.#parts
     const request = { path: drillPath, fleet: '', body: JSON.stringify({ id, wish }) }
-    this.#judge.note(`an admin asks for the drill ${id}`)
-    this.#cluster.post(request, (reply) => this.#judge.answeredPerson(id, reply))
+    judge.note(`an admin asks for the drill ${id}`)
+    cluster.post(request, (reply) => judge.answeredAdmin(id, reply))
   }
 
-  #press({ fleet, eventId }: Claimed, path: string, decision: 'approve' | 'not_now'): void {
-    this.#judge.pressed(fleet, eventId, decision)
-    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-    const request = { path, fleet, body: `decision=${decision}`, headers }
-    this.#cluster.post(request, (reply) => this.#judge.answeredPerson(eventId, reply))
+  #openPage(intent: Intent, path: string): void {
+    const { kernel, cluster, judge, http } = this.#parts
+    const { by, decision, eventId, pressAt } = intent
+    cluster.serve(
+      ({ page }) => page.look(path, by),
+      (shown) => {
+        if (shown === undefined) return judge.note(`${by.who} can decide nothing for ${eventId}`)
+        const press = {
+          ...intent,
+          stamp: shown.stamp,
+          at: http ? ('form' as const) : ('page' as const),
+        }
+        const decide = ({ page }: Worker) => page.decide(path, by, decision, shown)
+        kernel.after(pressAt - kernel.now, () => this.#press(press, decide))
+      },
+    )
   }
+
+  #pressInSlack(intent: Intent, button: string): void {
+    const { stamp } = readValue(button)!
+    const { by, decision } = intent
+    this.#press({ ...intent, stamp, at: 'slack' }, ({ slack }) => slack.press(button, by, decision))
+  }
+
+  #press(press: Press, decide: (worker: Worker) => Promise<Said>): void {
+    const { cluster, judge } = this.#parts
+    cluster.serve(decide, judge.pressed(press))
+  }
+}
+
+interface Block {
+  elements?: { action_id?: string; value?: string }[]
+}
+
+/** What the button that approves carries, where the message has one. */
+function buttonIn({ json }: Sent): string | undefined {
+  const blocks: Block[] = json.blocks ?? []
+  const elements = blocks.flatMap((block) => block.elements ?? [])
+  return elements.find(({ action_id }) => action_id === actionIds.approved)?.value
 }

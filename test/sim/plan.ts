@@ -2,7 +2,9 @@
 // and the course of every event as Azure and the owner of the VMs intend it.
 import { readConfig } from '../../functions/config.ts'
 import type { EventPatch, EventRequest } from '../simulator/requests.ts'
+import { ann, annId, bobId, tenant } from '../support/principals.ts'
 import { botChannel } from '../support/slack-bot.ts'
+import { ada, bob, home, signingSecret } from '../support/slack-press.ts'
 import { baseConfig } from '../support/world.ts'
 import type { Random } from './random.ts'
 
@@ -128,6 +130,7 @@ function eventOf(random: Random, tenants: Plan['tenants'], index: number): Plann
   const cancelled = noticeSeconds > 10 && random.chance(0.2)
   const elsewhere = noticeSeconds > 10 && random.chance(0.1)
   const within = () => random.int(second, noticeSeconds * 900)
+  const news = newsOf(random.fork(`news ${index}`), vms, hit)
   return {
     id: idOf(random, index),
     fleet,
@@ -142,7 +145,7 @@ function eventOf(random: Random, tenants: Plan['tenants'], index: number): Plann
       startDelayMs: random.pick([0, 0, 500, 5_000, 20_000]),
       takesVmDown: (type === 'Reboot' || type === 'Redeploy') && random.chance(0.5),
     },
-    patches: noticeSeconds > 20 ? patchesOf(random, vms, within) : [],
+    patches: noticeSeconds > 20 ? [...patchesOf(random, vms, within), ...news] : [],
     cancelAfterMs: cancelled ? within() : undefined,
     approvedElsewhereAfterMs: elsewhere ? within() : undefined,
   }
@@ -167,6 +170,15 @@ function patchesOf(random: Random, vms: string[], within: () => number): Planned
   return Array.from({ length: count }, () => ({ afterMs: within(), patch: random.pick(kinds) }))
 }
 
+/** Whom it hits, or for how long, changes while people make up their minds. */
+function newsOf(random: Random, vms: string[], hit: number): PlannedEvent['patches'] {
+  const afterMs = random.int(3 * second, 15 * second)
+  const others = hit < vms.length ? vms : vms.slice(0, 1)
+  const kind = random.next()
+  if (kind < 0.45) return [{ afterMs, patch: () => ({ Resources: others }) }]
+  return kind < 0.6 ? [{ afterMs, patch: () => ({ DurationInSeconds: 7 }) }] : []
+}
+
 function idOf(random: Random, index: number): string {
   const digits = Math.floor(random.next() * 2 ** 40).toString(16)
   const id = `c7061bac-afdc-4513-b24${index}-${digits.padStart(12, '0')}`
@@ -185,7 +197,14 @@ const policies: object[][] = [
   usual,
   [{ match: { tag: 'tier=web' }, decide: 'approve' }, tell],
   [{ match: { resource: '*_0' }, decide: 'ignore' }],
+  [{ match: { maxDurationSeconds: 9 }, decide: 'approve' }],
 ]
+
+/** People as Slack and Entra name them; Bob is on no list, and the last one is of another workspace. */
+const [adaHere, bobHere, eve] = [`${home}/${ada}`, `${home}/${bob}`, 'T0PARTNER/U0EVE']
+export const slackPeople = [adaHere, adaHere, bobHere, eve]
+export const entraPeople = [`${tenant}/${annId}`, `${tenant}/${annId}`, `${tenant}/${bobId}`]
+const listable = [`slack:${adaHere}`, ann, `slack:${eve}`]
 
 const botApi = `https://slack.example${new URL(botChannel.endpoint).pathname}`
 
@@ -227,5 +246,29 @@ function configOf(random: Random): Plan['config'] {
   }
   const policy = random.pick(policies)
   const used = routes.filter((route) => route.channels.length > 0)
-  return readConfig(JSON.stringify({ ...baseConfig, channels, routes: used, policy }), {})
+  const known = approvalsOf(random.fork('approvals'), used)
+  return readConfig(JSON.stringify({ ...baseConfig, channels, policy, ...known }), {})
+}
+
+type PlannedRoute = { match: object; channels: string[]; approvers?: string[]; approveIn?: 'slack' }
+
+/** In many worlds the relay can know people, buttons of messages decide, or routes say who may. */
+function approvalsOf(random: Random, routes: PlannedRoute[]): object {
+  if (random.chance(0.3)) return { routes }
+  const told = routes[0]!.channels
+  const guards = random.chance(0.8) ? Array.from({ length: random.pick([1, 1, 2]) }, guardOf) : []
+  for (const route of [...routes, ...guards]) {
+    if (route.channels.includes('chat') && random.chance(0.8)) route.approveIn = 'slack'
+  }
+  return {
+    routes: [...routes, ...guards],
+    slackApp: { signingSecret, team: home },
+    signIn: { tenantId: tenant },
+  }
+  function guardOf(): PlannedRoute {
+    const match = random.pick([{ tag: 'tier=data' }, { resource: '*_0' }, { resource: '*_1' }, {}])
+    const channel = told.includes('chat') && random.chance(0.6) ? 'chat' : random.pick(told)
+    const approvers = listable.filter(() => random.chance(0.7))
+    return { match, channels: [channel], approvers: approvers[0] ? approvers : [listable[0]!] }
+  }
 }

@@ -1,5 +1,7 @@
 // Relays that are broken on purpose, each by a store that does not keep one promise: what a simulation
-// is worth shows in whether it finds them. Below the store on Azure it is the table that does not.
+// is worth shows in whether it finds them. Below the store on Azure it is the table that does not; and some do
+// not do what their configuration says.
+import type { Config } from '../../functions/config.ts'
 import type { Settlement } from '../../functions/core/attempt.ts'
 import type { Claimed, Delivery } from '../../functions/core/delivery.ts'
 import type { Observer } from '../../functions/core/event.ts'
@@ -111,6 +113,27 @@ const withoutMarks: Spoil = () => (store) => ({
   },
 })
 
+/** Whoever writes last wins, whatever was decided meanwhile. */
+const withoutCompareAndSet: Spoil = () => (store) => ({
+  ...store,
+  commit: async (commit: Commit) => {
+    const { sequence = 0 } = (await store.readEvent(commit.record)) ?? {}
+    const record = { ...commit.record, sequence: sequence + 1 }
+    return store.commit({ ...commit, record, basedOn: sequence })
+  },
+})
+
+/** Whoever said "not now" is taken for somebody who approved. */
+const yesToAll: Spoil = () => (store) => ({
+  ...store,
+  commit: (commit: Commit) => {
+    const { verdict } = commit.record
+    if (verdict?.decision !== 'declined') return store.commit(commit)
+    const approved = { ...verdict, decision: 'approved' as const }
+    return store.commit({ ...commit, record: { ...commit.record, verdict: approved } })
+  },
+})
+
 export const spoilt: Record<string, Spoil> = {
   'no dedup id': withoutDedupId,
   'settle without lease check': settleWithoutLease,
@@ -119,6 +142,8 @@ export const spoilt: Record<string, Spoil> = {
   'overtaking off': withoutOvertaking,
   'posts forgotten': withoutPosts,
   'marks forgotten': withoutMarks,
+  'compare-and-set off': withoutCompareAndSet,
+  '"not now" kept as an approval': yesToAll,
 }
 
 const isIndex = (partition: string) => /^(due|owed|failed|ended|listed|heard)\b/.test(partition)
@@ -184,4 +209,11 @@ export const spoiltRows: Record<string, (rows: Rows) => Rows> = {
   'index entries written after the row': entriesLast,
   'index entries without names of their own': namelessEntries,
   'a lost answer taken for a lost race': blindConflicts,
+}
+
+/** What the relay makes of its configuration, while the judge keeps to what its owner wrote. */
+export const spoiltConfigs: Record<string, (config: Config) => Config> = {
+  'approvers ignored': ({ routes, ...rest }) => {
+    return { ...rest, routes: routes.map(({ approvers: _, ...route }) => route) }
+  },
 }

@@ -1,7 +1,6 @@
-// Two relay processes over one store. Every call to the store or to a channel takes its time, in which
-// the other one goes on, and any of them may be the last one that a process makes.
+// A relay process over the one store. Every call to the store or to a channel takes its time, in which
+// another one goes on, and any of them may be the last one that a process makes.
 import { createApp } from '../../functions/app.ts'
-import { decideEvent, open } from '../../functions/approve.ts'
 import { createAttention } from '../../functions/attention.ts'
 import type { Claimed } from '../../functions/core/delivery.ts'
 import { claimDue, deliverTogether, nextDueAt } from '../../functions/deliver.ts'
@@ -21,6 +20,7 @@ import type { Log } from '../../shared/log.ts'
 import { reportSchema } from '../../shared/report.ts'
 import { adminKey, noIdentity } from '../support/world.ts'
 import type { Channels } from './channels.ts'
+import { directPage, httpPage, type PageDoor, Replies, type SlackDoor, slackDoor } from './doors.ts'
 import type { Faults } from './faults.ts'
 import type { Judge } from './judge.ts'
 import { type Kernel, Process } from './kernel.ts'
@@ -29,6 +29,9 @@ import type { Random } from './random.ts'
 
 /** What came back over HTTP; nothing where the connection broke. */
 export type Reply = { status: number; text: string } | undefined
+
+/** Gets nothing where no answer came. */
+export type Done<T> = (result: T | undefined) => void
 
 export interface Request {
   path: string
@@ -66,8 +69,10 @@ export class Worker {
   readonly #random: Random
   readonly #relay: Relay
   readonly #app: ReturnType<typeof createApp>
+  readonly page: PageDoor
+  readonly slack: SlackDoor
   /** Requests that wait for an answer of this process. */
-  readonly #open = new Set<(reply: Reply) => void>()
+  readonly #open = new Set<(reply: undefined) => void>()
   #turning = false
   #again = false
   #wakesAt = Number.POSITIVE_INFINITY
@@ -78,9 +83,11 @@ export class Worker {
     this.#parts = parts
     this.#random = parts.random.fork(name)
     const { kernel, plan, log } = parts
+    const replies = new Replies(() => this.step())
     this.#relay = {
       ...{ config: plan.config, store: parts.store(this), notifiers, adminKey, log },
-      send: () => Promise.reject(new Error('only an attempt sends')),
+      // an attempt has its own
+      send: replies.send,
       slackDesk: createSlackDesk(nodeHmac),
       hmac: nodeHmac,
       identity: noIdentity,
@@ -93,6 +100,8 @@ export class Worker {
       troubles: async () => [],
     }
     this.#app = createApp(this.#relay)
+    this.page = parts.http ? httpPage(this.#relay, this.#app) : directPage(this.#relay)
+    this.slack = slackDoor(this.#relay, replies)
     this.#sleep(0)
   }
 
@@ -130,17 +139,19 @@ export class Worker {
     if (frozen) await kernel.pause(this.process, this.#random.int(5_000, 45_000))
   }
 
-  handle(request: Request, done: (reply: Reply) => void): void {
-    const { kernel } = this.#parts
-    const answer = (reply: Reply) => {
-      if (this.#open.delete(answer)) done(reply)
+  /** Works on something for somebody outside. */
+  serve<T>(work: (worker: Worker) => Promise<T | undefined>, done: Done<T>): void {
+    const answer: Done<T> = (result) => {
+      if (this.#open.delete(answer)) done(result)
     }
     this.#open.add(answer)
-    kernel.spawn(this.process, async () => {
-      // over HTTP a drill has a new id each time, and one seed would make many worlds
-      const http = this.#parts.http && request.path !== drillPath
-      answer(await (http ? this.#overHttp(request) : this.#directly(request)))
-    })
+    this.#parts.kernel.spawn(this.process, async () => answer(await work(this)))
+  }
+
+  take(request: Request): Promise<Reply> {
+    // over HTTP a drill has a new id each time, and one seed would make many worlds
+    const http = this.#parts.http && request.path !== drillPath
+    return http ? this.#overHttp(request) : this.#directly(request)
   }
 
   async #overHttp({ path, body, headers = {} }: Request): Promise<Reply> {
@@ -149,7 +160,6 @@ export class Worker {
   }
 
   async #directly({ path, fleet, body }: Request): Promise<Reply> {
-    if (path.startsWith('/approve/')) return this.#decide(path.slice('/approve/'.length), body)
     if (path === replayPath) {
       await tryAgain(this.#relay)
       await this.#relay.store.replay({ since: 0 }, this.#parts.kernel.now, 1_000)
@@ -173,15 +183,6 @@ export class Worker {
     return retired
       ? { status: 409, text: '{"code":"boot_retired"}' }
       : { status: 503, text: '{"code":"busy"}' }
-  }
-
-  async #decide(token: string, body: string): Promise<Reply> {
-    const opened = await open(this.#relay, token)
-    if (opened.outcome !== 'open') return { status: 410, text: opened.outcome }
-    const decision = body === 'decision=approve' ? 'approved' : 'declined'
-    const by = { how: 'link' as const, who: opened.token.channel }
-    const { outcome } = await decideEvent(this.#relay, opened.record, { decision, by })
-    return { status: outcome === 'busy' ? 503 : 200, text: outcome }
   }
 
   #hint(): void {
@@ -289,24 +290,5 @@ export class Worker {
       this.#sleep(0)
     })
     return dead
-  }
-}
-
-export class Cluster {
-  readonly workers: Worker[]
-  readonly #parts: ClusterParts
-  readonly #random: Random
-
-  constructor(parts: ClusterParts) {
-    this.#parts = parts
-    this.#random = parts.random.fork('balance')
-    this.workers = ['relay-a', 'relay-b'].map((name) => new Worker(name, parts))
-  }
-
-  /** To any process that lives; without one, the connection is refused. */
-  post(request: Request, done: (reply: Reply) => void): void {
-    const alive = this.workers.filter((worker) => worker.process.alive)
-    if (alive.length === 0) this.#parts.kernel.after(5, () => done(undefined))
-    else this.#random.pick(alive).handle(request, done)
   }
 }

@@ -7,6 +7,7 @@ import { createLog } from '../../shared/log.ts'
 import { startAt } from '../support/world.ts'
 import { Beacon } from './beacons.ts'
 import { Channels } from './channels.ts'
+import { Cluster } from './cluster.ts'
 import type { Broken } from './docket.ts'
 import { chooseFaults, type FaultKind, type Faults, kindsOf } from './faults.ts'
 import { troubleOf, VmImds } from './imds.ts'
@@ -19,7 +20,7 @@ import { Platform } from './platform.ts'
 import { createRandom, type Random } from './random.ts'
 import { type Storage, storages } from './storages.ts'
 import { checkEnd } from './verdicts.ts'
-import { Cluster, type Worker } from './workers.ts'
+import type { Worker } from './workers.ts'
 
 /** From then on nothing new goes wrong, but for channels that stay dead. */
 const calmMs = 5 * minute
@@ -38,6 +39,8 @@ export interface Options {
   without?: readonly string[]
   /** Changes what the relay makes of its store, to see whether that is noticed. */
   spoil?: () => (store: Store) => Store
+  /** As `spoil`, of its configuration. */
+  spoilConfig?: (config: Plan['config']) => Plan['config']
   /** As `spoil`, of the table below the store on Azure. */
   spoilRows?: (rows: Rows) => Rows
 }
@@ -123,11 +126,10 @@ function build(ground: Ground) {
   const parts = { kernel, plan, faults, judge, channels, log, http, random: random.fork('relay') }
   const spoil = ground.options.spoil?.() ?? ((whole: Store) => whole)
   const store = (worker: Worker) => spoil(ground.storage.storeOf(worker, judge))
-  const cluster = new Cluster({ ...parts, calmAt, store })
+  const config = ground.options.spoilConfig?.(plan.config) ?? plan.config
+  const cluster = new Cluster({ ...parts, plan: { ...plan, config }, calmAt, store })
   const people = new People({
-    ...{ kernel, cluster, judge, random: random.fork('people'), count: plan.people },
-    replayAfterMs: plan.replayAfterMs,
-    drills: plan.drills,
+    ...{ kernel, cluster, judge, plan, http, random: random.fork('people') },
   })
   judge.messages.onAccepted = (part, request) => people.read(part, request)
   const platform = new Platform(kernel, plan, {

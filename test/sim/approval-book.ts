@@ -1,0 +1,132 @@
+// The book of approvals: nothing is decided but by a person who pressed, may do so and saw what they decided, or by
+// a rule; and what people are answered is what came of it.
+import { stampOf } from '../../functions/core/approval.ts'
+import type { Decider, EventRecord, Verdict } from '../../functions/core/event.ts'
+import type { Docket } from './docket.ts'
+import { answers, type Said } from './doors.ts'
+import { mayDecide } from './permits.ts'
+
+/** A button that somebody pressed. */
+export interface Press {
+  /** Of the event, with its fleet. */
+  key: string
+  eventId: string
+  /** Which one of the people, whatever they are known as. */
+  person: number
+  by: Decider
+  decision: Verdict['decision']
+  /** Of what they saw; see `stampOf`. */
+  stamp: string
+  /** Where the button was: of a page, as browsers send its form, or without the HTTP face. */
+  at: 'form' | 'page' | 'slack'
+}
+
+interface Noted extends Press {
+  said: Said | undefined
+  from: number
+  until: number
+}
+
+export class ApprovalBook {
+  readonly #docket: Docket
+  readonly #approved = new Set<string>()
+  readonly #presses: Noted[] = []
+  readonly #decided = new Set<string>()
+
+  constructor(docket: Docket) {
+    this.#docket = docket
+  }
+
+  /** Whether the event was approved in any epoch. */
+  isApproved(key: string): boolean {
+    return this.#approved.has(key)
+  }
+
+  committed(key: string, before: EventRecord | undefined, record: EventRecord): void {
+    const { verdict, epoch } = record
+    const earlier = before?.verdict
+    const broke = (text: string) => this.#docket.broke('unasked', `${key} ${text}`)
+    const sameEpoch = before?.epoch === epoch
+    const revoked = earlier?.decision === 'approved' && verdict?.decision !== 'approved'
+    if (sameEpoch && revoked) broke('is unapproved')
+    if (verdict === undefined || isSame(verdict, earlier)) return
+    this.#decided.add(`${key} ${wayOf(verdict.decision, verdict)}`)
+    if (verdict.decision === 'approved') this.#approved.add(key)
+    if (verdict.how !== 'policy') this.#checkPerson(key, record, verdict)
+    else this.#checkPolicy(verdict, earlier, broke)
+  }
+
+  #checkPolicy(verdict: Verdict, earlier: Verdict | undefined, broke: (text: string) => void) {
+    if (earlier?.decision === 'declined') broke('is approved by policy after "not now"')
+    const rule = this.#docket.parts.plan.config.policy.find(({ name }) => name === verdict.who)
+    if (rule?.decide !== 'approve') broke(`is approved by "${verdict.who}", which does not`)
+  }
+
+  #checkPerson(key: string, record: EventRecord, verdict: Verdict): void {
+    const way = wayOf(verdict.decision, verdict)
+    const broke = (text: string) => this.#docket.broke('unasked', `${key} is ${way}, ${text}`)
+    const own = this.#presses.filter(
+      (press) => press.key === key && wayOf(press.decision, press.by) === way,
+    )
+    if (own.length === 0) broke('who never pressed')
+    else if (!own.some(({ stamp }) => stamp === stampOf(record))) broke('who saw something else')
+    if (!mayDecide(this.#docket.parts.plan, record, verdict)) broke('who may not')
+  }
+
+  pressed(press: Press): Noted {
+    const { now } = this.#docket
+    const noted = { ...press, said: undefined, from: now, until: Number.POSITIVE_INFINITY }
+    this.#presses.push(noted)
+    return noted
+  }
+
+  /** `said`: nothing where the relay died before it answered. */
+  answered(noted: Noted, said: Said | undefined, record: EventRecord | undefined): void {
+    noted.said = said
+    noted.until = this.#docket.now
+    const { key, by, decision } = noted
+    const broke = (text: string) => this.#docket.broke('answered', `${key}: ${by.who} ${text}`)
+    if (said === undefined || record === undefined) return
+    if (!answers.some((one) => one === said)) broke(`presses a button and gets "${said}"`)
+    if (said === 'decided' && !this.#decided.has(`${key} ${wayOf(decision, by)}`))
+      broke(`is told that it is ${decision}, which is not on record`)
+    this.#count(noted, said, record)
+  }
+
+  #count(press: Noted, said: Said, record: EventRecord): void {
+    const { met, parts } = this.#docket
+    const { by, at } = press
+    const may = (who: Decider) => mayDecide(parts.plan, record, who)
+    const refused = ['identity_needed', 'not_listed', 'outsider'].includes(said)
+    if (said === 'moved_on') met.add('a press for what has changed is refused')
+    if (refused && !may(by)) met.add('an unlisted person is refused')
+    if (said === 'already_approved' && record.verdict?.how === 'policy')
+      met.add('a person and a policy decide')
+    if (said === 'decided' && at === 'slack') met.add('a press in Slack decides')
+    if (said === 'decided' && at === 'form') met.add('a form of the page decides')
+    if (said === 'decided' && by.how !== 'link' && !may({ how: 'link', who: '' }))
+      met.add('a listed person decides')
+    if (this.#presses.some((other) => isRace(press, other) || isRace(other, press)))
+      met.add('two people decide at once')
+  }
+}
+
+/** One of two people was first, while the other's press was under way. */
+function isRace(won: Noted, lost: Noted): boolean {
+  return (
+    won.key === lost.key &&
+    won.person !== lost.person &&
+    won.said === 'decided' &&
+    (lost.said?.startsWith('already_') ?? false) &&
+    won.from <= lost.until &&
+    lost.from <= won.until
+  )
+}
+
+function isSame(one: Verdict, other: Verdict | undefined): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+function wayOf(decision: Verdict['decision'], { how, who }: Decider): string {
+  return `${decision} by ${how}:${who}`
+}

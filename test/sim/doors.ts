@@ -1,0 +1,179 @@
+// The doors by which people come to a relay: the page behind a link, and the buttons of a message in Slack, which always
+// come signed. Most worlds spare themselves the page's HTTP face, which takes time; what somebody saw goes along with
+// their decision either way.
+import { decideEvent, open } from '../../functions/approve.ts'
+import { stampOf } from '../../functions/core/approval.ts'
+import type { Decider, Verdict } from '../../functions/core/event.ts'
+import { interactionRoutes } from '../../functions/http/slack.ts'
+import { createFormToken } from '../../functions/link.ts'
+import { actionIds } from '../../functions/notify/slack-blocks.ts'
+import { isDecidable } from '../../functions/pages/state.ts'
+import type { Relay } from '../../functions/relay.ts'
+import { fieldsOf } from '../support/form.ts'
+import { formType } from '../support/people.ts'
+import { signedIn } from '../support/principals.ts'
+import { actionOf, formOf, payloadOf, personOf, postSigned } from '../support/slack-press.ts'
+
+type Decision = Verdict['decision']
+
+/** What somebody agrees to: the stamp of what they saw, and what the page's form sends back. */
+export interface Shown {
+  stamp: string
+  fields: Record<string, string>
+}
+
+/** What people are answered, in the words of `decideEvent` where they come from there. */
+export type Said = string
+
+export interface PageDoor {
+  /** Opens the page; nothing where it has nothing to decide. */
+  look(path: string, by: Decider): Promise<Shown | undefined>
+  /** Presses a button of that page. */
+  decide(path: string, by: Decider, decision: Decision, shown: Shown): Promise<Said>
+}
+
+export interface SlackDoor {
+  /** Presses a button in Slack that carries this value. */
+  press(value: string, by: Decider, decision: Decision): Promise<Said>
+}
+
+/** What is not in these words is no answer that a person should get. */
+export const answers = [
+  ...['decided', 'already_approved', 'already_declined', 'started', 'ended', 'busy'],
+  ...['identity_needed', 'not_listed', 'outsider', 'not_here', 'moved_on', 'expired'],
+] as const
+
+const tokenIn = (path: string) => path.slice('/approve/'.length)
+
+/** Without the HTTP face. */
+export function directPage(relay: Relay): PageDoor {
+  return {
+    async look(path) {
+      const opened = await open(relay, tokenIn(path))
+      if (opened.outcome !== 'open' || !isDecidable(opened.record)) return undefined
+      return { stamp: stampOf(opened.record), fields: {} }
+    },
+    async decide(path, by, decision, { stamp }) {
+      const opened = await open(relay, tokenIn(path))
+      if (opened.outcome !== 'open') return opened.outcome
+      return (await decideEvent(relay, opened.record, { by, decision, seen: stamp })).outcome
+    },
+  }
+}
+
+/** Takes what is answered to presses in Slack, each at an address of its own. */
+export class Replies {
+  readonly #bodies = new Map<string, { text?: string }>()
+  readonly #wait: () => Promise<void>
+  #count = 0
+
+  constructor(wait: () => Promise<void>) {
+    this.#wait = wait
+  }
+
+  address(): string {
+    return `https://hooks.slack.com/actions/T0HOME/${++this.#count}/reply`
+  }
+
+  readonly send: Relay['send'] = async (url, init) => {
+    await this.#wait()
+    this.#bodies.set(url, JSON.parse(String(init.body)))
+    return new Response('ok')
+  }
+
+  take(url: string): { text?: string } | undefined {
+    const body = this.#bodies.get(url)
+    this.#bodies.delete(url)
+    return body
+  }
+}
+
+/** No time of the machine may end what takes time of the world. */
+const patient = { answerMs: 3_600_000, replyMs: 3_600_000 }
+
+type App = { request(path: string, init?: RequestInit): Response | Promise<Response> }
+
+/** Over HTTP, as browsers come. */
+export function httpPage(relay: Relay, app: App): PageDoor {
+  return {
+    async look(path, by) {
+      const shown = await app.request(path, { headers: headersOf(by) })
+      const html = await shown.text()
+      const { form, ...rest } = fieldsOf(html)
+      if (form !== undefined) return { stamp: form.split('.')[0]!, fields: { form, ...rest } }
+      return html.includes('You can look, not decide') ? borrowForm(relay, path) : undefined
+    },
+    async decide(path, by, decision, { fields }) {
+      const wish = decision === 'approved' ? 'approve' : 'not_now'
+      const body = new URLSearchParams({ ...fields, decision: wish }).toString()
+      const headers = { 'content-type': formType, ...headersOf(by) }
+      const response = await app.request(path, { method: 'POST', body, headers })
+      return readSaid(await response.text(), onPage) ?? `HTTP ${response.status} on the page`
+    },
+  }
+}
+
+/** As Slack comes: with a signed payload, to be answered at the address in it. */
+export function slackDoor(relay: Relay, replies: Replies): SlackDoor {
+  const app = interactionRoutes(relay, patient)
+  return {
+    async press(value, { who }, decision) {
+      const [team, user] = who.split('/')
+      const url = replies.address()
+      const payload = payloadOf(value, {
+        ...personOf(user!, team),
+        ...actionOf(value, actionIds[decision]),
+        response_url: url,
+      })
+      const { response } = await postSigned({ app, clock: { now: relay.now() } }, formOf(payload))
+      const reply = replies.take(url)
+      if (response.status !== 200) return `HTTP ${response.status} in Slack`
+      // the message itself says who decided: put in its place, or edited by the delivery of that
+      if (reply?.text === undefined || 'blocks' in reply) return 'decided'
+      return readSaid(reply.text, inSlack) ?? 'an unknown reply in Slack'
+    },
+  }
+}
+
+function headersOf({ how, who }: Decider): Record<string, string> {
+  return how === 'entra' ? signedIn(who.split('/')[1], who.split('/')[0]) : {}
+}
+
+/** The form as somebody who may decide has it: it is bound to the link, and proves nobody. */
+async function borrowForm(relay: Relay, path: string): Promise<Shown | undefined> {
+  const link = tokenIn(path)
+  const opened = await open(relay, link)
+  if (opened.outcome !== 'open') return undefined
+  const stamp = stampOf(opened.record)
+  return { stamp, fields: { form: await createFormToken(relay.linkKeys, link, stamp) } }
+}
+
+const onPage: [string, Said][] = [
+  ['Your decision is on record', 'decided'],
+  ['It had been approved before', 'already_approved'],
+  ['before; nothing changed', 'already_declined'],
+  ['Too late to decide: it has started', 'started'],
+  ['Too late to decide: it is over', 'ended'],
+  ['a link alone does not say who you are', 'identity_needed'],
+  ['you are not among those who may', 'not_listed'],
+  ['the event has changed since you opened', 'moved_on'],
+  ['Too many decisions at once', 'busy'],
+  ['This link has expired', 'expired'],
+]
+
+const inSlack: [string, Said][] = [
+  ['It can still be approved', 'already_declined'],
+  ['it had been decided before', 'already_approved'],
+  ['too late, it started', 'started'],
+  ['too late, it', 'ended'],
+  ['as you are not among those who may', 'not_listed'],
+  ['as you are not from this workspace', 'outsider'],
+  ['not decided in this channel', 'not_here'],
+  ['no longer what this message says', 'moved_on'],
+  ['as too many did so', 'busy'],
+  ['this button has expired', 'expired'],
+]
+
+function readSaid(text: string, words: [string, Said][]): Said | undefined {
+  return words.find(([part]) => text.includes(part))?.[1]
+}
