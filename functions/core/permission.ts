@@ -35,6 +35,24 @@ export function decidersOf(
   return [...listed].filter((name) => isAllowed(walks, name))
 }
 
+/**
+ * Whether routes that are known to hold list this person for every VM that is hit. For somebody from outside,
+ * whom nothing else lets in: to be listed where a rule may hold or not is not enough.
+ */
+export function isListed(
+  routes: Route[],
+  record: Subject,
+  observers: Observer[],
+  { how, who }: Decider,
+): boolean {
+  const name = `${how}:${who}`
+  return walksOf(routes, record, observers).every((walk) => {
+    const stop = walk.findIndex((turn) => turn.stops)
+    const reached = stop === -1 ? walk : walk.slice(0, stop + 1)
+    return reached.some(({ grip, approvers }) => grip === 'holds' && approvers?.includes(name))
+  })
+}
+
 /** What one route has to do with one VM. */
 interface Turn {
   grip: Exclude<Grip, 'fails'>

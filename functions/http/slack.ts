@@ -7,7 +7,7 @@ import { addressOf } from '../config.ts'
 import { viewOf } from '../core/delivery.ts'
 import type { Decider, EventRecord, Observer } from '../core/event.ts'
 import { compose, deadButtons, failedReply, type PressOutcome, replyTo } from '../core/message.ts'
-import { decidersOf } from '../core/permission.ts'
+import { isListed } from '../core/permission.ts'
 import { pageLink } from '../link.ts'
 import type { Press, Reply } from '../notify/notifier.ts'
 import { channelNamed, type Relay } from '../relay.ts'
@@ -135,8 +135,8 @@ function barredFrom(
 ): 'outsider' | 'not_here' | undefined {
   const { routes, slackApp } = relay.config
   // a shared channel holds people of other companies: they decide only what lists them by name
-  const deciders = decidersOf(routes, record, knownOf(record, observers))
-  const named = deciders !== 'anybody' && deciders.includes(`slack:${team}/${user}`)
+  const by = { how: 'slack' as const, who: `${team}/${user}` }
+  const named = isListed(routes, record, knownOf(record, observers), by)
   if (!slackApp?.team.includes(team) && !named) return 'outsider'
   return decidesHere(relay, record, observers, channel) ? undefined : 'not_here'
 }

@@ -1,5 +1,6 @@
 // The book of approvals: nothing is decided but by a person who pressed, may do so and saw what they decided, or by
 // a rule; and what people are answered is what came of it.
+import { isWithin } from '../../functions/core/agreed.ts'
 import { stampOf } from '../../functions/core/approval.ts'
 import type { Decider, EventRecord, Verdict } from '../../functions/core/event.ts'
 import type { Docket } from './docket.ts'
@@ -48,7 +49,11 @@ export class ApprovalBook {
     const broke = (text: string) => this.#docket.broke('unasked', `${key} ${text}`)
     const sameEpoch = before?.epoch === epoch
     const revoked = earlier?.decision === 'approved' && verdict?.decision !== 'approved'
-    if (sameEpoch && revoked) broke('is unapproved')
+    // unless it grew beyond what was approved
+    const grown =
+      record.overruled?.lapsedAt !== undefined && !isWithin(earlier?.agreed, record.facts)
+    if (sameEpoch && revoked && !grown && verdict === undefined) broke('is unapproved')
+    if (sameEpoch && revoked && verdict !== undefined) broke('is declined after it was approved')
     if (verdict === undefined || isSame(verdict, earlier)) return
     this.#decided.add(`${key} ${wayOf(verdict.decision, verdict)}`)
     if (verdict.decision === 'approved') this.#approved.add(key)

@@ -4,6 +4,7 @@
 import { decideEvent, open } from '../../functions/approve.ts'
 import { stampOf } from '../../functions/core/approval.ts'
 import type { Decider, Verdict } from '../../functions/core/event.ts'
+import { createRefusals } from '../../functions/http/refusals.ts'
 import { interactionRoutes } from '../../functions/http/slack.ts'
 import { createFormToken } from '../../functions/link.ts'
 import { actionIds } from '../../functions/notify/slack-blocks.ts'
@@ -115,7 +116,7 @@ export function httpPage(relay: Relay, app: App): PageDoor {
 
 /** As Slack comes: with a signed payload, to be answered at the address in it. */
 export function slackDoor(relay: Relay, replies: Replies): SlackDoor {
-  const app = interactionRoutes(relay, patient)
+  const app = interactionRoutes(relay, createRefusals(relay), patient)
   return {
     async press(value, { who }, decision) {
       const [team, user] = who.split('/')
