@@ -6,6 +6,7 @@ import { describeIssues } from '../../shared/errors.ts'
 import { type Decided, decideEvent } from '../approve.ts'
 import { quoted, remedyOf } from '../config/checks.ts'
 import { didYouMean } from '../config/suggest.ts'
+import type { Channel } from '../config.ts'
 import { viewOf } from '../core/delivery.ts'
 import { drillEndsBy } from '../core/drill.ts'
 import type { EventRecord } from '../core/event.ts'
@@ -44,9 +45,12 @@ async function requireAdmin(relay: Relay, c: Context, next: () => Promise<void>)
     const detail = 'the events API is off: the relay was started without FOGHORN_ADMIN_KEY'
     return problem(c, 403, 'api_off', detail)
   }
-  const given = (c.req.header('authorization') ?? '').replace(/^Bearer /i, '')
+  const given = (c.req.header('authorization') ?? '').replace(/^Bearer( |$)/i, '')
   if (!(await isAdminKey(relay, given))) {
-    const detail = 'send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"'
+    const detail =
+      given === ''
+        ? 'send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"'
+        : 'that is not the admin key; send the one that the relay was started with'
     return problem(c, 401, 'unauthorized', detail)
   }
   return next()
@@ -63,12 +67,19 @@ async function getChannels(relay: Relay, c: Context): Promise<Response> {
   const outages = await outagesOf(relay)
   const channels = Object.entries(relay.config.channels).map(([name, { kind, fallback }]) => {
     const outage = outages.find(({ channel }) => channel === name)
-    if (outage === undefined) return { name, kind, fallback, state: 'ok' }
+    const what = { name, ...asConfigured(kind), fallback }
+    if (outage === undefined) return { ...what, state: 'ok' }
     const { since, nextTryAt, note } = outage
     const times = { since: isoOf(since), nextTryAt: isoOf(nextTryAt) }
-    return { name, kind, fallback, state: 'refusing', ...times, note }
+    return { ...what, state: 'refusing', ...times, note }
   })
   return c.json({ channels })
+}
+
+/** Two ways to Slack are two kinds inside, and one in the configuration. */
+function asConfigured(kind: Channel['kind']) {
+  if (kind === 'slack') return { kind, by: 'webhook' }
+  return kind === 'slack_bot' ? { kind: 'slack', by: 'bot' } : { kind }
 }
 
 function isoOf(at: number): string {

@@ -1,8 +1,9 @@
 // `POST /v1/reports`: who it is from, by key or token; what it says, by its schema; then the use case.
 import { type Context, Hono } from 'hono'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { cut } from '../../shared/document.ts'
 import { describeIssues } from '../../shared/errors.ts'
+import { shownName } from '../../shared/presentable.ts'
 import {
   fleetHeader,
   maxReportBytes,
@@ -29,18 +30,19 @@ async function postReport(relay: Relay, c: Context): Promise<Response> {
   if (name === undefined || fleet === undefined) return refuseReport(relay, c, unknownFleet(name))
   const body = await c.req.text()
   const signedIn = await signIn(relay, fleet, (header) => c.req.header(header), body)
-  if ('refusal' in signedIn) return refuseReport(relay, c, signedIn.refusal, name)
   const json = parseJson(body)
+  const refuse = (refusal: Refusal) => refuseReport(relay, c, refusal, { fleet: name, json })
+  if ('refusal' in signedIn) return refuse(signedIn.refusal)
   const report = reportSchema.safeParse(json)
   if (!report.success) {
     const detail = json === undefined ? 'the body is not JSON' : firstOf(report.error, json)
-    return refuseReport(relay, c, { status: 400, code: 'report_malformed', detail }, name)
+    return refuse({ status: 400, code: 'report_malformed', detail })
   }
   const named = nameBeacon(signedIn, report.data)
-  if ('refusal' in named) return refuseReport(relay, c, named.refusal, name)
+  if ('refusal' in named) return refuse(named.refusal)
   const received = await receive(relay, name, named.beacon, report.data)
   if (received.outcome === 'answered') return c.json(received.answer)
-  return refuseReport(relay, c, refusals[received.outcome], name)
+  return refuse(refusals[received.outcome])
 }
 
 /** Enough to mend the first mistakes; a body of 256 KB can hold thousands. */
@@ -67,10 +69,25 @@ function unknownFleet(name: string | undefined): Refusal {
   return { status: 401, code: 'fleet_unknown', detail }
 }
 
-function refuseReport(relay: Relay, c: Context, refusal: Refusal, fleet = ''): Response {
+interface Claims {
+  fleet: string
+  json: unknown
+}
+
+function refuseReport(relay: Relay, c: Context, refusal: Refusal, claims?: Claims): Response {
   const { status, code, detail, time } = refusal
-  relay.log.warn('report_refused', { status, code, detail, fleet })
+  const vm = claimedVm(claims?.json)
+  const whose = { fleet: claims?.fleet ?? '', ...(vm !== undefined && { vm }) }
+  relay.log.warn('report_refused', { status, code, detail, ...whose })
   return problem(c, status, code, detail, time)
+}
+
+const claimSchema = z.object({ vm: z.object({ name: z.string() }) })
+
+/** Which VM it says that it is from: for whoever looks for it, proven by nothing, and shown for its form. */
+function claimedVm(json: unknown): string | undefined {
+  const claim = claimSchema.safeParse(json)
+  return claim.success ? shownName(claim.data.vm.name) : undefined
 }
 
 function own<Value>(record: Record<string, Value>, key: string): Value | undefined {
