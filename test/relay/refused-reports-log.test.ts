@@ -18,7 +18,7 @@ async function refusalOf(report: unknown, options = {}) {
 }
 
 const whole = () => new FakeBeacon(world, 'web_0').body([event()])
-const named = (name: unknown) => ({ ...whole(), vm: { name } })
+const named = (name: unknown) => ({ ...whole(), version: 'none', vm: { name } })
 
 test('a wrong key: the VM is named', async () => {
   const entry = await refusalOf(whole(), { key: testKey })
