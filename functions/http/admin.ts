@@ -18,6 +18,7 @@ import { readPage, readRecord } from '../record.ts'
 import type { Relay } from '../relay.ts'
 import type { EventKey } from '../store/store.ts'
 import { isAdminKey } from './admin-key.ts'
+import { getBeacons } from './beacons.ts'
 import { limit, parseJson, problem } from './problem.ts'
 
 const maxReplayed = 1_000
@@ -26,9 +27,17 @@ const maxDrillBytes = 65_536
 
 export function adminRoutes(relay: Relay): Hono {
   const routes = new Hono()
-  for (const path of ['/channels', '/events', '/events/*', '/deliveries/*', '/drills']) {
+  for (const path of [
+    '/beacons',
+    '/channels',
+    '/events',
+    '/events/*',
+    '/deliveries/*',
+    '/drills',
+  ]) {
     routes.use(path, (c, next) => requireAdmin(relay, c, next))
   }
+  routes.get('/beacons', (c) => getBeacons(relay, c))
   routes.get('/channels', (c) => getChannels(relay, c))
   routes.get('/events', (c) => getEvents(relay, c))
   routes.get('/events/:fleet/:eventId', (c) => getEvent(relay, c))
