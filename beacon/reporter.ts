@@ -56,6 +56,7 @@ class Reporter {
   #attempts = 0
   #contentRefusals = 0
   #lastKind: Sent['kind'] = 'accepted'
+  #reached = false
 
   constructor(parts: Parts, state: State, direct: Direct) {
     this.#parts = parts
@@ -83,6 +84,9 @@ class Reporter {
 
   #accepted({ answer: { outcome, paceMs, directives } }: Sent & { kind: 'accepted' }): number {
     const { log, spool } = this.#parts
+    // once, so that whoever sets a beacon up sees that it works
+    if (!this.#reached) log.info('relay_reached', { bootId: this.#boot.id, paceMs })
+    this.#reached = true
     log.debug('report_accepted', { outcome, counter: this.#boot.counter, paceMs })
     this.#episode.recovered()
     // The relay took nothing from a repeated report, so nothing of it may be forgotten here.

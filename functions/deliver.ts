@@ -2,22 +2,17 @@
 // store sees to it that no delivery is under two leases, and no channel is told faster than it takes.
 import { messageOf } from '../shared/errors.ts'
 import type { Channel } from './config.ts'
-import {
-  afterAttempt,
-  attemptMs,
-  deliveryLeaseMs,
-  type SendOutcome,
-  type Settlement,
-} from './core/attempt.ts'
-import { type Claimed, type Delivery, isAboutChannel, planNotice } from './core/delivery.ts'
-import { compose } from './core/message.ts'
-import { divert, type Outage, type Passage } from './core/outage.ts'
+import { attemptMs, deliveryLeaseMs, type SendOutcome } from './core/attempt.ts'
+import { type Claimed, type Delivery, isAboutChannel } from './core/delivery.ts'
+import { asksFor, compose } from './core/message.ts'
+import type { Outage, Passage } from './core/outage.ts'
 import { mayHaveHeard, overtaken, skippedBefore } from './core/overtake.ts'
 import { listLink, pageLink } from './link.ts'
 import type { Outgoing, Part, PostAccess } from './notify/notifier.ts'
-import { type Gate, noteAnswer, noteTold, passGate } from './outage.ts'
+import { type Gate, noteAnswer, passGate } from './outage.ts'
 import { channelNamed, type Relay, rateOf } from './relay.ts'
-import { buttonsFor } from './slack-buttons.ts'
+import { setApart, settle } from './settle.ts'
+import { partsForOne, waysToDecide } from './slack-buttons.ts'
 import type { Pacing } from './store/store.ts'
 
 /** How many requests to a channel this worker has under way. */
@@ -68,12 +63,17 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
     }
   }
   const parts = judged.flatMap(({ verdict }) => ('part' in verdict ? [verdict.part] : []))
-  const [first, ...also] = parts
+  const { now, apart } = partsForOne(parts)
+  const [first, ...also] = now
   const sent = first && channel ? await send(relay, first, also, channel) : undefined
   const outage = await noteOutage(relay, channel, gate, sent, leader)
   const inList = also.length > 0
   for (const { claimed, siblings, verdict } of judged) {
     try {
+      if ('part' in verdict && apart.includes(verdict.part)) {
+        await setApart(relay, claimed, verdict.part)
+        continue
+      }
       const result = 'result' in verdict ? verdict.result : sent!
       const context = { channel, outage, siblings, inList: inList && 'part' in verdict }
       await settle(relay, claimed, result, context)
@@ -127,11 +127,11 @@ async function judge(
     return { claimed, siblings, verdict: { result: { ...refused, note: passage.note } } }
   }
   const now = relay.now()
-  const message = compose(telling, now, skippedBefore(claimed, siblings))
-  const buttons =
-    record !== undefined && message.asks
-      ? await buttonsFor(relay, record, telling.event, claimed.channel)
-      : undefined
+  const asks = record !== undefined && telling.moment !== 'notice' && asksFor(telling.event, now)
+  const { buttons, askers } = asks
+    ? await waysToDecide(relay, record, telling.event, claimed.channel)
+    : {}
+  const message = compose(telling, now, skippedBefore(claimed, siblings), askers)
   const part = {
     delivery: claimed,
     message,
@@ -178,72 +178,4 @@ function postsOf({ store }: Relay, { fleet, eventId, channel, telling }: Claimed
     read: () => store.readPost(key),
     write: (state, basedOn) => store.writePost(key, state, basedOn),
   }
-}
-
-interface Context {
-  channel: Channel | undefined
-  outage: Outage | undefined
-  siblings: Delivery[] | undefined
-  /** It was sent together with others. */
-  inList: boolean
-}
-
-async function settle(
-  relay: Relay,
-  claimed: Claimed,
-  result: SendOutcome,
-  context: Context,
-): Promise<void> {
-  const now = relay.now()
-  const rate = rateOf(relay, claimed.channel)
-  // another message of the list may be to blame, unless the channel is
-  const alone = context.inList && result.outcome === 'refused' && !result.broken
-  const settlement = alone
-    ? { state: 'pending' as const, nextAt: now, note: result.note, alone: true as const }
-    : afterAttempt(claimed, result, now, relay.random(), rate)
-  const broken = result.outcome === 'refused' && result.broken === true
-  const tells = settlement.state !== 'pending' && context.outage?.teller?.id === claimed.id
-  const follow = followUps(claimed, settlement, { ...context, broken, tells }, now)
-  const settled = await relay.store.settle(claimed, settlement, now, follow)
-  logAttempt(relay, claimed, settlement, settled)
-  if (settled === 'lost') return
-  if (follow.length > 0) relay.wake(follow.length)
-  if (tells) await noteTold(relay, claimed.channel)
-}
-
-/**
- * What ends badly is told on the fallback; a notice that fails itself is not told again. A channel that
- * refuses everything is told as such once, and its messages go to the fallback themselves.
- */
-function followUps(
-  claimed: Claimed,
-  { state, note }: Settlement,
-  { channel, outage, siblings = [], broken, tells }: Context & { broken: boolean; tells: boolean },
-  now: number,
-): Delivery[] {
-  const { fallback } = channel ?? {}
-  if (fallback === undefined) return []
-  const told = { state: 'refused' as const, note: outage?.note ?? note, refusesAll: true }
-  const trouble = tells ? [planNotice(claimed, fallback, told, now)] : []
-  const badly = state === 'refused' || state === 'given_up'
-  if (!badly || claimed.telling.moment === 'notice') return trouble
-  if (!broken) return [...trouble, planNotice(claimed, fallback, { state, note }, now)]
-  const diverted = divert(claimed, fallback, now)
-  return siblings.some(({ id }) => id === diverted.id) ? trouble : [...trouble, diverted]
-}
-
-function logAttempt(
-  relay: Relay,
-  claimed: Claimed,
-  { state, note, nextAt }: Settlement,
-  settled: 'settled' | 'lost',
-): void {
-  const { fleet, eventId, channel, attempts, telling } = claimed
-  const fields = { fleet, eventId, channel, moment: telling.moment, attempts, state, note }
-  if (settled === 'lost') relay.log.warn('delivery_lease_lost', fields)
-  else if (state === 'delivered') relay.log.info('delivered', fields)
-  else if (state === 'superseded') relay.log.info('delivery_superseded', fields)
-  else if (state === 'pending') {
-    relay.log.warn('delivery_retried', { ...fields, nextAt: new Date(nextAt).toISOString() })
-  } else relay.log.error('delivery_failed', fields)
 }

@@ -74,6 +74,10 @@ export async function receive(
     // stale: a later report of this beacon was faster, and holds all that this one says
     await relay.store.writeBeacon(beacon, reading.changedSightings)
   }
+  if (known?.bootId !== beacon.bootId) {
+    const { vm, bootId } = beacon
+    relay.log.info('beacon_first_heard', { fleet, vm, bootId })
+  }
   return {
     outcome: 'answered',
     answer: { outcome: 'accepted', time: now, paceMs, directives },

@@ -4,10 +4,10 @@ import { knownOf } from './approve.ts'
 import { stampOf } from './core/approval.ts'
 import type { Telling } from './core/delivery.ts'
 import type { EventRecord, Observer } from './core/event.ts'
-import { confirmOf } from './core/message.ts'
-import { decidesInSlack } from './core/permission.ts'
+import { type Askers, askersOf, confirmOf } from './core/message.ts'
+import { decidersOf, decidesInSlack } from './core/permission.ts'
 import { createToken } from './link.ts'
-import type { Buttons } from './notify/notifier.ts'
+import type { Buttons, Part } from './notify/notifier.ts'
 import { channelNamed, type Relay } from './relay.ts'
 
 /** What Slack takes; a longer one would lose the whole message. */
@@ -40,16 +40,37 @@ export function decidesHere(
   )
 }
 
+/** How a message that asks is answered: by its own buttons, by its link, or by others elsewhere. */
+export interface Ways {
+  buttons?: Buttons
+  askers: Askers
+}
+
 /** For a message that shows the event as it was in `shown`: that is what somebody agrees to. */
-export async function buttonsFor(
+export async function waysToDecide(
+  relay: Relay,
+  record: EventRecord,
+  shown: Telling['event'],
+  channel: string,
+): Promise<Ways> {
+  const { routes } = relay.config
+  const isListed = routes.some(({ approvers }) => approvers !== undefined)
+  if (!isListed && !mayDecideIn(relay, channel)) return { askers: 'readers' }
+  const observers = await relay.store.readObservers(record)
+  const buttons = decidesHere(relay, record, observers, channel)
+    ? await buttonsFor(relay, record, shown, channel)
+    : undefined
+  if (buttons !== undefined) return { buttons, askers: 'readers' }
+  const deciders = decidersOf(routes, record, knownOf(record, observers))
+  return { askers: deciders === 'anybody' ? 'readers' : askersOf(deciders) }
+}
+
+async function buttonsFor(
   relay: Relay,
   record: EventRecord,
   shown: Telling['event'],
   channel: string,
 ): Promise<Buttons | undefined> {
-  if (!mayDecideIn(relay, channel)) return undefined
-  const observers = await relay.store.readObservers(record)
-  if (!decidesHere(relay, record, observers, channel)) return undefined
   const { fleet, eventId } = record
   const token = await createToken(relay.linkKeys, {
     ...{ fleet, eventId, channel },
@@ -62,6 +83,21 @@ export async function buttonsFor(
     confirm: confirmOf(shown),
     // whoever said so before can still approve
     notNow: shown.verdict?.decision !== 'declined',
+  }
+}
+
+/**
+ * What one message tells of what came due together, and what has to wait for its own turn: a list has no
+ * buttons that decide, so what has some goes by itself.
+ */
+export function partsForOne(parts: Part[]): { now: Part[]; apart: Part[] } {
+  const [first, ...others] = parts
+  if (first === undefined || first.buttons !== undefined) {
+    return { now: parts.slice(0, 1), apart: others }
+  }
+  return {
+    now: parts.filter(({ buttons }) => buttons === undefined),
+    apart: parts.filter(({ buttons }) => buttons !== undefined),
   }
 }
 

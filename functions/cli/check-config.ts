@@ -34,8 +34,11 @@ function check({ file, options, isDryRun }: Arguments): string[] {
   if (warnings.length > 0) lines.push('', ...listed(warnings))
   if (!isDryRun) return lines
   const event = options.event === undefined ? undefined : readText(options.event, '--event: ')
-  const { case: one, notes } = caseOf(options, event, Object.keys(config.fleets), Date.now())
+  const fleets = Object.keys(config.fleets)
+  const { case: one, doubts, notes } = caseOf(options, event, fleets, Date.now())
   const outcome = dryRun({ config, notifiers }, one)
+  // before what follows from it
+  if (doubts.length > 0) lines.push('', ...doubts.flatMap((doubt) => wrap(doubt, '', '  ')))
   lines.push('', ...describeOutcome(one, outcome, Object.keys(config.channels)))
   if (notes.length > 0) lines.push('', ...notes.flatMap((note) => wrap(note, '  ')))
   return lines

@@ -111,6 +111,30 @@ function tagsOf(given: string[] | undefined): Record<string, string> | undefined
   return Object.fromEntries(pairs)
 }
 
+/** What the relay calls otherwise than the command does. */
+const optionOf: Record<string, string> = {
+  resources: '--resource',
+  noticeSeconds: '--notice',
+  impactSeconds: '--impact',
+  changeAfterSeconds: '--change-after',
+  durationSeconds: '--duration',
+  tags: '--tag',
+  scaleSet: '--scale-set',
+  resourceGroup: '--resource-group',
+  ...{ fleet: '--fleet', type: '--type', source: '--source', description: '--description' },
+}
+
+/** The relay's mistakes of a drill, one a line, in the words of whoever typed the command. */
+export function inOptions(detail: string): string {
+  const lines = detail.split('\n').map((line) => line.replace(/^\w+(?=[.[:])/, nameOf))
+  // within a sentence only what is no common word
+  return lines.map((line) => line.replace(/\b[a-z]+(?:Seconds|Set|Group)\b/gi, nameOf)).join('\n')
+}
+
+function nameOf(key: string): string {
+  return optionOf[key] ?? key
+}
+
 /** Where the relay is, without a slash at its end. The key goes there, so it is https, or the own machine. */
 export function relayUrlOf(given: string, where: string): string {
   if (!isWebUrl(given)) throw wrong(`${where} is "${given}"; write https:// and where the relay is`)

@@ -10,6 +10,7 @@ import {
   adminKeyOf,
   type DrillArguments,
   drillHelp,
+  inOptions,
   readDrillArguments,
   relayUrlOf,
 } from './drill-arguments.ts'
@@ -141,16 +142,18 @@ async function refusal({ url }: RelayAddress, response: Response): Promise<Fogho
   const problem = await response.json().catch(() => undefined)
   const { code, detail } = (problem ?? {}) as { code?: string; detail?: string }
   if (code === 'unauthorized') {
-    return failed(
+    return wrong(
       `the relay at ${url} does not take this FOGHORN_ADMIN_KEY; write the one that it was started with`,
     )
   }
   if (detail === undefined || code === 'not_found') {
-    return failed(
+    return wrong(
       `what answers at ${url} (HTTP ${status}) is no relay that knows drills; write in FOGHORN_URL ` +
         'where the relay is',
     )
   }
+  if (code === 'fleet_unknown') return wrong(`--fleet: ${detail}`)
+  if (code === 'drill_malformed') return wrong(inOptions(detail))
   return failed(`the relay refuses the drill: ${detail}`)
 }
 

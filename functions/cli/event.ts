@@ -12,13 +12,13 @@ const noticeOfUnknown = 900
 const maxNoticeSeconds = 7 * 86_400
 const eventId = 'dry-run'
 
-/** The case, and what was assumed where nothing was said, one sentence each. */
+/** The case; what was probably not meant, and what was assumed where nothing was said, one sentence each. */
 export function caseOf(
   options: Options,
   file: string | undefined,
   fleets: string[],
   now: number,
-): { case: Case; notes: string[] } {
+): { case: Case; doubts: string[]; notes: string[] } {
   const read = file === undefined ? undefined : readEvent(file)
   const type = options.type ?? read?.event.eventType
   const types = eventTypes.join(', ')
@@ -39,11 +39,10 @@ export function caseOf(
   const vms = vmsOf(options, event.resources) ?? read?.vms ?? []
   const wanted = numberOf('--notice', options.notice, 0, maxNoticeSeconds)
   const notice = noticeOf(type, read?.event.notBeforeAt, now)
+  const meant = didYouMean(type, eventTypes)
+  const doubt = `Azure has no type "${type}" today; it has ${types}${meant}`
+  const doubts = known === undefined ? [doubt] : []
   const notes: string[] = []
-  if (known === undefined) {
-    const meant = didYouMean(type, eventTypes)
-    notes.push(`Azure has no type "${type}" today; it has ${types}${meant}`)
-  }
   if (event.resources.length === 0) {
     notes.push('No VM is named, so no rule about VMs holds; --resource names one.')
   } else if (event.resources.some((name) => vms.every(({ vm }) => !isSame(vm, name)))) {
@@ -56,7 +55,8 @@ export function caseOf(
     notes.push(`NotBefore ${notice.why}; --notice says another.`)
   }
   const noticeSeconds = wanted ?? notice.seconds
-  return { case: { fleet: fleetOf(options.fleet, fleets), event, vms, noticeSeconds }, notes }
+  const fleet = fleetOf(options.fleet, fleets)
+  return { case: { fleet, event, vms, noticeSeconds }, doubts, notes }
 }
 
 /** From first sight to NotBefore, and how we know: as the file says, unless that is over by now. */

@@ -44,7 +44,7 @@ const schemas = {
 
 type Schema = (typeof schemas)[keyof typeof schemas]
 
-const kinds = Object.keys(schemas)
+export const kinds = Object.keys(schemas)
 
 export const channelSchema = z.discriminatedUnion(
   'kind',

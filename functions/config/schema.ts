@@ -107,7 +107,9 @@ const routeSchema = object({
     .array(oneOf(moments))
     .min(1)
     .optional()
-    .describe('Steps of an event that it tells; left out: all.'),
+    .describe(
+      'Steps of an event that it tells; left out: all, reminders where remindBeforeSeconds says when.',
+    ),
   channels: z.array(text).min(1).describe('Names under `channels`.'),
   remindBeforeSeconds: list(
     z.int().min(30).max(maxRemindSeconds),

@@ -4,7 +4,10 @@ import type { z } from 'zod'
 import { isWebUrl, list, object, textBy, webRule, webUrl } from './checks.ts'
 
 const tokenRule = 'write the token of a bot, "xoxb-" and what follows'
-const token = textBy(tokenRule).regex(/^xoxb-[A-Za-z0-9-]{8,250}$/, tokenRule)
+const shortRule = `too short for a token of a bot; ${tokenRule}, all of it`
+const token = textBy(tokenRule)
+  .regex(/^xoxb-[A-Za-z0-9-]{0,250}$/, tokenRule)
+  .refine((value) => !/^xoxb-[A-Za-z0-9-]{0,7}$/.test(value), { error: shortRule })
 // a name would do for posting, and not for editing
 const channelRule = 'write the id of a channel, such as "C0123456789", not its name'
 const channel = textBy(channelRule).regex(/^[CGD][A-Z0-9]{4,30}$/, channelRule)

@@ -27,7 +27,8 @@ export const forbiddenNetworks = [
   '2002::/16',
 ]
 
-export const plainHttpRefusal = 'plain http is for networks in allowNetworks; write https://'
+export const plainHttpRefusal =
+  'plain http is for networks in allowNetworks; write https://, or add its network to allowNetworks'
 export const privateRefusal =
   'the address is private or reserved; name its network in allowNetworks to mean it'
 

@@ -3,12 +3,14 @@
 // and whether a message is late.
 import type { EventView, Notice, Telling } from './delivery.ts'
 import type { Moment } from './event.ts'
-import { plain, subjectOf } from './message/phrases.ts'
+import { type Askers, plain, slackPersonOf, subjectOf } from './message/phrases.ts'
 import type { Message, Tone } from './message/shape.ts'
 import { asksFor, factsOf, lastingTitleOf, linesOf, titleOf, toneOf } from './message/step.ts'
 import { span } from './time.ts'
 
 export {
+  type Askers,
+  askersOf,
   describeDuration,
   describeInference,
   describeSource,
@@ -17,17 +19,26 @@ export {
   plain,
   subjectOf,
 } from './message/phrases.ts'
-export type { PressOutcome, Question } from './message/press.ts'
-export { confirmOf, deadButtons, failedReply, replyTo } from './message/press.ts'
-export type { Message, Tone } from './message/shape.ts'
+export type { Line, PressOutcome, Question } from './message/press.ts'
+export { confirmOf, deadButtons, decidedLine, failedReply, replyTo } from './message/press.ts'
+export type { Message, SlackPerson, Tone } from './message/shape.ts'
 export { asksFor } from './message/step.ts'
 
 /** Messages sent this long after their moment say so. */
 export const lateMs = 60_000
 
-/** `skipped`: earlier moments that this channel was not told; `now` is when the message is sent. */
-export function compose(telling: Telling | Notice, now: number, skipped: Moment[] = []): Message {
-  const message = telling.moment === 'notice' ? noticeOf(telling, now) : stepOf(telling, now)
+/**
+ * `skipped`: earlier moments that this channel was not told; `now` is when the message is sent; `askers`:
+ * who is asked, where the message itself lets somebody decide or the link does: whoever reads it.
+ */
+export function compose(
+  telling: Telling | Notice,
+  now: number,
+  skipped: Moment[] = [],
+  askers: Askers = 'readers',
+): Message {
+  const message =
+    telling.moment === 'notice' ? noticeOf(telling, now) : stepOf(telling, now, askers)
   const after = [...insteadLines(telling), ...skippedLines(skipped), ...lateLines(telling, now)]
   const lines = [...drillLines(telling), ...message.lines, ...after]
   return {
@@ -73,28 +84,38 @@ export function wantsDecision({ asks, declined }: Pick<Message, 'asks' | 'declin
   return asks && !declined
 }
 
+type Asking = Pick<Message, 'asks' | 'declined' | 'lookOnly'>
+
+/** Whether the link is where whoever reads the message is to decide. */
+export function asksByLink(message: Asking): boolean {
+  return wantsDecision(message) && !message.lookOnly
+}
+
 /** What the button says: a verb where something is wanted, or can still be changed. */
-export function buttonOf({ asks, declined }: Pick<Message, 'asks' | 'declined'>): string {
-  if (!asks) return 'Show event'
+export function buttonOf({ asks, declined, lookOnly }: Asking): string {
+  if (!asks || lookOnly) return 'Show event'
   return declined ? 'Reconsider' : 'Decide'
 }
 
 /** What the button for all of a list says. */
-export function listButtonOf(messages: Pick<Message, 'asks'>[]): string {
-  return messages.some(({ asks }) => asks) ? 'Decide all here' : 'Show all'
+export function listButtonOf(messages: Pick<Message, 'asks' | 'lookOnly'>[]): string {
+  return messages.some(({ asks, lookOnly }) => asks && !lookOnly) ? 'Decide all here' : 'Show all'
 }
 
-function stepOf(telling: Telling, now: number): Message {
+function stepOf(telling: Telling, now: number, askers: Askers): Message {
   const { event } = telling
+  const slackPerson = slackPersonOf(event)
   return {
     title: titleOf(telling, now),
     lastingTitle: lastingTitleOf(telling, now),
-    lines: linesOf(telling, now),
+    lines: linesOf(telling, now, askers),
     facts: factsOf(telling, now),
     reference: referenceOf(event),
     tone: toneOf(telling),
     asks: asksFor(event, now),
     declined: event.verdict?.decision === 'declined',
+    ...(askers === 'readers' ? {} : { lookOnly: true as const }),
+    ...(slackPerson && { slackPerson }),
   }
 }
 

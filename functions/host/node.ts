@@ -2,6 +2,7 @@
 // environment of this host.
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { serve } from '@hono/node-server'
 import { FoghornError } from '../../shared/errors.ts'
@@ -19,8 +20,13 @@ import { Pump } from './pump.ts'
 import { allSecrets, type Common, readEnvironment } from './settings.ts'
 
 const drainMs = 5_000
+/** A proxy that ends TLS runs on the same machine; nobody else hears plain HTTP unless somebody says so. */
+const usualAddress = '127.0.0.1'
+
 interface Settings extends Common {
   port: number
+  /** The address to listen on. */
+  address: string
   dataDirectory: string
 }
 
@@ -28,13 +34,14 @@ interface Settings extends Common {
 export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   return readEnvironment(environment, (attempt) => ({
     port: attempt(() => portOf(environment.PORT ?? '7071')),
+    address: attempt(() => addressOf(environment.HOST || usualAddress)),
     dataDirectory: environment.FOGHORN_DATA ?? '.foghorn',
   }))
 }
 
 /** Starts the relay; `stop` drains it. */
 export async function start(settings: Settings, write: (line: string) => void) {
-  const { config, linkKeys, adminKey, port, dataDirectory } = settings
+  const { config, linkKeys, adminKey, port, address, dataDirectory } = settings
   const secrets = allSecrets(settings)
   const log = createLog({ write, now: Date.now, level: settings.level, secrets })
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
@@ -65,8 +72,13 @@ export async function start(settings: Settings, write: (line: string) => void) {
     troubles: async () => [],
   }
   const pump = new Pump(relay)
-  const server = await listen(createApp(relay), port)
-  log.info('relay_started', { port: server.port, publicUrl: config.publicUrl, dataDirectory })
+  const server = await listen(createApp(relay), port, address)
+  log.info('relay_started', {
+    address,
+    port: server.port,
+    publicUrl: config.publicUrl,
+    dataDirectory,
+  })
   pump.wake()
   return {
     port: server.port,
@@ -80,9 +92,9 @@ export async function start(settings: Settings, write: (line: string) => void) {
   }
 }
 
-function listen(app: ReturnType<typeof createApp>, port: number) {
+function listen(app: ReturnType<typeof createApp>, port: number, hostname: string) {
   return new Promise<{ port: number; close(): Promise<void> }>((resolve, reject) => {
-    const server = serve({ fetch: app.fetch, port }, (info) =>
+    const server = serve({ fetch: app.fetch, port, hostname }, (info) =>
       resolve({
         port: info.port,
         close: () =>
@@ -95,7 +107,7 @@ function listen(app: ReturnType<typeof createApp>, port: number) {
           }),
       }),
     )
-    server.on('error', reject)
+    server.on('error', (error) => reject(whyNotListening(error, port, hostname)))
   })
 }
 
@@ -103,6 +115,25 @@ function portOf(text: string): number {
   const port = Number(text)
   if (Number.isInteger(port) && port >= 0 && port < 65_536) return port
   throw new FoghornError('port_invalid', `PORT is "${text}"; write a number from 0 to 65535`)
+}
+
+function addressOf(text: string): string {
+  if (isIP(text) !== 0 || text === 'localhost') return text
+  throw new FoghornError(
+    'address_invalid',
+    `HOST is "${text}"; write the address to listen on: 127.0.0.1, 0.0.0.0 for every network, or another IP`,
+  )
+}
+
+/** What somebody can mend by a variable says which. */
+function whyNotListening(error: NodeJS.ErrnoException, port: number, address: string): Error {
+  const remedies: Record<string, string> = {
+    EADDRINUSE: `port ${port} is taken on ${address}; end what listens there, or write another in PORT`,
+    EACCES: `port ${port} is for privileged programs; write one from 1024 in PORT`,
+    EADDRNOTAVAIL: `this machine has no address ${address}; write one of its own in HOST`,
+  }
+  const remedy = remedies[error.code ?? '']
+  return remedy === undefined ? error : new FoghornError('cannot_listen', remedy)
 }
 
 if (import.meta.main) {

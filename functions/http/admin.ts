@@ -6,6 +6,7 @@ import { describeIssues } from '../../shared/errors.ts'
 import { type Decided, decideEvent } from '../approve.ts'
 import { quoted, remedyOf } from '../config/checks.ts'
 import { didYouMean } from '../config/suggest.ts'
+import type { Channel } from '../config.ts'
 import { viewOf } from '../core/delivery.ts'
 import { drillEndsBy } from '../core/drill.ts'
 import type { EventRecord } from '../core/event.ts'
@@ -17,6 +18,7 @@ import { readPage, readRecord } from '../record.ts'
 import type { Relay } from '../relay.ts'
 import type { EventKey } from '../store/store.ts'
 import { createKeyGuard, type KeyGuard } from './admin-key.ts'
+import { getBeacons } from './beacons.ts'
 import { limit, parseJson, problem } from './problem.ts'
 import type { Refusals } from './refusals.ts'
 
@@ -27,9 +29,17 @@ const maxDrillBytes = 65_536
 export function adminRoutes(relay: Relay, refusals: Refusals): Hono {
   const routes = new Hono()
   const guard = createKeyGuard(relay, refusals, 'api')
-  for (const path of ['/channels', '/events', '/events/*', '/deliveries/*', '/drills']) {
+  for (const path of [
+    '/beacons',
+    '/channels',
+    '/events',
+    '/events/*',
+    '/deliveries/*',
+    '/drills',
+  ]) {
     routes.use(path, (c, next) => requireAdmin(relay, guard, c, next))
   }
+  routes.get('/beacons', (c) => getBeacons(relay, c))
   routes.get('/channels', (c) => getChannels(relay, c))
   routes.get('/events', (c) => getEvents(relay, c))
   routes.get('/events/:fleet/:eventId', (c) => getEvent(relay, c))
@@ -46,11 +56,15 @@ async function requireAdmin(relay: Relay, guard: KeyGuard, c: Context, next: () 
     const detail = 'the events API is off: the relay was started without FOGHORN_ADMIN_KEY'
     return problem(c, 403, 'api_off', detail)
   }
-  const given = (c.req.header('authorization') ?? '').replace(/^Bearer /i, '')
-  // who brings none has not tried
-  const checked = given === '' ? ({ outcome: 'wrong' } as const) : await guard.check(given)
-  if (checked.outcome === 'wrong') {
+  const given = (c.req.header('authorization') ?? '').replace(/^Bearer( |$)/i, '')
+  if (given === '') {
+    // who brings none has not tried
     return problem(c, 401, 'unauthorized', 'send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"')
+  }
+  const checked = await guard.check(given)
+  if (checked.outcome === 'wrong') {
+    const detail = 'that is not the admin key; send the one that the relay was started with'
+    return problem(c, 401, 'unauthorized', detail)
   }
   if (checked.outcome === 'busy') {
     c.header('retry-after', String(checked.waitSeconds))
@@ -71,12 +85,19 @@ async function getChannels(relay: Relay, c: Context): Promise<Response> {
   const outages = await outagesOf(relay)
   const channels = Object.entries(relay.config.channels).map(([name, { kind, fallback }]) => {
     const outage = outages.find(({ channel }) => channel === name)
-    if (outage === undefined) return { name, kind, fallback, state: 'ok' }
+    const what = { name, ...asConfigured(kind), fallback }
+    if (outage === undefined) return { ...what, state: 'ok' }
     const { since, nextTryAt, note } = outage
     const times = { since: isoOf(since), nextTryAt: isoOf(nextTryAt) }
-    return { name, kind, fallback, state: 'refusing', ...times, note }
+    return { ...what, state: 'refusing', ...times, note }
   })
   return c.json({ channels })
+}
+
+/** Two ways to Slack are two kinds inside, and one in the configuration. */
+function asConfigured(kind: Channel['kind']) {
+  if (kind === 'slack') return { kind, by: 'webhook' }
+  return kind === 'slack_bot' ? { kind: 'slack', by: 'bot' } : { kind }
 }
 
 function isoOf(at: number): string {

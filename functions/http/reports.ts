@@ -1,8 +1,9 @@
 // `POST /v1/reports`: who it is from, by key or token; what it says, by its schema; then the use case.
 import { type Context, Hono } from 'hono'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { cut } from '../../shared/document.ts'
 import { describeIssues } from '../../shared/errors.ts'
+import { shownName } from '../../shared/presentable.ts'
 import {
   fleetHeader,
   maxReportBytes,
@@ -25,24 +26,25 @@ export function reportRoutes(relay: Relay, refusals: Refusals): Hono {
 }
 
 async function postReport(relay: Relay, refusals: Refusals, c: Context): Promise<Response> {
-  const refuse = (refusal: Refusal, of?: string) => refuseReport(refusals, c, refusal, of)
+  const refuse = (refusal: Refusal, claims?: Claims) => refuseReport(refusals, c, refusal, claims)
   const name = c.req.header(fleetHeader)
   const fleet = name === undefined ? undefined : own(relay.config.fleets, name)
   if (name === undefined || fleet === undefined) return refuse(unknownFleet(name))
   const body = await c.req.text()
   const signedIn = await signIn(relay, fleet, (header) => c.req.header(header), body)
-  if ('refusal' in signedIn) return refuse(signedIn.refusal, name)
   const json = parseJson(body)
+  const claims = { fleet: name, json }
+  if ('refusal' in signedIn) return refuse(signedIn.refusal, claims)
   const report = reportSchema.safeParse(json)
   if (!report.success) {
     const detail = json === undefined ? 'the body is not JSON' : firstOf(report.error, json)
-    return refuse({ status: 400, code: 'report_malformed', detail }, name)
+    return refuse({ status: 400, code: 'report_malformed', detail }, claims)
   }
   const named = nameBeacon(signedIn, report.data)
-  if ('refusal' in named) return refuse(named.refusal, name)
+  if ('refusal' in named) return refuse(named.refusal, claims)
   const received = await receive(relay, name, named.beacon, report.data)
   if (received.outcome === 'answered') return c.json(received.answer)
-  return refuse(outcomes[received.outcome], name)
+  return refuse(outcomes[received.outcome], claims)
 }
 
 /** Enough to mend the first mistakes; a body of 256 KB can hold thousands. */
@@ -69,10 +71,30 @@ function unknownFleet(name: string | undefined): Refusal {
   return { status: 401, code: 'fleet_unknown', detail }
 }
 
-function refuseReport(refusals: Refusals, c: Context, refusal: Refusal, fleet = ''): Response {
+interface Claims {
+  fleet: string
+  json: unknown
+}
+
+function refuseReport(
+  refusals: Refusals,
+  c: Context,
+  refusal: Refusal,
+  { fleet, json }: Claims = { fleet: '', json: undefined },
+): Response {
   const { status, code, detail, time } = refusal
-  refusals.note('report_refused', { status, code, detail, fleet }, `${fleet} ${code}`)
+  const vm = claimedVm(json)
+  const whose = { fleet, ...(vm !== undefined && { vm }) }
+  refusals.note('report_refused', { status, code, detail, ...whose }, `${fleet} ${code}`)
   return problem(c, status, code, detail, time)
+}
+
+const claimSchema = z.object({ vm: z.object({ name: z.string() }) })
+
+/** Which VM it says that it is from: for whoever looks for it, proven by nothing, and shown for its form. */
+function claimedVm(json: unknown): string | undefined {
+  const claim = claimSchema.safeParse(json)
+  return claim.success ? shownName(claim.data.vm.name) : undefined
 }
 
 function own<Value>(record: Record<string, Value>, key: string): Value | undefined {

@@ -6,12 +6,20 @@ import { decideEvent, knownOf, type Opened, open } from '../approve.ts'
 import { addressOf } from '../config.ts'
 import { viewOf } from '../core/delivery.ts'
 import type { Decider, EventRecord, Observer } from '../core/event.ts'
-import { compose, deadButtons, failedReply, type PressOutcome, replyTo } from '../core/message.ts'
+import {
+  asksFor,
+  compose,
+  deadButtons,
+  decidedLine,
+  failedReply,
+  type PressOutcome,
+  replyTo,
+} from '../core/message.ts'
 import { isListed } from '../core/permission.ts'
 import { pageLink } from '../link.ts'
 import type { Press, Reply } from '../notify/notifier.ts'
 import { channelNamed, type Relay } from '../relay.ts'
-import { buttonsFor, decidesHere, readValue } from '../slack-buttons.ts'
+import { decidesHere, readValue, waysToDecide } from '../slack-buttons.ts'
 import { limit, problem } from './problem.ts'
 import type { Refusals } from './refusals.ts'
 
@@ -80,7 +88,7 @@ interface Answer {
 async function serve(relay: Relay, press: Press, { replyMs }: Patience): Promise<void> {
   const failed = (error: unknown): Answer => {
     relay.log.error('press_failed', { error: messageOf(error) })
-    return { reply: { words: failedReply }, channel: undefined }
+    return { reply: { words: { text: failedReply } }, channel: undefined }
   }
   const { reply, channel } = await decidePress(relay, press).catch(failed)
   if (reply === undefined) return
@@ -104,7 +112,7 @@ async function decidePress(relay: Relay, press: Press): Promise<Answer> {
     relay.log.warn('press_refused', { reason: outcome })
     // no button of ours carries a list
     const reason = outcome === 'list' ? 'forged' : outcome
-    return { reply: { words: deadButtons[reason] }, channel: undefined }
+    return { reply: { words: { text: deadButtons[reason] } }, channel: undefined }
   }
   const { token, record } = opened
   const { channel } = token
@@ -142,8 +150,8 @@ function barredFrom(
 }
 
 /**
- * What stands in the message's place: who decided. A bot's message is edited by the delivery of the decision;
- * where no route owes one, here as well.
+ * What stands in the message's place: who decided. Where a route owes this channel the decision, a bot's message
+ * is edited by that delivery, and an incoming webhook's becomes one line, as the delivery is a message of its own.
  */
 async function replacementFor(
   relay: Relay,
@@ -162,10 +170,14 @@ async function replacementFor(
   if (own !== undefined && channelNamed(relay, channel)?.kind === 'slack_bot') return undefined
   const now = relay.now()
   const event = viewOf(record)
-  const message = compose({ moment: decision, at: now, event }, now)
-  if (!message.asks) return { part: { message } }
-  // after "not now" it can still be approved
   const pageUrl = await pageLink(relay, { ...record, channel }, now)
-  const buttons = await buttonsFor(relay, record, event, channel)
+  // the decision has a message of its own, so what was pressed becomes a line that points at nothing twice
+  if (own !== undefined) return { line: decidedLine(record, now), pageUrl }
+  if (!asksFor(event, now)) {
+    return { part: { message: compose({ moment: decision, at: now, event }, now) } }
+  }
+  // after "not now" it can still be approved
+  const { buttons, askers } = await waysToDecide(relay, record, event, channel)
+  const message = compose({ moment: decision, at: now, event }, now, [], askers)
   return { part: { message, pageUrl, ...(buttons && { buttons }) } }
 }

@@ -5,7 +5,7 @@ import { parseRetryAfter } from '../../shared/retry.ts'
 import { type Channel, channelSecrets } from '../config.ts'
 import type { SendOutcome } from '../core/attempt.ts'
 import type { Claimed, Telling } from '../core/delivery.ts'
-import type { Message, Question } from '../core/message.ts'
+import type { Line, Message, Question } from '../core/message.ts'
 import type { Overtakes } from '../core/overtake.ts'
 import type { Post, PostState } from '../core/post.ts'
 import type { Rate } from '../core/rate.ts'
@@ -92,7 +92,10 @@ export type Reading =
   | { outcome: 'refused'; status: 400 | 401; code: string; detail: string }
 
 /** What answers a press: words for that person alone, or what stands in the message's place. */
-export type Reply = { words: string } | { part: Pick<Part, 'message' | 'pageUrl' | 'buttons'> }
+export type Reply =
+  | { words: Line }
+  | { part: Pick<Part, 'message' | 'pageUrl' | 'buttons'> }
+  | { line: Line; pageUrl: string }
 
 /** The way back from Slack. */
 export interface SlackDesk {

@@ -1,15 +1,16 @@
-// A message as Slack's blocks. Names come from outside, and Slack has no way to escape its marks: `&`, `<`
-// and `>` are escaped everywhere, other marks become letters that look like them.
+// A message as Slack's blocks. What is in it from outside goes through slack-text.ts, as Slack would obey its marks.
 import type { IncomingWebhookSendArguments } from '@slack/webhook'
 import { cut } from '../../shared/document.ts'
 import {
+  asksByLink,
   buttonOf,
   composeList,
+  type Line,
   listButtonOf,
   type Message,
-  wantsDecision,
 } from '../core/message.ts'
 import type { Buttons, Outgoing, Part } from './notifier.ts'
+import { deaden, escapeText, shorten, withName } from './slack-text.ts'
 
 /**
  * In characters; api.slack.com/reference/block-kit/blocks. Slack takes 3 000 in a section and 2 000 in
@@ -63,12 +64,12 @@ export function single(
   const asButton = pageUrl !== undefined && (wayIn === 'button' || message.asks)
   const link = pageUrl === undefined || asButton ? '' : ` ${linkTo(pageUrl, message)}`
   return {
-    text: shorten([title, ...message.lines].join('\n'), limit.text),
+    text: said(message, [title, ...message.lines].join('\n'), limit.text),
     unfurl_links: false,
     unfurl_media: false,
     blocks: [
       header(title),
-      section(shorten(message.lines.join('\n'), limit.section)),
+      section(said(message, message.lines.join('\n'), limit.section)),
       ...actions(part, asButton),
       ...facts(message),
       context(shorten(message.reference, limit.context) + link),
@@ -110,10 +111,13 @@ function deciding({ value, confirm, notNow }: Buttons) {
 }
 
 /** Short ones side by side, each long one across the message. */
-function facts({ facts: all }: Message) {
+function facts(message: Message) {
+  const { facts: all } = message
   const isShort = ({ value }: Message['facts'][number]) => value.length <= limit.beside
   const texts = (some: Message['facts']) =>
-    some.map(({ name, value }) => `*${name}*\n${shorten(value, limit.field - name.length - 3)}`)
+    some.map(
+      ({ name, value }) => `*${name}*\n${said(message, value, limit.field - name.length - 3)}`,
+    )
   const fields = texts(all.filter(isShort).slice(0, limit.fields))
   const across = texts(all.filter((fact) => !isShort(fact)).slice(0, limit.fields))
   const asText = (text: string) => ({ ...mrkdwn, text })
@@ -128,18 +132,29 @@ export function slackReply({ message }: Part): IncomingWebhookSendArguments {
   const heading = `${marks[message.tone]} ${message.title}`
   const text = titled(message, message.lines.join('\n'), limit.reply)
   return {
-    text: shorten([heading, ...message.lines].join('\n'), limit.text),
+    text: said(message, [heading, ...message.lines].join('\n'), limit.text),
     unfurl_links: false,
     unfurl_media: false,
     blocks: [{ type: 'section', text: { ...mrkdwn, text } }],
   }
 }
 
+/** What stands in place of a message that asked. */
+export function slackLine({ text, slackPerson }: Line, pageUrl: string) {
+  const shown = withName(shorten(text, limit.item), slackPerson)
+  return {
+    text: shown,
+    unfurl_links: false,
+    unfurl_media: false,
+    blocks: [section(`${shown} <${escapeText(pageUrl)}|Show event>`)],
+  } satisfies IncomingWebhookSendArguments
+}
+
 /** Several events in one message, each with its own button, and one for all. */
 function list(parts: Part[], listUrl: string | undefined): IncomingWebhookSendArguments {
   const messages = parts.map(({ message }) => message)
   const { title, lines, tone } = composeList(messages)
-  const asks = messages.some((message) => message.asks)
+  const asks = messages.some(({ asks, lookOnly }) => asks && !lookOnly)
   const heading = `${marks[tone]} ${title}`
   const titles = parts.map(({ message }) => `• ${message.title}`)
   return {
@@ -168,7 +183,7 @@ function item({ message, pageUrl }: Part) {
 /** Bold, and what it is the title of; together within the limit. */
 function titled(message: Message, text: string, length: number): string {
   const head = `${marks[message.tone]} *${shorten(message.title, limit.title)}*\n`
-  return head + shorten(text, length - head.length)
+  return head + said(message, text, length - head.length)
 }
 
 /** Without markup, but for `:names:` of emoji. */
@@ -194,8 +209,8 @@ function linkTo(url: string, message: Message): string {
   return `<${escapeText(url)}|${buttonOf(message)}>`
 }
 
-function buttonTo(url: string, message: Pick<Message, 'asks' | 'declined'>) {
-  return button(url, buttonOf(message), wantsDecision(message))
+function buttonTo(url: string, message: Parameters<typeof buttonOf>[0]) {
+  return button(url, buttonOf(message), asksByLink(message))
 }
 
 function button(url: string, text: string, asks: boolean) {
@@ -208,41 +223,7 @@ function button(url: string, text: string, asks: boolean) {
   }
 }
 
-/** Harmless as mrkdwn and in `text`, which Slack reads the same way, and cut to a limit. */
-function shorten(text: string, length: number): string {
-  const harmless = (kept: string) => escapeText(deaden(kept))
-  let [room, shown] = [length, harmless(text)]
-  while (shown.length > length) {
-    room = Math.floor(room * 0.9)
-    shown = harmless(cut(text, room))
-  }
-  return shown
-}
-
-/** As long as the marks, and read as nothing but themselves. */
-const lookalikes: Record<string, string> = {
-  ...{ '*': '∗', _: 'ˍ', '~': '∼', '`': 'ˋ' },
-  ...{ ':': '∶', '>': '›', '＞': '›' },
-}
-
-/**
- * What Slack reads as bold, struck, code, emphasis, `:emoji:` or a quote. An underscore inside a word is
- * no mark to it, and VM names, full of them, can be copied; nor are the minutes of a time an emoji.
- */
-const markup = new RegExp(
-  [
-    '[*~`]',
-    '(?<![A-Za-z0-9_])_+|_+(?![A-Za-z0-9_])',
-    "(?<!\\d(?=:\\d\\d:\\d)):(?=[\\p{L}\\p{M}\\p{N}_+'-]+:)",
-    '^\\s*[>＞]+',
-  ].join('|'),
-  'gmu',
-)
-
-function deaden(text: string): string {
-  return text.replace(markup, (found) => found.replace(/./gsu, (one) => lookalikes[one] ?? one))
-}
-
-export function escapeText(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+/** As `shorten`, with the name of whoever decided in Slack. */
+function said({ slackPerson }: Message, text: string, length: number): string {
+  return withName(shorten(text, length), slackPerson)
 }

@@ -16,7 +16,8 @@ import {
   type Send,
   type SlackDesk,
 } from './notifier.ts'
-import { actionIds, escapeText, single } from './slack-blocks.ts'
+import { actionIds, single, slackLine } from './slack-blocks.ts'
+import { escapeText, withName } from './slack-text.ts'
 
 /** Slack's own figure, for both directions; https://docs.slack.dev/authentication/verifying-requests-from-slack */
 const toleranceMs = 5 * 60_000
@@ -184,6 +185,8 @@ function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 
 function bodyOf(reply: Reply): object {
   if ('part' in reply) return { replace_original: true, ...single(reply.part) }
-  const { words } = reply
-  return { response_type: 'ephemeral', replace_original: false, text: escapeText(words) }
+  if ('line' in reply) return { replace_original: true, ...slackLine(reply.line, reply.pageUrl) }
+  const { text, slackPerson } = reply.words
+  const words = withName(escapeText(text), slackPerson)
+  return { response_type: 'ephemeral', replace_original: false, text: words }
 }

@@ -2,12 +2,12 @@
 import { cut } from '../../shared/document.ts'
 import type { ChannelOf } from '../config.ts'
 import {
+  asksByLink,
   buttonOf,
   composeList,
   listButtonOf,
   type Message,
   type Tone,
-  wantsDecision,
 } from '../core/message.ts'
 import { fromError, fromStatus, type Notifier, type Outgoing, type Part, post } from './notifier.ts'
 
@@ -89,7 +89,7 @@ function list(parts: Part[], length: number, listUrl: string | undefined): Card 
     ],
   }))
   const above = lines.map((line) => paragraph(line, length))
-  const asks = messages.some((message) => message.asks)
+  const asks = messages.some(({ asks, lookOnly }) => asks && !lookOnly)
   const all = listUrl === undefined ? [] : [openTo(listUrl, listButtonOf(messages), asks)]
   return { body: [heading(title, tone, length), ...above, ...items], actions: all }
 }
@@ -111,7 +111,7 @@ function heading(text: string, tone: Tone, length: number) {
 }
 
 function open(url: string, message: Message) {
-  return openTo(url, buttonOf(message), wantsDecision(message))
+  return openTo(url, buttonOf(message), asksByLink(message))
 }
 
 function openTo(url: string, title: string, asks: boolean) {

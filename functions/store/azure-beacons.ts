@@ -56,6 +56,14 @@ export class Beacons {
     return (await this.#held(fleet, beacon))?.stored
   }
 
+  async list(fleet: string, limit: number): Promise<Beacon[]> {
+    const { rows, together } = this.#parts
+    const range = { from: startOf('beacon'), to: endOf('beacon'), limit }
+    const works = partitionsOf(fleet).map((partition) => () => rows.list(partition, range))
+    const found = (await together(works)).flat().slice(0, limit)
+    return found.map(({ body }) => (JSON.parse(body) as StoredBeacon).beacon)
+  }
+
   async write(beacon: Beacon, sightings: Sighting[]): Promise<'written' | 'stale'> {
     const { rows, index, newId, stepAside } = this.#parts
     const { fleet, heardAt } = beacon

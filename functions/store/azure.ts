@@ -104,6 +104,10 @@ export class AzureStore implements Store {
     return (await this.#beacons.read(fleet, beacon))?.beacon
   }
 
+  listBeacons(fleet: string, limit: number) {
+    return this.#beacons.list(fleet, limit)
+  }
+
   async readSightings(fleet: string, beacon: string, eventIds: string[]) {
     if (eventIds.length === 0) return []
     const known = await this.#beacons.read(fleet, beacon)

@@ -85,6 +85,10 @@ export class SqliteStore implements Store {
     return row === undefined ? undefined : parse<Beacon>(row.body)
   }
 
+  async listBeacons(fleet: string, limit: number): Promise<Beacon[]> {
+    return this.#all(sql.listBeacons, fleet, limit).map(({ body }) => parse<Beacon>(body))
+  }
+
   async readSightings(fleet: string, beacon: string, eventIds: string[]): Promise<Sighting[]> {
     return eventIds.flatMap((eventId) => {
       const row = this.#get(sql.readSighting, fleet, eventId, beacon)

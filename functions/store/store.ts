@@ -58,6 +58,9 @@ export interface Store {
 
   readBeacon(fleet: string, beacon: string): Promise<Beacon | undefined>
 
+  /** At most `limit` of a fleet's beacons; where there are more, any of them. */
+  listBeacons(fleet: string, limit: number): Promise<Beacon[]>
+
   /** This beacon's sightings of the given events, those that exist. */
   readSightings(fleet: string, beacon: string, eventIds: string[]): Promise<Sighting[]>
 

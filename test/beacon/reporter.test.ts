@@ -73,6 +73,15 @@ describe('while the relay is away', () => {
     expect(log.named('report_accepted')).toHaveLength(1)
   })
 
+  test('once it took the first report, the log says so, and not again', async () => {
+    const { clock, world, log } = startBeacon({ reply: () => failed })
+    await clock.advance(100_000)
+    expect(log.named('relay_reached')).toEqual([])
+    world.reply = () => accepted({ paceMs: 1_000 })
+    await clock.advance(100_000)
+    expect(log.named('relay_reached')).toMatchObject([{ paceMs: 1_000 }])
+  })
+
   test('after it is back, the next failure is a first one', async () => {
     const { clock, world, reportedAt } = startBeacon({ reply: () => failed })
     await clock.advance(100_000)

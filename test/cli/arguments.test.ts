@@ -98,8 +98,16 @@ describe('an event from options', () => {
 })
 
 describe('what is taken for granted is said', () => {
+  test('a type that Azure has not is doubted before anything else is said', () => {
+    const { doubts, notes } = read(['--type', 'Rebot'])
+    const types = 'Freeze, Reboot, Redeploy, Preempt, Terminate'
+    const doubt = `Azure has no type "Rebot" today; it has ${types}; did you mean "Reboot"?`
+    expect(doubts).toEqual([doubt])
+    expect(notes.join()).not.toContain('Rebot')
+    expect(read(['--type', 'reboot']).doubts).toEqual([])
+  })
+
   test.each([
-    [['--type', 'Rebot'], 'Azure has no type "Rebot" today', 'did you mean "Reboot"?'],
     [['--type', 'Reboot'], 'No VM is named', '--resource names one'],
     [['--type', 'Reboot', '--resource', 'web_0'], 'tags, groups and scale sets are not known'],
     [['--type', 'Redeploy'], 'NotBefore is taken to be 600 s ahead'],

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import {
   adminKeyOf,
   drillHelp,
+  inOptions,
   readDrillArguments,
   relayUrlOf,
 } from '../../functions/cli/drill-arguments.ts'
@@ -62,6 +63,23 @@ describe('mistakes are told with what to write', () => {
   ])('%j', (words, says) => {
     expect(() => readDrillArguments(words)).toThrow(says)
   })
+})
+
+test('mistakes that the relay finds are told by the names of options', () => {
+  const lines = [
+    'noticeSeconds: write a whole number of seconds from 0 to 3600 (found 5000)',
+    'changeAfterSeconds: write less than noticeSeconds: what has started does not change any more',
+    'resources[0]: write at least 1 character (found "")',
+    'tags.role: write a text in quotes',
+    'source: write one of "Platform", "User" (found "Me")',
+  ]
+  expect(inOptions(lines.join('\n')).split('\n')).toEqual([
+    '--notice: write a whole number of seconds from 0 to 3600 (found 5000)',
+    '--change-after: write less than --notice: what has started does not change any more',
+    '--resource[0]: write at least 1 character (found "")',
+    '--tag.role: write a text in quotes',
+    '--source: write one of "Platform", "User" (found "Me")',
+  ])
 })
 
 describe('where the relay is', () => {

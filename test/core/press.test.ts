@@ -74,8 +74,7 @@ describe('what a press that decides nothing is told', () => {
   ]
 
   test.each(rows)('%s', (outcome, about, said) => {
-    expect(replyTo(outcome, about, { how: 'slack', who: 'T0HOME/U0BOB' }, at)).toContain(
-      `Reboot of web_0: ${said}`,
-    )
+    const { text } = replyTo(outcome, about, { how: 'slack', who: 'T0HOME/U0BOB' }, at)
+    expect(text).toContain(`Reboot of web_0: ${said}`)
   })
 })

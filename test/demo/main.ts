@@ -1,5 +1,7 @@
 // `npm run demo`: the main job on this machine, told station by station. `-- --auto` clicks by itself.
-// Ends by itself within a minute: where nobody clicks, Azure starts the event at NotBefore.
+// Ends by itself: where nobody clicks, Azure starts the event at NotBefore. Without --auto a person has minutes for
+// that, and the page stays for a while after the end.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { decideByForm } from '../support/form.ts'
 import { type Stage, startStage } from '../support/stage.ts'
@@ -7,18 +9,25 @@ import { faultsOf } from './check.ts'
 import { describeEntry, describeReceived } from './narrate.ts'
 import { createTerminal } from './terminal.ts'
 
-const noticeSeconds = 22
-const impactSeconds = 4
-const endWithinMs = 50_000
 /** Long enough to read what came before. */
 const autoClickAfterMs = 2_000
 
+const impactSeconds = 4
+/** After NotBefore: what is left to tell by then. */
+const endWithinMs = 24_000
+/** Of the pages, after the end. */
+const staysSeconds = 30
+
 const { values } = parseArgs({ options: { auto: { type: 'boolean', default: false } } })
+/** Enough to read the page, and to press; nobody waits for a machine. */
+const noticeSeconds = values.auto ? 22 : 150
 const terminal = createTerminal(process.stdout)
 let stage: Stage | undefined
 let ending = false
+/** What Ctrl+C ends the demo with. */
+let interrupted = 130
 
-process.once('SIGINT', () => void end(130))
+process.once('SIGINT', () => void end(interrupted))
 
 try {
   await play()
@@ -46,11 +55,12 @@ async function play(): Promise<void> {
     impactSeconds,
   })
   const link = await stage.approveLink(eventId)
-  terminal.link(values.auto ? 'The link to decide:' : 'Decide here, or watch:', link)
+  const asks = `Decide here within ${noticeSeconds} s, or watch:`
+  terminal.link(values.auto ? 'The link to decide:' : asks, link)
   const click = values.auto ? setTimeout(() => void decide(link), autoClickAfterMs) : undefined
   await sinks.waitFor(
     ({ kind, body }) => kind === 'webhook' && body.includes('foghorn.event.completed'),
-    endWithinMs,
+    noticeSeconds * 1_000 + endWithinMs,
   )
   clearTimeout(click)
   const record = await stage.settledEvent(eventId)
@@ -59,7 +69,13 @@ async function play(): Promise<void> {
   if (faults.length === 0) {
     terminal.good('Four channels heard each moment once, and everything that was opened is closed.')
   }
-  await end(faults.length === 0 ? 0 : 1)
+  const code = faults.length === 0 ? 0 : 1
+  if (!values.auto) {
+    interrupted = code
+    terminal.link(`The page stays for ${staysSeconds} s, or until Ctrl+C:`, link)
+    await sleep(staysSeconds * 1_000)
+  }
+  await end(code)
 }
 
 async function decide(link: string): Promise<void> {
@@ -70,7 +86,10 @@ async function decide(link: string): Promise<void> {
 
 async function showReceived({ sinks }: Stage): Promise<void> {
   for (let shown = 0; !ending; shown++) {
-    await sinks.waitFor(() => ending || sinks.received.length > shown, 2 * endWithinMs)
+    await sinks.waitFor(
+      () => ending || sinks.received.length > shown,
+      2 * (noticeSeconds * 1_000 + endWithinMs),
+    )
     const received = sinks.received[shown]
     if (received !== undefined) terminal.say(received.kind, describeReceived(received))
   }

@@ -55,7 +55,7 @@ test.each(hosts)('%s', { timeout: 60_000 }, async (host) => {
 
   sinks.failNext({ kind: 'webhook', hang: true })
   expect(await press('U0ADA')).toBeLessThan(slackWaitsMs)
-  await reply('Approved by Slack user U0ADA')
+  await reply('approved by <@U0ADA>')
   await simulator.waitFor(
     () => simulator.startRequests().some(({ status }) => status === 200),
     15_000,

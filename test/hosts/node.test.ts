@@ -1,7 +1,7 @@
 // The relay on plain Node as a process: how it starts, what it says where it can't, and how it ends.
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -40,7 +40,8 @@ function refusal(changes: Record<string, string>): string {
 describe('settings', () => {
   test('the least that is needed', () => {
     const settings = readSettings({ FOGHORN_CONFIG: configFile, FOGHORN_LINK_KEY: linkKey })
-    expect(settings).toMatchObject({ port: 7071, dataDirectory: '.foghorn', level: 'info' })
+    expect(settings).toMatchObject({ port: 7071, address: '127.0.0.1', level: 'info' })
+    expect(settings.dataDirectory).toBe('.foghorn')
     expect(settings.adminKey).toBeUndefined()
   })
 
@@ -53,6 +54,7 @@ describe('settings', () => {
   test.each([
     [{ PORT: 'http' }, 'PORT is "http"'],
     [{ PORT: '70000' }, 'PORT is "70000"'],
+    [{ HOST: 'web-1.example' }, 'HOST is "web-1.example"; write the address to listen on'],
     [{ FOGHORN_LINK_KEY: '' }, 'FOGHORN_LINK_KEY is not set'],
     [{ FOGHORN_LINK_KEY: 'c2hvcnQ=' }, 'FOGHORN_LINK_KEY is not usable'],
     [{ FOGHORN_LINK_KEY: `${linkKey},?` }, 'FOGHORN_LINK_KEY is not usable'],
@@ -95,6 +97,34 @@ describe('the process', () => {
     expect([response.status, await response.json()]).toMatchObject([200, { status: 'ok' }])
     expect(await relay.stop()).toEqual({ code: 0, signal: null })
     expect(relay.entries.at(-1)?.event).toBe('relay_stopped')
+  })
+
+  test.each([
+    [{}, '127.0.0.1'],
+    [{ HOST: '127.0.0.2' }, '127.0.0.2'],
+  ])('%o: listens on %s, and nowhere else', async (changes, address) => {
+    const relay = new Program('relay', 'functions/host/node.ts', environment(changes))
+    const { port } = await relay.waitFor('relay_started')
+    const heard = ['127.0.0.1', '127.0.0.2'].map((one) =>
+      fetch(`http://${one}:${port}/healthz`).then(
+        () => one,
+        () => 'nobody',
+      ),
+    )
+    expect((await Promise.all(heard)).filter((one) => one !== 'nobody')).toEqual([address])
+    await relay.stop()
+  })
+
+  test('a port that is taken is said with the name of its setting', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const PORT = String((taken.address() as AddressInfo).port)
+    const relay = new Program('relay', 'functions/host/node.ts', environment({ PORT }))
+    expect(await relay.exited).toEqual({ code: 2, signal: null })
+    await relay.ended
+    expect(relay.output).toContain(`port ${PORT} is taken on 127.0.0.1`)
+    expect(relay.output).toContain('write another in PORT')
+    taken.close()
   })
 
   test('a second one on the same folder is refused, and the first goes on', async () => {

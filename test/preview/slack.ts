@@ -60,6 +60,9 @@ function part(text: string | undefined): Html {
   if (text === undefined) return html``
   const link = /^<(https:[^|]*)\|Show event>$/.exec(text)
   if (link) return html`<a href="${link[1]}">Show event</a>`
+  const person = /^<@([UW][A-Z0-9]+)>$/.exec(text)
+  // Slack shows the name that belongs to the id
+  if (person) return html`<b>@${person[1]}</b>`
   if (/^:.+:$/.test(text)) return html`<span class="fault">an emoji: ${text}</span>`
   if (/^<.*>$/.test(text)) return html`<span class="fault">a link or a mention: ${text}</span>`
   const inner = decode(text.slice(1, -1))

@@ -9,7 +9,8 @@ const write = 'write an absolute https:// address without blanks'
 const incoming = 'write the address of an incoming webhook, https://hooks.slack.com/services/'
 const enqueue = 'write https://events.pagerduty.com/v2/enqueue, or for the EU https://events.eu.'
 const guarded = 'the address is private or reserved; name its network in allowNetworks to mean it'
-const plain = 'plain http is for networks in allowNetworks; write https://'
+const plain =
+  'plain http is for networks in allowNetworks; write https://, or add its network to allowNetworks'
 const routing = 'a routing key has 32 characters, letters and digits'
 
 describe('a mistake', () => {

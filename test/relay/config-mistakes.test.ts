@@ -40,6 +40,12 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['channels.chat', { kind: 'slack' }, 'channels.chat.url: missing; write an absolute https://'],
   ['channels.chat', { url: 'https://slack-secret' }, 'channels.chat.kind: write a kind: "slack"'],
   ['channels.chat.secret', hookSecret, 'channels.chat: unknown key "secret"', '"url"'],
+  [
+    'channels.chat',
+    { kind: 'slack', token: 'xoxb-1-abc', channel: 'C0123456789' },
+    'channels.chat.token: too short for a token of a bot',
+  ],
+  ['channels.hook.url', 'http://hook.example', 'or add its network to allowNetworks'],
   ['channels.chat.fallback', '', 'channels.chat.fallback: a name has letters', 'found ""'],
   ['channels.pager.routingKey', 7, 'channels.pager.routingKey: a routing key has 32 characters'],
   ['channels.hook.url', 'http://hook.example', 'channels.hook.url: plain http', 'write https://'],

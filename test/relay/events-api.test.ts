@@ -32,6 +32,13 @@ describe('who may read', () => {
     },
   )
 
+  test.each([
+    ['', 'send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"'],
+    ['Bearer wrong', 'that is not the admin key; send the one that the relay was started with'],
+  ])('with "%s" it says what is wrong', async (authorization, detail) => {
+    expect(await (await get('/v1/events', authorization)).json()).toMatchObject({ detail })
+  })
+
   test('nobody, where the relay has no admin key', async () => {
     world.relay.adminKey = undefined
     const response = await get('/v1/events', 'Bearer ')

@@ -107,7 +107,14 @@ describe('ten events in five minutes', () => {
     const response = await world.app.request('/v1/channels', { headers })
     const { channels: listed } = (await response.json()) as { channels: object[] }
     expect(listed).toMatchObject([
-      { name: 'chat', kind: 'slack', state: 'refusing', since, note: 'HTTP 404: no_service' },
+      {
+        name: 'chat',
+        kind: 'slack',
+        by: 'webhook',
+        state: 'refusing',
+        since,
+        note: 'HTTP 404: no_service',
+      },
       { name: 'team', kind: 'teams', fallback: 'chat', state: 'ok' },
     ])
     const lines = world.lines.filter((line) => line.includes('channel_refuses'))

@@ -147,7 +147,7 @@ describe('a bot of Slack', () => {
     expect(repliesIn(world)).toEqual([])
     await world.drain()
     expect(buttons()).toEqual([])
-    expect(slack.messages()[0]!.text).toContain('Approved by Slack user U0ADA')
+    expect(slack.messages()[0]!.text).toContain('Approved by <@U0ADA>')
     expect(slack.calls.map(({ valid }) => valid)).toEqual([true, true, true])
   })
 
@@ -166,7 +166,7 @@ describe('a bot of Slack', () => {
     await world.drain()
     const edits = slack.calls.length
     await pressInSlack(world, { value: second, person: 'U0BOB' })
-    expect(toldInPrivate(world)).toContain('Approved by Slack user U0ADA')
+    expect(toldInPrivate(world)).toContain('Approved by <@U0ADA>')
     expect(slack.calls).toHaveLength(edits)
   })
 

@@ -47,26 +47,24 @@ describe('a press', () => {
     expect((await beacon.sees([event()])).directives).toMatchObject([{ eventId }])
   })
 
-  test('puts who decided in place of the message, without buttons', async () => {
+  test('one line says who, in place of the message; the decision has a message of its own', async () => {
     await pressInSlack(world)
     const [reply, ...others] = repliesIn(world)
     expect(others).toEqual([])
     expect(reply).toMatchObject({ replace_original: true })
-    expect(reply.text).toContain('Approved by Slack user U0ADA (team T0HOME, signed by Slack).')
-    expect(reply.blocks.map(({ type }: { type: string }) => type)).not.toContain('actions')
+    const who = 'approved by <@U0ADA> (team T0HOME, signed by Slack), at 12:00 UTC.'
+    expect(reply.text).toBe(`Reboot of web_0: ${who}`)
+    expect(reply.blocks.map(({ type }: { type: string }) => type)).toEqual(['section'])
+    await world.drain()
+    expect(elementsIn(world).map(({ action_id }) => action_id)).toEqual(['open'])
   })
 
-  test('not now: Azure is told nothing, and Approve is left for whoever thinks again', async () => {
+  test('not now: Azure is told nothing, and Approve is left once, for whoever thinks again', async () => {
     await pressInSlack(world, { action: 'not_now' })
     expect((await beacon.sees([event()])).directives).toEqual([])
-    const labels = (reply: ReturnType<typeof repliesIn>[0]) =>
-      reply.blocks
-        .filter(({ type }: { type: string }) => type === 'actions')
-        .flatMap(({ elements }: { elements: { action_id: string }[] }) =>
-          elements.map(({ action_id }) => action_id),
-        )
-    expect(labels(repliesIn(world)[0])).toEqual(['approve', 'open'])
+    expect(JSON.stringify(repliesIn(world)[0])).not.toContain('button')
     await world.drain()
+    // of the two, the newer
     expect(elementsIn(world).map(({ action_id }) => action_id)).toEqual(['approve', 'open'])
     await pressInSlack(world, { person: bob })
     expect((await approvals()).map(({ who }) => who)).toEqual(['T0HOME/U0ADA', 'T0HOME/U0BOB'])
@@ -134,7 +132,7 @@ describe('too late', () => {
     const told = repliesIn(world).filter((one) => one.response_type === 'ephemeral')
     expect(told).toHaveLength(1)
     const [team, user] = who.split('/')
-    expect(told[0].text).toContain(`Approved by Slack user ${user} (team ${team}, signed by Slack)`)
+    expect(told[0].text).toContain(`Approved by <@${user}> (team ${team}, signed by Slack)`)
     expect(told[0].text).toContain('at 12:00 UTC')
     await world.drain()
     expect(world.told().filter((one) => one.endsWith('approved'))).toHaveLength(1)
@@ -164,7 +162,7 @@ describe('too late', () => {
     [
       'somebody said "not now" already',
       () => pressInSlack(world, { action: 'not_now', person: bob }),
-      /had been decided before.*Not now, by Slack user U0BOB.*can still be approved/,
+      /had been decided before.*Not now, by <@U0BOB>.*can still be approved/,
     ],
   ])('%s', async (_, happens, said) => {
     const value = valueIn(world)

@@ -32,6 +32,14 @@ test.each(['SIGTERM', 'SIGINT'] as const)('runs until %s, then exits cleanly', a
   expect(output.err).toBe('')
 })
 
+test('--help names every option, and exits with code 0', async () => {
+  const { output, closed } = run('--help')
+  expect(await closed).toEqual([0, null])
+  for (const option of ['--port', '--vms', '--first-get-ms', '--api-versions']) {
+    expect(output.out).toContain(option)
+  }
+})
+
 test.each([
   [['--port', 'http'], '--port must be a whole number'],
   [['--port', '65535'], '--port must be a whole number from 0 to 65532'],

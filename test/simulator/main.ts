@@ -7,18 +7,31 @@ import { type SimulatorOptions, startSimulator } from './simulator.ts'
 const WRONG_ARGUMENTS = 2
 const MAX_PORT = 65_535
 
+const help = `npm run simulator -- [options]
+
+Answers as the IMDS of simulated VMs: VM i (from 0) on http://127.0.0.1:(port + 1 + i). POST /events on the
+port itself makes an event; README.md shows one.
+
+  --port N           of the control, the VMs' follow it (9100); 0 takes free ones
+  --vms NAMES        one tenant's VMs, by commas (web_0,web_1,web_2); repeated: one more tenant
+  --first-get-ms N   how long the first answer of each VM takes (0)
+  --api-versions V   versions that its IMDS knows, by commas; without, all
+`
+
 class WrongArguments extends Error {}
 
-function readArguments(args: string[]): SimulatorOptions {
+function readArguments(args: string[]): SimulatorOptions | 'help' {
   const { values } = parseArgs({
     args,
     options: {
+      help: { type: 'boolean', short: 'h', default: false },
       port: { type: 'string', default: '9100' },
       vms: { type: 'string', multiple: true, default: ['web_0,web_1,web_2'] },
       'first-get-ms': { type: 'string', default: '0' },
       'api-versions': { type: 'string', default: API_VERSIONS.join(',') },
     },
   })
+  if (values.help) return 'help'
   const vms = values.vms.map(list)
   const names = vms.flat()
   const twice = names.find((name, index) => names.indexOf(name) !== index)
@@ -63,12 +76,18 @@ function fail(error: unknown): never {
   process.exit(wrong ? WRONG_ARGUMENTS : 1)
 }
 
-try {
-  const simulator = await startSimulator({ ...readArguments(process.argv.slice(2)), log: print })
+async function run(options: SimulatorOptions): Promise<void> {
+  const simulator = await startSimulator({ ...options, log: print })
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void simulator.stop())
   print(`control  ${simulator.controlUrl}`)
   for (const vm of simulator.vms) print(`${vm.name}  ${vm.url}  ${vm.tenant}`)
   print('Stop with Ctrl+C.')
+}
+
+try {
+  const given = readArguments(process.argv.slice(2))
+  if (given === 'help') print(help.trimEnd())
+  else await run(given)
 } catch (error) {
   fail(error)
 }

@@ -2,6 +2,7 @@
 import { cut } from '../../../shared/document.ts'
 import type { EventView } from '../delivery.ts'
 import type { Decider, Inference, Values } from '../event.ts'
+import type { SlackPerson } from './shape.ts'
 
 /** What a title has room for beside the time, which must not be cut away: 150 characters in Slack. */
 const limit = { names: 5, allNames: 64, name: 64, eventType: 24, listed: 40 }
@@ -91,16 +92,46 @@ export function describeVerdict(verdict: NonNullable<EventView['verdict']>): str
   return `${what} by ${describeDecider(verdict)}`
 }
 
+/** `Slack user U0ADA`, wherever a message says who decided, where the id has Slack's form. */
+export function slackPersonOf({ verdict }: Pick<EventView, 'verdict'>): SlackPerson | undefined {
+  if (verdict?.how !== 'slack') return undefined
+  const [, id = ''] = verdict.who.split('/')
+  return /^[UW][A-Z0-9]{2,30}$/.test(id) ? { words: slackUser(id), id } : undefined
+}
+
+function slackUser(id: string): string {
+  return `Slack user ${id}`
+}
+
 function describeDecider({ how, who }: Decider): string {
   const [place = '', person = ''] = who.split('/')
   const words: Record<Decider['how'], string> = {
     link: `a holder of the link sent to "${who}"`,
-    slack: `Slack user ${person} (team ${place}, signed by Slack)`,
+    slack: `${slackUser(person)} (team ${place}, signed by Slack)`,
     entra: `Entra user ${person} (tenant ${place}, signed in)`,
     admin: 'a holder of the admin key',
     policy: `policy rule "${who}"`,
   }
   return words[how]
+}
+
+/** Who is asked to decide: whoever reads the message, or people on lists, each with their way. */
+export type Askers = 'readers' | 'in_slack' | 'signed_in' | 'in_slack_or_signed_in' | 'nobody'
+
+/** By the names in `approvers` of those who may; empty: only the admin key may. */
+export function askersOf(names: string[]): Exclude<Askers, 'readers'> {
+  const inSlack = names.some((name) => name.startsWith('slack:'))
+  const signedIn = names.some((name) => name.startsWith('entra:'))
+  if (inSlack && signedIn) return 'in_slack_or_signed_in'
+  if (inSlack) return 'in_slack'
+  return signedIn ? 'signed_in' : 'nobody'
+}
+
+export const whoDecides: Record<Exclude<Askers, 'readers'>, string> = {
+  in_slack: 'It is decided in Slack, by those listed.',
+  signed_in: 'It is decided on its page, by those listed, signed in.',
+  in_slack_or_signed_in: 'It is decided by those listed, in Slack, or signed in on its page.',
+  nobody: 'Nobody who is listed may decide for all of its VMs; who has the admin key may.',
 }
 
 /**

@@ -5,7 +5,16 @@ import { type EventView, viewOf } from '../delivery.ts'
 import type { Decider, EventRecord } from '../event.ts'
 import type { Permission } from '../permission.ts'
 import { clock } from '../time.ts'
-import { capital, describeNames, describeVerdict, impactOf, plain, subjectOf } from './phrases.ts'
+import {
+  capital,
+  describeNames,
+  describeVerdict,
+  impactOf,
+  plain,
+  slackPersonOf,
+  subjectOf,
+} from './phrases.ts'
+import type { SlackPerson } from './shape.ts'
 
 /** What Slack takes in such a dialog, in characters. */
 const limit = { title: 100, text: 300, names: 120, eventType: 24 }
@@ -31,6 +40,24 @@ export function confirmOf(event: EventView): Question {
   }
 }
 
+/** One line, in a message's place. */
+export interface Line {
+  text: string
+  slackPerson?: SlackPerson
+}
+
+/** Who decided, where the message that asked stood; the decision's own message says the rest. */
+export function decidedLine(record: EventRecord, now: number): Line {
+  const event = viewOf(record)
+  const { verdict } = event
+  const who = verdict === undefined ? 'decided' : describeVerdict(verdict)
+  const at = verdict === undefined ? '' : `, at ${clock(verdict.at, now)}`
+  const person = slackPersonOf(event)
+  const mark = event.drill ? 'DRILL: ' : ''
+  const text = plain(`${mark}${subjectOf(event)}: ${who}${at}.`)
+  return { text, ...(person && { slackPerson: person }) }
+}
+
 /** What came of pressing a button, where that is no decision. */
 export type PressOutcome =
   | Exclude<DecideOutcome['outcome'], 'decided'>
@@ -46,8 +73,10 @@ export function replyTo(
   record: EventRecord,
   by: Decider,
   now: number,
-): string {
-  return plain(`${subjectOf(viewOf(record))}: ${reasonOf(outcome, record, by, now)}`)
+): Line {
+  const person = slackPersonOf(viewOf(record))
+  const text = plain(`${subjectOf(viewOf(record))}: ${reasonOf(outcome, record, by, now)}`)
+  return { text, ...(person && { slackPerson: person }) }
 }
 
 function reasonOf(

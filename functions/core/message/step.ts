@@ -2,6 +2,7 @@
 import type { EventView, Telling } from '../delivery.ts'
 import { clock, lastingClock, relative, span, when } from '../time.ts'
 import {
+  type Askers,
   azureStarts,
   capital,
   describeChange,
@@ -13,6 +14,7 @@ import {
   impactOf,
   reachOf,
   subjectOf,
+  whoDecides,
 } from './phrases.ts'
 import type { Message, Tone } from './shape.ts'
 
@@ -77,13 +79,13 @@ function dueOf({ facts: { notBeforeAt } }: EventView, now: number): string {
   return notBeforeAt > now ? ` ${due}` : ` was due ${due}`
 }
 
-export function linesOf({ moment, event }: Telling, now: number): string[] {
+export function linesOf({ moment, event }: Telling, now: number, askers: Askers): string[] {
   switch (moment) {
     case 'scheduled':
     case 'reminder':
-      return ahead(event, now)
+      return ahead(event, now, askers)
     case 'changed':
-      return [...describeChange(event), ...describeLapse(event), ...ahead(event, now)]
+      return [...describeChange(event), ...describeLapse(event), ...ahead(event, now, askers)]
     case 'approved': {
       const who = event.verdict === undefined ? 'approved' : describeVerdict(event.verdict)
       const next = event.drill ? 'The drill starts in a moment.' : 'Azure is told to start it now.'
@@ -94,7 +96,7 @@ export function linesOf({ moment, event }: Telling, now: number): string[] {
       return [
         `${capital(who)}.`,
         `That does not stop it: ${azureStarts(event, now)}.`,
-        'Until then it can still be approved.',
+        stillApproved(askers),
       ]
     }
     case 'stuck':
@@ -131,13 +133,18 @@ function describeLapse({ overruled, verdict }: EventView): string[] {
 }
 
 /** What is to come, and what to do about it. */
-function ahead(event: EventView, now: number): string[] {
+function ahead(event: EventView, now: number, askers: Askers): string[] {
   const advice = hardwareAdvice(event)
-  const next = whatNext(event, advice.length > 0, now)
+  const next = whatNext(event, advice.length > 0, now, askers)
   return [impactOf(event), ...reachOf(event), ...advice, next]
 }
 
-function whatNext(event: EventView, isAdvised: boolean, now: number): string {
+function stillApproved(askers: Askers): string {
+  const can = 'Until then it can still be approved'
+  return askers === 'readers' ? `${can}.` : `${can}. ${whoDecides[askers]}`
+}
+
+function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Askers): string {
   const { notBeforeAt } = event.facts
   if (notBeforeAt !== undefined && notBeforeAt <= now) {
     return `${capital(azureStarts(event, now))}.`
@@ -145,7 +152,7 @@ function whatNext(event: EventView, isAdvised: boolean, now: number): string {
   if (asksFor(event, now)) {
     // beside the advice to redeploy it oneself, it is the other way
     const approve = isAdvised ? 'Or approve to start the event now.' : 'Approve to start it now.'
-    return `${approve} If nobody acts, ${azureStarts(event, now)}.`
+    return `${askers === 'readers' ? approve : whoDecides[askers]} If nobody acts, ${azureStarts(event, now)}.`
   }
   if (event.verdict?.decision === 'approved') {
     return `${capital(describeVerdict(event.verdict))}: it may start at any moment.`

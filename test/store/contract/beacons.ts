@@ -4,6 +4,22 @@ import { event } from '../../support/world.ts'
 import { type Bench, contentsOf } from './bench.ts'
 
 export function beaconPromises(bench: Bench): void {
+  describe('listBeacons', () => {
+    test('those of one fleet, at most so many, each once', async () => {
+      const { store } = bench
+      const names = Array.from({ length: 9 }, (_, i) => `web_${i}`)
+      for (const name of names) await store.writeBeacon(beaconOf(name), [sighting(name)])
+      await store.writeBeacon(beaconOf('web_0', { counter: 2 }), [])
+      await store.writeBeacon(beaconOf('db_0', { fleet: 'test' }), [])
+      const found = await store.listBeacons('prod', 100)
+      expect(found.map(({ vm }) => vm).sort()).toEqual(names)
+      expect(found.find(({ vm }) => vm === 'web_0')).toEqual(beaconOf('web_0', { counter: 2 }))
+      const some = (await store.listBeacons('prod', 4)).map(({ vm }) => vm)
+      expect(new Set(some).size).toBe(4)
+      expect(await store.listBeacons('none', 4)).toEqual([])
+    })
+  })
+
   describe('writeBeacon', () => {
     test('a beacon and its sightings are read back as they were', async () => {
       expect(await bench.store.readBeacon('prod', 'id-web_0')).toBeUndefined()

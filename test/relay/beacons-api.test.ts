@@ -1,0 +1,41 @@
+// `GET /v1/beacons`: whether beacons work, for whoever sets them up.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { adminKey, createWorld, event, FakeBeacon, testKey, type World } from '../support/world.ts'
+
+let world: World
+beforeEach(async () => {
+  world = await createWorld()
+})
+afterEach(() => world.store.close())
+
+const get = (query: string, authorization = `Bearer ${adminKey}`) =>
+  world.app.request(`/v1/beacons${query}`, { headers: { authorization } })
+
+const read = (response: Response) => response.json() as Promise<ReturnType<typeof JSON.parse>>
+
+test('each beacon of the fleet, by VM: when it was heard, its pace, and how many events it sees', async () => {
+  await new FakeBeacon(world, 'web_1').sees([])
+  await new FakeBeacon(world, 'web_0').sees([event()])
+  await new FakeBeacon(world, 'db_0', { fleet: 'test', key: testKey }).sees([])
+  const { fleet, beacons, more } = await read(await get('?fleet=prod'))
+  expect([fleet, more]).toEqual(['prod', false])
+  const lastHeardAt = '2026-11-21T12:00:00.000Z'
+  expect(beacons).toMatchObject([
+    { vm: 'web_0', resourceGroup: 'rg', lastHeardAt, paceSeconds: 2, seesEvents: 1 },
+    { vm: 'web_1', resourceGroup: 'rg', lastHeardAt, paceSeconds: 900, seesEvents: 0 },
+  ])
+})
+
+test.each([
+  ['', 400, 'query_invalid', '"prod", "test"'],
+  ['?fleet=prud', 404, 'fleet_unknown', 'did you mean "prod"'],
+])('"%s": %i', async (query, status, code, said) => {
+  const response = await get(query)
+  const body = await read(response)
+  expect([response.status, body.code]).toEqual([status, code])
+  expect(body.detail).toContain(said)
+})
+
+test('nothing without the admin key', async () => {
+  expect((await get('?fleet=prod', '')).status).toBe(401)
+})
