@@ -2,6 +2,7 @@
 // form that decides. Only a POST from the page itself acts; machines open links before people do.
 import { type Context, Hono } from 'hono'
 import { type Decided, decideEvent, type Opened, openToken } from '../approve.ts'
+import type { Verdict } from '../core/event.ts'
 import { principalHeader } from '../identity/principal.ts'
 import { type LinkToken, type ListToken, oneOf, readFormToken, readToken } from '../link.ts'
 import { eventPage, messagePage } from '../pages/approve.ts'
@@ -80,12 +81,14 @@ const deadLinks: Record<DeadLink, { status: number; title: string; message: stri
   forged: {
     status: 403,
     title: 'This link is not valid',
-    message: 'It was not made by this relay, or it was cut off. Open it again from the message.',
+    message:
+      'It was not made by this relay, or was cut off on its way. Open it from the message again, by its button. ' +
+      'If that leads here too, ask for a new message, or whoever has the admin key: they find every event under /record.',
   },
   expired: {
     status: 410,
     title: 'This link has expired',
-    message: 'The event is long over. The events API still has its record.',
+    message: 'The event is long over. Whoever has the admin key finds its record under /record.',
   },
   unknown: {
     status: 404,
@@ -157,17 +160,22 @@ async function decide(
     const message = 'The form field "decision" is "approve" or "not_now".'
     return page(c, 400, messagePage('Nothing was decided', message))
   }
-  const seen = await readFormToken(relay.linkKeys, shownBy, fields.get('form') ?? '')
-  if (seen === undefined) return page(c, 403, notFromHere)
-  const decision = wish === 'approve' ? 'approved' : 'declined'
+  const form = await readFormToken(relay.linkKeys, shownBy, fields.get('form') ?? '')
+  if (form === undefined) return page(c, 403, notFromHere)
+  const decision: Verdict['decision'] = wish === 'approve' ? 'approved' : 'declined'
   const visitor = visitorIn(relay, c)
   const { by } = await viewerOf(relay, opened.record, { ...visitor, ...opened.token })
   // a browser sends the cookie of a sign-in along with forms of other sites, too
   if (by.how === 'entra' && !isSurelyOwn(relay, c)) return page(c, 403, notFromHere)
-  const { outcome, record } = await decideEvent(relay, opened.record, { decision, by, seen })
-  const { said, status = 200 } = answers[outcome]
-  const shown = { ...(await seenBy(relay, record, shownBy, opened.token, visitor)), said }
-  return page(c, status, await show(shown))
+  const { outcome, record } =
+    relay.now() < form.countsAt
+      ? { outcome: 'too_quick' as const, record: opened.record }
+      : await decideEvent(relay, opened.record, { decision, by, seen: form.stamp })
+  const { said, status = 200 } =
+    outcome === 'decided' ? { said: onRecord[decision] } : answers[outcome]
+  const shown = await seenBy(relay, record, shownBy, opened.token, visitor)
+  const mine = outcome === 'decided' ? { mine: decision } : {}
+  return page(c, status, await show({ ...shown, said, ...mine }))
 }
 
 const notFromHere = messagePage(
@@ -175,10 +183,17 @@ const notFromHere = messagePage(
   'Decisions are taken only from the page itself. Open the link again.',
 )
 
-const answers: Record<Decided['outcome'], { said: string; status?: number }> = {
-  decided: { said: 'Your decision is on record.' },
+const onRecord = {
+  approved: 'Your approval is on record.',
+  declined: 'Your "not now" is on record.',
+}
+
+type Undecided = Exclude<Decided['outcome'], 'decided'> | 'too_quick'
+
+const answers: Record<Undecided, { said: string; status?: number }> = {
+  too_quick: { said: 'That was too quick to be meant: press again.', status: 409 },
   already_approved: { said: 'It had been approved before; nothing changed.' },
-  already_declined: { said: 'Somebody chose "not now" before; nothing changed.' },
+  already_declined: { said: '"Not now" was on record before; nothing changed.' },
   started: { said: 'Too late to decide: it has started.' },
   ended: { said: 'Too late to decide: it is over.' },
   identity_needed: {
@@ -215,7 +230,8 @@ function isSurelyOwn(relay: Relay, c: Context): boolean {
 function visitorIn({ config }: Relay, c: Context): Visitor {
   const { pathname } = new URL(`${config.publicUrl}/approve/${c.req.param('token')}`)
   const { search } = new URL(c.req.url)
-  return { header: c.req.header(principalHeader), path: pathname + search }
+  const pressed = c.req.method === 'POST' || c.req.header('sec-fetch-site') === 'same-origin'
+  return { header: c.req.header(principalHeader), path: pathname + search, pressed }
 }
 
 /** A browser that loads what somebody may open next. */

@@ -71,14 +71,17 @@ const approve = (page: Page) => page.getByRole('button', { name: 'Approve' })
 
 describe('with the keyboard alone', () => {
   test.each([
-    ['approves with the first key stops', 1, 'Enter', 'approved'],
-    ['declines one stop later', 2, 'Space', 'declined'],
-  ])('%s', async (_, stops, key, decision) => {
+    ['approves with the first key stops', 1, 'Enter', 'approved', 'Your approval'],
+    ['declines one stop later', 2, 'Space', 'declined', 'Your "not now"'],
+  ])('%s', async (_, stops, key, decision, said) => {
     const page = await open(await forge(world))
     for (let i = 0; i < stops; i++) await page.keyboard.press('Tab')
     expect(await page.evaluate(outline)).toBe('solid')
     await page.keyboard.press(key)
-    await page.getByText('Your decision is on record.').waitFor()
+    const status = page.locator('[data-said]')
+    expect(await status.innerText()).toBe(`${said} is on record.`)
+    // where a screen reader goes on reading
+    expect(await page.locator(':focus').innerText()).toBe(await status.innerText())
     expect(await approvals()).toMatchObject([{ decision }])
     expect(complaints).toEqual([])
   })
@@ -113,7 +116,9 @@ describe('while it stands open', () => {
     await page.getByText('by a holder of the link sent to "team"').waitFor()
     expect(await page.getByRole('button').count()).toBe(0)
     expect(await page.locator(':focus').getAttribute('class')).toBe('state good')
-    expect(await page.locator('.course').innerText()).toContain('Approved: link: team')
+    expect(await page.locator('.course').innerText()).toContain(
+      'Approved by a holder of the link sent to "team"',
+    )
     await beacon.sees([started()])
     await pass(page, 5_000)
     await page.getByText('It started 5 s ago.').waitFor()
@@ -145,7 +150,7 @@ describe('while it stands open', () => {
     expect(await approvals()).toHaveLength(1)
     await pass(page, 1_000)
     await approve(page).click()
-    await page.getByText('Your decision is on record.').waitFor()
+    await page.getByText('Your approval is on record.').waitFor()
     expect(await approvals()).toHaveLength(2)
   })
 
@@ -194,7 +199,7 @@ test('without JavaScript it decides just the same', async () => {
   const page = await open(await forge(world), { javaScriptEnabled: false })
   expect(await page.getByRole('timer').innerText()).toMatch(/^15 min\s+until Azure starts it$/)
   await approve(page).click()
-  await page.getByText('Your decision is on record.').waitFor()
+  await page.getByText('Your approval is on record.').waitFor()
   expect(await page.getByRole('button').count()).toBe(0)
   expect(await approvals()).toMatchObject([{ decision: 'approved', how: 'link', who: 'chat' }])
 })
@@ -207,7 +212,7 @@ test('a list: one decision, back at its place, and the others live on', async ()
   await page.getByRole('article').nth(1).getByRole('button', { name: 'Not now' }).click()
   await page.getByRole('heading', { name: '2 events, 2 to decide' }).waitFor()
   const second = page.getByRole('article').nth(1)
-  expect(await second.getByRole('status').innerText()).toBe('Your decision is on record.')
+  expect(await second.getByRole('status').innerText()).toBe('Your "not now" is on record.')
   expect(new URL(page.url()).hash).toBe('#e1')
   await press(world, await forge(world), 'approve')
   await pass(page, 5_000)

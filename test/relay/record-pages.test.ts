@@ -183,16 +183,17 @@ describe('what stands there', () => {
     const text = await textOf(response)
     const said = [
       'Reboot of web_0',
-      'Decided not now, by a holder of the link sent to "chat", 2026-11-21 12:00:00 UTC',
-      'Decided approved by a holder of the link sent to "chat", 2026-11-21 12:00:30 UTC',
+      'Status scheduled Rule "default" : ask NotBefore 2026-11-21 12:15:00 UTC',
+      'Decided not now, by a holder of the link sent to "chat" , 2026-11-21 12:00:00 UTC',
+      'Decided approved by a holder of the link sent to "chat" , 2026-11-21 12:00:30 UTC',
       'Passed on by web_0',
-      '12:00:00 UTC : first seen: web_0',
-      '12:00:00 UTC : "scheduled" delivered: "chat", "team", "pager", "hook"',
-      '12:00:30 UTC : approved by a holder of the link sent to "chat"',
-      '12:00:30 UTC : a VM was asked to tell Azure: web_0',
-      '12:00:30 UTC : Azure was told: web_0',
-      '"approved" refused (',
-      'web_0 (hit): from 2026-11-21 12:00:00 UTC to 2026-11-21 12:00:30 UTC',
+      '2026-11-21, UTC 12:00:00 : First seen by web_0',
+      '12:00:00 : Told "scheduled" : delivered: "chat" , "team" , "pager" , "hook"',
+      '12:00:30 : Approved by a holder of the link sent to "chat"',
+      '12:00:30 : web_0 was asked to tell Azure',
+      '12:00:30 : web_0 told Azure',
+      'Told "approved" : refused (',
+      'web_0 (hit): from 2026-11-21 12:00:00 UTC to 12:00:30 UTC',
     ]
     let from = 0
     for (const one of said) {
