@@ -94,6 +94,7 @@ export const liveScript = `
     }
     if (state.step !== event.dataset.step) {
       event.dataset.step = state.step
+      stillUntil = performance.now() + stillMs
       const said = find('said')
       if (said) set(said, (said.dataset.mine + ' ' + state.since).trim())
       find('failed').hidden = true
