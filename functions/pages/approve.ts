@@ -47,7 +47,7 @@ function shownOf(name: string, value: string, count: number): Html {
 /** The id of an event on a line of its own, where it has room. */
 function reference(value: string): Html {
   const [words, id] = value.split(/(?<=, event )/)
-  return html`${words}<span class="t">${id}</span>`
+  return html`${words}<span class="t id">${id}</span>`
 }
 
 /** A page without an event: the link is forged, expired, or for an event that is not known. */

@@ -88,7 +88,7 @@ const badges: Record<Step, [tone: Tone, words: string]> = {
   open: ['ask', 'Not decided'],
   declined: ['wait', 'Not now'],
   approved: ['good', 'Approved'],
-  started: ['bad', 'Started'],
+  started: ['wait', 'Started'],
   completed: ['over', 'Completed'],
   cancelled: ['over', 'Cancelled'],
   lost: ['bad', 'Lost'],

@@ -59,6 +59,7 @@ p > a { display: inline-block; padding: .625rem 0 }
 .lost { position: sticky; top: 0; z-index: 1; margin: -1rem -1rem 1rem; padding: .625rem 1rem;
   background: var(--bad-ground); color: var(--ink); border-bottom: 2px solid var(--bad); text-align: center }
 .t { display: inline-block; max-width: 100% }
+.id { font-size: .8125rem }
 .gone { visibility: hidden }
 form[aria-busy] { opacity: .6 }
 .after { border: 1px solid var(--line); border-radius: .5rem; padding: 0 1rem }
@@ -83,6 +84,9 @@ summary { min-height: 2.75rem; padding: .5rem 0; cursor: pointer }
 .item form { margin: .5rem 0 0 }
 .item button { min-height: 2.75rem; padding: .5rem 1rem }
 .item .hint { margin: .25rem 0 .625rem; font-size: .875rem }
+.item .refusal { padding: .5rem .75rem; margin: .5rem 0; font-size: .9375rem }
+.item .refusal h2 { font-size: 1rem }
+.item .refusal p { margin: .25rem 0 }
 .item > p { margin: 0 0 .25rem }
 label { display: block; margin: .5rem 0 }
 input[type=password] { display: block; width: 100%; font: inherit; padding: .75rem 1rem;
@@ -99,6 +103,7 @@ form.aside button { min-height: 2.75rem; padding: .25rem .75rem }
   padding: 0 .625rem; font-size: .875rem; font-weight: 600; margin-right: .25rem }
 h3 { font-size: .9375rem; color: var(--soft); margin: 1rem 0 0 }
 nav a, nav strong { display: inline-block; padding: .625rem .75rem .625rem 0 }
-@media (max-width: 26rem) { dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: .625rem } }
+@media (max-width: 26rem) { dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: .625rem }
+  .id { font-size: .75rem } }
 @media (forced-colors: active) { .state { border-left-width: 1px } }
 `

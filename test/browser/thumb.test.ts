@@ -53,8 +53,8 @@ describe.each(phones)('$width px, with a script: $script', ({ width, script }) =
   test('a second tap on "Not now" approves nothing, and no green button is there', async () => {
     const page = await pages.open(await forge(pages.world), options)
     await tapTwice(page, button(page, 'Not now'), script)
-    await page.locator('summary', { hasText: 'Approve after all' }).waitFor()
     expect(await approvals()).toMatchObject([{ decision: 'declined' }])
+    await page.locator('summary', { hasText: 'Approve after all' }).waitFor()
     expect(await page.locator('button.go').count()).toBe(0)
   })
 

@@ -147,6 +147,12 @@ describe('links that lead nowhere', () => {
     expect(tables.read()).toEqual(before)
   })
 
+  test('the page says what to do instead', async () => {
+    const { text } = await show('/approve/AAAAAAAA.AAAA.AAAA')
+    expect(text).toContain('Open it from the message again')
+    expect(text).toContain('/record')
+  })
+
   /** The link with one letter of one part replaced. */
   function changed(part: number): string {
     const parts = linkOf(world).slice('/approve/'.length).split('.')

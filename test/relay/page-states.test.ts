@@ -149,6 +149,7 @@ describe('what a page that stands open is told', () => {
     expect(event).toMatchObject({
       ...{ tone: 'ask', headline: 'Not decided.', until: startAt + 15 * 60_000 },
       ...{ decidable: true, over: false, course: [{ text: 'First seen by web_0' }], step: 'open' },
+      ...{ facts: expect.arrayContaining([['When', '2026-11-21 12:15 UTC']]) },
     })
   })
 

@@ -169,6 +169,18 @@ describe('what stands there', () => {
     expect((await get('/record/events?before=yesterday', mine)).status).toBe(400)
   })
 
+  test('what is open stands on top, each with where it is and when it may start', async () => {
+    const beacon = new FakeBeacon(world, 'web_0')
+    world.clock.now += 1_000
+    await beacon.sees([event(), event({ eventId: 'newer', resources: ['web_1'] })])
+    await beacon.sees([event()])
+    await world.pass(10_001)
+    const text = await textOf(await get('/record/events', await cookie()))
+    expect(text).toMatch(
+      /Not decided Reboot of web_0 prod · NotBefore 2026-11-21 12:15:00 UTC \(in 15 min\) .* Cancelled Reboot of web_1/,
+    )
+  })
+
   test('one event: what was seen, told, decided and passed on, in order', async () => {
     const beacon = new FakeBeacon(world, 'web_0')
     await press(world, linkOf(world), 'not_now')
