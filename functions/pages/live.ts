@@ -66,7 +66,7 @@ export const liveScript = `
   }
 
   // what moved under a thumb was not what it aimed at: the page scrolls along, and where it can't, waits
-  const still = (change) => {
+  const still = (change, follow = true) => {
     const topOf = (node) => node.getBoundingClientRect().top
     const aims = [...document.querySelectorAll('button, summary, a')].filter(
       (node) => node.offsetHeight && node.getBoundingClientRect().bottom > 0,
@@ -74,9 +74,14 @@ export const liveScript = `
     const tops = aims.map(topOf)
     change()
     const first = aims.findIndex((node) => node.isConnected && node.offsetHeight)
-    if (first >= 0) scrollBy(0, topOf(aims[first]) - tops[first])
+    if (follow && first >= 0) scrollBy(0, topOf(aims[first]) - tops[first])
     const moved = (node, i) => !node.isConnected || Math.abs(topOf(node) - tops[i]) > 1
     if (aims.some(moved)) stillUntil = performance.now() + stillMs
+  }
+
+  // the bar pushes the page down, or it would cover the heading
+  const away = (isAway) => {
+    if (lost.hidden === isAway) still(() => { lost.hidden = !isAway }, false)
   }
 
   const show = (event, state) => {
@@ -148,15 +153,13 @@ export const liveScript = `
           events.forEach((event, i) => show(event, states.events[i]))
         }
         over = gone || states.events.every((state) => !state || state.over)
-        lost.hidden = !gone
       })
+      if (mine === round) away(gone)
       tick()
     } catch {
       failures += 1
-      still(() => {
-        set(lost, 'The relay does not answer: this page may be out of date.')
-        lost.hidden = failures < 2
-      })
+      set(lost, 'The relay does not answer: this page may be out of date.')
+      away(failures > 1)
     }
     asking = false
     clearTimeout(timer)
