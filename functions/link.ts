@@ -110,35 +110,44 @@ function contentOf(content: [string, string, string, number] | ListContent): Lin
 
 type ListContent = [2, string, number, string[], [number, string][]]
 
-/**
- * For the hidden field of a form: which state of the event (`stampOf`) the page of this link showed. It
- * has no time of its own; it dies with the link, and with that state.
- */
+/** What a form says of the page that it was on. */
+export interface FormToken {
+  /** Which state of the event the page showed, as `stampOf` says it. */
+  stamp: string
+  /** A press before this was the second half of another one; 0: any counts. */
+  countsAt: number
+}
+
+/** For the hidden field of a form of this link. It dies with the link, and with the state that it names. */
 export async function createFormToken(
   keys: Relay['linkKeys'],
   link: string,
   stamp: string,
+  countsAt = 0,
 ): Promise<string> {
-  return `${stamp}.${await macOf(keys[0]!, formContent(link, stamp))}`
+  const content = countsAt === 0 ? stamp : `${stamp}~${countsAt}`
+  return `${content}.${await macOf(keys[0]!, formContent(link, content))}`
 }
 
-/** The stamp, or undefined where this is not a form of this link. */
+/** Undefined where this is not a form of this link. */
 export async function readFormToken(
   keys: Relay['linkKeys'],
   link: string,
   text: string,
-): Promise<string | undefined> {
-  const [stamp = '', mac = '', ...rest] = text.split('.')
+): Promise<FormToken | undefined> {
+  const [content = '', mac = '', ...rest] = text.split('.')
   if (rest.length > 0) return undefined
   for (const key of keys) {
-    if (await isMacOf(key, formContent(link, stamp), mac)) return stamp
+    if (!(await isMacOf(key, formContent(link, content), mac))) continue
+    const [stamp = '', countsAt = '0'] = content.split('~')
+    return { stamp, countsAt: Number(countsAt) }
   }
   return undefined
 }
 
 /** No link begins like this, so neither is ever taken for the other. */
-function formContent(link: string, stamp: string): string {
-  return `form:${link}:${stamp}`
+function formContent(link: string, content: string): string {
+  return `form:${link}:${content}`
 }
 
 /** A list has no end of its own: each of its events has. */

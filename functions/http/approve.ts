@@ -2,8 +2,9 @@
 // form that decides. Only a POST from the page itself acts; machines open links before people do.
 import { type Context, Hono } from 'hono'
 import { type Decided, decideEvent } from '../approve.ts'
+import type { Verdict } from '../core/event.ts'
 import { principalHeader } from '../identity/principal.ts'
-import { oneOf, readFormToken } from '../link.ts'
+import { type FormToken, oneOf, readFormToken } from '../link.ts'
 import { eventPage, messagePage } from '../pages/approve.ts'
 import type { Seen } from '../pages/event.ts'
 import { listPage } from '../pages/list.ts'
@@ -82,7 +83,7 @@ async function getState(relay: Relay, guard: LinkGuard, c: Context): Promise<Res
 interface Form {
   /** What it is bound to, and the state of the event that it was made for. */
   shownBy: string
-  seen: string
+  seen: FormToken
   wish: string | null
   /** Of a list, which event. */
   place: string
@@ -139,13 +140,18 @@ async function decide(
     const message = 'The form field "decision" is "approve" or "not_now".'
     return page(c, 400, messagePage('Nothing was decided', message))
   }
-  const decision = wish === 'approve' ? 'approved' : 'declined'
+  const decision: Verdict['decision'] = wish === 'approve' ? 'approved' : 'declined'
   const visitor = visitorIn(relay, c)
   const { by } = await viewerOf(relay, opened.record, { ...visitor, ...opened.token })
-  const { outcome, record } = await decideEvent(relay, opened.record, { decision, by, seen })
-  const { said, status = 200 } = answers[outcome]
-  const shown = { ...(await seenBy(relay, record, shownBy, opened.token, visitor)), said }
-  return page(c, status, await show(shown))
+  const { outcome, record } =
+    relay.now() < seen.countsAt
+      ? { outcome: 'too_quick' as const, record: opened.record }
+      : await decideEvent(relay, opened.record, { decision, by, seen: seen.stamp })
+  const { said, status = 200 } =
+    outcome === 'decided' ? { said: onRecord[decision] } : answers[outcome]
+  const shown = await seenBy(relay, record, shownBy, opened.token, visitor)
+  const mine = outcome === 'decided' ? { mine: decision } : {}
+  return page(c, status, await show({ ...shown, said, ...mine }))
 }
 
 const notFromHere = messagePage(
@@ -153,10 +159,17 @@ const notFromHere = messagePage(
   'Decisions are taken only from the page itself. Open the link again.',
 )
 
-const answers: Record<Decided['outcome'], { said: string; status?: number }> = {
-  decided: { said: 'Your decision is on record.' },
+const onRecord = {
+  approved: 'Your approval is on record.',
+  declined: 'Your "not now" is on record.',
+}
+
+type Undecided = Exclude<Decided['outcome'], 'decided'> | 'too_quick'
+
+const answers: Record<Undecided, { said: string; status?: number }> = {
+  too_quick: { said: 'That was too quick to be meant: press again.', status: 409 },
   already_approved: { said: 'It had been approved before; nothing changed.' },
-  already_declined: { said: 'Somebody chose "not now" before; nothing changed.' },
+  already_declined: { said: '"Not now" was on record before; nothing changed.' },
   started: { said: 'Too late to decide: it has started.' },
   ended: { said: 'Too late to decide: it is over.' },
   identity_needed: {
@@ -172,5 +185,6 @@ const answers: Record<Decided['outcome'], { said: string; status?: number }> = {
 }
 
 function visitorIn(relay: Relay, c: Context): Visitor {
-  return { header: c.req.header(principalHeader), path: pathIn(relay, c) }
+  const pressed = c.req.method === 'POST' || c.req.header('sec-fetch-site') === 'same-origin'
+  return { header: c.req.header(principalHeader), path: pathIn(relay, c), pressed }
 }

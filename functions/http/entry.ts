@@ -96,12 +96,14 @@ const deadLinks: Record<DeadLink, { status: number; title: string; message: stri
   forged: {
     status: 403,
     title: 'This link is not valid',
-    message: 'It was not made by this relay, or it was cut off. Open it again from the message.',
+    message:
+      'It was not made by this relay, or was cut off on its way. Open it from the message again, by its button. ' +
+      'If that leads here too, ask for a new message, or whoever has the admin key: they find every event under /record.',
   },
   expired: {
     status: 410,
     title: 'This link has expired',
-    message: 'The event is long over. The events API still has its record.',
+    message: 'The event is long over. Whoever has the admin key finds its record under /record.',
   },
   channel_gone: {
     status: 410,

@@ -9,8 +9,14 @@ import type { Listed } from '../pages/list.ts'
 import type { Relay } from '../relay.ts'
 import { type Visit, viewerOf } from './viewer.ts'
 
+/** The second tap of a double one comes within this; a page that shows an answer takes none before. */
+export const settleMs = 1_500
+
 /** Who asks for a page: what the host says of them, and where they are to come back to. */
-export type Visitor = Pick<Visit, 'header' | 'path'>
+export interface Visitor extends Pick<Visit, 'header' | 'path'> {
+  /** They pressed something on a page of ours, and may not have seen this one before they press again. */
+  pressed: boolean
+}
 
 /** The event as a link shows it; `shownBy` is what its form is bound to. */
 export async function seenBy(
@@ -21,12 +27,17 @@ export async function seenBy(
   visitor: Visitor,
 ): Promise<Seen> {
   const viewer = await viewerOf(relay, record, { ...visitor, channel })
-  return { record, viewer, form: await createFormToken(relay.linkKeys, shownBy, stampOf(record)) }
+  const countsAt = visitor.pressed ? relay.now() + settleMs : 0
+  const form = await createFormToken(relay.linkKeys, shownBy, stampOf(record), countsAt)
+  return { record, viewer, form, listed: shownBy.includes(placeMark) }
 }
+
+/** In no link. */
+const placeMark = '#'
 
 /** What the form of one event of a list is bound to. */
 export function placeIn(link: string, place: string | number): string {
-  return `${link}#${place}`
+  return link + placeMark + place
 }
 
 /** Undefined: an event that is not known any more, or long over. */

@@ -5,6 +5,7 @@ import type { Decider, EventRecord, Observer } from '../core/event.ts'
 import { decidersOf, type Permission, permissionOf } from '../core/permission.ts'
 import { readPrincipal } from '../identity/principal.ts'
 import type { Relay } from '../relay.ts'
+import { decidesHere } from '../slack-buttons.ts'
 
 /** By the buttons of a message, or signed in on the page. */
 export type Way = 'slack' | 'sign_in'
@@ -14,6 +15,8 @@ export interface Viewer {
   permission: Permission
   /** How those who may decide can say who they are; none where anybody with the link may. */
   ways: Way[]
+  /** Channels whose messages of this event have buttons that decide. */
+  places: string[]
   /** Where to say who one is; only where that can help. */
   signInUrl?: string
   /** Of whoever is signed in; to be shown and nothing else. */
@@ -36,17 +39,22 @@ export async function viewerOf(relay: Relay, record: EventRecord, visit: Visit):
 }
 
 function judgeViewer(
-  { config, log }: Relay,
+  relay: Relay,
   record: EventRecord,
   observers: Observer[],
   { header, channel, path }: Visit,
 ): Viewer {
+  const { config, log } = relay
   const known = knownOf(record, observers)
   const ways = waysOf(decidersOf(config.routes, record, known))
+  const places = ways.includes('slack')
+    ? Object.keys(config.channels).filter((name) => decidesHere(relay, record, observers, name))
+    : []
   const judge = (by: Decider) => ({
     by,
     permission: permissionOf(config.routes, record, known, by),
     ways,
+    places,
   })
   const read = readPrincipal(config.signIn, header)
   if (read.outcome === 'malformed' || read.outcome === 'other_tenant') {

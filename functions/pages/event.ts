@@ -1,10 +1,11 @@
 // The parts of an event that its own page and a list share: its state, and the two choices with what
 // each of them does, or why whoever looks has none. Ids carry the place in the list, as pages have many.
 import { html } from 'hono/html'
-import type { EventRecord } from '../core/event.ts'
+import type { EventRecord, Verdict } from '../core/event.ts'
 import type { Permission } from '../core/permission.ts'
-import { clock, span } from '../core/time.ts'
-import { isDecidable, seenOf, stateOf } from './state.ts'
+import { span } from '../core/time.ts'
+import { isDecidable, seenOf, stateOf, stepOf } from './state.ts'
+import { minuteUtc, utcOn, whole } from './times.ts'
 
 export type Html = ReturnType<typeof html> | string
 
@@ -16,6 +17,8 @@ export interface Viewer {
   permission: Permission
   /** How those who may can prove it; empty where anybody with the link may. */
   ways: Way[]
+  /** Channels whose messages of this event have buttons that decide. */
+  places: string[]
   /** Leads to the host's own sign-in and back. */
   signInUrl?: string
   /** Of whoever has signed in. */
@@ -28,22 +31,31 @@ export interface Seen {
   viewer: Viewer
   /** For the hidden field of the form. */
   form: string
+  /** By the link of a message that told several: such a message has no buttons of its own. */
+  listed: boolean
   /** What came of what this person just tried. */
   said?: string
+  /** What they decided, if that is on record now. */
+  mine?: Verdict['decision']
 }
 
 /** `place`: which one of the page. */
-export function statePart({ record, said }: Seen, now: number, place: number): Html {
+export function statePart({ record, said, mine }: Seen, now: number, place: number): Html {
   const { tone, headline, lines, until } = stateOf(record, now)
   const left = until === undefined ? '' : span(until - now)
-  return html`${said === undefined ? '' : html`<p class="said" role="status">${said}</p>`}
+  const told = html`<p class="said" role="status" tabindex="-1" data-said
+ data-mine="${mine === undefined ? '' : chosen[mine]}">${said}</p>`
+  return html`${said === undefined ? '' : told}
 <div class="state ${tone}" data-box tabindex="-1">
 <p class="left" role="timer" data-timer ${until === undefined ? html`hidden` : ''}><b
  data-left="${until ?? ''}">${left}</b> <span>until ${startsOf(record)}</span></p>
 <div aria-live="polite" aria-atomic="true" id="s${place}"><p class="headline"
- data-headline>${headline}</p><p data-lines>${lines.join('\n')}</p></div>
+ data-headline>${headline}</p><p data-lines>${whole(lines.join('\n'))}</p></div>
 </div>`
 }
+
+/** Stands before what has become of it since. */
+const chosen = { approved: 'You approved it.', declined: 'You chose "not now".' }
 
 function startsOf({ drill }: EventRecord): string {
   return drill ? 'the drill starts' : 'Azure starts it'
@@ -51,7 +63,8 @@ function startsOf({ drill }: EventRecord): string {
 
 /** Data for the script; see live.ts. */
 export function liveAttributes({ record }: Seen): Html {
-  return html`data-event data-seen="${seenOf(record)}" data-sequence="${record.sequence}"`
+  return html`data-event data-seen="${seenOf(record)}" data-sequence="${record.sequence}"
+ data-step="${stepOf(record)}"`
 }
 
 /** `inList`: the form names its place, and the person comes back there. No page shows its own link. */
@@ -60,33 +73,46 @@ export function choicePart(seen: Seen, now: number, place: number, inList = fals
   const shown = isDecidable(record)
     ? viewer.permission === 'allowed'
       ? choices(seen, now, place, inList)
-      : refusal(viewer)
+      : refusal(seen)
     : ''
-  return html`${shown}<p class="moved" role="alert" data-moved hidden>This changed since you opened the page.
+  return html`${shown}<p class="moved" role="alert" data-failed hidden></p>
+<p class="moved" role="alert" data-moved hidden>This changed since you opened the page.
 <a href="">Reload to see it as it is now.</a></p>`
 }
 
+/**
+ * Whoever said *not now* can still approve, behind one more step and in no colour: a second tap on the button that
+ * stood there must meet nothing that is final.
+ */
 function choices({ record, form }: Seen, now: number, place: number, inList: boolean): Html {
-  const hint = record.drill
-    ? 'The drill goes on as if Azure had been told, which it is not.'
-    : `It starts for ${countOf(record)}, usually within seconds. This can't be taken back.`
   const target = inList ? html` action="#e${place}"` : ''
   const which = inList ? html`<input type="hidden" name="event" value="${place}">` : ''
-  return html`<form method="post"${target} data-choices>
-<input type="hidden" name="form" value="${form}">${which}
-<button class="go" name="decision" value="approve" aria-describedby="h${place} g${place}">Approve: start it now</button>
-<p class="hint" id="g${place}">${hint}</p>
-${record.verdict === undefined ? notNow(record, now, place) : ''}
-</form>`
+  const fields = html`<input type="hidden" name="form" value="${form}">${which}`
+  const hint = html`<p class="hint" id="g${place}">${hintOf(record, inList)}</p>`
+  const approve = (look: string) => html`<button class="${look}" name="decision" value="approve"
+ aria-describedby="h${place} g${place}">Approve: start it now</button>`
+  const inner =
+    record.verdict === undefined
+      ? html`${approve('go')}\n${hint}\n${notNow(record, now, place)}`
+      : html`<details class="after"><summary>Approve after all</summary>\n${hint}\n${approve('quiet')}</details>`
+  return html`<form method="post"${target} data-choices>${fields}\n${inner}</form>`
+}
+
+function hintOf(record: EventRecord, inList: boolean): string {
+  if (record.drill) return 'The drill goes on as if Azure had been told, which it is not.'
+  if (inList) return `Starts for ${countOf(record)}. Final.`
+  return `It starts for ${countOf(record)}, usually within seconds. This can't be taken back.`
 }
 
 function notNow(record: EventRecord, now: number, place: number): Html {
   const { notBeforeAt } = record.facts
   const known = notBeforeAt !== undefined && notBeforeAt > now
   const starts = record.drill ? 'The drill starts' : 'Azure starts it'
-  const due = known ? `at ${clock(notBeforeAt, now)}` : 'when it decides'
-  return html`<button name="decision" value="not_now" aria-describedby="h${place} n${place}">Not now</button>
-<p class="hint" id="n${place}">${starts} ${due} all the same. No more reminders; you can still approve later.</p>`
+  const due = known ? `at ${minuteUtc(utcOn(notBeforeAt, now))}` : 'when it decides'
+  const hint = `${starts} ${due} all the same. No more reminders; you can still approve later.`
+  return html`<button name="decision" value="not_now" data-not-now
+ aria-describedby="h${place} n${place}">Not now</button>
+<p class="hint" id="n${place}" data-not-now>${whole(hint)}</p>`
 }
 
 function countOf({ facts: { resources } }: EventRecord): string {
@@ -95,23 +121,40 @@ function countOf({ facts: { resources } }: EventRecord): string {
   return resources.length === 2 ? 'both VMs it hits' : `all ${resources.length} VMs it hits`
 }
 
-function refusal({ permission, ways, signInUrl, name }: Viewer): Html {
+function refusal({ viewer, listed }: Seen): Html {
+  const { permission, signInUrl, name } = viewer
   const reason =
     permission === 'identity_needed'
       ? 'For these VMs only people whom the configuration names may decide, and a link does not say who you are.'
       : `${name === undefined ? 'You are' : `You are signed in as ${name}, who is`} not among the people who may decide for these VMs.`
+  const sign =
+    signInUrl === undefined
+      ? ''
+      : html`<a class="button" href="${signInUrl}">Sign in with Microsoft Entra</a>`
+  const way =
+    permission === 'identity_needed' ? html`<p>${whole(wayOf(viewer, listed))}</p>${sign}` : ''
   return html`<section class="refusal"><h2>You can look, not decide</h2>
-<p>${reason}</p>${permission === 'identity_needed' ? wayPart(ways, signInUrl) : ''}</section>`
+<p>${reason}</p>${way}</section>`
 }
 
-function wayPart(ways: Way[], signInUrl: string | undefined): Html {
-  const known: Record<Way, Html> = {
-    slack: html`<li>In Slack: with the buttons of the message.</li>`,
-    sign_in:
-      signInUrl === undefined
-        ? html`<li>On this page, signed in with Microsoft Entra; this relay has no sign-in switched on.</li>`
-        : html`<li><a class="button" href="${signInUrl}">Sign in with Microsoft Entra</a></li>`,
+/** One sentence: where those who may can do it. */
+function wayOf({ ways, places, signInUrl }: Viewer, listed: boolean): string {
+  if (ways.length === 0) return 'Ask the owner of this relay who may.'
+  const inSlack = ways.includes('slack') ? [slackWay(places, listed)] : []
+  const here =
+    signInUrl === undefined
+      ? 'signed in with Microsoft Entra, which this relay has not switched on'
+      : 'here, by signing in'
+  const all = [...inSlack, ...(ways.includes('sign_in') ? [here] : [])]
+  return `They decide ${all.join(', or ')}.`
+}
+
+function slackWay(places: string[], listed: boolean): string {
+  if (places.length === 0) {
+    return 'by their Slack accounts, for which no message of this event has buttons, so with the admin key'
   }
-  if (ways.length === 0) return html`<p>Ask the owner of this relay who may.</p>`
-  return html`<p>Those who may decide:</p><ul>${ways.map((way) => known[way])}</ul>`
+  const where = places.map((name) => `"${name}"`).join(' or ')
+  return listed
+    ? `in Slack, by the buttons of a message of its own in ${where} (one that lists several has none), or with the admin key`
+    : `in Slack, by the buttons of the message in ${where}`
 }

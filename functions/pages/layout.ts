@@ -43,9 +43,10 @@ export function layout(title: string, body: ReturnType<typeof html>, now?: numbe
 <style>${raw(style)}</style>
 </head>
 <body>
+${isLive ? html`<p class="lost" role="status" data-lost hidden></p>` : ''}
 <header><i></i>Foghorn</header>
-<main${isLive ? html` data-now="${now}"` : ''}>${body}</main>
-${isLive ? html`<p class="lost" role="status" data-lost hidden></p><script>${raw(liveScript)}</script>` : ''}
+<main data-page${isLive ? html` data-now="${now}"` : ''}>${body}</main>
+${isLive ? html`<script>${raw(liveScript)}</script>` : ''}
 </body>
 </html>`
 }

@@ -2,7 +2,7 @@
 // place in the list, so that the page shows no link of any event.
 import { html } from 'hono/html'
 import { viewOf } from '../core/delivery.ts'
-import { drillMark, impactOf, subjectOf } from '../core/message.ts'
+import { drillMark, impactOf, plain, subjectOf } from '../core/message.ts'
 import { choicePart, type Html, liveAttributes, type Seen, statePart } from './event.ts'
 import { layout } from './layout.ts'
 import { isDecidable } from './state.ts'
@@ -15,17 +15,50 @@ export function listPage(events: Listed[], now: number) {
   const count = `${events.length} events`
   const title = open === 0 ? `${count}, nothing to decide` : `${count}, ${open} to decide`
   const said = events.find((seen) => seen?.said !== undefined)?.said
+  const names = namesOf(events)
   const body = html`<h1>${title}</h1>
 <p class="lead">One message told them all. Each is decided for itself.</p>
-${events.map((seen, place) => (seen === undefined ? gone(place) : item(seen, now, place)))}`
+${events.map((seen, i) => (seen === undefined ? gone(i) : item(seen, names[i]!, now, i)))}`
   return layout(said === undefined ? title : `${said} ${title}`, body, now)
 }
 
-function item(seen: Seen, now: number, place: number): Html {
-  const view = viewOf(seen.record)
+interface Name {
+  text: string
+  /** There where another one reads alike. */
+  id?: string
+}
+
+function namesOf(events: Listed[]): Name[] {
+  const texts = events.map((seen) => {
+    const view = seen && viewOf(seen.record)
+    return view ? drillMark(view) + subjectOf(view) : ''
+  })
+  const ids = events.map((seen) => plain(seen?.record.eventId ?? ''))
+  const alike = (text: string) => ids.filter((_, i) => texts[i] === text)
+  return texts.map((text, i) => {
+    const all = alike(text)
+    return all.length < 2 ? { text } : { text, id: shortId(ids[i]!, all) }
+  })
+}
+
+const shortLength = 8
+
+/** As much of an id as tells it from the others: its beginning, its end, or all of it. */
+function shortId(id: string, all: string[]): string {
+  const short = [id.slice(0, shortLength), `…${id.slice(-shortLength)}`]
+  const [first, last] = [
+    new Set(all.map((one) => one.slice(0, shortLength))),
+    new Set(all.map((one) => one.slice(-shortLength))),
+  ]
+  if (first.size === all.length) return short[0]!
+  return last.size === all.length ? short[1]! : id
+}
+
+function item(seen: Seen, { text, id }: Name, now: number, place: number): Html {
+  const short = id === undefined ? '' : html` <small class="t">${id}</small>`
   return html`<article class="item" id="e${place}" ${liveAttributes(seen)}>
-<h2 id="h${place}">${drillMark(view)}${subjectOf(view)}</h2>
-<p class="lead">${impactOf(view)}</p>
+<h2 id="h${place}">${text}${short}</h2>
+<p class="lead">${impactOf(viewOf(seen.record))}</p>
 ${statePart(seen, now, place)}
 ${choicePart(seen, now, place, true)}
 <p><a href="?event=${place}" aria-describedby="h${place}">All about this event</a></p>

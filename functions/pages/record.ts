@@ -2,7 +2,7 @@
 // people did and what channels were told in one line of time. It shows and never decides.
 import { html } from 'hono/html'
 import type { EventView } from '../core/delivery.ts'
-import type { EventRecord, HistoryEntry, Proof } from '../core/event.ts'
+import type { EventRecord } from '../core/event.ts'
 import {
   describeDuration,
   describeInference,
@@ -13,9 +13,11 @@ import {
   subjectOf,
 } from '../core/message.ts'
 import type { PublicSighting, publicDelivery } from '../core/public-view.ts'
-import { relative, utc } from '../core/time.ts'
+import { utc, when } from '../core/time.ts'
+import { describeEntry } from './course.ts'
 import { layout } from './layout.ts'
-import { steps } from './state.ts'
+import { type Step, stepOf, type Tone } from './state.ts'
+import { utcOn, whole } from './times.ts'
 
 /** Of more messages than this nobody reads; the API has them. */
 const maxTold = 1_000
@@ -52,6 +54,9 @@ export function listPage({ base, events, fleets, fleet, isFirst, more }: List, n
   }
   const own: Record<string, string> = fleet === undefined ? {} : { fleet }
   const oldest = events.at(-1)
+  // the newest first, and what is still open before what is over
+  const open = events.filter(({ ended }) => ended === undefined)
+  const sorted = [...open, ...events.filter(({ ended }) => ended !== undefined)]
   const before = new Date(oldest?.firstSeenAt ?? now).toISOString()
   const filters = [undefined, ...fleets].map((name) => {
     const words = name ?? 'All fleets'
@@ -64,7 +69,7 @@ export function listPage({ base, events, fleets, fleet, isFirst, more }: List, n
 <h1>The record</h1>
 <nav aria-label="Fleets">${filters}</nav>
 ${events.length === 0 ? html`<p>No events.</p>` : ''}
-<ul class="record">${events.map((event) => html`<li>${line(base, event, now)}</li>`)}</ul>
+<ul class="record">${sorted.map((event) => html`<li>${line(base, event, now)}</li>`)}</ul>
 <p>${isFirst ? '' : html`<a href="${urlOf(own)}">Newest</a> `}${
       more && oldest ? html`<a href="${urlOf({ ...own, before })}">Older</a>` : ''
     }</p>`,
@@ -72,15 +77,34 @@ ${events.length === 0 ? html`<p>No events.</p>` : ''}
 }
 
 function line(base: string, event: EventView, now: number) {
-  const { fleet, eventId, firstSeenAt, verdict } = event
+  const { fleet, eventId, firstSeenAt, verdict, ended, facts } = event
   const path = `${base}/events/${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
+  const due = facts.notBeforeAt
+  const isAhead = due !== undefined && ended === undefined && event.startedAt === undefined
   const parts = [
     fleet,
-    standOf(event),
+    ...(isAhead ? [`NotBefore ${when(due, now)}`] : []),
+    ...(ended?.inferred === undefined ? [] : [describeInference(ended.inferred)]),
     ...(verdict === undefined ? [] : [describeVerdict(verdict)]),
-    `first seen ${utc(firstSeenAt)} (${relative(firstSeenAt, now)})`,
+    `first seen ${when(firstSeenAt, now)}`,
   ]
-  return html`<a href="${path}">${drillMark(event)}${subjectOf(event)}</a><br>${plain(parts.join(' · '))}`
+  return html`${badge(event)} <a href="${path}">${drillMark(event)}${subjectOf(event)}</a>
+<p class="hint">${whole(plain(parts.join(' · ')))}</p>`
+}
+
+const badges: Record<Step, [tone: Tone, words: string]> = {
+  open: ['ask', 'Not decided'],
+  declined: ['wait', 'Not now'],
+  approved: ['good', 'Approved'],
+  started: ['wait', 'Started'],
+  completed: ['over', 'Completed'],
+  cancelled: ['over', 'Cancelled'],
+  lost: ['bad', 'Lost'],
+}
+
+function badge(event: EventView) {
+  const [tone, words] = badges[stepOf(event)]
+  return html`<span class="badge ${tone}">${words}</span>`
 }
 
 function standOf({ phase, ended }: EventView): string {
@@ -98,41 +122,27 @@ export interface Shown {
 
 export function recordPage({ base, record, deliveries, seenBy }: Shown, now: number) {
   const title = drillMark(record) + subjectOf(record)
-  const { facts, policy } = record
-  const rows: [name: string, value: string][] = [
-    ['Fleet', record.fleet],
-    ['Event', record.eventId],
-    ['Epoch', String(record.epoch)],
-    ['Stands', standOf(record)],
-    ['Policy', `${policy.decide}, by ${policy.rule}`],
-    ['NotBefore', facts.notBeforeAt === undefined ? 'not known' : utc(facts.notBeforeAt)],
-    ['How long', describeDuration(facts.durationSeconds)],
-    ['VMs hit', facts.resources.join(', ') || 'not named'],
-    ...ifKnown('Notice', record.notice && notices[record.notice]),
-    ...ifKnown('Asked by', describeSource(facts.source)),
-    ...ifKnown('Why', facts.description),
-    ...decisionsOf(record),
-  ]
   return layout(
     title,
     html`<p><a href="${base}/events">All events</a></p>
 <h1>${title}</h1>
-<dl>${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${plain(value)}</dd>`)}</dl>
+<dl>${rowsOf(record).map(([name, value]) => html`<dt>${name}</dt><dd>${whole(plain(value))}</dd>`)}</dl>
 <h2 id="course">Course</h2>
-<ol class="record" aria-labelledby="course">${courseOf(record, deliveries).map(
-      ({ at, text }) =>
-        html`<li><time datetime="${new Date(at).toISOString()}">${utc(at)}</time>: ${plain(text)}</li>`,
-    )}</ol>
+${daysOf(linesOf(record, deliveries)).map(
+  ({ day, lines }) => html`<h3 id="d${day}">${day}, UTC</h3>
+<ol class="record" aria-labelledby="course d${day}">${lines.map(
+    ({ at, text }) => html`<li><time
+ datetime="${new Date(at).toISOString()}">${timeOf(at)}</time>: ${whole(plain(text))}</li>`,
+  )}</ol>`,
+)}
 ${deliveries.length > maxTold ? html`<p>Older messages are in the events API.</p>` : ''}
 <h2 id="seen">Seen by</h2>
 ${seenBy.length === 0 ? html`<p>${record.drill ? 'A drill is seen by no VM.' : 'Nobody.'}</p>` : ''}
-<ul class="record" aria-labelledby="seen">${seenBy.map((one) => html`<li>${plain(spanOf(one))}</li>`)}</ul>
-<p>As of ${utc(now)}.</p>`,
+<ul class="record" aria-labelledby="seen">${seenBy.map(
+      (one) => html`<li>${whole(plain(spanOf(one)))}</li>`,
+    )}</ul>
+<p>As of ${whole(utc(now))}.</p>`,
   )
-}
-
-function ifKnown(name: string, value = ''): [string, string][] {
-  return value.trim() === '' ? [] : [[name, value]]
 }
 
 /** How it came that it had started when it was first seen. */
@@ -140,6 +150,27 @@ const notices: Record<NonNullable<EventRecord['notice']>, string> = {
   none: 'Azure gave none',
   already_running: 'already running when first seen',
   reported_late: 'reported late; it had been scheduled',
+}
+
+function rowsOf(record: EventRecord): [name: string, value: string][] {
+  const { facts, policy, startedAt, ended, notice } = record
+  const rows: [name: string, value: string | undefined][] = [
+    ['Fleet', record.fleet],
+    ['Event', record.eventId],
+    ['Epoch', String(record.epoch)],
+    ['Status', standOf(record)],
+    ['Rule', `"${policy.rule}": ${policy.decide}`],
+    ['NotBefore', facts.notBeforeAt === undefined ? 'not known' : utc(facts.notBeforeAt)],
+    ['Started', startedAt && utc(startedAt)],
+    ['Ended', ended && utc(ended.at)],
+    ['How long', describeDuration(facts.durationSeconds)],
+    ['VMs hit', facts.resources.join(', ') || 'not named'],
+    ['Notice', notice && notices[notice]],
+    ['Asked by', describeSource(facts.source)],
+    ['Why', facts.description],
+    ...decisionsOf(record),
+  ].map(([name, value]) => [name, value || undefined] as [string, string | undefined])
+  return rows.filter((row): row is [string, string] => row[1] !== undefined)
 }
 
 function decisionsOf({ overruled, verdict, passedOn }: EventRecord): [string, string][] {
@@ -155,44 +186,64 @@ function decisionsOf({ overruled, verdict, passedOn }: EventRecord): [string, st
   ]
 }
 
-/** What happened and what was told, in order; a message stands where its last attempt ended. */
-function courseOf(record: EventRecord, deliveries: Shown['deliveries']) {
-  const happened = record.history.map((entry) => ({ at: entry.at, text: describe(entry) }))
-  const told = new Map<string, { at: number; text: string; channels: string[] }>()
-  for (const one of deliveries.slice(-maxTold)) {
-    const at = Date.parse(one.settledAt ?? one.owedAt)
-    const text = outcomeOf(one)
-    // what became the same at the same time is one line
-    const same = told.get(`${at} ${text}`) ?? { at, text, channels: [] }
-    same.channels.push(`"${one.channel}"`)
-    told.set(`${at} ${text}`, same)
-  }
-  const lines = [...told.values()].map(({ at, text, channels }) => ({
-    at,
-    text: `${text}: ${channels.join(', ')}`,
+interface Line {
+  at: number
+  text: string
+}
+
+/** What happened and what was told, in order; a moment's messages are one line where they came to be owed. */
+function linesOf(record: EventRecord, deliveries: Shown['deliveries']): Line[] {
+  const happened = record.history.map((entry) => ({ at: entry.at, text: describeEntry(entry) }))
+  const told = Map.groupBy(
+    deliveries.slice(-maxTold),
+    ({ moment, epoch, owedAt }) => `${owedAt} ${epoch} ${moment}`,
+  )
+  const lines = [...told.values()].map((all) => ({
+    at: Date.parse(all[0]!.owedAt),
+    text: `Told "${all[0]!.moment}": ${outcomesOf(all)}`,
   }))
   return [...happened, ...lines].sort((one, other) => one.at - other.at)
 }
 
-function describe({ at, what, note }: HistoryEntry): string {
-  if (note === undefined) return steps[what]
-  if (what !== 'approved' && what !== 'declined') return `${steps[what]}: ${note}`
-  const [how = '', ...who] = note.split(': ')
-  return describeVerdict({ decision: what, how: how as Proof, who: who.join(': '), at })
+/** What became the same of several is said once, with when that was where it took its time. */
+function outcomesOf(deliveries: Shown['deliveries']): string {
+  const groups = Map.groupBy(deliveries, (one) => outcomeOf(one))
+  const texts = [...groups].map(([outcome, all]) => {
+    const names = all.map(({ channel }) => `"${channel}"`).join(', ')
+    return `${outcome}: ${names}`
+  })
+  return texts.join('; ')
 }
 
-/** `"approved" delivered`, `"reminder" given up after 9 attempts (HTTP 503)` */
-function outcomeOf({ moment, state, attempts, note }: Shown['deliveries'][number]): string {
+/** `delivered`, `given up at 12:09:30 UTC after 9 attempts (HTTP 503)` */
+function outcomeOf({ state, attempts, note, owedAt, settledAt = owedAt }: Delivered): string {
+  const late = Date.parse(settledAt) - Date.parse(owedAt) >= promptMs
+  const at = late ? ` at ${utcOn(Date.parse(settledAt), Date.parse(owedAt))}` : ''
   const times = attempts > 1 ? ` after ${attempts} attempts` : ''
   const why = state === 'delivered' || note === '' ? '' : ` (${note})`
-  return `"${moment}" ${state.replaceAll('_', ' ')}${times}${why}`
+  return `${state.replaceAll('_', ' ')}${at}${times}${why}`
+}
+
+type Delivered = Shown['deliveries'][number]
+
+/** Whatever came within it came at once. */
+const promptMs = 5_000
+
+function daysOf(lines: Line[]): { day: string; lines: Line[] }[] {
+  const days = Map.groupBy(lines, ({ at }) => utc(at).slice(0, 10))
+  return [...days].map(([day, all]) => ({ day, lines: all }))
+}
+
+function timeOf(at: number): string {
+  return utc(at).slice(11, 19)
 }
 
 function spanOf({ vm, hit, firstSeenAt, lastSeenAt, goneAt }: PublicSighting): string {
-  const clock = (iso: string) => utc(Date.parse(iso))
-  const from = firstSeenAt === undefined ? '' : `from ${clock(firstSeenAt)} `
-  const gone = goneAt === undefined ? '' : `, gone at ${clock(goneAt)}`
-  return `${vm}${hit ? ' (hit)' : ''}: ${from}to ${clock(lastSeenAt)}${gone}`
+  const last = Date.parse(lastSeenAt)
+  const first = firstSeenAt === undefined ? undefined : Date.parse(firstSeenAt)
+  const from = first === undefined ? '' : `from ${utc(first)} `
+  const gone = goneAt === undefined ? '' : `, gone at ${utcOn(Date.parse(goneAt), last)}`
+  return `${vm}${hit ? ' (hit)' : ''}: ${from}to ${first === undefined ? utc(last) : utcOn(last, first)}${gone}`
 }
 
 function signOut(base: string) {

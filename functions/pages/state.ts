@@ -1,9 +1,12 @@
 // What stands at the top of an event's page, and what an open page asks for again: where the event is,
 // in a few words and some sentences, and how long there is to decide. Pure, like all texts.
 import { stampOf } from '../core/approval.ts'
-import type { EventRecord, HistoryEntry } from '../core/event.ts'
+import type { EventRecord } from '../core/event.ts'
 import { describeInference, describeVerdict, plain } from '../core/message.ts'
-import { relative, span, utc, when } from '../core/time.ts'
+import { relative, span } from '../core/time.ts'
+import { type CourseEntry, capital, courseOf } from './course.ts'
+import { type Fact, factsOf } from './facts.ts'
+import { minuteUtc, utcOn } from './times.ts'
 
 /** `ask`: somebody is wanted. `wait`: it goes on by itself. `bad`: it does not go on as it should. */
 export type Tone = 'ask' | 'wait' | 'bad' | 'good' | 'over'
@@ -24,13 +27,36 @@ export interface LiveState extends State {
   /** Nothing will change any more. */
   over: boolean
   sequence: number
-  /** Left out where the page has it. */
+  step: Step
+  /** For who was told something on an earlier step: what has become of it. */
+  since: string
+  /** These two are left out where the page has them. */
   course?: CourseEntry[]
+  facts?: Fact[]
 }
 
-export interface CourseEntry {
-  time: string
-  text: string
+/** Where the event is; what a page says of somebody's press holds for one of them. */
+export type Step =
+  | 'open'
+  | 'declined'
+  | 'approved'
+  | 'started'
+  | NonNullable<EventRecord['ended']>['outcome']
+
+export function stepOf(record: Pick<EventRecord, 'ended' | 'startedAt' | 'verdict'>): Step {
+  const { ended, startedAt, verdict } = record
+  if (ended !== undefined) return ended.outcome
+  return startedAt === undefined ? (verdict?.decision ?? 'open') : 'started'
+}
+
+const since: Record<Step, string> = {
+  open: 'It can be decided again.',
+  declined: 'Since then "not now" was chosen.',
+  approved: 'Since then it was approved.',
+  started: 'It has started since.',
+  completed: 'It is over by now.',
+  cancelled: 'It was cancelled since.',
+  lost: 'Foghorn lost sight of it since.',
 }
 
 export function isDecidable(record: EventRecord): boolean {
@@ -49,13 +75,16 @@ export function seenOf(record: EventRecord): string {
 /** `have`: the sequence that the page shows. */
 export function liveOf(record: EventRecord, now: number, have?: number): LiveState {
   const { sequence } = record
+  const step = stepOf(record)
   return {
     ...stateOf(record, now),
     seen: seenOf(record),
     decidable: isDecidable(record),
     over: record.ended !== undefined,
     sequence,
-    ...(have === sequence ? {} : { course: courseOf(record) }),
+    step,
+    since: since[step],
+    ...(have === sequence ? {} : { course: courseOf(record), facts: factsOf(record) }),
   }
 }
 
@@ -118,7 +147,7 @@ function verdictLines({ verdict }: EventRecord, now: number): string[] {
 }
 
 function said(verdict: NonNullable<EventRecord['verdict']>, now: number): string {
-  return capital(plain(`${describeVerdict(verdict)}, ${when(verdict.at, now)}.`))
+  return capital(plain(`${describeVerdict(verdict)}, ${utcOn(verdict.at, now)}.`))
 }
 
 /** Goes on where the headline ends. */
@@ -126,62 +155,12 @@ function byWhom(verdict: NonNullable<EventRecord['verdict']>, now: number): stri
   return said(verdict, now).replace(/^(Approved|Not now,) /, '')
 }
 
-function capital(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
-}
-
 /** NotBefore is the earliest instant, not an appointment. */
 function dueOf({ facts: { notBeforeAt }, drill }: EventRecord, now: number, how = ''): string {
   const starts = drill ? 'The drill starts' : 'Azure starts it'
   if (notBeforeAt === undefined) return `${starts}${how} at a time that it has not said.`
-  if (notBeforeAt > now) return `${starts}${how} ${when(notBeforeAt, now)}.`
-  const since = `since ${when(notBeforeAt, now)}`
-  return `${drill ? 'The drill' : 'Azure'} may start${drill ? '' : ' it'}${how} at any moment, ${since}.`
-}
-
-/** How we know who decided; nothing while nobody has. */
-export function proofOf(record: EventRecord): string | undefined {
-  return record.verdict && proofs[record.verdict.how]
-}
-
-const proofs = {
-  link: 'by the link alone, which proves no more than that somebody held it',
-  slack: 'Slack signed who pressed the button',
-  entra: 'they had signed in with Microsoft Entra',
-  admin: 'they had the admin key',
-  policy: 'the owner wrote the rule',
-} as const
-
-/** What was decided first, where a later approval replaced it. */
-export function overruledOf({ overruled }: EventRecord, now: number): string | undefined {
-  return overruled && said(overruled, now)
-}
-
-export function courseOf({ history }: Pick<EventRecord, 'history'>): CourseEntry[] {
-  return history.map(({ at, what, note }) => {
-    const text = note === undefined ? steps[what] : `${steps[what]}: ${plain(note)}`
-    return { time: utc(at), text: capital(text) }
-  })
-}
-
-/** What each entry of the record says. */
-export const steps: Record<HistoryEntry['what'], string> = {
-  seen: 'first seen',
-  started: 'started',
-  changed: 'changed',
-  reminder: 'people were reminded',
-  approved: 'approved',
-  declined: 'not now',
-  directed: 'a VM was asked to tell Azure',
-  passed_on: 'Azure was told',
-  start_failed: 'Azure could not be told',
-  not_started: 'Azure was told, and has not started it',
-  lapsed: 'what was approved is less than what is hit now',
-  stuck: 'no VM could tell Azure yet',
-  gone: 'gone from the document',
-  seen_again: 'seen again',
-  completed: 'completed',
-  cancelled: 'cancelled',
-  lost: 'lost sight of',
-  reopened: 'alive after all',
+  const time = minuteUtc(utcOn(notBeforeAt, now))
+  // how long that is, the countdown says
+  if (notBeforeAt > now) return `${starts}${how} at ${time}.`
+  return `${drill ? 'The drill' : 'Azure'} may start${drill ? '' : ' it'}${how} at any moment, since ${time}.`
 }

@@ -13,6 +13,8 @@ export const style = `
   --over: #848d97; --over-ground: #21262d } }
 * { box-sizing: border-box }
 [hidden] { display: none !important }
+/* the script keeps buttons where they are */
+html { overflow-anchor: none }
 body { margin: 0 auto; max-width: 42rem; padding: 1rem 1rem 3rem; background: var(--ground);
   color: var(--ink); font: 1.0625rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
 header { color: var(--soft); font-weight: 600; letter-spacing: .02em; display: flex; gap: .5rem;
@@ -27,11 +29,11 @@ h2 { font-size: 1.125rem; line-height: 1.3; margin: 1.75rem 0 .5rem }
 .state { border-radius: .5rem; padding: .875rem 1rem; margin: 1rem 0; border: 1px solid var(--tone);
   border-left-width: .375rem; background: var(--tone-ground) }
 .state p { margin: 0 }
-.state.ask { --tone: var(--ask); --tone-ground: var(--ask-ground) }
-.state.wait { --tone: var(--wait); --tone-ground: var(--wait-ground) }
-.state.bad { --tone: var(--bad); --tone-ground: var(--bad-ground) }
-.state.good { --tone: var(--good); --tone-ground: var(--good-ground) }
-.state.over { --tone: var(--over); --tone-ground: var(--over-ground) }
+.ask { --tone: var(--ask); --tone-ground: var(--ask-ground) }
+.wait { --tone: var(--wait); --tone-ground: var(--wait-ground) }
+.bad { --tone: var(--bad); --tone-ground: var(--bad-ground) }
+.good { --tone: var(--good); --tone-ground: var(--good-ground) }
+.over { --tone: var(--over); --tone-ground: var(--over-ground) }
 .state .left { display: flex; flex-wrap: wrap; gap: 0 .5rem; align-items: baseline; margin-bottom: .375rem }
 .left b { font-size: 1.875rem; line-height: 1.2; font-variant-numeric: tabular-nums }
 [data-lines] { white-space: pre-line }
@@ -41,6 +43,7 @@ button, .button { display: block; width: 100%; min-height: 3.25rem; font: inheri
   padding: .75rem 1rem; border-radius: .5rem; cursor: pointer; border: 1px solid var(--edge);
   background: var(--stay); color: var(--ink); text-align: center; text-decoration: none;
   touch-action: manipulation }
+button.quiet { background: none; font-weight: 400 }
 button.go, .button { background: var(--go); border-color: var(--go); color: #fff }
 button:hover, .button:hover { filter: brightness(1.08) }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px }
@@ -53,8 +56,15 @@ button:hover, .button:hover { filter: brightness(1.08) }
 .moved { border: 2px solid var(--ask); font-weight: 600 }
 a { color: var(--link) }
 p > a { display: inline-block; padding: .625rem 0 }
-.lost { position: fixed; inset: 0 0 auto; margin: 0; padding: .625rem 1rem; background: var(--bad-ground);
-  color: var(--ink); border-bottom: 2px solid var(--bad); text-align: center }
+.lost { position: sticky; top: 0; z-index: 1; margin: -1rem -1rem 1rem; padding: .625rem 1rem;
+  background: var(--bad-ground); color: var(--ink); border-bottom: 2px solid var(--bad); text-align: center }
+.t { display: inline-block; max-width: 100% }
+.id { font-size: .8125rem }
+.gone { visibility: hidden }
+form[aria-busy] { opacity: .6 }
+.after { border: 1px solid var(--line); border-radius: .5rem; padding: 0 1rem }
+.after[open] { padding-bottom: 1rem }
+.after .hint { margin-bottom: .75rem }
 dl { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .5rem 1rem; margin: 0;
   background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .875rem 1rem }
 dt { color: var(--soft) }
@@ -64,17 +74,36 @@ summary { min-height: 2.75rem; padding: .5rem 0; cursor: pointer }
 .course li { margin: 0 0 .75rem }
 .course time { display: block; color: var(--soft); font-size: .875rem; font-variant-numeric: tabular-nums }
 .item { background: var(--card); border: 1px solid var(--line); border-radius: .75rem;
-  padding: 1rem 1rem .25rem; margin: 1rem 0; scroll-margin-top: 1rem }
-.item h2 { margin: 0 0 .25rem }
+  padding: .75rem .875rem 0; margin: .75rem 0; scroll-margin-top: 1rem }
+.item h2 { margin: 0 0 .125rem }
+.item small { color: var(--soft); font-weight: 400 }
+.item .lead { font-size: .9375rem; line-height: 1.35; margin: 0 0 .5rem }
+.item .state, .item .said { padding: .5rem .75rem; margin: .5rem 0; font-size: 1rem; line-height: 1.4 }
+.item .state .left { margin: 0 }
+.item .left b, .item .headline { font-size: 1.0625rem }
+.item form { margin: .5rem 0 0 }
+.item button { min-height: 2.75rem; padding: .5rem 1rem }
+.item .hint { margin: .25rem 0 .625rem; font-size: .875rem }
+.item .refusal { padding: .5rem .75rem; margin: .5rem 0; font-size: .9375rem }
+.item .refusal h2 { font-size: 1rem }
+.item .refusal p { margin: .25rem 0 }
+.item > p { margin: 0 0 .25rem }
 label { display: block; margin: .5rem 0 }
 input[type=password] { display: block; width: 100%; font: inherit; padding: .75rem 1rem;
   margin-bottom: .75rem; border-radius: .5rem; border: 1px solid var(--edge);
   background: var(--card); color: var(--ink) }
 form.aside { float: right; margin: 0 }
 form.aside button { min-height: 2.75rem; padding: .25rem .75rem }
-.record { padding-left: 1.25rem }
-.record li { margin: .5rem 0 }
+.record { list-style: none; padding: 0; margin: .5rem 0 }
+.record li { margin: .5rem 0; padding: .5rem 0; border-top: 1px solid var(--line) }
+.record a { display: inline-block; padding: .625rem 0; font-weight: 600 }
+.record .hint { margin: 0 }
+.record time { color: var(--soft); font-variant-numeric: tabular-nums }
+.badge { display: inline-block; border: 1px solid var(--tone); background: var(--tone-ground); border-radius: 1rem;
+  padding: 0 .625rem; font-size: .875rem; font-weight: 600; margin-right: .25rem }
+h3 { font-size: .9375rem; color: var(--soft); margin: 1rem 0 0 }
 nav a, nav strong { display: inline-block; padding: .625rem .75rem .625rem 0 }
-@media (max-width: 26rem) { dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: .625rem } }
+@media (max-width: 26rem) { dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: .625rem }
+  .id { font-size: .75rem } }
 @media (forced-colors: active) { .state { border-left-width: 1px } }
 `

@@ -1,29 +1,18 @@
 // The page in a real browser: by keyboard, by script and without one. The browser's timers are the test's,
 // and its clock is years away from the relay's, which must not matter.
 
-import type { AddressInfo } from 'node:net'
-import { type ServerType, serve } from '@hono/node-server'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createListToken } from '../../functions/link.ts'
 import { startBrowser } from '../support/browser.ts'
+import { type Pages, servePages } from '../support/pages.ts'
 import { forge, press } from '../support/people.ts'
-import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  startAt,
-  started,
-  type World,
-} from '../support/world.ts'
+import { event, eventId, type FakeBeacon, startAt, started, type World } from '../support/world.ts'
 
 let browser: Browser
+let pages: Pages
 let world: World
 let beacon: FakeBeacon
-let server: ServerType
-let origin: string
-const complaints: string[] = []
 
 beforeAll(async () => {
   browser = await startBrowser()
@@ -31,38 +20,13 @@ beforeAll(async () => {
 afterAll(() => browser?.close())
 
 beforeEach(async () => {
-  world = await createWorld()
-  beacon = new FakeBeacon(world, 'web_0')
-  await beacon.sees([event()])
-  await world.drain()
-  await new Promise<void>((resolve) => {
-    server = serve({ fetch: world.app.fetch, port: 0, hostname: '127.0.0.1' }, () => resolve())
-  })
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  complaints.length = 0
+  pages = await servePages(browser)
+  ;({ world, beacon } = pages)
 })
+afterEach(() => pages.stop())
 
-afterEach(async () => {
-  for (const context of browser.contexts()) await context.close()
-  if ('closeAllConnections' in server) server.closeAllConnections()
-  await new Promise((resolve) => server.close(resolve))
-  world.store.close()
-})
-
-async function open(path: string, options: Parameters<Browser['newPage']>[0] = {}): Promise<Page> {
-  const page = await browser.newPage(options)
-  page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`))
-  page.on('pageerror', (error) => complaints.push(error.message))
-  if (options?.javaScriptEnabled !== false) await page.clock.install({ time: 0 })
-  await page.goto(origin + path)
-  return page
-}
-
-/** For the relay and for the browser. */
-async function pass(page: Page, ms: number): Promise<void> {
-  world.clock.now += ms
-  await page.clock.fastForward(ms)
-}
+const open: Pages['open'] = (...of) => pages.open(...of)
+const pass: Pages['pass'] = (...of) => pages.pass(...of)
 
 const outline = 'getComputedStyle(document.activeElement).outlineStyle'
 
@@ -71,16 +35,19 @@ const approve = (page: Page) => page.getByRole('button', { name: 'Approve' })
 
 describe('with the keyboard alone', () => {
   test.each([
-    ['approves with the first key stops', 1, 'Enter', 'approved'],
-    ['declines one stop later', 2, 'Space', 'declined'],
-  ])('%s', async (_, stops, key, decision) => {
+    ['approves with the first key stops', 1, 'Enter', 'approved', 'Your approval'],
+    ['declines one stop later', 2, 'Space', 'declined', 'Your "not now"'],
+  ])('%s', async (_, stops, key, decision, said) => {
     const page = await open(await forge(world))
     for (let i = 0; i < stops; i++) await page.keyboard.press('Tab')
     expect(await page.evaluate(outline)).toBe('solid')
     await page.keyboard.press(key)
-    await page.getByText('Your decision is on record.').waitFor()
+    const status = page.locator('[data-said]')
+    expect(await status.innerText()).toBe(`${said} is on record.`)
+    // where a screen reader goes on reading
+    expect(await page.locator(':focus').innerText()).toBe(await status.innerText())
     expect(await approvals()).toMatchObject([{ decision }])
-    expect(complaints).toEqual([])
+    expect(pages.complaints).toEqual([])
   })
 })
 
@@ -110,10 +77,12 @@ describe('while it stands open', () => {
     await approve(page).focus()
     await press(world, await forge(world, { channel: 'team' }), 'approve')
     await pass(page, 5_000)
-    await page.getByText('by a holder of the link sent to "team"').waitFor()
+    await page.getByText('by a holder of the link sent to "team"').first().waitFor()
     expect(await page.getByRole('button').count()).toBe(0)
     expect(await page.locator(':focus').getAttribute('class')).toBe('state good')
-    expect(await page.locator('.course').innerText()).toContain('Approved: link: team')
+    expect(await page.locator('.course').innerText()).toContain(
+      'Approved by a holder of the link sent to "team"',
+    )
     await beacon.sees([started()])
     await pass(page, 5_000)
     await page.getByText('It started 5 s ago.').waitFor()
@@ -145,7 +114,7 @@ describe('while it stands open', () => {
     expect(await approvals()).toHaveLength(1)
     await pass(page, 1_000)
     await approve(page).click()
-    await page.getByText('Your decision is on record.').waitFor()
+    await page.getByText('Your approval is on record.').waitFor()
     expect(await approvals()).toHaveLength(2)
   })
 
@@ -184,7 +153,7 @@ describe('while it stands open', () => {
     await page.addInitScript("Object.defineProperty(document, 'hidden', { get: () => true })")
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
-    await page.goto(origin + (await forge(world)))
+    await page.goto(pages.origin + (await forge(world)))
     await page.clock.fastForward(60_000)
     expect(asked.filter((url) => url.includes('/state'))).toEqual([])
   })
@@ -194,7 +163,7 @@ test('without JavaScript it decides just the same', async () => {
   const page = await open(await forge(world), { javaScriptEnabled: false })
   expect(await page.getByRole('timer').innerText()).toMatch(/^15 min\s+until Azure starts it$/)
   await approve(page).click()
-  await page.getByText('Your decision is on record.').waitFor()
+  await page.getByText('Your approval is on record.').waitFor()
   expect(await page.getByRole('button').count()).toBe(0)
   expect(await approvals()).toMatchObject([{ decision: 'approved', how: 'link', who: 'chat' }])
 })
@@ -207,11 +176,11 @@ test('a list: one decision, back at its place, and the others live on', async ()
   await page.getByRole('article').nth(1).getByRole('button', { name: 'Not now' }).click()
   await page.getByRole('heading', { name: '2 events, 2 to decide' }).waitFor()
   const second = page.getByRole('article').nth(1)
-  expect(await second.getByRole('status').innerText()).toBe('Your decision is on record.')
+  expect(await second.getByRole('status').innerText()).toBe('Your "not now" is on record.')
   expect(new URL(page.url()).hash).toBe('#e1')
   await press(world, await forge(world), 'approve')
   await pass(page, 5_000)
   await page.getByText('A VM is about to tell Azure.').waitFor()
-  expect(await page.getByRole('button').count()).toBe(1)
-  expect(complaints).toEqual([])
+  expect(await page.locator('button').count()).toBe(1)
+  expect(pages.complaints).toEqual([])
 })

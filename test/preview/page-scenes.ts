@@ -30,14 +30,20 @@ const passed: HistoryEntry = { at: passedOn.at, what: 'passed_on', note: 'web_1'
 const startedAt = approved.at + 20 * second
 const began: HistoryEntry = { at: startedAt, what: 'started', note: 'web_3' }
 
+const notNow: Partial<EventRecord> = {
+  verdict: declined,
+  history: [...seen, { ...told, at: declined.at, what: 'declined' }],
+}
 const decided = { verdict: approved, history: [...seen, told] }
 const running: Partial<EventRecord> = {
   ...{ verdict: approved, passedOn, phase: 'started', startedAt },
   history: [...seen, told, directed, passed, began],
 }
 
-const allowed: Viewer = { permission: 'allowed', ways: [] }
-const bare: Viewer = { permission: 'identity_needed', ways: ['slack', 'sign_in'] }
+const allowed: Viewer = { permission: 'allowed', ways: [], places: [] }
+const places = ['ops-slack']
+const bare: Viewer = { permission: 'identity_needed', ways: ['slack', 'sign_in'], places }
+const slackOnly: Viewer = { ...bare, ways: ['slack'] }
 
 const courses: Record<string, Partial<EventRecord>> = {
   open: {},
@@ -54,10 +60,7 @@ const courses: Record<string, Partial<EventRecord>> = {
   },
   'open, its time has come': { facts: { ...usual, notBeforeAt: now - 20 * second } },
   'open, time not known': { facts: noTime },
-  declined: {
-    verdict: declined,
-    history: [...seen, { ...told, at: declined.at, what: 'declined' }],
-  },
+  declined: notNow,
   approved: decided,
   'approved by a rule': { verdict: byRule, policy: { decide: 'approve', rule: 'short freeze' } },
   'approved after not now': { verdict: bySlack, overruled: declined },
@@ -102,11 +105,15 @@ const courses: Record<string, Partial<EventRecord>> = {
 const viewers: Record<string, Viewer> = {
   'identity needed': bare,
   'identity needed, with sign-in': { ...bare, signInUrl: '/.auth/login/aad' },
-  'not listed': { permission: 'not_listed', ways: ['sign_in'], name: 'Ada Example' },
+  'only in Slack': slackOnly,
+  'only in Slack, without buttons': { ...slackOnly, places: [] },
+  'not listed': { permission: 'not_listed', ways: ['sign_in'], places: [], name: 'Ada Example' },
 }
 
 const tries: Record<string, [string, Partial<EventRecord>]> = {
-  'decided now': ['Your decision is on record.', decided],
+  'decided now': ['Your approval is on record.', decided],
+  'declined now': ['Your "not now" is on record.', notNow],
+  'too quick': ['That was too quick to be meant: press again.', notNow],
   'moved on': [
     'Nothing was decided: the event has changed since you opened this page. Look again.',
     { facts: { ...usual, resources: ['web_3', 'web_4'] } },
@@ -116,7 +123,7 @@ const tries: Record<string, [string, Partial<EventRecord>]> = {
 
 export function seenAs(course: Partial<EventRecord>, changes: Partial<Seen> = {}): Seen {
   const shown = record({ facts: usual, history: seen, ...course })
-  return { record: shown, viewer: allowed, form: 'stamp.mac', ...changes }
+  return { record: shown, viewer: allowed, form: 'stamp.mac', listed: false, ...changes }
 }
 
 const dead = {
@@ -134,8 +141,10 @@ const list = [
   seenAs({}),
   seenAs(
     { ...decided, facts: { ...usual, resources: ['web_4', 'web_5'] } },
-    { said: 'Your decision is on record.' },
+    { said: 'Your approval is on record.', mine: 'approved' },
   ),
+  seenAs({ eventId: 'c7061bac-afdc-4513-b24b-aa5f13a16124', ...notNow }),
+  seenAs({ facts: { ...usual, resources: ['db_1'] } }, { viewer: slackOnly, listed: true }),
   seenAs({ ...decided, passedOn, facts: { ...usual, resources: ['db_0'] } }),
   undefined,
 ]

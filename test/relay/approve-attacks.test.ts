@@ -141,7 +141,7 @@ describe('a decision is taken from the page alone', () => {
     const texts = await Promise.all(
       paths.map(async (path) => textOf(await press(world, path, 'approve'))),
     )
-    const winners = texts.filter((text) => text.includes('Your decision is on record.'))
+    const winners = texts.filter((text) => text.includes('Your approval is on record.'))
     expect(winners).toHaveLength(1)
     const { body } = await world.getEvent(eventId)
     const [{ who }] = body.approvals

@@ -43,14 +43,16 @@ describe('the page', () => {
     const { status, text } = await show(linkOf(world))
     expect(status).toBe(200)
     expect(text).toContain('Reboot of web_0')
-    expect(text).toContain('Not decided. Azure starts it 2026-11-21 12:15:00 UTC (in 15 min).')
+    expect(text).toContain(
+      '15 min until Azure starts it Not decided. Azure starts it at 12:15 UTC .',
+    )
     expect(text).toContain('Approve: start it now')
     expect(text).toContain('Not now')
   })
 
   test('the time left is that of the moment it is opened', async () => {
     world.clock.now += 14 * 60_000
-    expect((await show(linkOf(world))).text).toContain('(in 60 s)')
+    expect((await show(linkOf(world))).text).toContain('60 s until Azure starts it')
   })
 
   test('decided: by whom and when, without buttons', async () => {
@@ -58,7 +60,7 @@ describe('the page', () => {
     expect((await press(world, path, 'approve')).status).toBe(200)
     world.clock.now += 5_000
     const { text } = await show(path)
-    expect(text).toContain('Approved by a holder of the link sent to "chat", 2026-11-21 12:00:00')
+    expect(text).toContain('Approved by a holder of the link sent to "chat" , 12:00:00 UTC')
     expect(text).not.toMatch(buttons)
   })
 
@@ -78,7 +80,7 @@ describe('the page', () => {
     expect(text).toContain('Approve: start it now')
     expect(text).not.toContain('Not now Azure')
     expect(await textOf(await press(world, path, 'approve'))).toContain(
-      'Your decision is on record',
+      'Your approval is on record',
     )
     await world.drain()
     expect(world.told().slice(1)).toEqual(['foghorn.event.declined', 'foghorn.event.approved'])
@@ -144,6 +146,12 @@ describe('links that lead nowhere', () => {
     expect([403, 404]).toContain(response.status)
     expect((await press(world, path, 'approve')).status).not.toBe(200)
     expect(tables.read()).toEqual(before)
+  })
+
+  test('the page says what to do instead', async () => {
+    const { text } = await show('/approve/AAAAAAAA.AAAA.AAAA')
+    expect(text).toContain('Open it from the message again')
+    expect(text).toContain('/record')
   })
 
   /** The link with one letter of one part replaced. */

@@ -72,6 +72,39 @@ describe('a form that is not of this link decides nothing', () => {
   })
 })
 
+describe('the second tap of a double one', () => {
+  test('on the page that answers the first it decides nothing; 1.5 s later it counts', async () => {
+    const path = linkOf(world)
+    const answer = await (await press(world, path, 'not_now')).text()
+    const { form = '' } = fieldsOf(answer)
+    world.clock.now += 1_499
+    const before = tables.read()
+    const quick = await submit(world, path, { decision: 'approve', form })
+    expect(quick.status).toBe(409)
+    const page = await quick.text()
+    expect(page).toContain('That was too quick to be meant: press again.')
+    expect(tables.read()).toEqual(before)
+    world.clock.now += 1
+    expect((await submit(world, path, { decision: 'approve', form })).status).toBe(200)
+  })
+
+  test.each([
+    ['a link of our own page', 'same-origin', 409],
+    ['a message', 'cross-site', 200],
+  ])('a page that was opened from %s', async (_, site, status) => {
+    const headers = { 'sec-fetch-site': site }
+    const page = await world.app.request(linkOf(world), { headers })
+    const { form = '' } = fieldsOf(await page.text())
+    expect((await submit(world, linkOf(world), { decision: 'approve', form })).status).toBe(status)
+  })
+
+  test('nobody can say when a form counts', async () => {
+    const answer = await (await press(world, linkOf(world), 'not_now')).text()
+    const form = fieldsOf(answer).form!.replace(/~\d+/, '~1')
+    expect((await submit(world, linkOf(world), { decision: 'approve', form })).status).toBe(403)
+  })
+})
+
 describe('what somebody saw is what is decided', () => {
   test('other VMs meanwhile: nothing is decided, and the page shows them', async () => {
     const form = await formAt(linkOf(world))

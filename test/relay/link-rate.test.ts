@@ -43,7 +43,7 @@ test('1 000 wrong tokens in a second: most get 429, and one right one can look a
   expect(new Set(statuses)).toEqual(new Set([403, 429]))
   expect((await world.app.request(path)).status).toBe(200)
   expect((await world.app.request(`${path}/state`)).status).toBe(200)
-  expect(await textOf(await press(world, path, 'approve'))).toContain('Your decision is on record.')
+  expect(await textOf(await press(world, path, 'approve'))).toContain('Your approval is on record.')
   expect((await world.getEvent(eventId)).body.approvals).toHaveLength(1)
 })
 

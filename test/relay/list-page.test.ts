@@ -83,8 +83,8 @@ test('a decision comes back to the list, says what came of it, and decides nothi
   expect(response.status).toBe(200)
   const text = await textOf(response)
   expect(text).toContain(`${count - 1} events, ${count - 2} to decide`)
-  expect(text.match(/Your decision is on record\./g)).toHaveLength(2)
-  expect(text).toMatch(/Reboot of vm3 The VM restarts; .{0,40} Your decision is on record\./)
+  expect(text.match(/Your approval is on record\./g)).toHaveLength(2)
+  expect(text).toMatch(/Reboot of vm3 The VM restarts; .{0,40} Your approval is on record\./)
   expect(await Promise.all([2, 3, 4].map(approvals))).toEqual([0, 1, 0])
 })
 
@@ -95,10 +95,35 @@ test('one of a list has a page of its own behind the same link, and decides ther
   expect(html).toContain('Its course')
   expect(html).toContain('Reboot of vm3<')
   const response = await submit(world, path, { ...forms[0]!, decision: 'approve' })
-  expect(await textOf(response)).toMatch(/Your decision is on record\. .* Its course/)
+  expect(await textOf(response)).toMatch(/Your approval is on record\. .* Its course/)
   expect(await Promise.all([2, 3, 4].map(approvals))).toEqual([0, 1, 0])
   const state = await (await world.app.request(`${pathOf('slack')}/state?event=2&have=1`)).json()
   expect(state).toMatchObject({ events: [{ headline: 'Approved' }] })
+})
+
+test('two that read alike are told apart by their ids, and no others are', async () => {
+  const alike = [1, 2].map((i) => event({ eventId: idOf(i), resources: ['vm'] }))
+  await strike([...alike, event({ eventId: idOf(3), resources: ['other'] })])
+  const path = await forgeList({
+    events: [1, 2, 3].map((i) => ({ fleet: 'prod', eventId: idOf(i) })),
+  })
+  const text = await textOf(await world.app.request(path))
+  expect(text).toMatch(/Reboot of vm …00000001 .* Reboot of vm …00000002 .* Reboot of other The VM/)
+})
+
+test('decided only in Slack: it says that a list has no buttons there', async () => {
+  const approvers = ['slack:T0123ABCD/U0123ABCD']
+  const slackApp = { signingSecret: '0123456789abcdef0123456789abcdef', team: 'T0123ABCD' }
+  const route = { match: {}, channels: ['chat', 'hook'], approvers, approveIn: 'slack' as const }
+  world = await createWorld({ paced: true, config: { routes: [route], slackApp } })
+  beacon = new FakeBeacon(world, 'vm0')
+  await strike()
+  const words = (alone: string) => `They decide in Slack, by the buttons of ${alone}`
+  const text = await textOf(await world.app.request(pathOf('slack')))
+  expect(text).toContain(words('a message of its own in "chat" (one that lists several has none)'))
+  expect(text).toContain('or with the admin key')
+  const alone = await textOf(await world.app.request(await forge(world, { eventId: idOf(1) })))
+  expect(alone).toContain(words('the message in "chat"'))
 })
 
 test.each(['99', '-1', '1.0', '', 'x', '007'])('place %j of a list is none', async (event) => {

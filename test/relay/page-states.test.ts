@@ -28,15 +28,19 @@ describe('every state', () => {
     [
       'open',
       both,
-      /12 min until Azure starts it Not decided\. Azure starts it 2026-11-21 12:15:00/,
+      /12 min until Azure starts it Not decided\. Azure starts it at 12:15 UTC \. Approve/,
     ],
-    ['open, its time has come', both, /Azure may start it at any moment, since .* \(20 s ago\)/],
+    ['open, its time has come', both, /Azure may start it at any moment, since 12:02:40 UTC/],
     ['open, time not known', both, /Azure starts it at a time that it has not said/],
-    ['declined', both.slice(0, 1), /Not now by a holder .* all the same .* can still be approved/],
+    [
+      'declined',
+      both.slice(0, 1),
+      /Not now by a holder .* all the same .* can still be approved\. Approve after all/,
+    ],
     [
       'approved',
       [],
-      /Approved by a holder of the link sent to "ops-slack", .* A VM is about to tell/,
+      /Approved by a holder of the link sent to "ops-slack" , .* A VM is about to tell/,
     ],
     ['approved', [], /How we know who by the link alone, which proves no more/],
     ['approved by a rule', [], /policy rule "short freeze"/],
@@ -50,9 +54,20 @@ describe('every state', () => {
     ['lost', [], /Foghorn lost sight of it 60 s ago/],
     ['drill', both, /This is a drill: no VM is touched\. .* until the drill starts/],
     ['drill, approved', [], /The drill starts in a moment/],
-    ['identity needed', [], /You can look, not decide .* In Slack: .* this relay has no sign-in/],
-    ['identity needed, with sign-in', [], /Sign in with Microsoft Entra/],
+    [
+      'identity needed',
+      [],
+      /You can look, not decide .* They decide in Slack, by the buttons of the message in "ops-slack" , or signed in with Microsoft Entra, which this relay has not switched on\./,
+    ],
+    ['only in Slack', [], /They decide in Slack, by the buttons of the message in "ops-slack" \./],
+    [
+      'only in Slack, without buttons',
+      [],
+      /no message of this event has buttons, so with the admin key/,
+    ],
+    ['identity needed, with sign-in', [], /or here, by signing in\. Sign in with Microsoft Entra/],
     ['not listed', [], /signed in as Ada Example, who is not among/],
+    ['too quick', both.slice(0, 1), /That was too quick to be meant: press again\./],
     ['moved on', both, /the event has changed since you opened this page/],
     ['too late', [], /Too late to decide: it has started\./],
     ['forged', [], /This link is not valid/],
@@ -97,7 +112,7 @@ describe('a route that names who may decide', () => {
     expect(buttonsOf(html)).toEqual([])
     expect(html).toContain('Not decided.')
     expect(html).toContain('You can look, not decide')
-    expect(html).toContain('In Slack')
+    expect(html).toContain('They decide by their Slack accounts, for which no message')
     expect(html).not.toContain('U0123ABCD')
     expect(html).not.toContain('name="form"')
   })
@@ -133,7 +148,8 @@ describe('what a page that stands open is told', () => {
     expect(time).toBe(startAt + 5_000)
     expect(event).toMatchObject({
       ...{ tone: 'ask', headline: 'Not decided.', until: startAt + 15 * 60_000 },
-      ...{ decidable: true, over: false, course: [{ text: 'First seen: web_0' }] },
+      ...{ decidable: true, over: false, course: [{ text: 'First seen by web_0' }], step: 'open' },
+      ...{ facts: expect.arrayContaining([['When', '2026-11-21 12:15 UTC']]) },
     })
   })
 
@@ -143,8 +159,8 @@ describe('what a page that stands open is told', () => {
     await press(world, await forge(world), 'approve')
     const { event: second } = await live(`?have=${first.sequence}`)
     expect(second.course?.map(({ text }) => text)).toEqual([
-      'First seen: web_0',
-      'Approved: link: chat',
+      'First seen by web_0',
+      'Approved by a holder of the link sent to "chat"',
     ])
     expect(second).toMatchObject({ decidable: false, headline: 'Approved' })
     for (const odd of ['x', '-1', '1.2.3', '%00'])

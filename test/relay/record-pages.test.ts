@@ -177,6 +177,18 @@ describe('what stands there', () => {
     expect((await get('/record/events?before=yesterday', mine)).status).toBe(400)
   })
 
+  test('what is open stands on top, each with where it is and when it may start', async () => {
+    const beacon = new FakeBeacon(world, 'web_0')
+    world.clock.now += 1_000
+    await beacon.sees([event(), event({ eventId: 'newer', resources: ['web_1'] })])
+    await beacon.sees([event()])
+    await world.pass(10_001)
+    const text = await textOf(await get('/record/events', await cookie()))
+    expect(text).toMatch(
+      /Not decided Reboot of web_0 prod · NotBefore 2026-11-21 12:15:00 UTC \(in 15 min\) .* Cancelled Reboot of web_1/,
+    )
+  })
+
   test('one event: what was seen, told, decided and passed on, in order', async () => {
     const beacon = new FakeBeacon(world, 'web_0')
     await press(world, linkOf(world), 'not_now')
@@ -191,16 +203,17 @@ describe('what stands there', () => {
     const text = await textOf(response)
     const said = [
       'Reboot of web_0',
-      'Decided not now, by a holder of the link sent to "chat", 2026-11-21 12:00:00 UTC',
-      'Decided approved by a holder of the link sent to "chat", 2026-11-21 12:00:30 UTC',
+      'Status scheduled Rule "default" : ask NotBefore 2026-11-21 12:15:00 UTC',
+      'Decided not now, by a holder of the link sent to "chat" , 2026-11-21 12:00:00 UTC',
+      'Decided approved by a holder of the link sent to "chat" , 2026-11-21 12:00:30 UTC',
       'Passed on by web_0',
-      '12:00:00 UTC : first seen: web_0',
-      '12:00:00 UTC : "scheduled" delivered: "chat", "team", "pager", "hook"',
-      '12:00:30 UTC : approved by a holder of the link sent to "chat"',
-      '12:00:30 UTC : a VM was asked to tell Azure: web_0',
-      '12:00:30 UTC : Azure was told: web_0',
-      '"approved" refused (',
-      'web_0 (hit): from 2026-11-21 12:00:00 UTC to 2026-11-21 12:00:30 UTC',
+      '2026-11-21, UTC 12:00:00 : First seen by web_0',
+      '12:00:00 : Told "scheduled" : delivered: "chat" , "team" , "pager" , "hook"',
+      '12:00:30 : Approved by a holder of the link sent to "chat"',
+      '12:00:30 : web_0 was asked to tell Azure',
+      '12:00:30 : web_0 told Azure',
+      'Told "approved" : refused (',
+      'web_0 (hit): from 2026-11-21 12:00:00 UTC to 12:00:30 UTC',
     ]
     let from = 0
     for (const one of said) {

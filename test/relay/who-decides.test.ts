@@ -82,7 +82,7 @@ describe('a route that lists people', () => {
   test('who is listed and signed in decides, under their own ids', async () => {
     expect((await show(signedIn())).html).toMatch(buttons)
     const text = await textOf(await press(world, linkOf(world), 'approve', signedIn()))
-    expect(text).toContain('Your decision is on record.')
+    expect(text).toContain('Your approval is on record.')
     expect(await approvals()).toMatchObject([{ decision: 'approved', ...annInRecord }])
   })
 

@@ -1,0 +1,210 @@
+// A thumb on a phone: what a second tap does, what stays under it, and a relay that is away when it comes down.
+import type { Browser, Locator, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createListToken } from '../../functions/link.ts'
+import { startBrowser } from '../support/browser.ts'
+import { type Pages, servePages } from '../support/pages.ts'
+import { forge, press } from '../support/people.ts'
+import { event, eventId, startAt } from '../support/world.ts'
+
+let browser: Browser
+let pages: Pages
+
+beforeAll(async () => {
+  browser = await startBrowser()
+}, 60_000)
+afterAll(() => browser?.close())
+beforeEach(async () => {
+  pages = await servePages(browser)
+})
+afterEach(() => pages.stop())
+
+const approvals = async (id = eventId) => (await pages.world.getEvent(id)).body.approvals
+const said = (page: Page) => page.locator('[data-said]')
+const button = (page: Page, name: string) => page.getByRole('button', { name })
+
+/** Where somebody puts their thumb. */
+async function centreOf(target: Locator): Promise<[number, number]> {
+  await target.scrollIntoViewIfNeeded()
+  const { x, y, width, height } = (await target.boundingBox())!
+  return [x + width / 2, y + height / 2]
+}
+
+/** Twice at one place, 300 ms apart, once the answer to the first is there. */
+async function tapTwice(page: Page, target: Locator, script: boolean): Promise<void> {
+  const at = await centreOf(target)
+  await page.touchscreen.tap(...at)
+  await said(page).waitFor()
+  if (script) await pages.pass(page, 300)
+  else pages.world.clock.now += 300
+  await page.touchscreen.tap(...at)
+  // whatever the second one sent has been answered
+  await page.waitForLoadState('networkidle')
+}
+
+const phones = [320, 360, 390, 412, 430].flatMap((width) =>
+  [true, false].map((script) => ({ width, script })),
+)
+
+describe.each(phones)('$width px, with a script: $script', ({ width, script }) => {
+  const viewport = { width, height: 780 }
+  const options = { viewport, hasTouch: true, javaScriptEnabled: script }
+
+  test('a second tap on "Not now" approves nothing, and no green button is there', async () => {
+    const page = await pages.open(await forge(pages.world), options)
+    await tapTwice(page, button(page, 'Not now'), script)
+    expect(await approvals()).toMatchObject([{ decision: 'declined' }])
+    await page.locator('summary', { hasText: 'Approve after all' }).waitFor()
+    expect(await page.locator('button.go').count()).toBe(0)
+  })
+
+  test('nor does one on a list, whatever stands there then', async () => {
+    await pages.beacon.sees([event(), event({ eventId: 'second', resources: ['web_9'] })])
+    const events = [eventId, 'second'].map((id) => ({ fleet: 'prod', eventId: id }))
+    const list = { channel: 'chat', issuedAt: startAt, events }
+    const token = await createListToken(pages.world.relay.linkKeys, list)
+    for (const [place, id] of [eventId, 'second'].entries()) {
+      const page = await pages.open(`/approve/${token}`, options)
+      const item = page.getByRole('article').nth(place)
+      await tapTwice(page, item.getByRole('button', { name: 'Not now' }), script)
+      await page.locator('h1').waitFor()
+      expect(await approvals(id)).toMatchObject([{ decision: 'declined' }])
+      expect(await approvals(id)).toHaveLength(1)
+      pages.world.clock.now += 5_000
+      await page.close()
+    }
+  })
+})
+
+describe('after "Not now"', () => {
+  test.each([true, false])(
+    'a press in the next second counts for nothing, script: %s',
+    async (script) => {
+      const page = await pages.open(await forge(pages.world), { javaScriptEnabled: script })
+      await button(page, 'Not now').click()
+      await page.getByText('Approve after all').click()
+      if (script) await pages.pass(page, 1_000)
+      else pages.world.clock.now += 1_000
+      await button(page, 'Approve').click()
+      await page.getByText('That was too quick to be meant: press again.').waitFor()
+      expect(await approvals()).toHaveLength(1)
+      await page.getByText('Approve after all').click()
+      if (script) await pages.pass(page, 1_500)
+      else pages.world.clock.now += 1_500
+      await button(page, 'Approve').click()
+      await page.getByText('Your approval is on record.').waitFor()
+      expect(await approvals()).toMatchObject([{}, { decision: 'approved' }])
+    },
+  )
+
+  test('somebody else approves: the page does not credit it to who said no', async () => {
+    const page = await pages.open(await forge(pages.world))
+    await button(page, 'Not now').click()
+    expect(await said(page).innerText()).toBe('Your "not now" is on record.')
+    await press(pages.world, await forge(pages.world, { channel: 'team' }), 'approve')
+    await pages.pass(page, 5_000)
+    await page.getByText('You chose "not now". Since then it was approved.').waitFor()
+    expect(await page.locator('[data-facts]').innerText()).toMatch(/Before\s+Not now, by a holder/)
+  })
+})
+
+test('a double tap on a link of our own page reaches no button of the next', async () => {
+  const list = { channel: 'chat', issuedAt: startAt, events: [{ fleet: 'prod', eventId }] }
+  const token = await createListToken(pages.world.relay.linkKeys, list)
+  const page = await pages.open(`/approve/${token}`, { javaScriptEnabled: false })
+  await page.getByRole('link', { name: 'All about' }).click()
+  await button(page, 'Approve').click()
+  await page.getByText('That was too quick').waitFor()
+  expect(await approvals()).toEqual([])
+})
+
+describe('somebody else decides meanwhile', () => {
+  test('"Not now" goes and leaves its place; the facts follow; no button moves', async () => {
+    const page = await pages.open(await forge(pages.world), {
+      viewport: { width: 360, height: 640 },
+    })
+    const place = await centreOf(button(page, 'Approve'))
+    await press(pages.world, await forge(pages.world, { channel: 'team' }), 'not_now')
+    await pages.pass(page, 5_000)
+    await page.getByText('How we know who').waitFor()
+    expect(await page.getByRole('button').allInnerTexts()).toEqual(['Approve: start it now'])
+    const [x, y] = await centreOf(button(page, 'Approve'))
+    expect(x).toBe(place[0])
+    // pages scroll by whole pixels
+    expect(Math.abs(y - place[1])).toBeLessThan(1)
+    await pages.beacon.sees([event({ notBeforeAt: startAt + 20 * 60_000 })])
+    await pages.pass(page, 5_000)
+    await expect
+      .poll(() => page.locator('[data-facts]').innerText())
+      .toMatch(/When\s+2026-11-21 12:20 UTC/)
+  })
+
+  test('and where the page cannot stay, a press at that moment is not taken', async () => {
+    const page = await pages.open(await forge(pages.world), {
+      viewport: { width: 390, height: 3_000 },
+    })
+    await press(pages.world, await forge(pages.world, { channel: 'team' }), 'not_now')
+    await pages.pass(page, 5_000)
+    await page.getByText('Until then it can still').waitFor()
+    await button(page, 'Approve').click()
+    expect(await approvals()).toHaveLength(1)
+  })
+})
+
+describe('the relay is away', () => {
+  test('the page stays, says that nothing was sent, and sends it when it is pressed again', async () => {
+    const page = await pages.open(await forge(pages.world))
+    await page.route('**/approve/*', (route) => route.abort())
+    await button(page, 'Approve').click()
+    const alert = page.getByRole('alert')
+    expect(await alert.innerText()).toBe('Not sent: the relay does not answer. Try again.')
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Reboot of web_0')
+    await page.unroute('**/approve/*')
+    await pages.pass(page, 1_000)
+    await button(page, 'Approve').click()
+    await page.getByText('Your approval is on record.').waitFor()
+    expect(await approvals()).toHaveLength(1)
+  })
+
+  test.each([
+    [429, 'Nothing was decided: too many requests. Try again soon.'],
+    [502, 'Not sent: the relay does not answer. Try again.'],
+  ])('an answer %s from in front of it is no page', async (status, words) => {
+    const page = await pages.open(await forge(pages.world))
+    await page.route('**/approve/*', (route) => route.fulfill({ status, body: '<main>Oh</main>' }))
+    await button(page, 'Approve').click()
+    expect(await page.getByRole('alert').innerText()).toBe(words)
+    expect(await button(page, 'Approve').isVisible()).toBe(true)
+  })
+
+  test('the bar that says so covers nothing', async () => {
+    const page = await pages.open(await forge(pages.world), {
+      viewport: { width: 320, height: 900 },
+    })
+    await page.route('**/state*', (route) => route.abort())
+    const bar = page.locator('[data-lost]')
+    await expect
+      .poll(async () => {
+        await pages.pass(page, 20_000)
+        return bar.isVisible()
+      })
+      .toBe(true)
+    const { y, height } = (await bar.boundingBox())!
+    expect((await page.locator('h1').boundingBox())!.y).toBeGreaterThanOrEqual(y + height)
+  })
+})
+
+test("times are also the reader's own, and each stays on one line", async () => {
+  const at = { timezoneId: 'Asia/Kolkata', viewport: { width: 320, height: 700 } }
+  const page = await pages.open(await forge(pages.world), at)
+  const lines = page.locator('[data-lines]')
+  const shown = 'Azure starts it at 12:15 UTC (17:45 here).'
+  expect((await lines.innerText()).replace(/\s+/g, ' ')).toBe(shown)
+  expect(await page.locator('.course').innerText()).toContain('(17:30:00 here)')
+  await pages.beacon.sees([event({ notBeforeAt: startAt + 8 * 3_600_000 })])
+  await pages.pass(page, 5_000)
+  await expect.poll(() => lines.innerText()).toContain('20:00 UTC (2026-11-22 01:30 here)')
+  const heights =
+    'Array.from(document.querySelectorAll(".t"), (one) => one.getClientRects().length)'
+  expect(new Set((await page.evaluate(heights)) as number[])).toEqual(new Set([1]))
+})
