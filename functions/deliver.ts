@@ -123,7 +123,8 @@ async function judge(
     return { claimed, siblings, verdict: { result } }
   }
   if (passage?.go === 'divert') {
-    const refused = { outcome: 'refused' as const, broken: true as const, unsent: true as const }
+    // counted as an attempt: refused after one means that nothing of it can have arrived
+    const refused = { outcome: 'refused' as const, broken: true as const }
     return { claimed, siblings, verdict: { result: { ...refused, note: passage.note } } }
   }
   const now = relay.now()

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { adviseOn } from '../advice/index.ts'
+import type { Environment } from '../config/environment.ts'
 import { type Config, readConfigWith } from '../config.ts'
 import { dryRun } from '../dry-run.ts'
 import { notifiers } from '../notify/index.ts'
@@ -12,19 +13,30 @@ import { describeOutcome, listed, wrap } from './layout.ts'
 
 const exitCodes = { fine: 0, broken: 1, wrong: 2 }
 
-try {
-  const given = readArguments(process.argv.slice(2))
-  print(given === 'help' ? help.trimEnd().split('\n') : check(given))
-} catch (error) {
-  const known = error instanceof FoghornError
-  const lines = (known ? error.message : messageOf(error)).split('\n')
-  const short = lines.flatMap((line) => (line.startsWith(' ') ? line : wrap(line, '', '  ')))
-  process.stderr.write(`${short.join('\n')}\n`)
-  process.exitCode = known ? exitCodes.wrong : exitCodes.broken
+interface Ran {
+  code: number
+  out: string
+  err: string
 }
 
-function check({ file, options, isDryRun }: Arguments): string[] {
-  const { config, assumed } = readConfiguration(file, options['without-env'] === true)
+/** The command without its process. */
+export function run(words: string[], environment: Environment): Ran {
+  const textOf = (lines: string[]) => `${lines.join('\n')}\n`
+  try {
+    const given = readArguments(words)
+    const lines = given === 'help' ? help.trimEnd().split('\n') : check(given, environment)
+    return { code: exitCodes.fine, out: textOf(lines), err: '' }
+  } catch (error) {
+    const known = error instanceof FoghornError
+    const lines = (known ? error.message : messageOf(error)).split('\n')
+    const short = lines.flatMap((line) => (line.startsWith(' ') ? line : wrap(line, '', '  ')))
+    return { code: known ? exitCodes.wrong : exitCodes.broken, out: '', err: textOf(short) }
+  }
+}
+
+function check({ file, options, isDryRun }: Arguments, environment: Environment): string[] {
+  const isBare = options['without-env'] === true
+  const { config, assumed } = readConfiguration(file, environment, isBare)
   const warnings = adviseOn(config)
   const lines = [...wrap(summaryOf(file, config, warnings.length))]
   if (assumed.length > 0) {
@@ -44,10 +56,10 @@ function check({ file, options, isDryRun }: Arguments): string[] {
   return lines
 }
 
-function readConfiguration(file: string, withoutEnvironment: boolean) {
+function readConfiguration(file: string, environment: Environment, withoutEnvironment: boolean) {
   const text = readText(file)
   try {
-    return readConfigWith(text, process.env, withoutEnvironment ? 'taken_as_given' : 'refused')
+    return readConfigWith(text, environment, withoutEnvironment ? 'taken_as_given' : 'refused')
   } catch (error) {
     if (!(error instanceof FoghornError)) throw error
     const lines = error.message.split('\n')
@@ -85,6 +97,9 @@ function readText(path: string, where = ''): string {
   }
 }
 
-function print(lines: string[]): void {
-  process.stdout.write(`${lines.join('\n')}\n`)
+if (import.meta.main) {
+  const { code, out, err } = run(process.argv.slice(2), process.env)
+  process.stdout.write(out)
+  process.stderr.write(err)
+  process.exitCode = code
 }

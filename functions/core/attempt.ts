@@ -18,7 +18,7 @@ export type SendOutcome =
   | { outcome: 'delivered'; note: string }
   | { outcome: 'retry'; note: string; retryAfterMs?: number; unsent?: true }
   /** `broken`: the channel is at fault, not the message, so that it would refuse any other. */
-  | { outcome: 'refused'; note: string; broken?: true; unsent?: true }
+  | { outcome: 'refused'; note: string; broken?: true }
   /** Not sent, as it came too late. */
   | { outcome: 'superseded'; note: string }
 
@@ -46,10 +46,7 @@ export function afterAttempt(
   if (result.outcome === 'superseded') {
     return { state: 'superseded', nextAt: now, note, unsent: true }
   }
-  if (result.outcome === 'delivered') return { state: 'delivered', nextAt: now, note }
-  if (result.outcome === 'refused') {
-    return { state: 'refused', nextAt: now, note, ...(result.unsent && { unsent: true }) }
-  }
+  if (result.outcome !== 'retry') return { state: result.outcome, nextAt: now, note }
   const { retryAfterMs, unsent } = result
   const left = delivery.urgentUntil - now
   const own = left > 0 ? denseWait(delivery, left, random) : sparseWait(-left, random)

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
+import { run as play } from '../../functions/cli/check-config.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'foghorn-check-'))
@@ -26,22 +27,39 @@ function write(name: string, content: unknown): string {
   return file
 }
 
-function run(words: string[], env: Record<string, string> = {}) {
+/** As an owner does; the rest is played without a process, as that takes long. */
+function start(words: string[], env: Record<string, string> = {}) {
   return new Promise<{ code: number; out: string; err: string }>((resolve) => {
     const args = ['functions/cli/check-config.ts', ...words]
     const options = { cwd: root, env: { PATH: process.env.PATH ?? '', ...env } }
     execFile(process.execPath, args, options, (error, out, err) => {
-      for (const line of `${out}${err}`.split('\n')) expect(line.length).toBeLessThanOrEqual(100)
-      for (const secret of [/hunter2/, /MfKQ9/, /aG9va3/, /0123456789abcdef/]) {
-        expect(`${out}${err}`).not.toMatch(secret)
-      }
       resolve({ code: Number(error?.code ?? 0), out, err })
     })
   })
 }
 
+async function run(words: string[], env: Record<string, string> = {}) {
+  const { code, out, err } = play(words, env)
+  for (const line of `${out}${err}`.split('\n')) expect(line.length).toBeLessThanOrEqual(100)
+  for (const secret of [/hunter2/, /MfKQ9/, /aG9va3/, /0123456789abcdef/]) {
+    expect(`${out}${err}`).not.toMatch(secret)
+  }
+  return { code, out, err }
+}
+
 /** As one line: where a sentence wraps, is no matter. */
 const flat = (text: string) => text.replace(/\s+/g, ' ')
+
+describe('the command', () => {
+  const cases: [string, string[], Record<string, string>][] = [
+    ['a right configuration', [example], environment],
+    ['a wrong one', [example], {}],
+    ['words that it does not know', ['--nonsense'], {}],
+  ]
+  test.each(cases)('says of %s what it says without a process', async (_, words, env) => {
+    expect(await start(words, env)).toEqual(play(words, env))
+  })
+})
 
 describe('a configuration', () => {
   test('that is right ends it with code 0', async () => {

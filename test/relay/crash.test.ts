@@ -1,4 +1,4 @@
-// The relay dies between any two of its steps: at every single call to the store or to a channel, before
+// The relay dies between any two of its steps: at every single write to the store or call to a channel, before
 // it or right after it took effect, and starts again on the same file. Nothing is lost; of all
 // messages, at most the one in flight is repeated, with the same id.
 import { mkdtempSync, rmSync } from 'node:fs'

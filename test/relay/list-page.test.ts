@@ -119,7 +119,8 @@ test('decided only in Slack: it says that a list has no buttons there', async ()
   beacon = new FakeBeacon(world, 'vm0')
   await strike()
   const words = (alone: string) => `They decide in Slack, by the buttons of ${alone}`
-  const text = await textOf(await world.app.request(pathOf('slack')))
+  // each of them is told by itself, so that a list comes from another channel or an older message
+  const text = await textOf(await world.app.request(await forgeList()))
   expect(text).toContain(words('a message of its own in "chat" (one that lists several has none)'))
   expect(text).toContain('or with the admin key')
   const alone = await textOf(await world.app.request(await forge(world, { eventId: idOf(1) })))

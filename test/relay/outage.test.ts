@@ -95,7 +95,7 @@ describe('ten events in five minutes', () => {
     const since = 'not sent, as the channel refuses since 2026-11-21T12:00:00.000Z'
     expect(rows).toMatchObject([
       { channel: 'chat', state: 'refused', attempts: 1, note: 'HTTP 404: no_service' },
-      { state: 'refused', attempts: 0, note: `${since}: HTTP 404: no_service` },
+      { state: 'refused', attempts: 1, note: `${since}: HTTP 404: no_service` },
     ])
   })
 
@@ -246,4 +246,34 @@ test('and where that message is superseded meanwhile, another one tells', async 
   expect(body.deliveries.filter((row: { moment: string }) => row.moment === 'notice')).toHaveLength(
     1,
   )
+})
+
+test('an incident that may have been opened before the channel refused is resolved', async () => {
+  await begin({
+    channels: { pager: { kind: 'pagerduty', routingKey: '0123456789abcdef0123456789abcdef' } },
+    routes: [{ match: {}, channels: ['pager'] }],
+  })
+  await beacon.sees([event()])
+  const { settle } = world.store
+  world.store.settle = async () => {
+    throw new Error('died')
+  }
+  // PagerDuty takes the trigger, and the relay dies before it notes that
+  for (const group of await claimDue(world.relay, 10)) await deliverTogether(world.relay, group)
+  world.store.settle = settle
+  answer(world, 'events', gone)
+  await beacon.sees([event(), event({ eventId: idOf(1), resources: ['vm1'] })])
+  await world.drain()
+  await world.pass(20_001)
+  expect((await rowsOf(world, 'pager'))[0]).toMatchObject({ state: 'refused' })
+  world.channels.answer = usualAnswer
+  await world.pass(2 * minute)
+  const from = world.sent.length
+  await beacon.sees([])
+  await world.pass(10_001)
+  // whoever tried first had nothing to send
+  await passInSteps(world, minute, 5_000)
+  const told = sentTo(world, 'events', from).map(({ json }) => json)
+  const own = told.filter(({ dedup_key }) => dedup_key.includes(eventId))
+  expect(own.map(({ event_action }) => event_action)).toEqual(['resolve'])
 })

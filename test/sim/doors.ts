@@ -98,7 +98,9 @@ type App = { request(path: string, init?: RequestInit): Response | Promise<Respo
 export function httpPage(relay: Relay, app: App): PageDoor {
   return {
     async look(path, by) {
-      const shown = await app.request(path, { headers: headersOf(by) })
+      // opened from a message: pages that one's own page led to count no press at once
+      const { 'sec-fetch-site': _, ...headers } = headersOf(by)
+      const shown = await app.request(path, { headers })
       const html = await shown.text()
       const { form, ...rest } = fieldsOf(html)
       if (form !== undefined) return { stamp: form.split('.')[0]!, fields: { form, ...rest } }
@@ -150,7 +152,8 @@ async function borrowForm(relay: Relay, path: string): Promise<Shown | undefined
 }
 
 const onPage: [string, Said][] = [
-  ['Your decision is on record', 'decided'],
+  ['Your approval is on record', 'decided'],
+  ['&quot; is on record', 'decided'],
   ['It had been approved before', 'already_approved'],
   ['before; nothing changed', 'already_declined'],
   ['Too late to decide: it has started', 'started'],

@@ -1,5 +1,5 @@
-// A relay that dies at a given call to its store or to a channel, before the call or right after it took
-// effect; everything that it calls from then on fails.
+// A relay that dies at a given write to its store or call to a channel, before it or right after it took
+// effect; everything that it calls from then on fails. To die at a read is to die after the write before it.
 import type { Relay } from '../../functions/relay.ts'
 import type { Store } from '../../functions/store/store.ts'
 
@@ -7,7 +7,7 @@ import type { Store } from '../../functions/store/store.ts'
 class Dead extends Error {}
 
 export interface Fuse {
-  /** Calls until death; the call that reaches 0 dies, after its effect where `after` is set. */
+  /** Writes until death; the one that reaches 0 dies, after its effect where `after` is set. */
   left: number
   after: boolean
 }
@@ -15,15 +15,19 @@ export interface Fuse {
 function burning<Args extends unknown[], Result>(
   fuse: Fuse,
   call: (...args: Args) => Promise<Result>,
+  writes = true,
 ): (...args: Args) => Promise<Result> {
   return async (...args) => {
     if (fuse.left <= 0) throw new Dead()
+    if (!writes) return call(...args)
     fuse.left -= 1
     if (fuse.left > 0) return call(...args)
     if (fuse.after) await call(...args)
     throw new Dead()
   }
 }
+
+const reads = /^(read|list|due|next)/
 
 export function withFuse(relay: Relay, fuse: Fuse): void {
   const store = relay.store
@@ -32,7 +36,8 @@ export function withFuse(relay: Relay, fuse: Fuse): void {
   for (const name of names) {
     const method = store[name] as (...args: unknown[]) => unknown
     if (method.constructor.name !== 'AsyncFunction') continue
-    fused[name] = burning(fuse, (...args) => method.apply(store, args) as Promise<unknown>)
+    const call = (...args: unknown[]) => method.apply(store, args) as Promise<unknown>
+    fused[name] = burning(fuse, call, !reads.test(name))
   }
   relay.store = fused
   relay.send = burning(fuse, relay.send)
