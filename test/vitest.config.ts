@@ -25,7 +25,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     // many tests wait for the times of the product itself: more files at once than cores
-    maxWorkers: 3,
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     testTimeout: 40_000,
     hookTimeout: 60_000,

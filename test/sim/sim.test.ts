@@ -58,6 +58,13 @@ test.each(storages)(
   },
 )
 
+/** Where the rare ones showed last: tried first, which saves a search while it is still true. */
+const shownLately: Record<string, number> = {
+  'no dedup id': 119,
+  'marks forgotten': 16,
+  'on azure, index entries written after the row': 40,
+}
+
 describe('a relay that is broken on purpose is found', () => {
   const relays: [string, Options][] = [
     ...Object.entries(spoilt).map(([name, spoil]): [string, Options] => [name, { spoil }]),
@@ -68,8 +75,9 @@ describe('a relay that is broken on purpose is found', () => {
       return [`on azure, ${name}`, { storage: 'azure', spoilRows }]
     }),
   ]
-  test.each(relays)('%s', { timeout: 120_000 }, async (_name, options) => {
-    for (let seed = 1; seed <= spoiltSeeds; seed++) {
+  test.each(relays)('%s', { timeout: 120_000 }, async (name, options) => {
+    const all = Array.from({ length: spoiltSeeds }, (_, i) => i + 1)
+    for (const seed of [shownLately[name] ?? 1, ...all]) {
       const { broken } = await runWorld(seed, options)
       // a world that never ends shows that something is wrong, and not what; but it is all that shows
       // what is owed and not found

@@ -187,13 +187,25 @@ function configFor(sinks: Sinks, port: number) {
   }
 }
 
-/** A relay that is killed and started again keeps its port, so it must be known before. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
+/**
+ * A relay that is killed and started again keeps its port, so it must be known before. It is below those
+ * that the system gives away, and each worker of the tests has its own: nobody takes it meanwhile.
+ */
+async function freePort(): Promise<number> {
+  const first = 20_000 + (Number(process.env.VITEST_POOL_ID ?? 0) % 20) * portsPerWorker
+  for (let tries = 0; tries < portsPerWorker; tries++) {
+    const port = first + (portsTaken++ % portsPerWorker)
+    if (await isFree(port)) return port
+  }
+  throw new Error(`no port from ${first} on is free`)
+}
+
+const portsPerWorker = 500
+let portsTaken = process.pid % portsPerWorker
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer().once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
 }
