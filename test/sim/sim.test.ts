@@ -48,7 +48,7 @@ test.each(storages)('on %s, %i worlds keep every promise', { timeout: 120_000 },
 test.each(storages)(
   'on %s, the same seed makes the same world, another one makes another',
   async (storage) => {
-    for (const seed of [3, 8, 16, 21]) {
+    for (const seed of [8, 21]) {
       const world = (of: number) => runWorld(of, { storage })
       const [first, second] = [await world(seed), await world(seed)]
       expect(second.trace).toEqual(first.trace)

@@ -120,7 +120,7 @@ describe('a process that dies', () => {
   const tables = {
     // in memory at each change there is, as that takes no time
     'any change in memory': { stride: 1, make: () => new Table().plain() },
-    'a change in Azurite': { stride: 9, make: () => newRows(azurite) },
+    'a change in Azurite': { stride: 25, make: () => newRows(azurite) },
   }
   const deaths = Object.entries(tables).flatMap(([name, table]) =>
     (['before', 'after'] as const).map((when) => ({ name, when, ...table })),
