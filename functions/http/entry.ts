@@ -92,7 +92,7 @@ function deadEnd(c: Context, outcome: DeadLink): Promise<Response> {
 
 type DeadLink = Exclude<Opened['outcome'], 'open' | 'list'>
 
-const deadLinks: Record<DeadLink, { status: number; title: string; message: string }> = {
+export const deadLinks: Record<DeadLink, { status: number; title: string; message: string }> = {
   forged: {
     status: 403,
     title: 'This link is not valid',

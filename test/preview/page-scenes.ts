@@ -1,5 +1,7 @@
 // Every state that the page behind a link can show, as HTML; for eyes, and for the browser's checks.
+
 import type { EventRecord, HistoryEntry, Verdict } from '../../functions/core/event.ts'
+import { deadLinks } from '../../functions/http/entry.ts'
 import { eventPage, messagePage } from '../../functions/pages/approve.ts'
 import type { Seen, Viewer } from '../../functions/pages/event.ts'
 import { listPage } from '../../functions/pages/list.ts'
@@ -126,16 +128,15 @@ export function seenAs(course: Partial<EventRecord>, changes: Partial<Seen> = {}
   return { record: shown, viewer: allowed, form: 'stamp.mac', listed: false, ...changes }
 }
 
-const dead = {
-  forged: ['This link is not valid', 'It was not made by this relay, or it was cut off.'],
-  expired: ['This link has expired', 'The event is long over.'],
-  'channel gone': [
-    'This link has ended',
-    'The channel that it was sent to is not in the configuration any more. Open the link in a message of another channel.',
-  ],
-  unknown: ['This event is not known', 'The relay has no record of it any more.'],
+const dead: Record<string, [title: string, message: string]> = {
+  ...Object.fromEntries(
+    Object.entries(deadLinks).map(([name, { title, message }]) => [
+      name.replace('_', ' '),
+      [title, message] as [string, string],
+    ]),
+  ),
   busy: ['Too many requests', 'Nothing was decided. Try again soon.'],
-} as const
+}
 
 const list = [
   seenAs({}),
