@@ -1,8 +1,10 @@
 // What an admin reads and does: the events API. Everything here needs the admin key, which may decide any
 // event, too: it is the owner's, and the record says that it was used.
+
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import { describeIssues } from '../../shared/errors.ts'
+import { parseJson } from '../../shared/json.ts'
 import { type Decided, decideEvent } from '../approve.ts'
 import { quoted, remedyOf } from '../config/checks.ts'
 import { didYouMean } from '../config/suggest.ts'
@@ -19,7 +21,7 @@ import type { Relay } from '../relay.ts'
 import type { EventKey } from '../store/store.ts'
 import { createKeyGuard, type KeyGuard } from './admin-key.ts'
 import { getBeacons } from './beacons.ts'
-import { limit, parseJson, problem } from './problem.ts'
+import { limit, problem } from './problem.ts'
 import type { Refusals } from './refusals.ts'
 
 const maxReplayed = 1_000

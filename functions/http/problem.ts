@@ -30,13 +30,3 @@ function bodyTooLarge(c: Context, maxSize: number): Response {
   const detail = `the body is larger than ${maxSize} bytes; send less at a time`
   return problem(c, 413, 'body_too_large', detail)
 }
-
-/** Undefined where the text is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // JSON has no undefined, so it says "not JSON" without doubt
-    return undefined
-  }
-}

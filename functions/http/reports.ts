@@ -1,8 +1,10 @@
 // `POST /v1/reports`: who it is from, by key or token; what it says, by its schema; then the use case.
+
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import { cut } from '../../shared/document.ts'
 import { describeIssues } from '../../shared/errors.ts'
+import { parseJson } from '../../shared/json.ts'
 import { shownName } from '../../shared/presentable.ts'
 import {
   fleetHeader,
@@ -13,7 +15,7 @@ import {
 } from '../../shared/report.ts'
 import { receive } from '../receive.ts'
 import type { Relay } from '../relay.ts'
-import { limit, parseJson, problem, type Refusal } from './problem.ts'
+import { limit, problem, type Refusal } from './problem.ts'
 import type { Refusals } from './refusals.ts'
 import { nameBeacon, signIn } from './sign-in.ts'
 

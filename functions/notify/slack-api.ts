@@ -1,5 +1,7 @@
 // One call of Slack's Web API. It answers 200 to nearly everything: what counts is `ok`, and the code in `error`.
+
 import { z } from 'zod'
+import { parseJson } from '../../shared/json.ts'
 import type { ChannelOf } from '../config.ts'
 import type { SendOutcome } from '../core/attempt.ts'
 import { fromError, fromStatus, type Outgoing, readStart, type Send } from './notifier.ts'
@@ -88,12 +90,4 @@ function coded(outcome: SendOutcome): Answer {
   if (outcome.outcome === 'retry') return outcome
   const isBroken = outcome.outcome === 'refused' && outcome.broken
   return { outcome: 'refused', note: outcome.note, code: '', ...(isBroken && { broken: true }) }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -2,7 +2,9 @@
 // came before does nothing again; this process keeps the signatures it saw, no more than that. Beyond it (another
 // process, a set that is full) a press repeated within five minutes finds the event decided, or no longer what its
 // stamp says.
+
 import { z } from 'zod'
+import { parseJson } from '../../shared/json.ts'
 import { maskOf } from '../../shared/log.ts'
 import { type Hmac, isSame } from '../../shared/signature.ts'
 import type { SendOutcome } from '../core/attempt.ts'
@@ -133,14 +135,6 @@ function malformed({ issues }: z.ZodError): Reading {
   const where = issues.map(({ path }) => ['payload', ...path].join('.'))
   const detail = `not as Slack's reference of block_actions has it: ${where.slice(0, 5).join(', ')}`
   return refused(400, 'payload_malformed', detail)
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Any other address would make the relay send what it says wherever somebody names. */

@@ -39,3 +39,13 @@ test.each([
 test('nothing without the admin key', async () => {
   expect((await get('?fleet=prod', '')).status).toBe(401)
 })
+
+test('the log names a beacon once for each of its starts', async () => {
+  const named = () => world.lines.filter((line) => line.includes('beacon_first_heard'))
+  const beacon = new FakeBeacon(world, 'web_0')
+  for (let reports = 0; reports < 3; reports++) await beacon.sees([])
+  expect(named()).toHaveLength(1)
+  expect(JSON.parse(named()[0]!)).toMatchObject({ fleet: 'prod', vm: 'web_0' })
+  await new FakeBeacon(world, 'web_0').sees([])
+  expect(named()).toHaveLength(2)
+})
