@@ -3,22 +3,23 @@
 import type { z } from 'zod'
 import { describeIssues, FoghornError, pathOf } from '../shared/errors.ts'
 import { isPresentable } from '../shared/presentable.ts'
-import { isWebUrl, remedyOf } from './config/checks.ts'
+import { remedyOf } from './config/checks.ts'
 import { type Environment, type Filled, fillIn } from './config/environment.ts'
 import { readJson } from './config/json.ts'
 import { beyondForm, partsOf } from './config/names.ts'
 import {
   type Channel,
-  type ChannelOf,
+  channelSecrets,
   configSchema,
   type Entra,
   type Fleet,
+  type Notifiers,
   type SignIn,
   type SlackApp,
 } from './config/schema.ts'
 import type { PolicyRule, Route } from './core/policy.ts'
 
-export type { Channel, ChannelOf, Entra, Fleet }
+export type { Channel, Entra, Fleet, Notifiers }
 export { configSchema }
 
 export interface Config {
@@ -66,27 +67,6 @@ export function secretsOf(config: Config): string[] {
   const channels = Object.values(config.channels).flatMap(channelSecrets)
   const keys = Object.values(config.fleets).flatMap((fleet) => fleet.key ?? [])
   return [...keys, ...channels, ...(config.slackApp?.signingSecret ?? [])]
-}
-
-/** Of a channel; its other texts are secrets, so that a key nobody thought of is hidden. */
-const openKeys = ['kind', 'fallback', 'endpoint', 'channel']
-
-/** The secrets of one channel; of an address also its parts, as an error may name them alone. */
-export function channelSecrets(channel: Channel): string[] {
-  const secrets = Object.entries(channel)
-    .flatMap(([key, value]) => (openKeys.includes(key) ? [] : [value].flat()))
-    .filter((value) => typeof value === 'string')
-  return secrets.flatMap((secret) => (isWebUrl(secret) ? [secret, ...piecesOf(secret)] : [secret]))
-}
-
-function piecesOf(url: string): string[] {
-  const { pathname, search, searchParams } = new URL(url)
-  const raw = search
-    .slice(1)
-    .split('&')
-    .map((pair) => pair.split('=', 2)[1] ?? '')
-  const segments = pathname.split('/').slice(-1)
-  return [pathname + search, pathname, ...raw, ...searchParams.values(), ...segments]
 }
 
 /** Where its messages go. */

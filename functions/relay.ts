@@ -2,7 +2,7 @@
 import type { Log } from '../shared/log.ts'
 import type { Hmac } from '../shared/signature.ts'
 import type { Attention } from './attention.ts'
-import type { Channel, Config } from './config.ts'
+import type { Channel, Config, Notifiers } from './config.ts'
 import { type Delivery, plan } from './core/delivery.ts'
 import { standInsOf } from './core/drill.ts'
 import type { EventRecord, Moment, Observer } from './core/event.ts'
@@ -12,7 +12,7 @@ import { channelsFor } from './core/policy.ts'
 import { type Rate, unlimited } from './core/rate.ts'
 import { sparedBy } from './core/reach.ts'
 import type { Identity } from './identity/identity.ts'
-import type { Notifiers, Send, SlackDesk } from './notify/notifier.ts'
+import type { Send, SlackDesk } from './notify/notifier.ts'
 import type { Commit, Store } from './store/store.ts'
 
 export interface Relay {

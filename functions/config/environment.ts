@@ -3,6 +3,7 @@
 import { pathOf } from '../../shared/errors.ts'
 import { shownName } from '../../shared/presentable.ts'
 import { toBase64 } from '../../shared/signature.ts'
+import { standIns as kindsStandIns } from '../notify/kinds.ts'
 
 export type Environment = Record<string, string | undefined>
 
@@ -32,8 +33,6 @@ const standIns: Record<string, (name: string) => string> = {
   authority: () => 'https://env.invalid',
   key: secret,
   secret,
-  token: (name) => `xoxb-${name.replaceAll('_', '-').padEnd(8, '-')}`,
-  channel: (name) => `C${name.toUpperCase().replaceAll('_', '0').padEnd(8, '0').slice(0, 30)}`,
   signingSecret: (name) =>
     [...name]
       .map((one) => (one.charCodeAt(0) % 16).toString(16))
@@ -41,13 +40,13 @@ const standIns: Record<string, (name: string) => string> = {
       .padEnd(32, '0')
       .slice(0, 64),
   team: (name) => `T${name.toUpperCase().replaceAll('_', '0').padEnd(8, '0').slice(0, 30)}`,
-  routingKey: (name) => name.replaceAll('_', '0').padEnd(32, '0').slice(-32),
   tenantId: () => guid,
   subscriptions: () => guid,
   audience: (name) => name,
   resourceGroups: (name) => name,
   name: (name) => name,
   $schema: (name) => name,
+  ...kindsStandIns,
 }
 
 export function fillIn(

@@ -3,7 +3,7 @@
 import type { z } from 'zod'
 import { isPresentable } from '../../shared/presentable.ts'
 import { whyRefused } from '../core/address.ts'
-import { kinds } from './channels.ts'
+import { kindNames } from '../notify/kinds.ts'
 import { isWebUrl, quoted } from './checks.ts'
 import type { Filled } from './environment.ts'
 import { configSchema } from './schema.ts'
@@ -161,7 +161,7 @@ function addressIn(name: string, { channels, allowNetworks }: Parts): string[] {
 function peopleThatCannotDecide({ routes, channels, hasSlackApp, hasSignIn }: Parts): string[] {
   const mayBeSlack = (name: string) => {
     const kind = Object.hasOwn(channels, name) ? channels[name]!.kind : 'none'
-    return kind === 'slack' || (kind !== 'none' && !kinds.some((known) => known === kind))
+    return kind === 'slack' || (kind !== 'none' && !kindNames.some((known) => known === kind))
   }
   return routes.flatMap(({ approvers, inSlack, channels: names }, i) => {
     const mistakes: string[] = []

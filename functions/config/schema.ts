@@ -2,7 +2,7 @@
 // for: editors show that (infra/config.schema.json; `npm run schema` writes it).
 import { z } from 'zod'
 import { decisions, moments } from '../core/event.ts'
-import { channelSchema } from './channels.ts'
+import { type Channel, channelSchema, channelSecrets, type Notifiers } from '../notify/kinds.ts'
 import {
   atLeastOne,
   guid,
@@ -18,7 +18,7 @@ import {
   textBy,
 } from './checks.ts'
 import { approver, approversRule, signInSchema } from './people.ts'
-import { slackAppSchema } from './slack.ts'
+import { slackAppSchema } from './slack-app.ts'
 
 /** A commit stays within 60 deliveries: up to three moments come together. */
 export const maxChannels = 20
@@ -192,9 +192,8 @@ export const configSchema = object({
     .describe('Private networks (CIDR) that channels may be in, also by plain http.'),
 })
 
-export type Channel = z.output<typeof channelSchema>
+export { type Channel, channelSecrets, type Notifiers }
 export type Fleet = z.output<typeof fleetSchema>
 export type Entra = z.output<typeof entraSchema>
-export type ChannelOf<Kind extends Channel['kind']> = Extract<Channel, { kind: Kind }>
 export type SlackApp = z.output<typeof slackAppSchema>
 export type SignIn = z.output<typeof signInSchema>

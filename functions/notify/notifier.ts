@@ -1,8 +1,6 @@
-// What it takes to tell one kind of channel. Add a kind: one file beside this, one line in index.ts.
+// What it takes to tell a channel, and what those that do it have in common.
 
-import { maskOf } from '../../shared/log.ts'
 import { parseRetryAfter } from '../../shared/retry.ts'
-import { type Channel, channelSecrets } from '../config.ts'
 import type { SendOutcome } from '../core/attempt.ts'
 import type { Claimed, Telling } from '../core/delivery.ts'
 import type { Line, Message, Question } from '../core/message.ts'
@@ -68,11 +66,6 @@ export interface Notifier<Channel> {
   notify(outgoing: Outgoing, channel: Channel, send: Send): Promise<SendOutcome>
 }
 
-/** One for each kind of the configuration. */
-export type Notifiers = {
-  [Kind in Channel['kind']]: Notifier<Extract<Channel, { kind: Kind }>>
-}
-
 /** A button of ours that a person pressed in Slack. */
 export interface Press {
   /** As Slack vouches for them; an organisation's id where Slack gives that for the team. */
@@ -116,21 +109,6 @@ export interface SlackDesk {
     reply: Reply,
     times: { now: number; attemptMs: number },
   ): Promise<SendOutcome>
-}
-
-const maxNoteLength = 240
-
-/** The notifier with secrets masked in its notes: an answer may repeat the address it was sent to. */
-export function discreet<Kind extends Channel>(notifier: Notifier<Kind>): Notifier<Kind> {
-  return {
-    ...notifier,
-    async notify(outgoing, channel, send) {
-      const result = await notifier.notify(outgoing, channel, send)
-      const note = maskOf(channelSecrets(channel))(result.note)
-      // cut last: half a secret would not be known as one
-      return { ...result, note: [...note].slice(0, maxNoteLength).join('') }
-    },
-  }
 }
 
 const maxAnswerBytes = 4_096

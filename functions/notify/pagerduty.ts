@@ -1,13 +1,15 @@
 // PagerDuty Events API v2: one incident for each epoch of an event, opened, acknowledged when somebody
 // decided, resolved at the end. What was never opened is never resolved. A stuck approval is an incident
 // of its own: an acknowledged one wakes nobody again, whatever is added to it.
+import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
-import type { ChannelOf } from '../config.ts'
+import { isWebUrl, textBy, webUrl } from '../config/checks.ts'
 import type { SendOutcome } from '../core/attempt.ts'
 import { type Delivery, hash, type Telling } from '../core/delivery.ts'
 import { buttonOf, plain } from '../core/message.ts'
 import { ends } from '../core/overtake.ts'
 import { severityOf } from '../core/severity.ts'
+import { entry, type Kind } from './kind.ts'
 import { fromError, fromStatus, type Notifier, type Outgoing, post, type Send } from './notifier.ts'
 
 /** developer.pagerduty.com/docs/events-api-v2; `source` and the like have none there, and are names. */
@@ -21,7 +23,23 @@ interface Step {
   action: Action
 }
 
-export const pagerduty: Notifier<ChannelOf<'pagerduty'>> = {
+const routingRule = 'a routing key has 32 characters, letters and digits'
+const enqueue = '/v2/enqueue'
+const endpointRule = `write https://events.pagerduty.com${enqueue}, or for the EU https://events.eu.pagerduty.com${enqueue}`
+
+const schema = entry('pagerduty', {
+  routingKey: textBy(routingRule)
+    .regex(/^[A-Za-z0-9]{32}$/, routingRule)
+    .describe('The integration key of Events API v2, 32 characters. It is the secret.'),
+  endpoint: webUrl
+    .refine(isEventsV2, { error: endpointRule })
+    .default(`https://events.pagerduty.com${enqueue}`)
+    .describe(`For the EU: https://events.eu.pagerduty.com${enqueue}`),
+})
+
+type Channel = z.output<typeof schema>
+
+const notifier: Notifier<Channel> = {
   overtakes,
   // about 120 events a minute and key
   rate: { everyMs: 667, burst: 30, together: 1, atOnce: 4 },
@@ -38,10 +56,23 @@ export const pagerduty: Notifier<ChannelOf<'pagerduty'>> = {
   },
 }
 
+export const pagerduty: Kind<typeof schema> = {
+  schema,
+  standIns: { routingKey: (name) => name.replaceAll('_', '0').padEnd(32, '0').slice(-32) },
+  notifiers: { pagerduty: notifier },
+}
+
+/** PagerDuty's own hosts take events of version 2 nowhere else; another host may be a proxy. */
+function isEventsV2(endpoint: string): boolean {
+  if (!isWebUrl(endpoint)) return true
+  const { hostname, pathname } = new URL(endpoint)
+  return !/(^|\.)pagerduty\.com$/.test(hostname) || pathname.replace(/\/$/, '') === enqueue
+}
+
 async function tell(
   outgoing: Outgoing,
   step: Step,
-  channel: ChannelOf<'pagerduty'>,
+  channel: Channel,
   send: Send,
 ): Promise<SendOutcome> {
   const body = bodyOf(outgoing, step, channel.routingKey)

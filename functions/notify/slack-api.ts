@@ -2,9 +2,9 @@
 
 import { z } from 'zod'
 import { parseJson } from '../../shared/json.ts'
-import type { ChannelOf } from '../config.ts'
 import type { SendOutcome } from '../core/attempt.ts'
 import { fromError, fromStatus, type Outgoing, readStart, type Send } from './notifier.ts'
+import type { Bot } from './slack-schema.ts'
 
 export type Method = 'chat.postMessage' | 'chat.update' | 'chat.delete'
 
@@ -42,7 +42,7 @@ const said = z.discriminatedUnion('ok', [
 /** Never throws, and never follows a redirect. */
 export async function callSlack(
   send: Send,
-  { endpoint, token }: Pick<ChannelOf<'slack_bot'>, 'endpoint' | 'token'>,
+  { endpoint, token }: Pick<Bot, 'endpoint' | 'token'>,
   method: Method,
   body: object,
   { signal, now }: Pick<Outgoing, 'signal' | 'now'>,

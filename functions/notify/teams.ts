@@ -1,6 +1,7 @@
 // Microsoft Teams by workflow webhook: one Adaptive Card 1.4. 202 means queued by the flow.
+import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
-import type { ChannelOf } from '../config.ts'
+import { webUrl } from '../config/checks.ts'
 import {
   asksByLink,
   buttonOf,
@@ -9,6 +10,7 @@ import {
   type Message,
   type Tone,
 } from '../core/message.ts'
+import { entry, type Kind } from './kind.ts'
 import { fromError, fromStatus, type Notifier, type Outgoing, type Part, post } from './notifier.ts'
 
 /** About 21 KB are accepted in practice; cards are kept below. */
@@ -18,7 +20,11 @@ const maxTextLength = 800
 const minTextLength = 20
 const colors = { info: 'Accent', warning: 'Warning', danger: 'Attention', good: 'Good' }
 
-export const teams: Notifier<ChannelOf<'teams'>> = {
+const schema = entry('teams', {
+  url: webUrl.describe('Of a workflow webhook. It is the secret.'),
+})
+
+const notifier: Notifier<z.output<typeof schema>> = {
   overtakes: () => true,
   // about 4 messages a second; the limit of a card's size holds this many
   rate: { everyMs: 250, burst: 2, together: 15, atOnce: 4 },
@@ -37,6 +43,8 @@ export const teams: Notifier<ChannelOf<'teams'>> = {
     }
   },
 }
+
+export const teams: Kind<typeof schema> = { schema, notifiers: { teams: notifier } }
 
 /** Values are cut harder until the serialised body fits; a list of many may have to do with titles. */
 function shorten({ also, listUrl, ...first }: Outgoing): string {

@@ -1,17 +1,24 @@
 // Signed webhooks for other systems: a CloudEvent 1.0 under Standard Webhooks headers.
+import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
 import { sign } from '../../shared/signature.ts'
-import type { ChannelOf } from '../config.ts'
+import { secrets, webUrl } from '../config/checks.ts'
 import type { SendOutcome } from '../core/attempt.ts'
 import type { Delivery } from '../core/delivery.ts'
 import { publicView } from '../core/public-view.ts'
 import { unlimited } from '../core/rate.ts'
+import { entry, type Kind } from './kind.ts'
 import { fromError, fromStatus, type Notifier, post } from './notifier.ts'
 
 /** Standard Webhooks advises to stay below 20 kB: receivers may refuse more. */
 const maxBodyBytes = 19_999
 
-export const webhook: Notifier<ChannelOf<'webhook'>> = {
+const schema = entry('webhook', {
+  url: webUrl.describe('Is sent CloudEvents under Standard Webhooks headers.'),
+  secret: secrets.describe('Signs them: "whsec_" and base64; a list while one is replaced.'),
+})
+
+const notifier: Notifier<z.output<typeof schema>> = {
   overtakes: () => false,
   rate: unlimited,
   opensIncidents: false,
@@ -30,6 +37,8 @@ export const webhook: Notifier<ChannelOf<'webhook'>> = {
     }
   },
 }
+
+export const webhook: Kind<typeof schema> = { schema, notifiers: { webhook: notifier } }
 
 /**
  * 410 means "switched off" in Standard Webhooks, and a redirect must not be followed: both need a

@@ -9,7 +9,7 @@ import {
   skippedBefore,
   supersededBy,
 } from '../../functions/core/overtake.ts'
-import { notifiers } from '../../functions/notify/index.ts'
+import { notifiers } from '../../functions/notify/kinds.ts'
 import { at, delivery, record, telling } from '../support/records.ts'
 
 const always: Overtakes = () => true

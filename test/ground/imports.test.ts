@@ -93,16 +93,25 @@ const rules: Record<string, Rule> = {
       !inFolders(name, 'functions/store', 'functions/core', 'functions/attention.ts', 'shared'),
     instead: "the interface in store.ts and core's types",
   },
-  'the parts of the configuration import core, shared and the schema library': {
-    files: /^functions\/config\//,
-    banned: (name) => !inFolders(name, 'functions/config', 'functions/core', 'shared', 'zod'),
-    instead: 'values handed in by functions/config.ts',
-  },
-  'notifiers import their interface, core, shared and the types of the configuration': {
+  'the parts of the configuration import core, shared, the schema library and what kinds there are':
+    {
+      files: /^functions\/config\//,
+      banned: (name) =>
+        !inFolders(
+          name,
+          ...['functions/config', 'functions/core', 'functions/notify/kinds.ts', 'shared', 'zod'],
+        ),
+      instead: 'values handed in by functions/config.ts',
+    },
+  'notifiers import their interface, core, shared and what a schema is made of': {
     files: /^functions\/notify\//,
     banned: (name) =>
       !isPackage(name) &&
-      !inFolders(name, 'functions/notify', 'functions/core', 'functions/config.ts', 'shared'),
+      !inFolders(
+        name,
+        ...['functions/notify', 'functions/core', 'shared'],
+        ...['functions/config/checks.ts', 'functions/config/suggest.ts'],
+      ),
     instead: "the interface in notifier.ts and core's types",
   },
   'identity imports its interface, shared, the types of the configuration and the schema library': {

@@ -2,7 +2,7 @@
 // refusal, and that nothing of the channel's secret comes out. kinds.ts has the table.
 import { describe, expect, test } from 'vitest'
 import { afterAttempt } from '../../functions/core/attempt.ts'
-import { notifiers } from '../../functions/notify/index.ts'
+import { notifiers } from '../../functions/notify/kinds.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { at, claimed } from '../support/records.ts'

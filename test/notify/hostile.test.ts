@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Channel } from '../../functions/config.ts'
 import { moments } from '../../functions/core/event.ts'
-import { notifiers } from '../../functions/notify/index.ts'
+import { notifiers } from '../../functions/notify/kinds.ts'
 import type { Outgoing } from '../../functions/notify/notifier.ts'
 import { limits } from '../../shared/document.ts'
 import { type Sinks, startSinks } from '../simulator/sinks.ts'

@@ -4,7 +4,7 @@ import { type Delivery, type Notice, viewOf } from '../../functions/core/deliver
 import { type EventRecord, type Moment, moments, type Verdict } from '../../functions/core/event.ts'
 import { compose } from '../../functions/core/message.ts'
 import { opensNothing } from '../../functions/core/severity.ts'
-import { notifiers } from '../../functions/notify/index.ts'
+import { notifiers } from '../../functions/notify/kinds.ts'
 import type { Outgoing, Send } from '../../functions/notify/notifier.ts'
 import { at, claimed, facts, record, telling } from '../support/records.ts'
 import { channels } from './kinds.ts'

@@ -1,12 +1,11 @@
 // The notifier of Slack's bots against the simulator's Web API: what stands in the channel, what the thread says,
 // and what each answer comes to.
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { ChannelOf } from '../../functions/config.ts'
 import type { Telling } from '../../functions/core/delivery.ts'
 import { viewOf } from '../../functions/core/delivery.ts'
 import type { EventRecord, Moment } from '../../functions/core/event.ts'
 import { compose } from '../../functions/core/message.ts'
-import { notifiers } from '../../functions/notify/index.ts'
+import { type ChannelOf, notifiers } from '../../functions/notify/kinds.ts'
 import type { Outgoing, Send } from '../../functions/notify/notifier.ts'
 import { startSinks } from '../simulator/sinks.ts'
 import { at, claimed, facts, record } from '../support/records.ts'

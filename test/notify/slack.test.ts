@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { confirmOf } from '../../functions/core/message.ts'
 import { maxLinkLength } from '../../functions/link.ts'
-import { notifiers } from '../../functions/notify/index.ts'
+import { notifiers } from '../../functions/notify/kinds.ts'
 import type { Outgoing } from '../../functions/notify/notifier.ts'
 import { limits } from '../../shared/document.ts'
 import type { Json } from './kinds.ts'

@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module'
 import { describe, expect, test } from 'vitest'
 import { maxLinkLength } from '../../functions/link.ts'
-import { notifiers } from '../../functions/notify/index.ts'
+import { notifiers } from '../../functions/notify/kinds.ts'
 import type { Outgoing } from '../../functions/notify/notifier.ts'
 import { limits } from '../../shared/document.ts'
 import { type Json, kindTable } from './kinds.ts'

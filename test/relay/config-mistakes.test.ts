@@ -38,7 +38,11 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['channels', [], 'channels: write an object in { }, with a name for each'],
   ['channels.my chat', { kind: 'teams', url: 'https://x.example' }, 'channels.my chat: a name has'],
   ['channels.chat', { kind: 'slack' }, 'channels.chat.url: missing; write an absolute https://'],
-  ['channels.chat', { url: 'https://slack-secret' }, 'channels.chat.kind: write a kind: "slack"'],
+  [
+    'channels.chat',
+    { url: 'https://slack-secret' },
+    'channels.chat.kind: write a kind: "pagerduty", "slack"',
+  ],
   ['channels.chat.secret', hookSecret, 'channels.chat: unknown key "secret"', '"url"'],
   [
     'channels.chat',
@@ -197,7 +201,12 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['channels', undefined, 'channels: '],
   ['channels', {}, 'channels: name at least one channel'],
   ['channels.chat', 'https://slack.example/slack-secret', 'channels.chat: '],
-  ['channels.chat.kind', 'irc', 'channels.chat.kind: write a kind: "slack", "teams"', '"irc"'],
+  [
+    'channels.chat.kind',
+    'irc',
+    'channels.chat.kind: write a kind: "pagerduty", "slack", "teams"',
+    '"irc"',
+  ],
   ['channels.chat.kind', undefined, 'channels.chat.kind: write a kind'],
   ['channels.chat.url', undefined, 'channels.chat.url: '],
   ['channels.chat.url', 'slack-secret', 'channels.chat.url: ', https],

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../functions/config.ts'
 import { type Case, dryRun } from '../../functions/dry-run.ts'
-import { notifiers } from '../../functions/notify/index.ts'
+import { notifiers } from '../../functions/notify/kinds.ts'
 import { baseConfig, createWorld, event, FakeBeacon } from '../support/world.ts'
 
 const approve = { name: 'mine', match: { tag: 'role=web' }, decide: 'approve' }

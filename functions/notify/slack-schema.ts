@@ -1,7 +1,8 @@
 // A channel of Slack, in one of two ways: the address of an incoming webhook, or the token of a bot and where
 // it posts. What comes out is one of two kinds, as they take different rates.
 import type { z } from 'zod'
-import { isWebUrl, list, object, textBy, webRule, webUrl } from './checks.ts'
+import { isWebUrl, textBy, webRule, webUrl } from '../config/checks.ts'
+import { entry } from './kind.ts'
 
 const tokenRule = 'write the token of a bot, "xoxb-" and what follows'
 const shortRule = `too short for a token of a bot; ${tokenRule}, all of it`
@@ -18,28 +19,22 @@ const incomingRule =
 const slackApi = 'https://slack.com/api'
 const either = 'either "url", or "token" and "channel"'
 
-interface Common {
-  kind: z.ZodLiteral<'slack'>
-  fallback: z.ZodOptional<z.ZodString>
-}
+const parts = entry('slack', {
+  url: webUrl
+    .refine(isIncoming, { error: incomingRule })
+    .optional()
+    .describe('Of an incoming webhook. It is the secret.'),
+  token: token
+    .optional()
+    .describe('In place of `url`: of a bot with the scope chat:write. It is the secret.'),
+  channel: channel.optional().describe('With `token`: the id of the channel that the bot is in.'),
+  endpoint: webUrl
+    .optional()
+    .describe("With `token`: where Slack's methods are; for GovSlack https://slack-gov.com/api"),
+})
 
-export function slackSchema({ kind, fallback }: Common) {
-  const parts = object({
-    kind,
-    url: webUrl
-      .refine(isIncoming, { error: incomingRule })
-      .optional()
-      .describe('Of an incoming webhook. It is the secret.'),
-    token: token
-      .optional()
-      .describe('In place of `url`: of a bot with the scope chat:write. It is the secret.'),
-    channel: channel.optional().describe('With `token`: the id of the channel that the bot is in.'),
-    endpoint: webUrl
-      .optional()
-      .describe("With `token`: where Slack's methods are; for GovSlack https://slack-gov.com/api"),
-    fallback,
-  })
-  const checked = parts.check(({ value, issues }) => {
+export const slackSchema = parts
+  .check(({ value, issues }) => {
     const say = (path: string, message: string) => {
       issues.push({ code: 'custom', path: [path], message, input: undefined })
     }
@@ -54,7 +49,7 @@ export function slackSchema({ kind, fallback }: Common) {
     if (value.token === undefined) say('token', `missing; ${tokenRule}`)
     if (value.channel === undefined) say('channel', `missing; ${channelRule}`)
   })
-  return checked.transform(({ url, token, channel, endpoint, ...rest }) =>
+  .transform(({ url, token, channel, endpoint, ...rest }) =>
     url !== undefined
       ? { ...rest, url }
       : {
@@ -65,7 +60,10 @@ export function slackSchema({ kind, fallback }: Common) {
           endpoint: (endpoint ?? slackApi).replace(/\/+$/, ''),
         },
   )
-}
+
+type Out = z.output<typeof slackSchema>
+export type Incoming = Extract<Out, { kind: 'slack' }>
+export type Bot = Extract<Out, { kind: 'slack_bot' }>
 
 /** Slack's own hosts take messages nowhere else; another host may be a proxy. */
 function isIncoming(url: string): boolean {
@@ -73,21 +71,3 @@ function isIncoming(url: string): boolean {
   const { hostname, pathname } = new URL(url)
   return !/(^|\.)slack(-gov)?\.com$/.test(hostname) || pathname.startsWith('/services/')
 }
-const signingRule = "write the app's signing secret, 32 hexadecimal digits"
-const signingSecret = textBy(signingRule).regex(/^[0-9a-f]{32,64}$/, signingRule)
-const teamRule =
-  'write the id of a workspace, such as "T0123ABCD", or of an organisation, "E0123ABCD"'
-
-/** Whose buttons decide. Secrets are a list while one is replaced. */
-export const slackAppSchema = object({
-  signingSecret: list(
-    signingSecret,
-    `${signingRule}, or a list of them while one is replaced`,
-  ).describe(
-    'Of the app, under Basic Information: it signs what Slack sends. A list while one is replaced.',
-  ),
-  team: list(
-    textBy(teamRule).regex(/^[TE][A-Z0-9]{4,30}$/, teamRule),
-    `${teamRule}, or a list of such`,
-  ).describe('Workspaces whose people may press a button; in shared channels there are others.'),
-})

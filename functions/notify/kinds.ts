@@ -1,0 +1,85 @@
+// What follows from the kinds of channels there are.
+import { z } from 'zod'
+import { maskOf } from '../../shared/log.ts'
+import { isWebUrl, quoted } from '../config/checks.ts'
+import { didYouMean } from '../config/suggest.ts'
+import * as index from './index.ts'
+import type { Kind } from './kind.ts'
+import type { Notifier } from './notifier.ts'
+
+type Schema = (typeof index)[keyof typeof index]['schema']
+
+/** As configured: secrets in clear. */
+export type Channel = z.output<Schema>
+export type ChannelOf<Name extends Channel['kind']> = Extract<Channel, { kind: Name }>
+export type Notifiers = { [Name in Channel['kind']]: Notifier<ChannelOf<Name>> }
+
+type Described = Pick<Kind<Schema>, 'open' | 'standIns'>
+
+const kinds = Object.values(index)
+
+/** As an owner writes them. */
+export const kindNames = Object.keys(index)
+
+export const channelSchema = z.discriminatedUnion(
+  'kind',
+  kinds.map(({ schema }) => schema) as [Schema, ...Schema[]],
+  {
+    error: ({ input }) => {
+      if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+        return 'write an object in { }, with a kind and what it needs'
+      }
+      const meant = didYouMean((input as { kind?: unknown }).kind, kindNames)
+      return `write a kind: ${quoted(kindNames)}${meant}`
+    },
+  },
+)
+
+/** By key; see `Kind`. */
+export const standIns: NonNullable<Described['standIns']> = Object.assign(
+  {},
+  ...kinds.map((kind: Described) => kind.standIns),
+)
+
+export const notifiers = Object.fromEntries(
+  kinds
+    .flatMap((kind) => Object.entries<Notifier<never>>(kind.notifiers))
+    .map(([name, notifier]) => [name, discreet(notifier)]),
+) as Notifiers
+
+/** Of every kind; other texts are secrets, so that a key nobody thought of is hidden. */
+const openKeys = ['kind', 'fallback', 'endpoint']
+
+/** The secrets of one channel; of an address also its parts, as an error may name them alone. */
+export function channelSecrets(channel: Channel): string[] {
+  const { open = [] } = kinds.find(({ notifiers }) => channel.kind in notifiers) as Described
+  const secrets = Object.entries(channel)
+    .flatMap(([key, value]) => ([...openKeys, ...open].includes(key) ? [] : [value].flat()))
+    .filter((value) => typeof value === 'string')
+  return secrets.flatMap((secret) => (isWebUrl(secret) ? [secret, ...piecesOf(secret)] : [secret]))
+}
+
+function piecesOf(url: string): string[] {
+  const { pathname, search, searchParams } = new URL(url)
+  const raw = search
+    .slice(1)
+    .split('&')
+    .map((pair) => pair.split('=', 2)[1] ?? '')
+  const segments = pathname.split('/').slice(-1)
+  return [pathname + search, pathname, ...raw, ...searchParams.values(), ...segments]
+}
+
+const maxNoteLength = 240
+
+/** The notifier with secrets masked in its notes: an answer may repeat the address it was sent to. */
+function discreet(notifier: Notifier<never>): Notifier<never> {
+  return {
+    ...notifier,
+    async notify(outgoing, channel, send) {
+      const result = await notifier.notify(outgoing, channel, send)
+      const note = maskOf(channelSecrets(channel))(result.note)
+      // cut last: half a secret would not be known as one
+      return { ...result, note: [...note].slice(0, maxNoteLength).join('') }
+    },
+  }
+}
