@@ -69,11 +69,6 @@ export function secretsOf(config: Config): string[] {
   return [...keys, ...channels, ...(config.slackApp?.signingSecret ?? [])]
 }
 
-/** Where its messages go. */
-export function addressOf(channel: Channel): string {
-  return 'endpoint' in channel ? channel.endpoint : channel.url
-}
-
 /** Below `fleets` and `channels` only these are shown, and only in the form of a name. */
 const shownKeys = ['kind', 'fallback']
 /** An address anywhere else stands in a wrong place, and may be the secret of a channel. */

@@ -1,6 +1,7 @@
 // Where channels are: hosts of one service in a channel of another, and networks that leave nothing to
 // guard. What an address of Teams must look like is not judged: its host changes.
-import { addressOf, type Channel, type Config } from '../config.ts'
+import type { Channel, Config } from '../config.ts'
+import { addressOf } from '../core/address.ts'
 
 type Kind = Channel['kind']
 

@@ -2,7 +2,8 @@
 // follow a link.
 
 import { isLoopback } from '../config/checks.ts'
-import { addressOf, type Channel, type Config } from '../config.ts'
+import type { Channel, Config } from '../config.ts'
+import { addressOf } from '../core/address.ts'
 import { moments } from '../core/event.ts'
 import { opensNothing } from '../core/severity.ts'
 import { onPlace } from './addresses.ts'

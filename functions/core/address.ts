@@ -27,6 +27,11 @@ export const forbiddenNetworks = [
   '2002::/16',
 ]
 
+/** Where a channel's messages go. */
+export function addressOf(channel: { endpoint: string } | { url: string }): string {
+  return 'endpoint' in channel ? channel.endpoint : channel.url
+}
+
 export const plainHttpRefusal =
   'plain http is for networks in allowNetworks; write https://, or add its network to allowNetworks'
 export const privateRefusal =

@@ -3,7 +3,7 @@
 import { type Context, Hono } from 'hono'
 import { messageOf } from '../../shared/errors.ts'
 import { decideEvent, knownOf, type Opened, open } from '../approve.ts'
-import { addressOf } from '../config.ts'
+import { addressOf } from '../core/address.ts'
 import { viewOf } from '../core/delivery.ts'
 import type { Decider, EventRecord, Observer } from '../core/event.ts'
 import {

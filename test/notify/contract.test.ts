@@ -7,7 +7,7 @@ import type { Send } from '../../functions/notify/notifier.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { at, claimed } from '../support/records.ts'
 import { createWorld, event, FakeBeacon, startAt } from '../support/world.ts'
-import { addressOf, channels, type Extras, kinds, kindTable, secretParts } from './kinds.ts'
+import { channels, type Extras, kinds, kindTable, secretParts, targetOf } from './kinds.ts'
 import { capture, notify, outgoing, usualAnswer } from './outgoing.ts'
 
 const table = kinds.flatMap((kind) =>
@@ -103,7 +103,7 @@ describe.each(kinds)('%s', (kind) => {
   test('sends to its address alone, with the type of its body', async () => {
     const { result, request } = await capture(kind)
     expect(result.outcome).toBe('delivered')
-    expect([request?.method, request?.url]).toEqual(['POST', addressOf(kind)])
+    expect([request?.method, request?.url]).toEqual(['POST', targetOf(kind)])
     expect(request?.headers['content-type']).toContain(kindTable[kind].contentType)
   })
 
@@ -201,7 +201,7 @@ describe('what is logged and kept', () => {
       routes: [{ match: {}, channels: ['it'] }],
     }
     const world = await createWorld({ config })
-    const url = addressOf(kind)
+    const url = targetOf(kind)
     let status = 500
     world.channels.answer = (request) => {
       const echo = `${JSON.stringify(channels[kind])} ${request.url} ${request.body}`

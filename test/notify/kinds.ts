@@ -1,5 +1,6 @@
 // The contract's table: one row for each kind of channel. A new kind needs a row here, and every test in
 // this folder holds for it, and the preview shows it.
+import { addressOf } from '../../functions/core/address.ts'
 import { type Channel, channelSecrets, type Notifiers } from '../../functions/notify/kinds.ts'
 import type { Sinks } from '../simulator/sinks.ts'
 import { hookSecret, routingKey } from '../support/world.ts'
@@ -201,10 +202,9 @@ export const channels = Object.fromEntries(
 ) as { [K in Kind]: Row<K>['channel'] }
 
 /** Where a message is sent. */
-export function addressOf(kind: Kind): string {
-  const channel = channels[kind]
+export function targetOf(kind: Kind): string {
   const { path = '' }: Extras = kindTable[kind]
-  return ('endpoint' in channel ? channel.endpoint : channel.url) + path
+  return addressOf(channels[kind]) + path
 }
 
 /** Each part of each channel that is secret, also as a host would have decoded it. */
