@@ -1,11 +1,11 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Files that wait long for the product's own times come first, so that none is left over at the end. */
+/** Files that wait long for the product's own times, or compute long, come first and beside each other. */
 const longest = [
   /\/e2e\/main-job/,
-  /\/e2e\//,
   /\/sim\//,
+  /\/e2e\//,
   /crash\.test/,
   /\/hosts\/azure/,
   /\/store\//,
@@ -21,13 +21,21 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** `@azure/functions` keeps what is registered in the process: one app for each file. */
+const oneAppEach = ['test/hosts/azure-{host,http,log}.test.ts']
+const all = ['test/**/*.test.ts']
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     // many tests wait for the times of the product itself: more files at once than cores
-    maxWorkers: 4,
+    maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
     testTimeout: 40_000,
     hookTimeout: 60_000,
+    projects: [
+      // nothing else keeps state in a module, and loading the modules takes longer than most files
+      { extends: true, test: { name: 'all', include: all, exclude: oneAppEach, isolate: false } },
+      { extends: true, test: { name: 'apps', include: oneAppEach } },
+    ],
   },
 })
