@@ -1,43 +1,12 @@
-// The client of IMDS against a small server that answers as the facts say the real one does.
+// The client of IMDS against a small server that answers as the facts say the real one does: what a poll and
+// an approval are answered, and where neither is.
 import http from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { createImds, type Imds } from '../../beacon/metadata.ts'
+import { createImds } from '../../beacon/metadata.ts'
 import { apiVersions } from '../../shared/document.ts'
 import { createFakeClock } from './fake-clock.ts'
+import { document, forever, pollTimes, type Reply, setUp, versionOf } from './fake-imds.ts'
 import { type Asked, createTestLog, serve } from './world.ts'
-
-type Reply = { status?: number; body?: string; headers?: Record<string, string> } | 'silence'
-
-const document = JSON.stringify({
-  DocumentIncarnation: 4,
-  Events: [{ EventId: 'ABC-1', EventType: 'Reboot', EventStatus: 'Scheduled', Resources: ['vm1'] }],
-})
-const forever = new AbortController().signal
-const tenMinutesMs = 10 * 60_000
-
-/** An IMDS that answers as `reply` says, and a client of it. */
-async function setUp(reply: (asked: Asked, index: number) => Reply, timeouts = {}) {
-  let count = 0
-  const server = await serve((asked, response) => {
-    const answer = reply(asked, count++)
-    if (answer === 'silence') return
-    response.writeHead(answer.status ?? 200, answer.headers).end(answer.body ?? '')
-  })
-  const clock = createFakeClock()
-  const log = createTestLog()
-  const imds = createImds({ origin: server.origin, clock, log, ...timeouts })
-  return { imds, log, clock, asked: server.asked, poll: () => imds.poll(forever) }
-}
-
-async function pollTimes(imds: Imds, times: number) {
-  const polls = []
-  for (let i = 0; i < times; i++) polls.push(await imds.poll(forever))
-  return polls
-}
-
-function versionOf({ url }: Asked): string {
-  return new URL(url, 'http://imds').searchParams.get('api-version') ?? ''
-}
 
 describe('a poll', () => {
   test('asks as IMDS wants to be asked, on one connection', async () => {
@@ -168,54 +137,6 @@ test('the first answer may take long, those after the first document may not', a
   ])
 })
 
-describe('the api-version', () => {
-  const knowing = (version: string) => (asked: Asked) =>
-    versionOf(asked) === version ? { body: document } : { status: 400 }
-
-  test('falls back to the newest that is answered, and stays there', async () => {
-    const { imds, asked, log } = await setUp(knowing('2019-04-01'))
-    const polls = await pollTimes(imds, 4)
-    expect(polls.map((poll) => (poll.kind === 'failed' ? poll.class : poll.apiVersion))).toEqual([
-      'fallback',
-      'fallback',
-      '2019-04-01',
-      '2019-04-01',
-    ])
-    expect(asked.map(versionOf)).toEqual(['2020-07-01', '2019-08-01', '2019-04-01', '2019-04-01'])
-    expect(log.named('imds_version_refused')).toHaveLength(2)
-  })
-
-  test('refused all the way down, it starts over, slowly and in silence', async () => {
-    const { imds, asked, log } = await setUp(() => ({ status: 400 }))
-    const polls = await pollTimes(imds, 2 * apiVersions.length)
-    expect(asked.map(versionOf)).toEqual([...apiVersions, ...apiVersions])
-    const classes = polls.map((poll) => poll.kind === 'failed' && poll.class)
-    expect(classes.slice(0, 6)).toEqual(Array(6).fill('fallback'))
-    expect(classes.slice(6)).toEqual(Array(8).fill('absent'))
-    expect(log.named('imds_version_refused')).toHaveLength(apiVersions.length)
-  })
-
-  test('after a hiccup it is the newest again, some minutes later', async () => {
-    const { imds, clock, asked, log } = await setUp((_, i) =>
-      i === 0 ? { status: 400 } : { body: document },
-    )
-    await pollTimes(imds, 2)
-    await clock.advance(tenMinutesMs)
-    await pollTimes(imds, 2)
-    expect(asked.map(versionOf)).toEqual(['2020-07-01', '2019-08-01', '2020-07-01', '2020-07-01'])
-    expect(log.named('imds_version_restored')).toHaveLength(1)
-  })
-
-  test('looking up again costs one poll in ten minutes where the newest stays unknown', async () => {
-    const { imds, clock, asked } = await setUp(knowing('2019-08-01'))
-    await pollTimes(imds, 2)
-    await clock.advance(tenMinutesMs)
-    const polls = await pollTimes(imds, 3)
-    expect(asked.slice(2).map(versionOf)).toEqual(['2020-07-01', '2019-08-01', '2019-08-01'])
-    expect(polls[0]).toMatchObject({ class: 'fallback' })
-  })
-})
-
 describe('an approval', () => {
   const approved = (reply: Reply) => (asked: Asked) =>
     asked.method === 'POST' ? reply : { body: document }
@@ -256,118 +177,5 @@ describe('an approval', () => {
     const { imds, poll } = await setUp(approved('silence'), { laterTimeoutMs: 30 })
     await poll()
     expect(await imds.start('abc-1', forever)).toMatchObject({ outcome: 'unreachable' })
-  })
-})
-
-describe('the identity', () => {
-  const compute = {
-    name: 'web_18',
-    vmId: 'id-1',
-    resourceGroupName: 'shop',
-    subscriptionId: 'sub',
-    vmScaleSetName: 'web',
-    placementGroupId: 'pg',
-    location: 'westeurope',
-    zone: '',
-    tagsList: [
-      { name: 'tier', value: 'front' },
-      { name: '__proto__', value: 'x' },
-      { name: 7 },
-      'odd',
-    ],
-  }
-
-  test('is read from its own api-version', async () => {
-    const { imds, asked } = await setUp(() => ({ body: JSON.stringify({ compute }) }))
-    expect(await imds.identify(forever)).toEqual({
-      kind: 'vm',
-      vm: {
-        name: 'web_18',
-        vmId: 'id-1',
-        resourceGroup: 'shop',
-        subscriptionId: 'sub',
-        scaleSet: 'web',
-        placementGroup: 'pg',
-        location: 'westeurope',
-        zone: '',
-        tags: Object.fromEntries([
-          ['tier', 'front'],
-          ['__proto__', 'x'],
-        ]),
-      },
-    })
-    expect(asked[0]?.url).toBe('/metadata/instance?api-version=2021-02-01')
-    expect(asked[0]?.headers.metadata).toBe('true')
-  })
-
-  test('needs no more than a name', async () => {
-    const { imds } = await setUp(() => ({ body: '{"compute":{"name":"vm1"}}' }))
-    expect(await imds.identify(forever)).toMatchObject({ vm: { name: 'vm1', zone: '', tags: {} } })
-  })
-
-  test.each<[string, Reply]>([
-    ['a refusal', { status: 503 }],
-    ['an empty body', {}],
-    ['no compute', { body: '{}' }],
-    ['no name', { body: '{"compute":{"name":""}}' }],
-  ])('has failed with %s', async (_, reply) => {
-    const { imds } = await setUp(() => reply)
-    expect(await imds.identify(forever)).toMatchObject({ kind: 'failed', class: 'transient' })
-  })
-})
-
-describe('a token', () => {
-  const token = 'eyJ0eXAiOiJKV1QifQ.eyJhdWQiOiJhcGkifQ.c2lnbmF0dXJl'
-  const body = JSON.stringify({
-    access_token: token,
-    expires_on: '1767312000',
-    token_type: 'Bearer',
-  })
-
-  test('is asked for with its audience, and the identity where one is named', async () => {
-    const { imds, asked } = await setUp(() => ({ body }))
-    const expected = { kind: 'token', token, expiresAt: 1_767_312_000_000 }
-    expect(await imds.token('api://foghorn', undefined, forever)).toEqual(expected)
-    expect(await imds.token('api://foghorn', 'id-1', forever)).toEqual(expected)
-    const url =
-      '/metadata/identity/oauth2/token?api-version=2018-02-01&resource=api%3A%2F%2Ffoghorn'
-    expect(asked.map((one) => one.url)).toEqual([url, `${url}&client_id=id-1`])
-    expect(asked[0]?.headers.metadata).toBe('true')
-  })
-
-  test('may say its end as a number', async () => {
-    const { imds } = await setUp(() => ({ body: body.replace('"1767312000"', '1767312000') }))
-    expect(await imds.token('a', undefined, forever)).toMatchObject({
-      expiresAt: 1_767_312_000_000,
-    })
-  })
-
-  test.each<[string, Reply, object]>([
-    ['400', { status: 400, body: '{"error":"invalid_request"}' }, { class: 'absent', status: 400 }],
-    ['410', { status: 410 }, { class: 'updating' }],
-    ['429', { status: 429, headers: { 'retry-after': '7' } }, { retryAfterMs: 7_000 }],
-    ['500', { status: 500 }, { class: 'transient' }],
-    ['nothing', {}, { class: 'transient', reason: 'the answer for a token is not JSON' }],
-    [
-      'no token',
-      { body: '{"expires_on":"1"}' },
-      { reason: expect.stringMatching(/access_token$/) },
-    ],
-    [
-      'no end',
-      { body: body.replace('expires_on', 'x') },
-      { reason: expect.stringMatching(/expires_on$/) },
-    ],
-    [
-      'no JWT',
-      { body: body.replace(token, 'opaque') },
-      { reason: expect.stringMatching(/access_token$/) },
-    ],
-    ['half an answer', { body: body.slice(0, -5) }, { class: 'transient' }],
-  ])('has failed with %s, which shows none of it', async (_, reply, expected) => {
-    const { imds } = await setUp(() => reply)
-    const failed = await imds.token('api://foghorn', undefined, forever)
-    expect(failed).toMatchObject({ kind: 'failed', ...expected })
-    expect(JSON.stringify(failed)).not.toMatch(/eyJ|opaque/)
   })
 })

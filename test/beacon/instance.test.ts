@@ -1,0 +1,60 @@
+// What the client of IMDS makes of this VM's own description.
+import { describe, expect, test } from 'vitest'
+import { forever, type Reply, setUp } from './fake-imds.ts'
+
+describe('the identity', () => {
+  const compute = {
+    name: 'web_18',
+    vmId: 'id-1',
+    resourceGroupName: 'shop',
+    subscriptionId: 'sub',
+    vmScaleSetName: 'web',
+    placementGroupId: 'pg',
+    location: 'westeurope',
+    zone: '',
+    tagsList: [
+      { name: 'tier', value: 'front' },
+      { name: '__proto__', value: 'x' },
+      { name: 7 },
+      'odd',
+    ],
+  }
+
+  test('is read from its own api-version', async () => {
+    const { imds, asked } = await setUp(() => ({ body: JSON.stringify({ compute }) }))
+    expect(await imds.identify(forever)).toEqual({
+      kind: 'vm',
+      vm: {
+        name: 'web_18',
+        vmId: 'id-1',
+        resourceGroup: 'shop',
+        subscriptionId: 'sub',
+        scaleSet: 'web',
+        placementGroup: 'pg',
+        location: 'westeurope',
+        zone: '',
+        tags: Object.fromEntries([
+          ['tier', 'front'],
+          ['__proto__', 'x'],
+        ]),
+      },
+    })
+    expect(asked[0]?.url).toBe('/metadata/instance?api-version=2021-02-01')
+    expect(asked[0]?.headers.metadata).toBe('true')
+  })
+
+  test('needs no more than a name', async () => {
+    const { imds } = await setUp(() => ({ body: '{"compute":{"name":"vm1"}}' }))
+    expect(await imds.identify(forever)).toMatchObject({ vm: { name: 'vm1', zone: '', tags: {} } })
+  })
+
+  test.each<[string, Reply]>([
+    ['a refusal', { status: 503 }],
+    ['an empty body', {}],
+    ['no compute', { body: '{}' }],
+    ['no name', { body: '{"compute":{"name":""}}' }],
+  ])('has failed with %s', async (_, reply) => {
+    const { imds } = await setUp(() => reply)
+    expect(await imds.identify(forever)).toMatchObject({ kind: 'failed', class: 'transient' })
+  })
+})

@@ -1,0 +1,102 @@
+// What ended long ago goes whole, and what came back meanwhile loses nothing.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Commit } from '../../functions/store/store.ts'
+import { around, entriesIn, newRows, rowsOf, storeOn, unfound } from '../support/azure-store.ts'
+import { type Azurite, startAzurite } from '../support/azurite.ts'
+import { claim } from '../support/claims.ts'
+import { at, beaconOf, delivery, key, record, sighting } from '../support/records.ts'
+
+let azurite: Azurite
+beforeAll(async () => {
+  azurite = await startAzurite()
+})
+afterAll(() => azurite.stop())
+
+const day = 24 * 3_600_000
+const isEvent = (partition: string) => partition.startsWith('event|')
+
+function commitOf(changes: Partial<Commit> = {}): Commit {
+  return { record: record(), basedOn: 0, deliveries: [], supersede: [], now: at, ...changes }
+}
+
+describe('forgetting', () => {
+  test('an event that is reopened meanwhile loses nothing that it owes by then', async () => {
+    const own = newRows(azurite)
+    const healthy = storeOn(own)
+    const over = record({ ended: { at: at - 1, outcome: 'completed' } })
+    const old = delivery('old', { state: 'delivered' })
+    await healthy.commit(commitOf({ record: over, deliveries: [old] }))
+    await healthy.writeBeacon(beaconOf('web_0', { heardAt: at }), [sighting('web_0')])
+    const again = record({ epoch: 2, sequence: 2, dueAt: at })
+    let reopened = false
+    // the first thing that goes are the sightings
+    const slow = around(own, async (change, partition) => {
+      if (!reopened && partition.startsWith('beacons|')) {
+        reopened = true
+        const deliveries = [delivery('new', { seq: 128 })]
+        await healthy.commit(commitOf({ record: again, basedOn: 1, deliveries }))
+      }
+      return change()
+    })
+    expect(await storeOn(slow).forget(at, 9)).toBe(0)
+    expect(reopened).toBe(true)
+    expect(await healthy.readEvent(key)).toEqual(again)
+    expect((await claim(healthy, { limit: 9 })).map(({ id }) => id)).toEqual(['new'])
+    expect(await unfound(own, [key])).toEqual([])
+  })
+
+  test('an event that is reopened between two steps keeps what it owes, and its record', async () => {
+    const own = newRows(azurite)
+    const healthy = storeOn(own)
+    const over = record({ ended: { at: at - 1, outcome: 'completed' } })
+    for (const [i, part] of ['x', 'y', 'z'].entries()) {
+      const deliveries = Array.from({ length: 60 }, (_, n) =>
+        delivery(`${part}${n}`, { state: 'delivered' }),
+      )
+      const whole = { ...over, sequence: i + 1 }
+      await healthy.commit(commitOf({ record: whole, basedOn: i, deliveries }))
+    }
+    const again = record({ epoch: 2, sequence: 4, dueAt: at })
+    let steps = 0
+    const slow = around(own, async (change, partition) => {
+      if (isEvent(partition) && ++steps === 2) {
+        const deliveries = [delivery('new', { seq: 128 })]
+        await healthy.commit(commitOf({ record: again, basedOn: 3, deliveries }))
+      }
+      return change()
+    })
+    expect(await storeOn(slow).forget(at, 9)).toBe(0)
+    expect(steps).toBe(2)
+    expect(await healthy.readEvent(key)).toEqual(again)
+    expect((await claim(healthy, { limit: 9 })).map(({ id }) => id)).toEqual(['new'])
+  })
+
+  test('an event with more deliveries than a transaction takes goes whole', async () => {
+    const own = newRows(azurite)
+    const store = storeOn(own)
+    for (const [i, part] of ['x', 'y', 'z', 'end'].entries()) {
+      const deliveries = Array.from({ length: 60 }, (_, n) => delivery(`${part}${n}`))
+      const ended = { at: at - 1, outcome: 'completed' as const }
+      const whole = record({ sequence: i + 1, ...(part === 'end' && { ended }) })
+      await store.commit(commitOf({ record: whole, basedOn: i, deliveries }))
+    }
+    await store.attention.note(key, at)
+    expect(await store.forget(at, 9)).toBe(1)
+    expect(await rowsOf(own, key)).toEqual([])
+    expect(await entriesIn(own)).toEqual([])
+  })
+
+  test('a beacon that was heard again is found by that, and goes when it is silent for long', async () => {
+    const own = newRows(azurite)
+    const store = storeOn(own)
+    const beacon = beaconOf('web_0')
+    await store.writeBeacon(beacon, [])
+    await store.writeBeacon({ ...beacon, counter: 2, heardAt: at + day }, [])
+    expect(await store.forget(at + 1, 9)).toBe(0)
+    expect(await unfound(own, [])).toEqual([])
+    expect(await entriesIn(own)).toHaveLength(1)
+    expect(await store.forget(at + day, 9)).toBe(0)
+    expect(await store.forget(at + day + 1, 9)).toBe(1)
+    expect(await entriesIn(own)).toEqual([])
+  })
+})
