@@ -10,7 +10,7 @@ import type { Commit, Pacing } from '../../functions/store/store.ts'
 import { around, entriesIn, newRows, rowsOf, storeOn, unfound } from '../support/azure-store.ts'
 import { type Azurite, startAzurite } from '../support/azurite.ts'
 import { claim, free, freeBut } from '../support/claims.ts'
-import { at, beaconOf, delivery, key, record, sighting } from '../support/records.ts'
+import { at, beaconOf, commitOf, delivery, key, record, sighting } from '../support/records.ts'
 import { createWorld, event, FakeBeacon } from '../support/world.ts'
 
 let azurite: Azurite
@@ -24,10 +24,6 @@ beforeEach(() => {
   store = storeOn(rows)
 })
 afterAll(() => azurite.stop())
-
-function commitOf(changes: Partial<Commit> = {}): Commit {
-  return { record: record(), basedOn: 0, deliveries: [], supersede: [], now: at, ...changes }
-}
 
 async function commit(changes: Partial<Commit>): Promise<void> {
   expect(await store.commit(commitOf(changes))).toBe('committed')

@@ -1,10 +1,9 @@
 // What ended long ago goes whole, and what came back meanwhile loses nothing.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Commit } from '../../functions/store/store.ts'
 import { around, entriesIn, newRows, rowsOf, storeOn, unfound } from '../support/azure-store.ts'
 import { type Azurite, startAzurite } from '../support/azurite.ts'
 import { claim } from '../support/claims.ts'
-import { at, beaconOf, delivery, key, record, sighting } from '../support/records.ts'
+import { at, beaconOf, commitOf, delivery, key, record, sighting } from '../support/records.ts'
 
 let azurite: Azurite
 beforeAll(async () => {
@@ -14,10 +13,6 @@ afterAll(() => azurite.stop())
 
 const day = 24 * 3_600_000
 const isEvent = (partition: string) => partition.startsWith('event|')
-
-function commitOf(changes: Partial<Commit> = {}): Commit {
-  return { record: record(), basedOn: 0, deliveries: [], supersede: [], now: at, ...changes }
-}
 
 describe('forgetting', () => {
   test('an event that is reopened meanwhile loses nothing that it owes by then', async () => {

@@ -5,7 +5,6 @@ import type { Settlement } from '../../functions/core/attempt.ts'
 import type { AzureStore } from '../../functions/store/azure.ts'
 import { graceMs } from '../../functions/store/azure-index.ts'
 import type { Rows } from '../../functions/store/azure-rows.ts'
-import type { Commit } from '../../functions/store/store.ts'
 import { Table } from '../sim/table.ts'
 import {
   around,
@@ -19,7 +18,7 @@ import {
 } from '../support/azure-store.ts'
 import { type Azurite, startAzurite } from '../support/azurite.ts'
 import { claim, free } from '../support/claims.ts'
-import { at, beaconOf, delivery, key, record, sighting } from '../support/records.ts'
+import { at, beaconOf, commitOf, delivery, key, record, sighting } from '../support/records.ts'
 
 let azurite: Azurite
 let rows: Rows
@@ -31,10 +30,6 @@ afterAll(() => azurite.stop())
 const hour = 3_600_000
 const day = 24 * hour
 const isEvent = (partition: string) => partition.startsWith('event|')
-
-function commitOf(changes: Partial<Commit> = {}): Commit {
-  return { record: record(), basedOn: 0, deliveries: [], supersede: [], now: at, ...changes }
-}
 
 async function settleAll(store: AzureStore, now: number, state: Settlement['state']) {
   for (const one of await claim(store, { ...free, now, limit: 99 })) {

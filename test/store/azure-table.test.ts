@@ -7,7 +7,16 @@ import type { Change } from '../../functions/store/azure-rows.ts'
 import { AzureTable } from '../../functions/store/azure-table.ts'
 import { newClient, newRows, storeOn } from '../support/azure-store.ts'
 import { type Azurite, startAzurite } from '../support/azurite.ts'
-import { at, beaconOf, delivery, facts, key, record, sighting } from '../support/records.ts'
+import {
+  at,
+  beaconOf,
+  commitOf,
+  delivery,
+  facts,
+  key,
+  record,
+  sighting,
+} from '../support/records.ts'
 import { event } from '../support/world.ts'
 
 let azurite: Azurite
@@ -61,7 +70,7 @@ describe('what is too large is refused before anything is written', () => {
   test('an event, and its entries wait to be removed as those of a crash', async () => {
     const store = storeOn(newRows(azurite))
     const large = record({ facts: facts({ description: 'x'.repeat(480_000) }), dueAt: at })
-    const commit = { record: large, basedOn: 0, deliveries: [], supersede: [], now: at }
+    const commit = commitOf({ record: large })
     await expect(store.commit(commit)).rejects.toMatchObject({ code: 'row_too_large' })
     expect(await store.readEvent(key)).toBeUndefined()
     expect(await store.dueEvents(at, 9)).toEqual([])

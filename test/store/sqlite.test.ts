@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, test } from 'vitest'
 import { SqliteStore } from '../../functions/store/sqlite.ts'
 import { claim } from '../support/claims.ts'
-import { at, delivery, key, record } from '../support/records.ts'
+import { at, commitOf, delivery, key, record } from '../support/records.ts'
 import { storeContract } from './contract.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'foghorn-store-'))
@@ -82,7 +82,7 @@ test('a file of another version is left alone, and says what to do', () => {
 test('a file from before messages were edited is taken, and what stands in channels is kept in it', async () => {
   const path = newPath()
   const store = new SqliteStore(path, { random: randomUUID })
-  await store.commit({ record: record(), basedOn: 0, deliveries: [], supersede: [], now: at })
+  await store.commit(commitOf())
   store.close()
   const db = new DatabaseSync(path)
   db.exec('DROP TABLE posts')

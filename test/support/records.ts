@@ -2,6 +2,7 @@
 import type { Claimed, Delivery, Telling } from '../../functions/core/delivery.ts'
 import { viewOf } from '../../functions/core/delivery.ts'
 import type { Beacon, EventRecord, Facts, Observer, Sighting } from '../../functions/core/event.ts'
+import type { Commit } from '../../functions/store/store.ts'
 import { event, eventId, startAt } from './world.ts'
 
 export const key = { fleet: 'prod', eventId }
@@ -82,4 +83,9 @@ export function observer(
   seen: Partial<Sighting> = {},
 ): Observer {
   return { beacon: beaconOf(vm, beacon), sighting: sighting(vm, seen) }
+}
+
+/** A first commit of the record of `record`. */
+export function commitOf(changes: Partial<Commit> = {}): Commit {
+  return { record: record(), basedOn: 0, deliveries: [], supersede: [], now: at, ...changes }
 }

@@ -139,7 +139,7 @@ export async function createWorld(
         body: (await response.json()) as ReturnType<typeof JSON.parse>,
       }
     },
-    /** `moment@channel` of each request that reached a channel, in order. */
+    /** The event types that the webhook channel was sent, in order. */
     told(): string[] {
       return sent
         .filter(({ url }) => url === 'https://hook.example/in')
