@@ -114,7 +114,9 @@ describe('after "Not now"', () => {
     await press(pages.world, await forge(pages.world, { channel: 'team' }), 'approve')
     await pages.pass(page, 5_000)
     await page.getByText('You chose "not now". Since then it was approved.').waitFor()
-    expect(await page.locator('[data-facts]').innerText()).toMatch(/Before\s+Not now, by a holder/)
+    expect(await page.locator('[data-facts]').innerText()).toMatch(
+      /Before\s+Not now, chosen through the link/,
+    )
   })
 })
 
@@ -177,7 +179,7 @@ describe('the relay is away', () => {
   })
 
   test.each([
-    [429, 'Nothing was decided: too many requests. Try again soon.'],
+    [429, 'Nothing was decided: too many requests. Try again in a few seconds.'],
     [502, 'Not sent: the relay does not answer. Try again.'],
   ])('an answer %s from in front of it is no page', async (status, words) => {
     const page = await pages.open(await forge(pages.world))

@@ -290,7 +290,7 @@ function list(names: string[]): Outgoing {
   return { ...first!, also: parts, listUrl: 'https://foghorn.example/approve/list-token' }
 }
 
-/** By name; the first ten are the moments, in their order. */
+/** By name; the first eleven are the moments, in their order. */
 export const scenes: Record<string, Outgoing> = {
   ...Object.fromEntries(
     Object.entries(settings).map(([name, setting]) => [name, outgoingOf(name, setting)]),

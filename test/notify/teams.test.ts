@@ -141,5 +141,5 @@ test('the library does complain of what is no card', () => {
 
 test('VM names are shown without backslashes, for clients that keep them', async () => {
   const { body } = (await capture('teams', scenes.scheduled)).request!
-  expect(body).toContain('"Reboot of web_3 in 15 min, at 12:15 UTC"')
+  expect(body).toContain('"Reboot of web_3 in 14 min, at 12:15 UTC"')
 })

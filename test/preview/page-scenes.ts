@@ -94,6 +94,10 @@ const courses: Record<string, Partial<EventRecord>> = {
     ended: { at: at + 2 * minute, outcome: 'lost', inferred: 'nobody_left_to_see' },
   },
   drill: { drill: true, policy: { decide: 'ask', rule: 'default' } },
+  'drill, not run': {
+    ...{ drill: true, phase: 'cancelled' },
+    ended: { at: at + 2 * minute, outcome: 'cancelled', inferred: 'drill_overdue' },
+  },
   'drill, approved': { ...decided, drill: true },
   'hostile names': {
     facts: {
@@ -135,7 +139,7 @@ const dead: Record<string, [title: string, message: string]> = {
       [title, message] as [string, string],
     ]),
   ),
-  busy: ['Too many requests', 'Nothing was decided. Try again soon.'],
+  busy: ['Too many requests', 'Nothing was decided. Try again in a few seconds.'],
 }
 
 const list = [
