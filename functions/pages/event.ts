@@ -113,7 +113,7 @@ function hintOf(record: EventRecord, inList: boolean): string {
 
 function notNow(record: EventRecord, now: number, place: number): Html {
   const starts = `This does not stop it: ${azureStarts(record, now, '')}.`
-  const hint = `${starts} No more reminders; you can still approve later.`
+  const hint = `${starts} Until then you can still approve; there are no more reminders.`
   return html`<button name="decision" value="not_now" data-not-now
  aria-describedby="h${place} n${place}">Not now</button>
 <p class="hint" id="n${place}" data-not-now>${whole(hint)}</p>`

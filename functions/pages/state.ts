@@ -137,11 +137,12 @@ function approvedState(record: EventRecord, now: number): State {
   if (stuckAt === undefined) {
     return { tone: 'good', headline, lines: [who, 'A VM is about to tell Azure.'] }
   }
+  const isAhead = (record.facts.notBeforeAt ?? 0) > now
   const lines = [
-    who,
+    said(verdict!, now),
     `For ${span(now - verdict!.at)} no VM has been able to tell Azure. Foghorn keeps trying.`,
     'Check that the beacons run: any VM that sees the event can do it.',
-    dueOf(record, now),
+    isAhead ? `If none can, ${startsOf(record, now)}.` : dueOf(record, now),
   ]
   return { tone: 'bad', headline: 'Approved, but stuck', lines }
 }

@@ -44,7 +44,11 @@ describe('every state', () => {
     ['approved by a rule', [], /policy rule "short freeze"/],
     ['approved after not now', [], /signed by Slack\).* Before Not now, chosen through the link/],
     ['approved and passed on', [], /web_1 told Azure 59 s ago\. It may start at any moment\./],
-    ['stuck', [], /Approved, but stuck .* For 2 min no VM has been able to tell Azure/],
+    [
+      'stuck',
+      [],
+      /Approved, but stuck Approved through .* For 2 min no VM has been able to tell Azure.* If none can, Azure starts it at 12:15/,
+    ],
     ['started', [], /It started 40 s ago\. Approved through/],
     ['started without notice', [], /Azure gave no notice\. Nobody had decided\./],
     ['completed', [], /It was completed 20 s ago\. Approved through/],
