@@ -5,7 +5,8 @@ import type { EventView, Notice, Telling } from './delivery.ts'
 import type { Moment } from './event.ts'
 import { type Askers, areReaders, plain, slackPersonOf, subjectOf } from './message/phrases.ts'
 import type { Message, Tone } from './message/shape.ts'
-import { asksFor, factsOf, lastingTitleOf, linesOf, titleOf, toneOf } from './message/step.ts'
+import { asksFor, factsOf, linesOf, toneOf } from './message/step.ts'
+import { lastingTitleOf, titleOf } from './message/title.ts'
 import { lastingClock, span } from './time.ts'
 
 export {
