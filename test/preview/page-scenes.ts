@@ -87,6 +87,11 @@ const courses: Record<string, Partial<EventRecord>> = {
   },
   cancelled: {
     phase: 'cancelled',
+    history: [
+      ...seen,
+      { at: at + 2 * minute, what: 'gone', note: 'web_0' },
+      { at: at + 2 * minute, what: 'cancelled', note: 'gone_before_its_time' },
+    ],
     ended: { at: at + 2 * minute, outcome: 'cancelled', inferred: 'gone_before_its_time' },
   },
   lost: {

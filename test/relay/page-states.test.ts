@@ -58,6 +58,11 @@ describe('every state', () => {
       /It was cancelled, it seems, 60 s ago\. Gone before its time: cancelled, or approved elsewhere\. If it was approved elsewhere, the VM may still restart\./,
     ],
     [
+      'cancelled',
+      [],
+      /Its course .* Cancelled, it seems: gone before its time: cancelled, or approved elsewhere/,
+    ],
+    [
       'lost',
       [],
       /Foghorn lost sight of it 60 s ago\. Every VM that saw it has been silent since 11:52 UTC or before, .* Check web_3, and that the beacons run\./,
@@ -203,6 +208,15 @@ describe('what a page that stands open is told', () => {
     )
     await press(world, await forge(world), 'not_now')
     expect((await live()).event.seen).toBe(grown)
+  })
+
+  test('an end that is a conclusion, as one', async () => {
+    await beacon.sees([])
+    await world.pass(10_001)
+    expect((await live()).event).toMatchObject({
+      headline: 'It was cancelled, it seems, 10 s ago.',
+      since: 'It was cancelled since, it seems.',
+    })
   })
 
   test('the end, and that nothing more will come', async () => {
