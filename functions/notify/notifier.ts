@@ -149,15 +149,18 @@ export function fromStatus(
   return { outcome: 'retry', note, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 
+/** Of addresses that the guard forbids, or that `fetch` itself does. */
+const neverAnswers = ['address_forbidden', 'port_blocked']
+
 /**
- * No answer came; a person has to mend an address that the guard forbids. Names of hosts and addresses
+ * No answer came; a person has to mend an address that is forbidden. Names of hosts and addresses
  * are kept out: for some channels they are the secret.
  */
 export function fromError(error: unknown, signal: AbortSignal): SendOutcome {
   if (signal.aborted) return { outcome: 'retry', note: 'no answer in time' }
   const code = codeOf(error)
   const note = `no answer: ${code}`
-  return code === 'address_forbidden'
+  return neverAnswers.includes(code)
     ? { outcome: 'refused', note, broken: true }
     : { outcome: 'retry', note }
 }
@@ -182,9 +185,20 @@ function firstLine(text: string): string {
   return text.split('\n', 1)[0]?.trim() ?? ''
 }
 
+/** Say nothing; what is behind them may. */
+const usualErrors = ['Error', 'TypeError']
+
+/** The first code on the way down to the cause, else the first name that says something. */
 function codeOf(error: unknown): string {
-  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
-    if ('code' in at && typeof at.code === 'string') return at.code
-  }
-  return error instanceof Error ? error.name : 'unknown'
+  const chain: Error[] = []
+  for (let at = error; at instanceof Error && chain.length < 5; at = at.cause) chain.push(at)
+  const codes = chain.map((one) => ('code' in one ? one.code : undefined))
+  const names = chain.map(({ name }) => name)
+  const telling = [...codes, ...names.filter((name) => !usualErrors.includes(name)), ...names]
+  return telling.find(isWord) ?? 'unknown'
+}
+
+/** No address, and nothing that somebody else wrote. */
+function isWord(text: unknown): text is string {
+  return typeof text === 'string' && /^\w{1,64}$/.test(text)
 }

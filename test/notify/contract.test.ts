@@ -128,6 +128,19 @@ describe.each(kinds)('%s', (kind) => {
     },
   )
 
+  test('where no code is, the name of what went wrong is told, if it says more than that', async () => {
+    const parser = Object.assign(new Error('no HTTP from path-secret'), { name: 'HTTPParserError' })
+    const odd = Object.assign(new Error('x'), {
+      code: 'https://10.1.2.3/path-secret',
+      cause: parser,
+    })
+    for (const cause of [parser, odd]) {
+      const send: Send = () => Promise.reject(new TypeError('fetch failed', { cause }))
+      const note = 'no answer: HTTPParserError'
+      expect(await notify(kind, send)).toEqual({ outcome: 'retry', note })
+    }
+  })
+
   test('an address that the guard forbids is refused: only a person can mend it', async () => {
     const cause = new FoghornError('address_forbidden', 'the address is private')
     const send: Send = () => Promise.reject(new TypeError('fetch failed', { cause }))
