@@ -1,4 +1,5 @@
-// Microsoft Teams by workflow webhook: one Adaptive Card 1.4. 202 means queued by the flow.
+// Microsoft Teams by workflow webhook: one Adaptive Card 1.4. 202 means queued by the flow; where the flow ends in
+// a Response action, its owner chose the status and the text.
 import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
 import { webUrl } from '../config/checks.ts'
@@ -11,7 +12,16 @@ import {
   type Tone,
 } from '../core/message.ts'
 import { entry, type Kind } from './kind.ts'
-import { fromError, fromStatus, type Notifier, type Outgoing, type Part, post } from './notifier.ts'
+import {
+  fromError,
+  fromStatus,
+  isSuccess,
+  isWebPage,
+  type Notifier,
+  type Outgoing,
+  type Part,
+  post,
+} from './notifier.ts'
 
 /** About 21 KB are accepted in practice; cards are kept below. */
 const maxBodyBytes = 20 * 1024
@@ -35,9 +45,8 @@ const notifier: Notifier<z.output<typeof schema>> = {
     try {
       const headers = { 'content-type': 'application/json' }
       const answer = await post(send, channel.url, body, headers, signal)
-      if (answer.status === 202) return { outcome: 'delivered', note: 'queued' }
-      if (answer.status === 200) return { outcome: 'delivered', note: 'ok' }
-      return fromStatus(answer, now)
+      if (!isSuccess(answer.status) || isWebPage(answer)) return fromStatus(answer, now)
+      return { outcome: 'delivered', note: answer.status === 202 ? 'queued' : 'ok' }
     } catch (error) {
       return fromError(error, signal)
     }

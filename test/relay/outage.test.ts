@@ -211,6 +211,23 @@ test('a channel that is down says nothing of what it takes: it is tried as befor
   expect((await health()).status).toBe('ok')
 })
 
+const elsewhere = { location: 'https://login.example/' }
+
+test.each([
+  ['a redirect', () => new Response(null, { status: 302, headers: elsewhere })],
+  ['a sign-in page', () => new Response('<html>Sign in</html>')],
+  ['a token that Slack does not know', () => new Response('invalid_token', { status: 400 })],
+])('%s is told of once, and not with each step', async (_, make) => {
+  answer(world, 'slack', make)
+  for (const now of [event(), started()]) {
+    await beacon.sees([now])
+    await world.drain()
+  }
+  expect(texts('slack')).toHaveLength(1)
+  expect(notices()).toHaveLength(1)
+  expect(asks()).toHaveLength(2)
+})
+
 test('a message that the channel finds wrong goes to the fallback; others are sent', async () => {
   answer(world, 'slack', () => new Response('invalid_payload', { status: 400 }))
   await beacon.sees([event()])
