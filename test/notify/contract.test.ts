@@ -2,6 +2,7 @@
 // refusal, and that nothing of the channel's secret comes out. kinds.ts has the table.
 import { describe, expect, test } from 'vitest'
 import { afterAttempt } from '../../functions/core/attempt.ts'
+import { createToken } from '../../functions/link.ts'
 import { channelSecrets, notifiers } from '../../functions/notify/kinds.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
 import { FoghornError } from '../../shared/errors.ts'
@@ -213,6 +214,16 @@ describe.each(kinds)('%s', (kind) => {
     }
   })
 
+  test('an answer that repeats the message does not bring its link into the note', async () => {
+    const keys: [Uint8Array<ArrayBuffer>] = [new Uint8Array(32).fill(7)]
+    const key = { fleet: 'prod', eventId: 'e', channel: 'chat', issuedAt: 5 }
+    const link = `https://foghorn.example/approve/${await createToken(keys, key)}`
+    for (const status of [400, 410, 500]) {
+      const { note } = await notify(kind, answering(status, `bad url ${link} there`).send)
+      expect(note).toBe(`HTTP ${status}: bad url https://foghorn.example/approve/[token] there`)
+    }
+  })
+
   test.each([200, 400, 410, 500])('a note of %i is plain, and on one line', async (status) => {
     const binary = '\u0000\u0001\u001b[31mno\u0007\u202e\u2028 way\u009b\r\nmore'
     for (const text of [binary, `\r\n${binary}`, JSON.stringify({ ok: false, error: binary })]) {
@@ -278,4 +289,11 @@ describe('what is logged and kept', () => {
     expect([...world.lines, JSON.stringify(body), ...notices].join('\n')).not.toMatch(secretParts)
     expect(world.clock.now).toBe(startAt + 240_000)
   })
+})
+
+test('of an address, what looks like a key is a secret by itself, wherever it stands', () => {
+  const url = 'https://hook.example/in/k3y-of-the-team/deliver'
+  const secrets = channelSecrets({ kind: 'webhook', url, secret: [] })
+  expect(secrets).toEqual(expect.arrayContaining([url, 'k3y-of-the-team', 'deliver']))
+  expect(secrets).not.toContain('in')
 })

@@ -297,7 +297,7 @@ export const scenes: Record<string, Outgoing> = {
   ),
   'a channel refused one message': notice('refused', 'HTTP 400: invalid_payload'),
   'a channel refuses everything': notice('refused', 'HTTP 404: no_service', 'refuses'),
-  'a channel can not be reached': notice('pending', 'no answer in time', 'unreachable'),
+  'a channel cannot be reached': notice('pending', 'no answer in time', 'unreachable'),
   'a list': list([
     'scheduled',
     'short freeze, the approval',
