@@ -70,7 +70,7 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
   const { now, apart } = partsForOne(parts)
   const [first, ...also] = now
   const sent = first && channel ? await send(relay, first, also, channel) : undefined
-  const outage = await noteOutage(relay, channel, gate, sent, leader)
+  const outage = await noteOutage(relay, channel, gate, sent, [leader, first?.delivery ?? leader])
   const inList = also.length > 0
   const fallback = channel?.fallback === undefined ? [] : [channel.fallback]
   for (const { claimed, siblings = [], heirs: instead = fallback, verdict } of judged) {
@@ -89,17 +89,17 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
   }
 }
 
-/** A mark that can't be written costs another try of a channel that refuses, and nothing else. */
+/** A mark that can't be written costs another try of a channel in trouble, and nothing else. */
 async function noteOutage(
   relay: Relay,
   channel: Channel | undefined,
   gate: Gate | undefined,
   sent: SendOutcome | undefined,
-  leader: Claimed,
+  [leader, told]: [Claimed, Claimed],
 ): Promise<Outage | undefined> {
   if (channel === undefined || gate === undefined || sent === undefined) return gate?.outage
   try {
-    return await noteAnswer(relay, channel, gate, sent, leader)
+    return await noteAnswer(relay, channel, gate, sent, leader, told)
   } catch (error) {
     relay.log.error('mark_failed', { channel: leader.channel, error: messageOf(error) })
     return gate.outage

@@ -51,13 +51,17 @@ function taken(outage: Outage, { go }: Passage, { lease, leaseUntil }: Claimed):
   return { ...outage, trying: { by: lease, until: leaseUntil } }
 }
 
-/** The mark after an answer. Throws nothing but what the store throws. */
+/**
+ * The mark after an answer. `first` is whose lease the request has, `told` the first that was in it; others may
+ * have been left out. Throws nothing but what the store throws.
+ */
 export async function noteAnswer(
   relay: Relay,
   channel: Channel,
   gate: Gate,
   answer: SendOutcome,
   first: Claimed,
+  told: Claimed,
 ): Promise<Outage | undefined> {
   const name = first.channel
   const failure = { ...first, of: fingerprint(channel), note: answer.note }
@@ -70,7 +74,7 @@ export async function noteAnswer(
     return outage
   }
   const came = answer.outcome === 'retry' && !answer.unsent
-  if (came && gate.outage === undefined && isOverdue(first, relay.now())) {
+  if (came && gate.outage === undefined && isOverdue(told, relay.now())) {
     const outage = await change(relay, name, (known, now) => afterSilence(known, failure, now))
     if (isNews(outage, 'unreachable')) relay.log.error('channel_unreachable', fields)
     return outage

@@ -30,6 +30,8 @@ export function entry<const Name extends string, Shape extends z.ZodRawShape>(
     ...shape,
     fallback: identifier
       .optional()
-      .describe("Another channel, which is told what this one refuses, or has not taken after two minutes."),
+      .describe(
+        'Another channel, which is told what this one refuses, or has not taken after two minutes.',
+      ),
   })
 }
