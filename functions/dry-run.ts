@@ -6,6 +6,7 @@ import { standIn } from './core/drill.ts'
 import type { Decide, EventRecord, KnownVm, Moment, Observer, Verdict } from './core/event.ts'
 import { whyNoMatch, whyNotDecided } from './core/explain.ts'
 import { withPolicy } from './core/judgement.ts'
+import { asksFor } from './core/message.ts'
 import { decidersOf, decidesInSlack } from './core/permission.ts'
 import { remindersOf } from './core/policy.ts'
 import { nextReminder, remind } from './core/reminder.ts'
@@ -60,7 +61,7 @@ export function dryRun(relay: Pick<Relay, 'config' | 'notifiers'>, one: Case): O
     routes,
     ...(isOpen ? { deciders: decidersOf(config.routes, record, observers) } : {}),
     buttons: Object.entries(config.channels).flatMap(([name, { kind }]) =>
-      isOpen &&
+      asksFor(record, 0) &&
       ['slack', 'slack_bot'].includes(kind) &&
       decidesInSlack(config.routes, record, observers, name)
         ? [name]
@@ -94,11 +95,12 @@ function tell(
     for (const { at, label } of remindersFor(record, remindersOf(relay.config.routes))) {
       existing.push(...say('reminder', at, label))
     }
-    if (decide === 'ask') {
+    // what is only told may be decided all the same: its messages have the link
+    if (decide === 'ask' || decide === 'tell') {
       say('approved', decidedBy(record, 'approved', 'link', 'somebody'))
       say('declined', decidedBy(record, 'declined', 'link', 'somebody'))
     }
-    if (decide === 'ask' || decide === 'approve') say('stuck', record)
+    if (decide !== 'ignore') say('stuck', record)
   }
   const started: EventRecord = { ...record, phase: 'started' }
   existing.push(...say('started', started))

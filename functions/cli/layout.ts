@@ -43,10 +43,11 @@ export function describeOutcome(one: Case, outcome: Outcome, channels: string[])
   ]
 }
 
-function decidersIn({ deciders, buttons }: Outcome): string[] {
+function decidersIn({ decide, deciders, buttons }: Outcome): string[] {
   if (deciders === undefined) return []
   const where = buttons.length === 0 ? '' : `; by buttons in ${buttons.join(', ')}`
-  return [...wrap(whoIn(deciders) + where, 'Who may decide: ', '  '), '']
+  const unasked = decide === 'tell' ? '; nobody is asked' : ''
+  return [...wrap(whoIn(deciders) + where + unasked, 'Who may decide: ', '  '), '']
 }
 
 function whoIn(deciders: NonNullable<Outcome['deciders']>): string {
