@@ -7,7 +7,8 @@ const marks = [
   /whsec_/i,
   /(?<![a-z0-9])(xox[a-z]?[.-]|xapp-)/i,
   /hooks\.slack(-gov)?\.com/i,
-  /webhook\.office\.com|\.logic\.azure\.|powerplatform\.com/i,
+  /webhook\.office\.com|outlook\.office(365)?\.com\/webhook|\.logic\.azure\.|powerplatform\.com/i,
+  /pagerduty\.com\/integration|discord(app)?\.com\/api\/webhooks/i,
   // a password before the host, and what usually is a credential behind it
   /\/\/[^/]*@/,
   /[?&](sig|sv|code|key|token|secret|password|access_token)=/i,
@@ -19,7 +20,12 @@ const suspicious = { length: 16, switchesEach: 4, certain: 32 }
 /** Whether it has the form of a key, a token, or an address that is one. */
 export function looksSecret(text: string): boolean {
   const runs = text.match(/[A-Za-z0-9]+/g) ?? []
-  return runs.some(isRandom) || marks.some((mark) => mark.test(text))
+  return runs.some(isRandom) || hasMark(text)
+}
+
+/** Whether it begins as keys do, or is the address of a service whose addresses are secrets. */
+export function hasMark(text: string): boolean {
+  return marks.some((mark) => mark.test(text))
 }
 
 /** Words, also `inCamelCase` or with a number behind, switch between cases and digits far less often. */

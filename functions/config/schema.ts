@@ -1,6 +1,7 @@
 // The schema of the configuration file. Each part says what to write where it is wrong, and what it is
 // for: editors show that (infra/config.schema.json; `npm run schema` writes it).
 import { z } from 'zod'
+import { hasMark } from '../../shared/presentable.ts'
 import { decisions, moments } from '../core/event.ts'
 import { type Channel, channelSchema, channelSecrets, type Notifiers } from '../notify/kinds.ts'
 import {
@@ -28,7 +29,9 @@ const maxNetworks = 64
 const maxRemindSeconds = 7 * 86_400
 
 const publicRule =
-  'write an https:// address without query, fragment or blanks (http:// for loopback only)'
+  'write an https:// address without query, fragment, blanks, backslashes or a "%" that stands alone (http:// for loopback only)'
+const notOursRule =
+  'an address of another service, which may be a secret; write where browsers reach the relay itself'
 
 const listed = `, or a list of 1 to ${maxListed} such`
 const tenantRule = 'write the GUID of the tenant that the VMs and their identities belong to'
@@ -147,8 +150,10 @@ const routeSchema = object({
 export const configSchema = object({
   $schema: z.string().optional().describe('For editors; the relay ignores it.'),
   publicUrl: textBy(publicRule)
-    .refine(isPublicUrl, { error: publicRule })
-    .transform((url) => url.replace(/\/+$/, ''))
+    .refine(isPublicUrl, { error: publicRule, abort: true })
+    // it is logged, and stands in every message
+    .refine((url) => !hasMark(url), { error: notOursRule })
+    .transform((url) => new URL(url).href.replace(/\/+$/, ''))
     .describe("Where people's browsers reach the relay: the start of every link."),
   fleets: z
     .record(identifier, fleetSchema)

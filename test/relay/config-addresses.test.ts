@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../functions/config.ts'
 import { mistakesOf, withValue } from '../support/config.ts'
-import { routingKey } from '../support/world.ts'
+import { baseConfig, routingKey } from '../support/world.ts'
 
 const write = 'write an absolute https:// address without blanks'
 const incoming = 'write the address of an incoming webhook, https://hooks.slack.com/services/'
@@ -27,6 +27,8 @@ describe('a mistake', () => {
     ['channels.hook.url', 'https://hook.example/hunter2\n', write],
     ['channels.hook.url', 'https://hook.example/hun ter2', write],
     ['channels.pager.endpoint', 'https://events.pagerduty.com/v2/ enqueue', write],
+    ['channels.hook.url', 'https:\\\\hook.example\\hunter2', write],
+    ['channels.hook.url', 'https:hook.example/hunter2', write],
     ['channels.chat.url', 'https://hooks.slack.com/triggers/T0/1/hunter2', incoming],
     ['channels.chat.url', 'https://hooks.slack.com/workflows/T0/1/hunter2', incoming],
     ['channels.chat.url', 'https://contoso.slack.com/archives/C0123456789', incoming],
@@ -52,6 +54,29 @@ describe('a mistake', () => {
   ])('%s with networks %j', (url, allowNetworks, said) => {
     const config = { ...withValue('channels.hook.url', url), allowNetworks }
     expect(mistakesOf(JSON.stringify(config))).toBe(`channels.hook.url: ${said}`)
+  })
+})
+
+describe('where browsers reach the relay', () => {
+  const alone = 'a "%" that stands alone (http:// for loopback only)'
+  test.each([
+    ...['https://f.example/?', 'https://f.example#', 'https://f.example/a/?#'],
+    ...['https:\\\\f.example', 'https:f.example', 'https:/f.example', 'https://f.example\\a'],
+    ...['https://f.example/%zz', 'https://f.example/%', 'https://f.example/%e'],
+  ])('%j is refused', (publicUrl) => {
+    const message = mistakesOf(JSON.stringify({ ...baseConfig, publicUrl }))
+    expect(message).toBe(
+      'publicUrl: write an https:// address without query, fragment, blanks, backslashes or ' +
+        `${alone} (found ${JSON.stringify(publicUrl)})`,
+    )
+  })
+
+  test.each([
+    ['https://f.example//', 'https://f.example'],
+    ['HTTPS://F.example/A/../b%20c/', 'https://f.example/b%20c'],
+    ['http://127.0.0.1:7071', 'http://127.0.0.1:7071'],
+  ])('%j is %j', (publicUrl, read) => {
+    expect(readConfig(JSON.stringify({ ...baseConfig, publicUrl }), {}).publicUrl).toBe(read)
   })
 })
 

@@ -96,6 +96,29 @@ describe('where browsers reach the relay', () => {
   })
 })
 
+describe('where browsers reach the relay stands no address of another service', () => {
+  test.each([
+    'https://hooks.slack.com/services/T000/B000/hunter2',
+    'https://prod-7.westeurope.logic.azure.com/workflows/hunter2',
+    'https://contoso.webhook.office.com/webhookb2/hunter2',
+    'https://outlook.office.com/webhook/hunter2',
+    'https://events.eu.pagerduty.com/integration/hunter2/enqueue',
+    'https://discord.com/api/webhooks/1/hunter2',
+    'https://foghorn.example/xoxb-hunter2',
+    'https://foghorn.example/whsec_hunter2',
+  ])('%s', (publicUrl) => {
+    const remedy = 'which may be a secret; write where browsers reach the relay itself'
+    expect(mistakesOf(JSON.stringify({ ...baseConfig, publicUrl }))).toBe(
+      `publicUrl: an address of another service, ${remedy}`,
+    )
+  })
+
+  test('a random host that Azure made up is none', () => {
+    const publicUrl = 'https://foghorn-a1b2c3d4e5f6g7h8.westeurope-01.azurewebsites.net'
+    expect(readConfigWith(JSON.stringify({ ...baseConfig, publicUrl }), {}, 'refused')).toBeTruthy()
+  })
+})
+
 test('a name that is refused or nowhere is shown beside one that is hidden', () => {
   const routes = [{ match: {}, channels: ['nowhere', routingKey] }]
   const lines = mistakesOf(JSON.stringify({ ...baseConfig, routes })).split('\n')
