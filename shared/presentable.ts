@@ -1,7 +1,8 @@
 // What may be shown of a text that stands where a name belongs. Its one surprise: people paste secrets in
 // such places, too, so a text is shown for its form, not for where it stands.
 
-export const notShown = '(not shown, as it may be a secret)'
+const why = 'not shown, as it may be a secret'
+export const notShown = `(${why})`
 
 const marks = [
   /whsec_/i,
@@ -40,7 +41,9 @@ export function isPresentable(name: string): boolean {
   return /^[\p{L}\p{N}_$ .-]{0,64}$/u.test(name) && !looksSecret(name)
 }
 
-/** The name, or that it is not shown. */
-export function shownName(name: string): string {
-  return isPresentable(name) ? name : notShown
+/** The name, or that it is not shown; `place`: which one of several it is, from 1. */
+export function shownName(name: string, place: () => number | undefined = () => undefined): string {
+  if (isPresentable(name)) return name
+  const found = place()
+  return found === undefined ? notShown : `(entry ${found}, ${why})`
 }

@@ -1,7 +1,7 @@
 // The schema of the configuration file. Each part says what to write where it is wrong, and what it is
 // for: editors show that (infra/config.schema.json; `npm run schema` writes it).
 import { z } from 'zod'
-import { hasMark } from '../../shared/presentable.ts'
+import { hasMark, looksSecret } from '../../shared/presentable.ts'
 import { decisions, moments } from '../core/event.ts'
 import { type Channel, channelSchema, channelSecrets, type Notifiers } from '../notify/kinds.ts'
 import {
@@ -96,8 +96,14 @@ const matchSchema = object({
     .describe('The expected interruption is known, and no longer than this.'),
 }).describe('All that is given must hold, any value of a list will do. {}: every event.')
 
+const ruleNameRule =
+  'a name stands in messages and in the record, and is neither an address nor a secret; write words'
+
 const ruleSchema = object({
-  name: text.optional().describe('Stands in the record and in messages: why it was decided so.'),
+  name: text
+    .refine((name) => !looksSecret(name) && !/^\S*:\/\/\S*$/.test(name), { error: ruleNameRule })
+    .optional()
+    .describe('Stands in the record and in messages: why it was decided so.'),
   match: matchSchema,
   decide: oneOf(decisions).describe(
     'approve: Azure starts it at once. ask: people decide. tell: nobody is asked. ignore: nobody is told.',

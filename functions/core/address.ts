@@ -65,10 +65,25 @@ export function isWithin(address: string, networks: string[]): boolean {
   const bits = bitsOf(address)
   if (bits === undefined) return false
   return networks.some((network) => {
-    const [start = '', prefix = ''] = network.split('/')
-    const length = Number(prefix) + (start.includes(':') ? 0 : mapped.length)
-    return bitsOf(start)?.slice(0, length) === bits.slice(0, length)
+    const start = networkBits(network)
+    return start !== undefined && bits.startsWith(start)
   })
+}
+
+/** What all addresses of a network (CIDR) begin with. */
+function networkBits(network: string): string | undefined {
+  const [start = '', prefix = ''] = network.split('/')
+  return bitsOf(start)?.slice(0, Number(prefix) + (start.includes(':') ? 0 : mapped.length))
+}
+
+/** Prefixes of the widest networks that are private: 10.0.0.0/8 and fc00::/7. */
+const widest = { ipv4: 8, ipv6: 7 }
+
+/** Whether a network (CIDR) is wider than any that is private, also where it holds IPv4 inside IPv6. */
+export function isWide(network: string): boolean {
+  const bits = networkBits(network) ?? ''
+  if (bits.startsWith(mapped)) return bits.length < mapped.length + widest.ipv4
+  return bits.length < widest.ipv6 || mapped.startsWith(bits)
 }
 
 /** In front of an IPv4 address inside IPv6: `::ffff:10.0.0.1`. */
