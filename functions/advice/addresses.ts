@@ -1,7 +1,7 @@
 // Where channels are: hosts of one service in a channel of another, and networks that leave nothing to
 // guard. What an address of Teams must look like is not judged: its host changes.
 import type { Channel, Config } from '../config.ts'
-import { addressOf } from '../core/address.ts'
+import { addressOf, isWide } from '../core/address.ts'
 
 type Kind = Channel['kind']
 
@@ -58,8 +58,10 @@ export function onPlace(at: string, channel: Channel): string[] {
 /** The guard keeps a mistyped or moved address from reaching machines that trust the relay. */
 export function adviseOnNetworks({ allowNetworks }: Config): string[] {
   return allowNetworks.flatMap((network, i) => {
-    if (!network.endsWith('/0')) return []
-    const what = `"${network}" is every address, and switches off the guard of private networks`
+    if (!isWide(network)) return []
+    const isAll = network.endsWith('/0')
+    const size = isAll ? 'every address' : 'wider than any private network'
+    const what = `"${network}" is ${size}, and switches off the guard of private networks${isAll ? '' : ' there'}`
     return [`allowNetworks[${i}]: ${what}; name those that channels are in, such as 10.1.0.0/16`]
   })
 }

@@ -71,6 +71,16 @@ testRows('networks', [
   ),
 ])
 
+testRows('networks in parts', [
+  ...['0.0.0.0/1', '128.0.0.0/1', '10.0.0.0/7', '::/1', '2000::/3', '::ffff:0:0/96', '::/80'].map(
+    (network): Row => [
+      network,
+      { allowNetworks: ['fc00::/7', network, '::ffff:10.0.0.0/104', '::1/128'] },
+      `allowNetworks[1]: "${network}" is wider than any private network, and switches off`,
+    ],
+  ),
+])
+
 testRows('keys', [
   [
     'two fleets with one key',
