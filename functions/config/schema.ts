@@ -2,6 +2,7 @@
 // for: editors show that (infra/config.schema.json; `npm run schema` writes it).
 import { z } from 'zod'
 import { hasMark, looksSecret } from '../../shared/presentable.ts'
+import { hasBlockedPort, portRefusal } from '../core/address.ts'
 import { decisions, moments } from '../core/event.ts'
 import { type Channel, channelSchema, channelSecrets, type Notifiers } from '../notify/kinds.ts'
 import {
@@ -159,6 +160,7 @@ export const configSchema = object({
     .refine(isPublicUrl, { error: publicRule, abort: true })
     // it is logged, and stands in every message
     .refine((url) => !hasMark(url), { error: notOursRule })
+    .refine((url) => !hasBlockedPort(url), { error: portRefusal })
     .transform((url) => new URL(url).href.replace(/\/+$/, ''))
     .describe("Where people's browsers reach the relay: the start of every link."),
   fleets: z
