@@ -129,6 +129,31 @@ describe('who hears', () => {
     ])
   })
 
+  const waiting = (config: object, changes: Partial<Case> = {}) =>
+    Object.fromEntries(
+      run(config, changes).told.flatMap(({ moment, onlyAfter }) =>
+        onlyAfter === undefined ? [] : [[moment, onlyAfter.join(' ')]],
+      ),
+    )
+
+  test('an incident that only a reminder opens ends only after it', () => {
+    const escalation = {
+      ...{ match: {}, channels: ['pager'] },
+      ...{ moments: ['reminder'], remindBeforeSeconds: 300 },
+    }
+    const some = [{ match: {}, channels: ['chat'] }, escalation]
+    const ends = ['approved', 'declined', 'completed', 'cancelled', 'lost']
+    expect(waiting({ routes: some })).toEqual(Object.fromEntries(ends.map((end) => [end, 'pager'])))
+    expect(waiting({ routes })).toEqual({})
+  })
+
+  test('an incident that only the start opens is no matter of what never starts', () => {
+    const some = [{ match: {}, channels: ['pager'], moments: ['started'] }]
+    expect(hears({ routes: some })).toMatchObject({ completed: 'pager', cancelled: '' })
+    expect(waiting({ routes: some })).toEqual({ lost: 'pager' })
+    expect(waiting({ routes: some }, { event: event({ status: 'Started' }) })).toEqual({})
+  })
+
   test('an incident is acknowledged and closed, whatever the routes say', () => {
     const opening = [{ match: {}, moments: ['scheduled'], channels: ['pager', 'chat'] }]
     expect(hears({ routes: opening })).toMatchObject({
@@ -138,6 +163,30 @@ describe('who hears', () => {
       completed: 'pager',
       lost: 'pager',
     })
+  })
+})
+
+describe('before the VM itself has reported the event', () => {
+  test('its tags are not known, and others are told', () => {
+    expect(run({ routes }, { vms: [web] }).before).toEqual({
+      decide: 'ask',
+      by: undefined,
+      told: { moment: 'scheduled', channels: ['chat', 'pager'] },
+    })
+  })
+
+  test('another rule decides', () => {
+    const mild = { match: { tag: 'role=web' }, decide: 'ask' }
+    const policy = [mild, { name: 'rest', match: {}, decide: 'approve' }]
+    expect(run({ policy, routes: routes.slice(1) }, { vms: [web] }).before).toMatchObject({
+      decide: 'approve',
+      by: { rule: 'policy[1] "rest"' },
+    })
+  })
+
+  test('nothing is said where it makes no difference', () => {
+    expect(run({ routes: routes.slice(1) }, { vms: [web] }).before).toBeUndefined()
+    expect(run({ routes }).before).toBeUndefined()
   })
 })
 
@@ -194,6 +243,10 @@ test('ops is asked before the VM is known, its owners when it is, and both hear 
   const other = new FakeBeacon(world, 'db_0')
   const own = new FakeBeacon(world, 'web_0', { vm: { tags: { role: 'web' } } })
   await other.sees([event()])
+  const { body: before } = await world.getEvent(event().eventId)
+  expect(before.deliveries.map((row: { channel: string }) => row.channel)).toEqual(
+    run({ routes }, { vms: [web] }).before?.told?.channels,
+  )
   await own.sees([event()])
   await other.sees([])
   await own.sees([])
