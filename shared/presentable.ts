@@ -4,12 +4,17 @@
 const why = 'not shown, as it may be a secret'
 export const notShown = `(${why})`
 
-const marks = [
-  /whsec_/i,
-  /(?<![a-z0-9])(xox[a-z]?[.-]|xapp-)/i,
+/** Services whose addresses are the secret. */
+const services = [
   /hooks\.slack(-gov)?\.com/i,
   /webhook\.office\.com|outlook\.office(365)?\.com\/webhook|\.logic\.azure\.|powerplatform\.com/i,
   /pagerduty\.com\/integration|discord(app)?\.com\/api\/webhooks/i,
+]
+
+const marks = [
+  ...services,
+  /whsec_/i,
+  /(?<![a-z0-9])(xox[a-z]?[.-]|xapp-)/i,
   // a password before the host, and what usually is a credential behind it
   /\/\/[^/]*@/,
   /[?&](sig|sv|code|key|token|secret|password|access_token)=/i,
@@ -21,12 +26,12 @@ const suspicious = { length: 16, switchesEach: 4, certain: 32 }
 /** Whether it has the form of a key, a token, or an address that is one. */
 export function looksSecret(text: string): boolean {
   const runs = text.match(/[A-Za-z0-9]+/g) ?? []
-  return runs.some(isRandom) || hasMark(text)
+  return runs.some(isRandom) || marks.some((mark) => mark.test(text))
 }
 
-/** Whether it begins as keys do, or is the address of a service whose addresses are secrets. */
-export function hasMark(text: string): boolean {
-  return marks.some((mark) => mark.test(text))
+/** Whether it is the address of a service that gives out addresses as secrets. */
+export function isSecretAddress(url: string): boolean {
+  return services.some((service) => service.test(url))
 }
 
 /** Words, also `inCamelCase` or with a number behind, switch between cases and digits far less often. */

@@ -1,7 +1,7 @@
 // The schema of the configuration file. Each part says what to write where it is wrong, and what it is
 // for: editors show that (infra/config.schema.json; `npm run schema` writes it).
 import { z } from 'zod'
-import { hasMark, looksSecret } from '../../shared/presentable.ts'
+import { isSecretAddress, looksSecret } from '../../shared/presentable.ts'
 import { hasBlockedPort, portRefusal } from '../core/address.ts'
 import { decisions, moments } from '../core/event.ts'
 import { type Channel, channelSchema, channelSecrets, type Notifiers } from '../notify/kinds.ts'
@@ -159,7 +159,7 @@ export const configSchema = object({
   publicUrl: textBy(publicRule)
     .refine(isPublicUrl, { error: publicRule, abort: true })
     // it is logged, and stands in every message
-    .refine((url) => !hasMark(url), { error: notOursRule })
+    .refine((url) => !isSecretAddress(url), { error: notOursRule })
     .refine((url) => !hasBlockedPort(url), { error: portRefusal })
     .transform((url) => new URL(url).href.replace(/\/+$/, ''))
     .describe("Where people's browsers reach the relay: the start of every link."),
