@@ -68,6 +68,9 @@ function remedyFor(key: keyof typeof strange, value: string): string {
   return 'write its name as Azure shows it'
 }
 
+/** What no terminal shows, or shows the wrong way round, as its number. */
 function shown(value: string): string {
-  return looksSecret(value) ? notShown : JSON.stringify(value)
+  if (looksSecret(value)) return notShown
+  const numbered = (one: string) => `\\u{${one.codePointAt(0)!.toString(16)}}`
+  return JSON.stringify(value).replace(/\p{C}/gu, numbered)
 }

@@ -15,6 +15,7 @@ const rows: [match: object, said: string][] = [
   [{ eventType: 'Reboot,Redeploy' }, 'several are a list; write ["Reboot", "Redeploy"]'],
   [{ eventType: 'reboot | Freeze' }, 'several are a list; write ["Reboot", "Freeze"]'],
   [{ eventType: prodKey }, 'eventType: Azure has no (not shown, as it may be a secret) today'],
+  [{ eventType: '\u202eReboot' }, 'eventType: Azure has no "\\u{202e}Reboot" today'],
   [{ source: '*' }, 'source: Azure has no "*" today; it has "Platform", "User", and only'],
   [
     { resourceGroup: 'rg-*' },
