@@ -73,8 +73,12 @@ export const pagerduty: Kind<typeof schema> = {
 /** PagerDuty's own hosts take events of version 2 nowhere else; another host may be a proxy. */
 function isEventsV2(endpoint: string): boolean {
   if (!isWebUrl(endpoint)) return true
-  const { hostname, pathname } = new URL(endpoint)
-  return !/(^|\.)pagerduty\.com$/.test(hostname) || pathname.replace(/\/$/, '') === enqueue
+  const { host, hostname, pathname, search } = new URL(endpoint)
+  if (!/(^|\.)pagerduty\.com$/.test(hostname)) return true
+  // a key goes into the body: in the address it would be no secret
+  return (
+    /^events(\.eu)?\.pagerduty\.com$/.test(host) && pathname.replace(/\/$/, '') + search === enqueue
+  )
 }
 
 async function tell(

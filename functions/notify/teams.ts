@@ -2,7 +2,7 @@
 // a Response action, its owner chose the status and the text.
 import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
-import { webUrl } from '../config/checks.ts'
+import { isWebUrl, webUrl } from '../config/checks.ts'
 import {
   asksByLink,
   buttonOf,
@@ -30,9 +30,24 @@ const maxTextLength = 800
 const minTextLength = 20
 const colors = { info: 'Accent', warning: 'Warning', danger: 'Attention', good: 'Good' }
 
+const pageRule =
+  'a page for people, which takes no messages; write the address that the workflow\'s first step shows, "When a Teams webhook request is received"'
+const entityRule = '"&amp;" is how the source of a page writes "&"; write "&"'
+
 const schema = entry('teams', {
-  url: webUrl.describe('Of a workflow webhook. It is the secret.'),
+  url: webUrl
+    .refine((url) => !isPage(url), { error: pageRule })
+    .refine((url) => !/[?&]\S*&amp;/i.test(url), { error: entityRule })
+    .describe('Of a workflow webhook. It is the secret.'),
 })
+
+/** Where people make workflows and read channels. Where workflows are is not judged: that changes. */
+const pages =
+  /^(teams\.(microsoft|live)\.com|teams\.cloud\.microsoft|make\.power(automate|apps)\.com|([\w-]+\.)?flow\.microsoft\.com|portal\.azure\.com)$/
+
+function isPage(url: string): boolean {
+  return isWebUrl(url) && pages.test(new URL(url).hostname)
+}
 
 const notifier: Notifier<z.output<typeof schema>> = {
   overtakes: () => true,
