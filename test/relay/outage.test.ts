@@ -3,6 +3,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claimDue, deliverTogether } from '../../functions/deliver.ts'
 import { answer, down, passInSteps, rowsOf, sentTo } from '../support/deliveries.ts'
+import { postDrill } from '../support/drills.ts'
 import { forge, press } from '../support/people.ts'
 import {
   adminKey,
@@ -97,6 +98,10 @@ describe('ten events in five minutes', () => {
       { channel: 'chat', state: 'refused', attempts: 1, note: 'HTTP 404: no_service' },
       { state: 'refused', attempts: 1, note: `${since}: HTTP 404: no_service` },
     ])
+    expect((await world.getEvent(idOf(0))).body.deliveries.slice(1)).toMatchObject([
+      { channel: 'team', moment: 'scheduled', insteadOf: 'chat' },
+      { channel: 'team', moment: 'notice', insteadOf: 'chat' },
+    ])
   })
 
   test('the health of the relay, the log and the admin API say so, and no secret', async () => {
@@ -150,6 +155,20 @@ describe('ten events in five minutes', () => {
     await passInSteps(world, minute, 1_000)
     expect(texts('slack', from)).toHaveLength(10)
     expect(texts('teams', from)).toEqual([])
+  })
+
+  test('a drill tries it at once, and says so where it takes nothing still', async () => {
+    const refused = texts('slack').length
+    await postDrill(world, { fleet: 'prod', type: 'Reboot' })
+    await world.drain()
+    expect(texts('slack')).toHaveLength(refused + 1)
+    expect((await health()).status).toBe('troubled')
+    world.channels.answer = usualAnswer
+    const from = world.sent.length
+    await postDrill(world, { fleet: 'prod', type: 'Reboot' })
+    await world.drain()
+    expect(texts('slack', from)).toHaveLength(1)
+    expect((await health()).status).toBe('ok')
   })
 
   test('a channel that is configured anew is sent to at once', async () => {
