@@ -1,8 +1,9 @@
 // What every notifier promises, over all kinds: which answers are a success, worth another attempt, or a
 // refusal, and that nothing of the channel's secret comes out. kinds.ts has the table.
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { afterAttempt } from '../../functions/core/attempt.ts'
-import { notifiers } from '../../functions/notify/kinds.ts'
+import { kindNames, notifiers } from '../../functions/notify/kinds.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { at, claimed } from '../support/records.ts'
@@ -43,6 +44,13 @@ test('every kind that there is has a row, and says what each status means to it'
     const judged = Object.values(kindTable[kind].answers).flatMap((some) => some.map(([s]) => s))
     expect(statuses.filter((status) => !judged.includes(status))).toEqual([])
   }
+})
+
+test('README.md says of every kind what it needs', () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+  const sentence = /^Kinds: [\s\S]*?\n\n/m.exec(readme)![0]
+  const said = [...sentence.matchAll(/`(\w+)` \(/g)].map(([, name]) => name!)
+  expect(said.sort()).toEqual([...kindNames].sort())
 })
 
 describe('the answer decides', () => {
