@@ -22,6 +22,11 @@ export interface Row<K extends Kind> {
   answers: Record<'delivered' | 'retry' | 'refused' | 'broken', Answer[]>
   /** Whether the status alone tells a success, whatever becomes of the text. */
   statusTells: boolean
+  /**
+   * The service's own limit: so many requests in any such time. `ahead`: what it lets pass beyond that, where
+   * the limit is about so many and short bursts are taken.
+   */
+  takes: { requests: number; inMs: number; ahead: 0 | 1 } | 'whatever comes'
   /** Longest body, in bytes. */
   maxBodyBytes: number
   /** Of an answer, no more than this is read; 8 KB, if nothing is said. */
@@ -99,6 +104,7 @@ export const kindTable: { [K in Kind]: Row<K> } = {
       ],
     },
     statusTells: false,
+    takes: { requests: 1, inMs: 1_000, ahead: 1 },
     maxBodyBytes: 100_000,
     texts: slackTexts,
     live: slackLive,
@@ -131,6 +137,8 @@ export const kindTable: { [K in Kind]: Row<K> } = {
       ],
     },
     statusTells: false,
+    // of chat.update; with each comes one chat.postMessage at most, of which about one a second is taken
+    takes: { requests: 50, inMs: 60_000, ahead: 1 },
     maxBodyBytes: 100_000,
     // Slack repeats the whole message
     maxAnswerKb: 260,
@@ -153,6 +161,7 @@ export const kindTable: { [K in Kind]: Row<K> } = {
       broken: gone,
     },
     statusTells: true,
+    takes: { requests: 4, inMs: 1_000, ahead: 1 },
     // what Teams takes in practice is less than what its documentation says
     maxBodyBytes: 20 * 1024,
     texts: (body) => body.attachments[0].content.body.flatMap(textsOfElement),
@@ -175,6 +184,7 @@ export const kindTable: { [K in Kind]: Row<K> } = {
       ],
     },
     statusTells: true,
+    takes: { requests: 120, inMs: 60_000, ahead: 0 },
     maxBodyBytes: 512_000,
     texts: ({
       payload: { summary, source, group, class: type, custom_details = {} },
@@ -207,6 +217,7 @@ export const kindTable: { [K in Kind]: Row<K> } = {
       broken: [[410, 'gone']],
     },
     statusTells: true,
+    takes: 'whatever comes',
     maxBodyBytes: 19_999,
     texts: () => [],
     live: 'nothing',
