@@ -210,7 +210,14 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['channels.chat.uri', 'https://slack-secret/', 'channels.chat: unknown key "uri"', '"url"'],
   ['channels.chat.fallback', 'chat', 'channels.chat.fallback: "chat" itself; write another'],
   ['channels.chat.fallback', 'nobody', 'channels.chat.fallback: ', '"nobody"', '"pager"'],
-  ['channels.pager.routingKey', 'hunter2', 'channels.pager.routingKey: ', '32 characters'],
+  ...['hunter2', routingKey.slice(1), `${routingKey}0`].map(
+    (key): [string, unknown, ...string[]] => [
+      'channels.pager.routingKey',
+      key,
+      'channels.pager.routingKey: ',
+      '32 characters',
+    ],
+  ),
   ['channels.pager.endpoint', 'events.pagerduty.com', 'channels.pager.endpoint: ', https],
   ['channels.hook.secret', undefined, 'channels.hook.secret: ', write],
   ['channels.hook.secret', [hookSecret, badSecret], 'channels.hook.secret', write],
