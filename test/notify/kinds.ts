@@ -9,7 +9,7 @@ export type Kind = keyof Notifiers
 export type Json = ReturnType<typeof JSON.parse>
 
 /** A status, and the text that comes with it. */
-type Answer = readonly [number, string?]
+export type Answer = readonly [number, string?]
 
 export interface Row<K extends Kind> {
   /** With a secret in it that no outcome may show. */
@@ -20,8 +20,11 @@ export interface Row<K extends Kind> {
   /** What becomes of a message for each answer; the first of `delivered` is the usual one. */
   /** `broken`: refused, and any other message would be. */
   answers: Record<'delivered' | 'retry' | 'refused' | 'broken', Answer[]>
-  /** Whether the status alone tells a success, whatever becomes of the text. */
-  statusTells: boolean
+  /**
+   * What an answer comes to whose status is the usual one and whose text breaks off; never another attempt, as
+   * the message may stand there.
+   */
+  brokenOff: 'delivered' | 'refused'
   /**
    * The service's own limit: so many requests in any such time. `ahead`: what it lets pass beyond that, where
    * the limit is about so many and short bursts are taken.
@@ -50,7 +53,17 @@ export type Extras = Pick<Row<Kind>, 'maxAnswerKb' | 'path' | 'written'>
 const each = (...statuses: number[]): Answer[] => statuses.map((status) => [status])
 const said = (error: string) => JSON.stringify({ ok: false, error })
 
-const redirects = each(301, 302, 303, 307, 308)
+const redirects = each(300, 301, 302, 303, 304, 307, 308)
+/** A sign-in, or whatever else something in between shows to a browser. */
+export const webPages: Answer[] = [
+  '<html>Sign in</html>',
+  '\n<!DOCTYPE html>\n<html lang="en"><head><title>Sign in</title></head></html>',
+  '<?xml version="1.0"?><!doctype html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN">',
+  '<!-- gateway --><script>location = "https://login.example/"</script>',
+].flatMap((text): Answer[] => [
+  [200, text],
+  [202, text],
+])
 const faults = each(400, 405, 413)
 /** The address is no longer valid, or lets nobody in. */
 const gone = each(401, 403, 404, 410)
@@ -75,6 +88,13 @@ const slackLive =
 const markdown =
   /(?<!\\)(?:\\\\)*(?:[`*~<>|[\]]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}]))|\]\(|\{\{|^\s*(?:[#+-]|\d+[.)](?!\S))/u
 
+/** What Slack says of an incoming webhook that takes nothing any more. */
+const slackWebhookGone = [
+  ...['invalid_token', 'no_service', 'no_service_id', 'no_active_hooks', 'no_team'],
+  ...['team_disabled', 'action_prohibited', 'posting_to_general_channel_denied'],
+  ...['channel_not_found', 'channel_is_archived', 'user_not_found'],
+]
+
 export const kindTable: { [K in Kind]: Row<K> } = {
   slack: {
     channel: { kind: 'slack', url: 'https://slack.example/services/T0/B0/path-secret' },
@@ -87,23 +107,26 @@ export const kindTable: { [K in Kind]: Row<K> } = {
       ],
       retry: [...busy, ...busyTexts, [200, said('rate_limited')], [200, said('ratelimited')]],
       refused: [
-        ...[...redirects, ...faults, ...each(201, 202, 204, 299)],
+        // Slack says "ok" of what it took: an empty answer is of something in between
+        ...[...faults, ...each(201, 202, 204, 205, 299)],
         [200, ''],
-        [200, '<html>Sign in</html>'],
-        [200, said('channel_not_found')],
+        [200, 'okay'],
+        [200, '{"ok":true}'],
+        [200, said('invalid_blocks')],
         [400, 'invalid_payload'],
         [400, 'no_text'],
+        [400, 'too_many_attachments'],
       ],
       broken: [
-        ...gone,
-        [403, 'action_prohibited'],
-        [403, 'invalid_token'],
-        [404, 'channel_not_found'],
-        [404, 'no_service'],
-        [410, 'channel_is_archived'],
+        ...[...gone, ...redirects, ...webPages],
+        ...slackWebhookGone.flatMap((code): Answer[] => [
+          ...[200, 400, 403, 404, 410, 500].map((status): Answer => [status, code]),
+          [400, `${code}\n`],
+          [200, said(code)],
+        ]),
       ],
     },
-    statusTells: false,
+    brokenOff: 'delivered',
     takes: { requests: 1, inMs: 1_000, ahead: 1 },
     maxBodyBytes: 100_000,
     texts: slackTexts,
@@ -120,14 +143,14 @@ export const kindTable: { [K in Kind]: Row<K> } = {
       delivered: [[200, '{"ok":true,"channel":"C0123456789","ts":"1795262401.000100"}']],
       retry: [...[...busy, ...busyTexts], ...slackPasses.map((code): Answer => [200, said(code)])],
       refused: [
-        ...[...redirects, ...faults, ...each(201, 202, 204, 299)],
+        ...[...faults, ...each(201, 202, 204, 205, 299)],
         [200, ''],
-        [200, '<html>Sign in</html>'],
+        [200, 'ok'],
         [200, '{"ok":true}'],
         ...['msg_too_long', 'invalid_blocks'].map((code): Answer => [200, said(code)]),
       ],
       broken: [
-        ...gone,
+        ...[...gone, ...redirects, ...webPages],
         ...['channel_not_found', 'is_archived', 'not_in_channel'].map(
           (code): Answer => [200, said(code)],
         ),
@@ -136,7 +159,8 @@ export const kindTable: { [K in Kind]: Row<K> } = {
         ),
       ],
     },
-    statusTells: false,
+    // whether and where it stands is not known
+    brokenOff: 'refused',
     // of chat.update; with each comes one chat.postMessage at most, of which about one a second is taken
     takes: { requests: 50, inMs: 60_000, ahead: 1 },
     maxBodyBytes: 100_000,
@@ -155,12 +179,20 @@ export const kindTable: { [K in Kind]: Row<K> } = {
     simulated: ({ teamsUrl }) => ({ kind: 'teams', url: teamsUrl }),
     contentType: 'application/json',
     answers: {
-      delivered: [[202], [200, 'ok'], [200, '']],
+      // 202 of the flow itself; where it ends in a Response action, its owner chose status and text
+      delivered: [
+        [202],
+        [200, 'ok'],
+        [200, ''],
+        [200, '{"taken":true}'],
+        [200, 'a < b'],
+        ...each(201, 204, 205, 299),
+      ],
       retry: [...busy, ...busyTexts],
-      refused: [...redirects, ...faults, ...each(201, 204, 299)],
-      broken: gone,
+      refused: faults,
+      broken: [...gone, ...redirects, ...webPages],
     },
-    statusTells: true,
+    brokenOff: 'delivered',
     takes: { requests: 4, inMs: 1_000, ahead: 1 },
     // what Teams takes in practice is less than what its documentation says
     maxBodyBytes: 20 * 1024,
@@ -172,18 +204,23 @@ export const kindTable: { [K in Kind]: Row<K> } = {
     simulated: ({ pagerDutyEndpoint: endpoint }) => ({ kind: 'pagerduty', routingKey, endpoint }),
     contentType: 'application/json',
     answers: {
-      delivered: [[202, '{"status":"success","message":"Event processed","dedup_key":"k"}']],
+      delivered: [
+        [202, '{"status":"success","message":"Event processed","dedup_key":"k"}'],
+        [202, '{"status":"success"}'],
+        [202, '{}'],
+        [202, ''],
+      ],
       retry: [...busy, ...busyTexts],
       refused: [
-        ...[...redirects, ...faults, ...each(200, 201, 204, 299)],
+        ...[...faults, ...each(200, 201, 204, 205, 299)],
         [400, '{"status":"invalid event","errors":["\'severity\' is invalid"]}'],
       ],
       broken: [
-        ...gone,
+        ...[...gone, ...redirects, ...webPages],
         [400, '{"status":"invalid event","errors":["\'routing_key\' is invalid"]}'],
       ],
     },
-    statusTells: true,
+    brokenOff: 'delivered',
     takes: { requests: 120, inMs: 60_000, ahead: 0 },
     maxBodyBytes: 512_000,
     texts: ({
@@ -209,14 +246,15 @@ export const kindTable: { [K in Kind]: Row<K> } = {
         [204],
         [200, 'ok'],
         [200, ''],
-        [200, '<html>Hello</html>'],
-        ...each(201, 202, 299),
+        // what a receiver of one's own says is its own matter
+        ...webPages,
+        ...each(201, 202, 205, 299),
       ],
       retry: [...busy, ...busyTexts, ...faults, ...each(401, 403, 404)],
-      refused: redirects,
-      broken: [[410, 'gone']],
+      refused: [],
+      broken: [[410, 'gone'], ...redirects],
     },
-    statusTells: true,
+    brokenOff: 'delivered',
     takes: 'whatever comes',
     maxBodyBytes: 19_999,
     texts: () => [],

@@ -263,10 +263,14 @@ describe('an answer decides', () => {
     expect(pulled).toBeLessThan(20)
   })
 
-  test('one that breaks off is no answer', async () => {
+  test('one that breaks off leaves open what stands there: it is told as missed, and not posted again', async () => {
     const pull = (controller: ReadableStreamDefaultController) => controller.error(new Error('x'))
     slack.failNext(() => new Response(new ReadableStream({ pull })))
-    expect((await notify(step('scheduled', 64))).outcome).toBe('retry')
+    const note = "HTTP 200, but no answer of Slack's: (the text broke off)"
+    expect(await notify(step('scheduled', 64))).toEqual({ outcome: 'refused', note })
+    expect(methods()).toEqual(['chat.postMessage'])
+    // the next step finds no message to edit, and has one of its own
+    expect((await notify(step('started', 128))).note).toBe('posted')
   })
 })
 
