@@ -1,5 +1,5 @@
 // PagerDuty Events API v2: one incident for each epoch of an event, opened, acknowledged when somebody
-// decided, resolved at the end. What was never opened is never resolved. A stuck approval is an incident
+// decided, resolved at the end. What was never sent is never resolved. A stuck approval is an incident
 // of its own: an acknowledged one wakes nobody again, whatever is added to it.
 import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
@@ -109,7 +109,11 @@ function overtakes(later: Telling, earlier: Telling): boolean {
   return actionOf(later) !== 'acknowledge' || actionOf(earlier) === 'acknowledge'
 }
 
-/** Incidents that may be open already are closed or acknowledged, and no others. */
+/**
+ * Incidents that may be open already are closed or acknowledged, and no others. A trigger without an answer
+ * may have opened one, even where the connection was refused, as something in between may have said so:
+ * PagerDuty drops what is said of an incident that it does not have, and one left open would call somebody.
+ */
 function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
   if (telling.moment === 'stuck') return [{ incident: 'stuck', action: 'trigger' }]
   const isStuck = mayHaveHeard.some(({ moment }) => moment === 'stuck')

@@ -171,9 +171,22 @@ function envelope(card: Card) {
 }
 
 /**
- * Cards read markdown, and dates as {{DATE(…)}}; names come from outside. An underscore inside a word is
- * none to them, and stays: VM names are full of them, and not every client takes the backslash away.
+ * What cards read as markdown, or as a date: {{DATE(…)}}. Nothing else is escaped, as not every client takes
+ * the backslash away: an underscore inside a word is no mark, and VM names are full of them; nor is a round
+ * bracket that follows no square one, or a curly one by itself.
  */
+const markup = new RegExp(
+  [
+    '[\\\\`*[\\]#~<>|]',
+    '(?<=\\])\\(|(?<=\\{)\\{',
+    '(?<![\\p{L}\\p{N}])_|_(?![\\p{L}\\p{N}])',
+    // a list's
+    '(?<=^\\s*)[-+]|(?<=^\\s*\\d{1,9})[.)](?!\\S)',
+  ].join('|'),
+  'gu',
+)
+
+/** Names come from outside. */
 function escapeMarkdown(text: string): string {
-  return text.replace(/[\\`*[\]()#~<>|{}]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\$&')
+  return text.replace(markup, '\\$&')
 }

@@ -25,6 +25,11 @@ export interface Row<K extends Kind> {
    * the message may stand there.
    */
   brokenOff: 'delivered' | 'refused'
+  /**
+   * The service's own limit: so many requests in any such time. `ahead`: what it lets pass beyond that, where
+   * the limit is about so many and short bursts are taken.
+   */
+  takes: { requests: number; inMs: number; ahead: 0 | 1 } | 'whatever comes'
   /** Longest body, in bytes. */
   maxBodyBytes: number
   /** Of an answer, no more than this is read; 8 KB, if nothing is said. */
@@ -33,8 +38,13 @@ export interface Row<K extends Kind> {
   path?: string
   /** As an owner writes it, where that is another kind than inside. */
   written?: string
-  /** The texts of a body that a person reads; none where a machine does. */
+  /** The texts of a body that a person reads, without marks of the kind's own; none where a machine does. */
   texts(body: Json): string[]
+  /**
+   * What the service would make of such a text beyond its words: mentions, links, formatting. No name may
+   * bring it in; 'nothing' where whatever is sent is shown as it is.
+   */
+  live: RegExp | 'nothing'
 }
 
 /** What not every kind needs. */
@@ -69,6 +79,14 @@ const slackPasses = [
   ...['service_unavailable', 'request_timeout', 'update_failed'],
   ...['team_added_to_org', 'org_login_required', 'external_channel_migrating'],
 ]
+
+/** What stands between < and >, an entity but the three of Slack, its marks where they count, and `:emoji:`. */
+const slackLive =
+  /[<>]|&(?!amp;|lt;|gt;)|[*`~]|(?<![A-Za-z0-9_])_|_(?![A-Za-z0-9_])|:[\p{L}_+'-]+:|^\s*(?:&gt;|＞)/mu
+
+/** Of an Adaptive Card: what no backslash takes its meaning, and what some clients read in spite of one. */
+const markdown =
+  /(?<!\\)(?:\\\\)*(?:[`*~<>|[\]]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}]))|\]\(|\{\{|^\s*(?:[#+-]|\d+[.)](?!\S))/u
 
 /** What Slack says of an incoming webhook that takes nothing any more. */
 const slackWebhookGone = [
@@ -109,8 +127,10 @@ export const kindTable: { [K in Kind]: Row<K> } = {
       ],
     },
     brokenOff: 'delivered',
+    takes: { requests: 1, inMs: 1_000, ahead: 1 },
     maxBodyBytes: 100_000,
-    texts: ({ text, blocks }) => [text, ...blocks.flatMap(textsOfBlock)],
+    texts: slackTexts,
+    live: slackLive,
   },
   slack_bot: {
     channel: {
@@ -141,12 +161,15 @@ export const kindTable: { [K in Kind]: Row<K> } = {
     },
     // whether and where it stands is not known
     brokenOff: 'refused',
+    // of chat.update; with each comes one chat.postMessage at most, of which about one a second is taken
+    takes: { requests: 50, inMs: 60_000, ahead: 1 },
     maxBodyBytes: 100_000,
     // Slack repeats the whole message
     maxAnswerKb: 260,
     path: '/chat.postMessage',
     written: 'slack',
-    texts: ({ text, blocks }) => [text, ...blocks.flatMap(textsOfBlock)],
+    texts: slackTexts,
+    live: slackLive,
   },
   teams: {
     channel: {
@@ -170,9 +193,11 @@ export const kindTable: { [K in Kind]: Row<K> } = {
       broken: [...gone, ...redirects, ...webPages],
     },
     brokenOff: 'delivered',
+    takes: { requests: 4, inMs: 1_000, ahead: 1 },
     // what Teams takes in practice is less than what its documentation says
     maxBodyBytes: 20 * 1024,
     texts: (body) => body.attachments[0].content.body.flatMap(textsOfElement),
+    live: markdown,
   },
   pagerduty: {
     channel: { kind: 'pagerduty', routingKey, endpoint: 'https://pager.example/v2/enqueue' },
@@ -196,6 +221,7 @@ export const kindTable: { [K in Kind]: Row<K> } = {
       ],
     },
     brokenOff: 'delivered',
+    takes: { requests: 120, inMs: 60_000, ahead: 0 },
     maxBodyBytes: 512_000,
     texts: ({
       payload: { summary, source, group, class: type, custom_details = {} },
@@ -205,6 +231,7 @@ export const kindTable: { [K in Kind]: Row<K> } = {
       ...Object.values<string>(custom_details),
       ...links.map((link: Json) => link.text),
     ],
+    live: 'nothing',
   },
   webhook: {
     channel: { kind: 'webhook', url: 'https://hook.example/in/path-secret', secret: [hookSecret] },
@@ -228,8 +255,10 @@ export const kindTable: { [K in Kind]: Row<K> } = {
       broken: [[410, 'gone'], ...redirects],
     },
     brokenOff: 'delivered',
+    takes: 'whatever comes',
     maxBodyBytes: 19_999,
     texts: () => [],
+    live: 'nothing',
   },
 }
 
@@ -255,9 +284,22 @@ export const secretParts = new RegExp(
     .join('|'),
 )
 
+/** Titles are bold in Slack, and the way to the page is a link. */
+function slackTexts({ text, blocks }: Json): string[] {
+  const texts: string[] = [text, ...blocks.flatMap(textsOfBlock)]
+  return texts.map((one) =>
+    one.replace(/^(\S+ )?\*([^*\n]+)\*\n/u, '$1$2\n').replace(/ <https:[^<>|]+\|[\w ]+>$/, ''),
+  )
+}
+
 function textsOfBlock({ text, fields = [], elements = [] }: Json): string[] {
   const parts = [text, ...fields, ...elements].filter(Boolean)
-  return parts.map((part) => (typeof part.text === 'string' ? part.text : part.text.text))
+  return parts.map((part) => (typeof part.text === 'string' ? readIn(part) : readIn(part.text)))
+}
+
+/** Where a text is plain, Slack reads no mentions and needs no entities. */
+function readIn({ type, text }: Json): string {
+  return type === 'plain_text' ? text.replace(/[&<>]/g, ' ') : text
 }
 
 function textsOfElement({ text, facts = [], items = [] }: Json): string[] {

@@ -1,6 +1,7 @@
 // What is owed to a channel, from its first attempt to its end: retried while it may help, told elsewhere
 // where it ends badly, and in order.
-import { beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { claimDue, deliverTogether } from '../../functions/deliver.ts'
 import { answer, down, passInSteps, type Row, rowsOf, sentTo } from '../support/deliveries.ts'
 import {
   createWorld,
@@ -117,6 +118,32 @@ const hook = {
   secret: 'whsec_aG9va3NlY3JldGhvb2tzZWNyZXRob29rc2VjcmV0',
 }
 const toHook = [{ match: {}, channels: ['hook'] }]
+
+describe('an attempt', () => {
+  afterEach(() => vi.restoreAllMocks())
+
+  test.each([
+    ['15 s', 0, 15_000],
+    ['what is left of its lease of 20 s, where that is less', 8_000, 12_000],
+  ])('has %s; then it is over, and a retry', async (_, laterMs, allowedMs) => {
+    await begin({ channels: { chat }, routes: [{ match: {}, channels: ['chat'] }] })
+    const time = new AbortController()
+    const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(time.signal)
+    world.relay.send = (_url, { signal }) =>
+      new Promise((_, reject) => {
+        signal!.addEventListener('abort', () => reject(signal!.reason))
+        time.abort(new DOMException('late', 'TimeoutError'))
+      })
+    await beacon.sees([event()])
+    const [group] = await claimDue(world.relay, 1)
+    world.clock.now += laterMs
+    await deliverTogether(world.relay, group!)
+    expect(timeout.mock.calls).toEqual([[allowedMs]])
+    expect(await rowsOf(world, 'chat')).toMatchObject([
+      { state: 'pending', note: 'no answer in time' },
+    ])
+  })
+})
 
 describe('what ends badly', () => {
   const channels = {
