@@ -2,9 +2,12 @@
 // from starting: what it held is worth less than the next report.
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { FoghornError, messageOf } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
+
+/** Not by `import`: a Node that lacks it would end there, before it could be told which Node it takes. */
+const sqlite = process.getBuiltinModule('node:sqlite')
 
 const fileName = 'spool.db'
 const schemaVersion = 1
@@ -48,7 +51,7 @@ export function openDatabase(directory: string, log: Log): DatabaseSync {
 
 /** Exclusive from the first statement on until closed; the kernel frees it when the process is killed. */
 function lockedDatabase(file: string): DatabaseSync {
-  const database = new DatabaseSync(file, { timeout: 0 })
+  const database = new sqlite.DatabaseSync(file, { timeout: 0 })
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL; BEGIN EXCLUSIVE')
     const version = database.prepare('PRAGMA user_version').get()?.user_version

@@ -42,8 +42,9 @@ export function createApp(relay: Relay): Hono {
 
 /** Anybody may read them: what the channel answered is for the log and the events API. */
 async function channelTroubles(relay: Relay): Promise<string[]> {
-  return (await outagesOf(relay)).map(({ channel, since }) => {
+  return (await outagesOf(relay)).map(({ kind, channel, since }) => {
     const from = new Date(since).toISOString()
-    return `channel "${channel}" refuses messages since ${from}; the log says what it answers`
+    const what = kind === 'refuses' ? 'refuses messages' : "can't be reached"
+    return `channel "${channel}" ${what} since ${from}; the log says what it answers`
   })
 }

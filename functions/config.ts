@@ -6,7 +6,7 @@ import { isPresentable } from '../shared/presentable.ts'
 import { remedyOf } from './config/checks.ts'
 import { type Environment, type Filled, fillIn } from './config/environment.ts'
 import { readJson } from './config/json.ts'
-import { beyondForm, partsOf } from './config/names.ts'
+import { beyondForm, partsOf, pathIn } from './config/names.ts'
 import {
   type Channel,
   channelSecrets,
@@ -48,12 +48,10 @@ export function readConfigWith(
   const json = readJson(text)
   const filled = fillIn(json.value, environment, missing)
   const parsed = configSchema.safeParse(filled.value, { error: remedyOf })
-  const mistakes = [
-    ...json.mistakes,
-    ...filled.mistakes,
-    ...(parsed.success ? [] : describe(parsed.error, filled)),
-  ]
-  mistakes.push(...beyondForm(partsOf(filled.value), filled, mistakes))
+  const ofForm = parsed.success ? [] : describe(parsed.error, filled)
+  const said = [...json.mistakes, ...filled.mistakes]
+  const beyond = beyondForm(partsOf(filled.value), filled, [...said, ...ofForm])
+  const mistakes = [...said, ...[...ofForm, ...beyond].map((one) => withOrigin(one, filled))]
   if (mistakes.length > 0 || !parsed.success) {
     throw new FoghornError('config_invalid', mistakes.join('\n'))
   }
@@ -74,17 +72,33 @@ const shownKeys = ['kind', 'fallback']
 /** An address anywhere else stands in a wrong place, and may be the secret of a channel. */
 const addressKeys = ['publicUrl', '$schema']
 
+type Issue = z.core.$ZodIssue
+
 function describe(error: z.ZodError, filled: Filled): string[] {
-  const missing = new Set(filled.mistakes.map((mistake) => mistake.split(': ')[0]))
+  const missing = new Set(filled.mistakes.map(pathIn))
   const isHidden = (path: PropertyKey[], value: unknown) => {
-    if (filled.paths.has(pathOf(path))) return true
+    if (filled.paths.has(pathOf(path, filled.value))) return true
     const [first = '', last] = [path[0], path.at(-1)].map(String)
     if (['fleets', 'channels', 'slackApp'].includes(first)) {
       return !shownKeys.includes(last!) || !isPresentable(String(value))
     }
     return String(value).includes('://') && !addressKeys.includes(first)
   }
-  return describeIssues(error, filled.value, isHidden).filter(
-    (mistake) => !missing.has(mistake.split(': ')[0]),
+  // of what is said of one value only the last, which knows the most: remedies may contradict each other
+  const isOfKeys = ({ code }: Issue) => code === 'unrecognized_keys' || code === 'invalid_key'
+  const ofValues = error.issues.filter((issue) => !isOfKeys(issue))
+  const last = new Map(ofValues.map((issue) => [issue.path.join('\n'), issue]))
+  const isLast = (issue: Issue) => last.get(issue.path.join('\n')) === issue
+  const issues = error.issues.filter((issue) => isOfKeys(issue) || isLast(issue))
+  return describeIssues({ issues }, filled.value, isHidden).filter(
+    (mistake) => !missing.has(pathIn(mistake)),
   )
+}
+
+/** Where a wrong value came from, or how to say that it is to come from there. */
+function withOrigin(mistake: string, { paths, lookalikes }: Filled): string {
+  const path = pathIn(mistake)
+  if (paths.has(path)) return `${mistake} (from the environment: ${paths.get(path)})`
+  if (!lookalikes.has(path)) return mistake
+  return `${mistake}; what is to come from the environment is written "env:NAME"`
 }

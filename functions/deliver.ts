@@ -3,13 +3,15 @@
 import { messageOf } from '../shared/errors.ts'
 import type { Channel } from './config.ts'
 import { attemptMs, deliveryLeaseMs, type SendOutcome } from './core/attempt.ts'
-import { type Claimed, type Delivery, isAboutChannel } from './core/delivery.ts'
+import { type Claimed, type Delivery, deliveryId, isAboutChannel } from './core/delivery.ts'
+import type { EventRecord } from './core/event.ts'
 import { asksFor, compose } from './core/message.ts'
 import type { Outage, Passage } from './core/outage.ts'
 import { mayHaveHeard, overtaken, skippedBefore } from './core/overtake.ts'
+import { channelsFor } from './core/policy.ts'
 import { listLink, pageLink } from './link.ts'
 import type { Outgoing, Part, PostAccess } from './notify/notifier.ts'
-import { type Gate, noteAnswer, passGate } from './outage.ts'
+import { type Gate, noteAnswer, outagesOf, passGate } from './outage.ts'
 import { channelNamed, type Relay, rateOf } from './relay.ts'
 import { setApart, settle } from './settle.ts'
 import { partsForOne, waysToDecide } from './slack-buttons.ts'
@@ -42,6 +44,8 @@ interface Judged {
   claimed: Claimed
   /** All deliveries of its event, where it came to that. */
   siblings?: Delivery[]
+  /** Whom the routes name now, where the configuration has its channel no more. */
+  heirs?: string[]
   /** What is to be sent, or why it is not. */
   verdict: { part: Part } | { result: SendOutcome }
 }
@@ -66,16 +70,17 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
   const { now, apart } = partsForOne(parts)
   const [first, ...also] = now
   const sent = first && channel ? await send(relay, first, also, channel) : undefined
-  const outage = await noteOutage(relay, channel, gate, sent, leader)
+  const outage = await noteOutage(relay, channel, gate, sent, [leader, first?.delivery ?? leader])
   const inList = also.length > 0
-  for (const { claimed, siblings, verdict } of judged) {
+  const fallback = channel?.fallback === undefined ? [] : [channel.fallback]
+  for (const { claimed, siblings = [], heirs: instead = fallback, verdict } of judged) {
     try {
       if ('part' in verdict && apart.includes(verdict.part)) {
         await setApart(relay, claimed, verdict.part)
         continue
       }
       const result = 'result' in verdict ? verdict.result : sent!
-      const context = { channel, outage, siblings, inList: inList && 'part' in verdict }
+      const context = { outage, siblings, instead, inList: inList && 'part' in verdict }
       await settle(relay, claimed, result, context)
     } catch (error) {
       // the lease ends, and it is tried again; the others are not to blame
@@ -84,17 +89,17 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
   }
 }
 
-/** A mark that can't be written costs another try of a channel that refuses, and nothing else. */
+/** A mark that can't be written costs another try of a channel in trouble, and nothing else. */
 async function noteOutage(
   relay: Relay,
   channel: Channel | undefined,
   gate: Gate | undefined,
   sent: SendOutcome | undefined,
-  leader: Claimed,
+  [leader, told]: [Claimed, Claimed],
 ): Promise<Outage | undefined> {
   if (channel === undefined || gate === undefined || sent === undefined) return gate?.outage
   try {
-    return await noteAnswer(relay, channel, gate, sent, leader)
+    return await noteAnswer(relay, channel, gate, sent, leader, told)
   } catch (error) {
     relay.log.error('mark_failed', { channel: leader.channel, error: messageOf(error) })
     return gate.outage
@@ -107,16 +112,18 @@ async function judge(
   channel: Channel | undefined,
   passage: Passage | undefined,
 ): Promise<Judged> {
-  if (channel === undefined) {
-    const note = 'the configuration has no such channel any more'
-    return { claimed, verdict: { result: { outcome: 'refused', note } } }
-  }
   const { telling } = claimed
   const record = await relay.store.readEvent(claimed)
   const siblings = await relay.store.readDeliveries(claimed)
-  const note = overtaken(claimed, record, siblings, relay.notifiers[channel.kind].overtakes)
-  if (note !== undefined) {
-    return { claimed, siblings, verdict: { result: { outcome: 'superseded', note } } }
+  const overtakes = channel === undefined ? () => true : relay.notifiers[channel.kind].overtakes
+  const late = overtaken(claimed, record, siblings, overtakes) ?? (await passed(relay, telling))
+  if (late !== undefined) {
+    return { claimed, siblings, verdict: { result: { outcome: 'superseded', note: late } } }
+  }
+  if (channel === undefined) {
+    const note = 'the configuration has no such channel any more'
+    const heirs = await heirsOf(relay, claimed, record, siblings)
+    return { claimed, siblings, heirs, verdict: { result: { outcome: 'refused', note } } }
   }
   if (passage?.go === 'wait') {
     const result = { outcome: 'retry' as const, note: passage.note, unsent: true as const }
@@ -138,9 +145,34 @@ async function judge(
     message,
     ...(buttons && { buttons }),
     ...(isAboutChannel(telling) ? {} : { pageUrl: await pageLink(relay, claimed, now) }),
-    mayHaveHeard: mayHaveHeard(claimed, siblings),
+    mayHaveHeard: mayHaveHeard(claimed, siblings, (name) => !channelNamed(relay, name)),
   }
   return { claimed, siblings, verdict: { part } }
+}
+
+/** Nobody is woken for a channel that was mended before anybody could be told. */
+async function passed(relay: Relay, telling: Claimed['telling']): Promise<string | undefined> {
+  if (telling.moment !== 'notice' || !isAboutChannel(telling)) return undefined
+  const { channel } = telling.about
+  const lasts = (await outagesOf(relay)).some((outage) => outage.channel === channel)
+  return lasts ? undefined : 'that channel takes messages again'
+}
+
+/** A channel may have been renamed, or others have taken its place: those that were not told. */
+async function heirsOf(
+  relay: Relay,
+  { telling, channel }: Claimed,
+  record: EventRecord | undefined,
+  siblings: Delivery[],
+): Promise<string[]> {
+  if (record === undefined || telling.moment === 'notice') return []
+  const { moment, event } = telling
+  const observers = await relay.store.readObservers(record)
+  const named = channelsFor(relay.config.routes, record, observers, moment, siblings)
+  const known = siblings.map(({ id }) => id)
+  return named.filter(
+    (name) => name !== channel && !known.includes(deliveryId(event, moment, name)),
+  )
 }
 
 async function send(

@@ -8,6 +8,7 @@ import { beginDrill, type DrillWish, standInsOf } from './core/drill.ts'
 import { type EventRecord, isOpen } from './core/event.ts'
 import { approveByPolicy, withPolicy } from './core/judgement.ts'
 import { remindersOf } from './core/policy.ts'
+import { tryAgain } from './outage.ts'
 import { commitOf, type Relay } from './relay.ts'
 
 /** Of one fleet at a time: a drill calls people. */
@@ -81,6 +82,8 @@ export async function startDrill(relay: Relay, wish: DrillWish, id: string): Pro
   const decided = approveByPolicy(judged, moments, now)
   const dueAt = nextLook(decided, [], now, remindersOf(relay.config.routes))
   const context = { observers: [], existing: [], now }
+  // a drill is to show what a channel takes now, and not what it refused a while ago
+  await tryAgain(relay)
   const commit = commitOf(relay, undefined, { ...decided, dueAt }, moments, context)
   if ((await relay.store.commit(commit)) === 'conflict') return { outcome: 'conflict' }
   relay.wake(commit.deliveries.length)

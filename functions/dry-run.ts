@@ -5,7 +5,8 @@ import type { Delivery } from './core/delivery.ts'
 import { standIn } from './core/drill.ts'
 import type { Decide, EventRecord, KnownVm, Moment, Observer, Verdict } from './core/event.ts'
 import { whyNoMatch, whyNotDecided } from './core/explain.ts'
-import { withPolicy } from './core/judgement.ts'
+import { type Rules, withPolicy } from './core/judgement.ts'
+import { asksFor } from './core/message.ts'
 import { decidersOf, decidesInSlack } from './core/permission.ts'
 import { remindersOf } from './core/policy.ts'
 import { nextReminder, remind } from './core/reminder.ts'
@@ -36,38 +37,71 @@ export interface Outcome {
   deciders?: 'anybody' | string[]
   /** Channels whose messages decide by buttons. */
   buttons: string[]
-  told: { moment: string; channels: string[] }[]
+  told: Told[]
+  /** Absent where it is no other: while no beacon of a VM that is hit has reported the event. */
+  before?: { decide: Decide; by: Rule | undefined; told: Told | undefined }
+}
+
+export interface Told {
+  moment: string
+  channels: string[]
+  /** Those of them that hear of it only after something that may not come, as a reminder. */
+  onlyAfter?: string[]
 }
 
 export function dryRun(relay: Pick<Relay, 'config' | 'notifiers'>, one: Case): Outcome {
   const { config } = relay
   const observers = one.vms.map((vm) => standIn(one.fleet, one.event, vm))
   const record = withPolicy(config, recordOf(one), observers)
-  const rules = config.policy.map((rule, i) => ({
-    rule: rule.name === `policy[${i}]` ? rule.name : `policy[${i}] "${rule.name}"`,
-    whyNot: whyNotDecided(rule, record, observers),
-  }))
-  const decided = rules.findIndex(({ whyNot }) => whyNot === undefined)
   const routes = config.routes.map(({ match }, i) => ({
     rule: `routes[${i}]`,
     whyNot: whyNoMatch(match, record, observers),
   }))
+  const told = tell(relay, record, observers)
+  const before = beforeKnown(relay, one, record, told)
   const { decide } = record.policy
   const isOpen = record.phase === 'scheduled' && (decide === 'ask' || decide === 'tell')
   return {
     decide,
-    asked: decided === -1 ? rules : rules.slice(0, decided + 1),
+    asked: askedOf(config, record, observers),
     routes,
     ...(isOpen ? { deciders: decidersOf(config.routes, record, observers) } : {}),
     buttons: Object.entries(config.channels).flatMap(([name, { kind }]) =>
-      isOpen &&
+      asksFor(record, 0) &&
       ['slack', 'slack_bot'].includes(kind) &&
       decidesInSlack(config.routes, record, observers, name)
         ? [name]
         : [],
     ),
-    told: tell(relay, record, observers),
+    told,
+    ...(before === undefined ? {} : { before }),
   }
+}
+
+/** Rules of the policy up to the one that decides. */
+function askedOf({ policy }: Rules, record: EventRecord, observers: Observer[]): Rule[] {
+  const rules = policy.map((rule, i) => ({
+    rule: rule.name === `policy[${i}]` ? rule.name : `policy[${i}] "${rule.name}"`,
+    whyNot: whyNotDecided(rule, record, observers),
+  }))
+  const decided = rules.findIndex(({ whyNot }) => whyNot === undefined)
+  return decided === -1 ? rules : rules.slice(0, decided + 1)
+}
+
+/** What comes of it where another VM's beacon is the first to report it, if that is anything else. */
+function beforeKnown(
+  relay: Pick<Relay, 'config' | 'notifiers'>,
+  one: Case,
+  known: EventRecord,
+  told: Told[],
+): Outcome['before'] {
+  const record = withPolicy(relay.config, recordOf(one), [])
+  const [first] = tell(relay, record, [])
+  const hears = (row: Told | undefined) => row?.channels.toSorted().join()
+  const isSame = record.policy.rule === known.policy.rule && hears(first) === hears(told[0])
+  if (isSame) return undefined
+  const by = askedOf(relay.config, record, []).find(({ whyNot }) => whyNot === undefined)
+  return { decide: record.policy.decide, by, told: first }
 }
 
 /** Who hears of each moment that may come, in the order of an event's life. */
@@ -75,38 +109,48 @@ function tell(
   relay: Pick<Relay, 'config' | 'notifiers'>,
   record: EventRecord,
   observers: Observer[],
-): Outcome['told'] {
-  const existing: Delivery[] = []
-  const told: Outcome['told'] = []
-  const say = (moment: Moment, at: EventRecord, label: string = moment) => {
-    const context = { observers, existing, now: 0 }
-    const { deliveries } = commitOf(relay, undefined, at, [moment], context)
-    told.push({ moment: label, channels: deliveries.map(({ channel }) => channel) })
+): Told[] {
+  const told: Told[] = []
+  const sure: Delivery[] = []
+  /** Of what may come or not. */
+  const maybe: Delivery[] = []
+  const say = (moment: Moment, at: EventRecord, label: string = moment, before = sure) => {
+    const plan = (existing: Delivery[]) =>
+      commitOf(relay, undefined, at, [moment], { observers, existing, now: 0 }).deliveries
+    const deliveries = plan([...before, ...maybe])
+    const channels = deliveries.map(({ channel }) => channel)
+    const always = plan(before).map(({ channel }) => channel)
+    const onlyAfter = channels.filter((name) => !always.includes(name))
+    told.push({ moment: label, channels, ...(onlyAfter.length > 0 && { onlyAfter }) })
     return deliveries
   }
   if (record.phase === 'scheduled') {
     const { decide, rule } = record.policy
-    existing.push(...say('scheduled', record))
+    sure.push(...say('scheduled', record))
     if (decide === 'approve') {
-      existing.push(...say('approved', decidedBy(record, 'approved', 'policy', rule)))
+      sure.push(...say('approved', decidedBy(record, 'approved', 'policy', rule)))
     }
-    say('changed', record)
+    maybe.push(...say('changed', record))
     for (const { at, label } of remindersFor(record, remindersOf(relay.config.routes))) {
-      existing.push(...say('reminder', at, label))
+      maybe.push(...say('reminder', at, label))
     }
-    if (decide === 'ask') {
+    // what is only told may be decided all the same: its messages have the link
+    if (decide === 'ask' || decide === 'tell') {
       say('approved', decidedBy(record, 'approved', 'link', 'somebody'))
       say('declined', decidedBy(record, 'declined', 'link', 'somebody'))
     }
-    if (decide === 'ask' || decide === 'approve') say('stuck', record)
+    if (decide !== 'ignore') maybe.push(...say('stuck', record))
   }
   const started: EventRecord = { ...record, phase: 'started' }
-  existing.push(...say('started', started))
-  say('completed', { ...started, phase: 'completed', ended: { at: 0, outcome: 'completed' } })
+  const begun = say('started', started)
+  const completed: EventRecord = { ...started, phase: 'completed' }
+  const ended = (outcome: 'completed' | 'cancelled' | 'lost') => ({ ended: { at: 0, outcome } })
+  say('completed', { ...completed, ...ended('completed') }, 'completed', [...sure, ...begun])
   if (record.phase === 'scheduled') {
-    say('cancelled', { ...record, phase: 'cancelled', ended: { at: 0, outcome: 'cancelled' } })
-  }
-  say('lost', { ...record, ended: { at: 0, outcome: 'lost' } })
+    say('cancelled', { ...record, phase: 'cancelled', ...ended('cancelled') })
+    maybe.push(...begun)
+  } else sure.push(...begun)
+  say('lost', { ...record, ...ended('lost') })
   return told
 }
 

@@ -1,10 +1,12 @@
-// Keeps the marks of channels that refuse whatever they are sent: who may try one, what an answer makes
+// Keeps the marks of channels that don't get what they are owed: who may try one, what an answer makes
 // of its mark, and who tells the fallback. Several workers may find it out at once; one of them tells.
 import type { Channel } from './config.ts'
 import type { SendOutcome } from './core/attempt.ts'
 import { type Claimed, hash } from './core/delivery.ts'
 import {
   afterRefusal,
+  afterSilence,
+  isOverdue,
   type Mark,
   type Outage,
   type Passage,
@@ -34,39 +36,51 @@ export async function passGate(relay: Relay, channel: Channel, first: Claimed): 
   const { outage } = mark
   const now = relay.now()
   const passage = passageOf(outage, of, now)
-  if (outage === undefined || passage.go === 'send') return { passage }
-  const { lease, leaseUntil } = first
-  const heir = withTeller(outage, first, now)
-  const next = passage.go === 'try' ? { ...heir, trying: { by: lease, until: leaseUntil } } : heir
+  if (outage?.of !== of) return { passage }
+  const next = taken(withTeller(outage, first, now), passage, first)
   if (next === outage) return { passage, outage }
   const written = await relay.store.writeMark(first.channel, next, mark.version)
   if (written === 'written') return { passage, outage: next }
+  if (passage.go === 'send') return { passage, outage }
   return { passage: { go: 'wait', note: 'another worker tries the channel just now' } }
 }
 
-/** The mark after an answer. Throws nothing but what the store throws. */
+/** Whoever may try, says so. */
+function taken(outage: Outage, { go }: Passage, { lease, leaseUntil }: Claimed): Outage {
+  if (outage.kind !== 'refuses' || go !== 'try') return outage
+  return { ...outage, trying: { by: lease, until: leaseUntil } }
+}
+
+/**
+ * The mark after an answer. `first` is whose lease the request has, `told` the first that was in it; others may
+ * have been left out. Throws nothing but what the store throws.
+ */
 export async function noteAnswer(
   relay: Relay,
   channel: Channel,
   gate: Gate,
   answer: SendOutcome,
   first: Claimed,
+  told: Claimed,
 ): Promise<Outage | undefined> {
   const name = first.channel
+  const failure = { ...first, of: fingerprint(channel), note: answer.note }
+  const fields = { channel: name, note: answer.note }
+  const isNews = (outage: Outage | undefined, kind: Outage['kind']) =>
+    outage?.kind === kind && outage.teller?.id === first.id && gate.outage?.kind !== kind
   if (answer.outcome === 'refused' && answer.broken) {
-    const of = fingerprint(channel)
-    const refusal = { ...first, of, note: answer.note }
-    let before: Outage | undefined
-    const outage = await change(relay, name, (known, now) => {
-      before = known
-      return afterRefusal(known, refusal, now)
-    })
-    if (before?.of !== of) {
-      relay.log.error('channel_refuses', { channel: name, note: answer.note })
-    }
+    const outage = await change(relay, name, (known, now) => afterRefusal(known, failure, now))
+    if (isNews(outage, 'refuses')) relay.log.error('channel_refuses', fields)
     return outage
   }
-  if (answer.outcome === 'delivered' && gate.passage.go === 'try') {
+  const came = answer.outcome === 'retry' && !answer.unsent
+  if (came && gate.outage === undefined && isOverdue(told, relay.now())) {
+    const outage = await change(relay, name, (known, now) => afterSilence(known, failure, now))
+    if (isNews(outage, 'unreachable')) relay.log.error('channel_unreachable', fields)
+    return outage
+  }
+  const { kind } = gate.outage ?? {}
+  if (answer.outcome === 'delivered' && (gate.passage.go === 'try' || kind === 'unreachable')) {
     await change(relay, name, () => undefined)
     relay.log.info('channel_recovered', { channel: name })
     return undefined
@@ -87,11 +101,13 @@ export async function noteTold(relay: Relay, channel: string): Promise<void> {
 export async function tryAgain(relay: Relay, channel?: string): Promise<void> {
   for (const mark of await relay.store.readMarks()) {
     if (mark.outage === undefined || (channel ?? mark.channel) !== mark.channel) continue
-    await change(relay, mark.channel, (known, now) => known && { ...known, nextTryAt: now })
+    await change(relay, mark.channel, (known, now) =>
+      known?.kind === 'refuses' ? { ...known, nextTryAt: now } : known,
+    )
   }
 }
 
-/** Channels of the configuration that refuse, as their marks say. */
+/** Channels of the configuration that don't get what they are owed, as their marks say. */
 export async function outagesOf(relay: Relay): Promise<Outage[]> {
   const marks = await relay.store.readMarks()
   const { channels } = relay.config

@@ -1,8 +1,7 @@
 // The end of one attempt at one delivery: what becomes of it, and who is told where it ends badly.
-import type { Channel } from './config.ts'
-import { afterAttempt, type SendOutcome, type Settlement } from './core/attempt.ts'
-import { type Claimed, type Delivery, planNotice } from './core/delivery.ts'
-import { divert, type Outage } from './core/outage.ts'
+import { afterAttempt, giveUpMs, type SendOutcome, type Settlement } from './core/attempt.ts'
+import { type Claimed, type Delivery, deliveryId, planNotice } from './core/delivery.ts'
+import { divert, firstWaitMs, type Outage } from './core/outage.ts'
 import type { Part } from './notify/notifier.ts'
 import { noteTold } from './outage.ts'
 import { type Relay, rateOf } from './relay.ts'
@@ -19,9 +18,10 @@ export async function setApart(relay: Relay, claimed: Claimed, { buttons }: Part
 }
 
 export interface Context {
-  channel: Channel | undefined
   outage: Outage | undefined
-  siblings: Delivery[] | undefined
+  siblings: Delivery[]
+  /** Who is told where this channel is not: its fallback, or where the configuration lost it, its heirs. */
+  instead: string[]
   /** It was sent together with others. */
   inList: boolean
 }
@@ -33,41 +33,85 @@ export async function settle(
   context: Context,
 ): Promise<void> {
   const now = relay.now()
-  const rate = rateOf(relay, claimed.channel)
-  // another message of the list may be to blame, unless the channel is
-  const alone = context.inList && result.outcome === 'refused' && !result.broken
-  const settlement = alone
-    ? { state: 'pending' as const, nextAt: now, note: result.note, alone: true as const }
-    : afterAttempt(claimed, result, now, relay.random(), rate)
-  const broken = result.outcome === 'refused' && result.broken === true
-  const tells = settlement.state !== 'pending' && context.outage?.teller?.id === claimed.id
-  const follow = followUps(claimed, settlement, { ...context, broken, tells }, now)
+  const settlement = settlementOf(relay, claimed, result, context, now)
+  const follow = followUps(claimed, result, settlement, context, now)
   const settled = await relay.store.settle(claimed, settlement, now, follow)
   logAttempt(relay, claimed, settlement, settled)
   if (settled === 'lost') return
   if (follow.length > 0) relay.wake(follow.length)
-  if (tells) await noteTold(relay, claimed.channel)
+  if (isTeller(claimed, context)) await noteTold(relay, claimed.channel)
+}
+
+function isTeller({ id }: Claimed, { outage }: Context): boolean {
+  return outage?.teller?.id === id
+}
+
+function settlementOf(
+  relay: Relay,
+  claimed: Claimed,
+  result: SendOutcome,
+  context: Context,
+  now: number,
+): Settlement {
+  if (result.outcome !== 'refused' || !(result.broken || context.inList)) {
+    return afterAttempt(claimed, result, now, relay.random(), rateOf(relay, claimed.channel))
+  }
+  const { note } = result
+  // another message of the list may be to blame
+  if (!result.broken) return { state: 'pending', nextAt: now, note, alone: true }
+  const waits = isRefusedEverywhere(claimed, context) && now < claimed.owedAt + giveUpMs
+  if (!waits) return { state: 'refused', nextAt: now, note }
+  const { outage } = context
+  const nextAt = outage?.kind === 'refuses' ? outage.nextTryAt : now + firstWaitMs
+  // it is certain that nothing of it arrived
+  return { state: 'pending', nextAt, note, unsent: true }
+}
+
+/** Whether nobody else takes it, who was to. Trouble with a channel is told in one place. */
+function isRefusedEverywhere(claimed: Claimed, { instead, siblings }: Context): boolean {
+  const isRefused = (name: string) => {
+    const copy = copyFor(claimed, name, siblings)
+    return copy !== undefined && ['refused', 'given_up'].includes(copy.state)
+  }
+  return claimed.telling.moment === 'notice' || (instead.length > 0 && instead.every(isRefused))
+}
+
+/** What another channel is told of the same step, as far as it is planned. */
+function copyFor({ telling }: Claimed, name: string, siblings: Delivery[]): Delivery | undefined {
+  if (telling.moment === 'notice') return undefined
+  const id = deliveryId(telling.event, telling.moment, name)
+  return siblings.find((one) => one.id === id)
 }
 
 /**
- * What ends badly is told on the fallback; a notice that fails itself is not told again. A channel that
- * refuses everything is told as such once, and its messages go to the fallback themselves.
+ * What is not told here is told elsewhere, the message itself: at once where it is refused, and where it
+ * can't be delivered, once that has lasted. That a channel is in trouble is told once; that it refused
+ * one message, where nobody else would say so.
  */
 function followUps(
   claimed: Claimed,
+  result: SendOutcome,
   { state, note }: Settlement,
-  { channel, outage, siblings = [], broken, tells }: Context & { broken: boolean; tells: boolean },
+  context: Context,
   now: number,
 ): Delivery[] {
-  const { fallback } = channel ?? {}
-  if (fallback === undefined) return []
-  const told = { state: 'refused' as const, note: outage?.note ?? note, refusesAll: true }
-  const trouble = tells ? [planNotice(claimed, fallback, told, now)] : []
+  const { outage, instead, siblings } = context
+  const tells = isTeller(claimed, context) && outage !== undefined
+  const trouble = tells
+    ? instead.map((name) => planNotice(claimed, name, { state, note: outage.note }, now, outage))
+    : []
+  const came = result.outcome === 'retry' && !result.unsent
+  const late = came && outage?.kind === 'unreachable'
   const badly = state === 'refused' || state === 'given_up'
-  if (!badly || claimed.telling.moment === 'notice') return trouble
-  if (!broken) return [...trouble, planNotice(claimed, fallback, { state, note }, now)]
-  const diverted = divert(claimed, fallback, now)
-  return siblings.some(({ id }) => id === diverted.id) ? trouble : [...trouble, diverted]
+  if (claimed.telling.moment === 'notice' || !(late || badly)) return trouble
+  const missed = state === 'refused' && outage === undefined
+  return [
+    ...trouble,
+    ...instead.flatMap((name) => {
+      if (copyFor(claimed, name, siblings) === undefined) return [divert(claimed, name, now)]
+      return missed ? [planNotice(claimed, name, { state, note }, now)] : []
+    }),
+  ]
 }
 
 function logAttempt(

@@ -23,7 +23,13 @@ const common: BuildOptions = {
 const requireBanner =
   "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
 
-await build({ ...common, entryPoints: ['beacon/main.ts'], outfile: join(dist, 'beacon.mjs') })
+await build({
+  ...common,
+  entryPoints: ['beacon/main.ts'],
+  outfile: join(dist, 'beacon.mjs'),
+  // before all other code
+  inject: ['infra/vm/node-version.mjs'],
+})
 
 rmSync(azure, { recursive: true, force: true })
 mkdirSync(azure, { recursive: true })

@@ -34,27 +34,32 @@ const longestValue = 80
  * of a secret or `isSecret` says so.
  */
 export function describeIssues(
-  error: z.ZodError,
+  error: Pick<z.ZodError, 'issues'>,
   input: unknown,
   isSecret: (path: PropertyKey[], value: unknown) => boolean = () => false,
 ): string[] {
   return error.issues.map((issue) => {
-    const where = pathOf(issue.path)
+    const where = pathOf(issue.path, input)
     const value = valueAt(input, issue.path)
-    const text = JSON.stringify(value) ?? ''
+    // JSON has no word for a number beyond all numbers
+    const text = value === Number.POSITIVE_INFINITY ? 'Infinity' : (JSON.stringify(value) ?? '')
     const hidden = text === '' || looksSecret(text) || isSecret(issue.path, value)
     const shown = hidden ? '' : ` (found ${shorten(text)})`
     return `${where}: ${issue.message}${shown}`
   })
 }
 
-/** `routes[0].channels[1]` for a path of keys; the document itself is `(top level)`. A key may be hidden. */
-export function pathOf(path: readonly PropertyKey[]): string {
+/**
+ * `routes[0].channels[1]` for a path of keys; the document itself is `(top level)`. A key that may be a secret
+ * is not shown; `within` says which of its object's keys it is.
+ */
+export function pathOf(path: readonly PropertyKey[], within?: unknown): string {
   if (path.length === 0) return '(top level)'
   return path
     .map((key, i) => {
       if (typeof key === 'number') return `[${key}]`
-      return `${i === 0 ? '' : '.'}${shownName(String(key))}`
+      const place = () => placeOf(String(key), partAt(within, path.slice(0, i)))
+      return `${i === 0 ? '' : '.'}${shownName(String(key), place)}`
     })
     .join('')
 }
@@ -69,12 +74,23 @@ export function messageOf(error: unknown): string {
 }
 
 function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  const value = partAt(input, path)
+  return typeof value === 'object' && value !== null ? undefined : value
+}
+
+function placeOf(key: string, parent: unknown): number | undefined {
+  const isObject = typeof parent === 'object' && parent !== null
+  const place = isObject ? Object.keys(parent).indexOf(key) : -1
+  return place === -1 ? undefined : place + 1
+}
+
+function partAt(input: unknown, path: readonly PropertyKey[]): unknown {
   let value = input
   for (const key of path) {
     if (typeof value !== 'object' || value === null) return undefined
     value = (value as Record<PropertyKey, unknown>)[key]
   }
-  return typeof value === 'object' && value !== null ? undefined : value
+  return value
 }
 
 function shorten(text: string): string {

@@ -34,10 +34,13 @@ export function createLog(options: {
 }
 
 /** A JWT, or its beginning: its first part is a JSON object, and so begins with the base64 of `{"`. */
-const token = /eyJ[\w-]{8,}(?:\.[\w-]*)*/g
+const jwt = /eyJ[\w-]{8,}(?:\.[\w-]*)*/g
+/** A link of the relay, or its beginning: a key's id, the base64 of a list that begins with a text or with 2, a MAC. */
+const link = /[\w-]{8}\.W(?:y[IJ]|zI)[\w-]*(?:\.[\w-]*)?/g
 
-function maskTokens(text: string): string {
-  return text.replace(token, '[token]')
+/** Tokens by their look: whoever has one is somebody, or may decide. */
+export function maskTokens(text: string): string {
+  return text.replace(jwt, '[token]').replace(link, '[token]')
 }
 
 /** Replaces each secret, also as JSON would escape it. */

@@ -1,13 +1,20 @@
 // What may be shown of a text that stands where a name belongs. Its one surprise: people paste secrets in
 // such places, too, so a text is shown for its form, not for where it stands.
 
-export const notShown = '(not shown, as it may be a secret)'
+const why = 'not shown, as it may be a secret'
+export const notShown = `(${why})`
+
+/** Services whose addresses are the secret. */
+const services = [
+  /hooks\.slack(-gov)?\.com/i,
+  /webhook\.office\.com|outlook\.office(365)?\.com\/webhook|\.logic\.azure\.|powerplatform\.com/i,
+  /pagerduty\.com\/integration|discord(app)?\.com\/api\/webhooks/i,
+]
 
 const marks = [
+  ...services,
   /whsec_/i,
   /(?<![a-z0-9])(xox[a-z]?[.-]|xapp-)/i,
-  /hooks\.slack(-gov)?\.com/i,
-  /webhook\.office\.com|\.logic\.azure\.|powerplatform\.com/i,
   // a password before the host, and what usually is a credential behind it
   /\/\/[^/]*@/,
   /[?&](sig|sv|code|key|token|secret|password|access_token)=/i,
@@ -22,6 +29,11 @@ export function looksSecret(text: string): boolean {
   return runs.some(isRandom) || marks.some((mark) => mark.test(text))
 }
 
+/** Whether it is the address of a service that gives out addresses as secrets. */
+export function isSecretAddress(url: string): boolean {
+  return services.some((service) => service.test(url))
+}
+
 /** Words, also `inCamelCase` or with a number behind, switch between cases and digits far less often. */
 function isRandom(run: string): boolean {
   if (run.length < suspicious.length) return false
@@ -34,7 +46,9 @@ export function isPresentable(name: string): boolean {
   return /^[\p{L}\p{N}_$ .-]{0,64}$/u.test(name) && !looksSecret(name)
 }
 
-/** The name, or that it is not shown. */
-export function shownName(name: string): string {
-  return isPresentable(name) ? name : notShown
+/** The name, or that it is not shown; `place`: which one of several it is, from 1. */
+export function shownName(name: string, place: () => number | undefined = () => undefined): string {
+  if (isPresentable(name)) return name
+  const found = place()
+  return found === undefined ? notShown : `(entry ${found}, ${why})`
 }

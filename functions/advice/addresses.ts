@@ -1,7 +1,7 @@
 // Where channels are: hosts of one service in a channel of another, and networks that leave nothing to
-// guard. What an address of Teams must look like is not judged: its host changes.
+// guard. What an address of Teams must look like is judged only at hosts that are known: they change.
 import type { Channel, Config } from '../config.ts'
-import { addressOf } from '../core/address.ts'
+import { addressOf, isWide } from '../core/address.ts'
 
 type Kind = Channel['kind']
 
@@ -40,13 +40,17 @@ const services: Service[] = [
 const connector = /(^|\.)webhook\.office\.com$|^outlook\.office(365)?\.com$/
 
 export function onPlace(at: string, channel: Channel): string[] {
-  const { hostname, pathname } = new URL(addressOf(channel))
+  const { hostname, pathname, searchParams } = new URL(addressOf(channel))
   const key = 'endpoint' in channel ? 'endpoint' : 'url'
   if (channel.kind === 'teams' && connector.test(hostname)) {
     const remedy = 'make a workflow "when a webhook request is received", and write its address'
     return [`${at}.${key}: connectors of Office 365 are retired; ${remedy}`]
   }
   const service = services.find(({ host }) => host.test(hostname))
+  if (channel.kind === 'teams' && service?.name === 'Teams' && !searchParams.has('sig')) {
+    const what = 'without its "sig", a workflow at this host lets nobody in'
+    return [`${at}.${key}: ${what}; copy the address again, all of it`]
+  }
   if (service === undefined || service.kinds.includes(channel.kind)) return []
   // a trigger in Slack takes whatever its workflow is made for
   if (channel.kind === 'webhook' && !pathname.startsWith('/services/')) return []
@@ -58,15 +62,30 @@ export function onPlace(at: string, channel: Channel): string[] {
 /** The guard keeps a mistyped or moved address from reaching machines that trust the relay. */
 export function adviseOnNetworks({ allowNetworks }: Config): string[] {
   return allowNetworks.flatMap((network, i) => {
-    if (!network.endsWith('/0')) return []
-    const what = `"${network}" is every address, and switches off the guard of private networks`
+    if (!isWide(network)) return []
+    const isAll = network.endsWith('/0')
+    const size = isAll ? 'every address' : 'wider than any private network'
+    const what = `"${network}" is ${size}, and switches off the guard of private networks${isAll ? '' : ' there'}`
     return [`allowNetworks[${i}]: ${what}; name those that channels are in, such as 10.1.0.0/16`]
   })
 }
 
 /** One key, and so one trust: a VM of one fleet could report for the other. */
-export function adviseOnKeys({ fleets }: Config): string[] {
+export function adviseOnKeys({ fleets, channels }: Config): string[] {
   const names = Object.keys(fleets)
+  const shared = Object.entries(channels).flatMap(([channel, one]) => {
+    const secrets = 'secret' in one ? one.secret : []
+    const fleet = names.find((name) => fleets[name]!.key?.some((key) => secrets.includes(key)))
+    if (fleet === undefined) return []
+    const what = `the key of fleet "${fleet}", so whoever checks these messages can report for its VMs`
+    return [`channels.${channel}.secret: ${what}; write another, ${makeKey}`]
+  })
+  return [...shared, ...onSharedKeys(fleets, names)]
+}
+
+const makeKey = '"whsec_" and openssl rand -base64 32'
+
+function onSharedKeys(fleets: Config['fleets'], names: string[]): string[] {
   return names.flatMap((name, i) => {
     const keys = fleets[name]!.key ?? []
     const twin = names
@@ -74,6 +93,6 @@ export function adviseOnKeys({ fleets }: Config): string[] {
       .find((other) => fleets[other]!.key?.some((k) => keys.includes(k)))
     if (twin === undefined) return []
     const what = `the same key as fleet "${twin}", so VMs of one can report for the other`
-    return [`fleets.${name}.key: ${what}; write another, "whsec_" and openssl rand -base64 32`]
+    return [`fleets.${name}.key: ${what}; write another, ${makeKey}`]
   })
 }

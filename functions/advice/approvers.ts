@@ -5,7 +5,8 @@ import type { Config } from '../config.ts'
 import { mayMatch } from '../core/cover.ts'
 import { decidersOf } from '../core/permission.ts'
 import type { Route } from '../core/policy.ts'
-import { list, sources } from './policy.ts'
+import { sources } from './conditions.ts'
+import { list } from './policy.ts'
 
 /** Of a configuration with more globs, some are asked. */
 const maxNames = 20

@@ -1,13 +1,11 @@
 // Policy: rules that are never reached, approvals without a limit, and events that people asked for.
 import { eventTypes } from '../../shared/document.ts'
-import { quoted } from '../config/checks.ts'
-import { didYouMean } from '../config/suggest.ts'
 import type { Config } from '../config.ts'
 import { isNarrow, mayMatch, preempts } from '../core/cover.ts'
 import type { Decide } from '../core/event.ts'
-import { defaultRule, type Match, type PolicyRule } from '../core/policy.ts'
+import { defaultRule, type PolicyRule } from '../core/policy.ts'
+import { onConditions } from './conditions.ts'
 
-export const sources = ['Platform', 'User']
 /** Those that Azure delays where it was a person who asked for them. */
 const askedFor = ['Reboot', 'Redeploy']
 
@@ -17,25 +15,13 @@ export function adviseOnPolicy(config: Config): string[] {
   const onRules = policy.flatMap((rule, i) => {
     const at = `policy[${i}]`
     const by = policy.slice(0, i).findIndex((earlier) => preempts(earlier, rule, fleets))
-    const unknown = onUnknownWords(at, rule.match)
+    const unknown = onConditions(at, rule.match)
     if (by === -1) return [...unknown, ...onUnlimited(at, rule)]
     const earlier = `policy[${by}]${named(policy[by]!, by)}`
     const what = `never reached: ${earlier} matches all that it matches, and comes first`
     return [...unknown, `${at}${named(rule, i)}: ${what}; put it before that one, or remove it`]
   })
   return [...onUserEvents(policy, fleets), ...onRules]
-}
-
-/** Types and sources that Azure does not have: allowed, as it may have them one day. */
-export function onUnknownWords(at: string, { eventType = [], source = [] }: Match): string[] {
-  const check = (key: string, words: string[], known: readonly string[]) =>
-    words
-      .filter((word) => !known.some((one) => one.toLowerCase() === word.toLowerCase()))
-      .map((word) => {
-        const meant = didYouMean(word, known)
-        return `${at}.match.${key}: Azure has no ${quoted([word])} today; it has ${quoted(known)}${meant}`
-      })
-  return [...check('eventType', eventType, eventTypes), ...check('source', source, sources)]
 }
 
 /** What costs more than a pause, and is approved whoever caused it and however long it takes. */

@@ -4,7 +4,8 @@ import type { Config } from '../config.ts'
 import { isHidden, isNarrow, mayMatch } from '../core/cover.ts'
 import { usualNoticeOf } from '../core/notice.ts'
 import type { PolicyRule, Route } from '../core/policy.ts'
-import { list, onUnknownWords, sources } from './policy.ts'
+import { onConditions, sources } from './conditions.ts'
+import { list } from './policy.ts'
 
 /** Seconds; the schema takes no shorter reminder. */
 const shortest = 30
@@ -14,7 +15,7 @@ export function adviseOnRoutes(config: Config): string[] {
   const { routes } = config
   const each = routes.flatMap((route, i) => {
     const at = `routes[${i}]`
-    const words = onUnknownWords(at, route.match)
+    const words = onConditions(at, route.match)
     const remedy = 'put it before them, or remove their "continue": false'
     return isHidden(route, routes.slice(0, i), fleets)
       ? [...words, `${at}: never tells: earlier routes match all of it and stop; ${remedy}`]
@@ -72,6 +73,7 @@ function isKnown(type: string): boolean {
 /** Events that no route matches, and events that only narrow routes match. */
 function onDeafness(fleet: string, { policy, routes, channels }: Config): string[] {
   const unheard: string[] = []
+  const late: string[] = []
   const narrowly: string[] = []
   const asking = routes.filter(({ moments }) => moments?.includes('scheduled') ?? true)
   for (const type of eventTypes) {
@@ -80,7 +82,11 @@ function onDeafness(fleet: string, { policy, routes, channels }: Config): string
       asking.filter(({ match }) => mayMatch(match, fleet, type, source))
     const deaf = open.filter((source) => matching(source).length === 0)
     const part = open.filter((source) => matching(source).every(({ match }) => isNarrow(match)))
-    if (deaf.length > 0) unheard.push(`${type}${of(deaf)}`)
+    const isMatched = (source: string) =>
+      routes.some(({ match }) => mayMatch(match, fleet, type, source))
+    const isLater = deaf.length > 0 && deaf.every(isMatched)
+    if (isLater) late.push(`${type}${of(deaf)}`)
+    else if (deaf.length > 0) unheard.push(`${type}${of(deaf)}`)
     else if (part.length > 0) narrowly.push(`${type}${of(part)}`)
   }
   const at = `in fleet "${fleet}"`
@@ -90,6 +96,13 @@ function onDeafness(fleet: string, { policy, routes, channels }: Config): string
   if (unheard.length > 0) {
     const what = `nobody hears when ${list(unheard, 'or')} is scheduled ${at}`
     advice.push(`routes: ${what}: no route matches; add one, ${remedy}`)
+  }
+  if (late.length > 0) {
+    const what = `nobody hears when ${list(late, 'or')} is scheduled ${at}`
+    const why = 'routes match, but tell later moments only'
+    advice.push(
+      `routes: ${what}: ${why}; add "scheduled" to their "moments", or a route, ${remedy}`,
+    )
   }
   if (narrowly.length > 0) {
     const what = `only routes with conditions on VMs or duration tell of ${list(narrowly)} ${at}`

@@ -1,4 +1,5 @@
 // What a drill's owner is told of its course: what is new since the last look, and what it came to.
+import { drillNote } from '../core/drill.ts'
 import { plain } from '../core/message.ts'
 import type { PublicEvent, publicDelivery, publicHistory } from '../core/public-view.ts'
 
@@ -10,7 +11,9 @@ export type Shown = PublicEvent & {
 type Told = Shown['deliveries'][number]
 
 const deciding = {
-  ask: 'People are asked: the link is in the messages. If nobody decides, it starts at NotBefore.',
+  ask:
+    'People are asked. The link is in their messages alone, and is not shown here. If nobody decides, ' +
+    'it starts at NotBefore.',
   approve: 'It is approved at once, and starts in some seconds.',
   tell: 'People are told and not asked; it starts at NotBefore.',
   ignore: 'Nobody is told of such events.',
@@ -28,28 +31,43 @@ export function beginning(event: PublicEvent, url: string): string[] {
   ].map(plain)
 }
 
-/** A line for each step and each message that is not as it was. `now` stands before what has no time. */
+/** A line for each step, and for each message of which something came. `now` stands before what has no time. */
 export function newsOf(before: Shown | undefined, event: Shown, now: number): string[] {
   const steps = event.history.slice(before?.history.length ?? 0).map(({ at, what, note }) => {
-    return `${clock(at)}  ${what.replaceAll('_', ' ')}${note === undefined ? '' : ` (${note})`}`
+    // every step of a drill is one
+    const said = note === undefined || note === drillNote ? '' : ` (${note})`
+    return `${clock(at)}  ${what.replaceAll('_', ' ')}${said}`
   })
   const looked = clock(new Date(now).toISOString())
   const messages = event.deliveries.filter((one) => {
     const last = before?.deliveries.find(({ id }) => id === one.id)
+    if (isUntried(one)) return false
     return last?.state !== one.state || last.attempts !== one.attempts || last.note !== one.note
   })
   return [...steps, ...messages.map((one) => `${looked}    ${stateOf(one)}`)].map(plain)
 }
 
 function clock(iso: string): string {
-  return iso.slice(11, 19)
+  return `${iso.slice(11, 19)}Z`
 }
 
-function stateOf({ channel, moment, state, attempts, note }: Told): string {
-  const tried = attempts === 0 ? '' : `, attempt ${attempts}`
-  const waits = attempts === 0 ? 'owed' : note === '' ? 'being sent' : 'to be tried again'
-  const what = state === 'pending' ? waits : state.replace('_', ' ')
-  return `${channel}: "${moment}" ${what}${tried}${note === '' ? '' : ` (${note})`}`
+/** Owed or on its way, and nothing is known of it yet. */
+function isUntried({ state, note }: Told): boolean {
+  return state === 'pending' && note === ''
+}
+
+function stateOf(one: Told): string {
+  const { channel, moment, attempts, note, insteadOf } = one
+  const tried = attempts > 1 ? `, attempt ${attempts}` : ''
+  const stands = insteadOf === undefined ? '' : ` in place of ${insteadOf}`
+  const why = note === '' ? '' : ` (${note})`
+  return `${channel}: "${moment}"${stands} ${wordFor(one)}${tried}${why}`
+}
+
+function wordFor(one: Told): string {
+  if (one.state !== 'pending') return one.state.replace('_', ' ')
+  if (!isUntried(one)) return 'to be tried again'
+  return one.attempts === 0 ? 'owed' : 'being sent'
 }
 
 /** Whether there is anything to wait for. */
@@ -61,29 +79,53 @@ export function isOver(event: Shown): boolean {
 export function resultOf(event: Shown): { summary: string; wrong: string[] } {
   const { deliveries, outcome, inferred } = event
   const channels = [...new Set(deliveries.map(({ channel }) => channel))]
-  const count = (state: Told['state']) => deliveries.filter((one) => one.state === state).length
-  const overtaken = count('superseded')
-  const summary =
-    `${outcome ?? 'still open'}; ${count('delivered')} of ${deliveries.length} messages delivered` +
-    `${overtaken === 0 ? '' : `, ${overtaken} overtaken by later ones`}` +
-    ` on ${channels.length} channel${channels.length === 1 ? '' : 's'}` +
-    `${channels.length === 0 ? '' : `: ${channels.join(', ')}`}`
   const wrong: string[] = []
   if (outcome === undefined) {
     wrong.push('it did not end in its time: is the relay running? See its log and /healthz')
   } else if (outcome !== 'completed') wrong.push(`it ended as ${outcome} (${inferred ?? 'why?'})`)
   if (deliveries.length === 0) wrong.push(silence(event))
-  for (const one of deliveries) {
-    const { state, moment } = one
-    if (moment === 'notice' || state === 'delivered' || state === 'superseded') continue
-    wrong.push(`${stateOf(one)}; ${remedies[state]}`)
+  for (const channel of channels) wrong.push(...faultsOf(channel, deliveries))
+  return { summary: plain(summaryOf(event, channels)), wrong: wrong.map(plain) }
+}
+
+function summaryOf({ deliveries, outcome }: Shown, channels: string[]): string {
+  const delivered = deliveries.filter(({ state }) => state === 'delivered')
+  const overtaken = deliveries.filter(({ state }) => state === 'superseded').length
+  const reached = channels.filter((name) => delivered.some(({ channel }) => channel === name))
+  const of = reached.length === channels.length ? '' : `${reached.length} of `
+  return (
+    `${outcome ?? 'still open'}; ${delivered.length} of ${deliveries.length} messages delivered` +
+    `${overtaken === 0 ? '' : `, ${overtaken} overtaken by later ones`}` +
+    ` on ${of}${channels.length} channel${channels.length === 1 ? '' : 's'}` +
+    `${reached.length === 0 ? '' : `: ${reached.join(', ')}`}`
+  )
+}
+
+/** One sentence for all messages that ended alike, as they have one cause. */
+function faultsOf(channel: string, deliveries: Told[]): string[] {
+  const own = deliveries.filter((one) => one.channel === channel)
+  if (own.every(({ state }) => state === 'superseded')) {
+    return [`${channel}: nothing was sent to it (${own.at(-1)?.note})`]
   }
-  for (const channel of channels) {
-    const own = deliveries.filter((one) => one.channel === channel)
-    const proven = own.some(({ state }) => state !== 'superseded')
-    if (!proven) wrong.push(`${channel}: nothing was sent to it (${own.at(-1)?.note})`)
-  }
-  return { summary: plain(summary), wrong: wrong.map(plain) }
+  const ends = ['refused', 'given_up', 'pending'] as const
+  return ends.flatMap((end) => {
+    const alike = own.filter(({ state, moment }) => state === end && moment !== 'notice')
+    if (alike[0] === undefined) return []
+    const moments = [...new Set(alike.map(({ moment }) => `"${moment}"`))].join(', ')
+    // later ones only repeat what the first was answered
+    const { note } = alike[0]
+    const why = note === '' ? '' : ` (${note})`
+    const fate = `${channel}: ${moments} ${wordFor(alike[0])}${why}; ${remedies[end]}`
+    return [end === 'pending' ? fate : `${fate}. ${insteadOf(channel, deliveries)}`]
+  })
+}
+
+function insteadOf(channel: string, deliveries: Told[]): string {
+  const told = deliveries.filter((one) => one.insteadOf === channel && one.state === 'delivered')
+  if (told.length === 0) return 'Nothing was sent in its place'
+  const names = [...new Set(told.map((one) => one.channel))].join(', ')
+  const count = told.length === 1 ? '1 message' : `${told.length} messages`
+  return `In its place ${names} was sent ${count}`
 }
 
 function silence({ policy }: Shown): string {

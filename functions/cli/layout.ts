@@ -1,5 +1,6 @@
 // What a terminal of 100 columns shows: sentences that wrap, and who hears of which moment as a table.
-import type { Case, Outcome, Rule } from '../dry-run.ts'
+import { list } from '../advice/policy.ts'
+import type { Case, Outcome, Rule, Told } from '../dry-run.ts'
 
 const columns = 100
 
@@ -40,13 +41,50 @@ export function describeOutcome(one: Case, outcome: Outcome, channels: string[])
     ...decidersIn(outcome),
     'Who hears of which moment:',
     ...table(told, channels),
+    ...onlyAfterIn(told, channels),
+    ...beforeIn(outcome, channels),
   ]
 }
 
-function decidersIn({ deciders, buttons }: Outcome): string[] {
+/** A table can't say of an end that it is told only where something was told before. */
+function onlyAfterIn(told: Told[], channels: string[]): string[] {
+  const lines = channels.flatMap((name) => {
+    const later = told.filter(({ onlyAfter }) => onlyAfter?.includes(name))
+    if (later.length === 0) return []
+    const first = told.filter((row) => row.channels.includes(name) && !later.includes(row))
+    const [hears, after] = [later, first].map((rows) => rows.map(({ moment }) => moment))
+    return wrap(`${name} hears of ${list(hears!)} only after ${list(after!, 'or')}.`, '  ')
+  })
+  return lines.length === 0 ? [] : ['', ...lines]
+}
+
+/** What the relay does while it knows less than was said of the VMs. */
+function beforeIn({ decide, asked, told, before }: Outcome, all: string[]): string[] {
+  if (before === undefined) return []
+  const ruleIn = (rules: Rule[]) => rules.find(({ whyNot }) => whyNot === undefined)?.rule
+  const isSameRule = before.decide === decide && before.by?.rule === ruleIn(asked)
+  const rule = before.by === undefined ? 'no rule matches' : `by ${before.by.rule}`
+  const policy = isSameRule ? [] : [`the policy says ${before.decide} (${rule})`]
+  const { moment = '', channels = [] } = before.told ?? {}
+  const isSameTold = channels.toSorted().join() === told[0]?.channels.toSorted().join()
+  const who = list(all.filter((name) => channels.includes(name)))
+  const how = who === '' ? 'to nobody' : `to ${who}, who go on hearing to its end`
+  const telling = isSameTold ? [] : [`${moment} is told ${how}`]
+  return [
+    '',
+    ...wrap(
+      "Tags, groups and scale sets are known to the relay once the VM's own beacon has reported " +
+        `this event. Where another reports it first, until then ${list([...policy, ...telling])}.`,
+      '  ',
+    ),
+  ]
+}
+
+function decidersIn({ decide, deciders, buttons }: Outcome): string[] {
   if (deciders === undefined) return []
   const where = buttons.length === 0 ? '' : `; by buttons in ${buttons.join(', ')}`
-  return [...wrap(whoIn(deciders) + where, 'Who may decide: ', '  '), '']
+  const unasked = decide === 'tell' ? '; nobody is asked' : ''
+  return [...wrap(whoIn(deciders) + where + unasked, 'Who may decide: ', '  '), '']
 }
 
 function whoIn(deciders: NonNullable<Outcome['deciders']>): string {
@@ -71,7 +109,7 @@ function saying({ rule, whyNot }: Rule): string {
 }
 
 /** Channels as columns: by name where they fit, else by number. */
-export function table(told: Outcome['told'], channels: string[]): string[] {
+export function table(told: Told[], channels: string[]): string[] {
   const labelWidth = 2 + Math.max(...told.map(({ moment }) => moment.length))
   const fits = labelWidth + channels.reduce((sum, name) => sum + name.length + 2, 0) <= columns
   const heads = fits ? channels : channels.map((_, i) => String(i + 1))

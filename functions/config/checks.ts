@@ -91,21 +91,22 @@ export function atLeastOne(what: string): [(record: object) => boolean, { error:
 }
 
 export function isWebUrl(text: string): boolean {
-  // a URL drops some blanks and encodes others, and what is sent would be no longer what is masked
-  if (/\s/.test(text) || !URL.canParse(text)) return false
-  const { protocol, username, password } = new URL(text)
+  // a URL drops some blanks, turns backslashes and does without "//": what is sent would be no longer what is masked
+  if (!/^https?:\/\/[^\s\\]+$/i.test(text) || !URL.canParse(text)) return false
+  const { username, password } = new URL(text)
   // fetch refuses an address with a user in it
-  return ['https:', 'http:'].includes(protocol) && username + password === ''
+  return username + password === ''
 }
 
 export const webRule =
-  'write an absolute https:// address without blanks (http:// only within allowNetworks)'
+  'write an absolute https:// address without blanks or backslashes (http:// only within allowNetworks)'
 export const webUrl = textBy(webRule).refine(isWebUrl, { error: webRule })
 
 export function isPublicUrl(text: string): boolean {
   if (!isWebUrl(text)) return false
-  const { protocol, search, hash } = new URL(text)
-  if (search !== '' || hash !== '') return false
+  // a link goes on where it ends: behind "?" or "#" it would be no path, and a "%" must mean a character
+  if (/[?#]|%(?![\da-f]{2})/i.test(text)) return false
+  const { protocol } = new URL(text)
   return protocol === 'https:' || isLoopback(text)
 }
 

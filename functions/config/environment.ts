@@ -11,14 +11,18 @@ export interface Filled {
   value: unknown
   /** One sentence each, with the path. */
   mistakes: string[]
-  /** Paths of values that came from the environment: they are not shown. */
-  paths: Set<string>
+  /** Paths of values that came from the environment, which are not shown, and the variable's name. */
+  paths: Map<string, string>
+  /** Paths of values that other programs would take from the environment. */
+  lookalikes: Set<string>
   /** Names that the environment lacks, and that were taken as given. */
   assumed: string[]
 }
 
 /** Names of variables; an address or a key, written in the place of a name, is none. */
 const nameForm = /^(?!whsec_)[A-Za-z_][A-Za-z0-9_]{0,127}$/
+/** `$NAME`, `${NAME}`, `%NAME%`, `ENV:NAME`: how shells and others say it. */
+const lookalike = /^(?:\$\w+|\$\{\w+\}|%\w+%|env:.+|process\.env\.\w+)$/i
 
 const guid = '00000000-0000-4000-8000-000000000000'
 const url = (name: string) => `https://env.invalid/${name}`
@@ -54,17 +58,22 @@ export function fillIn(
   environment: Environment,
   missing: 'refused' | 'taken_as_given',
 ): Filled {
-  const filled: Filled = { value, mistakes: [], paths: new Set(), assumed: [] }
+  const found = { paths: new Map(), lookalikes: new Set<string>() }
+  const filled: Filled = { value, mistakes: [], ...found, assumed: [] }
   const walk = (item: unknown, path: PropertyKey[]): unknown => {
     if (Array.isArray(item)) return item.map((part, i) => walk(part, [...path, i]))
     if (typeof item === 'object' && item !== null) {
       const entries = Object.entries(item)
       return Object.fromEntries(entries.map(([key, part]) => [key, walk(part, [...path, key])]))
     }
-    if (typeof item !== 'string' || !item.startsWith('env:')) return item
-    const where = pathOf(path)
-    filled.paths.add(where)
+    if (typeof item !== 'string') return item
+    const where = pathOf(path, value)
+    if (!item.startsWith('env:')) {
+      if (lookalike.test(item)) filled.lookalikes.add(where)
+      return item
+    }
     const name = item.slice('env:'.length)
+    filled.paths.set(where, shownName(name))
     if (!nameForm.test(name)) {
       filled.mistakes.push(`${where}: "env:" goes before the name of a variable; write "env:NAME"`)
       return item

@@ -14,6 +14,9 @@ export function readJson(file: string): { value: unknown; mistakes: string[] } {
   if (/^\uFFFD|\0/.test(text)) {
     throw invalid('not UTF-8, by its first bytes; save it in that encoding')
   }
+  if (text.trim() === '') {
+    throw invalid('the file is empty; write a configuration, as infra/example.config.json is one')
+  }
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -21,7 +24,7 @@ export function readJson(file: string): { value: unknown; mistakes: string[] } {
     const remedy = 'write names and texts in "", no comments, and no comma after the last entry'
     throw invalid(`not JSON: ${describeJsonMistake(text)}; ${remedy}`)
   }
-  return { value, mistakes: mistakesInKeys(text) }
+  return { value, mistakes: mistakesInKeys(text, value) }
 }
 
 function invalid(message: string): FoghornError {
@@ -54,7 +57,7 @@ interface Level {
 }
 
 /** For a text that is JSON. Throws where it is too deep for what reads it next. */
-function mistakesInKeys(text: string): string[] {
+function mistakesInKeys(text: string, value: unknown): string[] {
   const levels: Level[] = []
   const mistakes: string[] = []
   for (const { 0: token, index } of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g)) {
@@ -70,7 +73,8 @@ function mistakesInKeys(text: string): string[] {
     else if (token === ',') level.at = typeof level.at === 'number' ? level.at + 1 : undefined
     else if (level.at === undefined) {
       const key = String(JSON.parse(token))
-      const where = pathOf(levels.slice(0, -1).map(({ at }) => at!))
+      const path = levels.slice(0, -1).map(({ at }) => at!)
+      const where = pathOf(path, value)
       if (key === '__proto__') mistakes.push(`${where}: "${key}" can be no name; write another`)
       if (level.keys?.has(key)) {
         const shown = isPresentable(key) ? `"${key}"` : 'a key'

@@ -1,6 +1,7 @@
 // What the form of a configuration does not say: names that nobody has, addresses that the guard refuses, people who
 // can't decide. Each part that is right by itself is judged, so that its mistakes show beside those of form.
 import type { z } from 'zod'
+import { pathOf } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'
 import { whyRefused } from '../core/address.ts'
 import { kindNames } from '../notify/kinds.ts'
@@ -95,13 +96,14 @@ export function beyondForm(parts: Parts, filled: Filled, said: string[]): string
     ...namesOfFleets(parts, filled),
     ...Object.keys(parts.channels).flatMap((name) => [
       ...fallbackOf(name, parts, filled),
-      ...addressIn(name, parts),
+      ...addressIn(name, parts, filled),
     ]),
   ]
   return mistakes.filter((mistake) => !before.has(pathIn(mistake)))
 }
 
-function pathIn(mistake: string): string {
+/** Where a mistake is, as its sentence begins. */
+export function pathIn(mistake: string): string {
   return mistake.split(': ', 1)[0]!
 }
 
@@ -144,17 +146,18 @@ function fallbackOf(name: string, { channels }: Parts, filled: Filled): string[]
   const fallback = channels[name]?.fallback
   if (typeof fallback !== 'string') return []
   const others = Object.keys(channels).filter((other) => other !== name)
-  const at = `channels.${name}.fallback`
+  const at = pathOf(['channels', name, 'fallback'], filled.value)
   if (fallback !== name) return unknown(filled, [at, 'channel', fallback], others)
-  return [`${at}: "${name}" itself; write another, or none: ${quoted(others)}`]
+  return [`${at}: ${quoted([name])} itself; write another, or none: ${quoted(others)}`]
 }
 
-function addressIn(name: string, { channels, allowNetworks }: Parts): string[] {
+function addressIn(name: string, { channels, allowNetworks }: Parts, filled: Filled): string[] {
   const { url, endpoint } = channels[name] ?? {}
-  const [key, address] = endpoint === undefined ? ['url', url] : ['endpoint', endpoint]
+  const key = endpoint === undefined ? 'url' : 'endpoint'
+  const address = endpoint ?? url
   if (allowNetworks === undefined || typeof address !== 'string' || !isWebUrl(address)) return []
   const why = whyRefused(address, allowNetworks)
-  return why === undefined ? [] : [`channels.${name}.${key}: ${why}`]
+  return why === undefined ? [] : [`${pathOf(['channels', name, key], filled.value)}: ${why}`]
 }
 
 /** Settings that need another one to have any effect. */

@@ -1,6 +1,8 @@
 // The schema of the configuration file. Each part says what to write where it is wrong, and what it is
 // for: editors show that (infra/config.schema.json; `npm run schema` writes it).
 import { z } from 'zod'
+import { isSecretAddress, looksSecret } from '../../shared/presentable.ts'
+import { hasBlockedPort, portRefusal } from '../core/address.ts'
 import { decisions, moments } from '../core/event.ts'
 import { type Channel, channelSchema, channelSecrets, type Notifiers } from '../notify/kinds.ts'
 import {
@@ -28,7 +30,9 @@ const maxNetworks = 64
 const maxRemindSeconds = 7 * 86_400
 
 const publicRule =
-  'write an https:// address without query, fragment or blanks (http:// for loopback only)'
+  'write an https:// address without query, fragment, blanks, backslashes or a "%" that stands alone (http:// for loopback only)'
+const notOursRule =
+  'an address of another service, which may be a secret; write where browsers reach the relay itself'
 
 const listed = `, or a list of 1 to ${maxListed} such`
 const tenantRule = 'write the GUID of the tenant that the VMs and their identities belong to'
@@ -93,8 +97,14 @@ const matchSchema = object({
     .describe('The expected interruption is known, and no longer than this.'),
 }).describe('All that is given must hold, any value of a list will do. {}: every event.')
 
+const ruleNameRule =
+  'a name stands in messages and in the record, and is neither an address nor a secret; write words'
+
 const ruleSchema = object({
-  name: text.optional().describe('Stands in the record and in messages: why it was decided so.'),
+  name: text
+    .refine((name) => !looksSecret(name) && !/^\S*:\/\/\S*$/.test(name), { error: ruleNameRule })
+    .optional()
+    .describe('Stands in the record and in messages: why it was decided so.'),
   match: matchSchema,
   decide: oneOf(decisions).describe(
     'approve: Azure starts it at once. ask: people decide. tell: nobody is asked. ignore: nobody is told.',
@@ -147,8 +157,11 @@ const routeSchema = object({
 export const configSchema = object({
   $schema: z.string().optional().describe('For editors; the relay ignores it.'),
   publicUrl: textBy(publicRule)
-    .refine(isPublicUrl, { error: publicRule })
-    .transform((url) => url.replace(/\/+$/, ''))
+    .refine(isPublicUrl, { error: publicRule, abort: true })
+    // it is logged, and stands in every message
+    .refine((url) => !isSecretAddress(url), { error: notOursRule })
+    .refine((url) => !hasBlockedPort(url), { error: portRefusal })
+    .transform((url) => new URL(url).href.replace(/\/+$/, ''))
     .describe("Where people's browsers reach the relay: the start of every link."),
   fleets: z
     .record(identifier, fleetSchema)

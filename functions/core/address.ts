@@ -27,6 +27,24 @@ export const forbiddenNetworks = [
   '2002::/16',
 ]
 
+/** Ports of other protocols, which neither `fetch` nor a browser asks (fetch.spec.whatwg.org, "bad port"). */
+const blockedPorts = new Set(
+  [
+    ...[1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101],
+    ...[102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389],
+    ...[427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636],
+    ...[989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566],
+    ...[6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080],
+  ].map(String),
+)
+
+export const portRefusal =
+  'this port belongs to another protocol, and neither fetch nor a browser asks it; write another'
+
+export function hasBlockedPort(url: string): boolean {
+  return blockedPorts.has(new URL(url).port)
+}
+
 /** Where a channel's messages go. */
 export function addressOf(channel: { endpoint: string } | { url: string }): string {
   return 'endpoint' in channel ? channel.endpoint : channel.url
@@ -42,6 +60,7 @@ export const privateRefusal =
  * known here. `localhost` is the machine itself everywhere.
  */
 export function whyRefused(url: string, allowNetworks: string[]): string | undefined {
+  if (hasBlockedPort(url)) return portRefusal
   const { protocol, hostname } = new URL(url)
   const plain = protocol === 'http:'
   const addresses = isLocalhost(hostname) ? ['127.0.0.1', '::1'] : [unbracketed(hostname)]
@@ -65,10 +84,25 @@ export function isWithin(address: string, networks: string[]): boolean {
   const bits = bitsOf(address)
   if (bits === undefined) return false
   return networks.some((network) => {
-    const [start = '', prefix = ''] = network.split('/')
-    const length = Number(prefix) + (start.includes(':') ? 0 : mapped.length)
-    return bitsOf(start)?.slice(0, length) === bits.slice(0, length)
+    const start = networkBits(network)
+    return start !== undefined && bits.startsWith(start)
   })
+}
+
+/** What all addresses of a network (CIDR) begin with. */
+function networkBits(network: string): string | undefined {
+  const [start = '', prefix = ''] = network.split('/')
+  return bitsOf(start)?.slice(0, Number(prefix) + (start.includes(':') ? 0 : mapped.length))
+}
+
+/** Prefixes of the widest networks that are private: 10.0.0.0/8 and fc00::/7. */
+const widest = { ipv4: 8, ipv6: 7 }
+
+/** Whether a network (CIDR) is wider than any that is private, also where it holds IPv4 inside IPv6. */
+export function isWide(network: string): boolean {
+  const bits = networkBits(network) ?? ''
+  if (bits.startsWith(mapped)) return bits.length < mapped.length + widest.ipv4
+  return bits.length < widest.ipv6 || mapped.startsWith(bits)
 }
 
 /** In front of an IPv4 address inside IPv6: `::ffff:10.0.0.1`. */

@@ -12,7 +12,7 @@ export interface Telling {
   moment: Moment
   at: number
   event: EventView
-  /** The channel that it was owed to, and that refuses what it is sent. */
+  /** The channel that it was owed to, and that did not take it. */
   insteadOf?: string
 }
 
@@ -26,8 +26,8 @@ export interface Notice {
     moment: Delivery['telling']['moment']
     state: string
     reason: string
-    /** The channel refuses whatever it is sent, and this is told once. */
-    refusesAll?: true
+    /** The channel itself is in trouble, and this is told once; `moment` is what it was met with. */
+    outage?: 'refuses' | 'unreachable'
   }
 }
 
@@ -104,24 +104,29 @@ export function plan(
   }))
 }
 
-/** A notice about a delivery that ended badly, for the channel's fallback. */
+/**
+ * A notice for the channel's fallback: that it refused this delivery, or what it has met is wrong with the
+ * channel as such.
+ */
 export function planNotice(
   failed: Delivery,
   fallback: string,
-  end: { state: DeliveryState; note: string; refusesAll?: boolean },
+  end: { state: DeliveryState; note: string },
   now: number,
+  outage?: { kind: 'refuses' | 'unreachable'; since: number },
 ): Delivery {
   const { telling } = failed
+  const which = outage === undefined ? [] : [outage.kind, hash(String(outage.since))]
   const about = {
     channel: failed.channel,
     moment: telling.moment,
     state: end.state,
     reason: end.note,
-    ...(end.refusesAll && { refusesAll: true as const }),
+    ...(outage && { outage: outage.kind }),
   }
   const notice: Delivery = {
     ...failed,
-    id: `${failed.id}/notice/${encode(fallback)}`,
+    id: [failed.id, 'notice', encode(fallback), ...which].join('/'),
     channel: fallback,
     seq: failed.seq + noticesFrom,
     urgentUntil: now + urgentMs,
@@ -137,7 +142,7 @@ export function planNotice(
 
 /** Trouble with a channel as such, with which no event has to do. */
 export function isAboutChannel(telling: Telling | Notice): boolean {
-  return telling.moment === 'notice' && telling.about.refusesAll === true
+  return telling.moment === 'notice' && telling.about.outage !== undefined
 }
 
 export function viewOf(record: EventRecord): EventView {

@@ -21,6 +21,9 @@ export const drillMoveMs = 60_000
 /** A drill that could not start by then, as no relay was running, ends without having started. */
 export const drillLifeMs = 90 * 60_000
 
+/** In the record of a drill, beside what happened. */
+export const drillNote = 'a drill'
+
 export interface DrillWish {
   fleet: string
   facts: Omit<Facts, 'notBeforeAt'>
@@ -56,7 +59,7 @@ export function beginDrill(
     },
     policy: { decide: 'ask', rule: 'default' },
     watchers: [],
-    history: [{ at: now, what: started ? 'started' : 'seen', note: 'a drill' }],
+    history: [{ at: now, what: started ? 'started' : 'seen', note: drillNote }],
     sequence: 0,
   }
   return { record, moments: [started ? 'started' : 'scheduled'] }
@@ -77,7 +80,7 @@ export function moveDrill(
     return { ended: { at: now, outcome: 'cancelled', inferred: 'drill_overdue' } }
   }
   if (startsAt(record) <= now) {
-    const noted = addHistory(record, { at: now, what: 'started', note: 'a drill' })
+    const noted = addHistory(record, { at: now, what: 'started', note: drillNote })
     return { record: { ...noted, phase: 'started', startedAt: now }, moments: ['started'] }
   }
   if (changesAt(record, plan) <= now) {

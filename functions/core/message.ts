@@ -131,42 +131,50 @@ function stepOf(telling: Telling, now: number, askers: Askers): Message {
 }
 
 function noticeOf({ event, about }: Notice, now: number): Message {
-  if (about.refusesAll) return refusalOf(event, about)
-  const ended = about.state === 'refused' ? 'refused the message' : 'could not be reached'
-  const title = `Channel "${about.channel}" missed "${about.moment}" of ${subjectOf(event)}`
+  if (about.outage !== undefined) return outageOf(event, about)
+  const title = `Channel "${about.channel}" refused "${about.moment}" of ${subjectOf(event)}`
   return {
+    ...trouble,
     title,
     lastingTitle: title,
     lines: [
-      `The channel ${ended}: ${about.reason.replace(/[\s.]+$/, '')}.`,
-      'A person has to mend it: look at the channel, and at its entry in the configuration.',
-      'Until then, what it misses is told here.',
+      `It answered: ${sentence(about.reason)}`,
+      `${fixIt} This channel has been told of the event itself.`,
     ],
     facts: factsOf({ moment: 'notice', event }, now),
     reference: referenceOf(event),
-    tone: 'danger',
-    asks: false,
-    declined: false,
   }
 }
 
-/** The channel as such: it would refuse any other event as well. */
-function refusalOf(event: EventView, { channel, reason }: Notice['about']): Message {
-  const title = `Channel "${channel}" refuses what it is sent`
+/** The channel as such: with any other event it would be the same. */
+function outageOf(event: EventView, { channel, reason, outage }: Notice['about']): Message {
+  const refuses = outage === 'refuses'
+  const title = `Channel "${channel}" ${refuses ? 'refuses what it is sent' : "can't be reached"}`
+  const lines = refuses
+    ? [
+        `It answered: ${sentence(reason)}`,
+        fixIt,
+        'Until then its messages come here, and Foghorn tries it again every few minutes.',
+      ]
+    : [
+        `The last attempt: ${sentence(reason)}`,
+        'Foghorn keeps trying. Until that succeeds, its messages come here as well.',
+      ]
   return {
+    ...trouble,
     title,
     lastingTitle: title,
-    lines: [
-      `It answered: ${reason.replace(/[\s.]+$/, '')}.`,
-      'A person has to mend it: look at the channel, and at its entry in the configuration.',
-      'Until then, its messages come here, and one of them tries it every few minutes.',
-    ],
+    lines,
     facts: [],
     reference: `First met with ${subjectOf(event)}. ${referenceOf(event)}`,
-    tone: 'danger',
-    asks: false,
-    declined: false,
   }
+}
+
+const trouble = { tone: 'danger', asks: false, declined: false } as const
+const fixIt = 'Somebody has to fix it: look at the channel, and at its entry in the configuration.'
+
+function sentence(reason: string): string {
+  return `${reason.replace(/[\s.]+$/, '')}.`
 }
 
 function referenceOf({ fleet, eventId }: EventView): string {
@@ -175,7 +183,7 @@ function referenceOf({ fleet, eventId }: EventView): string {
 
 function insteadLines(telling: Telling | Notice): string[] {
   if (telling.moment === 'notice' || telling.insteadOf === undefined) return []
-  return [`This comes here in place of "${telling.insteadOf}", which refuses messages.`]
+  return [`Sent here because "${telling.insteadOf}" did not take it.`]
 }
 
 function skippedLines(skipped: Moment[]): string[] {

@@ -110,12 +110,18 @@ export function skippedBefore(delivery: Delivery, siblings: Delivery[]): Moment[
 
 /**
  * The earlier steps of this event that may have reached the channel: those that were sent at least once,
- * whatever became of it. Only where the single attempt was refused is it certain that it has not.
+ * whatever became of it. Only where the single attempt was refused is it certain that it has not. A
+ * channel that the configuration has no more may have been this one, under another name.
  */
-export function mayHaveHeard(delivery: Delivery, siblings: Delivery[]): Telling[] {
+export function mayHaveHeard(
+  delivery: Delivery,
+  siblings: Delivery[],
+  isGone: (channel: string) => boolean,
+): Telling[] {
   return siblings.flatMap((other) => {
     const { telling, attempts, state } = other
-    if (!isSameStory(delivery, other) || other.seq >= delivery.seq) return []
+    const own = isGone(other.channel) ? { ...other, channel: delivery.channel } : other
+    if (!isSameStory(delivery, own) || other.seq >= delivery.seq) return []
     if (telling.moment === 'notice' || attempts === 0) return []
     return state === 'refused' && attempts === 1 ? [] : [telling]
   })

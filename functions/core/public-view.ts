@@ -107,6 +107,8 @@ export function publicSightings(record: EventRecord, observers: Observer[]): Pub
 /** One line for each channel and moment: what was owed, and what came of it. */
 export function publicDelivery(delivery: Delivery) {
   const { id, channel, telling, state, attempts, note, owedAt, nextAt } = delivery
+  // the channel in whose trouble this one is told something
+  const insteadOf = telling.moment === 'notice' ? telling.about.channel : telling.insteadOf
   return {
     id,
     channel,
@@ -115,6 +117,7 @@ export function publicDelivery(delivery: Delivery) {
     state,
     attempts,
     note,
+    ...(insteadOf && { insteadOf }),
     owedAt: iso(owedAt),
     ...(state === 'pending' ? { nextAttemptAt: iso(nextAt) } : {}),
     // what was superseded, mostly was so by a commit that leaves this as it is

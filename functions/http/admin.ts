@@ -82,16 +82,17 @@ async function getEvents(relay: Relay, c: Context): Promise<Response> {
   return c.json({ events: page.records.map((record) => publicView(viewOf(record))) })
 }
 
-/** What the owner configured, and what refuses; nothing of an address or a key. */
+/** What the owner configured, and what is in trouble; nothing of an address or a key. */
 async function getChannels(relay: Relay, c: Context): Promise<Response> {
   const outages = await outagesOf(relay)
   const channels = Object.entries(relay.config.channels).map(([name, { kind, fallback }]) => {
     const outage = outages.find(({ channel }) => channel === name)
     const what = { name, ...asConfigured(kind), fallback }
     if (outage === undefined) return { ...what, state: 'ok' }
-    const { since, nextTryAt, note } = outage
-    const times = { since: isoOf(since), nextTryAt: isoOf(nextTryAt) }
-    return { ...what, state: 'refusing', ...times, note }
+    const { since, note } = outage
+    const known = { since: isoOf(since), note }
+    if (outage.kind === 'unreachable') return { ...what, state: 'unreachable', ...known }
+    return { ...what, state: 'refusing', ...known, nextTryAt: isoOf(outage.nextTryAt) }
   })
   return c.json({ channels })
 }

@@ -30,6 +30,8 @@ export function entry<const Name extends string, Shape extends z.ZodRawShape>(
     ...shape,
     fallback: identifier
       .optional()
-      .describe("Another channel, which is told when this one refuses or can't be reached."),
+      .describe(
+        'Another channel, which is told what this one refuses, or has not taken after two minutes.',
+      ),
   })
 }

@@ -1,6 +1,6 @@
 // What follows from the kinds of channels there are.
 import { z } from 'zod'
-import { maskOf } from '../../shared/log.ts'
+import { maskOf, maskTokens } from '../../shared/log.ts'
 import { isWebUrl, quoted } from '../config/checks.ts'
 import { didYouMean } from '../config/suggest.ts'
 import * as index from './index.ts'
@@ -65,19 +65,24 @@ function piecesOf(url: string): string[] {
     .slice(1)
     .split('&')
     .map((pair) => pair.split('=', 2)[1] ?? '')
-  const segments = pathname.split('/').slice(-1)
-  return [pathname + search, pathname, ...raw, ...searchParams.values(), ...segments]
+  const segments = pathname.split('/')
+  // "services" and "workflows" are no secrets, and may stand in an answer
+  const own = segments.filter((segment, i) => /\d/.test(segment) || i === segments.length - 1)
+  return [pathname + search, pathname, ...raw, ...searchParams.values(), ...own]
 }
 
 const maxNoteLength = 240
 
-/** The notifier with secrets masked in its notes: an answer may repeat the address it was sent to. */
+/**
+ * The notifier with secrets masked in its notes: an answer may repeat the address it was sent to, or the
+ * message, with links that decide.
+ */
 function discreet(notifier: Notifier<never>): Notifier<never> {
   return {
     ...notifier,
     async notify(outgoing, channel, send) {
       const result = await notifier.notify(outgoing, channel, send)
-      const note = maskOf(channelSecrets(channel))(result.note)
+      const note = maskTokens(maskOf(channelSecrets(channel))(result.note))
       // cut last: half a secret would not be known as one
       return { ...result, note: [...note].slice(0, maxNoteLength).join('') }
     },

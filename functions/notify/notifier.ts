@@ -3,7 +3,7 @@
 import { parseRetryAfter } from '../../shared/retry.ts'
 import type { SendOutcome } from '../core/attempt.ts'
 import type { Claimed, Telling } from '../core/delivery.ts'
-import type { Line, Message, Question } from '../core/message.ts'
+import { type Line, type Message, plain, type Question } from '../core/message.ts'
 import type { Overtakes } from '../core/overtake.ts'
 import type { Post, PostState } from '../core/post.ts'
 import type { Rate } from '../core/rate.ts'
@@ -113,21 +113,36 @@ export interface SlackDesk {
 
 const maxAnswerBytes = 4_096
 
+export interface Answer {
+  status: number
+  /** As far as it came, and was read. */
+  text: string
+  /** Whether that is all of it; what broke off may have been about to say anything. */
+  end: 'read' | 'not_read' | 'broke_off'
+  retryAfter: string | null
+}
+
 /**
- * Posts one body without following redirects, and reads the answer's beginning. An answer whose text
- * breaks off has said its status, which is what counts.
+ * Posts one body without following redirects, and reads the answer's beginning: at most 4 KB, unless more is
+ * asked for, as an answer is evidence, not data. One whose text breaks off is an answer all the same: the
+ * message may have been taken, and must not be sent again as if nobody had answered.
  */
 export async function post(
   send: Send,
   url: string,
   body: string,
-  headers: Record<string, string>,
+  headers: NonNullable<RequestInit['headers']>,
   signal: AbortSignal,
-): Promise<{ status: number; text: string; retryAfter: string | null }> {
+  maxBytes = maxAnswerBytes,
+): Promise<Answer> {
   const init: RequestInit = { method: 'POST', body, headers, signal, redirect: 'manual' }
   const response = await send(url, init)
-  const text = await readStart(response).catch(() => '(the text broke off)')
-  return { status: response.status, text, retryAfter: response.headers.get('retry-after') }
+  const { status } = response
+  return {
+    status,
+    ...(await readStart(response, maxBytes)),
+    retryAfter: response.headers.get('retry-after'),
+  }
 }
 
 /** Whatever the message: the address is no longer valid, or does not let us in. */
@@ -136,55 +151,105 @@ const broken = [401, 403, 404, 410]
 /** Of those that blame the sender, these pass: time-out, too early, too many requests. */
 const passing = [408, 425, 429]
 
-/** What passes and 5xx are worth another attempt, anything else needs a person. */
-export function fromStatus(
-  answer: { status: number; text: string; retryAfter: string | null },
-  now: number,
-): SendOutcome {
-  const note = `HTTP ${answer.status}${answer.text === '' ? '' : `: ${firstLine(answer.text)}`}`
-  if (!passing.includes(answer.status) && answer.status < 500) {
-    return { outcome: 'refused', note, ...(broken.includes(answer.status) && { broken: true }) }
+/**
+ * What passes and 5xx are worth another attempt, anything else needs a person. A redirect, or a web page in
+ * place of an answer, would meet any message.
+ */
+export function fromStatus(answer: Answer, now: number): SendOutcome {
+  const { status } = answer
+  const note = `HTTP ${status}${wordsOf(answer)}`
+  if (!passing.includes(status) && status < 500) {
+    const isBroken = broken.includes(status) || isRedirect(status) || isWebPage(answer)
+    return { outcome: 'refused', note, ...(isBroken && { broken: true }) }
   }
   const retryAfterMs = parseRetryAfter(answer.retryAfter, now)
   return { outcome: 'retry', note, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 
+/** Of addresses that the guard forbids, or that `fetch` itself does. */
+const neverAnswers = ['address_forbidden', 'port_blocked']
+
 /**
- * No answer came; a person has to mend an address that the guard forbids. Names of hosts and addresses
+ * No answer came; a person has to mend an address that is forbidden. Names of hosts and addresses
  * are kept out: for some channels they are the secret.
  */
 export function fromError(error: unknown, signal: AbortSignal): SendOutcome {
   if (signal.aborted) return { outcome: 'retry', note: 'no answer in time' }
   const code = codeOf(error)
   const note = `no answer: ${code}`
-  return code === 'address_forbidden'
+  return neverAnswers.includes(code)
     ? { outcome: 'refused', note, broken: true }
     : { outcome: 'retry', note }
 }
 
-/** Reads at most the first 4 KB, unless more is asked for: an answer is evidence, not data. */
-export async function readStart(response: Response, maxBytes = maxAnswerBytes): Promise<string> {
-  if (response.body === null) return ''
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300
+}
+
+export function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400
+}
+
+/** In place of a service's word that it took the message: something in between asks for a sign-in, or the like. */
+export function isWebPage({ status, text }: Answer): boolean {
+  return isSuccess(status) && /^\s*</.test(text) && pageTags.test(text)
+}
+
+const pageTags = /<(!doctype\s+html|html|head|body|meta|script|form)\b/i
+
+/** What the answer says, to follow its status in a note. */
+export function wordsOf({ text, end }: Answer): string {
+  const words = oneLine(text).split(' ')
+  // the last one may be half a secret, which nothing that masks secrets would know
+  if (end !== 'read' && !lineBreak.test(text.trim())) words.pop()
+  if (end === 'broke_off') words.push('(the text broke off)')
+  const shown = words.join(' ')
+  return shown === '' ? '' : `: ${shown}`
+}
+
+/** The first line of what somebody else wrote, without characters that a terminal or a page would obey. */
+export function oneLine(text: string): string {
+  return plain(text.trim().split(lineBreak, 1)[0]!).trim()
+}
+
+const lineBreak = /[\r\n]/
+
+async function readStart(
+  response: Response,
+  maxBytes: number,
+): Promise<Pick<Answer, 'text' | 'end'>> {
+  if (response.body === null) return { text: '', end: 'read' }
   const reader = response.body.getReader()
   const decoder = new TextDecoder()
   let text = ''
-  for (let bytes = 0; bytes < maxBytes; ) {
-    const { done, value } = await reader.read()
-    if (done) return text + decoder.decode()
-    bytes += value.length
-    text += decoder.decode(value, { stream: true })
+  try {
+    for (let bytes = 0; bytes < maxBytes; ) {
+      const { done, value } = await reader.read()
+      if (done) return { text: text + decoder.decode(), end: 'read' }
+      bytes += value.length
+      text += decoder.decode(value, { stream: true })
+    }
+    await reader.cancel()
+  } catch {
+    return { text, end: 'broke_off' }
   }
-  await reader.cancel()
-  return text.slice(0, maxBytes)
+  return { text: text.slice(0, maxBytes), end: 'not_read' }
 }
 
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0]?.trim() ?? ''
-}
+/** Say nothing; what is behind them may. */
+const usualErrors = ['Error', 'TypeError']
 
+/** The first code on the way down to the cause, else the first name that says something. */
 function codeOf(error: unknown): string {
-  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
-    if ('code' in at && typeof at.code === 'string') return at.code
-  }
-  return error instanceof Error ? error.name : 'unknown'
+  const chain: Error[] = []
+  for (let at = error; at instanceof Error && chain.length < 5; at = at.cause) chain.push(at)
+  const codes = chain.map((one) => ('code' in one ? one.code : undefined))
+  const names = chain.map(({ name }) => name)
+  const telling = [...codes, ...names.filter((name) => !usualErrors.includes(name)), ...names]
+  return telling.find(isWord) ?? 'unknown'
+}
+
+/** No address, and nothing that somebody else wrote. */
+function isWord(text: unknown): text is string {
+  return typeof text === 'string' && /^\w{1,64}$/.test(text)
 }

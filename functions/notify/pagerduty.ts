@@ -1,5 +1,5 @@
 // PagerDuty Events API v2: one incident for each epoch of an event, opened, acknowledged when somebody
-// decided, resolved at the end. What was never opened is never resolved. A stuck approval is an incident
+// decided, resolved at the end. What was never sent is never resolved. A stuck approval is an incident
 // of its own: an acknowledged one wakes nobody again, whatever is added to it.
 import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
@@ -10,7 +10,15 @@ import { buttonOf, plain } from '../core/message.ts'
 import { ends } from '../core/overtake.ts'
 import { severityOf } from '../core/severity.ts'
 import { entry, type Kind } from './kind.ts'
-import { fromError, fromStatus, type Notifier, type Outgoing, post, type Send } from './notifier.ts'
+import {
+  fromError,
+  fromStatus,
+  isWebPage,
+  type Notifier,
+  type Outgoing,
+  post,
+  type Send,
+} from './notifier.ts'
 
 /** developer.pagerduty.com/docs/events-api-v2; `source` and the like have none there, and are names. */
 const limit = { summary: 1_024, source: 255, dedupKey: 255, bodyBytes: 512_000 }
@@ -65,8 +73,12 @@ export const pagerduty: Kind<typeof schema> = {
 /** PagerDuty's own hosts take events of version 2 nowhere else; another host may be a proxy. */
 function isEventsV2(endpoint: string): boolean {
   if (!isWebUrl(endpoint)) return true
-  const { hostname, pathname } = new URL(endpoint)
-  return !/(^|\.)pagerduty\.com$/.test(hostname) || pathname.replace(/\/$/, '') === enqueue
+  const { host, hostname, pathname, search } = new URL(endpoint)
+  if (!/(^|\.)pagerduty\.com$/.test(hostname)) return true
+  // a key goes into the body: in the address it would be no secret
+  return (
+    /^events(\.eu)?\.pagerduty\.com$/.test(host) && pathname.replace(/\/$/, '') + search === enqueue
+  )
 }
 
 async function tell(
@@ -79,7 +91,8 @@ async function tell(
   try {
     const headers = { 'content-type': 'application/json' }
     const answer = await post(send, channel.endpoint, body, headers, outgoing.signal)
-    if (answer.status === 202) return { outcome: 'delivered', note: step.action }
+    const taken = answer.status === 202 && !isWebPage(answer)
+    if (taken) return { outcome: 'delivered', note: step.action }
     const judged = fromStatus(answer, outgoing.now)
     // every message has this key, so none of them will do
     const isKey = answer.status === 400 && answer.text.includes('routing_key')
@@ -96,7 +109,11 @@ function overtakes(later: Telling, earlier: Telling): boolean {
   return actionOf(later) !== 'acknowledge' || actionOf(earlier) === 'acknowledge'
 }
 
-/** Incidents that may be open already are closed or acknowledged, and no others. */
+/**
+ * Incidents that may be open already are closed or acknowledged, and no others. A trigger without an answer
+ * may have opened one, even where the connection was refused, as something in between may have said so:
+ * PagerDuty drops what is said of an incident that it does not have, and one left open would call somebody.
+ */
 function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
   if (telling.moment === 'stuck') return [{ incident: 'stuck', action: 'trigger' }]
   const isStuck = mayHaveHeard.some(({ moment }) => moment === 'stuck')

@@ -3,7 +3,16 @@
 import { z } from 'zod'
 import { parseJson } from '../../shared/json.ts'
 import type { SendOutcome } from '../core/attempt.ts'
-import { fromError, fromStatus, type Outgoing, readStart, type Send } from './notifier.ts'
+import {
+  fromError,
+  fromStatus,
+  type Outgoing,
+  oneLine,
+  post,
+  type Answer as Said,
+  type Send,
+  wordsOf,
+} from './notifier.ts'
 import type { Bot } from './slack-schema.ts'
 
 export type Method = 'chat.postMessage' | 'chat.update' | 'chat.delete'
@@ -51,29 +60,30 @@ export async function callSlack(
     'content-type': 'application/json; charset=utf-8',
     authorization: `Bearer ${token}`,
   }
-  const init: RequestInit = { method: 'POST', headers, signal, redirect: 'manual' }
+  const url = `${endpoint}/${method}`
   try {
     // whoever slept until its time was over sends nothing more
     signal.throwIfAborted()
-    const response = await send(`${endpoint}/${method}`, { ...init, body: JSON.stringify(body) })
-    const text = await readStart(response, response.status === 200 ? maxAnswerBytes : undefined)
-    const retryAfter = response.headers.get('retry-after')
-    return judge({ status: response.status, text, retryAfter }, now)
+    return judge(await post(send, url, JSON.stringify(body), headers, signal, maxAnswerBytes), now)
   } catch (error) {
     return coded(fromError(error, signal))
   }
 }
 
-function judge(
-  answer: { status: number; text: string; retryAfter: string | null },
-  now: number,
-): Answer {
-  const parsed = said.safeParse(answer.status === 200 ? parseJson(answer.text) : undefined)
-  // a 200 that is not Slack's comes from something in between
-  if (!parsed.success) return coded(fromStatus(answer, now))
+/**
+ * A 200 that can't be read broke off or comes from something in between; whether a message stands there, and where,
+ * nobody knows. It is refused: another attempt might post it once more, and so might each one after that.
+ */
+function judge(answer: Said, now: number): Answer {
+  if (answer.status !== 200) return coded(fromStatus(answer, now))
+  const parsed = said.safeParse(parseJson(answer.text))
+  if (!parsed.success) {
+    const note = `HTTP 200, but no answer of Slack's${wordsOf(answer)}`
+    return coded({ ...fromStatus(answer, now), note })
+  }
   if (parsed.data.ok) return { outcome: 'done', channel: parsed.data.channel, ts: parsed.data.ts }
   const { error, needed } = parsed.data
-  const note = needed === undefined ? error : `${error} (needed: ${needed})`
+  const note = oneLine(needed === undefined ? error : `${error} (needed: ${needed})`)
   if (!passing.includes(error)) {
     return {
       outcome: 'refused',

@@ -14,9 +14,10 @@ const channelRule = 'write the id of a channel, such as "C0123456789", not its n
 const channel = textBy(channelRule).regex(/^[CGD][A-Z0-9]{4,30}$/, channelRule)
 
 const incomingRule =
-  'write the address of an incoming webhook, https://hooks.slack.com/services/…: links to channels and triggers of workflows take no messages'
+  'write the address of an incoming webhook, https://hooks.slack.com/services/T…/B…/…, all of it: links to channels and triggers of workflows take no messages'
 
 const slackApi = 'https://slack.com/api'
+const endpointRule = `write ${slackApi}, or for GovSlack https://slack-gov.com/api, without a method's name`
 const either = 'either "url", or "token" and "channel"'
 
 const parts = entry('slack', {
@@ -29,6 +30,7 @@ const parts = entry('slack', {
     .describe('In place of `url`: of a bot with the scope chat:write. It is the secret.'),
   channel: channel.optional().describe('With `token`: the id of the channel that the bot is in.'),
   endpoint: webUrl
+    .refine(isApi, { error: endpointRule })
     .optional()
     .describe("With `token`: where Slack's methods are; for GovSlack https://slack-gov.com/api"),
 })
@@ -67,7 +69,13 @@ export type Bot = Extract<Out, { kind: 'slack_bot' }>
 
 /** Slack's own hosts take messages nowhere else; another host may be a proxy. */
 function isIncoming(url: string): boolean {
-  if (!isWebUrl(url)) return true
-  const { hostname, pathname } = new URL(url)
-  return !/(^|\.)slack(-gov)?\.com$/.test(hostname) || pathname.startsWith('/services/')
+  return !isAtSlack(url) || /^\/services(\/[\w-]+){3}\/?$/.test(new URL(url).pathname)
+}
+
+function isApi(url: string): boolean {
+  return !isAtSlack(url) || /^https?:\/\/[^/]+\/api\/?$/.test(url)
+}
+
+function isAtSlack(url: string): boolean {
+  return isWebUrl(url) && /(^|\.)slack(-gov)?\.com$/.test(new URL(url).hostname)
 }

@@ -1,10 +1,24 @@
 // Slack incoming webhooks, through Slack's own library. It drops the status, the Retry-After and the
 // cause of an error, and sends a redirect mode that some runtimes reject: the fetch it is given mends it.
 import { IncomingWebhook } from '@slack/webhook'
+import { z } from 'zod'
+import { parseJson } from '../../shared/json.ts'
 import type { SendOutcome } from '../core/attempt.ts'
-import { fromError, fromStatus, type Notifier, type Outgoing, readStart } from './notifier.ts'
+import { type Answer, fromError, fromStatus, type Notifier, post, wordsOf } from './notifier.ts'
 import { slackBlocks } from './slack-blocks.ts'
 import type { Incoming } from './slack-schema.ts'
+
+/** Nothing else says that it was taken: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks */
+const success = 'ok'
+
+/** That page's words for what any message would meet, whichever status they come with. */
+const broken = [
+  ...['invalid_token', 'no_service', 'no_service_id', 'no_active_hooks', 'no_team'],
+  ...['team_disabled', 'action_prohibited', 'posting_to_general_channel_denied'],
+  ...['channel_not_found', 'channel_is_archived', 'user_not_found'],
+]
+
+const limited = ['rate_limited', 'ratelimited']
 
 export const slackWebhook: Notifier<Incoming> = {
   overtakes: () => true,
@@ -15,12 +29,10 @@ export const slackWebhook: Notifier<Incoming> = {
   async notify(outgoing, channel, send) {
     let outcome: SendOutcome | undefined
     const fetch: typeof globalThis.fetch = async (_url, init) => {
-      const { signal } = outgoing
+      const { signal, now } = outgoing
       try {
-        const response = await send(channel.url, { ...init, redirect: 'manual', signal })
-        const text = await readStart(response)
-        const { status, headers } = response
-        outcome = judge({ status, text, retryAfter: headers.get('retry-after') }, outgoing)
+        const { body, headers = {} } = init ?? {}
+        outcome = judge(await post(send, channel.url, String(body), headers, signal), now)
       } catch (error) {
         outcome = fromError(error, signal)
       }
@@ -32,12 +44,24 @@ export const slackWebhook: Notifier<Incoming> = {
   },
 }
 
-function judge(
-  answer: { status: number; text: string; retryAfter: string | null },
-  { now }: Outgoing,
-): SendOutcome {
-  if (answer.status !== 200) return fromStatus(answer, now)
-  if (answer.text.trim() === 'ok') return { outcome: 'delivered', note: 'ok' }
-  const limited = answer.text.includes('rate_limited') || answer.text.includes('ratelimited')
-  return fromStatus({ ...answer, status: limited ? 429 : 400 }, now)
+function judge(answer: Answer, now: number): SendOutcome {
+  const { status } = answer
+  if (status === 200 && isTaken(answer)) return { outcome: 'delivered', note: success }
+  const code = codeIn(answer.text)
+  const judged = fromStatus(limited.includes(code) ? { ...answer, status: 429 } : answer, now)
+  const note = `HTTP ${status}${status === 200 ? `, but not "${success}"` : ''}${wordsOf(answer)}`
+  return broken.includes(code) ? { outcome: 'refused', note, broken: true } : { ...judged, note }
+}
+
+/** A 200 that broke off, also before its first letter, is a success where it began to say so. */
+function isTaken({ text, end }: Answer): boolean {
+  return end === 'broke_off' ? success.startsWith(text.trim()) : text.trim() === success
+}
+
+const said = z.object({ error: z.string() })
+
+/** One word, or JSON as of the Web API. */
+function codeIn(text: string): string {
+  const { data } = said.safeParse(parseJson(text))
+  return data?.error ?? text.trim()
 }

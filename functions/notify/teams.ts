@@ -1,7 +1,8 @@
-// Microsoft Teams by workflow webhook: one Adaptive Card 1.4. 202 means queued by the flow.
+// Microsoft Teams by workflow webhook: one Adaptive Card 1.4. 202 means queued by the flow; where the flow ends in
+// a Response action, its owner chose the status and the text.
 import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
-import { webUrl } from '../config/checks.ts'
+import { isWebUrl, webUrl } from '../config/checks.ts'
 import {
   asksByLink,
   buttonOf,
@@ -11,7 +12,16 @@ import {
   type Tone,
 } from '../core/message.ts'
 import { entry, type Kind } from './kind.ts'
-import { fromError, fromStatus, type Notifier, type Outgoing, type Part, post } from './notifier.ts'
+import {
+  fromError,
+  fromStatus,
+  isSuccess,
+  isWebPage,
+  type Notifier,
+  type Outgoing,
+  type Part,
+  post,
+} from './notifier.ts'
 
 /** About 21 KB are accepted in practice; cards are kept below. */
 const maxBodyBytes = 20 * 1024
@@ -20,9 +30,24 @@ const maxTextLength = 800
 const minTextLength = 20
 const colors = { info: 'Accent', warning: 'Warning', danger: 'Attention', good: 'Good' }
 
+const pageRule =
+  'a page for people, which takes no messages; write the address that the workflow\'s first step shows, "When a Teams webhook request is received"'
+const entityRule = '"&amp;" is how the source of a page writes "&"; write "&"'
+
 const schema = entry('teams', {
-  url: webUrl.describe('Of a workflow webhook. It is the secret.'),
+  url: webUrl
+    .refine((url) => !isPage(url), { error: pageRule })
+    .refine((url) => !/[?&]\S*&amp;/i.test(url), { error: entityRule })
+    .describe('Of a workflow webhook. It is the secret.'),
 })
+
+/** Where people make workflows and read channels. Where workflows are is not judged: that changes. */
+const pages =
+  /^(teams\.(microsoft|live)\.com|teams\.cloud\.microsoft|make\.power(automate|apps)\.com|([\w-]+\.)?flow\.microsoft\.com|portal\.azure\.com)$/
+
+function isPage(url: string): boolean {
+  return isWebUrl(url) && pages.test(new URL(url).hostname)
+}
 
 const notifier: Notifier<z.output<typeof schema>> = {
   overtakes: () => true,
@@ -35,9 +60,8 @@ const notifier: Notifier<z.output<typeof schema>> = {
     try {
       const headers = { 'content-type': 'application/json' }
       const answer = await post(send, channel.url, body, headers, signal)
-      if (answer.status === 202) return { outcome: 'delivered', note: 'queued' }
-      if (answer.status === 200) return { outcome: 'delivered', note: 'ok' }
-      return fromStatus(answer, now)
+      if (!isSuccess(answer.status) || isWebPage(answer)) return fromStatus(answer, now)
+      return { outcome: 'delivered', note: answer.status === 202 ? 'queued' : 'ok' }
     } catch (error) {
       return fromError(error, signal)
     }
@@ -147,9 +171,22 @@ function envelope(card: Card) {
 }
 
 /**
- * Cards read markdown, and dates as {{DATE(…)}}; names come from outside. An underscore inside a word is
- * none to them, and stays: VM names are full of them, and not every client takes the backslash away.
+ * What cards read as markdown, or as a date: {{DATE(…)}}. Nothing else is escaped, as not every client takes
+ * the backslash away: an underscore inside a word is no mark, and VM names are full of them; nor is a round
+ * bracket that follows no square one, or a curly one by itself.
  */
+const markup = new RegExp(
+  [
+    '[\\\\`*[\\]#~<>|]',
+    '(?<=\\])\\(|(?<=\\{)\\{',
+    '(?<![\\p{L}\\p{N}])_|_(?![\\p{L}\\p{N}])',
+    // a list's
+    '(?<=^\\s*)[-+]|(?<=^\\s*\\d{1,9})[.)](?!\\S)',
+  ].join('|'),
+  'gu',
+)
+
+/** Names come from outside. */
 function escapeMarkdown(text: string): string {
-  return text.replace(/[\\`*[\]()#~<>|{}]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\$&')
+  return text.replace(markup, '\\$&')
 }

@@ -27,13 +27,26 @@ export function createOutbound(allowNetworks: string[]): Outbound {
       const dispatcher = agents[plain ? 'http:' : 'https:']
       // a redirect would lead past the check of literal addresses above
       const guarded = { ...init, redirect: 'manual', dispatcher }
-      // undici's own types of fetch differ from the platform's by name only
-      return (await fetch(url, guarded as never)) as unknown as Response
+      try {
+        // undici's own types of fetch differ from the platform's by name only
+        return (await fetch(url, guarded as never)) as unknown as Response
+      } catch (error) {
+        throw isBlockedPort(error) ? new FoghornError('port_blocked', blockedPort) : error
+      }
     },
     async close() {
       await Promise.all(Object.values(agents).map((agent) => agent.destroy()))
     },
   }
+}
+
+const blockedPort =
+  'fetch never connects to this port, as it belongs to another protocol; let the channel listen on another one'
+
+/** `fetch` has a list of them (https://fetch.spec.whatwg.org/#port-blocking), and undici no code for it. */
+function isBlockedPort(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof Error && cause.message === 'bad port'
 }
 
 type Judge = (address: string, plain: boolean) => void

@@ -8,7 +8,15 @@ import type { Delivery } from '../core/delivery.ts'
 import { publicView } from '../core/public-view.ts'
 import { unlimited } from '../core/rate.ts'
 import { entry, type Kind } from './kind.ts'
-import { fromError, fromStatus, type Notifier, post } from './notifier.ts'
+import {
+  type Answer,
+  fromError,
+  fromStatus,
+  isRedirect,
+  isSuccess,
+  type Notifier,
+  post,
+} from './notifier.ts'
 
 /** Standard Webhooks advises to stay below 20 kB: receivers may refuse more. */
 const maxBodyBytes = 19_999
@@ -28,7 +36,7 @@ const notifier: Notifier<z.output<typeof schema>> = {
       const signature = await sign(channel.secret, delivery.id, now, body)
       const headers = { ...signature, 'content-type': 'application/cloudevents+json' }
       const answer = await post(send, channel.url, body, headers, signal)
-      if (answer.status >= 200 && answer.status < 300) {
+      if (isSuccess(answer.status)) {
         return { outcome: 'delivered', note: `HTTP ${answer.status}` }
       }
       return judge(answer, now)
@@ -44,9 +52,9 @@ export const webhook: Kind<typeof schema> = { schema, notifiers: { webhook: noti
  * 410 means "switched off" in Standard Webhooks, and a redirect must not be followed: both need a
  * person. Any other status may be a receiver in the middle of a deployment.
  */
-function judge(answer: Awaited<ReturnType<typeof post>>, now: number): SendOutcome {
+function judge(answer: Answer, now: number): SendOutcome {
   const judged = fromStatus(answer, now)
-  const final = answer.status === 410 || (answer.status >= 300 && answer.status < 400)
+  const final = answer.status === 410 || isRedirect(answer.status)
   return final || judged.outcome !== 'refused' ? judged : { outcome: 'retry', note: judged.note }
 }
 

@@ -1,5 +1,6 @@
 // What each entry of an event's record says: on its page, and in the record that admins read. A VM that only saw
 // something is named as the one that saw it, since it need not be one that is hit.
+import { drillNote } from '../core/drill.ts'
 import type { EventRecord, HistoryEntry, Inference, Proof } from '../core/event.ts'
 import { describeInference, describeVerdict, isGuess, plain } from '../core/message.ts'
 import { utc } from '../core/time.ts'
@@ -21,7 +22,7 @@ export function describeEntry({ at, what, note }: HistoryEntry): string {
     const verdict = { decision: what, how: how as Proof, who: who.join(': '), at }
     return capital(plain(describeVerdict(verdict)))
   }
-  if (note === 'a drill') return `${bare[what]}: a drill`
+  if (note === drillNote) return `${bare[what]}: a drill`
   return plain(withNote[what]?.(note) ?? `${bare[what]}: ${note}`)
 }
 

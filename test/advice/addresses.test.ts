@@ -60,6 +60,20 @@ testRows('addresses', [
   ),
 ])
 
+testRows(
+  'workflows without what lets them in',
+  [
+    'https://prod-7.westeurope.logic.azure.com/workflows/teams-secret?api-version=2016-06-01',
+    'https://abc.ef.environment.api.powerplatform.com/teams-secret',
+  ].map(
+    (url): Row => [
+      url,
+      at(url),
+      'channels.team.url: without its "sig", a workflow at this host lets nobody in; copy the address',
+    ],
+  ),
+)
+
 testRows('networks', [
   ...['0.0.0.0/0', '::/0'].map(
     (network): Row => [
@@ -71,11 +85,32 @@ testRows('networks', [
   ),
 ])
 
+testRows('networks in parts', [
+  ...['0.0.0.0/1', '128.0.0.0/1', '10.0.0.0/7', '::/1', '2000::/3', '::ffff:0:0/96', '::/80'].map(
+    (network): Row => [
+      network,
+      { allowNetworks: ['fc00::/7', network, '::ffff:10.0.0.0/104', '::1/128'] },
+      `allowNetworks[1]: "${network}" is wider than any private network, and switches off`,
+    ],
+  ),
+])
+
 testRows('keys', [
   [
     'two fleets with one key',
     { fleets: { prod: { key: prodKey }, test: { key: [testKey, prodKey] } } },
     'fleets.test.key: the same key as fleet "prod", so VMs of one can report for the other',
+    'openssl rand -base64 32',
+  ],
+  [
+    "a webhook's secret that is a fleet's key",
+    {
+      channels: {
+        chat,
+        team: { ...hook, url: 'https://h.example', secret: [hookSecret, prodKey] },
+      },
+    },
+    'channels.team.secret: the key of fleet "prod", so whoever checks these messages can report',
     'openssl rand -base64 32',
   ],
 ])

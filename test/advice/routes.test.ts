@@ -22,6 +22,12 @@ testRows('routes', [
     'routes that tell later steps only',
     { routes: [{ match: {}, moments: ['completed'], channels: ['chat'] }] },
     'nobody hears when Freeze, Reboot, Redeploy, Preempt or Terminate is scheduled',
+    'routes match, but tell later moments only; add "scheduled" to their "moments", or a route',
+  ],
+  [
+    'a route that tells one later step, twice',
+    { routes: [{ match: {}, moments: ['started', 'started'], channels: ['chat'] }] },
+    'routes match, but tell later moments only',
   ],
   [
     'routes with conditions only',

@@ -173,6 +173,10 @@ describe('a dry run', () => {
     const { out } = await dry(...words)
     expect(heard(out)).toContainEqual(['scheduled', '-', '-', '-', 'x', 'x'])
     expect(heard(out)).toContainEqual(['reminder 300 s', 'x', 'x', '-', '-', '-'])
+    expect(flat(out)).toContain(
+      'on-call hears of approved, declined, completed, cancelled and lost only',
+    )
+    expect(flat(out)).toContain('until then scheduled is told to on-call, ops-slack, ops-teams and')
   })
 
   test('of a file', async () => {

@@ -38,7 +38,7 @@ describe('the beginning says what is judged how', () => {
     [
       'ask',
       'default',
-      /Policy: ask, as no rule matches\. People are asked: the link is in the mess/,
+      /Policy: ask, as no rule matches\. People are asked\. The link is .* not shown here\./,
     ],
     ['approve', 'web', /Policy: approve, by rule "web"\. It is approved at once/],
     ['tell', 'web', /Policy: tell, by rule "web"\. People are told and not asked/],
@@ -52,29 +52,35 @@ describe('the beginning says what is judged how', () => {
 })
 
 describe('news', () => {
-  test('each step and message once, and again only where it moved', () => {
+  test('each step once, and each message when something came of it', () => {
     const waiting = told({ state: 'pending', attempts: 0, note: '' })
     const first = shown({ deliveries: [waiting] })
-    expect(newsOf(undefined, first, now)).toEqual([
-      '12:00:00  seen (a drill)',
-      '12:00:07    ops: "scheduled" owed',
-    ])
+    expect(newsOf(undefined, first, now)).toEqual(['12:00:00Z  seen'])
     expect(newsOf(first, first, now)).toEqual([])
+    const sending = shown({ deliveries: [{ ...waiting, attempts: 1 }] })
+    expect(newsOf(first, sending, now)).toEqual([])
     const failing = { ...waiting, attempts: 1, note: 'HTTP 503' }
     const second = shown({
       history: [...first.history, { at, what: 'approved', note: 'link: ops' }],
       deliveries: [failing],
     })
-    expect(newsOf(first, second, now)).toEqual([
-      '12:00:00  approved (link: ops)',
-      '12:00:07    ops: "scheduled" to be tried again, attempt 1 (HTTP 503)',
+    expect(newsOf(sending, second, now)).toEqual([
+      '12:00:00Z  approved (link: ops)',
+      '12:00:07Z    ops: "scheduled" to be tried again (HTTP 503)',
     ])
     const third = {
       ...second,
       deliveries: [{ ...failing, state: 'delivered' as const, attempts: 2 }],
     }
     expect(newsOf(second, third, now)).toEqual([
-      '12:00:07    ops: "scheduled" delivered, attempt 2 (HTTP 503)',
+      '12:00:07Z    ops: "scheduled" delivered, attempt 2 (HTTP 503)',
+    ])
+  })
+
+  test('what is told elsewhere says for whom', () => {
+    const divert = told({ channel: 'spare', insteadOf: 'ops' })
+    expect(newsOf(shown({ deliveries: [] }), shown({ deliveries: [divert] }), now)).toEqual([
+      '12:00:07Z    spare: "scheduled" in place of ops delivered (HTTP 200)',
     ])
   })
 
@@ -119,12 +125,12 @@ describe('what it came to', () => {
     [
       'refused',
       shown({ deliveries: [told({ state: 'refused', note: 'HTTP 404' })] }),
-      /^ops: "scheduled" refused, attempt 1 \(HTTP 404\); the channel does not take it/,
+      /^ops: "scheduled" refused \(HTTP 404\); the channel does not take it .*\. Nothing was sent in its/,
     ],
     [
       'given up',
       shown({ deliveries: [told({ state: 'given_up' })] }),
-      /given up, .*could not be reached/,
+      /given up .*could not be reached/,
     ],
     ['pending', shown({ deliveries: [told({ state: 'pending' })] }), /the relay goes on trying/],
     [
@@ -146,6 +152,25 @@ describe('what it came to', () => {
     const { wrong } = resultOf(event)
     expect(wrong).toHaveLength(1)
     expect(wrong[0]).toMatch(says)
+  })
+
+  test('what has one cause is one sentence, with who was told instead; what took nothing is no reached channel', () => {
+    const refused = (moment: Told['moment'], note: string) =>
+      told({ channel: 'bad', moment, state: 'refused', note })
+    const spare = { channel: 'spare', insteadOf: 'bad' }
+    const notice = told({ ...spare, moment: 'notice' as never })
+    const deliveries = [
+      refused('scheduled', 'HTTP 404'),
+      refused('started', 'not sent, as the channel refuses since then: HTTP 404'),
+      ...[notice, told(spare), told({ ...spare, moment: 'started' })],
+    ]
+    expect(resultOf(shown({ deliveries }))).toEqual({
+      summary: 'completed; 3 of 5 messages delivered on 1 of 2 channels: spare',
+      wrong: [
+        'bad: "scheduled", "started" refused (HTTP 404); the channel does not take it as it is: ' +
+          'check its address and key. In its place spare was sent 3 messages',
+      ],
+    })
   })
 
   test('a notice of trouble is not the drill itself', () => {

@@ -1,6 +1,7 @@
 // What fits into a terminal of 100 columns.
 import { describe, expect, test } from 'vitest'
 import { describeOutcome, table, wrap } from '../../functions/cli/layout.ts'
+import type { Outcome } from '../../functions/dry-run.ts'
 import { event } from '../support/world.ts'
 
 describe('a sentence wraps', () => {
@@ -40,6 +41,64 @@ describe('the table', () => {
     const [head, last] = [lines.at(-4)!, lines.at(-1)!]
     expect(head.endsWith(' 19  20')).toBe(true)
     expect(last.indexOf('x')).toBeGreaterThan(head.indexOf('19') + 1)
+  })
+})
+
+describe('what the table can not say', () => {
+  const one = { fleet: 'prod', event: event(), vms: [], noticeSeconds: 900 }
+  const by = { rule: 'policy[1]', whyNot: undefined }
+  const rest = { decide: 'ask' as const, asked: [by], routes: [], buttons: [] }
+  const said = (more: Partial<Outcome>) => {
+    const lines = describeOutcome(one, { ...rest, told: [], ...more } as Outcome, ['a', 'b'])
+    return lines.join(' ').replace(/\s+/g, ' ')
+  }
+  const scheduled = (...channels: string[]) => ({ moment: 'scheduled', channels })
+  const until =
+    "once the VM's own beacon has reported this event. Where another reports it first, until then"
+
+  test('an end that comes only after something else', () => {
+    const told = [
+      ...[scheduled('a'), { moment: 'reminder 300 s', channels: ['a', 'b'] }],
+      { moment: 'changed', channels: ['b'] },
+      ...['completed', 'lost'].map((moment) => ({
+        moment,
+        channels: ['a', 'b'],
+        onlyAfter: ['b'],
+      })),
+    ]
+    expect(said({ told })).toContain(
+      ' b hears of completed and lost only after reminder 300 s or changed.',
+    )
+    expect(said({ told })).not.toContain(' a hears')
+  })
+
+  test.each<[string, NonNullable<Outcome['before']>, string]>([
+    [
+      'others are told',
+      { decide: 'ask', by, told: scheduled('b', 'a') },
+      `${until} scheduled is told to a and b, who go on hearing to its end.`,
+    ],
+    [
+      'nobody is told',
+      { decide: 'ask', by, told: scheduled() },
+      `${until} scheduled is told to nobody.`,
+    ],
+    [
+      'another rule decides',
+      { decide: 'approve', by: { rule: 'policy[2]', whyNot: undefined }, told: scheduled('a') },
+      `${until} the policy says approve (by policy[2]).`,
+    ],
+    [
+      'no rule decides',
+      { decide: 'ask', by: undefined, told: scheduled('a', 'b') },
+      `${until} the policy says ask (no rule matches) and scheduled is told to a and b, who`,
+    ],
+  ])('%s before the VM is known', (_, before, text) => {
+    expect(said({ told: [scheduled('a')], before })).toContain(text)
+  })
+
+  test('nothing, where there is nothing', () => {
+    expect(said({ told: [scheduled('a')] })).not.toMatch(/only after|own beacon/)
   })
 })
 

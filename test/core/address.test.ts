@@ -1,7 +1,12 @@
 // Addresses of the network: the pure judge of a configuration and the guard at connect say the same.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { forbiddenNetworks, isWithin, whyRefused } from '../../functions/core/address.ts'
+import {
+  forbiddenNetworks,
+  hasBlockedPort,
+  isWithin,
+  whyRefused,
+} from '../../functions/core/address.ts'
 import { addressJudge } from '../../functions/notify/undici.ts'
 
 describe('a URL', () => {
@@ -39,6 +44,16 @@ describe('a URL', () => {
     if (why === undefined) expect(whyRefused(url, allowNetworks)).toBeUndefined()
     else expect(whyRefused(url, allowNetworks)).toMatch(why)
   })
+})
+
+test('ports that are refused are those that fetch asks nothing', async () => {
+  const urls = [...Array(65_536).keys()].map((port) => `http://127.0.0.1:${port}`)
+  const blocked = urls.filter(hasBlockedPort)
+  expect(blocked).toHaveLength(82)
+  for (const url of blocked) {
+    const failed = await fetch(url).catch((error: Error) => error.cause)
+    expect(String(failed)).toContain('bad port')
+  }
 })
 
 /** What the guard says of an address. */

@@ -215,7 +215,7 @@ describe('what people and systems are told says that it is a drill', () => {
       reason: 'HTTP 404',
     } as const
     const { title, lines } = compose({ moment: 'notice', at, event: viewOf(begin()), about }, at)
-    expect(title).toMatch(/^DRILL: Channel "ops" missed/)
+    expect(title).toMatch(/^DRILL: Channel "ops" refused/)
     expect(lines.slice(0, 2)).toEqual([line, 'The trouble with the channel is real.'])
   })
 

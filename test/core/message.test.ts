@@ -215,6 +215,19 @@ describe('what it says', () => {
     expect(say('scheduled', {}, at + 20 * minute).title).toContain('was due 5 min ago')
   })
 
+  test('a notice about a channel says what is wrong with it, and where its messages go', () => {
+    const what = { channel: 'ops', moment: 'scheduled' as const, state: 'pending' }
+    const say = (outage: 'refuses' | 'unreachable', reason: string) =>
+      compose({ moment: 'notice', at, event: view(), about: { ...what, outage, reason } }, at)
+    const { title, lines } = say('unreachable', 'no answer in time')
+    expect(title).toBe('Channel "ops" can\'t be reached')
+    expect(lines.join(' ')).toBe(
+      'The last attempt: no answer in time. Foghorn keeps trying. Until that succeeds, its messages come here as well.',
+    )
+    expect(say('refuses', 'HTTP 410').title).toBe('Channel "ops" refuses what it is sent')
+    expect(say('refuses', 'HTTP 410').lines.join(' ')).toContain('Somebody has to fix it')
+  })
+
   test('a notice names the channel, what it missed and why, and asks for nothing', () => {
     const about = {
       channel: 'ops',
@@ -224,11 +237,9 @@ describe('what it says', () => {
     }
     const notice: Notice = { moment: 'notice', at, event: view(), about }
     const message = compose(notice, at)
-    expect(textOf(message)).toContain('Channel "ops" missed "scheduled" of Reboot of web_0')
-    expect(textOf(message)).toContain('The channel refused the message: HTTP 404.')
+    expect(textOf(message)).toContain('Channel "ops" refused "scheduled" of Reboot of web_0')
+    expect(textOf(message)).toContain('It answered: HTTP 404.')
     expect(message.asks).toBe(false)
-    const unreached = compose({ ...notice, about: { ...about, state: 'given_up' } }, at)
-    expect(textOf(unreached)).toContain('could not be reached')
   })
 
   test.each([

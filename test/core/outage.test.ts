@@ -3,10 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { planNotice } from '../../functions/core/delivery.ts'
 import {
   afterRefusal,
+  afterSilence,
   divert,
+  isOverdue,
   maxWaitMs,
-  type Outage,
   passageOf,
+  type Refusing,
   withTeller,
 } from '../../functions/core/outage.ts'
 import { at, delivery, telling } from '../support/records.ts'
@@ -14,7 +16,7 @@ import { at, delivery, telling } from '../support/records.ts'
 const minute = 60_000
 const first = { channel: 'chat', of: 'a', note: 'HTTP 404', id: 'd1', lease: 'l1', leaseUntil: at }
 const marked = afterRefusal(undefined, first, at)
-const trying: Outage = { ...marked, trying: { by: 'l2', until: at + 20_000 } }
+const trying: Refusing = { ...marked, trying: { by: 'l2', until: at + 20_000 } }
 
 describe('what becomes of a message', () => {
   test.each([
@@ -42,9 +44,10 @@ describe('what becomes of a message', () => {
 
 describe('a refusal', () => {
   test('the first one marks, and has the fallback told', () => {
+    const marks = { channel: 'chat', of: 'a', note: 'HTTP 404' }
     const times = { since: at, nextTryAt: at + minute, waitMs: minute }
     const teller = { id: 'd1', until: at }
-    expect(marked).toEqual({ channel: 'chat', of: 'a', note: 'HTTP 404', ...times, teller })
+    expect(marked).toEqual({ kind: 'refuses', ...marks, ...times, teller })
   })
 
   test('of one that was under way with it puts nothing off', () => {
@@ -75,6 +78,38 @@ describe('a refusal', () => {
     )
     expect(outage).toMatchObject({ of: 'b', since: at + minute, waitMs: minute })
     expect(outage.teller).toBeDefined()
+  })
+})
+
+describe('a channel that cannot be reached', () => {
+  const silent = afterSilence(undefined, { ...first, note: 'no answer in time' }, at)
+
+  test('is marked, has the fallback told, and is sent to all the same', () => {
+    const teller = { id: 'd1', until: at }
+    const marks = { channel: 'chat', of: 'a', note: 'no answer in time' }
+    expect(silent).toEqual({ kind: 'unreachable', ...marks, since: at, teller })
+    expect(passageOf(silent, 'a', at).go).toBe('send')
+  })
+
+  test('stays marked as it was, by whatever mark it has', () => {
+    expect(afterSilence(silent, first, at + minute)).toBe(silent)
+    expect(afterSilence(marked, first, at + minute)).toBe(marked)
+    expect(afterSilence(silent, { ...first, of: 'b' }, at + minute)).toMatchObject({ of: 'b' })
+  })
+
+  test('and then refuses, is marked anew', () => {
+    const refusing = afterRefusal(silent, { ...first, id: 'd2' }, at + minute)
+    expect(refusing).toMatchObject({ kind: 'refuses', since: at + minute, teller: { id: 'd2' } })
+  })
+
+  test.each([
+    ['two minutes', 15 * minute, 2 * minute],
+    ['half of what is left', minute, minute / 2],
+    ['two minutes, however much is left', 7 * 24 * 60 * minute, 2 * minute],
+  ])('is known as such by a message that waits for %s', (_, leftMs, patienceMs) => {
+    const waiting = { owedAt: at, urgentUntil: at + leftMs }
+    expect(isOverdue(waiting, at + patienceMs - 1)).toBe(false)
+    expect(isOverdue(waiting, at + patienceMs)).toBe(true)
   })
 })
 

@@ -182,6 +182,12 @@ describe('mayHaveHeard', () => {
     ['a notice', [earlier({ state: 'delivered', telling: notice })], false],
   ])('%s', (_, siblings, heard) => {
     const tellings = siblings.slice(0, heard ? 1 : 0).map(({ telling }) => telling)
-    expect(mayHaveHeard(own, siblings)).toEqual(tellings)
+    expect(mayHaveHeard(own, siblings, () => false)).toEqual(tellings)
+  })
+
+  test('a channel that is configured no more may have been this one', () => {
+    const before = earlier({ channel: 'team', state: 'delivered' })
+    const isGone = (name: string) => name === 'team'
+    expect(mayHaveHeard(own, [before], isGone)).toEqual([before.telling])
   })
 })

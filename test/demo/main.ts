@@ -46,7 +46,7 @@ async function play(): Promise<void> {
   void showReceived(stage)
   await stage.startRelay()
   await stage.startBeacons()
-  terminal.say('azure', `schedules a Reboot of web_1, to start in ${noticeSeconds} s at the latest`)
+  terminal.say('azure', `schedules a Reboot of web_1; its NotBefore is ${noticeSeconds} s away`)
   const eventId = simulator.createEvent({
     EventType: 'Reboot',
     Resources: ['web_1'],

@@ -11,7 +11,7 @@ function describeBeacon(entry: Entry): string | undefined {
     case 'beacon_started':
       return 'beacon runs, polling its own IMDS once a second'
     case 'event_seen':
-      return `sees a ${entry.status} ${entry.eventType} of ${list(entry.resources)}, and reports it`
+      return `sees a ${entry.eventType} of ${list(entry.resources)}: ${entry.status}`
     case 'event_changed':
       return `sees it is now ${entry.status}`
     case 'event_gone':
@@ -30,7 +30,7 @@ function describeRelay(entry: Entry): string | undefined {
     case 'relay_started':
       return `listens on port ${entry.port}, with its SQLite in a folder of its own`
     case 'event_stepped':
-      return `first heard from ${entry.vm}: ${list(entry.moments)}; owed to each channel once`
+      return `hears of it first from ${entry.vm}, and tells each channel once: ${list(entry.moments)}`
     case 'event_decided':
       return `has the decision on record: ${entry.decision}, by ${entry.how}`
     case 'event_concluded':

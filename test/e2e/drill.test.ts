@@ -47,7 +47,7 @@ describe('a drill that works', () => {
       for (const channel of ['chat', 'team', 'pager', 'system']) {
         for (const moment of ['scheduled', 'approved', 'started', 'completed']) {
           expect(output).toMatch(
-            new RegExp(`\\d\\d:\\d\\d:\\d\\d    ${channel}: "${moment}" delivered, attempt 1`),
+            new RegExp(`\\d\\d:\\d\\d:\\d\\dZ    ${channel}: "${moment}" delivered \\(`),
           )
         }
       }
@@ -98,9 +98,11 @@ describe('a drill that shows what is broken', () => {
     stage.sinks.failNext({ kind: 'teams', status: 404, times: 100 })
     const { code, flat } = await drill([...least, '--notice', '2', '--impact', '1'])
     expect(flat).toMatch(
-      /- team: "scheduled" refused, attempt 1 \(HTTP 404.*?\); the channel does not/,
+      /- team: "scheduled", "started", "completed" refused \(HTTP 404.*?\); the channel does not/,
     )
-    expect(flat).toContain('Drill: completed; 9 of 12 messages delivered')
+    expect(flat).toContain(
+      'Drill: completed; 9 of 12 messages delivered on 3 of 4 channels: chat, pager, system',
+    )
     expect(code).toBe(1)
   })
 

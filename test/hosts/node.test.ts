@@ -60,7 +60,10 @@ describe('settings', () => {
     [{ FOGHORN_LINK_KEY: `${linkKey},?` }, 'FOGHORN_LINK_KEY is not usable'],
     [{ FOGHORN_ADMIN_KEY: 'short' }, 'FOGHORN_ADMIN_KEY has 5 characters'],
     [{ FOGHORN_LOG_LEVEL: 'loud' }, 'FOGHORN_LOG_LEVEL is "loud"'],
-    [{ FOGHORN_CONFIG: '/nowhere.json' }, 'there is no configuration at "/nowhere.json"'],
+    [
+      { FOGHORN_CONFIG: '/nowhere.json' },
+      'there is no configuration at "/nowhere.json"; set FOGHORN_CONFIG, or start with a copy of infra/example.config.json',
+    ],
   ])('%o is refused', (changes, said) => {
     const message = refusal(changes as Record<string, string>)
     expect(message).toContain(said)

@@ -1,13 +1,23 @@
 // What every notifier promises, over all kinds: which answers are a success, worth another attempt, or a
 // refusal, and that nothing of the channel's secret comes out. kinds.ts has the table.
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { afterAttempt } from '../../functions/core/attempt.ts'
-import { notifiers } from '../../functions/notify/kinds.ts'
+import { createToken } from '../../functions/link.ts'
+import { channelSecrets, kindNames, notifiers } from '../../functions/notify/kinds.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { at, claimed } from '../support/records.ts'
 import { createWorld, event, FakeBeacon, startAt } from '../support/world.ts'
-import { channels, type Extras, kinds, kindTable, secretParts, targetOf } from './kinds.ts'
+import {
+  channels,
+  type Extras,
+  kinds,
+  kindTable,
+  secretParts,
+  targetOf,
+  webPages,
+} from './kinds.ts'
 import { capture, notify, outgoing, usualAnswer } from './outgoing.ts'
 
 const table = kinds.flatMap((kind) =>
@@ -18,9 +28,12 @@ const table = kinds.flatMap((kind) =>
 
 /** What facts about the channels name, and what else servers and proxies say. */
 const statuses = [
-  ...[200, 201, 202, 204, 299, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 408],
-  ...[410, 413, 425, 429, 500, 502, 503, 504, 599],
+  ...[200, 201, 202, 204, 205, 299, 300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405],
+  ...[408, 410, 413, 425, 429, 500, 502, 503, 504, 599],
 ]
+
+/** No answer may have one of these and a text. */
+const textless = [204, 205, 304]
 
 /** Answers each request with a new response of this shape, and keeps the requests. */
 function answering(
@@ -31,18 +44,37 @@ function answering(
   const requests: { url: string; init: RequestInit }[] = []
   const send: Send = async (url, init) => {
     requests.push({ url, init })
-    return new Response(status === 204 ? null : text, { status, headers })
+    return new Response(textless.includes(status) ? null : text, { status, headers })
   }
   return { send, requests }
 }
 
-test('every kind that there is has a row, and says what each status means to it', () => {
+/** Says this much, and then the connection is gone, or what comes is not what its encoding says. */
+function breakingOff(text: string, status: number): Response {
+  const parts = text === '' ? [] : [new TextEncoder().encode(text)]
+  const pull = (controller: ReadableStreamDefaultController) => {
+    const part = parts.shift()
+    if (part === undefined) controller.error(new TypeError('terminated'))
+    else controller.enqueue(part)
+  }
+  return new Response(new ReadableStream({ pull }), { status })
+}
+
+test('every kind that there is has a row, and says what each status and a web page mean to it', () => {
   expect([...kinds].sort()).toEqual(Object.keys(notifiers).sort())
   for (const kind of kinds) {
     expect(channels[kind].kind).toBe(kind)
-    const judged = Object.values(kindTable[kind].answers).flatMap((some) => some.map(([s]) => s))
-    expect(statuses.filter((status) => !judged.includes(status))).toEqual([])
+    const judged = Object.values(kindTable[kind].answers).flat()
+    expect(statuses.filter((status) => !judged.some(([one]) => one === status))).toEqual([])
+    expect(webPages.filter((page) => !judged.includes(page))).toEqual([])
   }
+})
+
+test('README.md says of every kind what it needs', () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+  const sentence = /^Kinds: [\s\S]*?\n\n/m.exec(readme)![0]
+  const said = [...sentence.matchAll(/`(\w+)` \(/g)].map(([, name]) => name!)
+  expect(said.sort()).toEqual([...kindNames].sort())
 })
 
 describe('the answer decides', () => {
@@ -128,6 +160,19 @@ describe.each(kinds)('%s', (kind) => {
     },
   )
 
+  test('where no code is, the name of what went wrong is told, if it says more than that', async () => {
+    const parser = Object.assign(new Error('no HTTP from path-secret'), { name: 'HTTPParserError' })
+    const odd = Object.assign(new Error('x'), {
+      code: 'https://10.1.2.3/path-secret',
+      cause: parser,
+    })
+    for (const cause of [parser, odd]) {
+      const send: Send = () => Promise.reject(new TypeError('fetch failed', { cause }))
+      const note = 'no answer: HTTPParserError'
+      expect(await notify(kind, send)).toEqual({ outcome: 'retry', note })
+    }
+  })
+
   test('an address that the guard forbids is refused: only a person can mend it', async () => {
     const cause = new FoghornError('address_forbidden', 'the address is private')
     const send: Send = () => Promise.reject(new TypeError('fetch failed', { cause }))
@@ -154,13 +199,46 @@ describe.each(kinds)('%s', (kind) => {
     expect(result.note.isWellFormed()).toBe(true)
   })
 
-  test('an answer that breaks off has said its status, where that is all there is to say', async () => {
-    const stream = new ReadableStream({ pull: (it) => it.error(new Error('reset')) })
-    const said = usualAnswer(kind).status
-    // no answer may have this status and a text
-    const send: Send = async () => new Response(stream, { status: said === 204 ? 200 : said })
-    const expected = kindTable[kind].statusTells ? 'delivered' : 'retry'
-    expect((await notify(kind, send)).outcome).toBe(expected)
+  test('an answer that breaks off is one: the message may stand there, and is not sent again', async () => {
+    const { status: usual } = usualAnswer(kind)
+    const status = textless.includes(usual) ? 200 : usual
+    const text = await usualAnswer(kind).text()
+    for (const length of new Set([0, 1, text.length - 1].filter((some) => some >= 0))) {
+      const result = await notify(kind, async () => breakingOff(text.slice(0, length), status))
+      expect(result.outcome).toBe(kindTable[kind].brokenOff)
+      expect(result).not.toHaveProperty('broken')
+    }
+  })
+
+  test('where the text of a failure breaks off, its note has what came, and says so', async () => {
+    const result = await notify(kind, async () => breakingOff('too b', 503))
+    expect(result).toEqual({ outcome: 'retry', note: 'HTTP 503: too (the text broke off)' })
+  })
+
+  test('half a secret at the end of what came is not shown', async () => {
+    for (const secret of channelSecrets(channels[kind]).filter(({ length }) => length > 8)) {
+      const { note } = await notify(kind, async () => breakingOff(`no ${secret.slice(0, -1)}`, 410))
+      expect(note).toBe('HTTP 410: no (the text broke off)')
+    }
+  })
+
+  test('an answer that repeats the message does not bring its link into the note', async () => {
+    const keys: [Uint8Array<ArrayBuffer>] = [new Uint8Array(32).fill(7)]
+    const key = { fleet: 'prod', eventId: 'e', channel: 'chat', issuedAt: 5 }
+    const link = `https://foghorn.example/approve/${await createToken(keys, key)}`
+    for (const status of [400, 410, 500]) {
+      const { note } = await notify(kind, answering(status, `bad url ${link} there`).send)
+      expect(note).toBe(`HTTP ${status}: bad url https://foghorn.example/approve/[token] there`)
+    }
+  })
+
+  test.each([200, 400, 410, 500])('a note of %i is plain, and on one line', async (status) => {
+    const binary = '\u0000\u0001\u001b[31mno\u0007\u202e\u2028 way\u009b\r\nmore'
+    for (const text of [binary, `\r\n${binary}`, JSON.stringify({ ok: false, error: binary })]) {
+      const { note } = await notify(kind, answering(status, text).send)
+      expect(note).not.toMatch(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u)
+      if (status !== 200) expect(note).toMatch(/^HTTP \d+: .*no/)
+    }
   })
 
   test.each([200, 202, 302, 400, 410, 429, 500])(
@@ -219,4 +297,11 @@ describe('what is logged and kept', () => {
     expect([...world.lines, JSON.stringify(body), ...notices].join('\n')).not.toMatch(secretParts)
     expect(world.clock.now).toBe(startAt + 240_000)
   })
+})
+
+test('of an address, what looks like a key is a secret by itself, wherever it stands', () => {
+  const url = 'https://hook.example/in/k3y-of-the-team/deliver'
+  const secrets = channelSecrets({ kind: 'webhook', url, secret: [] })
+  expect(secrets).toEqual(expect.arrayContaining([url, 'k3y-of-the-team', 'deliver']))
+  expect(secrets).not.toContain('in')
 })

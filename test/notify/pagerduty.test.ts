@@ -258,18 +258,27 @@ describe('the payload', () => {
   })
 
   test.each([
-    ['x', 511_000, true],
-    ['x', 512_000, false],
-    ['☃', 171_000, false],
-  ])('%s, %i times: details are kept (%3$s), and dropped first', async (filling, count, kept) => {
-    const what = step('scheduled')
-    const facts = [{ name: 'Why', value: filling.repeat(count) }]
-    const { json, bytes } = await capture({ ...what, message: { ...what.message, facts } })
-    expect(json.payload.custom_details !== undefined).toBe(kept)
-    expect(bytes).toBeLessThanOrEqual(512_000)
-    expect(json.payload.summary).toBe(what.message.lastingTitle)
-    expect(json.links).toHaveLength(2)
-  })
+    ['x', 1],
+    ['☃', 3],
+  ])(
+    'of 512 000 bytes is whole (in %s), and beyond it goes without details',
+    async (filling, width) => {
+      const what = step('scheduled')
+      const send = (bytes: number) => {
+        const value = filling.repeat(bytes / width) + 'x'.repeat(bytes % width)
+        return capture({ ...what, message: { ...what.message, facts: [{ name: 'Why', value }] } })
+      }
+      const room = 512_000 - (await send(0)).bytes
+      const [whole, cut] = [await send(room), await send(room + 1)]
+      expect([whole.bytes, whole.json.payload.custom_details.Why.length > 1]).toEqual([
+        512_000,
+        true,
+      ])
+      expect(cut.json.payload).not.toHaveProperty('custom_details')
+      expect(cut.json.payload.summary).toBe(what.message.lastingTitle)
+      expect(cut.json.links).toHaveLength(2)
+    },
+  )
 
   test.each([
     'https://events.pagerduty.com/v2/enqueue',

@@ -292,10 +292,10 @@ function sent(
   }
 }
 
-function notice(state: string, reason: string, refusesAll?: true): Outgoing {
+function notice(state: string, reason: string, outage?: 'refuses' | 'unreachable'): Outgoing {
   const event = viewOf(record({ facts: usual }))
   const what = { channel: 'ops-teams', moment: 'scheduled' as const, state, reason }
-  const about = { ...what, ...(refusesAll && { refusesAll }) }
+  const about = { ...what, ...(outage && { outage }) }
   return sent('prod/e/1/scheduled/ops-teams/notice/ops', { moment: 'notice', at, event, about })
 }
 
@@ -312,8 +312,8 @@ export const scenes: Record<string, Outgoing> = {
     Object.entries(settings).map(([name, setting]) => [name, outgoingOf(name, setting)]),
   ),
   'a channel refused one message': notice('refused', 'HTTP 400: invalid_payload'),
-  'a channel refuses everything': notice('refused', 'HTTP 404: no_service', true),
-  'a channel could not be reached': notice('given_up', 'no answer in time'),
+  'a channel refuses everything': notice('refused', 'HTTP 404: no_service', 'refuses'),
+  'a channel cannot be reached': notice('pending', 'no answer in time', 'unreachable'),
   'a list': list([
     'scheduled',
     'short freeze, the approval',

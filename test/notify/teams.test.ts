@@ -139,7 +139,27 @@ test('the library does complain of what is no card', () => {
   expect(complaintsOf({ type: 'AdaptiveCard', version: '1.4', body }).length).toBeGreaterThan(1)
 })
 
-test('VM names are shown without backslashes, for clients that keep them', async () => {
-  const { body } = (await capture('teams', scenes.scheduled)).request!
-  expect(body).toContain('"Reboot of web_3 in 14 min, at 12:15 UTC"')
+describe('for clients that keep backslashes', () => {
+  const textsOf = async (what?: Outgoing): Promise<string[]> =>
+    kindTable.teams.texts((await capture('teams', what)).request!.json)
+
+  test('times and VM names are shown without any', async () => {
+    const texts = await textsOf(scenes.scheduled)
+    expect(texts).toContain('Reboot of web_3 in 14 min, at 12:15 UTC')
+    expect(texts).toContain('2026-11-21 12:15:00 UTC (in 14 min)')
+  })
+
+  test.each([
+    ['db (old) {x} a_b 10.0.0.1 a-b 1.5 2)x', 'db (old) {x} a_b 10.0.0.1 a-b 1.5 2)x'],
+    ['[x](https://evil.example)', '\\[x\\]\\(https://evil.example)'],
+    ['{{DATE(2020-01-01T00:00:00Z,SHORT)}}', '{\\{DATE(2020-01-01T00:00:00Z,SHORT)}}'],
+    ['{{{{', '{\\{\\{\\{'],
+    ['\\[x\\](y)', '\\\\\\[x\\\\\\]\\(y)'],
+    ['_a_ b_c (_d_)', '\\_a\\_ b_c (\\_d\\_)'],
+    ['- x - y', '\\- x - y'],
+    [' + x', ' \\+ x'],
+    ['12. x', '12\\. x'],
+  ])('%s is sent as %s', async (description, sent) => {
+    expect(await textsOf(about({ description }))).toContain(sent)
+  })
 })

@@ -1,7 +1,7 @@
 // The guard of outgoing requests: which addresses a channel may never reach, as they are written in
 // addresses of the web and as names resolve to them, against a real server on this machine.
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createPlainServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { addressJudge, createOutbound, type Outbound } from '../../functions/notify/undici.ts'
 import { channels, kinds } from './kinds.ts'
@@ -168,6 +168,25 @@ describe('a request', () => {
     const note = 'no answer: address_forbidden'
     expect(result).toEqual({ outcome: 'refused', note, broken: true })
     expect(requests).toEqual([])
+  })
+
+  test.each(kinds)('of %s to a port that fetch blocks can never work', async (kind) => {
+    outbound = createOutbound(['127.0.0.0/8'])
+    const key = 'endpoint' in channels[kind] ? 'endpoint' : 'url'
+    const channel = { ...channels[kind], [key]: 'http://127.0.0.1:6000/path-secret' }
+    const result = await notify(kind, outbound.send, undefined, channel as never)
+    const note = 'no answer: port_blocked'
+    expect(result).toEqual({ outcome: 'refused', note, broken: true })
+  })
+
+  test('that is answered in another protocol says so', async () => {
+    const other = createPlainServer((socket) => socket.resume().end('SSH-2.0-OpenSSH_9.6\r\n'))
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    outbound = createOutbound(['127.0.0.0/8'])
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}/path-secret`
+    const result = await notify('slack', outbound.send, undefined, { ...channels.slack, url })
+    expect(result).toEqual({ outcome: 'retry', note: 'no answer: HTTPParserError' })
+    await new Promise((resolve) => other.close(resolve))
   })
 
   test('where nothing listens is a retry', async () => {

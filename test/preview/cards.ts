@@ -6,7 +6,7 @@ export const cardScript = `
 const { AdaptiveCard, HostConfig, SerializationContext } = AdaptiveCards
 const faults = []
 AdaptiveCard.onProcessMarkdown = (text, result) => {
-  const plain = text.replace(/\\\\([\\\\\\\`*_[\\]()#~<>|{}])/g, '$1')
+  const plain = text.replace(/\\\\([\\\\\\\`*_[\\]()#~<>|{}.+-])/g, '$1')
   result.outputHtml = plain.replace(/[&<>"]/g, (one) => '&#' + one.charCodeAt(0) + ';')
   result.didProcess = true
 }

@@ -1,5 +1,5 @@
 // Mistakes of form hide no others: names that nobody has, and addresses that the guard refuses, show in the same run.
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { mistakesOf, withValue } from '../support/config.ts'
 
 /** What is said of a configuration whose form is wrong as well. */
@@ -51,4 +51,21 @@ test('of one value there is one mistake, and nothing is compared with what is wr
   const slak = { channels: { ...channels, chat: { ...channels.chat, kind: 'slak' } } }
   const message = saidOf({ ...slak, ...withRoute({ channels: ['chat'], approveIn: 'slack' }) })
   expect(message).not.toContain('needs a Slack channel')
+})
+
+describe('of one value one thing is said', () => {
+  const either = 'write either "url", or "token" and "channel"; remove this or "url"'
+  const found = '(found 100000000000000000000)'
+  test.each<[string, unknown, string]>([
+    [
+      'routes.0.remindBeforeSeconds',
+      1e20,
+      `routes[0].remindBeforeSeconds: write at most 604800 ${found}`,
+    ],
+    ['retentionDays', 1e20, `retentionDays: write at most 3650 ${found}`],
+    ['channels.chat.channel', '#ops', `channels.chat.channel: ${either}`],
+    ['channels.chat.token', 'xoxb-1', `channels.chat.token: ${either}`],
+  ])('%s: %j', (path, value, said) => {
+    expect(mistakesOf(JSON.stringify(withValue(path, value)))).toBe(said)
+  })
 })

@@ -1,6 +1,7 @@
 // Mistakes in the configuration: each is named with its path, the value where that is no secret, and
 // what to write instead; all of them at once.
 import { describe, expect, test } from 'vitest'
+import { kindNames } from '../../functions/notify/kinds.ts'
 import { mistakesOf, withValue } from '../support/config.ts'
 import { baseConfig, hookSecret, prodKey, routingKey } from '../support/world.ts'
 
@@ -12,6 +13,8 @@ const secrets = new RegExp(
 const badSecret = 'whsec_hunter2'
 const write = 'write "whsec_" followed by the base64 of 24 to 64 random bytes'
 const https = 'write an absolute https:// address'
+
+const kinds = `write a kind: ${kindNames.map((name) => `"${name}"`).join(', ')}`
 
 const guid = '1E6D2F1C-0A4B-4C57-9B1E-5C2F0D9A7E11'
 
@@ -38,11 +41,7 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['channels', [], 'channels: write an object in { }, with a name for each'],
   ['channels.my chat', { kind: 'teams', url: 'https://x.example' }, 'channels.my chat: a name has'],
   ['channels.chat', { kind: 'slack' }, 'channels.chat.url: missing; write an absolute https://'],
-  [
-    'channels.chat',
-    { url: 'https://slack-secret' },
-    'channels.chat.kind: write a kind: "pagerduty", "slack"',
-  ],
+  ['channels.chat', { url: 'https://slack-secret' }, `channels.chat.kind: ${kinds}`],
   ['channels.chat.secret', hookSecret, 'channels.chat: unknown key "secret"', '"url"'],
   [
     'channels.chat',
@@ -201,12 +200,7 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['channels', undefined, 'channels: '],
   ['channels', {}, 'channels: name at least one channel'],
   ['channels.chat', 'https://slack.example/slack-secret', 'channels.chat: '],
-  [
-    'channels.chat.kind',
-    'irc',
-    'channels.chat.kind: write a kind: "pagerduty", "slack", "teams"',
-    '"irc"',
-  ],
+  ['channels.chat.kind', 'irc', `channels.chat.kind: ${kinds}`, '"irc"'],
   ['channels.chat.kind', undefined, 'channels.chat.kind: write a kind'],
   ['channels.chat.url', undefined, 'channels.chat.url: '],
   ['channels.chat.url', 'slack-secret', 'channels.chat.url: ', https],
@@ -216,7 +210,14 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['channels.chat.uri', 'https://slack-secret/', 'channels.chat: unknown key "uri"', '"url"'],
   ['channels.chat.fallback', 'chat', 'channels.chat.fallback: "chat" itself; write another'],
   ['channels.chat.fallback', 'nobody', 'channels.chat.fallback: ', '"nobody"', '"pager"'],
-  ['channels.pager.routingKey', 'hunter2', 'channels.pager.routingKey: ', '32 characters'],
+  ...['hunter2', routingKey.slice(1), `${routingKey}0`].map(
+    (key): [string, unknown, ...string[]] => [
+      'channels.pager.routingKey',
+      key,
+      'channels.pager.routingKey: ',
+      '32 characters',
+    ],
+  ),
   ['channels.pager.endpoint', 'events.pagerduty.com', 'channels.pager.endpoint: ', https],
   ['channels.hook.secret', undefined, 'channels.hook.secret: ', write],
   ['channels.hook.secret', [hookSecret, badSecret], 'channels.hook.secret', write],

@@ -48,6 +48,21 @@ const places: Record<string, [put: (config: Json, secret: string) => void, ...sa
   'the name of a fleet that lacks all': [({ fleets }, secret) => (fleets[secret] = {}), 'fleets.'],
   'a kind': [({ channels }, secret) => (channels.chat.kind = secret), 'channels.chat.kind: write'],
   'a fallback': [({ channels }, secret) => (channels.chat.fallback = secret), '.chat.fallback: '],
+  'the name of a channel with more mistakes': [
+    ({ channels }, secret) =>
+      (channels[secret] = { kind: 'slack', url: 'http://x.example', fallback: 'nobody' }),
+    'channels.',
+    'fallback: there is no channel "nobody"',
+  ],
+  'the name of a channel that is its own fallback': [
+    ({ channels }, secret) => (channels[secret] = { ...channels.team, fallback: secret }),
+    'channels.',
+    '.fallback: ',
+  ],
+  'the name of a rule': [
+    (config, secret) => (config.policy = [{ name: secret, match: {}, decide: 'ask' }]),
+    'policy[0].name: a name stands in messages and in the record, and is neither an address nor',
+  ],
   'a decision': [
     (config, secret) => (config.policy = [{ match: {}, decide: secret }]),
     'policy[0].decide: write one of',
@@ -96,6 +111,29 @@ describe('where browsers reach the relay', () => {
   })
 })
 
+describe('where browsers reach the relay stands no address of another service', () => {
+  test.each([
+    'https://hooks.slack.com/services/T000/B000/hunter2',
+    'https://prod-7.westeurope.logic.azure.com/workflows/hunter2',
+    'https://contoso.webhook.office.com/webhookb2/hunter2',
+    'https://outlook.office.com/webhook/hunter2',
+    'https://events.eu.pagerduty.com/integration/hunter2/enqueue',
+    'https://discord.com/api/webhooks/1/hunter2',
+  ])('%s', (publicUrl) => {
+    const remedy = 'which may be a secret; write where browsers reach the relay itself'
+    expect(mistakesOf(JSON.stringify({ ...baseConfig, publicUrl }))).toBe(
+      `publicUrl: an address of another service, ${remedy}`,
+    )
+  })
+
+  test.each([
+    'https://foghorn-a1b2c3d4e5f6g7h8.westeurope-01.azurewebsites.net',
+    'https://xapp-prod.example',
+  ])('a host that only looks like a secret is none: %s', (publicUrl) => {
+    expect(readConfigWith(JSON.stringify({ ...baseConfig, publicUrl }), {}, 'refused')).toBeTruthy()
+  })
+})
+
 test('a name that is refused or nowhere is shown beside one that is hidden', () => {
   const routes = [{ match: {}, channels: ['nowhere', routingKey] }]
   const lines = mistakesOf(JSON.stringify({ ...baseConfig, routes })).split('\n')
@@ -106,6 +144,25 @@ test('a name that is refused or nowhere is shown beside one that is hidden', () 
   const config: Json = structuredClone(baseConfig)
   Object.assign(config.channels.chat, { colour: 1, [prodKey]: 1 })
   expect(mistakesOf(JSON.stringify(config))).toContain(`unknown key "colour", ${notShown}; allowed`)
+})
+
+test('of what is hidden it is said which it is', () => {
+  const config: Json = structuredClone(baseConfig)
+  config.channels['#ops'] = { kind: 'slack' }
+  config.channels[prodKey] = { kind: 'slack', url: 'https://x.example', fallback: 'nobody' }
+  const hidden = (place: number) => `channels.(entry ${place}, not shown, as it may be a secret)`
+  expect(mistakesOf(JSON.stringify(config)).split('\n')).toEqual([
+    expect.stringContaining(`${hidden(5)}: a name has letters`),
+    expect.stringContaining(`${hidden(6)}: a name has letters`),
+    expect.stringContaining(`${hidden(6)}.fallback: there is no channel "nobody"`),
+  ])
+})
+
+test('a name of words is taken, also with an address in it', () => {
+  const name = 'freezes, see https://wiki.example/freeze'
+  const policy = [{ name, match: {}, decide: 'ask' }]
+  const { config } = readConfigWith(JSON.stringify({ ...baseConfig, policy }), {}, 'refused')
+  expect(config.policy[0]?.name).toBe(name)
 })
 
 test('a secret as the name of a variable that is taken as given', () => {

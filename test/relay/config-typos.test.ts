@@ -88,9 +88,30 @@ describe('what was meant is named', () => {
   })
 })
 
+describe('what other programs take from the environment', () => {
+  const hint = '; what is to come from the environment is written "env:NAME"'
+  test.each<[string, unknown]>([
+    ['channels.chat.url', '$SLACK_WEBHOOK_URL'],
+    ['channels.chat.url', `\${SLACK_WEBHOOK_URL}`],
+    ['channels.chat.fallback', 'ENV:hunter2'],
+    ['channels.hook.secret', ['%SECRET%']],
+    ['publicUrl', 'process.env.PUBLIC_URL'],
+    ['routes.0.channels', ['$CHANNEL']],
+  ])('%s: %j', (path, value) => {
+    const message = mistakesOf(JSON.stringify(withValue(path, value)))
+    expect(message.split('\n')).toEqual([expect.stringMatching(/./)])
+    expect(message.endsWith(hint)).toBe(true)
+    expect(message).not.toMatch(/hunter2|SLACK|SECRET/)
+  })
+
+  test('is left alone where it is right', () => {
+    const rule = { name: '$5 a day', match: { tag: '$cost' }, decide: 'ask' }
+    expect(() => readConfig(JSON.stringify(withValue('policy', [rule])), {})).not.toThrow()
+  })
+})
+
 describe('a text that is no configuration', () => {
   test.each([
-    ['empty', '', 'end of JSON'],
     ['cut off', '{"fleets": {"prod": {"key": "whsec_hunter2"', 'position'],
     ['without quotes', '{\n"key": whsec_hunter2_hunter2\n}', 'line 2'],
     ['with a word beside a secret', '{\n"a": 1,\n"key": "whsec_hunter2" hunter2 }', '(line 3'],
@@ -102,6 +123,17 @@ describe('a text that is no configuration', () => {
     expect(message).toMatch(/^not JSON: .*; write names and texts in ""/)
     expect(message).toContain(where)
     expect(message).not.toMatch(/hunter2/)
+  })
+
+  test.each(['', ' \n', '\uFEFF\n'])('an empty file: %j', (text) => {
+    expect(mistakesOf(text)).toBe(
+      'the file is empty; write a configuration, as infra/example.config.json is one',
+    )
+  })
+
+  test('a number beyond all numbers is shown as one', () => {
+    const text = JSON.stringify(withValue('retentionDays', 7)).replace(/7(?=})/, '1e999')
+    expect(mistakesOf(text)).toBe('retentionDays: write a number, without quotes (found Infinity)')
   })
 
   test.each<[string, string, string | undefined]>([

@@ -1,6 +1,7 @@
 // A good configuration: defaults, values from the environment, what is secret in it.
 import { describe, expect, test } from 'vitest'
 import { readConfig, readConfigWith, secretsOf } from '../../functions/config.ts'
+import { notShown } from '../../shared/presentable.ts'
 import { mistakesOf, withValue } from '../support/config.ts'
 import { baseConfig, hookSecret, prodKey, routingKey } from '../support/world.ts'
 
@@ -38,6 +39,23 @@ describe('values from the environment', () => {
       expect(message).toBe(`channels.chat.url: ${remedy}`)
     },
   )
+
+  test('a wrong one says where it came from', () => {
+    const config = withValue('channels.chat.url', 'env:CHAT_URL')
+    config.channels.team.fallback = 'env:R2d2C3poBb8K2so1'
+    config.fleets.prod.key = [prodKey, 'env:OLD_KEY']
+    config.channels.hook.url = 'env:HOOK_URL'
+    const values = { CHAT_URL: 'chat', R2d2C3poBb8K2so1: 'nobody', OLD_KEY: 'x' }
+    const environment = { ...values, HOOK_URL: 'http://hook.example' }
+    const lines = mistakesOf(JSON.stringify(config), environment).split('\n')
+    const from = lines.map((line) => line.replace(/: .*(?=\(from)/, ' ')).sort()
+    expect(from).toEqual([
+      'channels.chat.url (from the environment: CHAT_URL)',
+      'channels.hook.url (from the environment: HOOK_URL)',
+      `channels.team.fallback (from the environment: ${notShown})`,
+      'fleets.prod.key[1] (from the environment: OLD_KEY)',
+    ])
+  })
 
   test('a bad value is not shown, wherever it stands', () => {
     for (const path of ['fleets.prod.key', 'publicUrl', 'channels.chat.kind', 'policy']) {

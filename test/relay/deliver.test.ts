@@ -1,6 +1,7 @@
 // What is owed to a channel, from its first attempt to its end: retried while it may help, told elsewhere
 // where it ends badly, and in order.
-import { beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { claimDue, deliverTogether } from '../../functions/deliver.ts'
 import { answer, down, passInSteps, type Row, rowsOf, sentTo } from '../support/deliveries.ts'
 import {
   createWorld,
@@ -107,9 +108,6 @@ describe('retries', () => {
       state: 'given_up',
       note: 'HTTP 503: down',
     })
-    const notices = sentTo(world, 'slack').map(({ json }) => json.text as string)
-    expect(notices.filter((text) => text.includes('missed "scheduled"'))).toHaveLength(1)
-    expect(notices[0]).toContain('could not be reached: HTTP 503: down')
   })
 })
 
@@ -120,6 +118,32 @@ const hook = {
   secret: 'whsec_aG9va3NlY3JldGhvb2tzZWNyZXRob29rc2VjcmV0',
 }
 const toHook = [{ match: {}, channels: ['hook'] }]
+
+describe('an attempt', () => {
+  afterEach(() => vi.restoreAllMocks())
+
+  test.each([
+    ['15 s', 0, 15_000],
+    ['what is left of its lease of 20 s, where that is less', 8_000, 12_000],
+  ])('has %s; then it is over, and a retry', async (_, laterMs, allowedMs) => {
+    await begin({ channels: { chat }, routes: [{ match: {}, channels: ['chat'] }] })
+    const time = new AbortController()
+    const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(time.signal)
+    world.relay.send = (_url, { signal }) =>
+      new Promise((_, reject) => {
+        signal!.addEventListener('abort', () => reject(signal!.reason))
+        time.abort(new DOMException('late', 'TimeoutError'))
+      })
+    await beacon.sees([event()])
+    const [group] = await claimDue(world.relay, 1)
+    world.clock.now += laterMs
+    await deliverTogether(world.relay, group!)
+    expect(timeout.mock.calls).toEqual([[allowedMs]])
+    expect(await rowsOf(world, 'chat')).toMatchObject([
+      { state: 'pending', note: 'no answer in time' },
+    ])
+  })
+})
 
 describe('what ends badly', () => {
   const channels = {
@@ -153,14 +177,15 @@ describe('what ends badly', () => {
     expect((await rowsOf(world, 'chat'))[0]?.state).toBe('refused')
   })
 
-  test('where the fallback refuses too, there is no ping-pong', async () => {
+  test('where the fallback refuses too, there is no ping-pong: each is tried after 1, 2, 4, 8 min', async () => {
     await begin({ channels, routes })
     world.channels.answer = ({ url }) =>
       new Response('', { status: url.includes('slack') ? 404 : 410 })
-    await beacon.sees([event()])
+    await beacon.sees([event({ notBeforeAt: startAt + hour })])
     await world.drain()
     await passInSteps(world, 20 * minute, minute)
-    expect(world.sent).toHaveLength(2)
+    expect(sentTo(world, 'slack')).toHaveLength(5)
+    expect(sentTo(world, 'hook')).toHaveLength(5)
     const { body } = await world.getEvent(eventId)
     const states = body.deliveries.map(({ channel, moment, state }: Row) => [
       channel,
@@ -169,9 +194,9 @@ describe('what ends badly', () => {
     ])
     expect(states).toEqual([
       ['chat', 'scheduled', 'refused'],
-      ['hook', 'scheduled', 'refused'],
-      ['hook', 'notice', 'refused'],
-      ['chat', 'notice', 'refused'],
+      ['hook', 'scheduled', 'pending'],
+      ['hook', 'notice', 'pending'],
+      ['chat', 'notice', 'pending'],
     ])
   })
 

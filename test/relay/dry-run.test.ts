@@ -3,7 +3,14 @@ import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../functions/config.ts'
 import { type Case, dryRun } from '../../functions/dry-run.ts'
 import { notifiers } from '../../functions/notify/kinds.ts'
-import { baseConfig, createWorld, event, FakeBeacon } from '../support/world.ts'
+import {
+  adminKey,
+  baseConfig,
+  createWorld,
+  event,
+  FakeBeacon,
+  type World,
+} from '../support/world.ts'
 
 const approve = { name: 'mine', match: { tag: 'role=web' }, decide: 'approve' }
 const routes = [
@@ -101,10 +108,11 @@ describe('who hears', () => {
     expect(moments).toEqual([...expected, 'cancelled', 'lost'])
   })
 
-  test('what a rule tells is neither asked nor decided', () => {
+  test('what a rule tells nobody is reminded of, and people may decide', () => {
     const policy = [{ match: {}, decide: 'tell' }]
     const moments = Object.keys(hears({ routes, policy }))
-    expect(moments).toEqual(['scheduled', 'changed', 'started', 'completed', 'cancelled', 'lost'])
+    const expected = ['scheduled', 'changed', 'approved', 'declined', 'stuck', 'started']
+    expect(moments).toEqual([...expected, 'completed', 'cancelled', 'lost'])
   })
 
   test('what a rule ignores nobody hears of', () => {
@@ -121,6 +129,31 @@ describe('who hears', () => {
     ])
   })
 
+  const waiting = (config: object, changes: Partial<Case> = {}) =>
+    Object.fromEntries(
+      run(config, changes).told.flatMap(({ moment, onlyAfter }) =>
+        onlyAfter === undefined ? [] : [[moment, onlyAfter.join(' ')]],
+      ),
+    )
+
+  test('an incident that only a reminder opens ends only after it', () => {
+    const escalation = {
+      ...{ match: {}, channels: ['pager'] },
+      ...{ moments: ['reminder'], remindBeforeSeconds: 300 },
+    }
+    const some = [{ match: {}, channels: ['chat'] }, escalation]
+    const ends = ['approved', 'declined', 'completed', 'cancelled', 'lost']
+    expect(waiting({ routes: some })).toEqual(Object.fromEntries(ends.map((end) => [end, 'pager'])))
+    expect(waiting({ routes })).toEqual({})
+  })
+
+  test('an incident that only the start opens is no matter of what never starts', () => {
+    const some = [{ match: {}, channels: ['pager'], moments: ['started'] }]
+    expect(hears({ routes: some })).toMatchObject({ completed: 'pager', cancelled: '' })
+    expect(waiting({ routes: some })).toEqual({ lost: 'pager' })
+    expect(waiting({ routes: some }, { event: event({ status: 'Started' }) })).toEqual({})
+  })
+
   test('an incident is acknowledged and closed, whatever the routes say', () => {
     const opening = [{ match: {}, moments: ['scheduled'], channels: ['pager', 'chat'] }]
     expect(hears({ routes: opening })).toMatchObject({
@@ -130,6 +163,30 @@ describe('who hears', () => {
       completed: 'pager',
       lost: 'pager',
     })
+  })
+})
+
+describe('before the VM itself has reported the event', () => {
+  test('its tags are not known, and others are told', () => {
+    expect(run({ routes }, { vms: [web] }).before).toEqual({
+      decide: 'ask',
+      by: undefined,
+      told: { moment: 'scheduled', channels: ['chat', 'pager'] },
+    })
+  })
+
+  test('another rule decides', () => {
+    const mild = { match: { tag: 'role=web' }, decide: 'ask' }
+    const policy = [mild, { name: 'rest', match: {}, decide: 'approve' }]
+    expect(run({ policy, routes: routes.slice(1) }, { vms: [web] }).before).toMatchObject({
+      decide: 'approve',
+      by: { rule: 'policy[1] "rest"' },
+    })
+  })
+
+  test('nothing is said where it makes no difference', () => {
+    expect(run({ routes: routes.slice(1) }, { vms: [web] }).before).toBeUndefined()
+    expect(run({ routes }).before).toBeUndefined()
   })
 })
 
@@ -150,11 +207,46 @@ test('a relay that meets the event tells the same', async () => {
   }
 })
 
+test('a relay tells what people decide of an event that a rule only tells', async () => {
+  const inSlack = { match: {}, channels: ['chat', 'pager'], approveIn: 'slack' }
+  const config = {
+    slackApp: { signingSecret: '0'.repeat(32), team: 'T0TEAM' },
+    policy: [{ match: {}, decide: 'tell' }],
+    routes: [inSlack, { match: {}, channels: ['hook'], moments: ['stuck', 'approved'] }],
+  }
+  const world = await createWorld({ config })
+  await new FakeBeacon(world, 'web_0').sees([event()])
+  await world.drain()
+  const [first] = world.sent.filter(({ url }) => url.includes('slack'))
+  await new FakeBeacon(world, 'db_0').sees([event()])
+  for (const decision of ['not_now', 'approve']) {
+    expect(await decideAsAdmin(world, decision)).toBe(200)
+    await world.drain()
+  }
+  await world.pass(120_000)
+  const { body } = await world.getEvent(event().eventId)
+  world.store.close()
+  const outcome = run(config)
+  expect([outcome.deciders, outcome.buttons]).toEqual(['anybody', []])
+  expect(first?.body).not.toContain('not_now')
+  for (const moment of ['scheduled', 'declined', 'approved', 'stuck']) {
+    const row = outcome.told.find((one) => one.moment === moment)
+    const told = body.deliveries.filter((one: { moment: string }) => one.moment === moment)
+    const channels = told.map((one: { channel: string }) => one.channel)
+    expect(channels.sort()).toEqual(row?.channels.toSorted())
+    expect(channels).not.toEqual([])
+  }
+})
+
 test('ops is asked before the VM is known, its owners when it is, and both hear the end', async () => {
   const world = await createWorld({ config: { routes } })
   const other = new FakeBeacon(world, 'db_0')
   const own = new FakeBeacon(world, 'web_0', { vm: { tags: { role: 'web' } } })
   await other.sees([event()])
+  const { body: before } = await world.getEvent(event().eventId)
+  expect(before.deliveries.map((row: { channel: string }) => row.channel)).toEqual(
+    run({ routes }, { vms: [web] }).before?.told?.channels,
+  )
   await own.sees([event()])
   await other.sees([])
   await own.sees([])
@@ -169,3 +261,10 @@ test('ops is asked before the VM is known, its owners when it is, and both hear 
     ...['scheduled chat', 'scheduled pager', 'scheduled team'],
   ])
 })
+
+async function decideAsAdmin({ app }: World, decision: string): Promise<number> {
+  const headers = { authorization: `Bearer ${adminKey}` }
+  const address = `/v1/events/prod/${event().eventId}/decision`
+  const request = { method: 'POST', headers, body: JSON.stringify({ decision }) }
+  return (await app.request(address, request)).status
+}

@@ -3,6 +3,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claimDue, deliverTogether } from '../../functions/deliver.ts'
 import { answer, down, passInSteps, rowsOf, sentTo } from '../support/deliveries.ts'
+import { postDrill } from '../support/drills.ts'
 import { forge, press } from '../support/people.ts'
 import {
   adminKey,
@@ -41,7 +42,7 @@ beforeEach(() => begin())
 
 const texts = (host: string, from = 0) => sentTo(world, host, from).map(({ body }) => body)
 const notices = () => texts('teams').filter((body) => body.includes('refuses what it is sent'))
-const asks = () => texts('teams').filter((body) => body.includes('in place of'))
+const asks = () => texts('teams').filter((body) => body.includes('did not take it'))
 const health = async () =>
   (await (await world.app.request('/healthz')).json()) as { status: string; troubles?: string[] }
 const headers = { authorization: `Bearer ${adminKey}` }
@@ -97,6 +98,10 @@ describe('ten events in five minutes', () => {
       { channel: 'chat', state: 'refused', attempts: 1, note: 'HTTP 404: no_service' },
       { state: 'refused', attempts: 1, note: `${since}: HTTP 404: no_service` },
     ])
+    expect((await world.getEvent(idOf(0))).body.deliveries.slice(1)).toMatchObject([
+      { channel: 'team', moment: 'scheduled', insteadOf: 'chat' },
+      { channel: 'team', moment: 'notice', insteadOf: 'chat' },
+    ])
   })
 
   test('the health of the relay, the log and the admin API say so, and no secret', async () => {
@@ -150,6 +155,20 @@ describe('ten events in five minutes', () => {
     await passInSteps(world, minute, 1_000)
     expect(texts('slack', from)).toHaveLength(10)
     expect(texts('teams', from)).toEqual([])
+  })
+
+  test('a drill tries it at once, and says so where it takes nothing still', async () => {
+    const refused = texts('slack').length
+    await postDrill(world, { fleet: 'prod', type: 'Reboot' })
+    await world.drain()
+    expect(texts('slack')).toHaveLength(refused + 1)
+    expect((await health()).status).toBe('troubled')
+    world.channels.answer = usualAnswer
+    const from = world.sent.length
+    await postDrill(world, { fleet: 'prod', type: 'Reboot' })
+    await world.drain()
+    expect(texts('slack', from)).toHaveLength(1)
+    expect((await health()).status).toBe('ok')
   })
 
   test('a channel that is configured anew is sent to at once', async () => {
@@ -211,16 +230,44 @@ test('a channel that is down says nothing of what it takes: it is tried as befor
   expect((await health()).status).toBe('ok')
 })
 
-test('a message that the channel finds wrong is told as missed, with a link; others are sent', async () => {
+const elsewhere = { location: 'https://login.example/' }
+
+test.each([
+  ['a redirect', () => new Response(null, { status: 302, headers: elsewhere })],
+  ['a sign-in page', () => new Response('<html>Sign in</html>')],
+  ['a token that Slack does not know', () => new Response('invalid_token', { status: 400 })],
+])('%s is told of once, and not with each step', async (_, make) => {
+  answer(world, 'slack', make)
+  for (const now of [event(), started()]) {
+    await beacon.sees([now])
+    await world.drain()
+  }
+  expect(texts('slack')).toHaveLength(1)
+  expect(notices()).toHaveLength(1)
+  expect(asks()).toHaveLength(2)
+})
+
+test('a message that the channel finds wrong goes to the fallback; others are sent', async () => {
   answer(world, 'slack', () => new Response('invalid_payload', { status: 400 }))
   await beacon.sees([event()])
   await world.drain()
-  const [missed] = texts('teams')
-  expect(missed).toContain('missed \\"scheduled\\"')
-  expect(missed).toContain('/approve/')
+  const [asked] = asks()
+  expect(asked).toContain('Reboot of web_0 in 15 min')
+  expect(asked).toContain('/approve/')
   await beacon.sees([started()])
   await world.drain()
   expect(texts('slack')).toHaveLength(2)
+})
+
+test('a message that the channel finds wrong, of an event that the fallback hears of anyway, is named there', async () => {
+  await begin({ routes: [{ match: {}, channels: ['chat', 'team'] }] })
+  answer(world, 'slack', () => new Response('invalid_payload', { status: 400 }))
+  await beacon.sees([event()])
+  await world.drain()
+  const [told, notice, ...more] = texts('teams')
+  expect(told).toContain('Reboot of web_0 in 15 min')
+  expect(notice).toContain('refused \\"scheduled\\" of Reboot of web_0')
+  expect(more).toEqual([])
 })
 
 test('a relay that dies between the mark and the end of the attempt: the fallback is told all the same', async () => {

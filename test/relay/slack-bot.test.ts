@@ -173,7 +173,7 @@ describe('trouble', () => {
     await world.drain()
     const [, failed] = await rowsOf(world, 'bot')
     expect(failed).toMatchObject({ state: 'refused', note: 'msg_too_long' })
-    expect(world.told()).toEqual(['foghorn.event.notice'])
+    expect(world.told()).toEqual(['foghorn.event.started'])
     await beacon.sees([])
     await world.pass(11_000)
     expect(titles(slack.messages())).toEqual([expect.stringContaining('Completed')])

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createListToken, createToken } from '../../functions/link.ts'
 import { createLog, type Level, maskOf } from '../../shared/log.ts'
 
 const levels: Level[] = ['debug', 'info', 'warn', 'error']
@@ -54,6 +55,22 @@ describe('secrets', () => {
       b: '[token]…',
       c: 'eyJust',
     })
+  })
+
+  test.each(['prod', '0', 'Zeta'])('a link that decides is masked, fleet "%s"', async (fleet) => {
+    const keys: [Uint8Array<ArrayBuffer>] = [new Uint8Array(32).fill(7)]
+    const key = { fleet, eventId: 'e', channel: 'chat', issuedAt: 5 }
+    const tokens = [
+      await createToken(keys, key),
+      await createListToken(keys, { channel: 'chat', issuedAt: 5, events: [key, key] }),
+    ]
+    const { log, lines } = linesOf('info')
+    for (const token of tokens) {
+      const link = `https://foghorn.example/approve/${token}`
+      log.info('x', { a: `bad url ${link}!`, b: token.slice(0, 30) })
+      const masked = { a: 'bad url https://foghorn.example/approve/[token]!', b: '[token]' }
+      expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject(masked)
+    }
   })
 
   test('the longer of two that overlap goes first', () => {

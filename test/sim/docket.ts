@@ -31,6 +31,7 @@ export const encounters = [
   'a press for what has changed is refused',
   'a relay dies between decision and directive',
   'a beacon dies with a directive',
+  'a channel that is away is stood in for',
 ] as const
 export type Encounter = (typeof encounters)[number]
 

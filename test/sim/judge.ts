@@ -95,8 +95,10 @@ export class Judge extends Docket {
     this.messages.accepted(part, request)
   }
 
-  turnedAway({ channel, telling, eventId }: Claimed, fate: string): void {
+  turnedAway(claimed: Claimed, fate: string): void {
+    const { channel, telling, eventId } = claimed
     this.note(`${channel} ${fate} "${telling.moment}" of ${eventId}`)
+    this.messages.turnedAway(claimed, fate)
   }
 
   answerLost(claimed: Claimed): void {

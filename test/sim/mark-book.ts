@@ -1,5 +1,5 @@
-// The book of channels that refuse everything: nobody sends to one but whoever said that it tries, and
-// the fallback is told of each outage.
+// The book of channels in trouble: nobody sends to one that refuses everything but whoever said that it
+// tries, and the fallback is told of each outage.
 
 import type { Claimed, Delivery } from '../../functions/core/delivery.ts'
 import type { Outage } from '../../functions/core/outage.ts'
@@ -20,16 +20,18 @@ export class MarkBook {
 
   written(channel: string, outage: Outage | undefined): void {
     const known = this.#marks.get(channel)
+    const same = outage !== undefined && known?.outage.kind === outage.kind
     if (outage === undefined) this.#marks.delete(channel)
-    else this.#marks.set(channel, { outage, markedAt: known?.markedAt ?? this.#docket.now })
-    if (outage !== undefined && known === undefined) count(this.#outages, channel)
-    const now = outage === undefined ? 'takes messages again' : `refuses: ${outage.note}`
+    else this.#marks.set(channel, { outage, markedAt: same ? known.markedAt : this.#docket.now })
+    if (outage !== undefined && !same) count(this.#outages, channel)
+    const now = outage === undefined ? 'takes messages again' : `${outage.kind}: ${outage.note}`
     this.#docket.note(`${channel} is marked: ${now}`)
   }
 
   sent({ channel, lease }: Claimed): void {
     const mark = this.#marks.get(channel)
-    if (mark === undefined || this.#docket.now < mark.markedAt + lookedBeforeMs) return
+    if (mark?.outage.kind !== 'refuses') return
+    if (this.#docket.now < mark.markedAt + lookedBeforeMs) return
     if (mark.outage.trying?.by !== lease) {
       this.#docket.broke('hammering', `${channel} is sent to, although it refuses everything`)
     }
@@ -37,7 +39,7 @@ export class MarkBook {
 
   planned(deliveries: Delivery[]): void {
     for (const { id, telling } of deliveries) {
-      if (telling.moment !== 'notice' || !telling.about.refusesAll) continue
+      if (telling.moment !== 'notice' || !telling.about.outage) continue
       const { channel } = telling.about
       this.#notices.set(channel, (this.#notices.get(channel) ?? new Set()).add(id))
     }

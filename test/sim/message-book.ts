@@ -17,6 +17,8 @@ interface Attempt {
   over: boolean
 }
 
+/** A message that is turned away after this time must be told elsewhere. */
+const waitedLongMs = 150_000
 const ends = ['completed', 'cancelled', 'lost']
 /**
  * A later step that was committed this long before must have stopped an earlier one. A worker that
@@ -43,6 +45,8 @@ export function unsticks({ url, json }: Pick<Sent, 'url' | 'json'>): boolean {
 
 export class MessageBook {
   readonly rows = new Map<string, Delivery>()
+  /** Messages that a channel did not take for long. */
+  readonly waitedLong = new Set<string>()
   readonly #triggered = new Set<string>()
   /** Messages, by what they are about, that a worker had in hand: it may have sent them before it died. */
   readonly #doubts = new Map<string, Set<string>>()
@@ -145,6 +149,11 @@ export class MessageBook {
     for (const attempt of this.#attempts.values()) {
       if (attempt.process === process && attempt.settled === undefined) attempt.crashed = true
     }
+  }
+
+  turnedAway({ id, owedAt }: Claimed, fate: string): void {
+    const passes = ['busy', 'fails', 'deaf'].includes(fate)
+    if (passes && this.#docket.now - owedAt >= waitedLongMs) this.waitedLong.add(id)
   }
 
   answerLost(claimed: Claimed): void {

@@ -24,12 +24,16 @@ export async function checkEnd(judge: Judge, store: Store): Promise<void> {
   judge.marks.checkEnd((channel) => fallbackOf(judge, channel) !== undefined)
 }
 
-/** What a channel was not told, its fallback is: the message itself, or that it is missed. */
+/** What a channel was not told, or not for long, its fallback is: the message itself, or that it is missed. */
 function checkElsewhere(judge: Judge, rows: Delivery[]): void {
+  const { faults } = judge.parts
+  const isCalm = faults.relay_crashes + faults.relay_stalls + faults.store_slow === 0
   for (const row of rows) {
     const { telling, state } = row
     const fallback = fallbackOf(judge, row.channel)
-    const failed = state === 'refused' || state === 'given_up'
+    const waited = isCalm && judge.messages.waitedLong.has(row.id)
+    const failed = state === 'refused' || state === 'given_up' || waited
+    if (waited && fallback !== undefined) judge.met.add('a channel that is away is stood in for')
     if (!failed || fallback === undefined || telling.moment === 'notice') continue
     const told = rows.some(
       ({ id, channel, telling: other }) =>

@@ -4,11 +4,11 @@ import { at, delivery, key, record } from '../../support/records.ts'
 import { type Bench, contentsOf, expectCommitted } from './bench.ts'
 
 const outage = (note: string): Outage => ({
-  ...{ channel: 'chat', of: 'c0ffee', since: at, note },
+  ...{ kind: 'refuses', channel: 'chat', of: 'c0ffee', since: at, note },
   ...{ nextTryAt: at + 60_000, waitMs: 60_000, teller: { id: 'a', until: at } },
 })
 
-/** Marks of channels that refuse: whoever is second to write one looks again. */
+/** Marks of channels in trouble: whoever is second to write one looks again. */
 export function markPromises(bench: Bench): void {
   describe('the mark of a channel', () => {
     const write = (note: string | undefined, basedOn: number, channel = 'chat') =>

@@ -1,0 +1,21 @@
+// What the demo says of each log line: only what that line proves.
+import { expect, test } from 'vitest'
+import { describeEntry } from './narrate.ts'
+
+const entry = (event: string, more: object) => ({ time: '', level: 'info', event, ...more })
+
+test('a beacon that sees an event has not reported it yet: the relay may hear another one first', () => {
+  const seen = { status: 'Scheduled', eventType: 'Reboot', resources: ['web_1'] }
+  expect(describeEntry('web_2', entry('event_seen', seen))).toBe(
+    'sees a Reboot of web_1: Scheduled',
+  )
+  expect(
+    describeEntry('relay', entry('event_stepped', { vm: 'web_1', moments: ['scheduled'] })),
+  ).toBe('hears of it first from web_1, and tells each channel once: scheduled')
+})
+
+test('what nobody need see is not said, and trouble is', () => {
+  expect(describeEntry('relay', entry('delivered', {}))).toBeUndefined()
+  const trouble = { ...entry('report_refused', { vm: 'web_9' }), level: 'warn' }
+  expect(describeEntry('relay', trouble)).toContain('report_refused')
+})

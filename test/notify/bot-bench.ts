@@ -1,0 +1,32 @@
+// A bot of Slack, the channel that it posts to, and the steps of one event that it is to tell.
+import { type Telling, viewOf } from '../../functions/core/delivery.ts'
+import type { EventRecord, Moment } from '../../functions/core/event.ts'
+import { compose } from '../../functions/core/message.ts'
+import { type ChannelOf, notifiers } from '../../functions/notify/kinds.ts'
+import type { Outgoing, Send } from '../../functions/notify/notifier.ts'
+import { at, claimed, record } from '../support/records.ts'
+import { botChannel, createSlackBot } from '../support/slack-bot.ts'
+import { memoryPosts, outgoing } from './outgoing.ts'
+
+export const channel: ChannelOf<'slack_bot'> = { ...botChannel, kind: 'slack_bot' }
+export const approved = { decision: 'approved' as const, how: 'link' as const, who: 'ops', at }
+
+export function createBotBench() {
+  const slack = createSlackBot()
+  const bench = {
+    slack,
+    posts: memoryPosts(),
+    /** A step of one event; each comes after the one before. */
+    step(moment: Moment, seq: number, changes: Partial<EventRecord> = {}): Outgoing {
+      const telling: Telling = { moment, at, event: viewOf(record(changes)) }
+      const delivery = claimed(`d-${seq}`, { telling, seq, lease: `lease-${seq}` })
+      return outgoing({ delivery, message: compose(telling, at), posts: bench.posts })
+    },
+    notify: (what: Outgoing, send: Send = slack.send) =>
+      notifiers.slack_bot.notify(what, channel, send),
+    methods: () => slack.calls.map(({ method }) => method),
+  }
+  return bench
+}
+
+export const titleOf = ({ text }: { text: string }) => text.split('\n', 1)[0]
