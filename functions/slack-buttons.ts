@@ -60,7 +60,7 @@ export async function waysToDecide(
   const buttons = decidesHere(relay, record, observers, channel)
     ? await buttonsFor(relay, record, shown, channel)
     : undefined
-  if (buttons !== undefined) return { buttons, askers: 'readers' }
+  if (buttons !== undefined) return { buttons, askers: 'pressers' }
   const deciders = decidersOf(routes, record, knownOf(record, observers))
   return { askers: deciders === 'anybody' ? 'readers' : askersOf(deciders) }
 }

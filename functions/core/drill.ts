@@ -118,13 +118,15 @@ function changesAt({ verdict }: EventRecord, plan: DrillPlan): number {
 }
 
 function withMovedTime(record: EventRecord, plan: DrillPlan, now: number): EventRecord {
-  const notBeforeAt = (record.facts.notBeforeAt ?? now) + drillMoveMs
+  const { notBeforeAt: before = now } = record.facts
+  const notBeforeAt = before + drillMoveMs
   const { changesAt: _, ...drillPlan } = plan
   const note = `NotBefore ${new Date(notBeforeAt).toISOString()}`
   return {
     ...addHistory(record, { at: now, what: 'changed', note }),
     facts: { ...record.facts, notBeforeAt },
     changedAt: { ...record.changedAt, notBeforeAt: now },
+    changedFrom: { notBeforeAt: before },
     // as with a real event: a moved NotBefore is a new deadline to be reminded of
     remindedBeforeSeconds: [],
     drillPlan,

@@ -147,6 +147,8 @@ export interface EventRecord {
   gone?: { firstAt: number; lastSeenAt: number; settleAt: number }
   /** Poll time of each value's last change: what an earlier poll saw of that value is outdated. */
   changedAt?: Partial<Record<keyof Values, number>>
+  /** The values that the newest change replaced, as far as they were known. */
+  changedFrom?: Partial<Values>
   ended?: Ended
   /** What nobody was told, as the event seemed over when the news of it came. */
   heldBack?: 'scheduled' | 'changed'

@@ -153,7 +153,11 @@ function join(known: EventRecord, seen: Seen): Step {
   if (changed) {
     record = addHistory(record, { at: seen.at, what: 'changed', note: noteOf(differing) })
     const times = Object.keys(differing).map((name) => [name, seen.at])
-    record = { ...record, changedAt: { ...known.changedAt, ...Object.fromEntries(times) } }
+    record = {
+      ...record,
+      changedAt: { ...known.changedAt, ...Object.fromEntries(times) },
+      changedFrom: replaced(known.facts, differing),
+    }
     // a moved NotBefore is a new deadline to be reminded of
     if (differing.notBeforeAt !== undefined) record = { ...record, remindedBeforeSeconds: [] }
     if (!rises && record.phase === 'scheduled') moments.push('changed')
@@ -223,6 +227,10 @@ function textOf(value: unknown): string {
     ? value.map((name) => String(name).toLowerCase()).sort()
     : value
   return JSON.stringify(names) ?? ''
+}
+
+function replaced(known: Facts, differing: Partial<Values>): Partial<Values> {
+  return Object.fromEntries(Object.entries(known).filter(([name]) => name in differing))
 }
 
 function noteOf(values: Partial<Values>): string {

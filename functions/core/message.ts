@@ -3,26 +3,30 @@
 // and whether a message is late.
 import type { EventView, Notice, Telling } from './delivery.ts'
 import type { Moment } from './event.ts'
-import { type Askers, plain, slackPersonOf, subjectOf } from './message/phrases.ts'
+import { type Askers, areReaders, plain, slackPersonOf, subjectOf } from './message/phrases.ts'
 import type { Message, Tone } from './message/shape.ts'
-import { asksFor, factsOf, lastingTitleOf, linesOf, titleOf, toneOf } from './message/step.ts'
-import { span } from './time.ts'
+import { asksFor, factsOf, linesOf, toneOf } from './message/step.ts'
+import { lastingTitleOf, titleOf } from './message/title.ts'
+import { lastingClock, span } from './time.ts'
 
 export {
   type Askers,
+  aftermathOf,
+  askedBy,
   askersOf,
+  azureStarts,
   describeDuration,
   describeInference,
-  describeSource,
   describeVerdict,
   impactOf,
+  isGuess,
   plain,
   subjectOf,
 } from './message/phrases.ts'
 export type { Line, PressOutcome, Question } from './message/press.ts'
 export { confirmOf, deadButtons, decidedLine, failedReply, replyTo } from './message/press.ts'
 export type { Message, SlackPerson, Tone } from './message/shape.ts'
-export { asksFor } from './message/step.ts'
+export { asksFor, hardwareAdvice, lostLines } from './message/step.ts'
 
 /** Messages sent this long after their moment say so. */
 export const lateMs = 60_000
@@ -39,8 +43,13 @@ export function compose(
 ): Message {
   const message =
     telling.moment === 'notice' ? noticeOf(telling, now) : stepOf(telling, now, askers)
-  const after = [...insteadLines(telling), ...skippedLines(skipped), ...lateLines(telling, now)]
-  const lines = [...drillLines(telling), ...message.lines, ...after]
+  const after = [...insteadLines(telling), ...skippedLines(skipped)]
+  const late = lateLines(telling, now)
+  // whoever is asked has to know it first
+  const told = message.asks
+    ? [...late, ...message.lines, ...after]
+    : [...message.lines, ...after, ...late]
+  const lines = [...drillLines(telling), ...told]
   return {
     ...message,
     title: plain(drillMark(telling.event) + message.title),
@@ -91,15 +100,17 @@ export function asksByLink(message: Asking): boolean {
   return wantsDecision(message) && !message.lookOnly
 }
 
-/** What the button says: a verb where something is wanted, or can still be changed. */
+/** What the button says: that it opens a page, and what for where something is wanted or can still be changed. */
 export function buttonOf({ asks, declined, lookOnly }: Asking): string {
   if (!asks || lookOnly) return 'Show event'
-  return declined ? 'Reconsider' : 'Decide'
+  return declined ? 'Open to reconsider' : 'Open to decide'
 }
 
 /** What the button for all of a list says. */
 export function listButtonOf(messages: Pick<Message, 'asks' | 'lookOnly'>[]): string {
-  return messages.some(({ asks, lookOnly }) => asks && !lookOnly) ? 'Decide all here' : 'Show all'
+  return messages.some(({ asks, lookOnly }) => asks && !lookOnly)
+    ? 'Open all to decide'
+    : 'Show all'
 }
 
 function stepOf(telling: Telling, now: number, askers: Askers): Message {
@@ -114,7 +125,7 @@ function stepOf(telling: Telling, now: number, askers: Askers): Message {
     tone: toneOf(telling),
     asks: asksFor(event, now),
     declined: event.verdict?.decision === 'declined',
-    ...(askers === 'readers' ? {} : { lookOnly: true as const }),
+    ...(areReaders(askers) ? {} : { lookOnly: true as const }),
     ...(slackPerson && { slackPerson }),
   }
 }
@@ -183,5 +194,6 @@ function skippedLines(skipped: Moment[]): string[] {
 
 function lateLines({ at }: Telling | Notice, now: number): string[] {
   if (now - at <= lateMs) return []
-  return [`This message is ${span(now - at)} late: the channel was busy or could not be reached.`]
+  const due = lastingClock(at, now)
+  return [`This message is ${span(now - at)} late: it was to be sent at ${due}.`]
 }

@@ -33,14 +33,25 @@ export function lastingClock(at: number, now: number): string {
 export function relative(at: number, now: number): string {
   const apart = at - now
   if (Math.abs(apart) < 1_000) return 'now'
-  return apart > 0 ? `in ${span(apart)}` : `${span(-apart)} ago`
+  return apart > 0 ? `in ${remaining(apart)}` : `${span(-apart)} ago`
+}
+
+/** What is left, never more than that: `45 s`, `1 min 37 s`, and from 5 minutes on as a span. */
+export function remaining(ms: number): string {
+  const seconds = Math.floor(ms / 1000)
+  const minutes = Math.floor(seconds / 60)
+  if (minutes === 0) return `${seconds} s`
+  if (ms < secondsMatterMs) return `${minutes} min${seconds % 60 === 0 ? '' : ` ${seconds % 60} s`}`
+  return inMinutes(minutes)
 }
 
 /** The two largest units that matter: `45 s`, `14 min`, `2 h 5 min`, `3 d 4 h`. */
 export function span(ms: number): string {
   const seconds = Math.round(ms / 1000)
-  if (seconds < 90) return `${seconds} s`
-  const minutes = Math.round(seconds / 60)
+  return seconds < 90 ? `${seconds} s` : inMinutes(Math.round(seconds / 60))
+}
+
+function inMinutes(minutes: number): string {
   if (minutes < 90) return `${minutes} min`
   const hours = Math.floor(minutes / 60)
   if (hours < 48) return `${hours} h${minutes % 60 === 0 ? '' : ` ${minutes % 60} min`}`

@@ -71,7 +71,7 @@ export function pathIn({ config }: Relay, c: Context): string {
 
 function tooMany(c: Context, turn: Extract<Turn, { outcome: 'busy' }>, signInUrl?: string) {
   c.header('retry-after', String(turn.waitSeconds))
-  const text = 'Nothing was decided. Try again soon.'
+  const text = 'Nothing was decided. Try again in a few seconds.'
   return page(c, 429, messagePage('Too many requests', text, signInUrl))
 }
 
@@ -114,6 +114,8 @@ export const deadLinks: Record<DeadLink, { status: number; title: string; messag
   unknown: {
     status: 404,
     title: 'This event is not known',
-    message: 'The relay has no record of it any more.',
+    message:
+      'The relay has no record of it any more: it forgets events some time after their end. ' +
+      'Whoever has the admin key finds what it remembers under /record.',
   },
 }

@@ -183,12 +183,18 @@ function payloadOf({ message, delivery: { telling } }: Outgoing) {
   return {
     // an incident's title stays as it was first said
     summary: cut(message.lastingTitle, limit.summary),
-    source: cut(plain(event.facts.resources[0] ?? event.fleet), limit.source),
+    source: cut(plain(sourceOf(telling)), limit.source),
     severity: telling.moment === 'notice' ? ('error' as const) : severityOf(telling),
     timestamp: new Date(telling.at).toISOString(),
     group: cut(plain(event.fleet), limit.source),
     class: cut(plain(event.facts.eventType), limit.source),
   }
+}
+
+/** What is in trouble: a VM, or a channel. */
+function sourceOf(telling: Delivery['telling']): string {
+  if (telling.moment === 'notice') return telling.about.channel
+  return telling.event.facts.resources[0] ?? telling.event.fleet
 }
 
 function detailsOf({ message, delivery: { telling } }: Outgoing) {

@@ -93,7 +93,8 @@ function deciding({ value, confirm, notNow }: Buttons) {
     action_id: actionIds.approved,
     text: say('Approve'),
     value,
-    style: 'primary' as const,
+    // somebody said *not now*: a second thought is not what the message asks for
+    ...(notNow && { style: 'primary' as const }),
     confirm: {
       title: say(cut(confirm.title, limit.confirmTitle)),
       text: say(cut(confirm.text, limit.confirmText)),

@@ -19,8 +19,8 @@ export function eventPage(seen: Seen, now: number) {
   const title = drillMark(view) + subjectOf(view)
   const body = html`<article ${liveAttributes(seen)}>
 <h1 id="h0">${title}</h1>
-<p class="lead">${impactOf(view)}</p>
 ${record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
+<p class="lead">${impactOf(view)}</p>
 ${statePart(seen, now, 0)}
 ${choicePart(seen, now, 0)}
 <h2>The event</h2>

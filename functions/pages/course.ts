@@ -1,8 +1,8 @@
 // What each entry of an event's record says: on its page, and in the record that admins read. A VM that only saw
 // something is named as the one that saw it, since it need not be one that is hit.
 import { drillNote } from '../core/drill.ts'
-import type { EventRecord, HistoryEntry, Proof } from '../core/event.ts'
-import { describeVerdict, plain } from '../core/message.ts'
+import type { EventRecord, HistoryEntry, Inference, Proof } from '../core/event.ts'
+import { describeInference, describeVerdict, isGuess, plain } from '../core/message.ts'
 import { utc } from '../core/time.ts'
 
 export interface CourseEntry {
@@ -14,7 +14,7 @@ export function courseOf({ history }: Pick<EventRecord, 'history'>): CourseEntry
   return history.map((entry) => ({ time: utc(entry.at), text: describeEntry(entry) }))
 }
 
-/** `First seen by web_0`, `Approved by a holder of the link sent to "chat"` */
+/** `First seen by web_0`, `Approved through the link sent to "chat"` */
 export function describeEntry({ at, what, note }: HistoryEntry): string {
   if (note === undefined) return bare[what]
   if (what === 'approved' || what === 'declined') {
@@ -39,7 +39,15 @@ const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = 
   },
   gone: (vm) => `Gone from ${vm}'s document`,
   seen_again: (vm) => `Seen again by ${vm}`,
+  completed: (why) => concluded('Completed', why as Inference),
+  cancelled: (why) =>
+    concluded(why === 'drill_overdue' ? 'Not run' : 'Cancelled', why as Inference),
+  lost: (why) => `Lost sight of: ${describeInference(why as Inference)}`,
   reopened: (vm) => `Alive after all: seen by ${vm}`,
+}
+
+function concluded(what: string, inferred: Inference): string {
+  return `${what}${isGuess({ inferred }) ? ', it seems' : ''}: ${describeInference(inferred)}`
 }
 
 const isoTime = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g

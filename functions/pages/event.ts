@@ -2,10 +2,12 @@
 // each of them does, or why whoever looks has none. Ids carry the place in the list, as pages have many.
 import { html } from 'hono/html'
 import type { EventRecord, Verdict } from '../core/event.ts'
+import { azureStarts, hardwareAdvice } from '../core/message.ts'
 import type { Permission } from '../core/permission.ts'
-import { span } from '../core/time.ts'
+import { remaining } from '../core/time.ts'
+import { capital } from './course.ts'
 import { isDecidable, seenOf, stateOf, stepOf } from './state.ts'
-import { minuteUtc, utcOn, whole } from './times.ts'
+import { whole } from './times.ts'
 
 export type Html = ReturnType<typeof html> | string
 
@@ -42,7 +44,7 @@ export interface Seen {
 /** `place`: which one of the page. */
 export function statePart({ record, said, mine }: Seen, now: number, place: number): Html {
   const { tone, headline, lines, until } = stateOf(record, now)
-  const left = until === undefined ? '' : span(until - now)
+  const left = until === undefined ? '' : remaining(until - now)
   const told = html`<p class="said" role="status" tabindex="-1" data-said
  data-mine="${mine === undefined ? '' : chosen[mine]}">${said}</p>`
   return html`${said === undefined ? '' : told}
@@ -75,9 +77,14 @@ export function choicePart(seen: Seen, now: number, place: number, inList = fals
       ? choices(seen, now, place, inList)
       : refusal(seen)
     : ''
-  return html`${shown}<p class="moved" role="alert" data-failed hidden></p>
+  return html`${isDecidable(record) ? advice(record) : ''}${shown}<p class="moved" role="alert" data-failed hidden></p>
 <p class="moved" role="alert" data-moved hidden>This changed since you opened the page.
 <a href="">Reload to see it as it is now.</a></p>`
+}
+
+/** What is better than either button, where Microsoft says so. */
+function advice(record: EventRecord): Html {
+  return html`${hardwareAdvice(record).map((line) => html`<p>${line}</p>`)}`
 }
 
 /**
@@ -99,17 +106,14 @@ function choices({ record, form }: Seen, now: number, place: number, inList: boo
 }
 
 function hintOf(record: EventRecord, inList: boolean): string {
-  if (record.drill) return 'The drill goes on as if Azure had been told, which it is not.'
+  if (record.drill) return 'The drill goes on; Azure is not told.'
   if (inList) return `Starts for ${countOf(record)}. Final.`
   return `It starts for ${countOf(record)}, usually within seconds. This can't be taken back.`
 }
 
 function notNow(record: EventRecord, now: number, place: number): Html {
-  const { notBeforeAt } = record.facts
-  const known = notBeforeAt !== undefined && notBeforeAt > now
-  const starts = record.drill ? 'The drill starts' : 'Azure starts it'
-  const due = known ? `at ${minuteUtc(utcOn(notBeforeAt, now))}` : 'when it decides'
-  const hint = `${starts} ${due} all the same. No more reminders; you can still approve later.`
+  const starts = `This does not stop it: ${azureStarts(record, now, '')}.`
+  const hint = `${starts} Until then you can still approve; there are no more reminders.`
   return html`<button name="decision" value="not_now" data-not-now
  aria-describedby="h${place} n${place}">Not now</button>
 <p class="hint" id="n${place}" data-not-now>${whole(hint)}</p>`
@@ -137,22 +141,24 @@ function refusal({ viewer, listed }: Seen): Html {
 <p>${reason}</p>${way}</section>`
 }
 
-/** One sentence: where those who may can do it. */
+/** Where those who may can do it, and where not. */
 function wayOf({ ways, places, signInUrl }: Viewer, listed: boolean): string {
   if (ways.length === 0) return 'Ask the owner of this relay who may.'
-  const inSlack = ways.includes('slack') ? [slackWay(places, listed)] : []
-  const here =
-    signInUrl === undefined
-      ? 'signed in with Microsoft Entra, which this relay has not switched on'
-      : 'here, by signing in'
-  const all = [...inSlack, ...(ways.includes('sign_in') ? [here] : [])]
-  return `They decide ${all.join(', or ')}.`
+  const [slack, sign] = [ways.includes('slack'), ways.includes('sign_in')]
+  const open = [
+    ...(slack && places.length > 0 ? [slackWay(places, listed)] : []),
+    ...(sign && signInUrl !== undefined ? ['here, by signing in'] : []),
+  ]
+  const closed = [
+    ...(slack && places.length === 0 ? ['no message of this event has buttons in Slack'] : []),
+    ...(sign && signInUrl === undefined ? ['signing in is off on this relay'] : []),
+  ]
+  const not = capital(closed.join(', and '))
+  if (open.length === 0) return `${not}, so the admin key is the only way.`
+  return `They decide ${open.join(', or ')}.${not && ` ${not}.`}`
 }
 
 function slackWay(places: string[], listed: boolean): string {
-  if (places.length === 0) {
-    return 'by their Slack accounts, for which no message of this event has buttons, so with the admin key'
-  }
   const where = places.map((name) => `"${name}"`).join(' or ')
   return listed
     ? `in Slack, by the buttons of a message of its own in ${where} (one that lists several has none), or with the admin key`

@@ -2,7 +2,7 @@
 // place in the list, so that the page shows no link of any event.
 import { html } from 'hono/html'
 import { viewOf } from '../core/delivery.ts'
-import { drillMark, impactOf, plain, subjectOf } from '../core/message.ts'
+import { drillLine, drillMark, impactOf, plain, subjectOf } from '../core/message.ts'
 import { choicePart, type Html, liveAttributes, type Seen, statePart } from './event.ts'
 import { layout } from './layout.ts'
 import { isDecidable } from './state.ts'
@@ -58,6 +58,7 @@ function item(seen: Seen, { text, id }: Name, now: number, place: number): Html 
   const short = id === undefined ? '' : html` <small class="t">${id}</small>`
   return html`<article class="item" id="e${place}" ${liveAttributes(seen)}>
 <h2 id="h${place}">${text}${short}</h2>
+${seen.record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
 <p class="lead">${impactOf(viewOf(seen.record))}</p>
 ${statePart(seen, now, place)}
 ${choicePart(seen, now, place, true)}

@@ -197,7 +197,7 @@ export const liveScript = `
       if (!fresh.querySelector('main[data-page]')) throw answer.status
       turn(fresh, form.action)
     } catch (why) {
-      const busy = 'Nothing was decided: too many requests. Try again soon.'
+      const busy = 'Nothing was decided: too many requests. Try again in a few seconds.'
       still(() => {
         set(failed, why === 429 ? busy : 'Not sent: the relay does not answer. Try again.')
         failed.hidden = false

@@ -4,11 +4,12 @@ import { html } from 'hono/html'
 import type { EventView } from '../core/delivery.ts'
 import type { EventRecord } from '../core/event.ts'
 import {
+  askedBy,
   describeDuration,
   describeInference,
-  describeSource,
   describeVerdict,
   drillMark,
+  isGuess,
   plain,
   subjectOf,
 } from '../core/message.ts'
@@ -103,8 +104,11 @@ const badges: Record<Step, [tone: Tone, words: string]> = {
 }
 
 function badge(event: EventView) {
-  const [tone, words] = badges[stepOf(event)]
-  return html`<span class="badge ${tone}">${words}</span>`
+  const { ended } = event
+  const [tone, step] = badges[stepOf(event)]
+  const words = ended?.inferred === 'drill_overdue' ? 'Not run' : step
+  const doubt = ended?.outcome !== 'lost' && isGuess(ended) ? ', it seems' : ''
+  return html`<span class="badge ${tone}">${words}${doubt}</span>`
 }
 
 function standOf({ phase, ended }: EventView): string {
@@ -166,7 +170,7 @@ function rowsOf(record: EventRecord): [name: string, value: string][] {
     ['How long', describeDuration(facts.durationSeconds)],
     ['VMs hit', facts.resources.join(', ') || 'not named'],
     ['Notice', notice && notices[notice]],
-    ['Asked by', describeSource(facts.source)],
+    ['Asked by', askedBy(record)],
     ['Why', facts.description],
     ...decisionsOf(record),
   ].map(([name, value]) => [name, value || undefined] as [string, string | undefined])

@@ -2,11 +2,19 @@
 // in a few words and some sentences, and how long there is to decide. Pure, like all texts.
 import { stampOf } from '../core/approval.ts'
 import type { EventRecord } from '../core/event.ts'
-import { describeInference, describeVerdict, plain } from '../core/message.ts'
-import { relative, span } from '../core/time.ts'
+import {
+  aftermathOf,
+  azureStarts,
+  describeInference,
+  describeVerdict,
+  isGuess,
+  lostLines,
+  plain,
+} from '../core/message.ts'
+import { lastingClock, relative, span } from '../core/time.ts'
 import { type CourseEntry, capital, courseOf } from './course.ts'
 import { type Fact, factsOf } from './facts.ts'
-import { minuteUtc, utcOn } from './times.ts'
+import { utcOn } from './times.ts'
 
 /** `ask`: somebody is wanted. `wait`: it goes on by itself. `bad`: it does not go on as it should. */
 export type Tone = 'ask' | 'wait' | 'bad' | 'good' | 'over'
@@ -59,6 +67,13 @@ const since: Record<Step, string> = {
   lost: 'Foghorn lost sight of it since.',
 }
 
+function sinceOf(record: EventRecord): string {
+  const { inferred } = record.ended ?? {}
+  if (inferred === 'drill_overdue') return 'The drill was closed since.'
+  const told = since[stepOf(record)]
+  return inferred === 'gone_before_its_time' ? told.replace(/\.$/, ', it seems.') : told
+}
+
 export function isDecidable(record: EventRecord): boolean {
   return (
     record.ended === undefined &&
@@ -83,7 +98,7 @@ export function liveOf(record: EventRecord, now: number, have?: number): LiveSta
     over: record.ended !== undefined,
     sequence,
     step,
-    since: since[step],
+    since: sinceOf(record),
     ...(have === sequence ? {} : { course: courseOf(record), facts: factsOf(record) }),
   }
 }
@@ -92,7 +107,8 @@ export function stateOf(record: EventRecord, now: number): State {
   const { ended, startedAt, verdict } = record
   if (ended !== undefined) return endedState(record, now)
   if (startedAt !== undefined) {
-    const notice = record.notice === 'none' ? ['Azure gave no notice.'] : []
+    const who = record.drill ? 'The drill' : 'Azure'
+    const notice = record.notice === 'none' ? [`${who} gave no notice.`] : []
     const headline = `It started ${relative(startedAt, now)}.`
     return { tone: 'over', headline, lines: [...notice, ...verdictLines(record, now)] }
   }
@@ -102,8 +118,10 @@ export function stateOf(record: EventRecord, now: number): State {
   if (verdict === undefined) {
     return { tone: 'ask', headline: 'Not decided.', lines: [dueOf(record, now)], ...until }
   }
-  const due = dueOf(record, now, ' all the same')
-  const lines = [byWhom(verdict, now), due, 'Until then it can still be approved.']
+  const due = `That does not stop it: ${startsOf(record, now)}.`
+  const isPast = notBeforeAt !== undefined && notBeforeAt <= now
+  const still = `Until ${isPast ? 'it starts' : 'then'} it can still be approved.`
+  const lines = [byWhom(verdict, now), due, still]
   return { tone: 'wait', headline: 'Not now', lines, ...until }
 }
 
@@ -119,21 +137,32 @@ function approvedState(record: EventRecord, now: number): State {
   if (stuckAt === undefined) {
     return { tone: 'good', headline, lines: [who, 'A VM is about to tell Azure.'] }
   }
+  const isAhead = (record.facts.notBeforeAt ?? 0) > now
   const lines = [
-    who,
+    said(verdict!, now),
     `For ${span(now - verdict!.at)} no VM has been able to tell Azure. Foghorn keeps trying.`,
     'Check that the beacons run: any VM that sees the event can do it.',
-    dueOf(record, now, ' by itself'),
+    isAhead ? `If none can, ${startsOf(record, now)}.` : dueOf(record, now),
   ]
   return { tone: 'bad', headline: 'Approved, but stuck', lines }
 }
 
 function endedState(record: EventRecord, now: number): State {
   const { outcome, at, inferred } = record.ended!
-  const why = inferred === undefined ? [] : [`${capital(describeInference(inferred))}.`]
-  const headline = `${endings[outcome]} ${relative(at, now)}.`
+  const what = inferred === 'drill_overdue' ? 'The drill was not run, and closed' : endings[outcome]
+  const doubt = outcome !== 'lost' && isGuess(record.ended) ? ', it seems,' : ''
+  const headline = `${what}${doubt} ${relative(at, now)}.`
   const tone = outcome === 'lost' ? 'bad' : 'over'
-  return { tone, headline, lines: [...why, ...verdictLines(record, now)] }
+  return { tone, headline, lines: [...whyEnded(record, now), ...verdictLines(record, now)] }
+}
+
+/** As the message says it. */
+function whyEnded(record: EventRecord, now: number): string[] {
+  const { outcome, inferred } = record.ended!
+  if (outcome === 'lost') return lostLines(record, now)
+  if (inferred === undefined) return []
+  const after = inferred === 'gone_before_its_time' ? [aftermathOf(record)] : []
+  return [`${capital(describeInference(inferred))}.`, ...after]
 }
 
 const endings = {
@@ -155,12 +184,11 @@ function byWhom(verdict: NonNullable<EventRecord['verdict']>, now: number): stri
   return said(verdict, now).replace(/^(Approved|Not now,) /, '')
 }
 
-/** NotBefore is the earliest instant, not an appointment. */
-function dueOf({ facts: { notBeforeAt }, drill }: EventRecord, now: number, how = ''): string {
-  const starts = drill ? 'The drill starts' : 'Azure starts it'
-  if (notBeforeAt === undefined) return `${starts}${how} at a time that it has not said.`
-  const time = minuteUtc(utcOn(notBeforeAt, now))
-  // how long that is, the countdown says
-  if (notBeforeAt > now) return `${starts}${how} at ${time}.`
-  return `${drill ? 'The drill' : 'Azure'} may start${drill ? '' : ' it'}${how} at any moment, since ${time}.`
+function dueOf(record: EventRecord, now: number): string {
+  return `${capital(startsOf(record, now))}.`
+}
+
+/** How long that is, the countdown says; and since when, nobody else does. */
+function startsOf(record: EventRecord, now: number): string {
+  return azureStarts(record, now, `, since ${lastingClock(record.facts.notBeforeAt ?? now, now)}`)
 }

@@ -77,11 +77,11 @@ describe('while it stands open', () => {
     await approve(page).focus()
     await press(world, await forge(world, { channel: 'team' }), 'approve')
     await pass(page, 5_000)
-    await page.getByText('by a holder of the link sent to "team"').first().waitFor()
+    await page.getByText('through the link sent to "team"').first().waitFor()
     expect(await page.getByRole('button').count()).toBe(0)
     expect(await page.locator(':focus').getAttribute('class')).toBe('state good')
     expect(await page.locator('.course').innerText()).toContain(
-      'Approved by a holder of the link sent to "team"',
+      'Approved through the link sent to "team"',
     )
     await beacon.sees([started()])
     await pass(page, 5_000)

@@ -114,7 +114,9 @@ describe('after "Not now"', () => {
     await press(pages.world, await forge(pages.world, { channel: 'team' }), 'approve')
     await pages.pass(page, 5_000)
     await page.getByText('You chose "not now". Since then it was approved.').waitFor()
-    expect(await page.locator('[data-facts]').innerText()).toMatch(/Before\s+Not now, by a holder/)
+    expect(await page.locator('[data-facts]').innerText()).toMatch(
+      /Before\s+Not now, chosen through the link/,
+    )
   })
 })
 
@@ -177,7 +179,7 @@ describe('the relay is away', () => {
   })
 
   test.each([
-    [429, 'Nothing was decided: too many requests. Try again soon.'],
+    [429, 'Nothing was decided: too many requests. Try again in a few seconds.'],
     [502, 'Not sent: the relay does not answer. Try again.'],
   ])('an answer %s from in front of it is no page', async (status, words) => {
     const page = await pages.open(await forge(pages.world))
@@ -208,7 +210,7 @@ test("times are also the reader's own, and each stays on one line", async () => 
   const at = { timezoneId: 'Asia/Kolkata', viewport: { width: 320, height: 700 } }
   const page = await pages.open(await forge(pages.world), at)
   const lines = page.locator('[data-lines]')
-  const shown = 'Azure starts it at 12:15 UTC (17:45 here).'
+  const shown = 'Azure starts it at 12:15 UTC (17:45 here) or soon after.'
   expect((await lines.innerText()).replace(/\s+/g, ' ')).toBe(shown)
   expect(await page.locator('.course').innerText()).toContain('(17:30:00 here)')
   await pages.beacon.sees([event({ notBeforeAt: startAt + 8 * 3_600_000 })])

@@ -27,16 +27,16 @@ test.each([
 
 describe('who is asked', () => {
   test.each([
-    ['in_slack', 'It is decided in Slack, by those listed.'],
-    ['signed_in', 'It is decided on its page, by those listed, signed in.'],
-    ['in_slack_or_signed_in', 'in Slack, or signed in on its page.'],
-    ['nobody', 'who has the admin key may.'],
+    ['in_slack', 'Only listed approvers can decide, by the buttons in Slack.'],
+    ['signed_in', 'Only listed approvers can decide: open the page and sign in.'],
+    ['in_slack_or_signed_in', 'by the buttons in Slack, or signed in on the page.'],
+    ['nobody', 'No approver covers all of its VMs; only the admin key can decide.'],
   ] as const)('%s: in words, and the button shows', (askers, words) => {
     const message = say(askers)
     const text = message.lines.join(' ')
     expect(text).toContain(words)
     expect(text).toContain('If nobody acts, Azure starts it')
-    expect(text).not.toContain('Approve to')
+    expect(text).not.toContain('to approve')
     expect([buttonOf(message), asksByLink(message)]).toEqual(['Show event', false])
     // somebody is to decide all the same
     expect(wantsDecision(message)).toBe(true)
@@ -44,11 +44,21 @@ describe('who is asked', () => {
     expect(say(askers, { verdict: declined }, 'declined').lines.join(' ')).toContain(words)
   })
 
-  test('whoever reads it: as ever', () => {
+  test('whoever reads it: the button opens a page, and says so', () => {
     const message = say('readers')
-    expect(message.lines.join(' ')).toContain('Approve to start it now.')
-    expect([buttonOf(message), asksByLink(message)]).toEqual(['Decide', true])
-    expect(listButtonOf([message, say('in_slack')])).toBe('Decide all here')
+    expect(message.lines.join(' ')).toContain(
+      'Open its page to approve, which starts it now, or to say',
+    )
+    expect([buttonOf(message), asksByLink(message)]).toEqual(['Open to decide', true])
+    expect(listButtonOf([message, say('in_slack')])).toBe('Open all to decide')
+  })
+
+  test('whoever has the buttons before them: no page has to be opened', () => {
+    const message = say('pressers')
+    expect(message.lines.join(' ')).toContain('Approve to start it now. If nobody acts, Azure')
+    expect(message.lookOnly).toBeUndefined()
+    const again = say('pressers', { verdict: declined })
+    expect(again.lines.join(' ')).toContain('Approve after all to start it now.')
   })
 })
 

@@ -112,7 +112,9 @@ describe('its course', () => {
     expect(moments).toEqual(['cancelled'])
     expect(record.ended).toMatchObject({ outcome: 'cancelled', inferred: 'drill_overdue' })
     const title = compose({ moment: 'cancelled', at, event: viewOf(record) }, at)
+    expect(title.title).toMatch(/^DRILL: Not run: Reboot of /)
     expect(title.lines.join(' ')).toContain('The relay did not run when the drill was to start')
+    expect(title.facts.map(({ name }) => name)).toContain('Closed')
   })
 
   test('it is never stuck and never lost, though no beacon is there', () => {
@@ -190,9 +192,19 @@ describe('what people and systems are told says that it is a drill', () => {
     const { title, lines } = compose({ moment, at, event }, at)
     expect(title).toMatch(/^DRILL: /)
     expect(lines[0]).toBe(line)
-    expect(lines.join(' ')).not.toContain('Azure is told')
+    expect(lines.join(' ')).not.toMatch(
+      /Azure (is told|starts|started|changed|moved|gave)|Azure may/,
+    )
+    expect(lines.join(' ')).not.toMatch(/(?<!In a real one, )the VM restarts/i)
     const real = compose({ moment, at, event: viewOf(record({ verdict })) }, at)
     expect([real.title, ...real.lines].join(' ')).not.toMatch(/drill/i)
+  })
+
+  test('its time is its own, and whoever started it asked for it', () => {
+    const say = (now: number) => compose({ moment: 'scheduled', at, event: viewOf(begin()) }, now)
+    expect(say(at).lines.at(-1)).toMatch(/If nobody acts, the drill starts at 12:\d\d UTC\.$/)
+    expect(say(at + 3_600_000).lines).toContain('The drill may start at any moment, or has by now.')
+    expect(say(at).facts).toContainEqual({ name: 'Asked by', value: 'whoever started the drill' })
   })
 
   test('trouble with a channel is real, and says so', () => {

@@ -43,6 +43,7 @@ describe('what a press that decides nothing is told', () => {
   const declined = record({ verdict: { decision: 'declined', ...by } })
   const begun = record({ ...approved, phase: 'started', startedAt: at - minute })
   const over = record({ ended: { at: at - minute, outcome: 'cancelled' } })
+  const guessed = record({ ended: { ...over.ended!, inferred: 'gone_before_its_time' } })
   const ada = 'by Slack user U0ADA (team T0HOME, signed by Slack), at 11:58 UTC.'
   const rows: [PressOutcome, EventRecord, string][] = [
     [
@@ -53,20 +54,21 @@ describe('what a press that decides nothing is told', () => {
     [
       'already_declined',
       declined,
-      `it had been decided before, and nothing changed. Not now, ${ada} It can still be approved.`,
+      `it had been decided before, and nothing changed. Not now, chosen ${ada} It can still be approved.`,
     ],
     ['started', begun, `too late, it started at 11:59 UTC. Approved ${ada}`],
     ['started', record({ phase: 'started' }), 'too late, it started.'],
     ['ended', over, 'too late, it was cancelled at 11:59 UTC.'],
+    ['ended', guessed, 'too late, it was cancelled, it seems, at 11:59 UTC.'],
     [
       'not_listed',
       record(),
-      'nothing was decided, as you are not among those who may: the approvers of its routes. To the relay you are "slack:T0HOME/U0BOB".',
+      'nothing was decided, as you are not among those who may: the approvers of its routes. Your id, for "approvers": "slack:T0HOME/U0BOB".',
     ],
     [
       'outsider',
       record(),
-      'nothing was decided, as you are not from this workspace. To the relay you are "slack:T0HOME/U0BOB".',
+      'nothing was decided, as you are not from this workspace. Your id, for "approvers": "slack:T0HOME/U0BOB".',
     ],
     ['not_here', record(), 'nothing was decided, as it is not decided in this channel any more. '],
     ['moved_on', record(), 'nothing was decided, as the event is no longer what this message says'],

@@ -22,8 +22,10 @@ describe('the count', () => {
     expect(sparedBy(record(), { observers: groups, now })).toBe(2)
   })
 
-  test('is not known while VMs are still reporting', () => {
+  test('is not known while VMs are still reporting, and where none does', () => {
     expect(sparedBy(record(), { observers, now: now - 1 })).toBeUndefined()
+    expect(sparedBy(record(), { observers: [], now })).toBeUndefined()
+    expect(sparedBy(record({ drill: true }), { observers, now })).toBeUndefined()
   })
 })
 

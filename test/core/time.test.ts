@@ -28,7 +28,14 @@ test.each([
   [-999, 'now'],
   [1_000, 'in 1 s'],
   [-5_000, '5 s ago'],
+  [59_999, 'in 59 s'],
+  [97_999, 'in 1 min 37 s'],
+  [2 * minute, 'in 2 min'],
+  [5 * minute - 1, 'in 4 min 59 s'],
+  [5 * minute, 'in 5 min'],
+  [15 * minute - 1, 'in 14 min'],
   [14 * minute, 'in 14 min'],
+  [2 * 60 * minute - 1, 'in 1 h 59 min'],
 ])('%i ms apart is %s', (ms, text) => {
   expect(relative(at + ms, at)).toBe(text)
 })

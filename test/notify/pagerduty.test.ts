@@ -84,7 +84,7 @@ describe('the key of an incident', () => {
     const { json } = await capture(what)
     expect(json.event_action).toBe('trigger')
     expect(json.dedup_key).not.toBe(await keyOf(step('scheduled')))
-    expect(json.payload.severity).toBe('error')
+    expect(json.payload).toMatchObject({ severity: 'error', source: 'chat' })
   })
 
   test('stays within 255 characters, and tells long ids apart', async () => {
@@ -232,7 +232,7 @@ describe('the payload', () => {
     const page = 'https://foghorn.example/approve/token'
     expect([json.client, json.client_url]).toEqual(['Foghorn', page])
     expect(json.links).toEqual([
-      { href: page, text: 'Decide' },
+      { href: page, text: 'Open to decide' },
       { href: `${page}#course`, text: 'What happened so far' },
     ])
     expect(json.payload.custom_details['VMs hit']).toBe('web_0')
@@ -243,7 +243,7 @@ describe('the payload', () => {
     const what = step('cancelled', { phase: 'cancelled', ended })
     const { json } = await capture({ ...what, message: compose(what.delivery.telling, at) })
     expect(json.event_action).toBe('resolve')
-    expect(json.payload.summary).toBe('Cancelled, it seems: Reboot of web_0')
+    expect(json.payload.summary).toBe('Cancelled, it seems, at 12:00 UTC: Reboot of web_0')
     expect(json.payload.custom_details['In short']).toContain('cancelled, or approved elsewhere')
   })
 

@@ -60,11 +60,11 @@ const settings: Record<string, Setting> = {
     course: {
       facts: { ...usual, notBeforeAt: at + hour },
       changedAt: { notBeforeAt: at + 4 * minute },
+      changedFrom: { notBeforeAt: dueAt },
     },
     spared: 11,
   },
   reminder: { moment: 'reminder', afterMs: 10 * minute, spared: 11 },
-  drill: { moment: 'scheduled', course: { drill: true } },
   approved: { moment: 'approved', afterMs: minute, course: { verdict: approved }, spared: 11 },
   declined: { moment: 'declined', afterMs: minute, course: { verdict: declined }, spared: 11 },
   stuck: { moment: 'stuck', afterMs: 3 * minute, course: { verdict: approved }, spared: 11 },
@@ -99,6 +99,22 @@ const settings: Record<string, Setting> = {
       phase: 'completed',
       ended: { at: at + 25 * minute, outcome: 'lost', inferred: 'nobody_left_to_see' },
     },
+  },
+  drill: { moment: 'scheduled', course: { drill: true } },
+  'a drill that was not run': {
+    moment: 'cancelled',
+    afterMs: 90 * minute,
+    course: {
+      drill: true,
+      phase: 'cancelled',
+      ended: { at: at + 90 * minute, outcome: 'cancelled', inferred: 'drill_overdue' },
+    },
+  },
+  'stuck, Azure was told': {
+    moment: 'stuck',
+    afterMs: 12 * minute,
+    course: { verdict: approved, passedOn: { vm: 'web_0', at: at + 2 * minute } },
+    heard: ['scheduled', 'approved'],
   },
   'a set: some of its VMs': {
     moment: 'reminder',

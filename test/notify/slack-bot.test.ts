@@ -38,20 +38,20 @@ describe('one message for an event', () => {
     const [message, ...others] = bot.slack.messages()
     expect(others).toEqual([])
     expect(message).toMatchObject({ edits: 1 })
-    expect(titleOf(message!)).toContain('Approved: Reboot of web_0')
+    expect(titleOf(message!)).toContain('Approved at 12:00 UTC: Reboot of web_0')
     expect(message!.blocks.length).toBeGreaterThan(1)
-    expect(JSON.stringify(message!.blocks)).toContain('Approved: Reboot of web_0')
+    expect(JSON.stringify(message!.blocks)).toContain('Approved at 12:00 UTC: Reboot of web_0')
     expect(buttonsOf(message!)).toEqual([])
   })
 
   test('after "not now" a person may still approve: its button says so, and shouts no more', async () => {
     await bot.notify(bot.step('scheduled', 64))
     const asked = buttonsOf(bot.slack.messages()[0]!)
-    expect(asked).toMatchObject([{ text: { text: 'Decide' }, style: 'primary' }])
+    expect(asked).toMatchObject([{ text: { text: 'Open to decide' }, style: 'primary' }])
     await bot.notify(bot.step('declined', 128, { verdict: { ...approved, decision: 'declined' } }))
     const [button, ...others] = buttonsOf(bot.slack.messages()[0]!)
     expect(others).toEqual([])
-    expect(button).toMatchObject({ text: { text: 'Reconsider' }, url: outgoing().pageUrl })
+    expect(button).toMatchObject({ text: { text: 'Open to reconsider' }, url: outgoing().pageUrl })
     expect(button).not.toHaveProperty('style')
   })
 
@@ -74,7 +74,7 @@ describe('one message for an event', () => {
     const [message] = bot.slack.messages()
     expect(bot.slack.replies().map(titleOf)).toEqual([
       expect.stringContaining('Changed: Reboot'),
-      expect.stringContaining('Approved: Reboot'),
+      expect.stringContaining('Approved at 12:00 UTC: Reboot'),
       expect.stringContaining('Started: Reboot'),
       expect.stringContaining('Completed: Reboot'),
     ])

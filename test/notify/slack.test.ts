@@ -116,7 +116,7 @@ test('the question and its button come before what one looks up', async () => {
     ...['header', 'section', 'actions', 'section', 'context'],
   ])
   expect(blocks[2].elements).toMatchObject([
-    { style: 'primary', text: { text: 'Decide' }, url: scenes.scheduled!.pageUrl },
+    { style: 'primary', text: { text: 'Open to decide' }, url: scenes.scheduled!.pageUrl },
   ])
 })
 
@@ -133,11 +133,14 @@ describe('where the message decides', () => {
     expect(approve.confirm.title.text).toBe('Approve Reboot of web_3?')
     expect(approve.confirm.text.text).toContain('start it now: Reboot of web_3. The VM restarts')
     expect([decline.confirm, look.style]).toEqual([undefined, undefined])
+    expect(approve.style).toBe('primary')
   })
 
-  test('after "not now", Approve alone is left', async () => {
+  test('after "not now", Approve alone is left, and is not green', async () => {
     const { blocks } = await send(scenes['decided in Slack, after not now']!)
     expect(labels(blocks)).toEqual([['Approve', 'Show event']])
+    const { elements } = blocks.find(({ type }) => type === 'actions')
+    expect(elements[0].style).toBeUndefined()
   })
 
   test('the dialog of many VMs says how many', async () => {
@@ -156,14 +159,14 @@ describe('where the message decides', () => {
 test('a list has the button of each event beside it', async () => {
   const { blocks } = await send(scenes['a list']!)
   const labels = blocks.map(({ accessory }) => accessory?.text.text)
-  expect(labels.slice(3)).toEqual(['Decide', 'Show event', 'Show event', 'Show event'])
+  expect(labels.slice(3)).toEqual(['Open to decide', 'Show event', 'Show event', 'Show event'])
 })
 
 test('above a list one button opens all, and says whether there is something to decide', async () => {
   const what = scenes['a list']!
   const { blocks } = await send(what)
   expect(blocks[2].elements).toMatchObject([
-    { style: 'primary', text: { text: 'Decide all here' }, url: what.listUrl },
+    { style: 'primary', text: { text: 'Open all to decide' }, url: what.listUrl },
   ])
   const over = { ...what.also[0]!.message, asks: false }
   const also = what.also.map((part) => ({ ...part, message: { ...part.message, asks: false } }))
@@ -181,5 +184,6 @@ test('what is long stands across the message, what is short side by side', async
   ])
   const long = across.filter(({ type }) => type === 'section').map(({ text }) => text.text)
   expect(long.map((text) => text.split('\n')[0])).toEqual(['*VMs hit*', '*Why*'])
-  for (const text of long) expect(text).toMatch(/…$/)
+  expect(long[0]).toMatch(/ and 39\d more$/)
+  expect(long[1]).toMatch(/…$/)
 })

@@ -145,8 +145,8 @@ describe('for clients that keep backslashes', () => {
 
   test('times and VM names are shown without any', async () => {
     const texts = await textsOf(scenes.scheduled)
-    expect(texts).toContain('Reboot of web_3 in 15 min, at 12:15 UTC')
-    expect(texts).toContain('2026-11-21 12:15:00 UTC (in 15 min)')
+    expect(texts).toContain('Reboot of web_3 in 14 min, at 12:15 UTC')
+    expect(texts).toContain('2026-11-21 12:15:00 UTC (in 14 min)')
   })
 
   test.each([

@@ -87,6 +87,11 @@ const courses: Record<string, Partial<EventRecord>> = {
   },
   cancelled: {
     phase: 'cancelled',
+    history: [
+      ...seen,
+      { at: at + 2 * minute, what: 'gone', note: 'web_0' },
+      { at: at + 2 * minute, what: 'cancelled', note: 'gone_before_its_time' },
+    ],
     ended: { at: at + 2 * minute, outcome: 'cancelled', inferred: 'gone_before_its_time' },
   },
   lost: {
@@ -94,6 +99,10 @@ const courses: Record<string, Partial<EventRecord>> = {
     ended: { at: at + 2 * minute, outcome: 'lost', inferred: 'nobody_left_to_see' },
   },
   drill: { drill: true, policy: { decide: 'ask', rule: 'default' } },
+  'drill, not run': {
+    ...{ drill: true, phase: 'cancelled' },
+    ended: { at: at + 2 * minute, outcome: 'cancelled', inferred: 'drill_overdue' },
+  },
   'drill, approved': { ...decided, drill: true },
   'hostile names': {
     facts: {
@@ -135,7 +144,7 @@ const dead: Record<string, [title: string, message: string]> = {
       [title, message] as [string, string],
     ]),
   ),
-  busy: ['Too many requests', 'Nothing was decided. Try again soon.'],
+  busy: ['Too many requests', 'Nothing was decided. Try again in a few seconds.'],
 }
 
 const list = [

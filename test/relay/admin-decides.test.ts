@@ -75,7 +75,7 @@ describe('an admin decides', () => {
     [
       'approved before',
       'already_approved',
-      'approved by a holder of the link sent to "chat" at 2026',
+      'approved through the link sent to "chat" at 2026',
       () => press(world, linkOf(world), 'approve'),
     ],
     [

@@ -44,7 +44,7 @@ describe('the page', () => {
     expect(status).toBe(200)
     expect(text).toContain('Reboot of web_0')
     expect(text).toContain(
-      '15 min until Azure starts it Not decided. Azure starts it at 12:15 UTC .',
+      '15 min until Azure starts it Not decided. Azure starts it at 12:15 UTC or soon after.',
     )
     expect(text).toContain('Approve: start it now')
     expect(text).toContain('Not now')
@@ -52,7 +52,7 @@ describe('the page', () => {
 
   test('the time left is that of the moment it is opened', async () => {
     world.clock.now += 14 * 60_000
-    expect((await show(linkOf(world))).text).toContain('60 s until Azure starts it')
+    expect((await show(linkOf(world))).text).toContain('1 min until Azure starts it')
   })
 
   test('decided: by whom and when, without buttons', async () => {
@@ -60,7 +60,7 @@ describe('the page', () => {
     expect((await press(world, path, 'approve')).status).toBe(200)
     world.clock.now += 5_000
     const { text } = await show(path)
-    expect(text).toContain('Approved by a holder of the link sent to "chat" , 12:00:00 UTC')
+    expect(text).toContain('Approved through the link sent to "chat" , 12:00:00 UTC')
     expect(text).not.toMatch(buttons)
   })
 
@@ -75,8 +75,8 @@ describe('the page', () => {
   test('not now: Azure starts it all the same, and it may still be approved', async () => {
     const path = linkOf(world)
     const text = await textOf(await press(world, path, 'not_now'))
-    expect(text).toContain('Not now by a holder of the link sent to "chat"')
-    expect(text).toContain('all the same')
+    expect(text).toContain('Not now chosen through the link sent to "chat"')
+    expect(text).toContain('That does not stop it: Azure starts it at 12:15 UTC')
     expect(text).toContain('Approve: start it now')
     expect(text).not.toContain('Not now Azure')
     expect(await textOf(await press(world, path, 'approve'))).toContain(
@@ -99,7 +99,9 @@ describe('the page', () => {
     const path = linkOf(world)
     await beacon.sees([])
     await world.pass(10_001)
-    expect((await show(path)).text).toMatch(/It was cancelled 10 s ago\. Gone before its time/)
+    expect((await show(path)).text).toMatch(
+      /It was cancelled, it seems, 10 s ago\. Gone before its time/,
+    )
     const text = await textOf(await press(world, path, 'approve'))
     expect(text).toContain('Too late to decide: it is over.')
     expect(text).not.toMatch(buttons)

@@ -138,7 +138,7 @@ test('what one event has overtaken is left out of the list', async () => {
   await beacon.sees(wave(21, count, { status: 'Started' }))
   await world.pass(1_000)
   const [, , last] = texts('slack')
-  expect(last).toContain('Started: Reboot of vm25')
+  expect(last).toMatch(/Started at .*: Reboot of vm25/)
   expect(last).toContain('was not told before: ')
   expect(last).not.toContain(`Reboot of vm25 in`)
   expect(world.clock.now).toBe(startAt + 1_000)

@@ -19,21 +19,21 @@ async function tell(routes: object[]) {
 test('decided in Slack: Teams and PagerDuty show the event and say where', async () => {
   const { team, pager, chat } = await tell([{ ...everywhere, ...inSlack }])
   for (const text of [team, JSON.stringify(pager)]) {
-    expect(text).toContain('It is decided in Slack, by those listed.')
-    expect(text).not.toMatch(/Approve to|"Decide"/)
+    expect(text).toContain('Only listed approvers can decide, by the buttons in Slack.')
+    expect(text).not.toMatch(/to approve|Open to decide/)
   }
   expect(team).toContain('"title":"Show event"')
   expect(team).not.toContain('positive')
   expect(pager.links[0].text).toBe('Show event')
   // where the buttons are, it asks
-  expect(chat).toContain('Approve to start it now.')
+  expect(chat).toContain('Approve to start it now')
   expect(chat).toContain('"action_id":"approve"')
 })
 
 test('a route for other events, with a list: the link decides, and the message asks', async () => {
   const listed = { match: { eventType: 'Freeze' }, channels: ['chat'], ...inSlack }
   const { team, pager } = await tell([everywhere, listed])
-  expect(team).toContain('Approve to start it now.')
-  expect(team).toContain('"title":"Decide"')
-  expect(pager.links[0].text).toBe('Decide')
+  expect(team).toContain('Open its page to approve, which starts it now')
+  expect(team).toContain('"title":"Open to decide"')
+  expect(pager.links[0].text).toBe('Open to decide')
 })

@@ -89,8 +89,8 @@ describe('one event from first sight to its end', () => {
 
 describe('first seen as Started', () => {
   test.each([
-    [{ firstPoll: false }, 'none', 'Started without notice'],
-    [{ firstPoll: true }, 'already_running', 'Started:'],
+    [{ firstPoll: false }, 'none', 'Started without notice at 12:00 UTC:'],
+    [{ firstPoll: true }, 'already_running', 'Already running:'],
   ])('%o is notice "%s"', async ({ firstPoll }, notice, title) => {
     const changes = [{ kind: 'appeared' as const, ageMs: 0, firstPoll, event: started() }]
     await beacon.sees([started()], { changes })

@@ -60,7 +60,7 @@ const approvals = async (i: number) => (await world.getEvent(idOf(i))).body.appr
 describe.each(['slack', 'teams'])('%s', (host) => {
   test('a list has one button for all, and its page a decision for each', async () => {
     await strike()
-    expect(allIn(host)).toMatchObject([{ text: 'Decide all here' }])
+    expect(allIn(host)).toMatchObject([{ text: 'Open all to decide' }])
     const { html, forms } = await itemsOf(pathOf(host))
     expect(html).toContain(`${count - 1} events, ${count - 1} to decide`)
     expect(forms.map(({ event }) => Number(event))).toEqual([...Array(count - 1).keys()])
@@ -72,7 +72,7 @@ describe.each(['slack', 'teams'])('%s', (host) => {
 test('a message of one event has no button for all', async () => {
   await beacon.sees(wave(0, 1))
   await world.drain()
-  expect(allIn('teams').map(({ text }) => text)).toEqual(['Decide'])
+  expect(allIn('teams').map(({ text }) => text)).toEqual(['Open to decide'])
 })
 
 test('a decision comes back to the list, says what came of it, and decides nothing else', async () => {

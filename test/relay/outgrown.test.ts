@@ -43,8 +43,10 @@ describe('an event that grows after it was approved', () => {
     ])
     await world.drain()
     const changed = world.sent.findLast(({ url }) => url.includes('slack'))!
-    expect(changed.body).toContain('It had been approved for web_0 as it was then')
-    expect(changed.body).toContain('Approve to start it now')
+    expect(changed.body).toContain(
+      'Its approval lapsed: it was for web_0 only. Please decide again.',
+    )
+    expect(changed.body).toContain('Open its page to approve')
   })
 
   test('is started once it is approved as it is, and that is told', async () => {

@@ -28,42 +28,63 @@ describe('every state', () => {
     [
       'open',
       both,
-      /12 min until Azure starts it Not decided\. Azure starts it at 12:15 UTC \. Approve/,
+      /12 min until Azure starts it Not decided\. Azure starts it at 12:15 UTC or soon after\. Approve/,
     ],
     ['open, its time has come', both, /Azure may start it at any moment, since 12:02:40 UTC/],
-    ['open, time not known', both, /Azure starts it at a time that it has not said/],
+    ['open, its time has come', both, /This does not stop it: Azure may start it at any moment\./],
+    ['open, days ahead', both, /Days of notice usually mean failing hardware.* Approve: start/],
+    ['open, time not known', both, /Azure starts it, but has not said when\./],
     [
       'declined',
       both.slice(0, 1),
-      /Not now by a holder .* all the same .* can still be approved\. Approve after all/,
+      /Not now chosen through the link .* That does not stop it: Azure starts it at 12:15 UTC or soon after\. Until then it can still be approved\. Approve after all/,
     ],
-    [
-      'approved',
-      [],
-      /Approved by a holder of the link sent to "ops-slack" , .* A VM is about to tell/,
-    ],
+    ['approved', [], /Approved through the link sent to "ops-slack" , .* A VM is about to tell/],
     ['approved', [], /How we know who by the link alone, which proves no more/],
     ['approved by a rule', [], /policy rule "short freeze"/],
-    ['approved after not now', [], /signed by Slack\).* Before Not now, by a holder/],
+    ['approved after not now', [], /signed by Slack\).* Before Not now, chosen through the link/],
     ['approved and passed on', [], /web_1 told Azure 59 s ago\. It may start at any moment\./],
-    ['stuck', [], /Approved, but stuck .* For 2 min no VM has been able to tell Azure/],
-    ['started', [], /It started 40 s ago\. Approved by/],
+    [
+      'stuck',
+      [],
+      /Approved, but stuck Approved through .* For 2 min no VM has been able to tell Azure.* If none can, Azure starts it at 12:15/,
+    ],
+    ['started', [], /It started 40 s ago\. Approved through/],
     ['started without notice', [], /Azure gave no notice\. Nobody had decided\./],
-    ['completed', [], /It was completed 20 s ago\. Approved by/],
-    ['cancelled', [], /It was cancelled 60 s ago\. Gone before its time/],
-    ['lost', [], /Foghorn lost sight of it 60 s ago/],
+    ['completed', [], /It was completed 20 s ago\. Approved through/],
+    [
+      'cancelled',
+      [],
+      /It was cancelled, it seems, 60 s ago\. Gone before its time: cancelled, or approved elsewhere\. If it was approved elsewhere, the VM may still restart\./,
+    ],
+    [
+      'cancelled',
+      [],
+      /Its course .* Cancelled, it seems: gone before its time: cancelled, or approved elsewhere/,
+    ],
+    [
+      'lost',
+      [],
+      /Foghorn lost sight of it 60 s ago\. Every VM that saw it has been silent since 11:52 UTC or before, .* Check web_3, and that the beacons run\./,
+    ],
+    ['drill', both, /In a real one, the VM restarts; .* Asked by whoever started the drill/],
     ['drill', both, /This is a drill: no VM is touched\. .* until the drill starts/],
+    [
+      'drill, not run',
+      [],
+      /The drill was not run, and closed 60 s ago\. The relay did not run when/,
+    ],
     ['drill, approved', [], /The drill starts in a moment/],
     [
       'identity needed',
       [],
-      /You can look, not decide .* They decide in Slack, by the buttons of the message in "ops-slack" , or signed in with Microsoft Entra, which this relay has not switched on\./,
+      /You can look, not decide .* They decide in Slack, by the buttons of the message in "ops-slack" \. Signing in is off on this relay\./,
     ],
     ['only in Slack', [], /They decide in Slack, by the buttons of the message in "ops-slack" \./],
     [
       'only in Slack, without buttons',
       [],
-      /no message of this event has buttons, so with the admin key/,
+      /No message of this event has buttons in Slack, so the admin key is the only way\./,
     ],
     ['identity needed, with sign-in', [], /or here, by signing in\. Sign in with Microsoft Entra/],
     ['not listed', [], /signed in as Ada Example, who is not among/],
@@ -72,8 +93,12 @@ describe('every state', () => {
     ['too late', [], /Too late to decide: it has started\./],
     ['forged', [], /This link is not valid/],
     ['expired', [], /This link has expired/],
-    ['unknown', [], /This event is not known/],
-    ['busy', [], /Nothing was decided\. Try again soon\./],
+    [
+      'unknown',
+      [],
+      /This event is not known .* Whoever has the admin key finds what it remembers under \/record\./,
+    ],
+    ['busy', [], /Nothing was decided\. Try again in a few seconds\./],
   ]
 
   test.each(said)('%s: buttons %j, and says so', async (name, buttons, words) => {
@@ -112,7 +137,9 @@ describe('a route that names who may decide', () => {
     expect(buttonsOf(html)).toEqual([])
     expect(html).toContain('Not decided.')
     expect(html).toContain('You can look, not decide')
-    expect(html).toContain('They decide by their Slack accounts, for which no message')
+    expect(html).toContain(
+      'They decide here, by signing in. No message of this event has buttons in Slack.',
+    )
     expect(html).not.toContain('U0123ABCD')
     expect(html).not.toContain('name="form"')
   })
@@ -160,7 +187,7 @@ describe('what a page that stands open is told', () => {
     const { event: second } = await live(`?have=${first.sequence}`)
     expect(second.course?.map(({ text }) => text)).toEqual([
       'First seen by web_0',
-      'Approved by a holder of the link sent to "chat"',
+      'Approved through the link sent to "chat"',
     ])
     expect(second).toMatchObject({ decidable: false, headline: 'Approved' })
     for (const odd of ['x', '-1', '1.2.3', '%00'])
@@ -181,6 +208,15 @@ describe('what a page that stands open is told', () => {
     )
     await press(world, await forge(world), 'not_now')
     expect((await live()).event.seen).toBe(grown)
+  })
+
+  test('an end that is a conclusion, as one', async () => {
+    await beacon.sees([])
+    await world.pass(10_001)
+    expect((await live()).event).toMatchObject({
+      headline: 'It was cancelled, it seems, 10 s ago.',
+      since: 'It was cancelled since, it seems.',
+    })
   })
 
   test('the end, and that nothing more will come', async () => {

@@ -37,14 +37,14 @@ describe('policy', () => {
       { decision: 'approved', how: 'policy', who: 'approve' },
     ])
     expect(world.told()).toEqual(['foghorn.event.scheduled', 'foghorn.event.approved'])
-    expect(world.sent.some(({ body }) => body.includes('Decide'))).toBe(false)
+    expect(world.sent.some(({ body }) => body.includes('Open to decide'))).toBe(false)
   })
 
   test('ask: people are asked, nobody is told to start it', async () => {
     await begin(rule('ask'))
     expect((await first.sees([event()])).directives).toEqual([])
     await world.drain()
-    expect(world.sent.some(({ body }) => body.includes('Decide'))).toBe(true)
+    expect(world.sent.some(({ body }) => body.includes('Open to decide'))).toBe(true)
   })
 
   test('tell: told without asking, and the page still lets a person approve', async () => {
@@ -52,7 +52,7 @@ describe('policy', () => {
     await first.sees([event()])
     await world.drain()
     expect(world.told()).toEqual(['foghorn.event.scheduled'])
-    expect(world.sent.some(({ body }) => body.includes('Decide'))).toBe(false)
+    expect(world.sent.some(({ body }) => body.includes('Open to decide'))).toBe(false)
     await press(world, linkOf(world), 'approve')
     expect((await first.sees([event()])).directives).toEqual(directed)
   })

@@ -185,7 +185,7 @@ describe('what stands there', () => {
     await world.pass(10_001)
     const text = await textOf(await get('/record/events', await cookie()))
     expect(text).toMatch(
-      /Not decided Reboot of web_0 prod · NotBefore 2026-11-21 12:15:00 UTC \(in 15 min\) .* Cancelled Reboot of web_1/,
+      /Not decided Reboot of web_0 prod · NotBefore 2026-11-21 12:15:00 UTC \(in 14 min\) .* Cancelled, it seems Reboot of web_1/,
     )
   })
 
@@ -204,12 +204,12 @@ describe('what stands there', () => {
     const said = [
       'Reboot of web_0',
       'Status scheduled Rule "default" : ask NotBefore 2026-11-21 12:15:00 UTC',
-      'Decided not now, by a holder of the link sent to "chat" , 2026-11-21 12:00:00 UTC',
-      'Decided approved by a holder of the link sent to "chat" , 2026-11-21 12:00:30 UTC',
+      'Decided not now, chosen through the link sent to "chat" , 2026-11-21 12:00:00 UTC',
+      'Decided approved through the link sent to "chat" , 2026-11-21 12:00:30 UTC',
       'Passed on by web_0',
       '2026-11-21, UTC 12:00:00 : First seen by web_0',
       '12:00:00 : Told "scheduled" : delivered: "chat" , "team" , "pager" , "hook"',
-      '12:00:30 : Approved by a holder of the link sent to "chat"',
+      '12:00:30 : Approved through the link sent to "chat"',
       '12:00:30 : web_0 was asked to tell Azure',
       '12:00:30 : web_0 told Azure',
       'Told "approved" : refused (',

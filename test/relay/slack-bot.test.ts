@@ -66,7 +66,7 @@ describe('the course of an event', () => {
     await world.pass(minute)
     expect(slack.messages()).toHaveLength(1)
     expect(titles(slack.messages())).toEqual([
-      expect.stringContaining('Completed: Reboot of web_0'),
+      expect.stringMatching('Completed at .*: Reboot of web_0'),
     ])
     expect(
       slack.replies().map(({ text, broadcast }) => [/[A-Z]\w+/.exec(text)![0], broadcast]),
@@ -135,7 +135,7 @@ test('a relay that dies at any call: one message, unless it died between posting
       const when = `dead ${after ? 'after' : 'before'} ${diedAt}, call ${calls}`
       expect(slack.messages().length, when).toBeLessThanOrEqual(unnoted ? 2 : 1)
       expect(slack.replies().length, when).toBeLessThanOrEqual(unnoted ? 2 : 1)
-      expect(titles(slack.messages()).at(-1), when).toContain('Started: Reboot of web_0')
+      expect(titles(slack.messages()).at(-1), when).toMatch(/Started at .*: Reboot of web_0/)
       world.store.close()
       if (diedAt === '') break
       deaths += 1
@@ -155,7 +155,9 @@ describe('trouble', () => {
     await passInSteps(world, 6_900, 300)
     expect(slack.calls).toHaveLength(1)
     await passInSteps(world, 2_000, 100)
-    expect(titles(slack.messages())).toEqual([expect.stringContaining('Started: Reboot of web_0')])
+    expect(titles(slack.messages())).toEqual([
+      expect.stringMatching('Started at .*: Reboot of web_0'),
+    ])
     expect(slack.messages()[0]!.text).toContain('was not told before: "scheduled"')
     expect(await rowsOf(world, 'bot')).toMatchObject([
       { moment: 'scheduled', state: 'superseded' },

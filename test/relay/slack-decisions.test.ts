@@ -143,7 +143,7 @@ describe('too late', () => {
     [
       'it is gone',
       () => beacon.sees([]).then(() => world.pass(11_000)),
-      /too late, it was cancelled/,
+      /too late, it was cancelled, it seems,/,
     ],
     [
       'it hits other VMs',
@@ -162,7 +162,7 @@ describe('too late', () => {
     [
       'somebody said "not now" already',
       () => pressInSlack(world, { action: 'not_now', person: bob }),
-      /had been decided before.*Not now, by <@U0BOB>.*can still be approved/,
+      /had been decided before.*Not now, chosen by <@U0BOB>.*can still be approved/,
     ],
   ])('%s', async (_, happens, said) => {
     const value = valueIn(world)

@@ -216,7 +216,9 @@ describe('a channel that is renamed', () => {
     await passInSteps(world, minute, second)
     expect(await statesOf('chat')).toEqual([['scheduled', 'refused']])
     expect(await statesOf('ops')).toContainEqual(['started', 'delivered'])
-    expect(texts('slack').filter((body) => body.includes('Approve to start'))).toHaveLength(1)
+    expect(texts('slack').filter((body) => body.includes('Open its page to approve'))).toHaveLength(
+      1,
+    )
   })
 
   test('the incident that was opened under the old name is resolved', async () => {

@@ -1,11 +1,12 @@
 // Phrases that messages and pages share: what is hit, what that costs, who decided, why we believe it.
 import { cut } from '../../../shared/document.ts'
 import type { EventView } from '../delivery.ts'
-import type { Decider, Inference, Values } from '../event.ts'
+import type { Decider, Ended, Inference } from '../event.ts'
+import { lastingClock } from '../time.ts'
 import type { SlackPerson } from './shape.ts'
 
 /** What a title has room for beside the time, which must not be cut away: 150 characters in Slack. */
-const limit = { names: 5, allNames: 64, name: 64, eventType: 24, listed: 40 }
+const limit = { names: 5, allNames: 64, name: 64, eventType: 24, listed: 40, allListed: 400 }
 
 /**
  * On one line, in reading order and of whole characters: names from outside may hold breaks, marks that
@@ -25,17 +26,22 @@ export function subjectOf({ facts: { eventType, resources } }: EventView): strin
   return `${what} of ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** As many names as somebody reads; the page has all. */
+/** As many names as somebody reads, and as leave room for the count of the others; the page has all. */
 export function describeNames(resources: string[]): string {
-  const more = resources.length - limit.listed
-  const shown = resources.slice(0, limit.listed).join(', ')
-  return `${shown}${more > 0 ? ` and ${more} more` : ''}` || 'not named'
+  const names = resources.slice(0, limit.listed)
+  while (names.length > 1 && names.join(', ').length > limit.allListed) names.pop()
+  const more = resources.length - names.length
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}` || 'not named'
 }
 
 /** What the type costs the VM, by Microsoft's documentation of Scheduled Events. */
 export function impactOf(event: EventView): string {
-  const { eventType, durationSeconds, resources } = event.facts
-  const each = resources.length > 1 ? 'Each' : 'The'
+  const impact = impactOn(event.facts)
+  return event.drill ? `In a real one, ${impact}` : capital(impact)
+}
+
+function impactOn({ eventType, durationSeconds, resources }: EventView['facts']): string {
+  const each = resources.length > 1 ? 'each' : 'the'
   const known = durationSeconds !== undefined && durationSeconds > 0
   switch (eventType) {
     case 'Freeze': {
@@ -47,12 +53,29 @@ export function impactOf(event: EventView): string {
     case 'Redeploy':
       return `${each} VM moves to other hardware; memory and temporary disks are lost.`
     case 'Preempt':
-      return `${each} Spot VM is taken away.`
+      return `Azure evicts ${each} Spot VM.`
     case 'Terminate':
       return `${each} VM is deleted.`
     default:
       return `Foghorn does not know what "${cut(eventType, limit.eventType)}" does to a VM.`
   }
+}
+
+const effects: Record<string, string> = {
+  Freeze: 'pause',
+  Reboot: 'restart',
+  Redeploy: 'move to other hardware',
+  Preempt: 'be evicted',
+  Terminate: 'be deleted',
+}
+
+/** What may come where an event went before its time, and nobody can say why. */
+export function aftermathOf({ facts: { eventType, resources } }: EventView): string {
+  const vms = resources.length > 1 ? 'the VMs' : 'the VM'
+  const may = Object.hasOwn(effects, eventType)
+    ? `${vms} may still ${effects[eventType]}`
+    : 'it may still happen'
+  return `If it was approved elsewhere, ${may}.`
 }
 
 /** How far it reaches; nothing where that is not known, or where it goes without saying. */
@@ -64,7 +87,12 @@ export function reachOf({ facts, spared }: EventView): string[] {
     const others = spared === 1 ? '1 other' : `${spared} others`
     return [`It hits ${vms} and spares ${others} that Foghorn hears from.`]
   }
-  return hit === 1 ? [] : [`It hits ${vms}, and none that Foghorn hears from there is spared.`]
+  return hit === 1 ? [] : [`It hits ${vms}, and spares none of those that report it.`]
+}
+
+/** Whether an end that is told is a conclusion; a drill's are the relay's own. */
+export function isGuess(ended: Pick<Ended, 'inferred'> | undefined): boolean {
+  return ended?.inferred !== undefined && ended.inferred !== 'drill_overdue'
 }
 
 export function describeInference(inference: Inference): string {
@@ -78,7 +106,7 @@ export function describeInference(inference: Inference): string {
     case 'gone_before_its_time':
       return 'gone before its time: cancelled, or approved elsewhere'
     case 'vm_gone':
-      return 'the VM is gone and nothing was heard from it since'
+      return 'the VM has been silent since its time came, so it must be gone'
     case 'nobody_left_to_see':
       return 'no beacon that saw it has been heard since'
     case 'drill_overdue':
@@ -86,10 +114,10 @@ export function describeInference(inference: Inference): string {
   }
 }
 
-/** `approved by policy rule "short freeze"`, `not now, by a holder of the link sent to "ops"`. */
+/** `approved by policy rule "short freeze"`, `not now, chosen through the link sent to "ops"`. */
 export function describeVerdict(verdict: NonNullable<EventView['verdict']>): string {
-  const what = verdict.decision === 'approved' ? 'approved' : 'not now,'
-  return `${what} by ${describeDecider(verdict)}`
+  const what = verdict.decision === 'approved' ? 'approved' : 'not now, chosen'
+  return `${what} ${describeDecider(verdict)}`
 }
 
 /** `Slack user U0ADA`, wherever a message says who decided, where the id has Slack's form. */
@@ -106,20 +134,30 @@ function slackUser(id: string): string {
 function describeDecider({ how, who }: Decider): string {
   const [place = '', person = ''] = who.split('/')
   const words: Record<Decider['how'], string> = {
-    link: `a holder of the link sent to "${who}"`,
-    slack: `${slackUser(person)} (team ${place}, signed by Slack)`,
-    entra: `Entra user ${person} (tenant ${place}, signed in)`,
-    admin: 'a holder of the admin key',
-    policy: `policy rule "${who}"`,
+    link: `through the link sent to "${who}"`,
+    slack: `by ${slackUser(person)} (team ${place}, signed by Slack)`,
+    entra: `by Entra user ${person} (tenant ${place}, signed in)`,
+    admin: 'with the admin key',
+    policy: `by policy rule "${who}"`,
   }
   return words[how]
 }
 
-/** Who is asked to decide: whoever reads the message, or people on lists, each with their way. */
-export type Askers = 'readers' | 'in_slack' | 'signed_in' | 'in_slack_or_signed_in' | 'nobody'
+/**
+ * Who is asked to decide: whoever reads the message, by its link or, as `pressers`, by buttons of its own; or
+ * people on lists, each with their way.
+ */
+export type Askers = Readers | 'in_slack' | 'signed_in' | 'in_slack_or_signed_in' | 'nobody'
+
+type Readers = 'readers' | 'pressers'
+
+/** Whether the message says what to do, rather than who does it. */
+export function areReaders(askers: Askers): askers is Readers {
+  return askers === 'readers' || askers === 'pressers'
+}
 
 /** By the names in `approvers` of those who may; empty: only the admin key may. */
-export function askersOf(names: string[]): Exclude<Askers, 'readers'> {
+export function askersOf(names: string[]): Exclude<Askers, Readers> {
   const inSlack = names.some((name) => name.startsWith('slack:'))
   const signedIn = names.some((name) => name.startsWith('entra:'))
   if (inSlack && signedIn) return 'in_slack_or_signed_in'
@@ -127,26 +165,37 @@ export function askersOf(names: string[]): Exclude<Askers, 'readers'> {
   return signedIn ? 'signed_in' : 'nobody'
 }
 
-export const whoDecides: Record<Exclude<Askers, 'readers'>, string> = {
-  in_slack: 'It is decided in Slack, by those listed.',
-  signed_in: 'It is decided on its page, by those listed, signed in.',
-  in_slack_or_signed_in: 'It is decided by those listed, in Slack, or signed in on its page.',
-  nobody: 'Nobody who is listed may decide for all of its VMs; who has the admin key may.',
+export const whoDecides: Record<Exclude<Askers, Readers>, string> = {
+  in_slack: 'Only listed approvers can decide, by the buttons in Slack.',
+  signed_in: 'Only listed approvers can decide: open the page and sign in.',
+  in_slack_or_signed_in:
+    'Only listed approvers can decide: by the buttons in Slack, or signed in on the page.',
+  nobody: 'No approver covers all of its VMs; only the admin key can decide.',
 }
 
 /**
- * What Azure does by itself: NotBefore is the earliest instant, not an appointment. The title says when
- * that is, and is not repeated.
+ * What Azure does by itself: NotBefore is the earliest instant, not an appointment. `meanwhile`: what is to be
+ * said of the time since then, to whoever reads that it has passed.
  */
-export function azureStarts({ facts: { notBeforeAt }, drill }: EventView, now: number): string {
-  if (notBeforeAt === undefined) return 'Azure starts it at a time that it has not said'
-  if (drill) return 'the drill starts at that time'
-  return notBeforeAt > now
-    ? 'Azure starts it at that time or soon after'
-    : 'Azure may have started it since'
+export function azureStarts(
+  { facts: { notBeforeAt }, drill }: Pick<EventView, 'facts' | 'drill'>,
+  now: number,
+  meanwhile = ', or has by now',
+): string {
+  if (notBeforeAt === undefined) return 'Azure starts it, but has not said when'
+  const time = lastingClock(notBeforeAt, now)
+  if (notBeforeAt > now) {
+    return drill ? `the drill starts at ${time}` : `Azure starts it at ${time} or soon after`
+  }
+  return `${drill ? 'the drill may start' : 'Azure may start it'} at any moment${meanwhile}`
 }
 
-export function describeSource(source: string | undefined): string | undefined {
+/** Who is behind it. */
+export function askedBy({
+  facts: { source },
+  drill,
+}: Pick<EventView, 'facts' | 'drill'>): string | undefined {
+  if (drill) return 'whoever started the drill'
   if (source === 'Platform') return 'Azure itself'
   if (source === 'User') return 'a user of your subscription'
   return source
@@ -156,20 +205,6 @@ export function describeSource(source: string | undefined): string | undefined {
 export function describeDuration(seconds: number | undefined): string {
   if (seconds === undefined || seconds < 0) return 'Azure does not say'
   return seconds === 0 ? 'no interruption expected' : `about ${seconds} s`
-}
-
-const changes: [keyof Values, string][] = [
-  ['notBeforeAt', 'when it may start'],
-  ['resources', 'which VMs it hits'],
-  ['durationSeconds', 'how long it takes'],
-  ['description', 'why'],
-]
-
-/** What the newest document says otherwise than the one before. */
-export function describeChange({ changedAt = {} }: EventView): string[] {
-  const newest = Math.max(...Object.values(changedAt))
-  const changed = changes.filter(([key]) => changedAt[key] === newest).map(([, words]) => words)
-  return changed.length === 0 ? [] : [`Azure changed ${changed.join(' and ')}.`]
 }
 
 export function capital(text: string): string {

@@ -10,6 +10,7 @@ import {
   describeNames,
   describeVerdict,
   impactOf,
+  isGuess,
   plain,
   slackPersonOf,
   subjectOf,
@@ -86,7 +87,7 @@ function reasonOf(
   now: number,
 ): string {
   // what somebody has to write where they were meant to be listed
-  const you = `To the relay you are "${how}:${who}".`
+  const you = `Your id, for "approvers": "${how}:${who}".`
   const { verdict, startedAt, ended } = record
   const decided =
     verdict === undefined
@@ -103,7 +104,9 @@ function reasonOf(
     }
     case 'ended': {
       const how =
-        ended === undefined ? 'is over' : `${endings[ended.outcome]} at ${clock(ended.at, now)}`
+        ended === undefined
+          ? 'is over'
+          : `${endings[ended.outcome]}${isGuess(ended) ? ', it seems,' : ''} at ${clock(ended.at, now)}`
       return `too late, it ${how}.${decided}`
     }
     case 'identity_needed':
@@ -133,4 +136,4 @@ export const deadButtons: Record<'forged' | 'expired' | 'channel_gone' | 'unknow
 }
 
 export const failedReply =
-  'Nothing is known to be decided: the relay failed, and its log says why. Press again, or open the page.'
+  'The relay failed, so your press may or may not count. Press again, or open the page.'

@@ -1,25 +1,29 @@
-// What each step of an event's life says: title, sentences, facts, tone.
+// What each step of an event's life says: sentences, facts, tone.
+import { lostMs } from '../conclude.ts'
 import type { EventView, Telling } from '../delivery.ts'
-import { clock, lastingClock, relative, span, when } from '../time.ts'
+import { lastingClock, relative, span, when } from '../time.ts'
+import { describeChange } from './change.ts'
 import {
   type Askers,
+  aftermathOf,
+  areReaders,
+  askedBy,
   azureStarts,
   capital,
-  describeChange,
   describeDuration,
   describeInference,
   describeNames,
-  describeSource,
   describeVerdict,
   impactOf,
   reachOf,
-  subjectOf,
   whoDecides,
 } from './phrases.ts'
 import type { Message, Tone } from './shape.ts'
 
 /** Failing hardware alone is announced longer ahead than this; facts of Microsoft's documentation. */
 const longNoticeMs = 24 * 3_600_000
+/** Azure's clock and ours may differ: what starts no more than this before its time, starts in time. */
+const earlyMs = 60_000
 
 /** Whether a decision can still matter: Azure starts it by itself once NotBefore has passed. */
 export function asksFor(event: EventView, now: number): boolean {
@@ -33,103 +37,90 @@ export function asksFor(event: EventView, now: number): boolean {
   )
 }
 
-export function titleOf(telling: Telling, now: number): string {
-  return titleWith(telling, dueOf(telling.event, now), now)
-}
-
-/** What stands in an incident's list long after: absolute times only, and nothing that may yet be known. */
-export function lastingTitleOf(telling: Telling, now: number): string {
-  const { notBeforeAt } = telling.event.facts
-  const due = notBeforeAt === undefined ? '' : ` at ${lastingClock(notBeforeAt, now)}`
-  return titleWith(telling, due, now)
-}
-
-function titleWith({ moment, event }: Telling, due: string, now: number): string {
-  const subject = subjectOf(event)
-  const ahead = (event.facts.notBeforeAt ?? now) > now
-  const seems = event.ended?.inferred === undefined ? '' : ', it seems'
-  switch (moment) {
-    case 'scheduled':
-      return `${subject}${due}`
-    case 'changed':
-      return `Changed: ${subject}${due}`
-    case 'reminder':
-      return `Still undecided: ${subject}${due}`
-    case 'approved':
-      return `Approved: ${subject} can start now`
-    case 'declined':
-      return `Not now: ${subject}${ahead ? ' still comes' : ''}${due}`
-    case 'stuck':
-      return `Approval stuck: ${subject}${due}`
-    case 'started':
-      return event.notice === 'none' ? `Started without notice: ${subject}` : `Started: ${subject}`
-    case 'completed':
-      return `Completed${seems}: ${subject}`
-    case 'cancelled':
-      return `Cancelled${seems}: ${subject}`
-    case 'lost':
-      return `Lost sight of: ${subject}`
-  }
-}
-
-/** ` in 14 min, at 12:15 UTC`, or how long ago it could have begun; begins with what joins it to the subject. */
-function dueOf({ facts: { notBeforeAt } }: EventView, now: number): string {
-  if (notBeforeAt === undefined) return ', time not known'
-  const due = `${relative(notBeforeAt, now)}, at ${clock(notBeforeAt, now)}`
-  return notBeforeAt > now ? ` ${due}` : ` was due ${due}`
-}
-
 export function linesOf({ moment, event }: Telling, now: number, askers: Askers): string[] {
   switch (moment) {
     case 'scheduled':
     case 'reminder':
       return ahead(event, now, askers)
     case 'changed':
-      return [...describeChange(event), ...describeLapse(event), ...ahead(event, now, askers)]
+      return [
+        ...describeChange(event, now),
+        ...describeLapse(event, now),
+        ...ahead(event, now, askers),
+      ]
     case 'approved': {
       const who = event.verdict === undefined ? 'approved' : describeVerdict(event.verdict)
-      const next = event.drill ? 'The drill starts in a moment.' : 'Azure is told to start it now.'
-      return [`${capital(who)}.`, next, impactOf(event)]
+      const next = event.drill
+        ? ['The drill starts in a moment.']
+        : [
+            'Foghorn tells Azure to start it now, usually within seconds.',
+            ...byItself('If that fails', event, now),
+          ]
+      return [`${capital(who)}.`, ...next, impactOf(event)]
     }
     case 'declined': {
       const who = event.verdict === undefined ? 'not now' : describeVerdict(event.verdict)
       return [
         `${capital(who)}.`,
         `That does not stop it: ${azureStarts(event, now)}.`,
-        stillApproved(askers),
+        ...stillApproved(event, now, askers),
       ]
     }
     case 'stuck':
       if (event.passedOn !== undefined) {
         return [
           `${event.passedOn.vm} told Azure ${relative(event.passedOn.at, now)}, and it has not started.`,
-          'Foghorn tells Azure again every minute. Look at the VM, and at Azure in the portal.',
+          `Foghorn tells Azure again every minute. Look at ${hitVms(event)} in the Azure portal.`,
+          ...byItself('If nothing helps', event, now),
         ]
       }
       return [
-        'It is approved, but no VM has been able to tell Azure so yet. Foghorn keeps trying.',
+        'It is approved, but no VM has been able to tell Azure yet. Foghorn keeps trying.',
         'Check that the beacons run: any VM that sees the event can do it.',
-        `Otherwise ${azureStarts(event, now)}.`,
+        ...byItself('If none can', event, now),
       ]
     case 'started':
-      return [impactOf(event), ...reachOf(event), ...noticeLines(event)]
+      return [impactOf(event), ...reachOf(event), ...startLines(event), ...noticeLines(event, now)]
     case 'completed':
       return completedLines(event)
     case 'cancelled':
       return cancelledLines(event)
     case 'lost':
-      return [
-        'Every VM that saw it has fallen silent, so how it ended is not known.',
-        `Check ${event.facts.source === 'User' ? 'with whoever asked for it' : 'the VMs that it hits'}.`,
-      ]
+      return lostLines(event, now)
   }
 }
 
+export function lostLines(event: EventView, now: number): string[] {
+  const { ended, facts } = event
+  const since =
+    ended === undefined ? '' : ` since ${lastingClock(ended.at - lostMs, now)} or before`
+  const whom = facts.source === 'User' ? 'with whoever asked for it' : hitVms(event)
+  return [
+    `Every VM that saw it has been silent${since}, so how it ended is not known.`,
+    `Check ${whom}, and that the beacons run.`,
+  ]
+}
+
+function hitVms({ facts: { resources } }: EventView): string {
+  return resources.length === 1 ? describeNames(resources) : 'the VMs that it hits'
+}
+
+/** What comes if nothing else does, as long as that is still to come. */
+function byItself(where: string, event: EventView, now: number): string[] {
+  const { notBeforeAt } = event.facts
+  const isAhead = notBeforeAt !== undefined && notBeforeAt > now
+  return isAhead ? [`${where}, ${azureStarts(event, now)}.`] : []
+}
+
 /** An approval that no longer holds: whoever gave it saw less. */
-function describeLapse({ overruled, verdict }: EventView): string[] {
+function describeLapse(event: EventView, now: number): string[] {
+  const { overruled, verdict, facts } = event
   if (overruled?.lapsedAt === undefined || verdict !== undefined) return []
-  const names = describeNames(overruled.agreed?.resources ?? [])
-  return [`It had been approved for ${names} as it was then; that is not enough any more.`]
+  const agreed = overruled.agreed?.resources ?? []
+  const hasMore = facts.resources.some((name) => !agreed.includes(name.toLowerCase()))
+  const scope = hasMore ? `for ${describeNames(agreed)} only` : 'for what it was before'
+  const again = asksFor(event, now) ? ' Please decide again.' : ''
+  return [`Its approval lapsed: it was ${scope}.${again}`]
 }
 
 /** What is to come, and what to do about it. */
@@ -139,9 +130,10 @@ function ahead(event: EventView, now: number, askers: Askers): string[] {
   return [impactOf(event), ...reachOf(event), ...advice, next]
 }
 
-function stillApproved(askers: Askers): string {
+function stillApproved({ facts }: EventView, now: number, askers: Askers): string[] {
+  if (facts.notBeforeAt !== undefined && facts.notBeforeAt <= now) return []
   const can = 'Until then it can still be approved'
-  return askers === 'readers' ? `${can}.` : `${can}. ${whoDecides[askers]}`
+  return [areReaders(askers) ? `${can}.` : `${can}. ${whoDecides[askers]}`]
 }
 
 function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Askers): string {
@@ -150,9 +142,8 @@ function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Ask
     return `${capital(azureStarts(event, now))}.`
   }
   if (asksFor(event, now)) {
-    // beside the advice to redeploy it oneself, it is the other way
-    const approve = isAdvised ? 'Or approve to start the event now.' : 'Approve to start it now.'
-    return `${askers === 'readers' ? approve : whoDecides[askers]} If nobody acts, ${azureStarts(event, now)}.`
+    const how = areReaders(askers) ? howTo(event, isAdvised, askers) : whoDecides[askers]
+    return `${how} If nobody acts, ${azureStarts(event, now)}.`
   }
   if (event.verdict?.decision === 'approved') {
     return `${capital(describeVerdict(event.verdict))}: it may start at any moment.`
@@ -163,23 +154,51 @@ function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Ask
   return `Nothing to decide: ${azureStarts(event, now)}.`
 }
 
+/** A link leads to a page that asks, a button of the message's own decides. */
+function howTo(event: EventView, isAdvised: boolean, askers: 'readers' | 'pressers'): string {
+  const declined = event.verdict?.decision === 'declined'
+  const how = {
+    readers: declined
+      ? 'open its page to approve it after all, which starts it now.'
+      : 'open its page to approve, which starts it now, or to say not now.',
+    pressers: declined ? 'approve after all to start it now.' : 'approve to start it now.',
+  }[askers]
+  // beside the advice to redeploy the VM oneself, it is the other way
+  return isAdvised ? `Or ${how}` : capital(how)
+}
+
 /** Days of notice mean failing hardware; Microsoft advises to redeploy such a VM oneself. */
-function hardwareAdvice({ facts, firstSeenAt }: EventView): string[] {
+export function hardwareAdvice({ facts, firstSeenAt }: EventView): string[] {
   const noticeMs = (facts.notBeforeAt ?? firstSeenAt) - firstSeenAt
   const moves = facts.eventType === 'Redeploy' || facts.eventType === 'Reboot'
   if (!moves || facts.source === 'User' || noticeMs <= longNoticeMs) return []
   return [
-    'So much notice points to failing hardware. Microsoft advises not to wait: ' +
+    'Days of notice usually mean failing hardware. Microsoft advises not to wait: ' +
       'redeploy the VM yourself as soon as you can, in the portal or by "az vm redeploy".',
   ]
 }
 
-function noticeLines(event: EventView): string[] {
-  switch (event.notice) {
+/** Who started it, where Foghorn did not and it had been scheduled: an approval has a row of its own. */
+function startLines(event: EventView): string[] {
+  const { verdict, notice, startedAt = 0, policy, drill } = event
+  const { notBeforeAt } = event.facts
+  if (notice !== undefined || verdict?.decision === 'approved') return []
+  if (notBeforeAt !== undefined && startedAt < notBeforeAt - earlyMs) {
+    return ['It started before its time, and not by Foghorn: it may have been approved elsewhere.']
+  }
+  const started = `${drill ? 'the drill started' : 'Azure started it'} when its time came`
+  if (verdict !== undefined) return [`Not now was chosen; ${started}.`]
+  return [policy.decide === 'ask' ? `Nobody decided; ${started}.` : `${capital(started)}.`]
+}
+
+function noticeLines({ notice, drill, startedAt }: EventView, now: number): string[] {
+  const seenAt = startedAt === undefined ? '' : `, at ${lastingClock(startedAt, now)}`
+  switch (notice) {
     case 'none':
+      if (drill) return ['It started without notice, as a real one does where hardware has failed.']
       return ['Azure gave no notice: hardware may have failed. Check the VM once it is back.']
     case 'already_running':
-      return ['It was already running when Foghorn first saw it.']
+      return [`It was already running when Foghorn first saw it${seenAt}.`]
     case 'reported_late':
       return ['It had been scheduled before, but the VM could not report it in time.']
     default:
@@ -189,18 +208,21 @@ function noticeLines(event: EventView): string[] {
 
 function completedLines({ ended, startedAt }: EventView): string[] {
   if (ended?.inferred !== undefined) {
-    return [`Azure lists it no more. Taken as completed: ${describeInference(ended.inferred)}.`]
+    // of a VM that is silent, nobody has read that
+    const listed = ended.inferred === 'vm_gone' ? '' : 'Azure lists it no more. '
+    return [`${listed}Taken as completed: ${describeInference(ended.inferred)}.`]
   }
   const tookMs = ended === undefined || startedAt === undefined ? -1 : ended.at - startedAt
   return [tookMs < 0 ? 'It is over.' : `It is over, after about ${span(tookMs)}.`]
 }
 
-function cancelledLines({ ended }: EventView): string[] {
+function cancelledLines(event: EventView): string[] {
+  const { ended } = event
   if (ended?.inferred === undefined) return ['Azure called it off: it will not happen.']
   if (ended.inferred === 'drill_overdue') return [`${capital(describeInference(ended.inferred))}.`]
   return [
     `${capital(describeInference(ended.inferred))}. Azure does not say which.`,
-    'Unless somebody approved it, it will not happen.',
+    aftermathOf(event),
   ]
 }
 
@@ -215,14 +237,15 @@ export function factsOf(
   const ahead = ended === undefined && startedAt === undefined && moment !== 'approved'
   const decides = moment === 'approved' || moment === 'declined'
   const due = ahead && facts.notBeforeAt !== undefined
-  const ending = ended === undefined ? 'Ended' : endings[ended.outcome]
+  const isOverdue = ended?.inferred === 'drill_overdue'
+  const ending = ended === undefined ? 'Ended' : endings[isOverdue ? 'lost' : ended.outcome]
   const rows: [string, string | undefined][] = [
     ['When', due ? when(facts.notBeforeAt!, now) : undefined],
     ['Started', startedAt === undefined ? undefined : when(startedAt, now)],
     [ending, ended === undefined ? undefined : when(ended.at, now)],
     ['How long', ended === undefined ? describeDuration(facts.durationSeconds) : undefined],
     ['VMs hit', describeNames(facts.resources)],
-    ['Asked by', describeSource(facts.source)],
+    ['Asked by', askedBy(event)],
     ['Why', facts.description],
     ['Decision', verdict === undefined || decides ? undefined : describeVerdict(verdict)],
   ]

@@ -1,0 +1,61 @@
+// What *changed* says: for each value from what to what, as far as both are known.
+import type { EventView } from '../delivery.ts'
+import type { Values } from '../event.ts'
+import { lastingClock } from '../time.ts'
+import { describeDuration, describeNames } from './phrases.ts'
+
+const changes: (keyof Values)[] = ['notBeforeAt', 'resources', 'durationSeconds', 'description']
+
+/** What the change that came last says otherwise than what was known, a sentence for each value. */
+export function describeChange(event: EventView, now: number): string[] {
+  const { changedAt = {}, changedFrom = {} } = event
+  const [first] = changes.filter((name) => name in changedFrom)
+  // a late word of one value may come after another one has changed
+  const newest = first ? changedAt[first] : Math.max(...Object.values(changedAt))
+  return changes
+    .filter((name) => changedAt[name] === newest)
+    .flatMap((name) => describeChanged(name, event, now))
+}
+
+/** What was replaced is not known of a value that had been unknown before. */
+function describeChanged(name: keyof Values, event: EventView, now: number): string[] {
+  const { facts, changedFrom: from = {}, drill } = event
+  switch (name) {
+    case 'notBeforeAt': {
+      const to = lastingClock(facts.notBeforeAt ?? now, now)
+      if (from.notBeforeAt === undefined) return [`Azure set its time to ${to}.`]
+      const before = lastingClock(from.notBeforeAt, now).replace(/ UTC$/, '')
+      return [`${drill ? 'The drill moved' : 'Azure moved it'} from ${before} to ${to}.`]
+    }
+    case 'resources': {
+      const { resources: before } = from
+      if (before === undefined) return ['Azure changed which VMs it hits.']
+      const added = namesBeside(facts.resources, before)
+      const spared = namesBeside(before, facts.resources)
+      return [
+        ...(added.length === 0 ? [] : [`Azure added ${describeNames(added)}.`]),
+        ...(spared.length === 0 ? [] : [`It no longer hits ${describeNames(spared)}.`]),
+      ]
+    }
+    case 'durationSeconds':
+      return [describeLength(facts.durationSeconds, from.durationSeconds)]
+    case 'description':
+      return ['Azure changed its reason.']
+  }
+}
+
+function namesBeside(names: string[], others: string[]): string[] {
+  const known = others.map((name) => name.toLowerCase())
+  return names.filter((name) => !known.includes(name.toLowerCase()))
+}
+
+function describeLength(to = -1, from = -1): string {
+  const before = from < 0 ? 'that was not known' : describeWait(from)
+  if (to < 0) return `Azure no longer says how long it takes; before, ${before}.`
+  if (to === 0) return `No interruption is expected any more; before, ${before}.`
+  return `It now takes ${describeDuration(to)}; before, ${before}.`
+}
+
+function describeWait(seconds: number): string {
+  return seconds === 0 ? 'no interruption was expected' : `it was ${describeDuration(seconds)}`
+}

@@ -1,0 +1,60 @@
+// The one line above each step's sentences: what, which VMs, and when.
+import type { EventView, Telling } from '../delivery.ts'
+import { clock, lastingClock, relative } from '../time.ts'
+import { isGuess, subjectOf } from './phrases.ts'
+
+export function titleOf(telling: Telling, now: number): string {
+  return titleWith(telling, dueOf(telling.event, now), clock, now)
+}
+
+/** What stands in an incident's list long after: absolute times only, and nothing that may yet be known. */
+export function lastingTitleOf(telling: Telling, now: number): string {
+  const { notBeforeAt } = telling.event.facts
+  const due = notBeforeAt === undefined ? '' : ` at ${lastingClock(notBeforeAt, now)}`
+  return titleWith(telling, due, lastingClock, now)
+}
+
+/** The time of what happened stands before the names, which may be long. */
+function titleWith(
+  { moment, event }: Telling,
+  due: string,
+  timeOf: (at: number, now: number) => string,
+  now: number,
+): string {
+  const { notice, startedAt, ended, verdict } = event
+  const subject = subjectOf(event)
+  const ahead = (event.facts.notBeforeAt ?? now) > now
+  const doubt = isGuess(ended) ? ', it seems,' : ''
+  const on = (at: number | undefined) => (at === undefined ? '' : ` at ${timeOf(at, now)}`)
+  switch (moment) {
+    case 'scheduled':
+      return `${subject}${due}`
+    case 'changed':
+      return `Changed: ${subject}${due}`
+    case 'reminder':
+      return `Still undecided: ${subject}${due}`
+    case 'approved':
+      return `Approved${on(verdict?.at)}: ${subject} is to start now`
+    case 'declined':
+      return `Not now: ${subject}${ahead ? ' still comes' : ''}${due}`
+    case 'stuck':
+      return `Approval stuck: ${subject}${due}`
+    case 'started':
+      if (notice === 'already_running') return `Already running: ${subject}`
+      return `Started${notice === 'none' ? ' without notice' : ''}${on(startedAt)}: ${subject}`
+    case 'completed':
+      return `Completed${doubt}${on(ended?.at)}: ${subject}`
+    case 'cancelled':
+      if (ended?.inferred === 'drill_overdue') return `Not run: ${subject}`
+      return `Cancelled${doubt}${on(ended?.at)}: ${subject}`
+    case 'lost':
+      return `Lost sight of: ${subject}`
+  }
+}
+
+/** ` in 14 min, at 12:15 UTC`, or how long ago it could have begun; begins with what joins it to the subject. */
+function dueOf({ facts: { notBeforeAt } }: EventView, now: number): string {
+  if (notBeforeAt === undefined) return ', time not known'
+  const due = `${relative(notBeforeAt, now)}, at ${clock(notBeforeAt, now)}`
+  return notBeforeAt > now ? ` ${due}` : ` was due ${due}`
+}
