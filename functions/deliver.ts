@@ -6,7 +6,7 @@ import { attemptMs, deliveryLeaseMs, type SendOutcome } from './core/attempt.ts'
 import { type Claimed, type Delivery, deliveryId, isAboutChannel } from './core/delivery.ts'
 import type { EventRecord } from './core/event.ts'
 import { asksFor, compose } from './core/message.ts'
-import type { Outage, Passage } from './core/outage.ts'
+import { isOverdue, type Outage, type Passage } from './core/outage.ts'
 import { mayHaveHeard, overtaken, skippedBefore } from './core/overtake.ts'
 import { channelsFor } from './core/policy.ts'
 import { listLink, pageLink } from './link.ts'
@@ -69,8 +69,11 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
   const parts = judged.flatMap(({ verdict }) => ('part' in verdict ? [verdict.part] : []))
   const { now, apart } = partsForOne(parts)
   const [first, ...also] = now
-  const sent = first && channel ? await send(relay, first, also, channel) : undefined
-  const outage = await noteOutage(relay, channel, gate, sent, [leader, first?.delivery ?? leader])
+  const sent = first && channel ? asTry(await send(relay, first, also, channel), gate) : undefined
+  const waiting = judged.filter(({ verdict }) => 'part' in verdict && now.includes(verdict.part))
+  const late = waiting.find((one) => isOverdue(one.claimed, one.siblings ?? [], relay.now()))
+  const overdue = late?.claimed
+  const outage = await noteOutage(relay, channel, gate, sent, { first: leader, overdue })
   const inList = also.length > 0
   const fallback = channel?.fallback === undefined ? [] : [channel.fallback]
   for (const { claimed, siblings = [], heirs: instead = fallback, verdict } of judged) {
@@ -80,7 +83,8 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
         continue
       }
       const result = 'result' in verdict ? verdict.result : sent!
-      const context = { outage, siblings, instead, inList: inList && 'part' in verdict }
+      const isGone = channel === undefined
+      const context = { outage, siblings, instead, isGone, inList: inList && 'part' in verdict }
       await settle(relay, claimed, result, context)
     } catch (error) {
       // the lease ends, and it is tried again; the others are not to blame
@@ -89,19 +93,25 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
   }
 }
 
+/** Where a channel refused before, a try without an answer is one more refusal: others are told now. */
+function asTry(sent: SendOutcome, gate: Gate | undefined): SendOutcome {
+  if (gate?.passage.go !== 'try' || sent.outcome !== 'retry' || sent.unsent) return sent
+  return { outcome: 'refused', note: sent.note, broken: true }
+}
+
 /** A mark that can't be written costs another try of a channel in trouble, and nothing else. */
 async function noteOutage(
   relay: Relay,
   channel: Channel | undefined,
   gate: Gate | undefined,
   sent: SendOutcome | undefined,
-  [leader, told]: [Claimed, Claimed],
+  of: { first: Claimed; overdue: Claimed | undefined },
 ): Promise<Outage | undefined> {
-  if (channel === undefined || gate === undefined || sent === undefined) return gate?.outage
+  if (channel === undefined || gate === undefined) return undefined
   try {
-    return await noteAnswer(relay, channel, gate, sent, leader, told)
+    return await noteAnswer(relay, channel, gate, sent, of)
   } catch (error) {
-    relay.log.error('mark_failed', { channel: leader.channel, error: messageOf(error) })
+    relay.log.error('mark_failed', { channel: of.first.channel, error: messageOf(error) })
     return gate.outage
   }
 }
@@ -166,9 +176,13 @@ async function heirsOf(
   siblings: Delivery[],
 ): Promise<string[]> {
   if (record === undefined || telling.moment === 'notice') return []
-  const { moment, event } = telling
+  const { moment, event, insteadOf } = telling
   const observers = await relay.store.readObservers(record)
-  const named = channelsFor(relay.config.routes, record, observers, moment, siblings)
+  const fallback = insteadOf === undefined ? undefined : channelNamed(relay, insteadOf)?.fallback
+  const named =
+    fallback === undefined
+      ? channelsFor(relay.config.routes, record, observers, moment, siblings)
+      : [fallback]
   const known = siblings.map(({ id }) => id)
   return named.filter(
     (name) => name !== channel && !known.includes(deliveryId(event, moment, name)),

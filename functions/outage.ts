@@ -6,11 +6,14 @@ import { type Claimed, hash } from './core/delivery.ts'
 import {
   afterRefusal,
   afterSilence,
-  isOverdue,
+  afterSuccess,
   type Mark,
   type Outage,
   type Passage,
   passageOf,
+  type Refusing,
+  type Unreachable,
+  withoutTry,
   withTeller,
 } from './core/outage.ts'
 import type { Relay } from './relay.ts'
@@ -52,40 +55,49 @@ function taken(outage: Outage, { go }: Passage, { lease, leaseUntil }: Claimed):
 }
 
 /**
- * The mark after an answer. `first` is whose lease the request has, `told` the first that was in it; others may
- * have been left out. Throws nothing but what the store throws.
+ * The mark after an answer; undefined: nothing was sent after all. `first` is whose lease the request has, `waits`
+ * since when the event waits that has waited longest, where that is too long. Throws nothing but what the
+ * store throws.
  */
 export async function noteAnswer(
   relay: Relay,
   channel: Channel,
   gate: Gate,
-  answer: SendOutcome,
-  first: Claimed,
-  told: Claimed,
+  answer: SendOutcome | undefined,
+  { first, overdue }: { first: Claimed; overdue: Claimed | undefined },
 ): Promise<Outage | undefined> {
   const name = first.channel
+  const isTry = gate.passage.go === 'try'
+  const came = answer !== undefined && answer.outcome !== 'superseded' && !('unsent' in answer)
+  if (!came) {
+    if (!isTry) return gate.outage
+    return change(relay, name, (known) => known && withoutTry(known, first.lease))
+  }
   const failure = { ...first, of: fingerprint(channel), note: answer.note }
   const fields = { channel: name, note: answer.note }
   const isNews = (outage: Outage | undefined, kind: Outage['kind']) =>
-    outage?.kind === kind && outage.teller?.id === first.id && gate.outage?.kind !== kind
+    outage?.kind === kind &&
+    gate.outage?.kind !== kind &&
+    (outage.teller === undefined || outage.teller.id === first.id)
   if (answer.outcome === 'refused' && answer.broken) {
     const outage = await change(relay, name, (known, now) => afterRefusal(known, failure, now))
     if (isNews(outage, 'refuses')) relay.log.error('channel_refuses', fields)
     return outage
   }
-  const came = answer.outcome === 'retry' && !answer.unsent
-  if (came && gate.outage === undefined && isOverdue(told, relay.now())) {
-    const outage = await change(relay, name, (known, now) => afterSilence(known, failure, now))
-    if (isNews(outage, 'unreachable')) relay.log.error('channel_unreachable', fields)
+  const { kind, since = 0 } = gate.outage ?? {}
+  if (answer.outcome !== 'retry') {
+    // a message that it finds wrong, it has read
+    if (!isTry && kind !== 'unreachable') return gate.outage
+    const outage = await change(relay, name, (known, now) => known && afterSuccess(known, now))
+    relay.log.info('channel_recovered', { channel: name })
     return outage
   }
-  const { kind } = gate.outage ?? {}
-  if (answer.outcome === 'delivered' && (gate.passage.go === 'try' || kind === 'unreachable')) {
-    await change(relay, name, () => undefined)
-    relay.log.info('channel_recovered', { channel: name })
-    return undefined
-  }
-  return gate.outage
+  // where others came through since, it is the message
+  const isChannel = kind === undefined || (kind === 'passed' && overdue && since < overdue.owedAt)
+  if (overdue === undefined || !isChannel) return gate.outage
+  const outage = await change(relay, name, (known, now) => afterSilence(known, failure, now))
+  if (isNews(outage, 'unreachable')) relay.log.error('channel_unreachable', fields)
+  return outage
 }
 
 /** The fallback is told, or there is none: nobody else need do it. */
@@ -108,13 +120,13 @@ export async function tryAgain(relay: Relay, channel?: string): Promise<void> {
 }
 
 /** Channels of the configuration that don't get what they are owed, as their marks say. */
-export async function outagesOf(relay: Relay): Promise<Outage[]> {
+export async function outagesOf(relay: Relay): Promise<(Refusing | Unreachable)[]> {
   const marks = await relay.store.readMarks()
   const { channels } = relay.config
   return marks.flatMap(({ channel: name, outage }) => {
     const channel = Object.hasOwn(channels, name) ? channels[name] : undefined
-    const stands = outage !== undefined && channel !== undefined
-    return stands && outage.of === fingerprint(channel) ? [outage] : []
+    if (channel === undefined || outage === undefined || outage.kind === 'passed') return []
+    return outage.of === fingerprint(channel) ? [outage] : []
   })
 }
 

@@ -74,7 +74,8 @@ export function commitOf(
     if (decisions.includes(moment)) {
       return union(routed, [...opened(relay, heardOf(record, existing)), ...standIns])
     }
-    if (!ends.includes(moment)) return routed
+    if (moment === 'reminder') return routed
+    if (!ends.includes(moment)) return union(routed, standIns)
     // what was told before a rule said to ignore it is told to its end
     const heard = heardOf(record, existing)
     const due = ignored ? routed.filter((name) => heard.includes(name)) : routed
@@ -89,12 +90,17 @@ export function commitOf(
 /** What somebody decided is told wherever an incident waits for that. */
 const decisions: Moment[] = ['approved', 'declined']
 
-/** Those where something stands open for this event: it is closed, whatever the routes say of ends. */
+/**
+ * Those where something stands open for this event: it is closed, whatever the routes say of ends. One that the
+ * configuration has no more may have any name by now.
+ */
 function opened(relay: RelayParts, heard: string[]): string[] {
-  return heard.filter((name) => notifierOf(relay, name)?.opensIncidents)
+  const isGone = heard.some((name) => channelNamed(relay, name) === undefined)
+  const names = isGone ? Object.keys(relay.config.channels) : heard
+  return names.filter((name) => notifierOf(relay, name)?.opensIncidents)
 }
 
-/** Whoever was asked in place of a channel that refuses hears what came of it. */
+/** Whoever was asked in place of a channel hears how it goes on, but for reminders. */
 function stoodIn({ epoch }: EventRecord, existing: Delivery[]): string[] {
   return existing
     .filter(({ telling }) => telling.moment !== 'notice' && telling.insteadOf !== undefined)

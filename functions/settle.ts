@@ -1,7 +1,13 @@
 // The end of one attempt at one delivery: what becomes of it, and who is told where it ends badly.
 import { afterAttempt, giveUpMs, type SendOutcome, type Settlement } from './core/attempt.ts'
-import { type Claimed, type Delivery, deliveryId, planNotice } from './core/delivery.ts'
-import { divert, firstWaitMs, type Outage } from './core/outage.ts'
+import {
+  type Claimed,
+  type Delivery,
+  deliveryId,
+  isSameStory,
+  planNotice,
+} from './core/delivery.ts'
+import { divert, firstWaitMs, isOverdue, type Outage } from './core/outage.ts'
 import type { Part } from './notify/notifier.ts'
 import { noteTold } from './outage.ts'
 import { type Relay, rateOf } from './relay.ts'
@@ -22,6 +28,7 @@ export interface Context {
   siblings: Delivery[]
   /** Who is told where this channel is not: its fallback, or where the configuration lost it, its heirs. */
   instead: string[]
+  isGone: boolean
   /** It was sent together with others. */
   inList: boolean
 }
@@ -67,17 +74,19 @@ function settlementOf(
   return { state: 'pending', nextAt, note, unsent: true }
 }
 
-/** Whether nobody else takes it, who was to. Trouble with a channel is told in one place. */
+/** Whether nobody else takes it, who was to. Trouble with a channel is told in one place, and so is a copy. */
 function isRefusedEverywhere(claimed: Claimed, { instead, siblings }: Context): boolean {
   const isRefused = (name: string) => {
     const copy = copyFor(claimed, name, siblings)
     return copy !== undefined && ['refused', 'given_up'].includes(copy.state)
   }
-  return claimed.telling.moment === 'notice' || (instead.length > 0 && instead.every(isRefused))
+  const { telling } = claimed
+  if (telling.moment === 'notice') return true
+  return (instead.length > 0 || telling.insteadOf !== undefined) && instead.every(isRefused)
 }
 
 /** What another channel is told of the same step, as far as it is planned. */
-function copyFor({ telling }: Claimed, name: string, siblings: Delivery[]): Delivery | undefined {
+function copyFor({ telling }: Delivery, name: string, siblings: Delivery[]): Delivery | undefined {
   if (telling.moment === 'notice') return undefined
   const id = deliveryId(telling.event, telling.moment, name)
   return siblings.find((one) => one.id === id)
@@ -85,8 +94,8 @@ function copyFor({ telling }: Claimed, name: string, siblings: Delivery[]): Deli
 
 /**
  * What is not told here is told elsewhere, the message itself: at once where it is refused, and where it
- * can't be delivered, once that has lasted. That a channel is in trouble is told once; that it refused
- * one message, where nobody else would say so.
+ * can't be delivered, once that has lasted, with the steps that wait behind it. That a channel is in trouble
+ * is told once; that it refused one message, where nobody else would say so.
  */
 function followUps(
   claimed: Claimed,
@@ -95,23 +104,42 @@ function followUps(
   context: Context,
   now: number,
 ): Delivery[] {
-  const { outage, instead, siblings } = context
-  const tells = isTeller(claimed, context) && outage !== undefined
+  const { outage, instead, siblings, isGone } = context
+  const kind = outage === undefined || outage.kind === 'passed' ? undefined : outage.kind
+  const tells = kind !== undefined && isTeller(claimed, context)
   const trouble = tells
-    ? instead.map((name) => planNotice(claimed, name, { state, note: outage.note }, now, outage))
+    ? instead.map((name) =>
+        planNotice(claimed, name, { state, note: outage!.note }, now, {
+          kind,
+          since: outage!.since,
+        }),
+      )
     : []
+  if (claimed.telling.moment === 'notice') return trouble
   const came = result.outcome === 'retry' && !result.unsent
-  const late = came && outage?.kind === 'unreachable'
-  const badly = state === 'refused' || state === 'given_up'
-  if (claimed.telling.moment === 'notice' || !(late || badly)) return trouble
-  const missed = state === 'refused' && outage === undefined
-  return [
-    ...trouble,
-    ...instead.flatMap((name) => {
-      if (copyFor(claimed, name, siblings) === undefined) return [divert(claimed, name, now)]
-      return missed ? [planNotice(claimed, name, { state, note }, now)] : []
-    }),
-  ]
+  const late = came && (kind === 'unreachable' || isOverdue(claimed, siblings, now))
+  const behind = late ? siblings.filter(isBehind(claimed)) : []
+  const failed = state === 'refused' || state === 'given_up' || late
+  const untold = [...(failed ? [claimed] : []), ...behind]
+  const copies = instead.flatMap((name) =>
+    untold
+      .filter((one) => copyFor(one, name, siblings) === undefined)
+      .map((one) => divert(one, name, now, isGone)),
+  )
+  const missed = state === 'refused' && kind === undefined && copies.length === 0
+  const notices = missed
+    ? instead.map((name) => planNotice(claimed, name, { state, note }, now))
+    : []
+  return [...trouble, ...copies, ...notices]
+}
+
+/** What waits for this message to be delivered or given up. */
+function isBehind(claimed: Claimed): (other: Delivery) => boolean {
+  return (other) =>
+    isSameStory(other, claimed) &&
+    other.seq > claimed.seq &&
+    other.state === 'pending' &&
+    other.telling.moment !== 'notice'
 }
 
 function logAttempt(

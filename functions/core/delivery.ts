@@ -76,6 +76,11 @@ export function isSameStep(one: Delivery, other: Delivery): boolean {
   return Math.floor(one.seq / seqPerCommit) === Math.floor(other.seq / seqPerCommit)
 }
 
+/** What one channel is told of one epoch of an event. */
+export function isSameStory(one: Delivery, other: Delivery): boolean {
+  return one.channel === other.channel && one.telling.event.epoch === other.telling.event.epoch
+}
+
 /** One delivery for each moment and channel. `channels` says who hears a moment of this event. */
 export function plan(
   record: EventRecord,

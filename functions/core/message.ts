@@ -154,7 +154,7 @@ function outageOf(event: EventView, { channel, reason, outage }: Notice['about']
     ? [
         `It answered: ${sentence(reason)}`,
         fixIt,
-        'Until then its messages come here, and Foghorn tries it again every few minutes.',
+        'Until then its messages come here, and every few minutes one of them tries it.',
       ]
     : [
         `The last attempt: ${sentence(reason)}`,

@@ -1,7 +1,8 @@
 // A channel that does not get what it is owed, and is marked. One that refuses whatever it is sent is tried
 // again now and then by one message, while the others go to its fallback at once. One that can't be reached is
 // tried by each of them, and its fallback is told as well. Pure; outage.ts beside core keeps the mark.
-import { type Delivery, deliveryId } from './delivery.ts'
+import { deliveryLeaseMs } from './attempt.ts'
+import { type Delivery, deliveryId, isSameStory } from './delivery.ts'
 
 interface Marked {
   channel: string
@@ -29,8 +30,12 @@ export interface Unreachable extends Marked {
   kind: 'unreachable'
 }
 
-/** What stands in the store until the channel takes a message. */
-export type Outage = Refusing | Unreachable
+/** It took a message again at `since`. People are not told that, so soon after they need not be told anew. */
+export interface Passed extends Marked {
+  kind: 'passed'
+}
+
+export type Outage = Refusing | Unreachable | Passed
 
 export interface Mark {
   /** Grows by one with each write. */
@@ -41,6 +46,8 @@ export interface Mark {
 }
 
 export const firstWaitMs = 60_000
+/** Trouble that comes back within this time is the same trouble to whoever was told of it. */
+const sameTroubleMs = 3_600_000
 export const maxWaitMs = 600_000
 
 /** What becomes of messages to a channel now. */
@@ -54,10 +61,11 @@ export type Passage =
 export function passageOf(outage: Outage | undefined, of: string, now: number): Passage {
   if (outage?.kind !== 'refuses' || outage.of !== of) return { go: 'send' }
   const { trying, nextTryAt, since, note } = outage
-  if (trying !== undefined && trying.until > now) {
+  // a clock that was set back makes nobody wait for longer
+  if (trying !== undefined && trying.until > now && trying.until <= now + deliveryLeaseMs) {
     return { go: 'wait', note: 'another message finds out whether the channel takes any again' }
   }
-  if (nextTryAt <= now) return { go: 'try' }
+  if (nextTryAt <= now || nextTryAt > now + maxWaitMs) return { go: 'try' }
   const from = new Date(since).toISOString()
   return { go: 'divert', note: `not sent, as the channel refuses since ${from}: ${note}` }
 }
@@ -77,7 +85,7 @@ export function afterRefusal(outage: Outage | undefined, refusal: Failure, now: 
   const { note, lease } = refusal
   if (outage?.kind !== 'refuses' || outage.of !== refusal.of) {
     const nextTryAt = now + firstWaitMs
-    return { kind: 'refuses', ...marked(refusal, now), nextTryAt, waitMs: firstWaitMs }
+    return { kind: 'refuses', ...marked(outage, refusal, now), nextTryAt, waitMs: firstWaitMs }
   }
   // what was under way when the first was refused says nothing new
   if (outage.trying?.by !== lease) return { ...outage, note }
@@ -86,24 +94,60 @@ export function afterRefusal(outage: Outage | undefined, refusal: Failure, now: 
   return { ...rest, note, waitMs, nextTryAt: now + waitMs }
 }
 
-/** A message that waits for longer is told elsewhere as well: two minutes, or half of the time that is left. */
+/** What waits for longer is told elsewhere as well: two minutes, or half of the time that is left. */
 const patienceMs = 120_000
 
-export function isOverdue(
-  { owedAt, urgentUntil }: Pick<Delivery, 'owedAt' | 'urgentUntil'>,
-  now: number,
-): boolean {
-  return now - owedAt >= Math.min(patienceMs, (urgentUntil - owedAt) / 2)
+/**
+ * Whether a channel has kept an event waiting for too long: since the first step that it has not taken, as each
+ * step may be overtaken by the next. One attempt that comes to nothing says nothing yet.
+ */
+export function isOverdue(delivery: Delivery, siblings: Delivery[], now: number): boolean {
+  const untaken = untakenUpTo(delivery, siblings)
+  const since = Math.min(...untaken.map(({ owedAt }) => owedAt))
+  const attempts = untaken.reduce((sum, one) => sum + one.attempts, 0)
+  const left = delivery.urgentUntil - since
+  const patience = left > 0 ? Math.min(patienceMs, left / 2) : patienceMs
+  return attempts > 1 && now - since >= patience
+}
+
+/** The steps before this one that were tried in vain, back to the last one that was taken, and itself. */
+function untakenUpTo(delivery: Delivery, siblings: Delivery[]): Delivery[] {
+  const before = siblings.filter((one) => isSameStory(one, delivery) && one.seq < delivery.seq)
+  const taken = before.filter(({ state }) => state === 'delivered').map(({ seq }) => seq)
+  const last = Math.max(...taken)
+  const tried = before.filter(({ seq, attempts, telling }) => {
+    return seq > last && attempts > 0 && telling.moment !== 'notice'
+  })
+  return [...tried, delivery]
 }
 
 /** The mark after an attempt of an overdue message that came to nothing. */
 export function afterSilence(outage: Outage | undefined, failure: Failure, now: number): Outage {
-  if (outage?.of === failure.of) return outage
-  return { kind: 'unreachable', ...marked(failure, now) }
+  if (outage?.of === failure.of && outage.kind !== 'passed') return outage
+  return { kind: 'unreachable', ...marked(outage, failure, now) }
 }
 
-function marked({ channel, of, note, id, leaseUntil }: Failure, now: number): Marked {
-  return { channel, of, since: now, note, teller: { id, until: leaseUntil } }
+/** The mark of a channel that took a message. */
+export function afterSuccess(outage: Outage, now: number): Passed {
+  const { channel, of, note } = outage
+  return { kind: 'passed', channel, of, note, since: now }
+}
+
+/** The mark without whoever tried: it came to nothing that says anything of the channel. */
+export function withoutTry(outage: Outage, lease: string): Outage {
+  if (outage.kind !== 'refuses' || outage.trying?.by !== lease) return outage
+  const { trying: _, ...rest } = outage
+  return rest
+}
+
+function marked(
+  before: Outage | undefined,
+  { channel, of, note, id, leaseUntil }: Failure,
+  now: number,
+): Marked {
+  const same = before?.kind === 'passed' && before.of === of && now - before.since < sameTroubleMs
+  const mark = { channel, of, since: now, note }
+  return same ? mark : { ...mark, teller: { id, until: leaseUntil } }
 }
 
 /** The mark in the hands of this delivery, where whoever was to tell the fallback died of it. */
@@ -117,15 +161,19 @@ export function withTeller<Any extends Outage>(
   return { ...outage, teller: { id, until: leaseUntil } }
 }
 
-/** The message for another channel; where that hears of this step anyway, it has the same id. */
-export function divert(failed: Delivery, to: string, now: number): Delivery {
+/**
+ * The message for another channel; where that hears of this step anyway, it has the same id. `heir`: it has
+ * taken the channel's place in the configuration, and stands in for nobody.
+ */
+export function divert(failed: Delivery, to: string, now: number, heir = false): Delivery {
   const { id: _, telling, ...rest } = failed
   if (telling.moment === 'notice') throw new Error('a notice is told nowhere else')
+  const insteadOf = telling.insteadOf ?? failed.channel
   return {
     ...rest,
     id: deliveryId(telling.event, telling.moment, to),
     channel: to,
-    telling: { ...telling, insteadOf: failed.channel },
+    telling: heir ? telling : { ...telling, insteadOf },
     owedAt: now,
     nextAt: now,
     state: 'pending',

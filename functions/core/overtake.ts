@@ -1,6 +1,6 @@
 // Which messages came too late: a later step of the same event and channel overtakes one that waits
 // still, so that nobody is asked to approve what is over. The later one says what it overtook.
-import { type Delivery, isSameStep, type Telling } from './delivery.ts'
+import { type Delivery, deliveryId, isSameStep, isSameStory, type Telling } from './delivery.ts'
 import type { EventRecord, Moment } from './event.ts'
 
 /** Whether one kind of channel may do without the earlier message once the later one is owed. */
@@ -59,6 +59,11 @@ export function overtaken(
     const isOver = record.ended !== undefined || record.epoch > telling.event.epoch
     const late = isOver ? afterItsEnd(delivery, overtakes) : undefined
     if (late !== undefined) return late
+  }
+  if (telling.moment !== 'notice' && telling.insteadOf !== undefined) {
+    const original = deliveryId(telling.event, telling.moment, telling.insteadOf)
+    const has = siblings.some(({ id, state }) => id === original && state === 'delivered')
+    if (has) return `"${telling.insteadOf}" has it by now`
   }
   const alive = siblings.filter(({ state }) => state === 'pending' || state === 'delivered')
   return overtakenBy(delivery, alive, overtakes)
@@ -125,9 +130,4 @@ export function mayHaveHeard(
     if (telling.moment === 'notice' || attempts === 0) return []
     return state === 'refused' && attempts === 1 ? [] : [telling]
   })
-}
-
-/** What one channel is told of one epoch of an event. */
-function isSameStory(one: Delivery, other: Delivery): boolean {
-  return one.channel === other.channel && one.telling.event.epoch === other.telling.event.epoch
 }

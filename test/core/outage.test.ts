@@ -107,9 +107,11 @@ describe('a channel that cannot be reached', () => {
     ['half of what is left', minute, minute / 2],
     ['two minutes, however much is left', 7 * 24 * 60 * minute, 2 * minute],
   ])('is known as such by a message that waits for %s', (_, leftMs, patienceMs) => {
-    const waiting = { owedAt: at, urgentUntil: at + leftMs }
-    expect(isOverdue(waiting, at + patienceMs - 1)).toBe(false)
-    expect(isOverdue(waiting, at + patienceMs)).toBe(true)
+    const times = { owedAt: at, urgentUntil: at + leftMs }
+    const waiting = delivery('d', { ...times, attempts: 2 })
+    expect(isOverdue(waiting, [], at + patienceMs - 1)).toBe(false)
+    expect(isOverdue(waiting, [], at + patienceMs)).toBe(true)
+    expect(isOverdue({ ...waiting, attempts: 1 }, [], at + patienceMs)).toBe(false)
   })
 })
 

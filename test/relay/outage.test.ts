@@ -139,10 +139,22 @@ describe('ten events in five minutes', () => {
     expect(texts('teams', from)).toEqual([])
     expect((await health()).status).toBe('ok')
     expect(world.lines.filter((line) => line.includes('channel_recovered'))).toHaveLength(1)
-    answer(world, 'slack', gone)
-    await beacon.sees([event({ eventId: idOf(91), notBeforeAt: world.clock.now + 600_000 })])
-    await world.drain()
-    expect(notices()).toHaveLength(2)
+    // to whoever was told, what comes back within an hour is the same trouble
+    for (const [i, apartMs, told] of [
+      [91, minute, 1],
+      [92, 60 * minute, 2],
+    ] as const) {
+      world.channels.answer = usualAnswer
+      await passInSteps(world, 12 * minute, minute)
+      await beacon.sees([event({ eventId: idOf(i), notBeforeAt: world.clock.now + 60 * minute })])
+      await world.drain()
+      await world.pass(apartMs)
+      answer(world, 'slack', gone)
+      const again = { eventId: idOf(i + 10), notBeforeAt: world.clock.now + 60 * minute }
+      await beacon.sees([event(again)])
+      await world.drain()
+      expect(notices()).toHaveLength(told)
+    }
   })
 
   test('whoever asks for the messages again has mended it: it is tried at once', async () => {
@@ -200,6 +212,7 @@ test('a decision by the link of the fallback is told there, and so is the end', 
   await world.drain()
   world.channels.answer = usualAnswer
   await press(world, await forge(world, { channel: 'team' }), 'approve')
+  await world.drain()
   await world.pass(minute)
   await beacon.sees([started()])
   await beacon.sees([])
@@ -208,6 +221,8 @@ test('a decision by the link of the fallback is told there, and so is the end', 
   expect(told).toEqual([
     ['scheduled', 'delivered'],
     ['approved', 'delivered'],
+    ['stuck', 'delivered'],
+    ['started', 'superseded'],
     ['completed', 'delivered'],
     ['notice', 'delivered'],
   ])
@@ -244,7 +259,9 @@ test.each([
   }
   expect(texts('slack')).toHaveLength(1)
   expect(notices()).toHaveLength(1)
-  expect(asks()).toHaveLength(2)
+  // from then on the fallback hears how it goes on
+  expect(asks()).toHaveLength(1)
+  expect(texts('teams')).toHaveLength(3)
 })
 
 test('a message that the channel finds wrong goes to the fallback; others are sent', async () => {

@@ -20,12 +20,18 @@ export class MarkBook {
 
   written(channel: string, outage: Outage | undefined): void {
     const known = this.#marks.get(channel)
-    const same = outage !== undefined && known?.outage.kind === outage.kind
-    if (outage === undefined) this.#marks.delete(channel)
-    else this.#marks.set(channel, { outage, markedAt: same ? known.markedAt : this.#docket.now })
-    if (outage !== undefined && !same) count(this.#outages, channel)
-    const now = outage === undefined ? 'takes messages again' : `${outage.kind}: ${outage.note}`
-    this.#docket.note(`${channel} is marked: ${now}`)
+    const taken = outage === undefined || outage.kind === 'passed'
+    this.#docket.note(
+      `${channel} is marked: ${taken ? 'takes messages' : `${outage.kind}: ${outage.note}`}`,
+    )
+    if (taken) {
+      this.#marks.delete(channel)
+      return
+    }
+    const same = known?.outage.kind === outage.kind
+    this.#marks.set(channel, { outage, markedAt: same ? known.markedAt : this.#docket.now })
+    // trouble that comes back soon is not told anew
+    if (!same && outage.teller !== undefined) count(this.#outages, channel)
   }
 
   sent({ channel, lease }: Claimed): void {

@@ -1,0 +1,202 @@
+// What a fallback hears in the place of a channel that does not take what it is owed: everything that still
+// matters, nothing that is over, and no more notices than somebody can use.
+import { describe, expect, test } from 'vitest'
+import { answer, down, passInSteps, rowsOf, sentTo } from '../support/deliveries.ts'
+import { forge, press } from '../support/people.ts'
+import {
+  createWorld,
+  event,
+  FakeBeacon,
+  hookSecret,
+  routingKey,
+  startAt,
+  started,
+  usualAnswer,
+  type World,
+} from '../support/world.ts'
+
+const second = 1_000
+const minute = 60_000
+const idOf = (i: number) => `c7061bac-afdc-4513-b24b-${String(i).padStart(12, '0')}`
+const team = { kind: 'teams', url: 'https://teams.example/flow?sig=secret' }
+const chat = { kind: 'slack', url: 'https://slack.example/services/T/B/secret', fallback: 'team' }
+const pager = { kind: 'pagerduty', routingKey, endpoint: 'https://pager.example/v2/enqueue' }
+const hook = { kind: 'webhook', url: 'https://hook.example/in', secret: hookSecret }
+const to = (name: string, more: object = {}) => [{ match: {}, channels: [name], ...more }]
+const gone = () => new Response('no_service', { status: 404 })
+
+let world: World
+let beacon: FakeBeacon
+
+async function begin(config: object): Promise<void> {
+  world = await createWorld({ config })
+  beacon = new FakeBeacon(world, 'web_0')
+}
+
+const texts = (host: string, from = 0) => sentTo(world, host, from).map(({ body }) => body)
+const actions = () => sentTo(world, 'pager').map(({ json }) => json.event_action)
+const logged = (what: string) => world.lines.filter((line) => line.includes(what))
+const statesOf = async (channel: string) =>
+  (await rowsOf(world, channel)).map(({ moment, state }) => [moment, state])
+const later = (i: number) =>
+  event({ eventId: idOf(i), notBeforeAt: world.clock.now + 60 * minute, resources: [`vm${i}`] })
+
+test('a channel that refused, and is down when it is tried: nobody waits for it', async () => {
+  await begin({ channels: { chat, team }, routes: to('chat') })
+  answer(world, 'slack', gone)
+  await beacon.sees([later(1)])
+  await world.drain()
+  answer(world, 'slack', down)
+  for (const [i, tries] of [
+    [2, 2],
+    [3, 2],
+    [4, 3],
+  ] as const) {
+    await world.pass(61 * second)
+    const from = world.sent.length
+    await beacon.sees([later(i)])
+    await world.drain()
+    expect(texts('teams', from)).toEqual([expect.stringContaining(`Reboot of vm${i}`)])
+    expect(texts('slack')).toHaveLength(tries)
+  }
+})
+
+test('a message that the channel finds wrong when it is tried holds up no other', async () => {
+  await begin({ channels: { chat, team }, routes: to('chat') })
+  answer(world, 'slack', gone)
+  await beacon.sees([later(1)])
+  await world.drain()
+  await world.pass(61 * second)
+  answer(world, 'slack', () => new Response('invalid_payload', { status: 400 }))
+  await beacon.sees([later(2), later(3), later(4)])
+  await world.drain()
+  expect(texts('slack')).toHaveLength(4)
+  expect(logged('channel_recovered')).toHaveLength(1)
+})
+
+describe('a channel that keeps every step, and is down', () => {
+  test('its fallback hears the steps that wait behind the first, too', async () => {
+    await begin({ channels: { hook: { ...hook, fallback: 'team' }, team }, routes: to('hook') })
+    answer(world, 'hook', down)
+    await beacon.sees([event()])
+    await passInSteps(world, 130 * second, second)
+    await beacon.sees([
+      event({ notBeforeAt: startAt + 45 * minute, resources: ['web_0', 'web_1'] }),
+    ])
+    await passInSteps(world, 10 * second, second)
+    expect(texts('teams').at(-1)).toContain('Changed: Reboot of web_0, web_1')
+    await beacon.sees([])
+    await passInSteps(world, 30 * second, second)
+    expect(texts('teams').at(-1)).toContain('Cancelled')
+    expect(texts('teams').filter((text) => text.includes("can't be reached"))).toHaveLength(1)
+  })
+
+  test('its fallback is not asked what was decided by then', async () => {
+    await begin({ channels: { pager: { ...pager, fallback: 'team' }, team }, routes: to('pager') })
+    answer(world, 'pager', down)
+    await beacon.sees([event()])
+    await passInSteps(world, 90 * second, second)
+    await press(world, await forge(world, { channel: 'pager' }), 'approve')
+    await passInSteps(world, 10 * second, second)
+    await beacon.sees([started()])
+    await passInSteps(world, 30 * second, second)
+    expect(texts('teams').join()).not.toMatch(/to approve|If nobody acts/)
+    expect(texts('teams').join()).toContain('Started')
+  })
+})
+
+test('a fallback that has none of its own, and refuses for a while, loses nothing', async () => {
+  await begin({ channels: { chat, team }, routes: to('chat') })
+  world.channels.answer = () => new Response('', { status: 403 })
+  await beacon.sees([event()])
+  await world.drain()
+  answer(world, 'slack', gone)
+  await passInSteps(world, 2 * minute, 5 * second)
+  expect(await statesOf('team')).toContainEqual(['scheduled', 'delivered'])
+})
+
+test('a copy that waits is not sent once its channel has told the step itself', async () => {
+  const channels = { chat: { ...chat, fallback: 'pager' }, pager }
+  await begin({ channels, routes: to('chat') })
+  world.channels.answer = down
+  await beacon.sees([event()])
+  await passInSteps(world, 150 * second, second)
+  answer(world, 'pager', down)
+  await passInSteps(world, 2 * minute, second)
+  world.channels.answer = usualAnswer
+  const from = world.sent.length
+  await passInSteps(world, 2 * minute, second)
+  expect(sentTo(world, 'pager', from)).toEqual([])
+  expect(await statesOf('pager')).toContainEqual(['scheduled', 'superseded'])
+})
+
+test('one message that its receiver never takes is no outage of a channel that takes others', async () => {
+  await begin({ channels: { hook: { ...hook, fallback: 'team' }, team }, routes: to('hook') })
+  const bad = ({ json }: { json: { subject?: string } }) => json.subject === idOf(1)
+  world.channels.answer = (request) =>
+    bad(request) ? new Response('bad', { status: 400 }) : usualAnswer(request)
+  const events = [later(1)]
+  for (let i = 2; i < 12; i++) {
+    events.push(later(i))
+    await beacon.sees(events)
+    await passInSteps(world, minute, 2 * second)
+  }
+  expect(texts('teams').filter((text) => text.includes("can't be reached"))).toHaveLength(1)
+  expect(texts('teams').filter((text) => text.includes('did not take it'))).toHaveLength(1)
+  expect(logged('channel_unreachable')).toHaveLength(1)
+})
+
+test('a channel that takes no step is away, though each is overtaken by the next', async () => {
+  await begin({ channels: { chat, team }, routes: to('chat') })
+  answer(world, 'slack', down)
+  for (let i = 0; i < 4; i++) {
+    await beacon.sees([event({ notBeforeAt: startAt + (20 + i) * minute })])
+    await passInSteps(world, 50 * second, second)
+  }
+  expect(texts('teams').filter((text) => text.includes('Changed: Reboot'))).not.toEqual([])
+})
+
+test('an incident under an old name is closed, whatever moments the routes name', async () => {
+  const only = { moments: ['scheduled', 'stuck'] }
+  await begin({ channels: { pager }, routes: to('pager', only) })
+  await beacon.sees([event()])
+  await world.drain()
+  const { config } = world.relay
+  config.channels.oncall = config.channels.pager!
+  delete config.channels.pager
+  config.routes[0]!.channels = ['oncall']
+  await press(world, await forge(world, { channel: 'oncall' }), 'approve')
+  await world.drain()
+  await beacon.sees([started()])
+  await beacon.sees([])
+  await world.pass(10_001)
+  expect(actions()).toEqual(['trigger', 'acknowledge', 'resolve'])
+})
+
+test('a fallback that is renamed while it holds a message: it is told under the new name', async () => {
+  await begin({ channels: { chat, team }, routes: to('chat') })
+  world.channels.answer = ({ url }) => (url.includes('slack') ? gone() : down())
+  await beacon.sees([event()])
+  await world.drain()
+  const { config } = world.relay
+  config.channels.ops = config.channels.team!
+  delete config.channels.team
+  config.channels.chat = { ...config.channels.chat!, fallback: 'ops' }
+  answer(world, 'slack', gone)
+  await passInSteps(world, minute, second)
+  expect(await statesOf('ops')).toContainEqual(['scheduled', 'delivered'])
+})
+
+test('a clock that was set back keeps nobody waiting', async () => {
+  await begin({ channels: { chat, team }, routes: to('chat') })
+  world.clock.now = startAt + 180 * minute
+  answer(world, 'slack', gone)
+  await beacon.sees([later(1)])
+  await world.drain()
+  world.clock.now = startAt
+  world.channels.answer = usualAnswer
+  const from = world.sent.length
+  await beacon.sees([later(2)])
+  await world.drain()
+  expect(texts('slack', from)).toHaveLength(1)
+})
