@@ -69,7 +69,7 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
   const parts = judged.flatMap(({ verdict }) => ('part' in verdict ? [verdict.part] : []))
   const { now, apart } = partsForOne(parts)
   const [first, ...also] = now
-  const sent = first && channel ? asTry(await send(relay, first, also, channel), gate) : undefined
+  const sent = first && channel ? await send(relay, first, also, channel) : undefined
   const waiting = judged.filter(({ verdict }) => 'part' in verdict && now.includes(verdict.part))
   const late = waiting.find((one) => isOverdue(one.claimed, one.siblings ?? [], relay.now()))
   const overdue = late?.claimed
@@ -91,12 +91,6 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
       relay.log.error('settle_failed', { id: claimed.id, error: messageOf(error) })
     }
   }
-}
-
-/** Where a channel refused before, a try without an answer is one more refusal: others are told now. */
-function asTry(sent: SendOutcome, gate: Gate | undefined): SendOutcome {
-  if (gate?.passage.go !== 'try' || sent.outcome !== 'retry' || sent.unsent) return sent
-  return { outcome: 'refused', note: sent.note, broken: true }
 }
 
 /** A mark that can't be written costs another try of a channel in trouble, and nothing else. */
@@ -178,15 +172,23 @@ async function heirsOf(
   if (record === undefined || telling.moment === 'notice') return []
   const { moment, event, insteadOf } = telling
   const observers = await relay.store.readObservers(record)
-  const fallback = insteadOf === undefined ? undefined : channelNamed(relay, insteadOf)?.fallback
-  const named =
-    fallback === undefined
-      ? channelsFor(relay.config.routes, record, observers, moment, siblings)
-      : [fallback]
+  const routed = () => channelsFor(relay.config.routes, record, observers, moment, siblings)
+  const named = insteadOf === undefined ? routed() : chainFrom(relay, insteadOf)
   const known = siblings.map(({ id }) => id)
-  return named.filter(
+  const untold = named.filter(
     (name) => name !== channel && !known.includes(deliveryId(event, moment, name)),
   )
+  return insteadOf === undefined ? untold : untold.slice(0, 1)
+}
+
+/** Its fallback, the fallback of that, and so on; a circle ends where it began. */
+function chainFrom(relay: Relay, name: string): string[] {
+  const chain = [name]
+  for (let next = channelNamed(relay, name)?.fallback; next && !chain.includes(next); ) {
+    chain.push(next)
+    next = channelNamed(relay, next)?.fallback
+  }
+  return chain.slice(1)
 }
 
 async function send(

@@ -75,13 +75,16 @@ export async function noteAnswer(
   }
   const failure = { ...first, of: fingerprint(channel), note: answer.note }
   const fields = { channel: name, note: answer.note }
-  const isNews = (outage: Outage | undefined, kind: Outage['kind']) =>
-    outage?.kind === kind &&
-    gate.outage?.kind !== kind &&
-    (outage.teller === undefined || outage.teller.id === first.id)
+  let isNew = false
+  const mark = (after: typeof afterRefusal | typeof afterSilence) =>
+    change(relay, name, (known, now) => {
+      const next = after(known, failure, now)
+      isNew = known?.kind !== next.kind || known.of !== next.of
+      return next
+    })
   if (answer.outcome === 'refused' && answer.broken) {
-    const outage = await change(relay, name, (known, now) => afterRefusal(known, failure, now))
-    if (isNews(outage, 'refuses')) relay.log.error('channel_refuses', fields)
+    const outage = await mark(afterRefusal)
+    if (isNew) relay.log.error('channel_refuses', fields)
     return outage
   }
   const { kind, since = 0 } = gate.outage ?? {}
@@ -92,20 +95,22 @@ export async function noteAnswer(
     relay.log.info('channel_recovered', { channel: name })
     return outage
   }
-  // where others came through since, it is the message
-  const isChannel = kind === undefined || (kind === 'passed' && overdue && since < overdue.owedAt)
-  if (overdue === undefined || !isChannel) return gate.outage
-  const outage = await change(relay, name, (known, now) => afterSilence(known, failure, now))
-  if (isNews(outage, 'unreachable')) relay.log.error('channel_unreachable', fields)
+  // it says nothing of what it refused before: the next message tries again
+  if (isTry) return change(relay, name, (known) => known && withoutTry(known, first.lease))
+  if (overdue === undefined || (kind !== undefined && kind !== 'passed')) return gate.outage
+  // where others came through since, it is the message; a clock that was set back proves nothing
+  if (kind === 'passed' && since >= overdue.owedAt && since <= relay.now()) return gate.outage
+  const outage = await mark(afterSilence)
+  if (isNew) relay.log.error('channel_unreachable', fields)
   return outage
 }
 
 /** The fallback is told, or there is none: nobody else need do it. */
 export async function noteTold(relay: Relay, channel: string): Promise<void> {
-  await change(relay, channel, (known) => {
+  await change(relay, channel, (known, now) => {
     if (known === undefined) return undefined
     const { teller: _, ...told } = known
-    return told
+    return { ...told, toldAt: now }
   })
 }
 

@@ -7,7 +7,7 @@ import { type Delivery, plan } from './core/delivery.ts'
 import { standInsOf } from './core/drill.ts'
 import type { EventRecord, Moment, Observer } from './core/event.ts'
 import { heardOf } from './core/judgement.ts'
-import { ends, supersededBy } from './core/overtake.ts'
+import { ends, mayHaveArrived, supersededBy } from './core/overtake.ts'
 import { channelsFor } from './core/policy.ts'
 import { type Rate, unlimited } from './core/rate.ts'
 import { sparedBy } from './core/reach.ts'
@@ -70,16 +70,20 @@ export function commitOf(
   const told = ignored ? moments.filter((moment) => ends.includes(moment)) : moments
   const channels = (moment: Moment) => {
     const routed = channelsFor(relay.config.routes, record, observers, moment, existing)
-    const standIns = stoodIn(record, existing)
-    if (decisions.includes(moment)) {
-      return union(routed, [...opened(relay, heardOf(record, existing)), ...standIns])
+    const closes = decisions.includes(moment) || ends.includes(moment)
+    const standIns = stoodIn(record, existing, closes)
+    const open = () => {
+      const ofEvent = (other: Moment) =>
+        channelsFor(relay.config.routes, record, observers, other, existing)
+      return opened(relay, heardOf(record, existing), () => openers.flatMap(ofEvent))
     }
+    if (decisions.includes(moment)) return union(routed, [...open(), ...standIns])
     if (moment === 'reminder') return routed
     if (!ends.includes(moment)) return union(routed, standIns)
     // what was told before a rule said to ignore it is told to its end
     const heard = heardOf(record, existing)
     const due = ignored ? routed.filter((name) => heard.includes(name)) : routed
-    return union(due, [...opened(relay, heard), ...standIns])
+    return union(due, [...open(), ...standIns])
   }
   const deliveries = plan(record, told, channels, context.now, sparedBy(record, context))
   const overtakes = (name: string) => notifierOf(relay, name)?.overtakes ?? (() => true)
@@ -90,21 +94,30 @@ export function commitOf(
 /** What somebody decided is told wherever an incident waits for that. */
 const decisions: Moment[] = ['approved', 'declined']
 
+/** What opens an incident. */
+const openers: Moment[] = ['scheduled', 'reminder', 'stuck', 'started']
+
 /**
  * Those where something stands open for this event: it is closed, whatever the routes say of ends. One that the
- * configuration has no more may have any name by now.
+ * configuration has no more may have another name by now, of those that the routes give this event.
  */
-function opened(relay: RelayParts, heard: string[]): string[] {
+function opened(relay: RelayParts, heard: string[], ofEvent: () => string[]): string[] {
   const isGone = heard.some((name) => channelNamed(relay, name) === undefined)
-  const names = isGone ? Object.keys(relay.config.channels) : heard
+  const names = isGone ? union(heard, ofEvent()) : heard
   return names.filter((name) => notifierOf(relay, name)?.opensIncidents)
 }
 
-/** Whoever was asked in place of a channel hears how it goes on, but for reminders. */
-function stoodIn({ epoch }: EventRecord, existing: Delivery[]): string[] {
+/**
+ * Whoever was asked in place of a channel hears how it goes on, but for reminders; what closes it, also whoever
+ * may have been.
+ */
+function stoodIn({ epoch }: EventRecord, existing: Delivery[], closes: boolean): string[] {
   return existing
     .filter(({ telling }) => telling.moment !== 'notice' && telling.insteadOf !== undefined)
     .filter(({ telling }) => telling.event.epoch === epoch)
+    .filter(
+      (one) => ['pending', 'delivered'].includes(one.state) || (closes && mayHaveArrived(one)),
+    )
     .map(({ channel }) => channel)
 }
 

@@ -82,7 +82,9 @@ function isRefusedEverywhere(claimed: Claimed, { instead, siblings }: Context): 
   }
   const { telling } = claimed
   if (telling.moment === 'notice') return true
-  return (instead.length > 0 || telling.insteadOf !== undefined) && instead.every(isRefused)
+  const own = [...siblings.filter((one) => isSameStory(one, claimed)), claimed]
+  const standsIn = own.some(({ telling }) => telling.moment !== 'notice' && telling.insteadOf)
+  return (instead.length > 0 || standsIn) && instead.every(isRefused)
 }
 
 /** What another channel is told of the same step, as far as it is planned. */
@@ -117,7 +119,8 @@ function followUps(
     : []
   if (claimed.telling.moment === 'notice') return trouble
   const came = result.outcome === 'retry' && !result.unsent
-  const late = came && (kind === 'unreachable' || isOverdue(claimed, siblings, now))
+  // a channel that refuses was tried, and did not answer
+  const late = came && (kind !== undefined || isOverdue(claimed, siblings, now))
   const behind = late ? siblings.filter(isBehind(claimed)) : []
   const failed = state === 'refused' || state === 'given_up' || late
   const untold = [...(failed ? [claimed] : []), ...behind]

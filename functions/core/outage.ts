@@ -13,6 +13,8 @@ interface Marked {
   note: string
   /** The delivery whose attempt tells the fallback; until then others leave that to it. Absent: it is told. */
   teller?: { id: string; until: number }
+  /** When the fallback was told of it, now or before. */
+  toldAt?: number
 }
 
 /** Somebody has to mend it. */
@@ -33,6 +35,7 @@ export interface Unreachable extends Marked {
 /** It took a message again at `since`. People are not told that, so soon after they need not be told anew. */
 export interface Passed extends Marked {
   kind: 'passed'
+  was: 'refuses' | 'unreachable'
 }
 
 export type Outage = Refusing | Unreachable | Passed
@@ -46,7 +49,7 @@ export interface Mark {
 }
 
 export const firstWaitMs = 60_000
-/** Trouble that comes back within this time is the same trouble to whoever was told of it. */
+/** Of the same trouble, nobody is told again within this time. */
 const sameTroubleMs = 3_600_000
 export const maxWaitMs = 600_000
 
@@ -85,7 +88,7 @@ export function afterRefusal(outage: Outage | undefined, refusal: Failure, now: 
   const { note, lease } = refusal
   if (outage?.kind !== 'refuses' || outage.of !== refusal.of) {
     const nextTryAt = now + firstWaitMs
-    return { kind: 'refuses', ...marked(outage, refusal, now), nextTryAt, waitMs: firstWaitMs }
+    return { ...marked('refuses', outage, refusal, now), nextTryAt, waitMs: firstWaitMs }
   }
   // what was under way when the first was refused says nothing new
   if (outage.trying?.by !== lease) return { ...outage, note }
@@ -115,8 +118,9 @@ function untakenUpTo(delivery: Delivery, siblings: Delivery[]): Delivery[] {
   const before = siblings.filter((one) => isSameStory(one, delivery) && one.seq < delivery.seq)
   const taken = before.filter(({ state }) => state === 'delivered').map(({ seq }) => seq)
   const last = Math.max(...taken)
-  const tried = before.filter(({ seq, attempts, telling }) => {
-    return seq > last && attempts > 0 && telling.moment !== 'notice'
+  const tried = before.filter(({ seq, attempts, telling, state }) => {
+    const waited = state === 'pending' || state === 'superseded'
+    return waited && seq > last && attempts > 0 && telling.moment !== 'notice'
   })
   return [...tried, delivery]
 }
@@ -124,13 +128,15 @@ function untakenUpTo(delivery: Delivery, siblings: Delivery[]): Delivery[] {
 /** The mark after an attempt of an overdue message that came to nothing. */
 export function afterSilence(outage: Outage | undefined, failure: Failure, now: number): Outage {
   if (outage?.of === failure.of && outage.kind !== 'passed') return outage
-  return { kind: 'unreachable', ...marked(outage, failure, now) }
+  return marked('unreachable', outage, failure, now)
 }
 
 /** The mark of a channel that took a message. */
 export function afterSuccess(outage: Outage, now: number): Passed {
-  const { channel, of, note } = outage
-  return { kind: 'passed', channel, of, note, since: now }
+  const { channel, of, note, toldAt } = outage
+  const was = outage.kind === 'passed' ? outage.was : outage.kind
+  const told = toldAt === undefined ? {} : { toldAt }
+  return { kind: 'passed', was, channel, of, note, since: now, ...told }
 }
 
 /** The mark without whoever tried: it came to nothing that says anything of the channel. */
@@ -140,14 +146,17 @@ export function withoutTry(outage: Outage, lease: string): Outage {
   return rest
 }
 
-function marked(
+function marked<Kind extends Passed['was']>(
+  kind: Kind,
   before: Outage | undefined,
   { channel, of, note, id, leaseUntil }: Failure,
   now: number,
-): Marked {
-  const same = before?.kind === 'passed' && before.of === of && now - before.since < sameTroubleMs
-  const mark = { channel, of, since: now, note }
-  return same ? mark : { ...mark, teller: { id, until: leaseUntil } }
+): Marked & { kind: Kind } {
+  const mark = { kind, channel, of, since: now, note }
+  const { toldAt = Number.NEGATIVE_INFINITY } = before ?? {}
+  const same = before?.kind === 'passed' && before.was === kind && before.of === of
+  const isKnown = same && toldAt <= now && now - toldAt < sameTroubleMs
+  return isKnown ? { ...mark, toldAt } : { ...mark, teller: { id, until: leaseUntil } }
 }
 
 /** The mark in the hands of this delivery, where whoever was to tell the fallback died of it. */

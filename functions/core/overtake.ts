@@ -63,7 +63,11 @@ export function overtaken(
   if (telling.moment !== 'notice' && telling.insteadOf !== undefined) {
     const original = deliveryId(telling.event, telling.moment, telling.insteadOf)
     const has = siblings.some(({ id, state }) => id === original && state === 'delivered')
-    if (has) return `"${telling.insteadOf}" has it by now`
+    // who was told of the event hears how it goes on
+    const told = siblings.some(
+      (one) => one.id !== delivery.id && isSameStory(one, delivery) && mayHaveArrived(one),
+    )
+    if (has && !told) return `"${telling.insteadOf}" has it by now`
   }
   const alive = siblings.filter(({ state }) => state === 'pending' || state === 'delivered')
   return overtakenBy(delivery, alive, overtakes)
@@ -115,8 +119,8 @@ export function skippedBefore(delivery: Delivery, siblings: Delivery[]): Moment[
 
 /**
  * The earlier steps of this event that may have reached the channel: those that were sent at least once,
- * whatever became of it. Only where the single attempt was refused is it certain that it has not. A
- * channel that the configuration has no more may have been this one, under another name.
+ * whatever became of it. A channel that the configuration has no more may have been this one, under another
+ * name.
  */
 export function mayHaveHeard(
   delivery: Delivery,
@@ -124,10 +128,14 @@ export function mayHaveHeard(
   isGone: (channel: string) => boolean,
 ): Telling[] {
   return siblings.flatMap((other) => {
-    const { telling, attempts, state } = other
+    const { telling } = other
     const own = isGone(other.channel) ? { ...other, channel: delivery.channel } : other
     if (!isSameStory(delivery, own) || other.seq >= delivery.seq) return []
-    if (telling.moment === 'notice' || attempts === 0) return []
-    return state === 'refused' && attempts === 1 ? [] : [telling]
+    return telling.moment === 'notice' || !mayHaveArrived(other) ? [] : [telling]
   })
+}
+
+/** Only where the single attempt was refused is it certain that it has not. */
+export function mayHaveArrived({ attempts, state }: Delivery): boolean {
+  return attempts > 0 && !(state === 'refused' && attempts === 1)
 }

@@ -47,18 +47,33 @@ test('a channel that refused, and is down when it is tried: nobody waits for it'
   await beacon.sees([later(1)])
   await world.drain()
   answer(world, 'slack', down)
-  for (const [i, tries] of [
-    [2, 2],
-    [3, 2],
-    [4, 3],
-  ] as const) {
+  for (const i of [2, 3, 4]) {
     await world.pass(61 * second)
     const from = world.sent.length
     await beacon.sees([later(i)])
     await world.drain()
     expect(texts('teams', from)).toEqual([expect.stringContaining(`Reboot of vm${i}`)])
-    expect(texts('slack')).toHaveLength(tries)
   }
+  world.channels.answer = usualAnswer
+  await passInSteps(world, 2 * minute, second)
+  expect(texts('slack').filter((text) => text.includes('vm4'))).not.toEqual([])
+})
+
+test('nor is a message lost by it, where nobody else is told', async () => {
+  await begin({ channels: { pager }, routes: to('pager') })
+  answer(world, 'pager', gone)
+  await beacon.sees([later(1)])
+  await world.drain()
+  await world.pass(61 * second)
+  answer(world, 'pager', down)
+  await beacon.sees([event()])
+  await world.drain()
+  world.channels.answer = usualAnswer
+  await passInSteps(world, minute, second)
+  expect(await statesOf('pager')).toContainEqual(['scheduled', 'delivered'])
+  await beacon.sees([])
+  await world.pass(10_001)
+  expect(actions().slice(-2)).toEqual(['trigger', 'resolve'])
 })
 
 test('a message that the channel finds wrong when it is tried holds up no other', async () => {
@@ -185,6 +200,93 @@ test('a fallback that is renamed while it holds a message: it is told under the 
   answer(world, 'slack', gone)
   await passInSteps(world, minute, second)
   expect(await statesOf('ops')).toContainEqual(['scheduled', 'delivered'])
+})
+
+test('a stand-in that refuses for a while misses no later step, either', async () => {
+  await begin({ channels: { chat, team }, routes: to('chat') })
+  answer(world, 'slack', gone)
+  await beacon.sees([event()])
+  await world.drain()
+  world.channels.answer = gone
+  await beacon.sees([event({ notBeforeAt: startAt + 45 * minute })])
+  await world.drain()
+  answer(world, 'slack', gone)
+  await passInSteps(world, 3 * minute, 5 * second)
+  expect(await statesOf('team')).toContainEqual(['changed', 'delivered'])
+})
+
+test('who was asked nothing in the end hears nothing more', async () => {
+  const channels = { chat: { ...chat, fallback: 'pager' }, pager }
+  await begin({ channels, routes: to('chat') })
+  world.channels.answer = down
+  await beacon.sees([event({ notBeforeAt: startAt + 30 * minute })])
+  await passInSteps(world, 150 * second, second)
+  answer(world, 'pager', gone)
+  await passInSteps(world, 2 * minute, second)
+  world.channels.answer = usualAnswer
+  await passInSteps(world, 20 * minute, 10 * second)
+  const from = world.sent.length
+  await beacon.sees([event({ notBeforeAt: startAt + 90 * minute })])
+  await passInSteps(world, minute, second)
+  expect(texts('slack', from)).toHaveLength(1)
+  expect(sentTo(world, 'pager', from)).toEqual([])
+})
+
+test('one attempt that comes to nothing, long after a refusal, is no outage', async () => {
+  await begin({ channels: { chat, team }, routes: to('chat') })
+  const due = startAt + 300 * minute
+  answer(world, 'slack', () => new Response('invalid_payload', { status: 400 }))
+  await beacon.sees([event({ notBeforeAt: due })])
+  await world.drain()
+  await world.pass(120 * minute)
+  answer(world, 'slack', down)
+  await beacon.sees([event({ notBeforeAt: due + minute })])
+  await world.drain()
+  world.channels.answer = usualAnswer
+  await passInSteps(world, minute, second)
+  expect(logged('channel_unreachable')).toEqual([])
+})
+
+test('other trouble with a channel is told, however soon it comes', async () => {
+  await begin({ channels: { chat, team }, routes: to('chat') })
+  answer(world, 'slack', down)
+  await beacon.sees([event()])
+  await passInSteps(world, 150 * second, second)
+  world.channels.answer = usualAnswer
+  await passInSteps(world, minute, second)
+  answer(world, 'slack', gone)
+  await beacon.sees([later(1)])
+  await world.drain()
+  expect(texts('teams').filter((text) => text.includes('refuses what it is sent'))).toHaveLength(1)
+})
+
+test('many messages under way are one line in the log', async () => {
+  await begin({ channels: { hook }, routes: to('hook') })
+  answer(world, 'hook', gone)
+  world.channels.answer = () => new Response('', { status: 410 })
+  await beacon.sees(Array.from({ length: 20 }, (_, i) => later(i + 1)))
+  await world.drain()
+  expect(logged('channel_refuses')).toHaveLength(1)
+})
+
+test('a channel that is renamed brings in nobody whom the routes do not name', async () => {
+  const routes = [
+    { match: { resource: 'web*' }, channels: ['chat'] },
+    { match: { resource: 'db*' }, channels: ['pager'] },
+  ]
+  await begin({ channels: { chat, team, pager }, routes })
+  await beacon.sees([event()])
+  await world.drain()
+  const { config } = world.relay
+  config.channels.ops = config.channels.chat!
+  delete config.channels.chat
+  config.routes[0]!.channels = ['ops']
+  await press(world, await forge(world, { channel: 'ops' }), 'approve')
+  await world.drain()
+  await beacon.sees([started()])
+  await beacon.sees([])
+  await world.pass(10_001)
+  expect(actions()).toEqual([])
 })
 
 test('a clock that was set back keeps nobody waiting', async () => {
