@@ -115,7 +115,7 @@ class FileSpool implements Spool {
   }
 
   close(): void {
-    this.#database.close()
+    if (this.#database.isOpen) this.#database.close()
   }
 
   #entryOf({ seenAt, ...rest }: Item): Entry {

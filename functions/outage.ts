@@ -35,14 +35,13 @@ export interface Gate {
 /** What becomes of a request to this channel; whoever may try has said so in the mark. */
 export async function passGate(relay: Relay, channel: Channel, first: Claimed): Promise<Gate> {
   const of = fingerprint(channel)
-  const mark = await readMark(relay, first.channel)
-  const { outage } = mark
+  const { outage, version = 0 } = await readMark(relay, first.channel)
   const now = relay.now()
   const passage = passageOf(outage, of, now)
   if (outage?.of !== of) return { passage }
   const next = taken(withTeller(outage, first, now), passage, first)
   if (next === outage) return { passage, outage }
-  const written = await relay.store.writeMark(first.channel, next, mark.version)
+  const written = await relay.store.writeMark(first.channel, next, version)
   if (written === 'written') return { passage, outage: next }
   if (passage.go === 'send') return { passage, outage }
   return { passage: { go: 'wait', note: 'another worker tries the channel just now' } }
@@ -55,9 +54,9 @@ function taken(outage: Outage, { go }: Passage, { lease, leaseUntil }: Claimed):
 }
 
 /**
- * The mark after an answer; undefined: nothing was sent after all. `first` is whose lease the request has, `waits`
- * since when the event waits that has waited longest, where that is too long. Throws nothing but what the
- * store throws.
+ * The mark after an answer, of which there is none where nothing was sent after all. `first` is whose lease the
+ * request has, `overdue` one of its messages that has waited for too long. Throws nothing but what the store
+ * throws.
  */
 export async function noteAnswer(
   relay: Relay,
@@ -117,7 +116,7 @@ export async function noteTold(relay: Relay, channel: string): Promise<void> {
 /** An owner says that a channel is mended, or that all are: the next message tries it. */
 export async function tryAgain(relay: Relay, channel?: string): Promise<void> {
   for (const mark of await relay.store.readMarks()) {
-    if (mark.outage === undefined || (channel ?? mark.channel) !== mark.channel) continue
+    if ((channel ?? mark.channel) !== mark.channel) continue
     await change(relay, mark.channel, (known, now) =>
       known?.kind === 'refuses' ? { ...known, nextTryAt: now } : known,
     )
@@ -130,26 +129,26 @@ export async function outagesOf(relay: Relay): Promise<(Refusing | Unreachable)[
   const { channels } = relay.config
   return marks.flatMap(({ channel: name, outage }) => {
     const channel = Object.hasOwn(channels, name) ? channels[name] : undefined
-    if (channel === undefined || outage === undefined || outage.kind === 'passed') return []
+    if (channel === undefined || outage.kind === 'passed') return []
     return outage.of === fingerprint(channel) ? [outage] : []
   })
 }
 
-async function readMark(relay: Relay, channel: string): Promise<Mark> {
+async function readMark(relay: Relay, channel: string): Promise<Partial<Mark>> {
   const marks = await relay.store.readMarks()
-  return marks.find((mark) => mark.channel === channel) ?? { version: 0, channel }
+  return marks.find((mark) => mark.channel === channel) ?? {}
 }
 
+/** `decide` sees the mark as it stands, and makes none of nothing. */
 async function change(
   relay: Relay,
   channel: string,
   decide: (known: Outage | undefined, now: number) => Outage | undefined,
 ): Promise<Outage | undefined> {
   for (let attempt = 0; attempt < maxMarkAttempts; attempt++) {
-    const { version, outage } = await readMark(relay, channel)
+    const { version = 0, outage } = await readMark(relay, channel)
     const next = decide(outage, relay.now())
-    if (next === outage && version > 0) return outage
-    if (next === undefined && version === 0) return undefined
+    if (next === undefined || next === outage) return outage
     if ((await relay.store.writeMark(channel, next, version)) === 'written') return next
   }
   throw new Error(`the mark of channel "${channel}" has too many writers at once`)

@@ -11,7 +11,7 @@ interface Marked {
   since: number
   /** Its last answer, without any secret. */
   note: string
-  /** The delivery whose attempt tells the fallback; until then others leave that to it. Absent: it is told. */
+  /** The delivery whose attempt tells the fallback; until then others leave that to it. Absent: nobody need. */
   teller?: { id: string; until: number }
   /** When the fallback was told of it, now or before. */
   toldAt?: number
@@ -32,7 +32,7 @@ export interface Unreachable extends Marked {
   kind: 'unreachable'
 }
 
-/** It took a message again at `since`. People are not told that, so soon after they need not be told anew. */
+/** It took a message again at `since`; people are not told that, so that what comes back soon is no news. */
 export interface Passed extends Marked {
   kind: 'passed'
   was: 'refuses' | 'unreachable'
@@ -44,14 +44,13 @@ export interface Mark {
   /** Grows by one with each write. */
   version: number
   channel: string
-  /** Absent: the channel takes messages again. */
-  outage?: Outage
+  outage: Outage
 }
 
 export const firstWaitMs = 60_000
+export const maxWaitMs = 600_000
 /** Of the same trouble, nobody is told again within this time. */
 const sameTroubleMs = 3_600_000
-export const maxWaitMs = 600_000
 
 /** What becomes of messages to a channel now. */
 export type Passage =

@@ -1,4 +1,4 @@
-// Marks of channels that refuse: a row for each, all in one partition. An answer that never came may have been a
+// Marks of channels in trouble: a row for each, all in one partition. An answer that never came may have been a
 // success, so who wrote a row knows its own.
 import type { Mark, Outage } from '../core/outage.ts'
 import { keyOf } from './azure-keys.ts'
@@ -17,11 +17,11 @@ export class Marks {
     return (await this.#rows.list(marksPartition, { from: '', to: '~' })).map(toMark)
   }
 
-  async write(channel: string, outage: Outage | undefined, basedOn: number) {
+  async write(channel: string, outage: Outage, basedOn: number) {
     const row = keyOf(channel)
     const found = await this.#rows.read(marksPartition, row)
     if ((found && toMark(found).version) !== (basedOn || undefined)) return 'conflict'
-    const mark: Mark = { version: basedOn + 1, channel, ...(outage && { outage }) }
+    const mark: Mark = { version: basedOn + 1, channel, outage }
     const body = JSON.stringify(mark)
     const change =
       found === undefined

@@ -146,7 +146,7 @@ export class AzureStore implements Store {
     return this.#marks.all()
   }
 
-  writeMark(channel: string, outage: Outage | undefined, basedOn: number) {
+  writeMark(channel: string, outage: Outage, basedOn: number) {
     return this.#marks.write(channel, outage, basedOn)
   }
 

@@ -184,10 +184,10 @@ export class SqliteStore implements Store {
     return this.#all(sql.readMarks).map((row) => parse<Mark>(row.mark))
   }
 
-  async writeMark(channel: string, outage: Outage | undefined, basedOn: number) {
+  async writeMark(channel: string, outage: Outage, basedOn: number) {
     return this.#write(() => {
       const version = basedOn + 1
-      const mark: Mark = { version, channel, ...(outage && { outage }) }
+      const mark: Mark = { version, channel, outage }
       const values = [version, JSON.stringify(mark), channel]
       const written =
         basedOn === 0

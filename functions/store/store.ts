@@ -106,14 +106,10 @@ export interface Store {
   readMarks(): Promise<Mark[]>
 
   /**
-   * Marks a channel, or says that it takes messages again. `conflict`, and nothing written, where the
-   * stored version is not `basedOn` (0: there is none). Durable once it returns.
+   * Marks a channel. `conflict`, and nothing written, where the stored version is not `basedOn` (0: there is
+   * none). Durable once it returns.
    */
-  writeMark(
-    channel: string,
-    outage: Outage | undefined,
-    basedOn: number,
-  ): Promise<'written' | 'conflict'>
+  writeMark(channel: string, outage: Outage, basedOn: number): Promise<'written' | 'conflict'>
 
   /** All deliveries of an event, in order. */
   readDeliveries(key: EventKey): Promise<Delivery[]>

@@ -15,13 +15,8 @@ import { createTestLog, temporaryDirectory } from './world.ts'
 function setUp(directory = temporaryDirectory(), clock: FakeClock = createFakeClock()) {
   const log = createTestLog()
   const opened: Spool[] = []
-  // Those that the test closed itself throw.
   onTestFinished(() => {
-    for (const spool of opened) {
-      try {
-        spool.close()
-      } catch {}
-    }
+    for (const spool of opened) spool.close()
   })
   const open = (at = clock) => {
     const spool = openSpool({ directory, clock: at, log })

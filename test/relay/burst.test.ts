@@ -1,7 +1,7 @@
 // A wave of events: chat gets the first at once and the rest as lists, at the pace that it takes;
 // machines and PagerDuty get each one for itself.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { answer, sentTo } from '../support/deliveries.ts'
+import { answer, idOf, sentTo } from '../support/deliveries.ts'
 import { press } from '../support/people.ts'
 import {
   createWorld,
@@ -13,7 +13,6 @@ import {
 } from '../support/world.ts'
 
 const count = 30
-const idOf = (i: number) => `c7061bac-afdc-4513-b24b-${String(i).padStart(12, '0')}`
 
 let world: World
 let beacon: FakeBeacon

@@ -1,7 +1,7 @@
 // When a channel counts as away, or as refusing: by the messages that it does not take, never by one alone; and how
 // often that is told.
 import { expect, test } from 'vitest'
-import { answer, down, passInSteps, sentTo } from '../support/deliveries.ts'
+import { answer, down, gone, idOf, passInSteps, textsTo } from '../support/deliveries.ts'
 import {
   createWorld,
   event,
@@ -14,12 +14,10 @@ import {
 
 const second = 1_000
 const minute = 60_000
-const idOf = (i: number) => `c7061bac-afdc-4513-b24b-${String(i).padStart(12, '0')}`
 const team = { kind: 'teams', url: 'https://teams.example/flow?sig=secret' }
 const chat = { kind: 'slack', url: 'https://slack.example/services/T/B/secret', fallback: 'team' }
 const hook = { kind: 'webhook', url: 'https://hook.example/in', secret: hookSecret }
 const to = (name: string, more: object = {}) => [{ match: {}, channels: [name], ...more }]
-const gone = () => new Response('no_service', { status: 404 })
 
 let world: World
 let beacon: FakeBeacon
@@ -29,7 +27,7 @@ async function begin(config: object): Promise<void> {
   beacon = new FakeBeacon(world, 'web_0')
 }
 
-const texts = (host: string, from = 0) => sentTo(world, host, from).map(({ body }) => body)
+const texts = (host: string, from = 0) => textsTo(world, host, from)
 const logged = (what: string) => world.lines.filter((line) => line.includes(what))
 const later = (i: number) =>
   event({ eventId: idOf(i), notBeforeAt: world.clock.now + 60 * minute, resources: [`vm${i}`] })

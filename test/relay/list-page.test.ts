@@ -2,13 +2,12 @@
 // which a person comes back.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createListToken, type ListToken, maxLinkLength } from '../../functions/link.ts'
-import { sentTo } from '../support/deliveries.ts'
+import { idOf, sentTo } from '../support/deliveries.ts'
 import { formsOf } from '../support/form.ts'
 import { forge, submit, textOf } from '../support/people.ts'
 import { createWorld, event, FakeBeacon, started, testKey, type World } from '../support/world.ts'
 
 const count = 8
-const idOf = (i: number) => `c7061bac-afdc-4513-b24b-${String(i).padStart(12, '0')}`
 const wave = (from: number, until: number) =>
   Array.from({ length: until - from }, (_, i) =>
     event({ eventId: idOf(from + i), resources: [`vm${from + i}`] }),

@@ -2,7 +2,16 @@
 // and nobody hammers it until it takes one again.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claimDue, deliverTogether } from '../../functions/deliver.ts'
-import { answer, down, passInSteps, rowsOf, sentTo } from '../support/deliveries.ts'
+import {
+  answer,
+  down,
+  gone,
+  idOf,
+  passInSteps,
+  rowsOf,
+  sentTo,
+  textsTo,
+} from '../support/deliveries.ts'
 import { postDrill } from '../support/drills.ts'
 import { forge, press } from '../support/people.ts'
 import {
@@ -18,7 +27,6 @@ import {
 } from '../support/world.ts'
 
 const minute = 60_000
-const idOf = (i: number) => `c7061bac-afdc-4513-b24b-${String(i).padStart(12, '0')}`
 const channels = {
   chat: {
     kind: 'slack',
@@ -28,7 +36,6 @@ const channels = {
   team: { kind: 'teams', url: 'https://teams.example/flow?sig=secret-of-team', fallback: 'chat' },
 }
 const toChat = [{ match: {}, channels: ['chat'] }]
-const gone = () => new Response('no_service', { status: 404 })
 
 let world: World
 let beacon: FakeBeacon
@@ -40,7 +47,7 @@ async function begin(config: object = {}): Promise<void> {
 
 beforeEach(() => begin())
 
-const texts = (host: string, from = 0) => sentTo(world, host, from).map(({ body }) => body)
+const texts = (host: string, from = 0) => textsTo(world, host, from)
 const notices = () => texts('teams').filter((body) => body.includes('refuses what it is sent'))
 const asks = () => texts('teams').filter((body) => body.includes('did not take it'))
 const health = async () =>

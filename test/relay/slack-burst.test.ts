@@ -1,11 +1,10 @@
 // A wave of events that are decided in Slack: a list has no buttons, so each goes by itself, at the channel's pace.
 import { afterEach, expect, test } from 'vitest'
-import { sentTo } from '../support/deliveries.ts'
+import { idOf, sentTo } from '../support/deliveries.ts'
 import { approvalsOf, pressInSlack, slackDecides } from '../support/slack-press.ts'
 import { createWorld, event, FakeBeacon, type World } from '../support/world.ts'
 
 const second = 1_000
-const idOf = (i: number) => `c7061bac-afdc-4513-b24b-${String(i).padStart(12, '0')}`
 
 let world: World
 let beacon: FakeBeacon

@@ -1,7 +1,16 @@
 // What a fallback hears in the place of a channel that does not take what it is owed: everything that still
 // matters, nothing that is over, and no more notices than somebody can use.
 import { describe, expect, test } from 'vitest'
-import { answer, down, passInSteps, rowsOf, sentTo } from '../support/deliveries.ts'
+import {
+  answer,
+  down,
+  gone,
+  idOf,
+  passInSteps,
+  sentTo,
+  statesOf,
+  textsTo,
+} from '../support/deliveries.ts'
 import { forge, press } from '../support/people.ts'
 import {
   createWorld,
@@ -17,13 +26,11 @@ import {
 
 const second = 1_000
 const minute = 60_000
-const idOf = (i: number) => `c7061bac-afdc-4513-b24b-${String(i).padStart(12, '0')}`
 const team = { kind: 'teams', url: 'https://teams.example/flow?sig=secret' }
 const chat = { kind: 'slack', url: 'https://slack.example/services/T/B/secret', fallback: 'team' }
 const pager = { kind: 'pagerduty', routingKey, endpoint: 'https://pager.example/v2/enqueue' }
 const hook = { kind: 'webhook', url: 'https://hook.example/in', secret: hookSecret }
 const to = (name: string, more: object = {}) => [{ match: {}, channels: [name], ...more }]
-const gone = () => new Response('no_service', { status: 404 })
 
 let world: World
 let beacon: FakeBeacon
@@ -33,10 +40,8 @@ async function begin(config: object): Promise<void> {
   beacon = new FakeBeacon(world, 'web_0')
 }
 
-const texts = (host: string, from = 0) => sentTo(world, host, from).map(({ body }) => body)
+const texts = (host: string, from = 0) => textsTo(world, host, from)
 const actions = () => sentTo(world, 'pager').map(({ json }) => json.event_action)
-const statesOf = async (channel: string) =>
-  (await rowsOf(world, channel)).map(({ moment, state }) => [moment, state])
 const later = (i: number) =>
   event({ eventId: idOf(i), notBeforeAt: world.clock.now + 60 * minute, resources: [`vm${i}`] })
 
@@ -69,7 +74,7 @@ test('nor is a message lost by it, where nobody else is told', async () => {
   await world.drain()
   world.channels.answer = usualAnswer
   await passInSteps(world, minute, second)
-  expect(await statesOf('pager')).toContainEqual(['scheduled', 'delivered'])
+  expect(await statesOf(world, 'pager')).toContainEqual(['scheduled', 'delivered'])
   await beacon.sees([])
   await world.pass(10_001)
   expect(actions().slice(-2)).toEqual(['trigger', 'resolve'])
@@ -113,7 +118,7 @@ test('a fallback that has none of its own, and refuses for a while, loses nothin
   await world.drain()
   answer(world, 'slack', gone)
   await passInSteps(world, 2 * minute, 5 * second)
-  expect(await statesOf('team')).toContainEqual(['scheduled', 'delivered'])
+  expect(await statesOf(world, 'team')).toContainEqual(['scheduled', 'delivered'])
 })
 
 test('a copy that waits is not sent once its channel has told the step itself', async () => {
@@ -128,7 +133,7 @@ test('a copy that waits is not sent once its channel has told the step itself', 
   const from = world.sent.length
   await passInSteps(world, 2 * minute, second)
   expect(sentTo(world, 'pager', from)).toEqual([])
-  expect(await statesOf('pager')).toContainEqual(['scheduled', 'superseded'])
+  expect(await statesOf(world, 'pager')).toContainEqual(['scheduled', 'superseded'])
 })
 
 test('an incident under an old name is closed, whatever moments the routes name', async () => {
@@ -159,7 +164,7 @@ test('a fallback that is renamed while it holds a message: it is told under the 
   config.channels.chat = { ...config.channels.chat!, fallback: 'ops' }
   answer(world, 'slack', gone)
   await passInSteps(world, minute, second)
-  expect(await statesOf('ops')).toContainEqual(['scheduled', 'delivered'])
+  expect(await statesOf(world, 'ops')).toContainEqual(['scheduled', 'delivered'])
 })
 
 test('who was asked hears the answer, though its channel has it by then', async () => {
@@ -175,10 +180,10 @@ test('who was asked hears the answer, though its channel has it by then', async 
   await passInSteps(world, 90 * second, second)
   answer(world, 'pager', down)
   await passInSteps(world, 30 * second, second)
-  expect(await statesOf('hook')).toContainEqual(['declined', 'delivered'])
+  expect(await statesOf(world, 'hook')).toContainEqual(['declined', 'delivered'])
   world.channels.answer = usualAnswer
   await passInSteps(world, minute, second)
-  expect(await statesOf('pager')).toContainEqual(['declined', 'delivered'])
+  expect(await statesOf(world, 'pager')).toContainEqual(['declined', 'delivered'])
 })
 
 test('a stand-in that refuses for a while misses no later step, either', async () => {
@@ -191,7 +196,7 @@ test('a stand-in that refuses for a while misses no later step, either', async (
   await world.drain()
   answer(world, 'slack', gone)
   await passInSteps(world, 3 * minute, 5 * second)
-  expect(await statesOf('team')).toContainEqual(['changed', 'delivered'])
+  expect(await statesOf(world, 'team')).toContainEqual(['changed', 'delivered'])
 })
 
 test('who was asked nothing in the end hears nothing more', async () => {

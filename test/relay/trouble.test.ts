@@ -1,6 +1,6 @@
 // Trouble with a channel at the wrong moment: what is owed later must not suffer from it.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { answer, down, passInSteps, rowsOf, sentTo } from '../support/deliveries.ts'
+import { answer, down, idOf, passInSteps, rowsOf, sentTo } from '../support/deliveries.ts'
 import { forge, press } from '../support/people.ts'
 import {
   createWorld,
@@ -13,7 +13,6 @@ import {
 } from '../support/world.ts'
 
 const minute = 60_000
-const idOf = (i: number) => `c7061bac-afdc-4513-b24b-${String(i).padStart(12, '0')}`
 
 let world: World
 let beacon: FakeBeacon

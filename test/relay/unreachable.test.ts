@@ -1,7 +1,7 @@
 // A channel that can't be reached, or that is there no more: what it is owed is told elsewhere while it still
 // matters, itself and with its link, and the channel gets it as well once it is back.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { answer, down, passInSteps, rowsOf, sentTo } from '../support/deliveries.ts'
+import { answer, down, passInSteps, sentTo, statesOf, textsTo } from '../support/deliveries.ts'
 import { forge, press } from '../support/people.ts'
 import {
   adminKey,
@@ -35,11 +35,9 @@ async function begin(config: object = {}): Promise<void> {
 
 beforeEach(() => begin())
 
-const texts = (host: string, from = 0) => sentTo(world, host, from).map(({ body }) => body)
+const texts = (host: string, from = 0) => textsTo(world, host, from)
 const notices = (from = 0) => texts('teams', from).filter((b) => b.includes("can't be reached"))
 const copies = (from = 0) => texts('teams', from).filter((b) => b.includes('did not take it'))
-const statesOf = async (channel: string) =>
-  (await rowsOf(world, channel)).map(({ moment, state }) => [moment, state])
 const health = async () =>
   (await (await world.app.request('/healthz')).json()) as { status: string; troubles?: string[] }
 
@@ -54,7 +52,7 @@ describe('a channel that is down', () => {
     await passInSteps(world, 90 * second, second)
     world.channels.answer = usualAnswer
     await passInSteps(world, minute, second)
-    expect(await statesOf('chat')).toEqual([['scheduled', 'delivered']])
+    expect(await statesOf(world, 'chat')).toEqual([['scheduled', 'delivered']])
     expect(texts('teams')).toEqual([])
     expect((await health()).status).toBe('ok')
   })
@@ -70,7 +68,7 @@ describe('a channel that is down', () => {
     expect(notices()[0]).toContain('HTTP 503: down')
     await passInSteps(world, 10 * minute, 5 * second)
     expect(texts('teams')).toHaveLength(2)
-    expect(await statesOf('chat')).toEqual([['scheduled', 'pending']])
+    expect(await statesOf(world, 'chat')).toEqual([['scheduled', 'pending']])
   })
 
   test('the health of the relay, the log and the admin API say so, and no secret', async () => {
@@ -106,7 +104,7 @@ describe('a channel that is down', () => {
     await passInSteps(world, 150 * second, second)
     world.channels.answer = usualAnswer
     await passInSteps(world, 30 * second, second)
-    expect(await statesOf('chat')).toEqual([['scheduled', 'delivered']])
+    expect(await statesOf(world, 'chat')).toEqual([['scheduled', 'delivered']])
     expect((await health()).status).toBe('ok')
     expect(world.lines.filter((line) => line.includes('channel_recovered'))).toHaveLength(1)
     const from = world.sent.length
@@ -124,7 +122,7 @@ describe('a channel that is down', () => {
     await beacon.sees([started()])
     await beacon.sees([])
     await world.pass(10_001)
-    const told = await statesOf('team')
+    const told = await statesOf(world, 'team')
     expect(told.filter(([, state]) => state === 'delivered').map(([moment]) => moment)).toEqual(
       expect.arrayContaining(['scheduled', 'approved', 'completed', 'notice']),
     )
@@ -136,7 +134,7 @@ describe('a channel that is down', () => {
     await passInSteps(world, minute, second)
     expect(texts('teams').filter((b) => b.includes('refuses what it is sent'))).toHaveLength(1)
     expect(copies()).toHaveLength(1)
-    expect(await statesOf('chat')).toEqual([['scheduled', 'refused']])
+    expect(await statesOf(world, 'chat')).toEqual([['scheduled', 'refused']])
   })
 })
 
@@ -171,7 +169,7 @@ test('nobody is told of a channel that is back by then', async () => {
   await passInSteps(world, 40 * second, second)
   world.channels.answer = usualAnswer
   await passInSteps(world, 5 * minute, 5 * second)
-  expect(await statesOf('team')).toEqual([
+  expect(await statesOf(world, 'team')).toEqual([
     ['scheduled', 'refused'],
     ['notice', 'superseded'],
   ])
@@ -183,8 +181,8 @@ test('two channels that refuse for seconds lose nothing', async () => {
   await world.drain()
   world.channels.answer = usualAnswer
   await passInSteps(world, 2 * minute, 5 * second)
-  expect(await statesOf('chat')).toContainEqual(['scheduled', 'refused'])
-  expect(await statesOf('team')).toContainEqual(['scheduled', 'delivered'])
+  expect(await statesOf(world, 'chat')).toContainEqual(['scheduled', 'refused'])
+  expect(await statesOf(world, 'team')).toContainEqual(['scheduled', 'delivered'])
 })
 
 describe('a channel that is renamed', () => {
@@ -202,8 +200,8 @@ describe('a channel that is renamed', () => {
     await rename('chat', 'ops')
     world.channels.answer = usualAnswer
     await passInSteps(world, minute, second)
-    expect(await statesOf('chat')).toEqual([['scheduled', 'refused']])
-    expect(await statesOf('ops')).toEqual([['scheduled', 'delivered']])
+    expect(await statesOf(world, 'chat')).toEqual([['scheduled', 'refused']])
+    expect(await statesOf(world, 'ops')).toEqual([['scheduled', 'delivered']])
   })
 
   test('and is not told there what is over', async () => {
@@ -214,8 +212,8 @@ describe('a channel that is renamed', () => {
     await beacon.sees([started()])
     world.channels.answer = usualAnswer
     await passInSteps(world, minute, second)
-    expect(await statesOf('chat')).toEqual([['scheduled', 'refused']])
-    expect(await statesOf('ops')).toContainEqual(['started', 'delivered'])
+    expect(await statesOf(world, 'chat')).toEqual([['scheduled', 'refused']])
+    expect(await statesOf(world, 'ops')).toContainEqual(['started', 'delivered'])
     expect(texts('slack').filter((body) => body.includes('Open its page to approve'))).toHaveLength(
       1,
     )

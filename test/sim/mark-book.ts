@@ -18,13 +18,10 @@ export class MarkBook {
     this.#docket = docket
   }
 
-  written(channel: string, outage: Outage | undefined): void {
+  written(channel: string, outage: Outage): void {
     const known = this.#marks.get(channel)
-    const taken = outage === undefined || outage.kind === 'passed'
-    this.#docket.note(
-      `${channel} is marked: ${taken ? 'takes messages' : `${outage.kind}: ${outage.note}`}`,
-    )
-    if (taken) {
+    this.#docket.note(`${channel} is marked: ${outage.kind}: ${outage.note}`)
+    if (outage.kind === 'passed') {
       this.#marks.delete(channel)
       return
     }
