@@ -5,6 +5,7 @@ import { nextLook } from './core/conclude.ts'
 import { standInsOf } from './core/drill.ts'
 import type { Decider, EventRecord, Observer, Verdict } from './core/event.ts'
 import { type Permission, permissionOf } from './core/permission.ts'
+import { withHeard } from './core/witness.ts'
 import { isExpired, type LinkToken, type ListToken, readToken } from './link.ts'
 import { channelNamed, commitOf, maxCommitAttempts, type Relay } from './relay.ts'
 
@@ -78,7 +79,8 @@ export async function decideEvent(
       return { outcome: 'moved_on', record: before }
     }
     const { moments } = decided
-    const record = { ...decided.record, dueAt: nextLook(decided.record, observers, now) }
+    const dueAt = nextLook(decided.record, withHeard(before, observers), now)
+    const record = { ...decided.record, dueAt }
     const existing = await relay.store.readDeliveries(shown)
     const commit = commitOf(relay, before, record, moments, { observers, existing, now })
     if ((await relay.store.commit(commit)) === 'committed') {

@@ -4,7 +4,7 @@
 import type { Answer, Directive, Report } from '../shared/report.ts'
 import { withoutOutgrown } from './core/agreed.ts'
 import { leaseOf, withLease, withStart } from './core/approval.ts'
-import { conclude, nextLook } from './core/conclude.ts'
+import { conclude, nextLookOf } from './core/conclude.ts'
 import type { Delivery } from './core/delivery.ts'
 import {
   type Beacon,
@@ -24,10 +24,11 @@ import {
   withPolicy,
   worthTelling,
 } from './core/judgement.ts'
-import { advance } from './core/life.ts'
+import { advance, settleMs } from './core/life.ts'
 import { isDecisionNear, paceFor, type Seen, watch } from './core/pace.ts'
 import { remindersOf } from './core/policy.ts'
 import { type EventNews, type Reading, readReport, tidyReport } from './core/reading.ts'
+import { asHeard, heardSince, silentPaces, withHeard } from './core/witness.ts'
 import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
 
 /** Reports that come this early are taken for the ones that keep the pace. */
@@ -222,7 +223,11 @@ async function decideOn(
     directed = lease !== 'not_due'
     if (lease === 'granted') record = withLease(record, beacon.beacon, beacon.vm, now)
   }
-  if (record !== before) record = withDue(relay, record, now)
+  if (record === before && news.inDocument && isAboutToClose(record, reading, news, now)) {
+    record = { ...record }
+  }
+  if (record !== before) record = withDue(relay, { ...record, heard: asHeard(self) }, now)
+  else record = withAbsence(record, self)
   const worth = worthTelling(moments, record, news.inDocument)
   record = holdBack(record, moments, worth)
   return { record, moments: worth, observers, directed, watched, ...(existing && { existing }) }
@@ -241,7 +246,8 @@ function settle(
   moments: Moment[],
   now: number,
 ): EventRecord {
-  const concluded = conclude(record, observers, now, remindersOf(relay.config.routes))
+  const witnesses = heardSince(withHeard(record, observers), relay.listeningSince)
+  const concluded = conclude(record, witnesses, now, remindersOf(relay.config.routes))
   moments.push(...concluded.moments)
   return concluded.changed ? concluded.record : record
 }
@@ -254,7 +260,29 @@ async function observersWith(relay: Relay, record: EventRecord, self: Observer) 
 
 function withDue(relay: Relay, record: EventRecord, now: number): EventRecord {
   const reminders = remindersOf(relay.config.routes)
-  return isOpen(record) ? { ...record, dueAt: nextLook(record, [], now, reminders) } : record
+  return isOpen(record) ? { ...record, dueAt: nextLookOf(record, now, reminders) } : record
+}
+
+/** A conclusion this near must know of the report before it is drawn. */
+const aboutToCloseMs = 5_000
+
+/** Whether time is about to conclude something that a beacon which was not heard before contradicts. */
+function isAboutToClose(
+  record: EventRecord,
+  { known }: Reading,
+  { firstSighting }: EventNews,
+  now: number,
+): boolean {
+  if (!isOpen(record) || record.dueAt === undefined) return false
+  const wasHeard = known !== undefined && now - known.heardAt <= silentPaces * known.paceMs
+  return record.dueAt <= now + aboutToCloseMs && (firstSighting || !wasHeard)
+}
+
+/** One more beacon misses the event: what follows may come before the look that was planned. */
+function withAbsence(record: EventRecord, { sighting: { gone } }: Observer): EventRecord {
+  if (gone === undefined || !isOpen(record) || record.gone === undefined) return record
+  const dueAt = Math.max(record.gone.settleAt, gone.firstAt + settleMs)
+  return record.dueAt !== undefined && record.dueAt > dueAt ? { ...record, dueAt } : record
 }
 
 function logStep(relay: Relay, record: EventRecord, moments: Moment[], vm: string): void {

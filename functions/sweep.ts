@@ -1,8 +1,9 @@
 // Draws the conclusions that time brings: settled, vm gone, stuck, lost. No request need ever come.
 import { messageOf } from '../shared/errors.ts'
 import { conclude } from './core/conclude.ts'
-import type { Moment, Observer } from './core/event.ts'
+import type { Moment } from './core/event.ts'
 import { remindersOf } from './core/policy.ts'
+import { heardSince, withHeard } from './core/witness.ts'
 import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
 import type { EventKey } from './store/store.ts'
 
@@ -35,9 +36,10 @@ async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
     const now = relay.now()
     const before = await relay.store.readEvent(key)
     if (before === undefined) return
-    const observers = sinceListening(relay, await relay.store.readObservers(key))
+    const observers = await relay.store.readObservers(key)
+    const witnesses = heardSince(withHeard(before, observers), relay.listeningSince)
     const reminders = remindersOf(relay.config.routes)
-    const { record, moments, changed } = conclude(before, observers, now, reminders)
+    const { record, moments, changed } = conclude(before, witnesses, now, reminders)
     if (!changed) return
     const existing = moments.length === 0 ? [] : await relay.store.readDeliveries(key)
     const commit = commitOf(relay, before, record, moments, { observers, existing, now })
@@ -48,19 +50,6 @@ async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
     }
     return
   }
-}
-
-/** Silence counts from when this relay began to listen: while it was down, nobody could be heard. */
-function sinceListening({ listeningSince }: Relay, observers: Observer[]): Observer[] {
-  const since = (at: number) => Math.max(at, listeningSince)
-  return observers.map(({ beacon, sighting }) => ({
-    beacon: {
-      ...beacon,
-      heardAt: since(beacon.heardAt),
-      polledAt: since(beacon.polledAt ?? beacon.heardAt),
-    },
-    sighting,
-  }))
 }
 
 function logConclusion(relay: Relay, key: EventKey, moments: Moment[], inferred?: string): void {

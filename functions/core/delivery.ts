@@ -34,7 +34,7 @@ export interface Notice {
 /** The part of a record that a message may need. */
 export type EventView = Omit<
   EventRecord,
-  'watchers' | 'history' | 'dueAt' | 'directive' | 'drillPlan'
+  'watchers' | 'history' | 'dueAt' | 'directive' | 'drillPlan' | 'heard'
 > & {
   /** VMs whose beacons see the event and that it does not hit; absent while they are still reporting. */
   spared?: number
@@ -151,7 +151,8 @@ export function isAboutChannel(telling: Telling | Notice): boolean {
 }
 
 export function viewOf(record: EventRecord): EventView {
-  const { watchers: _w, history: _h, dueAt: _d, directive: _l, drillPlan: _p, ...view } = record
+  const { watchers: _w, history: _h, dueAt: _d, directive: _l, drillPlan: _p, ...rest } = record
+  const { heard: _, ...view } = rest
   return view
 }
 

@@ -25,8 +25,12 @@ export type Decide = (typeof decisions)[number]
 /** Values that Azure may change while the event is scheduled. */
 export type Values = Pick<
   ScheduledEvent,
-  'resources' | 'notBeforeAt' | 'durationSeconds' | 'description'
+  'eventType' | 'source' | 'resources' | 'notBeforeAt' | 'durationSeconds' | 'description'
 >
+
+/** Values that rules read, so that a lie about them may approve. */
+export const disputable = ['eventType', 'resources', 'source', 'durationSeconds'] as const
+export type Disputable = (typeof disputable)[number]
 
 /** What Azure says of the event, merged over all beacons: a known value is never replaced by none. */
 export type Facts = Omit<ScheduledEvent, 'eventId' | 'status'>
@@ -70,6 +74,8 @@ export interface Agreed {
   eventType: string
   /** In lower case and order. */
   resources: string[]
+  /** Absent where nobody knew who had requested the event. */
+  source?: string
   /** Of what a rule approved: it may have asked for no more than this. */
   durationSeconds?: number
 }
@@ -149,6 +155,12 @@ export interface EventRecord {
   changedAt?: Partial<Record<keyof Values, number>>
   /** The values that the newest change replaced, as far as they were known. */
   changedFrom?: Partial<Values>
+  /** Values on which the beacons disagree: no rule approves, and people are asked. */
+  disputed?: Disputable[]
+  /** The beacon whose report this commit holds: its own row is written after the event's. */
+  heard?: Witness
+  /** Poll that began this epoch, where an event that had ended was seen again. */
+  reopenedAt?: number
   ended?: Ended
   /** What nobody was told, as the event seemed over when the news of it came. */
   heldBack?: 'scheduled' | 'changed'
@@ -188,6 +200,8 @@ export interface Beacon {
   tags: Record<string, string>
   bootId: string
   retiredBootIds: string[]
+  /** Receipt of this boot's first report; absent in rows written before this was kept. */
+  bootHeardAt?: number
   counter: number
   /** Receipt of its last report that was written down, at most one pace old. */
   heardAt: number
@@ -219,6 +233,15 @@ export interface Sighting {
 export interface Observer {
   beacon: Beacon
   sighting: Sighting
+}
+
+/** An observer as far as conclusions need it: whether it is heard, and since when it misses the event. */
+export interface Witness {
+  beacon: Pick<
+    Beacon,
+    'beacon' | 'vm' | 'heardAt' | 'polledAt' | 'paceMs' | 'bootedAt' | 'bootHeardAt'
+  >
+  sighting: Pick<Sighting, 'gone'>
 }
 
 export function isOpen(record: EventRecord): boolean {

@@ -3,6 +3,7 @@
 import type { ScheduledEvent } from '../../shared/document.ts'
 import {
   addHistory,
+  disputable,
   type EventRecord,
   type Facts,
   isHit,
@@ -30,6 +31,10 @@ export interface Seen extends Observed {
   previous?: ScheduledEvent
   /** No earlier poll of this beacon could have shown it. */
   firstPoll: boolean
+  /** This beacon's document before this one lacked it. */
+  missedBefore: boolean
+  /** First poll of this beacon that showed it. */
+  since: number
 }
 
 export interface Gone extends Observed {
@@ -97,12 +102,21 @@ function noticeOf(seen: Seen): Notice {
   return seen.firstPoll ? 'already_running' : 'none'
 }
 
-/** Nothing but a poll later than the first *gone* proves that a concluded event is alive. */
+/** A document that lags shows an event that is over, but not for longer than this. */
+const lagMs = 60_000
+
+/**
+ * A poll later than the first *gone* proves that a concluded event is alive, unless the document lags:
+ * so the beacon must have missed the event before, or be that of a VM that it hits, for long enough.
+ */
 function reopens(known: EventRecord, seen: Seen): boolean {
-  const ended = known.ended!
-  if (!seen.live) return false
-  if (ended.inferred === 'vm_gone' && !isHit(known.facts, seen.vm)) return false
-  return seen.at > (known.gone?.firstAt ?? ended.at)
+  const { at, outcome, inferred } = known.ended!
+  const overFrom = known.gone?.firstAt ?? at
+  if (!seen.live || seen.at <= overFrom) return false
+  const isOfHit = isHit(known.facts, seen.vm)
+  if (inferred === 'vm_gone') return isOfHit
+  if (outcome === 'lost' || seen.missedBefore) return true
+  return isOfHit && seen.at - Math.max(seen.since, overFrom) >= lagMs
 }
 
 /** A late word that it had started proves that it was not cancelled. */
@@ -124,12 +138,14 @@ function reopen(known: EventRecord, seen: Seen): Pick<Step, 'record' | 'moments'
   const { record, moments } = begin(known, seen, known.epoch + 1)
   // what it says now counts, also where it is not what was known
   const facts = merge(record!.facts, { ...seen.event, ...known.facts })
-  const { firstSeenAt } = known
+  const { firstSeenAt, sequence } = known
   const { history } = addHistory(known, { at: seen.at, what: 'reopened', note: seen.vm })
-  return {
-    record: { ...record!, facts, firstSeenAt, ...stands(known), history, sequence: known.sequence },
-    moments,
-  }
+  const { notice, ...begun } = record!
+  // an event that was known before it started was announced, whatever this beacon saw of that
+  const unannounced = notice !== undefined && known.notice !== undefined
+  const kept = { ...stands(known), firstSeenAt, history, sequence }
+  const since = { reopenedAt: seen.at, ...(unannounced && { notice: known.notice! }) }
+  return { record: { ...begun, facts, ...since, ...kept }, moments }
 }
 
 /** An approval that Azure confirmed stands, and a person's *not now*; what never left does not. */
@@ -193,16 +209,21 @@ function merge(known: Facts, event: ScheduledEvent): Facts {
 /** The values that this beacon saw change, and that the record does not hold yet. */
 function transition({ facts, changedAt }: EventRecord, seen: Seen): Partial<Values> {
   const { event, previous, at } = seen
-  const names = ['notBeforeAt', 'resources', 'durationSeconds', 'description'] as const
+  const names = [...disputable, 'notBeforeAt', 'description'] as const
   const differing: Partial<Values> = {}
   for (const name of names) {
     const value = event[name]
-    if (value === undefined || (Array.isArray(value) && value.length === 0)) continue
+    if (isUnknown(value)) continue
     if (at < (changedAt?.[name] ?? 0)) continue
     const same = (other: unknown) => textOf(other) === textOf(value)
     if (!same(previous?.[name]) && !same(facts[name])) Object.assign(differing, { [name]: value })
   }
   return differing
+}
+
+/** What a document does not say, or says as a type that it left empty. */
+function isUnknown(value: unknown): boolean {
+  return value === undefined || value === 'Unknown' || (Array.isArray(value) && value.length === 0)
 }
 
 /**

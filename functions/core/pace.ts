@@ -57,5 +57,6 @@ export function paceFor(seen: Seen[], beacon: string, now: number): number {
       isDecisionNear(record, now, watched) &&
       record.watchers.some((watcher) => watcher.beacon === beacon),
   )
-  return watches ? nearPaceMs : open.length > 0 ? openPaceMs : idlePaceMs
+  // it also sees what has ended: only more of its reports tell a lagging document from a live event
+  return watches ? nearPaceMs : seen.length > 0 ? openPaceMs : idlePaceMs
 }

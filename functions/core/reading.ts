@@ -22,6 +22,8 @@ export interface Reading {
   beacon: Beacon
   news: EventNews[]
   changedSightings: Sighting[]
+  /** As it was before this report. */
+  known: Beacon | undefined
   asObserver(news: EventNews): Observer
 }
 
@@ -114,6 +116,7 @@ export function readReport(
     beacon,
     news,
     changedSightings,
+    known,
     asObserver: ({ sighting }) => ({ beacon, sighting }),
   }
 }
@@ -137,6 +140,7 @@ function beaconOf(
     scaleSet: report.vm.scaleSet,
     tags: report.vm.tags,
     bootId,
+    ...bootHeard(known, bootId, now),
     retiredBootIds: [...(known?.retiredBootIds ?? []), ...replaced].slice(-maxRetiredBootIds),
     counter,
     heardAt: now,
@@ -145,6 +149,12 @@ function beaconOf(
     bootedAt: now - uptimeMs,
     sees: document === null ? (known?.sees ?? []) : document.events.map((event) => event.eventId),
   }
+}
+
+function bootHeard(known: Beacon | undefined, bootId: string, now: number) {
+  if (known?.bootId !== bootId) return { bootHeardAt: now }
+  const { bootHeardAt } = known
+  return bootHeardAt === undefined ? {} : { bootHeardAt }
 }
 
 /** Nothing where the report only mentions an event that this beacon cannot speak of. */
@@ -158,6 +168,7 @@ function newsOf(
 ): EventNews[] {
   const { name: vm } = report.vm
   const observations: Observation[] = []
+  const missedBefore = missesBefore(eventId, report, before, known)
   // also over a moment without it: what changed in that time is a change
   let last = before?.event
   let lastSeenAt = known?.polledAt ?? now
@@ -167,7 +178,10 @@ function newsOf(
     const seenAt = change.kind === 'gone' ? now - (change.lastSeenAgeMs ?? change.ageMs) : at
     const previous = last === undefined ? {} : { previous: last }
     const { event, firstPoll } = change
-    observations.push({ kind: 'seen', at: seenAt, vm, live: false, event, firstPoll, ...previous })
+    observations.push({
+      ...{ kind: 'seen', at: seenAt, vm, live: false, event, firstPoll },
+      ...{ missedBefore, since: before?.firstSeenAt ?? seenAt, ...previous },
+    })
     if (change.kind === 'gone') {
       observations.push({ kind: 'gone', at, vm, live: false, lastSeenAt: seenAt })
     }
@@ -197,7 +211,10 @@ function newsOf(
   if (shown !== undefined) {
     const firstPoll = report.changes.length === 0 && known?.polledAt === undefined
     const previous = last === undefined ? {} : { previous: last }
-    observations.push({ kind: 'seen', at, vm, live: true, event, firstPoll, ...previous })
+    observations.push({
+      ...{ kind: 'seen', at, vm, live: true, event, firstPoll },
+      ...{ missedBefore, since: firstSeenAt ?? at, ...previous },
+    })
     return [{ ...common, inDocument: true, status: shown.status, sighting }]
   }
   const noted = goneOf(observations, before, at, lastSeenAt)
@@ -211,6 +228,21 @@ function newsOf(
   return [
     { ...common, inDocument: false, status: undefined, sighting: { ...sighting, gone: noted } },
   ]
+}
+
+/** Whether a document of this beacon lacked the event before the one that shows it now. */
+function missesBefore(
+  eventId: string,
+  { changes }: Report,
+  before: Sighting | undefined,
+  known: Beacon | undefined,
+): boolean {
+  const appeared = changes.findLast(
+    ({ kind, event }) => kind === 'appeared' && event.eventId === eventId,
+  )
+  if (before?.gone !== undefined) return true
+  if (appeared !== undefined) return !appeared.firstPoll
+  return before === undefined && known?.polledAt !== undefined
 }
 
 /** First gone and last seen as precisely as the beacon told, else by its documents. */

@@ -17,7 +17,8 @@ function changed(known: EventRecord, changes: Partial<Facts>, seenAt = later): E
   const before = event({ ...known.facts })
   const news = { ...before, ...changes }
   const seen = { kind: 'seen', at: seenAt, vm: 'web_0', live: true, firstPoll: false } as const
-  const step = advance(known, { ...seen, event: news, previous: before }, seenAt, key)
+  const reopening = { missedBefore: false, since: at }
+  const step = advance(known, { ...seen, ...reopening, event: news, previous: before }, seenAt, key)
   expect(step.moments).toEqual(['changed'])
   return step.record!
 }

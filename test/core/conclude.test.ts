@@ -15,6 +15,13 @@ const noted = {
 const now = at + 30 * second
 const heard = { heardAt: at + 29 * second }
 const gone = (vm = 'web_0', beacon = {}) => observer(vm, { ...heard, ...beacon }, missing)
+/** The VM that it hits made no poll for 20 s, and then missed it. */
+const paused = (beacon = {}) =>
+  observer(
+    'web_0',
+    { ...heard, ...beacon },
+    { gone: { firstAt: at + 20 * second, lastSeenAt: at } },
+  )
 const seeing = (vm: string, beacon = {}) => observer(vm, { ...heard, ...beacon })
 
 interface Row {
@@ -80,8 +87,41 @@ const settled: Row[] = [
   {
     name: 'the hit VM made no poll between its last sight and its first miss',
     record: noted,
-    observers: [observer('web_0', heard, { gone: { firstAt: at + 20 * second, lastSeenAt: at } })],
+    observers: [paused()],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'the same of a Freeze, which pauses',
+    record: { ...noted, facts: facts({ eventType: 'Freeze' }) },
+    observers: [paused()],
     ended: ['completed', 'start_not_seen_vm_rebooted'],
+  },
+  {
+    name: 'the same of a Freeze, while the beacon itself was restarted',
+    record: { ...noted, facts: facts({ eventType: 'Freeze' }) },
+    observers: [paused({ bootHeardAt: at + 20 * second })],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'one of two that see it started lags',
+    record: { ...noted, phase: 'started', startedAt: at },
+    observers: [gone('web_0'), seeing('web_1')],
+    ended: ['completed'],
+  },
+  {
+    name: 'the VM that is hit lags, and most observers miss it for less than 30 s',
+    record: { ...noted, phase: 'started', startedAt: at },
+    observers: [seeing('web_0'), gone('web_1'), gone('web_2')],
+  },
+  {
+    name: 'the VM that is hit misses it, and most observers see it Scheduled',
+    record: noted,
+    observers: [gone('web_0'), seeing('web_1'), seeing('web_2')],
+  },
+  {
+    name: 'it was missed before this epoch began',
+    record: { ...noted, reopenedAt: at + 20 * second },
+    observers: [gone('web_0')],
   },
   { name: 'nobody misses it', record: noted, observers: [seeing('web_0')] },
   {
@@ -132,10 +172,9 @@ const settled: Row[] = [
     ended: ['cancelled', 'gone_before_its_time'],
   },
   {
-    name: 'the hit VM fell silent in the span',
+    name: 'the hit VM fell silent in the span, and may come back',
     record: noted,
     observers: [gone('web_1'), observer('web_0', { heardAt: at })],
-    ended: ['completed', 'start_not_seen_vm_rebooted'],
   },
   {
     name: 'approved, and passed on',
@@ -179,6 +218,15 @@ const settled: Row[] = [
 ]
 
 describe('settling', () => {
+  test('the hit VM has been silent for three minutes since', () => {
+    const firstAt = now - 3 * minute
+    const others = observer('web_1', heard, { gone: { firstAt, lastSeenAt: firstAt - second } })
+    const silent = observer('web_0', { heardAt: firstAt - minute })
+    expect(conclude(record(), [others, silent], now - 1).moments).toEqual([])
+    const { record: after } = conclude(record(), [others, silent], now)
+    expect(after.ended).toMatchObject({ inferred: 'start_not_seen_vm_rebooted', at: firstAt })
+  })
+
   test.each(settled)('$name', ({ record: changes, observers, ended }) => {
     const { record: after, moments } = conclude(record({ dueAt: now, ...changes }), observers, now)
     if (ended === undefined) {

@@ -14,9 +14,14 @@ function seen(changes: Partial<ScheduledEvent> = {}, more: Partial<Seen> = {}): 
     live: true,
     event: event(changes),
     firstPoll: false,
+    missedBefore: true,
+    since: at,
     ...more,
   }
 }
+
+/** By a beacon whose documents have shown it all along. */
+const lagging = (more: Partial<Seen>) => seen({}, { missedBefore: false, ...more })
 
 const begun = (more: Partial<Seen> = {}): Seen => ({ ...seen({}, more), event: started() })
 
@@ -121,8 +126,9 @@ describe('changed', () => {
     ['Description', { description: 'other' }, true],
     ['an empty list, which is no news', { resources: [] }, false],
     ['a missing NotBefore', { notBeforeAt: undefined as never }, false],
-    ['the type, which never changes', { eventType: 'Freeze' }, false],
-    ['the source', { source: 'User' }, false],
+    ['the type', { eventType: 'Freeze' }, true],
+    ['a type that is not given', { eventType: 'Unknown' }, false],
+    ['the source', { source: 'User' }, true],
     ['nothing', {}, false],
   ])('%s', (_, change, told) => {
     const { record, moments } = step(lifeOf(seen()), seen(change, { previous }))
@@ -192,6 +198,17 @@ describe('reopening', () => {
     ['a poll at the same time', over, seen({}, { at: at + 5_000 }), false],
     ['an earlier poll that comes late', over, seen({}, { at: at + 4_000 }), false],
     ['a change from the spool', over, seen({}, { at: later, live: false }), false],
+    ['a VM that lags', over, lagging({ at: later }), false],
+    ['a VM that it hits, for a minute on end', over, lagging({ at: at + 65_000 }), true],
+    ['a VM that it hits, for less', over, lagging({ at: at + 64_999 }), false],
+    ['its first poll of all', over, lagging({ at: at + 66_000, since: at + 66_000 }), false],
+    ['another VM, for long', over, lagging({ at: 2 * later, vm: 'web_9' }), false],
+    [
+      'anybody, where nobody was left to see it',
+      { ...over, ended: { at, outcome: 'lost', inferred: 'nobody_left_to_see' } },
+      lagging({ at: later, vm: 'web_9' }),
+      true,
+    ],
     [
       'a VM that was taken for gone, by itself',
       { ...over, ended: { at, outcome: 'completed', inferred: 'vm_gone' } },

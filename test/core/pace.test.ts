@@ -71,7 +71,7 @@ describe('the pace', () => {
   const ended = { ...near, ended: { at, outcome: 'completed' as const } }
   test.each([
     ['nothing open', [], 'a', idlePaceMs],
-    ['only what is over', [ended], 'a', idlePaceMs],
+    ['only what is over', [ended], 'a', openPaceMs],
     ['a watcher', [near], 'a', nearPaceMs],
     ['another observer', [near], 'b', openPaceMs],
     ['a watcher of what has started', [started], 'a', openPaceMs],

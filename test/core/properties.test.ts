@@ -50,15 +50,17 @@ const polls = fc.array(
 function observe(course: Course, all: Poll[]): Observation[] {
   const ordered = [...all].sort((a, b) => a.after - b.after)
   return ordered.flatMap(({ beacon, after }, i): Observation[] => {
-    const before = ordered.slice(0, i).filter((poll) => poll.beacon === beacon)
-    const previous = before.map((poll) => truthAt(course, poll.after)).at(-1)
+    const earlier = ordered.slice(0, i).filter((poll) => poll.beacon === beacon)
+    const previous = earlier.map((poll) => truthAt(course, poll.after)).at(-1)
     const seen = truthAt(course, after)
     const common = { at: at + after * second, vm: `web_${beacon}`, live: true }
     if (seen !== undefined) {
-      const firstPoll = before.length === 0
-      return [{ ...common, kind: 'seen', event: seen, firstPoll, ...(previous && { previous }) }]
+      const firstPoll = earlier.length === 0
+      const reopening = { missedBefore: previous === undefined && !firstPoll, since: at }
+      const before = previous && { previous }
+      return [{ ...common, ...reopening, kind: 'seen', event: seen, firstPoll, ...before }]
     }
-    const lastSeenAt = at + Math.max(0, ...before.map((poll) => poll.after)) * second
+    const lastSeenAt = at + Math.max(0, ...earlier.map((poll) => poll.after)) * second
     return previous === undefined ? [] : [{ ...common, kind: 'gone', lastSeenAt }]
   })
 }

@@ -1,10 +1,17 @@
 // What *changed* says: for each value from what to what, as far as both are known.
 import type { EventView } from '../delivery.ts'
-import type { Values } from '../event.ts'
+import type { Disputable, Values } from '../event.ts'
 import { lastingClock } from '../time.ts'
-import { describeDuration, describeNames } from './phrases.ts'
+import { describeDuration, describeNames, plain } from './phrases.ts'
 
-const changes: (keyof Values)[] = ['notBeforeAt', 'resources', 'durationSeconds', 'description']
+const changes: (keyof Values)[] = [
+  'eventType',
+  'source',
+  'notBeforeAt',
+  'resources',
+  'durationSeconds',
+  'description',
+]
 
 /** What the change that came last says otherwise than what was known, a sentence for each value. */
 export function describeChange(event: EventView, now: number): string[] {
@@ -21,6 +28,16 @@ export function describeChange(event: EventView, now: number): string[] {
 function describeChanged(name: keyof Values, event: EventView, now: number): string[] {
   const { facts, changedFrom: from = {}, drill } = event
   switch (name) {
+    case 'eventType': {
+      const { eventType: before } = from
+      const to = plain(facts.eventType)
+      if (before === undefined) return [`Its type is now ${to}.`]
+      return [`Azure changed its type from ${plain(before)} to ${to}.`]
+    }
+    case 'source': {
+      const before = from.source === undefined ? '' : `; before, by ${requester(from.source)}`
+      return [`It is now requested by ${requester(facts.source)}${before}.`]
+    }
     case 'notBeforeAt': {
       const to = lastingClock(facts.notBeforeAt ?? now, now)
       if (from.notBeforeAt === undefined) return [`Azure set its time to ${to}.`]
@@ -42,6 +59,25 @@ function describeChanged(name: keyof Values, event: EventView, now: number): str
     case 'description':
       return ['Azure changed its reason.']
   }
+}
+
+const disputes: Record<Disputable, string> = {
+  eventType: 'its type',
+  resources: 'the affected VMs',
+  source: 'who requested it',
+  durationSeconds: 'its duration',
+}
+
+/** Why no rule may decide the event. */
+export function describeDispute({ disputed = [] }: EventView): string[] {
+  if (disputed.length === 0) return []
+  const what = disputed.map((name) => disputes[name]).join(' and ')
+  return [`The VMs report different values for ${what}. Check the event before you approve it.`]
+}
+
+function requester(source = ''): string {
+  const known: Record<string, string> = { user: 'a user', platform: 'Azure' }
+  return known[source.toLowerCase()] ?? `"${plain(source)}"`
 }
 
 function namesBeside(names: string[], others: string[]): string[] {

@@ -2,7 +2,7 @@
 import { lostMs } from '../conclude.ts'
 import type { EventView, Telling } from '../delivery.ts'
 import { lastingClock, relative, span, when } from '../time.ts'
-import { describeChange } from './change.ts'
+import { describeChange, describeDispute } from './change.ts'
 import {
   type Askers,
   aftermathOf,
@@ -127,7 +127,7 @@ function describeLapse(event: EventView, now: number): string[] {
 function ahead(event: EventView, now: number, askers: Askers): string[] {
   const advice = hardwareAdvice(event)
   const next = whatNext(event, advice.length > 0, now, askers)
-  return [impactOf(event), ...reachOf(event), ...advice, next]
+  return [...describeDispute(event), impactOf(event), ...reachOf(event), ...advice, next]
 }
 
 function stillApproved({ facts }: EventView, now: number, askers: Askers): string[] {

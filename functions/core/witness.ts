@@ -1,0 +1,84 @@
+// Who can say now whether an event is there: the beacons that are heard, and what each of them sees.
+import { type EventRecord, isHit, type Witness } from './event.ts'
+import { openPaceMs } from './pace.ts'
+
+/** A beacon not heard for this many of its own paces says nothing about the present. */
+export const silentPaces = 3
+
+export type Missing = Witness & { sighting: { gone: { firstAt: number; lastSeenAt: number } } }
+
+/** Adds the beacon of the last report, where its own row is not written yet or is older. */
+export function withHeard({ heard }: EventRecord, witnesses: Witness[]): Witness[] {
+  if (heard === undefined) return witnesses
+  const own = witnesses.find(({ beacon }) => beacon.beacon === heard.beacon.beacon)
+  if (own !== undefined && own.beacon.heardAt >= heard.beacon.heardAt) return witnesses
+  return [...witnesses.filter((one) => one !== own), heard]
+}
+
+/** What a report proves about its beacon before the relay has told it a pace for this event. */
+export function asHeard({ beacon, sighting }: Witness): Witness {
+  const { vm, heardAt, polledAt, bootedAt, bootHeardAt } = beacon
+  const paceMs = Math.min(beacon.paceMs || openPaceMs, openPaceMs)
+  return {
+    beacon: {
+      ...{ beacon: beacon.beacon, vm, heardAt, bootedAt, paceMs },
+      ...(polledAt === undefined ? {} : { polledAt }),
+      ...(bootHeardAt === undefined ? {} : { bootHeardAt }),
+    },
+    sighting: sighting.gone === undefined ? {} : { gone: sighting.gone },
+  }
+}
+
+/** A beacon tries a relay that was away again after no more than this. */
+const returnMs = 10_000
+
+/** Silence counts from when the relay began to listen: while it was down, it could hear nobody. */
+export function heardSince(witnesses: Witness[], listeningSince: number): Witness[] {
+  return witnesses.map(({ beacon, sighting }) => {
+    if (beacon.heardAt >= listeningSince) return { beacon, sighting }
+    const paceMs = Math.max(beacon.paceMs, returnMs)
+    const returned = { heardAt: listeningSince, polledAt: listeningSince, paceMs }
+    return { beacon: { ...beacon, ...returned }, sighting }
+  })
+}
+
+/** Those that saw the event in this epoch, and whose last document lacks it. */
+export function missingIn(record: EventRecord, witnesses: Witness[]): Missing[] {
+  return witnesses.filter(
+    (one): one is Missing =>
+      one.sighting.gone !== undefined && one.sighting.gone.firstAt > (record.reopenedAt ?? 0),
+  )
+}
+
+/** Those whose document still shows the event and is fresh: a failing IMDS proves nothing. */
+export function seeingIn(record: EventRecord, witnesses: Witness[], now: number): Witness[] {
+  return witnesses.filter(
+    (one) =>
+      one.sighting.gone === undefined &&
+      freshUntil(one) >= now &&
+      !isTakenAway(record, witnesses, one),
+  )
+}
+
+/** A VM that Preempt or Terminate took, silent since others miss the event: it sees nothing any more. */
+function isTakenAway(record: EventRecord, witnesses: Witness[], { beacon }: Witness): boolean {
+  const firstGoneAt = Math.min(...missingIn(record, witnesses).map((one) => goneOf(one).firstAt))
+  return takesVm(record) && isHit(record.facts, beacon.vm) && beacon.heardAt < firstGoneAt
+}
+
+export function goneOf({ sighting }: Missing) {
+  return sighting.gone
+}
+
+export function takesVm({ facts: { eventType } }: EventRecord): boolean {
+  return eventType === 'Preempt' || eventType === 'Terminate'
+}
+
+export function freshUntil({ beacon }: Witness): number {
+  return polledAt(beacon) + silentPaces * beacon.paceMs
+}
+
+/** A beacon that is heard but can't poll repeats its last document with a growing age. */
+export function polledAt(beacon: Witness['beacon']): number {
+  return beacon.polledAt ?? beacon.heardAt
+}
