@@ -79,7 +79,7 @@ export async function startDrill(relay: Relay, wish: DrillWish, id: string): Pro
   if (open.length >= maxOpenDrills) return { outcome: 'too_many', open }
   const { record: begun, moments } = beginDrill(wish, id, now)
   const judged = withPolicy(relay.config, begun, standInsOf(begun))
-  const decided = approveByPolicy(judged, moments, now)
+  const decided = approveByPolicy(judged, [], moments, now)
   const dueAt = nextLook(decided, [], now, remindersOf(relay.config.routes))
   const context = { observers: [], existing: [], now }
   // a drill is to show what a channel takes now, and not what it refused a while ago

@@ -2,7 +2,8 @@
 // of its mark, and who tells the fallback. Several workers may find it out at once; one of them tells.
 import type { Channel } from './config.ts'
 import type { SendOutcome } from './core/attempt.ts'
-import { type Claimed, hash } from './core/delivery.ts'
+import type { Claimed } from './core/delivery.ts'
+import { hash } from './core/hash.ts'
 import {
   afterRefusal,
   afterSilence,

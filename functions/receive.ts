@@ -2,10 +2,11 @@
 // tells the beacon what to start and when to come back. Events are written first, the beacon last, so
 // that a crash in between makes the next report say it again.
 import type { Answer, Directive, Report } from '../shared/report.ts'
-import { withoutOutgrown } from './core/agreed.ts'
+import { agreedOf, withoutOutgrown } from './core/agreed.ts'
 import { leaseOf, withLease, withStart } from './core/approval.ts'
 import { conclude, nextLookOf } from './core/conclude.ts'
 import type { Delivery } from './core/delivery.ts'
+import { contradictions, reconcile } from './core/dispute.ts'
 import {
   type Beacon,
   type EventRecord,
@@ -63,7 +64,7 @@ export async function receive(
     if (outcome === 'busy') return { outcome: 'busy' }
     const { record, watched } = outcome
     if (record !== undefined && news.inDocument) seen.push({ record, watched })
-    if (outcome.directed) directives.push(directiveOf(news.eventId, record))
+    if (outcome.directed && record !== undefined) directives.push(directiveOf(record))
   }
   const paceMs = paceFor(seen, reading.beacon.beacon, now)
   const beacon = { ...reading.beacon, paceMs }
@@ -115,11 +116,10 @@ function idsIn(report: Report): string[] {
   return [...(report.document?.events ?? []).map((event) => event.eventId), ...changes, ...starts]
 }
 
-/** With what was approved: a document that shows more by then is not what the beacon may start. */
-function directiveOf(eventId: string, record: EventRecord | undefined): Directive {
-  const { agreed } = record?.verdict ?? {}
-  if (agreed === undefined) return { eventId }
-  return { eventId, eventType: agreed.eventType, resources: agreed.resources }
+/** With what was approved: the beacon starts an event only if its own document shows no more. */
+function directiveOf(record: EventRecord): Directive {
+  const { eventId, verdict } = record
+  return { eventId, ...(verdict?.agreed ?? agreedOf(record, false)) }
 }
 
 interface TakenIn {
@@ -196,22 +196,32 @@ async function decideOn(
   for (const { start, at } of news.starts) {
     record = withStart(record, beacon.beacon, start, at) ?? record
   }
-  record = withoutOutgrown(record, now)
+  const self = reading.asObserver(news)
+  let observers = [self]
+  if (isDisputable(record, news)) {
+    observers = await observersWith(relay, record, self)
+    const reconciled = reconcile(record, observers, now)
+    told ||= reconciled.record !== record
+    record = reconciled.record
+    moments.push(...reconciled.moments)
+  }
+  const covered = withoutOutgrown(record, self.sighting.event, now)
+  if (covered !== record && !moments.includes('changed')) moments.push('changed')
+  record = covered
   const settling = record.gone !== undefined && record.gone.settleAt <= now && !news.inDocument
   const newcomer = isOpen(record) && news.firstSighting && isHit(record.facts, beacon.vm)
   const lately = told || newcomer || (news.inDocument && isHit(record.facts, beacon.vm))
-  const judged = isOpen(record) && record.verdict === undefined && lately
+  const undecided = isOpen(record) && record.verdict === undefined
+  const judged = undecided && (lately || (news.inDocument && record.policy.decide === 'approve'))
   // who is hit, is known anew
   const grown = told && before?.facts.resources !== record.facts.resources
-  const self = reading.asObserver(news)
-  let observers = [self]
   if (settling || judged || newcomer || grown || moments.length > 0) {
     observers = await observersWith(relay, record, self)
   }
   const untold = (newcomer || grown) && before !== undefined && moments.length === 0
   const existing = untold ? await relay.store.readDeliveries(record) : undefined
   if (judged) record = withPolicy(relay.config, record, observers)
-  if (news.inDocument) record = approveByPolicy(record, moments, now)
+  if (judged && news.inDocument) record = approveByPolicy(record, observers, moments, now)
   if (existing) moments.push(...missed(relay.config, record, observers, existing))
   if (settling) record = settle(relay, record, observers, moments, now)
   let directed = false
@@ -237,6 +247,13 @@ async function decideOn(
 async function isWatched(relay: Relay, record: EventRecord, now: number): Promise<boolean> {
   if (isDecisionNear(record, now, false) || !isDecisionNear(record, now, true)) return false
   return relay.attention.isOn(record, now)
+}
+
+/** Whether what this beacon sees may contradict what others see, as long as that matters. */
+function isDisputable(record: EventRecord, { inDocument, sighting }: EventNews): boolean {
+  const matters = inDocument && isOpen(record) && record.phase === 'scheduled'
+  if (!matters || record.passedOn !== undefined) return false
+  return record.disputed !== undefined || contradictions(record.facts, sighting.event).length > 0
 }
 
 function settle(

@@ -104,7 +104,7 @@ export function partsForOne(parts: Part[]): { now: Part[]; apart: Part[] } {
 /** A token and a stamp, neither of them checked; undefined where it is not even that. */
 export function readValue(value: string): { token: string; stamp: string } | undefined {
   const [token = '', stamp = '', ...rest] = value.split(separator)
-  if (rest.length > 0 || !/^[\w.-]+$/.test(token) || !/^\d{1,9}-[0-9a-f]{16}$/.test(stamp)) {
+  if (rest.length > 0 || !/^[\w.-]+$/.test(token) || !/^\d{1,9}-[0-9a-f]{16,64}$/.test(stamp)) {
     return undefined
   }
   return { token, stamp }

@@ -102,11 +102,16 @@ export const reportSchema = z
   })
 export type Report = z.infer<typeof reportSchema>
 
-/** An event to start, and what was approved: `eventType` and `resources`, names of VMs in lower case. */
+/** An event to start, and what was approved. The beacon compares it with its own document. */
 export const directiveSchema = z.object({
   eventId: z.string().min(1),
-  eventType: name.optional(),
-  resources: z.array(name).max(limits.resources).optional(),
+  eventType: name,
+  /** Names of VMs, in lower case. */
+  resources: z.array(name).max(limits.resources),
+  /** Absent where the approval covers any. */
+  durationSeconds: z.number().optional(),
+  /** Absent where the approval covers any. */
+  source: name.optional(),
 })
 export type Directive = z.infer<typeof directiveSchema>
 

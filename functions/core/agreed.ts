@@ -3,36 +3,46 @@
 import type { ScheduledEvent } from '../../shared/document.ts'
 import { type Agreed, addHistory, type EventRecord, isOpen } from './event.ts'
 
-type Covered = Pick<ScheduledEvent, 'eventType' | 'resources' | 'durationSeconds'>
+type Covered = Pick<ScheduledEvent, 'eventType' | 'resources' | 'source' | 'durationSeconds'>
 
 export function agreedOf({ facts }: Pick<EventRecord, 'facts'>, byRule: boolean): Agreed {
-  const { eventType, durationSeconds } = facts
-  const bounded = byRule && durationSeconds !== undefined ? { durationSeconds } : {}
-  return { eventType, resources: namesIn(facts), ...bounded }
+  const { eventType, source, durationSeconds } = facts
+  return {
+    eventType,
+    resources: namesIn(facts),
+    ...(source === undefined ? {} : { source }),
+    ...(byRule && durationSeconds !== undefined ? { durationSeconds } : {}),
+  }
 }
 
 /** Whether an event is no more than what was agreed to; it may be less. */
 export function isWithin(agreed: Agreed | undefined, event: Covered): boolean {
   if (agreed === undefined) return true
-  const { eventType, resources, durationSeconds } = agreed
+  const { eventType, resources, source, durationSeconds } = agreed
+  const asRequested =
+    source === undefined ||
+    event.source === undefined ||
+    event.source.toLowerCase() === source.toLowerCase()
   const asLong = durationSeconds === undefined || event.durationSeconds === undefined
   return (
     event.eventType.toLowerCase() === eventType.toLowerCase() &&
+    asRequested &&
     (asLong || event.durationSeconds === durationSeconds) &&
     namesIn(event).every((name) => resources.includes(name))
   )
 }
 
-/** An approval that Azure does not know of and that the event has outgrown is one no more. */
-export function withoutOutgrown(record: EventRecord, at: number): EventRecord {
+/**
+ * An approval lapses, until Azure knows of it, when the event is more than what was approved. A rule's
+ * approval also lapses when a beacon's own document, `own`, shows more.
+ */
+export function withoutOutgrown(record: EventRecord, own: Covered, at: number): EventRecord {
   const { verdict, ...undecided } = record
-  const stands =
-    verdict?.decision !== 'approved' ||
-    record.passedOn !== undefined ||
-    record.phase !== 'scheduled' ||
-    !isOpen(record) ||
-    isWithin(verdict.agreed, record.facts)
-  if (stands) return record
+  if (verdict?.decision !== 'approved' || record.passedOn !== undefined) return record
+  if (record.phase !== 'scheduled' || !isOpen(record)) return record
+  const { agreed, how } = verdict
+  const isCovered = isWithin(agreed, record.facts) && (how !== 'policy' || isWithin(agreed, own))
+  if (isCovered) return record
   const overruled = { ...verdict, lapsedAt: at }
   return addHistory({ ...undecided, overruled }, { at, what: 'lapsed' })
 }

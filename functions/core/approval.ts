@@ -2,8 +2,8 @@
 import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Start } from '../../shared/report.ts'
 import { agreedOf, isWithin } from './agreed.ts'
-import { hash } from './delivery.ts'
 import { addHistory, type EventRecord, isOpen, type Moment, type Verdict } from './event.ts'
+import { hash } from './hash.ts'
 
 /** A beacon that was told to start an event has this long to confirm, then the next one gets it. */
 export const directiveLeaseMs = 5_000
@@ -13,12 +13,12 @@ export type DecideOutcome =
   | { outcome: 'already_approved' | 'already_declined' | 'started' | 'ended' }
 
 /**
- * What a decision is about: another epoch, or other VMs, are not what somebody saw and agreed to. For
- * forms and buttons, which carry it back.
+ * What a decision is about: another epoch, type, source or other VMs are not what a person saw. Forms
+ * and buttons carry it back.
  */
 export function stampOf({ epoch, facts }: Pick<EventRecord, 'epoch' | 'facts'>): string {
   const names = facts.resources.map((name) => name.toLowerCase()).sort()
-  return `${epoch}-${hash(JSON.stringify([facts.eventType, names]))}`
+  return `${epoch}-${hash(JSON.stringify([facts.eventType, names, facts.source]))}`
 }
 
 /** A verdict on an event. Approved is final; after *not now* a person may still approve. */

@@ -1,6 +1,7 @@
 // Messages owed to channels: which ones a commit plans. The id says what is told to whom, so planning the
 // same message twice is a no-op.
 import type { EventRecord, Moment } from './event.ts'
+import { hash } from './hash.ts'
 
 /** Dense retries where no NotBefore says how long an answer still matters. */
 export const urgentMs = 15 * 60_000
@@ -121,7 +122,7 @@ export function planNotice(
   outage?: { kind: 'refuses' | 'unreachable'; since: number },
 ): Delivery {
   const { telling } = failed
-  const which = outage === undefined ? [] : [outage.kind, hash(String(outage.since))]
+  const which = outage === undefined ? [] : [outage.kind, shortHash(outage.since)]
   const about = {
     channel: failed.channel,
     moment: telling.moment,
@@ -159,36 +160,35 @@ export function viewOf(record: EventRecord): EventView {
 /** The same message for the same channel has the same id, however often it is planned. */
 export function deliveryId(record: EventView, moment: Moment, channel: string): string {
   const parts = [record.fleet, record.eventId, String(record.epoch), moment, channel]
-  const { notBeforeAt, resources, durationSeconds, description } = record.facts
+  const { notBeforeAt, resources, ...values } = record.facts
+  const { eventType, source, durationSeconds, description } = values
   const names = resources.map((name) => name.toLowerCase()).sort()
-  const values = JSON.stringify([notBeforeAt, names, durationSeconds, description])
   const lapsedAt = record.overruled?.lapsedAt
+  // people are asked again after each lapse, also where the values are known to them
+  const asked = record.verdict === undefined ? lapsedAt : undefined
   const which = {
-    changed: [hash(values)],
+    changed: [
+      shortHash([
+        ...[notBeforeAt, names, durationSeconds, description],
+        ...[eventType, source, record.disputed, asked],
+      ]),
+    ],
     // approved anew, as what was approved before had grown
-    approved: lapsedAt === undefined ? [] : [hash(String(lapsedAt))],
-    reminder: [`${record.reminder?.beforeSeconds}s`, hash(String(notBeforeAt))],
+    approved: lapsedAt === undefined ? [] : [shortHash(lapsedAt)],
+    reminder: [`${record.reminder?.beforeSeconds}s`, shortHash(notBeforeAt ?? null)],
   }
   const more = moment in which ? which[moment as keyof typeof which] : []
   return [...parts.map(encode), ...more].join('/')
 }
 
+/** 128 bits: enough that nobody finds other values with the same id, and short enough for a key. */
+function shortHash(values: unknown): string {
+  return hash(JSON.stringify(values)).slice(0, 32)
+}
+
 /** Standard Webhooks forbids a dot in an id. */
 function encode(part: string): string {
   return encodeURIComponent(part).replaceAll('.', '%2E')
-}
-
-/** FNV-1a over UTF-16 units, 32 bits twice with other seeds: not for secrets, only to tell values apart. */
-export function hash(text: string): string {
-  return [0x811c9dc5, 0x01234567]
-    .map((seed) => {
-      let value = seed
-      for (let i = 0; i < text.length; i++) {
-        value = Math.imul(value ^ text.charCodeAt(i), 0x01000193)
-      }
-      return (value >>> 0).toString(16).padStart(8, '0')
-    })
-    .join('')
 }
 
 function urgentUntil(record: EventRecord, moment: Moment, now: number): number {

@@ -1,6 +1,7 @@
 // What the configuration makes of an event that just took a step: policy, and who is to be told.
 import { decideByPolicy } from './approval.ts'
 import type { Delivery } from './delivery.ts'
+import { isUndisputed } from './dispute.ts'
 import type { EventRecord, Moment, Observer } from './event.ts'
 import { channelsFor, judgePolicy, type PolicyRule, type Route } from './policy.ts'
 
@@ -9,16 +10,27 @@ export interface Rules {
   routes: Route[]
 }
 
-/** The record with the decision of the first rule that matches what is known now. */
+/**
+ * The record with the decision of the first rule that matches what is known now. Where beacons disagree
+ * about the event, people are asked instead of a rule that approves.
+ */
 export function withPolicy(rules: Rules, record: EventRecord, observers: Observer[]): EventRecord {
-  const policy = judgePolicy(rules.policy, record, observers)
+  const judged = judgePolicy(rules.policy, record, observers)
+  const asks = judged.decide === 'approve' && record.disputed !== undefined
+  const policy = asks ? { ...judged, decide: 'ask' as const } : judged
   const same = policy.decide === record.policy.decide && policy.rule === record.policy.rule
   return same ? record : { ...record, policy }
 }
 
-/** Approves where the policy says so; for an event that a beacon sees now, never for one that is gone. */
-export function approveByPolicy(record: EventRecord, moments: Moment[], now: number): EventRecord {
+/** Approves where a rule says so, and all beacons that see the event agree on what it is. */
+export function approveByPolicy(
+  record: EventRecord,
+  observers: Observer[],
+  moments: Moment[],
+  now: number,
+): EventRecord {
   if (record.policy.decide !== 'approve' || record.verdict !== undefined) return record
+  if (!isUndisputed(record, observers, now)) return record
   const decided = decideByPolicy(record, now)
   if (decided.outcome !== 'decided') return record
   moments.push(...decided.moments)

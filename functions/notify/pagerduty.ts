@@ -5,7 +5,8 @@ import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
 import { isWebUrl, textBy, webUrl } from '../config/checks.ts'
 import type { SendOutcome } from '../core/attempt.ts'
-import { type Delivery, hash, type Telling } from '../core/delivery.ts'
+import type { Delivery, Telling } from '../core/delivery.ts'
+import { hash } from '../core/hash.ts'
 import { buttonOf, plain } from '../core/message.ts'
 import { ends } from '../core/overtake.ts'
 import { severityOf } from '../core/severity.ts'
@@ -158,7 +159,7 @@ function dedupKey({ telling }: Delivery, incident: Step['incident']): string {
   const whole = incident === 'stuck' ? `${key}/stuck` : key
   return whole.length <= limit.dedupKey
     ? whole
-    : `${cut(whole, limit.dedupKey - 17)}/${hash(whole)}`
+    : `${cut(whole, limit.dedupKey - 65)}/${hash(whole)}`
 }
 
 /** What a trigger says, an acknowledgement and the end say, too: the incident's log shows each. */

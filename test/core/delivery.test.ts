@@ -47,15 +47,16 @@ describe('ids', () => {
       idOf({ facts: facts(change), ...more }, 'changed')
     const base = changed({})
     expect(changed({}, { sequence: 9, phase: 'started' })).toBe(base)
-    expect(changed({ source: 'User' })).toBe(base)
     const others = [
       { notBeforeAt: 1 },
       { resources: ['b'] },
       { durationSeconds: 9 },
       { description: 'x' },
+      { source: 'User' },
+      { eventType: 'Freeze' },
     ]
     const ids = new Set([base, ...others.map((change) => changed(change))])
-    expect(ids.size).toBe(5)
+    expect(ids.size).toBe(7)
   })
 
   test('order follows the sequence of commits, then the moments within one', () => {

@@ -67,8 +67,14 @@ const rules: Record<string, Rule> = {
   },
   'core imports shared and itself': {
     files: /^functions\/core\//,
+    except: /^functions\/core\/hash\.ts$/,
     banned: (name) => !inFolders(name, 'functions/core', 'shared'),
     instead: 'values handed in as arguments; the core knows no adapter, library or host',
+  },
+  'hash.ts imports the hash library only': {
+    files: /^functions\/core\/hash\.ts$/,
+    banned: (name) => !inFolders(name, '@noble/hashes'),
+    instead: 'the hash of functions/core/hash.ts, which only takes text',
   },
   'use cases import core and the interfaces, never an adapter': {
     files: /^functions\/(http\/)?[^/]+\.ts$/,

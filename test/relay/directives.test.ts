@@ -13,7 +13,7 @@ import {
   type World,
 } from '../support/world.ts'
 
-const directed = [{ eventId, eventType: 'Reboot', resources: ['web_0'] }]
+const directed = [{ eventId, eventType: 'Reboot', resources: ['web_0'], source: 'Platform' }]
 
 let world: World
 let first: FakeBeacon

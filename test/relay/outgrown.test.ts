@@ -56,7 +56,10 @@ describe('an event that grows after it was approved', () => {
     await first.sees([grown])
     world.clock.now += 1_000
     await approve()
-    const both = { eventId, eventType: 'Reboot', resources: ['db_0', 'web_0'] }
+    const both = {
+      ...{ eventId, eventType: 'Reboot', resources: ['db_0', 'web_0'] },
+      source: 'Platform',
+    }
     expect((await second.sees([grown])).directives).toEqual([both])
     await world.drain()
     expect(told().filter((moment) => moment === 'approved')).toHaveLength(2)
@@ -135,12 +138,12 @@ describe('what a rule approved', () => {
     expect((await read()).policy.decide).toBe('ask')
   })
 
-  test('and still approves as it is now, is started as it is now', async () => {
+  test('and still approves as it is now, is started once all VMs show it so', async () => {
     await begin({ policy: [{ name: 'all', match: {}, decide: 'approve' }] })
     world.clock.now += 6_000
-    expect((await second.sees([grown])).directives).toMatchObject([
-      { resources: ['db_0', 'web_0'] },
-    ])
+    expect((await second.sees([grown])).directives).toEqual([])
+    const all = [{ resources: ['db_0', 'web_0'] }]
+    expect((await first.sees([grown])).directives).toMatchObject(all)
   })
 })
 

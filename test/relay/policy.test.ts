@@ -12,7 +12,9 @@ import {
   type World,
 } from '../support/world.ts'
 
-const directed = [{ eventId, eventType: 'Reboot', resources: ['web_0'] }]
+const approved = { eventId, eventType: 'Reboot', resources: ['web_0'], source: 'Platform' }
+/** What a rule approves, it approves for that duration only. */
+const directed = [{ ...approved, durationSeconds: -1 }]
 
 let world: World
 let first: FakeBeacon
@@ -54,7 +56,7 @@ describe('policy', () => {
     expect(world.told()).toEqual(['foghorn.event.scheduled'])
     expect(world.sent.some(({ body }) => body.includes('Open to decide'))).toBe(false)
     await press(world, linkOf(world), 'approve')
-    expect((await first.sees([event()])).directives).toEqual(directed)
+    expect((await first.sees([event()])).directives).toEqual([approved])
   })
 
   test('ignore: on record, told to nobody', async () => {

@@ -4,7 +4,7 @@ import type { Start } from '../../shared/report.ts'
 import { forge, press } from '../support/people.ts'
 import { createWorld, event, eventId, FakeBeacon, testKey, type World } from '../support/world.ts'
 
-const directed = [{ eventId, eventType: 'Reboot', resources: ['web_0'] }]
+const directed = [{ eventId, eventType: 'Reboot', resources: ['web_0'], source: 'Platform' }]
 const claims = (outcome: Start['outcome'] = 'accepted') => ({
   starts: [{ eventId, ageMs: 0, outcome, status: 200 }],
 })

@@ -1,0 +1,123 @@
+// Beacons that contradict each other about one event. With a fleet's key anybody can report a lie, and
+// rules read these values: so where beacons disagree, people decide.
+import type { ScheduledEvent } from '../../shared/document.ts'
+import {
+  addHistory,
+  type Disputable,
+  disputable,
+  type EventRecord,
+  type Facts,
+  isHit,
+  type Moment,
+  type Observer,
+} from './event.ts'
+import { polledAt } from './witness.ts'
+
+/** Around a change, documents differ for a while without anybody lying. */
+export const changeLagMs = 60_000
+/** A silent beacon's last document counts for so long. */
+export const rememberedMs = 10 * 60_000
+
+export interface Reconciled {
+  record: EventRecord
+  moments: Moment[]
+}
+
+/** The values on which a beacon's own document contradicts what is known; unknown contradicts nothing. */
+export function contradictions(facts: Facts, event: ScheduledEvent): Disputable[] {
+  return disputable.filter((name) => {
+    const [ours, theirs] = [comparable(name, facts), comparable(name, event)]
+    return ours !== undefined && theirs !== undefined && ours !== theirs
+  })
+}
+
+/** Whether every beacon that sees the event shows what is known of it. */
+export function isUndisputed(record: EventRecord, observers: Observer[], now: number): boolean {
+  const seen = seenNow(observers, now)
+  return seen.every(({ sighting }) => contradictions(record.facts, sighting.event).length === 0)
+}
+
+/**
+ * Where a contradiction lasts, takes the value that most of the VMs it hits see, or else most observers.
+ * VMs that it hits are only added, elsewhere. What is contradicted still is disputed.
+ */
+export function reconcile(record: EventRecord, observers: Observer[], now: number): Reconciled {
+  const seen = seenNow(observers, now)
+  const settled = withMajority(record, seen, lastingIn(record, seen), now)
+  const disputed = lastingIn(settled, seen)
+  const { disputed: before = [], ...rest } = settled
+  const news = settled !== record || disputed.some((name) => !before.includes(name))
+  if (!news && disputed.length === before.length) return { record, moments: [] }
+  return {
+    record: disputed.length === 0 ? rest : { ...settled, disputed },
+    moments: news ? ['changed'] : [],
+  }
+}
+
+/** The values that some beacon contradicts, in a poll long enough after it or another saw them change. */
+function lastingIn(record: EventRecord, seen: Observer[]): Disputable[] {
+  const { facts, changedAt = {}, verdict } = record
+  // what a rule approved may start at any moment, so a newcomer's word counts at once
+  const isUrgent = verdict?.how === 'policy'
+  const lasting = seen.flatMap(({ beacon, sighting: { event, firstSeenAt = 0 } }) => {
+    const since = isUrgent ? 0 : firstSeenAt
+    return contradictions(facts, event).filter(
+      (name) => Math.max(since, changedAt[name] ?? 0) + changeLagMs <= polledAt(beacon),
+    )
+  })
+  return disputable.filter((name) => lasting.includes(name))
+}
+
+/** Those whose word counts: a beacon that is silent for a moment must not leave the word to a liar. */
+function seenNow(observers: Observer[], now: number): Observer[] {
+  return observers.filter(
+    ({ beacon, sighting }) => sighting.gone === undefined && polledAt(beacon) + rememberedMs >= now,
+  )
+}
+
+function withMajority(
+  record: EventRecord,
+  seen: Observer[],
+  names: Disputable[],
+  now: number,
+): EventRecord {
+  const hit = seen.filter(({ beacon }) => isHit(record.facts, beacon.vm))
+  const voters = (hit.length > 0 ? hit : seen).map(({ sighting }) => sighting.event)
+  const outvoted = names.flatMap((name) => {
+    if (name === 'resources') return []
+    const known = voters.filter((event) => comparable(name, event) !== undefined)
+    const chosen = known.find(
+      (event) => 2 * known.filter((other) => isSame(name, event, other)).length > known.length,
+    )
+    const differs = chosen !== undefined && !isSame(name, chosen, record.facts)
+    return differs ? [[name, chosen[name]] as const] : []
+  })
+  if (outvoted.length === 0) return record
+  const { facts } = record
+  const from = outvoted.filter(([name]) => facts[name] !== undefined)
+  const note = outvoted.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(', ')
+  const changed = addHistory(record, { at: now, what: 'changed', note })
+  return {
+    ...changed,
+    facts: { ...facts, ...Object.fromEntries(outvoted) },
+    changedAt: {
+      ...record.changedAt,
+      ...Object.fromEntries(outvoted.map(([name]) => [name, now])),
+    },
+    changedFrom: Object.fromEntries(from.map(([name]) => [name, facts[name]])),
+  }
+}
+
+function isSame(name: Disputable, one: Facts, other: Facts): boolean {
+  return comparable(name, one) === comparable(name, other)
+}
+
+/** Case, order and repetition mean nothing; undefined where the document does not say. */
+function comparable(name: Disputable, facts: Facts): string | undefined {
+  if (name === 'resources') {
+    const names = [...new Set(facts.resources.map((vm) => vm.toLowerCase()))].sort()
+    return names.length === 0 ? undefined : JSON.stringify(names)
+  }
+  const value = facts[name]
+  return value === undefined || value === 'Unknown' ? undefined : String(value).toLowerCase()
+}

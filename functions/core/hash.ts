@@ -1,0 +1,8 @@
+// The one hash of the relay, for values that somebody may try to forge: an approval, an id, a key.
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+
+/** SHA-256 of the text as UTF-8, 64 hexadecimal digits. */
+export function hash(text: string): string {
+  return bytesToHex(sha256(utf8ToBytes(text)))
+}
