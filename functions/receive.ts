@@ -233,11 +233,9 @@ async function decideOn(
     directed = lease !== 'not_due'
     if (lease === 'granted') record = withLease(record, beacon.beacon, beacon.vm, now)
   }
-  if (record === before && news.inDocument && isAboutToClose(record, reading, news, now)) {
-    record = { ...record }
-  }
-  if (record !== before) record = withDue(relay, { ...record, heard: asHeard(self) }, now)
-  else record = withAbsence(record, self)
+  const contradicts = news.inDocument && isAboutToClose(record, reading, news, now)
+  record =
+    record !== before || contradicts ? withDue(relay, record, self, now) : withAbsence(record, self)
   const worth = worthTelling(moments, record, news.inDocument)
   record = holdBack(record, moments, worth)
   return { record, moments: worth, observers, directed, watched, ...(existing && { existing }) }
@@ -275,9 +273,11 @@ async function observersWith(relay: Relay, record: EventRecord, self: Observer) 
   return [...committed.filter((o) => o.beacon.beacon !== self.beacon.beacon), self]
 }
 
-function withDue(relay: Relay, record: EventRecord, now: number): EventRecord {
-  const reminders = remindersOf(relay.config.routes)
-  return isOpen(record) ? { ...record, dueAt: nextLookOf(record, now, reminders) } : record
+/** With the beacon that reports, whose own row is written later, and the time of the next look. */
+function withDue(relay: Relay, record: EventRecord, self: Observer, now: number): EventRecord {
+  if (!isOpen(record)) return record
+  const heard = { ...record, heard: asHeard(self) }
+  return { ...heard, dueAt: nextLookOf(heard, now, remindersOf(relay.config.routes)) }
 }
 
 /** A conclusion this near must know of the report before it is drawn. */
