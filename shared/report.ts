@@ -1,6 +1,8 @@
 // What a beacon tells the relay, and what the relay answers. Both sides parse with these schemas.
 import { z } from 'zod'
-import { limits, scheduledEventSchema } from './document.ts'
+import { drillPrefix, limits, scheduledEventSchema } from './document.ts'
+
+export { drillPrefix } from './document.ts'
 
 export const maxReportBytes = 256 * 1024
 export const maxChanges = 1_000
@@ -9,8 +11,6 @@ export const reportPath = '/v1/reports'
 export const fleetHeader = 'x-foghorn-fleet'
 
 const name = z.string().max(limits.name)
-/** Begins the ids of drills, the relay's own events: Azure's are GUIDs, and no beacon sees such a one. */
-export const drillPrefix = 'drill-'
 const notOurs = `ids that begin with "${drillPrefix}" are the relay's own; send the EventId of IMDS`
 /** Milliseconds between an observation and the sending of the report, by the beacon's monotonic clock. */
 const ageMs = z
