@@ -2,7 +2,7 @@
 // tells the beacon what to start and when to come back. Events are written first, the beacon last, so
 // that a crash in between makes the next report say it again.
 import type { Answer, Directive, Report } from '../shared/report.ts'
-import { withoutOutgrown } from './core/agreed.ts'
+import { agreedOf, withoutOutgrown } from './core/agreed.ts'
 import { leaseOf, withLease, withStart } from './core/approval.ts'
 import { conclude, nextLook } from './core/conclude.ts'
 import type { Delivery } from './core/delivery.ts'
@@ -62,7 +62,7 @@ export async function receive(
     if (outcome === 'busy') return { outcome: 'busy' }
     const { record, watched } = outcome
     if (record !== undefined && news.inDocument) seen.push({ record, watched })
-    if (outcome.directed) directives.push(directiveOf(news.eventId, record))
+    if (outcome.directed && record !== undefined) directives.push(directiveOf(news.eventId, record))
   }
   const paceMs = paceFor(seen, reading.beacon.beacon, now)
   const beacon = { ...reading.beacon, paceMs }
@@ -115,10 +115,10 @@ function idsIn(report: Report): string[] {
 }
 
 /** With what was approved: a document that shows more by then is not what the beacon may start. */
-function directiveOf(eventId: string, record: EventRecord | undefined): Directive {
-  const { agreed } = record?.verdict ?? {}
-  if (agreed === undefined) return { eventId }
-  return { eventId, eventType: agreed.eventType, resources: agreed.resources }
+function directiveOf(eventId: string, record: EventRecord): Directive {
+  // records of older relays lack it
+  const { eventType, resources } = record.verdict?.agreed ?? agreedOf(record, false)
+  return { eventId, eventType, resources }
 }
 
 interface TakenIn {

@@ -128,7 +128,7 @@ export function parseDocument(
   const events = new Map<string, ScheduledEvent>()
   for (const value of document.data.Events) {
     const event = parseEvent(value, apiVersion, oddities)
-    if (event === undefined) count(unreadable, () => JSON.stringify(value))
+    if (event === undefined) count(unreadable, () => textOf(value))
     else events.set(event.eventId, joined(events.get(event.eventId), event))
   }
   const incarnation = document.data.DocumentIncarnation
@@ -152,6 +152,15 @@ export function shows(apiVersion: ApiVersion, eventType: string): boolean {
 function count(unreadable: Unreadable, describe: () => string): void {
   unreadable.count += 1
   if (unreadable.samples.length < maxSamples) unreadable.samples.push(cut(describe(), maxSample))
+}
+
+/** JSON.stringify overflows the stack where JSON.parse did not. */
+function textOf(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return 'a value of too many levels'
+  }
 }
 
 /** One event from two entries with its id: every VM counts, and of other values the first that is known. */

@@ -18,6 +18,18 @@ const ageMs = z
   .min(0)
   .max(366 * 86_400_000)
 
+/** As many tags as Azure allows on a VM; names and values have the same limit. */
+export const tagLimits = { count: 50, text: 256 }
+const tagText = z.string().max(tagLimits.text)
+/** Thousands of bad tags must cost no more than one: their number is checked before any of them. */
+const tagsSchema = z
+  .custom<object>((value) => typeof value === 'object' && value !== null, 'expected an object')
+  .refine((tags) => Object.keys(tags).length <= tagLimits.count, {
+    error: ({ input }) =>
+      `at most ${tagLimits.count} tags are allowed, found ${Object.keys(input as object).length}`,
+  })
+  .pipe(z.record(tagText, tagText))
+
 /** Who the VM is, as `/metadata/instance` says; an empty string is what IMDS sends for "none". */
 export const vmSchema = z.object({
   name: name.min(1),
@@ -28,7 +40,7 @@ export const vmSchema = z.object({
   placementGroup: name.default(''),
   location: name.default(''),
   zone: name.default(''),
-  tags: z.record(z.string().max(512), z.string().max(512)).default({}),
+  tags: tagsSchema.default({}),
 })
 export type Vm = z.infer<typeof vmSchema>
 
@@ -51,7 +63,8 @@ export const startSchema = z.object({
   ageMs,
   /**
    * `accepted`: Azure answered 200. `rejected`: another status. `unreachable`: no answer. Not asked at all:
-   * `not_scheduled`, or `not_as_approved`, as the document shows another type or further VMs.
+   * `not_scheduled`, or `not_as_approved`, as the document shows another type, source or duration, or further
+   * VMs, or does not show what was approved.
    */
   outcome: z.enum(['accepted', 'rejected', 'unreachable', 'not_scheduled', 'not_as_approved']),
   /** HTTP status of IMDS, where there was one. */
@@ -79,6 +92,8 @@ export const reportSchema = z
         incarnation: z.number().optional(),
         apiVersion: name,
         events: z.array(scheduledEventSchema).max(limits.events),
+        /** Entries of `Events` that could not be read. `events` has what they may hide, as last seen. */
+        unreadable: z.int().min(0).default(0),
       })
       .nullable(),
     /** Since the last accepted report, oldest first. */
@@ -102,11 +117,16 @@ export const reportSchema = z
   })
 export type Report = z.infer<typeof reportSchema>
 
-/** An event to start, and what was approved: `eventType` and `resources`, names of VMs in lower case. */
+/** An event to start, and what was approved. The beacon compares it with its own document. */
 export const directiveSchema = z.object({
   eventId: z.string().min(1),
-  eventType: name.optional(),
-  resources: z.array(name).max(limits.resources).optional(),
+  eventType: name,
+  /** Names of VMs, in lower case. */
+  resources: z.array(name).max(limits.resources),
+  /** Absent where the approval covers any. */
+  durationSeconds: z.number().optional(),
+  /** Absent where the approval covers any. */
+  source: name.optional(),
 })
 export type Directive = z.infer<typeof directiveSchema>
 

@@ -302,6 +302,12 @@ describe('an entry that cannot be read', () => {
     expect(read({ Events: [] }).unreadable).toEqual({ count: 0, samples: [] })
   })
 
+  test('may be nested as deep as it likes', () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+    const text = `{"Events":[${deep},${JSON.stringify(raw)}]}`
+    expect(parseDocument(text, newest)).toMatchObject({ events: [plain], unreadable: { count: 1 } })
+  })
+
   test('is kept in part, and of many a few', () => {
     const long = { Description: 'x'.repeat(9_000) }
     const { unreadable } = read({ Events: Array.from({ length: 5_000 }, () => long) })
