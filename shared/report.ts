@@ -20,15 +20,29 @@ const ageMs = z
 
 /** As many tags as Azure allows on a VM; names and values have the same limit. */
 export const tagLimits = { count: 50, text: 256 }
-const tagText = z.string().max(tagLimits.text)
-/** Thousands of bad tags must cost no more than one: their number is checked before any of them. */
-const tagsSchema = z
-  .custom<object>((value) => typeof value === 'object' && value !== null, 'expected an object')
-  .refine((tags) => Object.keys(tags).length <= tagLimits.count, {
-    error: ({ input }) =>
-      `at most ${tagLimits.count} tags are allowed, found ${Object.keys(input as object).length}`,
-  })
-  .pipe(z.record(tagText, tagText))
+
+/** By hand: thousands of bad tags must cost no more than one, and be one error. */
+const tagsSchema = z.unknown().transform((value, { addIssue }): Record<string, string> => {
+  const problem = problemWith(value)
+  if (problem === undefined) return value as Record<string, string>
+  addIssue({ code: 'custom', message: problem })
+  return z.NEVER
+})
+
+function problemWith(tags: unknown): string | undefined {
+  if (typeof tags !== 'object' || tags === null || Array.isArray(tags)) {
+    return 'tags must be an object of names and values'
+  }
+  const entries = Object.entries(tags)
+  if (entries.length > tagLimits.count) {
+    return `at most ${tagLimits.count} tags are allowed, found ${entries.length}; send fewer`
+  }
+  const isText = (text: unknown) => typeof text === 'string' && text.length <= tagLimits.text
+  const isRight = entries.every((entry) => entry.every(isText))
+  return isRight
+    ? undefined
+    : `names and values of tags are texts of at most ${tagLimits.text} characters`
+}
 
 /** Who the VM is, as `/metadata/instance` says; an empty string is what IMDS sends for "none". */
 export const vmSchema = z.object({
