@@ -1,6 +1,6 @@
 // The SQLite file of the state directory, and the lock on both. A damaged file must never keep a beacon
 // from starting: what it held is worth less than the next report.
-import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { FoghornError, messageOf } from '../shared/errors.ts'
@@ -14,11 +14,17 @@ const schemaVersion = 1
 const sqliteBusy = 5
 const sqliteLocked = 6
 const sqliteCorrupt = 11
+const sqliteIoError = 10
+const sqliteFull = 13
+const sqliteCannotOpen = 14
 const sqliteNotADatabase = 26
+/** With less than this SQLite cannot write a journal. */
+const leastFreeBytes = 64 * 1024
 
 /**
  * Opens the state directory for this process alone. Throws FoghornError `state_dir_in_use` where another
- * beacon has it, `state_dir_unusable` where it cannot be written. A damaged file is moved aside.
+ * beacon has it, `state_dir_unusable` where it cannot be written. A damaged file is moved aside. If the disk
+ * is full, the database is in memory, without a lock: a VM with a full disk needs its beacon all the more.
  */
 export function openDatabase(directory: string, log: Log): DatabaseSync {
   const file = join(directory, fileName)
@@ -42,10 +48,34 @@ export function openDatabase(directory: string, log: Log): DatabaseSync {
         `the state directory ${directory} is in use by another beacon: stop that one, or set FOGHORN_STATE_DIR to a directory of its own`,
       )
     }
+    if (isDiskFull(error, directory)) {
+      const hint = `${freeSpaceOn(directory)}, then restart the beacon; until then a restart loses changes`
+      log.error('state_dir_full', { error: messageOf(error), hint })
+      return lockedDatabase(':memory:')
+    }
     throw new FoghornError(
       'state_dir_unusable',
       `the state directory ${directory} cannot be used (${messageOf(error)}): set FOGHORN_STATE_DIR to a directory that this user may write to`,
     )
+  }
+}
+
+/** What to do about a full disk. */
+export function freeSpaceOn(directory: string): string {
+  return `free space on the disk that holds ${directory}`
+}
+
+/** On a full disk SQLite may also fail to open a file, without a reason: then the disk itself is asked. */
+export function isDiskFull(error: unknown, directory: string): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const sqliteError = sqliteCode(error)
+  if (code === 'ENOSPC' || code === 'EDQUOT' || sqliteError === sqliteFull) return true
+  if (sqliteError !== sqliteIoError && sqliteError !== sqliteCannotOpen) return false
+  try {
+    const { bavail, bsize, ffree, files } = statfsSync(directory)
+    return bavail * bsize < leastFreeBytes || (files > 0 && ffree === 0)
+  } catch {
+    return false
   }
 }
 

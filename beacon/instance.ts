@@ -2,11 +2,7 @@
 // it is what `Resources` of an event lists.
 import { z } from 'zod'
 import { cut, limits } from '../shared/document.ts'
-import type { Vm } from '../shared/report.ts'
-
-/** As many as Azure allows on a VM. */
-const maxTags = 50
-const maxTagText = 512
+import { tagLimits, type Vm } from '../shared/report.ts'
 
 /** Without `optional` a missing key would refuse the whole instance. */
 const text = z
@@ -55,12 +51,11 @@ export function parseInstance(body: string): Vm | string {
   }
 }
 
+/** The first ones, in the order of IMDS: a report with more is refused. */
 function tagsOf(list: unknown[]): Record<string, string> {
-  const tags = list
-    .slice(0, maxTags)
-    .map((item) => tag.safeParse(item).data)
-    .filter((item) => item !== undefined)
+  const tags = list.map((item) => tag.safeParse(item).data).filter((item) => item !== undefined)
+  const short = (text: string) => cut(text, tagLimits.text)
   return Object.fromEntries(
-    tags.map(({ name, value }) => [cut(name, maxTagText), cut(value, maxTagText)]),
+    tags.slice(0, tagLimits.count).map(({ name, value }) => [short(name), short(value)]),
   )
 }

@@ -14,7 +14,8 @@ import type { Vm } from '../shared/report.ts'
 import { parseRetryAfter } from '../shared/retry.ts'
 import { type AccessToken, parseAccessToken } from './access-token.ts'
 import type { Clock } from './clock.ts'
-import { type Exchanged, exchange } from './http.ts'
+import { createGate, type Gate } from './gate.ts'
+import { type Exchange, type Exchanged, exchange } from './http.ts'
 import { parseInstance } from './instance.ts'
 import { createVersions } from './versions.ts'
 
@@ -23,7 +24,11 @@ const firstTimeoutMs = 150_000
 const laterTimeoutMs = 10_000
 const connectTimeoutMs = 10_000
 const maxDocumentBytes = 1024 * 1024
-const maxSockets = 4
+/** Of each kind of request one is on its way at most, so that none waits here once the gate let it pass. */
+const maxSockets = 8
+/** After a 429, whatever it asks for: the budget is one of a second. */
+const leastPauseMs = 1_000
+const longestPauseMs = 60_000
 const instancePath = '/metadata/instance?api-version=2021-02-01'
 const tokenPath = '/metadata/identity/oauth2/token'
 const tokenVersion = '2018-02-01'
@@ -47,16 +52,21 @@ export type Poll = { kind: 'document'; document: EventsDocument; apiVersion: Api
 export type Started =
   | { outcome: 'accepted'; status: number }
   | { outcome: 'rejected'; status: number; reason: string }
+  /** 429, or 503 with a time to wait: nothing was wrong with the request. */
+  | { outcome: 'throttled'; status: number; reason: string; retryAfterMs: number }
   | { outcome: 'unreachable'; reason: string }
 
-/** IMDS as the beacon uses it. No method rejects. */
+/** IMDS as the beacon uses it. No method rejects. Requests wait for their turn, and while IMDS asks for that. */
 export interface Imds {
   /** Asks for the events of the tenant. */
   poll(signal: AbortSignal): Promise<Poll>
   /** Asks who this VM is. */
   identify(signal: AbortSignal): Promise<{ kind: 'vm'; vm: Vm } | Failed>
-  /** Approves one event, by its canonical id: it starts for every VM it hits. */
-  start(eventId: string, signal: AbortSignal): Promise<Started>
+  /**
+   * Approves events in one request: each starts for every VM it hits. `choose` says which, by canonical ids,
+   * when the request goes out; it may have to wait. Undefined where it chose none.
+   */
+  start(choose: () => readonly string[], signal: AbortSignal): Promise<Started | undefined>
 }
 
 /** The part of IMDS that gives tokens of this VM's managed identity. Never rejects. */
@@ -76,39 +86,68 @@ export function createImds(options: {
   log: Log
   firstTimeoutMs?: number
   laterTimeoutMs?: number
+  /** How one exchange is made. */
+  exchange?: typeof exchange
 }): Imds & TokenSource & { close(): void } {
   const { clock } = options
   // Without `proxyEnv` an agent uses no proxy, whatever the environment says: IMDS has to see the VM itself.
   const agent = new Agent({ keepAlive: true, maxSockets })
-  const ask = createAsk(options.origin, agent)
+  const gate = createGate(clock)
+  const send = options.exchange ?? exchange
+  const ask = createAsk({ origin: options.origin, agent, gate, clock, send })
   const versions = createVersions(options.log)
   const laterMs = options.laterTimeoutMs ?? laterTimeoutMs
   const firstMs = options.firstTimeoutMs ?? firstTimeoutMs
   let last: { text: string; document: EventsDocument; apiVersion: ApiVersion } | undefined
+  let vmName: string | undefined
+  let probing = false
+
+  const askFor = async (
+    apiVersion: ApiVersion,
+    request: Pick<Asked, 'kind' | 'signal' | 'timeoutMs'>,
+  ) => {
+    const answer = await ask({ ...request, prepare: () => ({ path: eventsPath(apiVersion) }) })
+    return readAnswer(answer, clock.now(), (text) => parseDocument(text, apiVersion, vmName))
+  }
+
+  /** Asks for newer versions where that is due. It delays no poll, and its refusals count for nothing. */
+  const probe = async (signal: AbortSignal): Promise<void> => {
+    if (probing) return
+    probing = true
+    for (const version of versions.probes(clock.monotonic())) {
+      const answer = await askFor(version, { kind: 'other', signal, timeoutMs: laterMs })
+      if (!('kind' in answer)) versions.restored(version, clock.monotonic())
+      if (!('kind' in answer) || answer.status !== 400) break
+    }
+    probing = false
+  }
 
   return {
     async poll(signal) {
-      const apiVersion = versions.pick(clock.monotonic())
-      const path = `/metadata/scheduledevents?api-version=${apiVersion}`
-      const answer = await ask(path, signal, last === undefined ? firstMs : laterMs)
-      if (answer.kind === 'answered' && answer.status === 400) {
-        const failed = failureOf(answer, clock.now())
-        return { ...failed, class: versions.refused(clock.monotonic()) }
-      }
-      const document = readAnswer(answer, clock.now(), (text) => parseDocument(text, apiVersion))
+      const apiVersion = versions.current()
+      const timeoutMs = last === undefined ? firstMs : laterMs
+      const document = await askFor(apiVersion, { kind: 'poll', signal, timeoutMs })
+      const now = clock.monotonic()
       if ('kind' in document) {
-        versions.unclear(clock.monotonic())
-        return document
+        if (document.status !== 400) return document
+        return { ...document, class: versions.refused(apiVersion, now) }
       }
-      versions.worked()
+      versions.worked(apiVersion, now)
+      void probe(signal)
       last = { text: document.text, document: document.value, apiVersion }
       return { kind: 'document', document: document.value, apiVersion }
     },
 
     async identify(signal) {
-      const answer = await ask(instancePath, signal, laterMs)
+      const answer = await ask({
+        signal,
+        timeoutMs: laterMs,
+        prepare: () => ({ path: instancePath }),
+      })
       const vm = readAnswer(answer, clock.now(), parseInstance)
-      return 'kind' in vm ? vm : { kind: 'vm', vm: vm.value }
+      if ('kind' in vm) return vm
+      vmName = vm.value.name
+      return { kind: 'vm', vm: vm.value }
     },
 
     async token(audience, clientId, signal) {
@@ -116,56 +155,105 @@ export function createImds(options: {
         ...{ 'api-version': tokenVersion, resource: audience },
         ...(clientId === undefined ? {} : { client_id: clientId }),
       })
-      const answer = await ask(`${tokenPath}?${query}`, signal, laterMs)
+      const path = `${tokenPath}?${query}`
+      const answer = await ask({ signal, timeoutMs: laterMs, prepare: () => ({ path }) })
       const token = readAnswer(answer, clock.now(), parseAccessToken)
       return 'kind' in token ? token : { kind: 'token', ...token.value }
     },
 
-    async start(eventId, signal) {
-      const apiVersion = last?.apiVersion ?? versions.pick(clock.monotonic())
-      const body = JSON.stringify({
-        ...(apiVersion === '2017-03-01'
-          ? { DocumentIncarnation: String(last?.document.incarnation ?? '') }
-          : {}),
-        StartRequests: [{ EventId: rawEventId(last?.text ?? '', eventId) ?? eventId }],
-      })
-      const path = `/metadata/scheduledevents?api-version=${apiVersion}`
-      const answer = await ask(path, signal, laterMs, body)
-      if (answer.kind === 'unanswered') return { outcome: 'unreachable', reason: answer.reason }
-      const { status } = answer
-      if (status >= 200 && status < 300) return { outcome: 'accepted', status }
-      return { outcome: 'rejected', status, reason: cut(answer.text.trim(), 200) }
+    async start(choose, signal) {
+      const prepare = () => {
+        const apiVersion = last?.apiVersion ?? versions.current()
+        const ids = choose()
+        if (ids.length === 0) return undefined
+        const raw = rawIdsIn(last?.text ?? '')
+        const body = JSON.stringify({
+          ...(apiVersion === '2017-03-01'
+            ? { DocumentIncarnation: String(last?.document.incarnation ?? '') }
+            : {}),
+          StartRequests: ids.map((id) => ({ EventId: raw.get(id) ?? id })),
+        })
+        return { path: eventsPath(apiVersion), body }
+      }
+      const answer = await ask({ signal, timeoutMs: laterMs, prepare })
+      return answer && startedOf(answer, clock.now())
     },
 
     close: () => agent.destroy(),
   }
 }
 
-type Ask = (
-  path: string,
-  signal: AbortSignal,
-  timeoutMs: number,
-  body?: string,
-) => Promise<Exchanged>
+function eventsPath(apiVersion: ApiVersion): string {
+  return `/metadata/scheduledevents?api-version=${apiVersion}`
+}
+
+function startedOf(answer: Exchanged, now: number): Started {
+  if (answer.kind === 'unanswered') return { outcome: 'unreachable', reason: answer.reason }
+  const { status } = answer
+  if (status >= 200 && status < 300) return { outcome: 'accepted', status }
+  const reason = cut(answer.text.trim(), 200)
+  const retryAfterMs = pauseMsOf(answer, now)
+  if (retryAfterMs === undefined) return { outcome: 'rejected', status, reason }
+  return { outcome: 'throttled', status, reason, retryAfterMs }
+}
+
+interface Asked {
+  /** The path, and a body for a POST, when the request may go out. Undefined: there is none to send. */
+  prepare(): { path: string; body?: string } | undefined
+  kind?: 'poll' | 'other'
+  signal: AbortSignal
+  timeoutMs: number
+}
+
+interface Ask {
+  (asked: Asked & { prepare(): { path: string } }): Promise<Exchanged>
+  (asked: Asked): Promise<Exchanged | undefined>
+}
+
+function createAsk(parts: {
+  origin: string
+  agent: Agent
+  gate: Gate
+  clock: Clock
+  send: typeof exchange
+}): Ask {
+  const { origin, agent, gate, clock, send } = parts
+  const once = async ({ prepare, kind = 'other', signal, timeoutMs }: Asked) => {
+    await gate.pass(kind, signal)
+    const request = prepare()
+    if (request === undefined) return undefined
+    const url = new URL(request.path, origin)
+    const limits = { timeoutMs, connectTimeoutMs, maxBytes: maxDocumentBytes }
+    const answer = await send({ agent, url, signal, ...limits, ...formOf(request.body) })
+    const pauseMs = pauseMsOf(answer, clock.now())
+    if (pauseMs !== undefined) gate.pause(pauseMs)
+    return answer
+  }
+  return (async (asked: Asked) => {
+    const answer = await once(asked)
+    // Both may be repeated: reading, and approving, which Azure lets one do twice.
+    const again = answer?.kind === 'unanswered' && answer.stale && !asked.signal.aborted
+    return again ? once(asked) : answer
+  }) as Ask
+}
 
 /** A GET, or a POST where there is a body. */
-function createAsk(origin: string, agent: Agent): Ask {
-  return async (path, signal, timeoutMs, body) => {
-    const url = new URL(path, origin)
-    const posted =
-      body === undefined
-        ? undefined
-        : { 'content-type': 'application/json', 'content-length': `${Buffer.byteLength(body)}` }
-    const headers = { metadata: 'true', accept: 'application/json', ...posted }
-    const asked = {
-      ...{ agent, url, headers, timeoutMs, connectTimeoutMs, signal, maxBytes: maxDocumentBytes },
-      ...(body === undefined ? { method: 'GET' as const } : { method: 'POST' as const, body }),
-    }
-    const answer = await exchange(asked)
-    // Both may be repeated: reading, and approving, which Azure lets one do twice.
-    const again = answer.kind === 'unanswered' && answer.stale && !signal.aborted
-    return again ? exchange(asked) : answer
-  }
+function formOf(body: string | undefined): Pick<Exchange, 'method' | 'headers' | 'body'> {
+  const headers = { metadata: 'true', accept: 'application/json' }
+  if (body === undefined) return { method: 'GET', headers }
+  const length = `${Buffer.byteLength(body)}`
+  const posted = { 'content-type': 'application/json', 'content-length': length }
+  return { method: 'POST', headers: { ...headers, ...posted }, body }
+}
+
+/** How long IMDS wants to be left alone: it says so by 429, and by 503 with a time. */
+function pauseMsOf(answer: Exchanged, now: number): number | undefined {
+  if (answer.kind === 'unanswered') return undefined
+  const { status, headers } = answer
+  if (status !== 429 && status !== 503) return undefined
+  const askedMs = parseRetryAfter(headers['retry-after'], now)
+  if (status === 503) return askedMs === undefined ? undefined : Math.min(askedMs, longestPauseMs)
+  return Math.min(Math.max(askedMs ?? 0, leastPauseMs), longestPauseMs)
 }
 
 /** Parsed where IMDS said 200 and `parse` understands it; a failure with its class in every other case. */
@@ -201,10 +289,12 @@ function classOf(status: number): FailureClass {
   return status >= 400 && status < 500 && status !== 408 ? 'absent' : 'transient'
 }
 
-const rawIds = z.object({ Events: z.array(z.object({ EventId: z.string() })) })
+const rawIds = z.object({ Events: z.array(z.unknown()) })
+const rawId = z.object({ EventId: z.string() })
 
-/** The id as IMDS wrote it: ours are lower case, and nothing promises that IMDS ignores case. */
-function rawEventId(text: string, eventId: string): string | undefined {
-  const ids = text === '' ? [] : rawIds.parse(JSON.parse(text)).Events.map((e) => e.EventId.trim())
-  return ids.find((id) => cut(id.toLowerCase(), limits.name) === eventId)
+/** The ids as IMDS wrote them, by ours, which are lower case: nothing promises that IMDS ignores case. */
+function rawIdsIn(text: string): Map<string, string> {
+  const entries = text === '' ? [] : rawIds.parse(JSON.parse(text)).Events
+  const ids = entries.flatMap((entry) => rawId.safeParse(entry).data?.EventId.trim() ?? [])
+  return new Map(ids.reverse().map((id) => [cut(id.toLowerCase(), limits.name), id]))
 }

@@ -18,11 +18,13 @@ export interface Streak {
 
 /** No wait is shorter than `pollMs`; `random` is in [0, 1). */
 export function imdsWaitMs(failed: Failed, streak: Streak, pollMs: number, random: number): number {
-  const transientMs = backoffMs(streak.attempt, transientBackoff, random)
+  const backedOffMs = backoffMs(streak.attempt, transientBackoff, random)
+  const askedMs = Math.min(failed.retryAfterMs ?? 0, longestRetryAfterMs)
+  const transientMs = Math.max(backedOffMs, askedMs)
   const waitMs: Record<FailureClass, number> = {
     fallback: pollMs,
     updating: streak.lastingMs < updatingMs ? pollMs : transientMs,
-    throttled: Math.min(failed.retryAfterMs ?? transientMs, longestRetryAfterMs),
+    throttled: failed.retryAfterMs === undefined ? backedOffMs : askedMs,
     transient: transientMs,
     absent: backoffMs(streak.attempt, absentBackoff, random),
   }

@@ -1,11 +1,17 @@
 // The loop that asks IMDS what is scheduled, whatever else is slow or broken.
-import type { ScheduledEvent } from '../shared/document.ts'
+import {
+  cut,
+  type EventsDocument,
+  hits,
+  type ScheduledEvent,
+  type Unreadable,
+} from '../shared/document.ts'
 import type { Fields, Log } from '../shared/log.ts'
 import { createEpisode } from './episode.ts'
 import type { Poll } from './metadata.ts'
 import { createPatience } from './patience.ts'
 import type { Parts, State } from './state.ts'
-import { hits, type Step, watch } from './watch.ts'
+import { type Step, watch } from './watch.ts'
 
 /** VMs that an event does not hit spread their reports of it over this time. */
 const spreadMs = 2_000
@@ -14,7 +20,7 @@ export async function pollLoop(parts: Parts, state: State, stop: AbortSignal): P
   const { clock, imds, log, pollMs } = parts
   const episode = createEpisode(log, 'imds')
   const patience = createPatience(clock, parts.random, pollMs)
-  let oddities: string[] = []
+  const sayOdd = createOddSayer(parts)
   while (!stop.aborted) {
     const askedAt = clock.monotonic()
     const poll = await imds.poll(stop)
@@ -24,8 +30,7 @@ export async function pollLoop(parts: Parts, state: State, stop: AbortSignal): P
       patience.reset()
       episode.recovered({ endpoint: 'scheduledevents' })
       observe(parts, state, poll)
-      sayOddities(log, oddities, poll.document.oddities)
-      oddities = poll.document.oddities
+      sayOdd(poll.document)
     } else {
       waitMs = patience.waitMs(poll)
       const { reason, status } = poll
@@ -42,19 +47,21 @@ export async function pollLoop(parts: Parts, state: State, stop: AbortSignal): P
 /** Takes in a good document: what changed is spooled first, then logged and reported. */
 function observe(parts: Parts, state: State, poll: Poll & { kind: 'document' }): void {
   const { clock, log, random, spool } = parts
-  const { events, incarnation } = poll.document
+  const { oddities: _, ...document } = poll.document
   const seenAt = clock.monotonic()
-  const { apiVersion } = poll
   const last = state.document
-  const next = { seenAt, events, apiVersion, ...(incarnation === undefined ? {} : { incarnation }) }
-  const steps = watch(last, next)
+  const { snapshot, steps, learned } = watch(last, {
+    ...{ seenAt, apiVersion: poll.apiVersion },
+    ...document,
+  })
   if (steps.length > 0) spool.append(steps)
-  state.document = next
+  state.document = snapshot
   for (const step of steps) sayStep(log, step)
   // The first document is news even when it is empty: "not known yet" has become "nothing".
-  if (state.vm === undefined || (steps.length === 0 && last !== undefined)) return
+  const news = [...steps.map(({ event }) => event), ...learned]
+  if (state.vm === undefined || (news.length === 0 && last !== undefined)) return
   const { name } = state.vm
-  const hit = steps.some((step) => hits(step.event, name))
+  const hit = news.some((event) => hits(event, name))
   state.reportDue.bring(seenAt + (hit ? 0 : random() * spreadMs))
 }
 
@@ -70,7 +77,24 @@ function fieldsOf(event: ScheduledEvent): Fields {
   return { eventId, eventType, status, resources, notBefore }
 }
 
-/** The same odd document arrives every second: only what the one before did not have is said. */
-function sayOddities(log: Log, before: string[], now: string[]): void {
-  for (const oddity of now) if (!before.includes(oddity)) log.warn('document_odd', { oddity })
+const maxOddities = 20
+/** An entry whose text changes with every poll is logged no more often. */
+const unreadableEveryMs = 60_000
+
+/** The same odd document arrives every second: only what the one before did not have is logged. */
+function createOddSayer({ clock, log }: Parts): (document: EventsDocument) => void {
+  let before: string[] = []
+  let said: Unreadable & { at: number } = { count: 0, samples: [], at: Number.NEGATIVE_INFINITY }
+  return ({ oddities, unreadable }) => {
+    const now = oddities.slice(0, maxOddities)
+    for (const oddity of now) if (!before.includes(oddity)) log.warn('document_odd', { oddity })
+    before = now
+    const { count, samples } = unreadable
+    const isSame = samples.join() === said.samples.join()
+    const isLogged = isSame || clock.monotonic() - said.at < unreadableEveryMs
+    if (count === said.count && isLogged) return
+    said = { count, samples, at: clock.monotonic() }
+    if (count > 0) log.warn('entries_unreadable', { count, first: cut(samples[0] ?? '', 60) })
+    else log.info('entries_readable')
+  }
 }

@@ -1,6 +1,5 @@
 // The body of a report, built from what the beacon knows at this moment: no body is ever sent twice.
 // Its surprise: what does not fit is left for the next report, or left unsaid, but never half said.
-import type { ApiVersion } from '../shared/document.ts'
 import { limits } from '../shared/document.ts'
 import { type Change, maxReportBytes, type Report, type Start, type Vm } from '../shared/report.ts'
 import type { Pending } from './spool.ts'
@@ -9,15 +8,10 @@ import type { Snapshot } from './watch.ts'
 /** What the schema of a report lets an age or an uptime be. */
 const longestAgeMs = 366 * 86_400_000
 
-export interface CurrentDocument extends Snapshot {
-  apiVersion: ApiVersion
-  incarnation?: number
-}
-
 export interface Facts {
   vm: Vm
   beacon: Report['beacon']
-  document: CurrentDocument | undefined
+  document: Omit<Snapshot, 'known'> | undefined
   pending: readonly Pending[]
   /** Monotonic ms. */
   now: number
@@ -64,14 +58,15 @@ function headOf(facts: Facts, form: BuiltReport['document']): Omit<Report, 'chan
   const uptimeMs = clampAge(beacon.uptimeMs)
   const head = { version: 1 as const, vm, beacon: { ...beacon, uptimeMs } }
   if (document === undefined || form === 'left_out') return { ...head, document: null }
-  const { apiVersion, incarnation } = document
-  const events =
-    form === 'whole'
-      ? [...document.events]
-      : document.events.map(({ description: _, ...event }) => event)
+  const { seenAt, apiVersion, incarnation, events, kept, unreadable } = document
+  const shown = [...events, ...kept.map(({ event }) => event)]
   return {
     ...head,
-    document: { ageMs: clampAge(now - document.seenAt), incarnation, apiVersion, events },
+    document: {
+      ...{ ageMs: clampAge(now - seenAt), incarnation, apiVersion },
+      events: form === 'whole' ? shown : shown.map(({ description: _, ...event }) => event),
+      unreadable: unreadable.count,
+    },
   }
 }
 

@@ -128,8 +128,9 @@ class Reporter {
   }
 
   #backoff(): Backoff {
-    const open = (this.#state.document?.events.length ?? 0) > 0
-    return open ? openBackoff : idleBackoff
+    // every event that is shown or kept is known
+    const isOpen = (this.#state.document?.known.size ?? 0) > 0
+    return isOpen ? openBackoff : idleBackoff
   }
 
   #backoffMs(backoff: Backoff): number {

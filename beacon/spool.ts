@@ -6,7 +6,7 @@ import { messageOf } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import { changeSchema, maxChanges, type Start, startSchema } from '../shared/report.ts'
 import type { Clock } from './clock.ts'
-import { openDatabase } from './database.ts'
+import { freeSpaceOn, isDiskFull, openDatabase } from './database.ts'
 import type { Step } from './watch.ts'
 
 /** What came of a directive, as of `seenAt` (monotonic ms). */
@@ -65,6 +65,7 @@ export function openSpool(options: { directory: string; clock: Clock; log: Log }
 
 class FileSpool implements Spool {
   readonly #database: DatabaseSync
+  readonly #directory: string
   readonly #insert: StatementSync
   readonly #remove: StatementSync
   readonly #clock: Clock
@@ -72,8 +73,9 @@ class FileSpool implements Spool {
   readonly #entries: Entry[]
   #sequence: number
 
-  constructor(database: DatabaseSync, options: { clock: Clock; log: Log }) {
+  constructor(database: DatabaseSync, options: { directory: string; clock: Clock; log: Log }) {
     this.#database = database
+    this.#directory = options.directory
     this.#clock = options.clock
     this.#log = options.log
     this.#insert = database.prepare(
@@ -146,7 +148,11 @@ class FileSpool implements Spool {
       this.#database.exec('COMMIT')
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-      this.#log.error('spool_write_failed', { error: messageOf(error) })
+      const isFull = isDiskFull(error, this.#directory)
+      const hint = isFull
+        ? freeSpaceOn(this.#directory)
+        : `check the disk that holds ${this.#directory}`
+      this.#log.error('spool_write_failed', { error: messageOf(error), hint })
     }
   }
 }

@@ -1,12 +1,19 @@
 // The loop that carries out directives. The one place that ever approves anything, and only what the
 // relay directed and this VM's own document shows as Scheduled.
-import type { ScheduledEvent } from '../shared/document.ts'
-import type { Directive } from '../shared/report.ts'
+import type { Directive, Start } from '../shared/report.ts'
 import { createDue } from './due.ts'
+import type { Started } from './metadata.ts'
+import type { StartResult } from './spool.ts'
 import type { Parts, State } from './state.ts'
 
 /** A directive that crossed our report of its success is not carried out twice. */
 const quietMs = 2_000
+/** Events in one request. */
+const maxPerPost = 50
+/** The relay's lease: afterwards it asks another VM, which has a budget of its own. */
+const leaseMs = 5_000
+/** So long a directive waits here at most, for its turn and while IMDS throttles. */
+const workForMs = 15_000
 
 export interface Starter {
   /** Takes directives, by canonical event id. */
@@ -14,77 +21,159 @@ export interface Starter {
   loop(stop: AbortSignal): Promise<void>
 }
 
+interface Waiting {
+  directive: Directive
+  receivedAt: number
+  /** A request that named it and others was answered 400. */
+  alone: boolean
+}
+
 export function createStarter(parts: Parts, state: State): Starter {
-  const { clock, log } = parts
-  const due = createDue(clock)
-  /** One entry for an event, however often it is directed. */
-  const waiting = new Map<string, Directive>()
-  const acceptedAt = new Map<string, number>()
-
-  const isQuiet = (eventId: string): boolean => {
-    for (const [id, at] of acceptedAt) {
-      if (clock.monotonic() - at >= quietMs) acceptedAt.delete(id)
-    }
-    return acceptedAt.has(eventId)
-  }
-
+  const due = createDue(parts.clock)
+  const queue = new Queue(parts, state)
   return {
     direct(directives) {
-      for (const directive of directives) {
-        const { eventId } = directive
-        log.info('directive_received', { eventId })
-        waiting.set(eventId, directive)
-      }
-      if (directives.length > 0) due.bring(clock.monotonic())
+      for (const directive of directives) queue.add(directive)
+      if (directives.length > 0) due.bring(parts.clock.monotonic())
     },
     async loop(stop) {
       while (!stop.aborted) {
         await due.wait(stop)
-        for (const [eventId, directive] of waiting) {
-          if (stop.aborted) return
-          if (!isQuiet(eventId)) {
-            const accepted = await carryOut(parts, state, directive, stop)
-            if (accepted) acceptedAt.set(eventId, clock.monotonic())
-          }
-          waiting.delete(eventId)
-        }
+        while (!stop.aborted && queue.next().length > 0) await startNext(parts, queue, stop)
       }
     },
   }
 }
 
-/** Whether Azure accepted it now. What came of it goes into the spool, and a report out at once. */
-async function carryOut(
-  { clock, imds, log, spool }: Parts,
-  state: State,
-  directive: Directive,
-  stop: AbortSignal,
-): Promise<boolean> {
-  const { eventId } = directive
-  const event = state.document?.events.find((known) => known.eventId === eventId)
-  const obstacle = obstacleTo(directive, event)
-  const started = obstacle === undefined ? await imds.start(eventId, stop) : { outcome: obstacle }
+/** One request. What is to go into it is decided when it may go out: the document may be another by then. */
+async function startNext({ imds, clock }: Parts, queue: Queue, stop: AbortSignal): Promise<void> {
+  let asked: Waiting[] = []
+  const choose = () => {
+    asked = queue.next()
+    return asked.map(({ directive }) => directive.eventId)
+  }
+  const started = await imds.start(choose, stop)
   // Cut off by our own stop, the outcome is unknown: the relay will direct again, us or another.
-  if (stop.aborted) return false
-  const status = 'status' in started ? started.status : undefined
-  const reason = 'reason' in started ? started.reason : undefined
-  log.info('start_requested', { eventId, outcome: started.outcome, status, reason })
-  const seenAt = clock.monotonic()
-  const { outcome } = started
-  spool.append([
-    { kind: 'start', eventId, outcome, seenAt, ...(status === undefined ? {} : { status }) },
-  ])
-  state.reportDue.bring(seenAt)
-  return outcome === 'accepted'
+  if (started === undefined || stop.aborted) return
+  await clock.sleep(queue.settle(asked, started), stop)
+}
+
+/** One entry for an event, however often it is directed. */
+class Queue {
+  readonly #parts: Parts
+  readonly #state: State
+  readonly #waiting = new Map<string, Waiting>()
+  readonly #acceptedAt = new Map<string, number>()
+
+  constructor(parts: Parts, state: State) {
+    this.#parts = parts
+    this.#state = state
+  }
+
+  add(directive: Directive): void {
+    const { eventId } = directive
+    this.#parts.log.info('directive_received', { eventId })
+    const receivedAt = this.#parts.clock.monotonic()
+    const alone = this.#waiting.get(eventId)?.alone ?? false
+    this.#waiting.set(eventId, { directive, receivedAt, alone })
+  }
+
+  /** What the next request names. Directives that must not be carried out are settled here. */
+  next(): Waiting[] {
+    for (const one of [...this.#waiting.values()]) this.#check(one)
+    const together = [...this.#waiting.values()].filter(({ alone }) => !alone)
+    if (together.length > 0) return together.slice(0, maxPerPost)
+    return [...this.#waiting.values()].slice(0, 1)
+  }
+
+  /** Returns how long to wait before the next request, in ms. */
+  settle(asked: Waiting[], started: Started): number {
+    if (started.outcome === 'throttled') return this.#throttled(asked, started)
+    if (started.outcome === 'rejected' && started.status === 400 && asked.length > 1) {
+      for (const one of asked) one.alone = true
+    } else {
+      this.#end(asked, started)
+    }
+    return 0
+  }
+
+  #throttled(asked: Waiting[], started: Started & { outcome: 'throttled' }): number {
+    const { status, reason, retryAfterMs } = started
+    const again = this.#parts.clock.monotonic() + retryAfterMs
+    const isLate = ({ receivedAt }: Waiting) =>
+      retryAfterMs > leaseMs || again - receivedAt >= workForMs
+    this.#end(asked.filter(isLate), { outcome: 'rejected', status, reason })
+    return retryAfterMs
+  }
+
+  #check(one: Waiting): void {
+    const { eventId } = one.directive
+    const obstacle = obstacleTo(one.directive, this.#state.document)
+    if (this.#isQuiet(eventId)) this.#waiting.delete(eventId)
+    else if (obstacle !== undefined) this.#end([one], { outcome: obstacle })
+    else if (this.#parts.clock.monotonic() - one.receivedAt >= workForMs) {
+      this.#end([one], { outcome: 'unreachable', reason: 'IMDS did not take it in time' })
+    }
+  }
+
+  #isQuiet(eventId: string): boolean {
+    const now = this.#parts.clock.monotonic()
+    for (const [id, at] of this.#acceptedAt) if (now - at >= quietMs) this.#acceptedAt.delete(id)
+    return this.#acceptedAt.has(eventId)
+  }
+
+  /** What came of it goes into the spool, and a report out at once. */
+  #end(ended: Waiting[], how: Ended): void {
+    if (ended.length === 0) return
+    const { clock, log, spool } = this.#parts
+    const seenAt = clock.monotonic()
+    const { outcome, status, reason } = how
+    const results = ended.map(({ directive: { eventId } }): StartResult => {
+      this.#waiting.delete(eventId)
+      if (outcome === 'accepted') this.#acceptedAt.set(eventId, seenAt)
+      log.info('start_requested', { eventId, outcome, status, reason })
+      return {
+        kind: 'start',
+        eventId,
+        outcome,
+        seenAt,
+        ...(status === undefined ? {} : { status }),
+      }
+    })
+    spool.append(results)
+    this.#state.reportDue.bring(seenAt)
+  }
+}
+
+interface Ended {
+  outcome: Start['outcome']
+  status?: number
+  reason?: string
 }
 
 /** Why what this VM sees now is not what was approved. */
 function obstacleTo(
-  { eventType, resources }: Directive,
-  event: ScheduledEvent | undefined,
+  { eventId, eventType, resources, durationSeconds, source }: Directive,
+  document: State['document'],
 ): 'not_scheduled' | 'not_as_approved' | undefined {
-  if (event?.status !== 'Scheduled') return 'not_scheduled'
-  const otherType = eventType !== undefined && eventType !== event.eventType
-  const further = event.resources.some((name) => resources?.includes(name.toLowerCase()) === false)
-  return otherType || further ? 'not_as_approved' : undefined
+  const shown = document?.events.find((event) => event.eventId === eventId)
+  // An api-version that does not show a value leaves what was seen before.
+  const event = document?.known.get(eventId)
+  if (shown?.status !== 'Scheduled' || event === undefined) return 'not_scheduled'
+  const isAsApproved =
+    isSame(event.eventType, eventType) &&
+    isCovered(event.resources, resources) &&
+    (source === undefined || isSame(event.source, source)) &&
+    (durationSeconds === undefined || event.durationSeconds === durationSeconds)
+  return isAsApproved ? undefined : 'not_as_approved'
+}
+
+/** An event that names no VM may hit any. */
+function isCovered(names: readonly string[], approved: readonly string[]): boolean {
+  const isKnown = names.length > 0 || approved.length === 0
+  return isKnown && names.every((name) => approved.includes(name.toLowerCase()))
+}
+
+function isSame(one: string | undefined, other: string): boolean {
+  return one?.toLowerCase() === other.toLowerCase()
 }

@@ -4,9 +4,9 @@ import type { Vm } from '../shared/report.ts'
 import type { Clock } from './clock.ts'
 import type { Due } from './due.ts'
 import type { Imds } from './metadata.ts'
-import type { CurrentDocument } from './report.ts'
 import type { Relay } from './send.ts'
 import type { Spool } from './spool.ts'
+import type { Snapshot } from './watch.ts'
 
 /** Every effect of a beacon, so that a simulation can run it on a clock and a network of its own. */
 export interface Parts {
@@ -32,7 +32,7 @@ export interface State {
   /** Undefined until IMDS has said who we are; nothing is reported before. */
   vm: Vm | undefined
   /** The last good document; a failed poll leaves it as it is. */
-  document: CurrentDocument | undefined
+  document: Snapshot | undefined
   /** When the next report goes out. */
   reportDue: Due
 }

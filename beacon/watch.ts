@@ -1,11 +1,43 @@
-// Two documents of this VM in, the steps between them out. Pure: the relay decides what they mean.
-import type { ScheduledEvent } from '../shared/document.ts'
+// Two documents of this VM in, the steps between them out. Pure: the relay decides what they mean. Its
+// surprise: a document can hide an event, in an entry that cannot be read or by an older api-version. The
+// event is kept as last seen then, since a wrong end is worse than a late one.
+import {
+  type ApiVersion,
+  limits,
+  type ScheduledEvent,
+  shows,
+  type Unreadable,
+  unknownType,
+} from '../shared/document.ts'
+
+export { hits } from '../shared/document.ts'
 
 /** What one successful poll showed. */
-export interface Snapshot {
+export interface Shown {
   /** When the answer arrived, monotonic ms. */
   seenAt: number
+  apiVersion: ApiVersion
+  incarnation?: number
   events: readonly ScheduledEvent[]
+  unreadable: Unreadable
+}
+
+/** What one successful poll showed, and what the beacon knows besides. */
+export interface Snapshot extends Shown {
+  /** Events that the document lacks, and may hide. */
+  kept: readonly Kept[]
+  /** By the ids of `events` and `kept`: each value as last shown by any document. */
+  known: ReadonlyMap<string, ScheduledEvent>
+}
+
+export interface Kept {
+  /** As in the last document that showed it. */
+  event: ScheduledEvent
+  /** When that document arrived, and what was unreadable in it. */
+  lastSeenAt: number
+  unreadable: Unreadable
+  /** When the first document that lacks it arrived. */
+  since: number
 }
 
 /** One step between two documents: a change of shared/report.ts, with instants in place of ages. */
@@ -21,49 +53,114 @@ export interface Step {
   event: ScheduledEvent
 }
 
-/** The steps from `last` to `next`, in the order of the documents, the gone ones last. */
-export function watch(last: Snapshot | undefined, next: Snapshot): Step[] {
+export interface Watched {
+  snapshot: Snapshot
+  /** In the order of the documents, the gone ones last. */
+  steps: Step[]
+  /** Events of which a value became visible that the api-version before does not show. No step. */
+  learned: ScheduledEvent[]
+}
+
+/**
+ * An event may be hidden for so long. An entry that stays unreadable can be another one's, and an event that
+ * ended must end.
+ */
+export const keptForMs = 5 * 60_000
+
+export function watch(last: Snapshot | undefined, next: Shown): Watched {
   const { seenAt } = next
   const steps: Step[] = []
+  const learned: ScheduledEvent[] = []
+  const known = new Map<string, ScheduledEvent>()
   for (const event of next.events) {
-    const before = find(last, event.eventId)
+    const before = last?.known.get(event.eventId)
+    known.set(event.eventId, merged(before, event))
     if (before === undefined) {
       steps.push({ kind: 'appeared', seenAt, firstPoll: last === undefined, event })
-    } else if (differs(before, event)) {
+      continue
+    }
+    const news = newsIn(before, event)
+    const isSameVersion = last?.apiVersion === next.apiVersion
+    if (news.includes('changed') || (isSameVersion && news.includes('visible'))) {
       steps.push({ kind: 'changed', seenAt, firstPoll: false, event })
+    } else if (news.length > 0) learned.push(event)
+  }
+  const kept: Kept[] = []
+  for (const missing of missingOf(last, next, known)) {
+    const { event, lastSeenAt } = missing
+    if (isHidden(missing, next) && next.events.length + kept.length < limits.events) {
+      kept.push(missing)
+      known.set(event.eventId, last?.known.get(event.eventId) ?? event)
+    } else {
+      steps.push({ kind: 'gone', seenAt, lastSeenAt, firstPoll: false, event })
     }
   }
-  for (const event of last?.events ?? []) {
-    if (find(next, event.eventId) !== undefined) continue
-    const lastSeenAt = last?.seenAt ?? seenAt
-    steps.push({ kind: 'gone', seenAt, lastSeenAt, firstPoll: false, event })
+  return { snapshot: { ...next, kept, known }, steps, learned }
+}
+
+function missingOf(
+  last: Snapshot | undefined,
+  { seenAt }: Shown,
+  shown: ReadonlyMap<string, ScheduledEvent>,
+): Kept[] {
+  if (last === undefined) return []
+  const { unreadable } = last
+  const were = last.events.map((event) => {
+    return { event, lastSeenAt: last.seenAt, unreadable, since: seenAt }
+  })
+  return [...were, ...last.kept].filter(({ event }) => !shown.has(event.eventId))
+}
+
+/** Whether a document that lacks the event may be one that has it all the same. */
+function isHidden({ event, unreadable, since }: Kept, next: Shown): boolean {
+  if (next.seenAt - since >= keptForMs) return false
+  return !shows(next.apiVersion, event.eventType) || hasMore(unreadable, next.unreadable)
+}
+
+/** Whether an entry is unreadable that was not yet. One that stays as it was hides nothing else. */
+function hasMore(before: Unreadable, now: Unreadable): boolean {
+  const left = [...before.samples]
+  const isNew = now.samples.map((sample) => {
+    const at = left.indexOf(sample)
+    if (at !== -1) left.splice(at, 1)
+    return at === -1
+  })
+  return now.count > before.count || isNew.includes(true)
+}
+
+/** What the event has in this document, and else what it had in earlier ones. */
+function merged(before: ScheduledEvent | undefined, event: ScheduledEvent): ScheduledEvent {
+  if (before === undefined) return event
+  return {
+    ...before,
+    ...event,
+    eventType: event.eventType === unknownType ? before.eventType : event.eventType,
+    resources: event.resources.length === 0 ? before.resources : event.resources,
   }
-  return steps
 }
 
-/** Whether the event hits this VM. The whole name counts: `vm1` is not `vm10`. */
-export function hits(event: ScheduledEvent, vmName: string): boolean {
-  const wanted = vmName.toLowerCase()
-  return event.resources.some((name) => name.toLowerCase() === wanted)
+/** Of each value that is new: whether it replaces another one, or none was known. */
+function newsIn(before: ScheduledEvent, after: ScheduledEvent): ('changed' | 'visible')[] {
+  const pairs: [unknown, unknown][] = [
+    [before.status, after.status],
+    [typeIn(before), typeIn(after)],
+    [lower(before.source), lower(after.source)],
+    [before.notBeforeAt, after.notBeforeAt],
+    [before.durationSeconds, after.durationSeconds],
+    [before.description, after.description],
+    [setOf(before.resources), setOf(after.resources)],
+  ]
+  // A value that is no longer given is not a new value: NotBefore is emptied once Started.
+  const differing = pairs.filter(([was, is]) => is !== undefined && is !== was)
+  return differing.map(([was]) => (was === undefined ? 'visible' : 'changed'))
 }
 
-function find(snapshot: Snapshot | undefined, eventId: string): ScheduledEvent | undefined {
-  return snapshot?.events.find((event) => event.eventId === eventId)
+function typeIn({ eventType }: ScheduledEvent): string | undefined {
+  return eventType === unknownType ? undefined : lower(eventType)
 }
 
-function differs(before: ScheduledEvent, after: ScheduledEvent): boolean {
-  return (
-    before.status !== after.status ||
-    moved(before.notBeforeAt, after.notBeforeAt) ||
-    moved(before.durationSeconds, after.durationSeconds) ||
-    moved(before.description, after.description) ||
-    moved(setOf(before.resources), setOf(after.resources))
-  )
-}
-
-/** A value that is no longer given is not a new value: NotBefore is emptied once Started. */
-function moved(before: unknown, after: unknown): boolean {
-  return after !== undefined && after !== before
+function lower(text: string | undefined): string | undefined {
+  return text?.toLowerCase()
 }
 
 /** Azure promises no order of the names, and their case says nothing. */

@@ -1,8 +1,11 @@
 // One canonical form of a Scheduled Events document, read from every api-version there has been.
 // Lenient on purpose: a field that is missing, empty or odd must not hide an event from people.
 import { z } from 'zod'
+import { parseNotBefore, plausible } from './not-before.ts'
 
-/** Newest first; the first is asked for, and a 400 falls back to the next. */
+export { parseNotBefore } from './not-before.ts'
+
+/** Newest first. */
 export const apiVersions = [
   '2020-07-01',
   '2019-08-01',
@@ -15,6 +18,9 @@ export const apiVersions = [
 
 export type ApiVersion = (typeof apiVersions)[number]
 
+/** Documents of older versions leave events of these types out. */
+const typeSince: Record<string, ApiVersion> = { Preempt: '2017-11-01', Terminate: '2019-01-01' }
+
 export const eventTypes = ['Freeze', 'Reboot', 'Redeploy', 'Preempt', 'Terminate'] as const
 
 /** Scheduled and Started are all that Azure documents; anything else is shown, and never approved. */
@@ -22,6 +28,16 @@ export type EventStatus = 'Scheduled' | 'Started' | 'Unknown'
 
 /** Limits of what is kept of one event; longer values are cut, never refused. */
 export const limits = { text: 4_000, name: 256, resources: 1_000, events: 500 }
+/** What is kept of entries that cannot be read, for the log and for telling old ones from new ones. */
+const maxSamples = 50
+const maxSample = 200
+/** What an event without a type is called. */
+export const unknownType = 'Unknown'
+/** Of two statuses of one event the first counts. */
+const ranks = ['Started', 'Scheduled', 'Unknown'] as const
+
+/** Begins the ids of drills, the relay's own events: Azure's are GUIDs. */
+export const drillPrefix = 'drill-'
 
 const name = z.string().max(limits.name)
 
@@ -34,8 +50,8 @@ export const scheduledEventSchema = z.object({
   status: z.enum(['Scheduled', 'Started', 'Unknown']),
   /** `compute.name` of each VM hit, without the preview's underscore. */
   resources: z.array(name.min(1)).max(limits.resources),
-  /** Epoch ms. */
-  notBeforeAt: z.int().optional(),
+  /** Epoch ms. One that is no date is dropped: older beacons send .NET's placeholders. */
+  notBeforeAt: z.number().transform(plausible).optional(),
   description: z.string().max(limits.text).optional(),
   /** `Platform` or `User`. */
   source: name.optional(),
@@ -44,10 +60,18 @@ export const scheduledEventSchema = z.object({
 })
 export type ScheduledEvent = z.infer<typeof scheduledEventSchema>
 
+/** Entries of `Events` that cannot be read, or are beyond `limits.events`. */
+export interface Unreadable {
+  count: number
+  /** The beginnings of the first of them. */
+  samples: string[]
+}
+
 export interface EventsDocument {
   /** Compare with `!=`, on one VM only. */
   incarnation?: number
   events: ScheduledEvent[]
+  unreadable: Unreadable
   /** What was odd, one sentence each, for the log. */
   oddities: string[]
 }
@@ -61,7 +85,11 @@ const rawNumber = rawValue.transform((value) => {
 })
 
 const rawEvent = z.object({
-  EventId: z.string().trim().min(1),
+  EventId: z
+    .string()
+    .trim()
+    .min(1)
+    .refine((id) => !id.toLowerCase().startsWith(drillPrefix)),
   EventType: rawText,
   EventStatus: rawText,
   Resources: rawValue,
@@ -73,14 +101,19 @@ const rawEvent = z.object({
 
 const rawDocument = z.object({
   DocumentIncarnation: rawNumber,
-  Events: z.array(z.unknown()).max(limits.events),
+  Events: z.array(z.unknown()),
 })
 
 /**
- * Reads the text of a document. An empty body, text that is no JSON, a value without `Events`, or an
- * event without an id is a failed poll, said as a sentence: it must never pass for "no events".
+ * Reads the text of a document. An empty body, text that is no JSON, or a value without `Events` is a failed
+ * poll, said as a sentence: it must never pass for "no events". An entry that cannot be read is counted and
+ * hides no other. If there are more than `limits.events`, those that hit `vmName` come first.
  */
-export function parseDocument(text: string, apiVersion: ApiVersion): EventsDocument | string {
+export function parseDocument(
+  text: string,
+  apiVersion: ApiVersion,
+  vmName?: string,
+): EventsDocument | string {
   if (text.trim() === '') return 'the body is empty'
   let json: unknown
   try {
@@ -91,26 +124,73 @@ export function parseDocument(text: string, apiVersion: ApiVersion): EventsDocum
   const document = rawDocument.safeParse(json)
   if (!document.success) return `no document with an Events array: ${cut(text, 60)}`
   const oddities: string[] = []
-  const events: ScheduledEvent[] = []
+  const unreadable: Unreadable = { count: 0, samples: [] }
+  const events = new Map<string, ScheduledEvent>()
   for (const value of document.data.Events) {
     const event = parseEvent(value, apiVersion, oddities)
-    if (event === undefined) return `an event without an EventId: ${cut(JSON.stringify(value), 60)}`
-    if (!events.some((known) => known.eventId === event.eventId)) events.push(event)
+    if (event === undefined) count(unreadable, () => textOf(value))
+    else events.set(event.eventId, joined(events.get(event.eventId), event))
   }
   const incarnation = document.data.DocumentIncarnation
-  return { ...(incarnation === undefined ? {} : { incarnation }), events, oddities }
+  return {
+    ...(incarnation === undefined ? {} : { incarnation }),
+    ...{ events: first([...events.values()], vmName, unreadable), unreadable, oddities },
+  }
 }
 
-/**
- * Epoch ms of `Mon, 19 Sep 2016 18:29:47 GMT` or an ISO 8601 time (UTC where it names no zone). The
- * weekday is ignored: Microsoft's own examples have wrong ones, and some parsers would refuse them.
- */
-export function parseNotBefore(text: string): number | undefined {
-  const rfc = /^(?:[a-z]+,\s*)?(\d{1,2} [a-z]{3} \d{4} \d{2}:\d{2}:\d{2}) (?:GMT|UTC)$/i.exec(text)
-  const iso = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?$/i.exec(text)
-  if (rfc === null && iso === null) return undefined
-  const at = Date.parse(rfc ? `${rfc[1]} GMT` : iso?.[3] === undefined ? `${text}Z` : text)
-  return Number.isNaN(at) ? undefined : at
+/** Whether the event hits the VM. The whole name counts: `vm1` is not `vm10`. */
+export function hits(event: ScheduledEvent, vmName: string): boolean {
+  const wanted = vmName.toLowerCase()
+  return event.resources.some((resource) => resource.toLowerCase() === wanted)
+}
+
+/** Whether documents of the version can show events of the type. */
+export function shows(apiVersion: ApiVersion, eventType: string): boolean {
+  return apiVersion >= (typeSince[eventType] ?? apiVersion)
+}
+
+function count(unreadable: Unreadable, describe: () => string): void {
+  unreadable.count += 1
+  if (unreadable.samples.length < maxSamples) unreadable.samples.push(cut(describe(), maxSample))
+}
+
+/** JSON.stringify overflows the stack where JSON.parse did not. */
+function textOf(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return 'a value of too many levels'
+  }
+}
+
+/** One event from two entries with its id: every VM counts, and of other values the first that is known. */
+function joined(one: ScheduledEvent | undefined, other: ScheduledEvent): ScheduledEvent {
+  if (one === undefined) return other
+  const known = new Set(one.resources.map((resource) => resource.toLowerCase()))
+  const more = other.resources.filter((resource) => !known.has(resource.toLowerCase()))
+  const statuses = [one.status, other.status]
+  return {
+    ...other,
+    ...one,
+    eventType: one.eventType === unknownType ? other.eventType : one.eventType,
+    status: ranks.find((status) => statuses.includes(status)) ?? one.status,
+    resources: [...one.resources, ...more].slice(0, limits.resources),
+  }
+}
+
+/** As many as a report holds, in the order of the document unless there are more. */
+function first(
+  events: ScheduledEvent[],
+  vmName: string | undefined,
+  unreadable: Unreadable,
+): ScheduledEvent[] {
+  if (events.length <= limits.events) return events
+  const isHit = (event: ScheduledEvent) => vmName !== undefined && hits(event, vmName)
+  const sorted = [...events.filter(isHit), ...events.filter((event) => !isHit(event))]
+  for (const { eventId } of sorted.slice(limits.events)) {
+    count(unreadable, () => `event ${eventId}, beyond the first ${limits.events}`)
+  }
+  return sorted.slice(0, limits.events)
 }
 
 function parseEvent(
@@ -148,7 +228,7 @@ function statusOf(text: string): EventStatus {
 
 function typeOf(text: string): string {
   const known = eventTypes.find((type) => type.toLowerCase() === text.toLowerCase())
-  return known ?? (cut(text, limits.name) || 'Unknown')
+  return known ?? (cut(text, limits.name) || unknownType)
 }
 
 function resourcesOf(value: unknown, apiVersion: ApiVersion): string[] {

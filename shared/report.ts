@@ -1,6 +1,8 @@
 // What a beacon tells the relay, and what the relay answers. Both sides parse with these schemas.
 import { z } from 'zod'
-import { limits, scheduledEventSchema } from './document.ts'
+import { drillPrefix, limits, scheduledEventSchema } from './document.ts'
+
+export { drillPrefix } from './document.ts'
 
 export const maxReportBytes = 256 * 1024
 export const maxChanges = 1_000
@@ -9,14 +11,38 @@ export const reportPath = '/v1/reports'
 export const fleetHeader = 'x-foghorn-fleet'
 
 const name = z.string().max(limits.name)
-/** Begins the ids of drills, the relay's own events: Azure's are GUIDs, and no beacon sees such a one. */
-export const drillPrefix = 'drill-'
 const notOurs = `ids that begin with "${drillPrefix}" are the relay's own; send the EventId of IMDS`
 /** Milliseconds between an observation and the sending of the report, by the beacon's monotonic clock. */
 const ageMs = z
   .number()
   .min(0)
   .max(366 * 86_400_000)
+
+/** As many tags as Azure allows on a VM; names and values have the same limit. */
+export const tagLimits = { count: 50, text: 256 }
+
+/** By hand: thousands of bad tags must cost no more than one, and be one error. */
+const tagsSchema = z.unknown().transform((value, { addIssue }): Record<string, string> => {
+  const problem = problemWith(value)
+  if (problem === undefined) return value as Record<string, string>
+  addIssue({ code: 'custom', message: problem })
+  return z.NEVER
+})
+
+function problemWith(tags: unknown): string | undefined {
+  if (typeof tags !== 'object' || tags === null || Array.isArray(tags)) {
+    return 'tags must be an object of names and values'
+  }
+  const entries = Object.entries(tags)
+  if (entries.length > tagLimits.count) {
+    return `at most ${tagLimits.count} tags are allowed, found ${entries.length}; send fewer`
+  }
+  const isText = (text: unknown) => typeof text === 'string' && text.length <= tagLimits.text
+  const isRight = entries.every((entry) => entry.every(isText))
+  return isRight
+    ? undefined
+    : `names and values of tags are texts of at most ${tagLimits.text} characters`
+}
 
 /** Who the VM is, as `/metadata/instance` says; an empty string is what IMDS sends for "none". */
 export const vmSchema = z.object({
@@ -28,7 +54,7 @@ export const vmSchema = z.object({
   placementGroup: name.default(''),
   location: name.default(''),
   zone: name.default(''),
-  tags: z.record(z.string().max(512), z.string().max(512)).default({}),
+  tags: tagsSchema.default({}),
 })
 export type Vm = z.infer<typeof vmSchema>
 
@@ -51,7 +77,8 @@ export const startSchema = z.object({
   ageMs,
   /**
    * `accepted`: Azure answered 200. `rejected`: another status. `unreachable`: no answer. Not asked at all:
-   * `not_scheduled`, or `not_as_approved`, as the document shows another type or further VMs.
+   * `not_scheduled`, or `not_as_approved`, as the document shows another type, source or duration, or further
+   * VMs, or does not show what was approved.
    */
   outcome: z.enum(['accepted', 'rejected', 'unreachable', 'not_scheduled', 'not_as_approved']),
   /** HTTP status of IMDS, where there was one. */
@@ -79,6 +106,8 @@ export const reportSchema = z
         incarnation: z.number().optional(),
         apiVersion: name,
         events: z.array(scheduledEventSchema).max(limits.events),
+        /** Entries of `Events` that could not be read. `events` has what they may hide, as last seen. */
+        unreadable: z.int().min(0).default(0),
       })
       .nullable(),
     /** Since the last accepted report, oldest first. */

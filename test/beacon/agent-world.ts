@@ -2,13 +2,22 @@
 // spool is the real one.
 import { onTestFinished } from 'vitest'
 import { runAgent } from '../../beacon/agent.ts'
-import type { Failed, FailureClass, Started } from '../../beacon/metadata.ts'
+import type { Failed, FailureClass, Imds, Started } from '../../beacon/metadata.ts'
 import type { Sent } from '../../beacon/send.ts'
 import { openSpool } from '../../beacon/spool.ts'
 import type { Parts } from '../../beacon/state.ts'
-import type { ScheduledEvent } from '../../shared/document.ts'
-import { type Answer, type Report, reportSchema, type Vm, vmSchema } from '../../shared/report.ts'
-import { createFakeClock } from './fake-clock.ts'
+import type { ApiVersion, ScheduledEvent, Unreadable } from '../../shared/document.ts'
+import type { Log } from '../../shared/log.ts'
+import {
+  type Answer,
+  type Directive,
+  type Report,
+  reportSchema,
+  type Vm,
+  vmSchema,
+} from '../../shared/report.ts'
+import { anEvent } from './events.ts'
+import { createFakeClock, type FakeClock } from './fake-clock.ts'
 import { createTestLog, temporaryDirectory } from './world.ts'
 
 export type Reply = Sent | 'hang'
@@ -16,10 +25,13 @@ export type Reply = Sent | 'hang'
 export interface Played {
   /** What IMDS shows now, or how it fails. */
   events: ScheduledEvent[] | Failed | 'hang'
+  /** With which version it does. */
+  apiVersion: ApiVersion
+  unreadable: Unreadable
   oddities: string[]
   identity: Vm | Failed
   /** What IMDS says to an approval. */
-  approval: Started | 'hang'
+  approval: Started | 'hang' | ((eventIds: readonly string[]) => Started)
   /** What the relay says to a report. */
   reply: (report: Report) => Reply
 }
@@ -34,16 +46,28 @@ export function accepted(fields: Partial<Answer> = {}): Sent {
 }
 
 export function directing(...eventIds: string[]): Sent {
-  return accepted({ directives: eventIds.map((eventId) => ({ eventId })) })
+  return accepted({ directives: eventIds.map((eventId) => aDirective({ eventId })) })
+}
+
+/** What approves the event of `anEvent`. */
+export function aDirective(fields: Partial<Directive> = {}): Directive {
+  const { eventId, eventType, resources } = anEvent()
+  return { eventId, eventType, resources: resources.map((name) => name.toLowerCase()), ...fields }
 }
 
 /** The beacon of `vm1`, started; time stands still until `clock.advance`. */
-export function startBeacon(played: Partial<Played> = {}, parts: Partial<Parts> = {}) {
+export function startBeacon(
+  played: Partial<Played> = {},
+  parts: Partial<Parts> = {},
+  imdsOf?: (clock: FakeClock, log: Log) => Imds,
+) {
   const clock = createFakeClock()
   const log = createTestLog()
   const spool = openSpool({ directory: temporaryDirectory(), clock, log })
   const world: Played = {
     events: [],
+    apiVersion: '2020-07-01',
+    unreadable: { count: 0, samples: [] },
     oddities: [],
     identity: vmSchema.parse({ name: 'vm1' }),
     approval: { outcome: 'accepted', status: 200 },
@@ -52,6 +76,8 @@ export function startBeacon(played: Partial<Played> = {}, parts: Partial<Parts> 
   }
   const polledAt: number[] = []
   const identifiedAt: number[] = []
+  /** The events of each request. */
+  const posts: string[][] = []
   const approvals: { at: number; eventId: string }[] = []
   const reports: { at: number; report: Report }[] = []
 
@@ -59,24 +85,29 @@ export function startBeacon(played: Partial<Played> = {}, parts: Partial<Parts> 
   let id = 0
   const running = runAgent(
     {
-      imds: {
+      imds: imdsOf?.(clock, log) ?? {
         async poll(signal) {
           polledAt.push(clock.monotonic())
-          const { events, oddities } = world
+          const { events, apiVersion, unreadable, oddities } = world
           if (events === 'hang') return untilAborted(signal, failing())
           if (!Array.isArray(events)) return events
-          const document = { incarnation: 1, events: structuredClone(events), oddities }
-          return { kind: 'document', apiVersion: '2020-07-01', document }
+          const shown = { events: structuredClone(events), unreadable, oddities }
+          return { kind: 'document', apiVersion, document: { incarnation: 1, ...shown } }
         },
         async identify() {
           identifiedAt.push(clock.monotonic())
           const { identity } = world
           return 'kind' in identity ? identity : { kind: 'vm', vm: identity }
         },
-        async start(eventId, signal) {
-          approvals.push({ at: clock.monotonic(), eventId })
+        async start(choose, signal) {
+          const eventIds = choose()
+          if (eventIds.length === 0) return undefined
+          posts.push([...eventIds])
+          for (const eventId of eventIds) approvals.push({ at: clock.monotonic(), eventId })
+          const { approval } = world
           const unreachable = { outcome: 'unreachable' as const, reason: 'hung' }
-          return world.approval === 'hang' ? untilAborted(signal, unreachable) : world.approval
+          if (approval === 'hang') return untilAborted(signal, unreachable)
+          return typeof approval === 'function' ? approval(eventIds) : approval
         },
       },
       relay: {
@@ -109,7 +140,7 @@ export function startBeacon(played: Partial<Played> = {}, parts: Partial<Parts> 
   const reportedAt = () => reports.map(({ at }) => at)
   const lastReport = () => reports.at(-1)?.report
   return {
-    ...{ world, clock, log, spool, polledAt, identifiedAt, approvals, reports },
+    ...{ world, clock, log, spool, polledAt, identifiedAt, posts, approvals, reports },
     ...{ reportedAt, lastReport, running, stop },
   }
 }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { openSpool } from '../../beacon/spool.ts'
 import { vmSchema } from '../../shared/report.ts'
-import { accepted, failing, startBeacon } from './agent-world.ts'
+import { accepted, aDirective, failing, startBeacon } from './agent-world.ts'
 import { anEvent } from './events.ts'
 import { createFakeClock } from './fake-clock.ts'
 import { createTestLog, temporaryDirectory } from './world.ts'
@@ -17,7 +17,7 @@ describe('polling', () => {
   })
 
   test('goes on while an approval hangs', async () => {
-    const reply = () => accepted({ directives: [{ eventId: 'e1' }] })
+    const reply = () => accepted({ directives: [aDirective()] })
     const { clock, polledAt, approvals } = startBeacon({
       events: [anEvent()],
       approval: 'hang',
@@ -69,6 +69,56 @@ describe('polling', () => {
     await clock.advance(3_000)
     const said = log.named('document_odd').map(({ oddity }) => oddity)
     expect(said).toEqual(['strange', 'stranger'])
+  })
+})
+
+describe('entries that cannot be read', () => {
+  const unreadable = (...samples: string[]) => ({ count: samples.length, samples })
+
+  test('are counted in the report', async () => {
+    const { clock, lastReport } = startBeacon({ unreadable: unreadable('a', 'b') })
+    await clock.advance(3_000)
+    expect(lastReport()?.document).toMatchObject({ events: [], unreadable: 2 })
+  })
+
+  test('are logged once, and again when they are others or can be read', async () => {
+    const { clock, world, log } = startBeacon({ unreadable: unreadable('a') })
+    await clock.advance(300_000)
+    expect(log.named('entries_unreadable')).toMatchObject([{ count: 1, first: 'a' }])
+    world.unreadable = unreadable('a', 'b')
+    await clock.advance(100_000)
+    world.unreadable = unreadable('c', 'b')
+    await clock.advance(100_000)
+    expect(log.named('entries_unreadable').map(({ count }) => count)).toEqual([1, 2, 2])
+    expect(log.named('entries_readable')).toEqual([])
+    world.unreadable = unreadable()
+    await clock.advance(100_000)
+    expect(log.named('entries_readable')).toHaveLength(1)
+  })
+
+  test('that are others at each poll are logged once a minute', async () => {
+    const { clock, world, log } = startBeacon()
+    for (let i = 0; i < 300; i++) {
+      world.unreadable = unreadable(`${i}`)
+      await clock.advance(1_000)
+    }
+    expect(log.named('entries_unreadable').length).toBeLessThanOrEqual(6)
+  })
+
+  test('end no event that was seen before, and the report still has it', async () => {
+    const { clock, world, log, reports, lastReport } = startBeacon({
+      events: [anEvent()],
+      reply: () => accepted({ paceMs: 5_000 }),
+    })
+    await clock.advance(1_500)
+    Object.assign(world, { events: [], unreadable: unreadable('?') })
+    await clock.advance(60_000)
+    expect(lastReport()?.document).toMatchObject({ events: [anEvent()], unreadable: 1 })
+    Object.assign(world, { events: [anEvent()], unreadable: unreadable() })
+    await clock.advance(10_000)
+    const changes = reports.flatMap(({ report }) => report.changes)
+    expect(changes.map(({ kind }) => kind)).toEqual(['appeared'])
+    expect(log.named('event_gone')).toEqual([])
   })
 })
 

@@ -1,6 +1,7 @@
 // An IMDS that answers as a test says, and a client of it.
 import { createImds, type Imds } from '../../beacon/metadata.ts'
-import { createFakeClock } from './fake-clock.ts'
+import type { Log } from '../../shared/log.ts'
+import { createFakeClock, type FakeClock } from './fake-clock.ts'
 import { type Asked, createTestLog, serve } from './world.ts'
 
 export type Reply = { status?: number; body?: string; headers?: Record<string, string> } | 'silence'
@@ -33,4 +34,57 @@ export async function pollTimes(imds: Imds, times: number) {
 
 export function versionOf({ url }: Asked): string {
   return new URL(url, 'http://imds').searchParams.get('api-version') ?? ''
+}
+
+export interface Request {
+  /** Monotonic ms, when it arrived. */
+  at: number
+  method: 'GET' | 'POST'
+  /** `scheduledevents`, `instance` or `token`. */
+  endpoint: string
+  version: string
+  /** What a POST names. */
+  eventIds: string[]
+}
+
+/**
+ * A client of an IMDS that answers without a network, so that nothing depends on how fast one is: hand
+ * `imdsOf` to `startBeacon`. Who the VM is it says by itself.
+ */
+export function withoutNetwork(
+  answer: (request: Request) => Exclude<Reply, 'silence'> & { delayMs?: number },
+) {
+  const requests: Request[] = []
+  const imdsOf = (clock: FakeClock, log: Log) =>
+    createImds({
+      ...{ origin: 'http://imds', clock, log },
+      async exchange({ url, method, body = '{}', signal }) {
+        const request = {
+          ...{ at: clock.monotonic(), method, endpoint: url.pathname.split('/').at(-1) ?? '' },
+          version: url.searchParams.get('api-version') ?? '',
+          eventIds: idsIn(body),
+        }
+        requests.push(request)
+        const said = answer(request)
+        const isInstance = request.endpoint === 'instance' && said.status === undefined
+        const {
+          status = 200,
+          body: text = '',
+          headers = {},
+          delayMs = 5,
+        } = isInstance ? whoAmI : said
+        await clock.sleep(delayMs, signal)
+        return { kind: 'answered', status, headers, text }
+      },
+    })
+  return { requests, imdsOf }
+}
+
+const whoAmI: ReturnType<Parameters<typeof withoutNetwork>[0]> = {
+  body: '{"compute":{"name":"vm1"}}',
+}
+
+function idsIn(body: string): string[] {
+  const { StartRequests = [] } = JSON.parse(body) as { StartRequests?: { EventId: string }[] }
+  return StartRequests.map(({ EventId }) => EventId)
 }

@@ -1,5 +1,6 @@
 // What the client of IMDS makes of this VM's own description.
 import { describe, expect, test } from 'vitest'
+import { vmSchema } from '../../shared/report.ts'
 import { forever, type Reply, setUp } from './fake-imds.ts'
 
 describe('the identity', () => {
@@ -41,6 +42,23 @@ describe('the identity', () => {
     })
     expect(asked[0]?.url).toBe('/metadata/instance?api-version=2021-02-01')
     expect(asked[0]?.headers.metadata).toBe('true')
+  })
+
+  test('has the first 50 tags that can be read, and long texts cut', async () => {
+    const long = 'x'.repeat(257)
+    const tagsList = [
+      ...[{ name: 7 }, { name: long, value: long }],
+      ...Array.from({ length: 60 }, (_, i) => ({ name: `tag${i}`, value: `${i}` })),
+    ]
+    const { imds } = await setUp(() => ({
+      body: JSON.stringify({ compute: { ...compute, tagsList } }),
+    }))
+    const answer = await imds.identify(forever)
+    if (answer.kind !== 'vm') throw new Error(answer.reason)
+    const shortened = `${'x'.repeat(255)}…`
+    const kept = Array.from({ length: 49 }, (_, i) => [`tag${i}`, `${i}`])
+    expect(Object.entries(answer.vm.tags)).toEqual([[shortened, shortened], ...kept])
+    expect(vmSchema.parse(answer.vm)).toEqual(answer.vm)
   })
 
   test('needs no more than a name', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Environment } from '../../beacon/settings.ts'
 import { reportSchema } from '../../shared/report.ts'
+import { aDirective } from './agent-world.ts'
 import { type Asked, type Entry, fleetKey, serve, temporaryDirectory } from './world.ts'
 
 const main = join(import.meta.dirname, '../../beacon/main.ts')
@@ -55,7 +56,7 @@ async function setUp(changes: Environment = {}) {
   })
   const relay = await serve((asked, response) => {
     const shown = reportOf(asked).document?.events ?? []
-    const directives = shown.map(({ eventId }) => ({ eventId }))
+    const directives = shown.map(({ eventId }) => aDirective({ eventId }))
     response.end(JSON.stringify({ outcome: 'accepted', time: 1, paceMs: 500, directives }))
   })
   const environment = {

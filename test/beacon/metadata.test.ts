@@ -2,8 +2,7 @@
 // an approval are answered, and where neither is.
 import http from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { createImds } from '../../beacon/metadata.ts'
-import { apiVersions } from '../../shared/document.ts'
+import { createImds, type Poll } from '../../beacon/metadata.ts'
 import { createFakeClock } from './fake-clock.ts'
 import { document, forever, pollTimes, type Reply, setUp, versionOf } from './fake-imds.ts'
 import { type Asked, createTestLog, serve } from './world.ts'
@@ -29,6 +28,7 @@ describe('a poll', () => {
         events: [
           { eventId: 'abc-1', eventType: 'Reboot', status: 'Scheduled', resources: ['vm1'] },
         ],
+        unreadable: { count: 0, samples: [] },
         oddities: [],
       },
     })
@@ -144,7 +144,7 @@ describe('an approval', () => {
   test('names the event as IMDS wrote it', async () => {
     const { imds, asked, poll } = await setUp(approved({ status: 200 }))
     await poll()
-    expect(await imds.start('abc-1', forever)).toEqual({ outcome: 'accepted', status: 200 })
+    expect(await imds.start(() => ['abc-1'], forever)).toEqual({ outcome: 'accepted', status: 200 })
     expect(asked[1]).toMatchObject({
       method: 'POST',
       url: '/metadata/scheduledevents?api-version=2020-07-01',
@@ -154,28 +154,61 @@ describe('an approval', () => {
   })
 
   test('tells the preview which document it is about', async () => {
-    const { imds, asked } = await setUp((asked) =>
+    const { imds, asked, clock } = await setUp((asked) =>
       versionOf(asked) === '2017-03-01' ? { body: document } : { status: 400 },
     )
-    await pollTimes(imds, apiVersions.length)
-    await imds.start('abc-1', forever)
-    expect(asked.at(-1)?.url).toContain('api-version=2017-03-01')
-    expect(JSON.parse(asked.at(-1)?.body ?? '')).toEqual({
+    let poll: Poll['kind'] = 'failed'
+    while (poll === 'failed') {
+      poll = (await imds.poll(forever)).kind
+      await clock.advance(2_000)
+    }
+    await clock.advance(2_000)
+    await imds.start(() => ['abc-1'], forever)
+    const post = asked.findLast(({ method }) => method === 'POST')
+    expect(post?.url).toContain('api-version=2017-03-01')
+    expect(JSON.parse(post?.body ?? '')).toEqual({
       DocumentIncarnation: '4',
       StartRequests: [{ EventId: 'ABC-1' }],
     })
   })
 
-  test.each([400, 404, 429, 500])('that is answered %i is rejected', async (status) => {
+  test('names several events in one request, and is none without an event', async () => {
+    const events = ['ABC-1', 'Def-2'].map((EventId) => ({ EventId }))
+    const body = JSON.stringify({ Events: [{ EventId: 7 }, ...events] })
+    const { imds, asked, poll } = await setUp((one) => (one.method === 'POST' ? {} : { body }))
+    await poll()
+    const started = await imds.start(() => ['def-2', 'abc-1', 'ghi-3'], forever)
+    expect(started).toEqual({ outcome: 'accepted', status: 200 })
+    expect(JSON.parse(asked[1]?.body ?? '')).toEqual({
+      StartRequests: [{ EventId: 'Def-2' }, { EventId: 'ABC-1' }, { EventId: 'ghi-3' }],
+    })
+    expect(await imds.start(() => [], forever)).toBeUndefined()
+    expect(asked).toHaveLength(2)
+  })
+
+  test.each<[Reply, number]>([
+    [{ status: 429 }, 1_000],
+    [{ status: 429, headers: { 'retry-after': '0' } }, 1_000],
+    [{ status: 429, headers: { 'retry-after': '3' } }, 3_000],
+    [{ status: 503, headers: { 'retry-after': '2' } }, 2_000],
+    [{ status: 429, headers: { 'retry-after': '3600' } }, 60_000],
+  ])('that is answered %j is throttled, for %i ms', async (reply, retryAfterMs) => {
+    const { imds, poll } = await setUp(approved(reply))
+    await poll()
+    const started = await imds.start(() => ['abc-1'], forever)
+    expect(started).toMatchObject({ outcome: 'throttled', retryAfterMs })
+  })
+
+  test.each([400, 404, 500, 503])('that is answered %i is rejected', async (status) => {
     const { imds, poll } = await setUp(approved({ status, body: 'because' }))
     await poll()
-    const started = await imds.start('abc-1', forever)
+    const started = await imds.start(() => ['abc-1'], forever)
     expect(started).toEqual({ outcome: 'rejected', status, reason: 'because' })
   })
 
   test('without an answer is unreachable', async () => {
     const { imds, poll } = await setUp(approved('silence'), { laterTimeoutMs: 30 })
     await poll()
-    expect(await imds.start('abc-1', forever)).toMatchObject({ outcome: 'unreachable' })
+    expect(await imds.start(() => ['abc-1'], forever)).toMatchObject({ outcome: 'unreachable' })
   })
 })

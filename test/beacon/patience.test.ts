@@ -39,6 +39,11 @@ describe('the wait after a failed poll', () => {
     expect(waits(failure('throttled', retryAfterMs), 1)).toEqual([expected])
   })
 
+  test('honours Retry-After of a 503 as well, where it is the longer wait', () => {
+    expect(waits(failure('transient', 3_000), 4)).toEqual([3_000, 3_000, 4_000, 5_000])
+    expect(waits(failure('transient', 3_600_000), 1)).toEqual([60_000])
+  })
+
   test('stays short for 70 s of 410, then grows', async () => {
     const clock = createFakeClock()
     const patience = createPatience(clock, () => 1, 1_000)

@@ -30,7 +30,10 @@ function facts(fields: Partial<Facts> = {}): Facts {
   return {
     vm: vmSchema.parse({ name: 'vm1' }),
     beacon: { version: '0.1.0', bootId: 'boot-0001', counter: 3, uptimeMs: 60_000 },
-    document: { seenAt: 1_000, events: [anEvent()], apiVersion: '2020-07-01', incarnation: 4 },
+    document: {
+      ...{ seenAt: 1_000, apiVersion: '2020-07-01', incarnation: 4 },
+      ...{ events: [anEvent()], kept: [], unreadable: { count: 2, samples: [] } },
+    },
     pending: [],
     now: 1_250,
     ...fields,
@@ -56,7 +59,10 @@ test('all that is known, in the form of the contract, with ages', () => {
     version: 1,
     vm: vmSchema.parse({ name: 'vm1' }),
     beacon: { version: '0.1.0', bootId: 'boot-0001', counter: 3, uptimeMs: 60_000 },
-    document: { ageMs: 250, incarnation: 4, apiVersion: '2020-07-01', events: [anEvent()] },
+    document: {
+      ...{ ageMs: 250, incarnation: 4, apiVersion: '2020-07-01' },
+      ...{ events: [anEvent()], unreadable: 2 },
+    },
     changes: [
       { kind: 'gone', firstPoll: false, event: anEvent(), ageMs: 10, lastSeenAgeMs: 1_010 },
     ],

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Sent } from '../../beacon/send.ts'
 import type { Step } from '../../beacon/watch.ts'
-import { accepted, failing, startBeacon } from './agent-world.ts'
+import { accepted, aDirective, failing, startBeacon } from './agent-world.ts'
 import { anEvent } from './events.ts'
 
 const failed: Sent = { kind: 'failed', reason: 'ECONNREFUSED' }
@@ -215,7 +215,7 @@ describe('much to tell', () => {
 test('no answer of the relay makes the beacon report without a pause', async () => {
   const { clock, reports } = startBeacon({
     events: [anEvent({ status: 'Started' })],
-    reply: () => accepted({ paceMs: 100, directives: [{ eventId: 'e1' }] }),
+    reply: () => accepted({ paceMs: 100, directives: [aDirective()] }),
   })
   await clock.advance(10_000)
   expect(reports.length).toBeGreaterThan(10)

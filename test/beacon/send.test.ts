@@ -4,13 +4,14 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKeyCredential } from '../../beacon/credential.ts'
 import { createRelay, type ProxyEnvironment } from '../../beacon/send.ts'
 import { verify } from '../../shared/signature.ts'
+import { aDirective } from './agent-world.ts'
 import { createFakeClock } from './fake-clock.ts'
 import { type Asked, fleetKey, serve } from './world.ts'
 
 type Reply = { status?: number; body?: unknown; headers?: Record<string, string> }
 
 const forever = new AbortController().signal
-const answer = { outcome: 'accepted', time: 1, paceMs: 2_000, directives: [{ eventId: 'e1' }] }
+const answer = { outcome: 'accepted', time: 1, paceMs: 2_000, directives: [aDirective()] }
 const hour = 3_600_000
 
 async function setUp(reply: (asked: Asked, index: number) => Reply | 'silence', path = '') {

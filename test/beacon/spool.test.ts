@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { isDiskFull } from '../../beacon/database.ts'
 import { openSpool, type Spool } from '../../beacon/spool.ts'
 import type { Step } from '../../beacon/watch.ts'
 import { maxChanges } from '../../shared/report.ts'
@@ -212,6 +213,50 @@ test('a file that can no longer be written costs durability, not the report', ()
   ])
   spool.dropThrough(spool.read()[0]!.sequence)
   expect(idsOf(spool)).toEqual([])
+})
+
+describe('a full disk', () => {
+  const full = (fields: object) => Object.assign(new Error('database or disk is full'), fields)
+
+  test.each([
+    ['of the file system', { code: 'ENOSPC' }, true],
+    ['of a quota', { code: 'EDQUOT' }, true],
+    ['of SQLite', { code: 'ERR_SQLITE_ERROR', errcode: 13 }, true],
+    ['of the rights', { code: 'EACCES' }, false],
+    ['of a busy database', { code: 'ERR_SQLITE_ERROR', errcode: 5 }, false],
+  ])('is known by the error %s: %o is one: %s', (_, fields, expected) => {
+    expect(isDiskFull(full(fields), temporaryDirectory())).toBe(expected)
+  })
+
+  /** The next statement finds it full, as no test can fill a disk. */
+  const fill = () => {
+    const filled = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementationOnce(() => {
+      throw full({ code: 'ERR_SQLITE_ERROR', errcode: 13 })
+    })
+    onTestFinished(() => filled.mockRestore())
+  }
+
+  test('while it is written: the log advises to free space there', () => {
+    const { directory, open, log } = setUp()
+    const spool = open()
+    fill()
+    spool.append([step('a')])
+    expect(idsOf(spool)).toEqual(['a'])
+    expect(log.named('spool_write_failed')).toMatchObject([
+      { hint: expect.stringContaining(`free space on the disk that holds ${directory}`) },
+    ])
+  })
+
+  test('at the start: the beacon works in memory, and the log advises to free space', () => {
+    const { open, log } = setUp()
+    fill()
+    const spool = open()
+    spool.append([step('a')])
+    expect(idsOf(spool)).toEqual(['a'])
+    const [entry] = log.named('state_dir_full')
+    expect(entry?.hint).toContain('free space')
+    expect(JSON.stringify(entry)).not.toContain('FOGHORN_STATE_DIR')
+  })
 })
 
 function withDatabase(file: string, sql: string): void {

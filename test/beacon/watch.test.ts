@@ -1,14 +1,28 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { hits, type Snapshot, type Step, watch } from '../../beacon/watch.ts'
-import type { ScheduledEvent } from '../../shared/document.ts'
+import { hits, keptForMs, type Shown, type Snapshot, type Step, watch } from '../../beacon/watch.ts'
+import { type ApiVersion, apiVersions, limits, type ScheduledEvent } from '../../shared/document.ts'
 import { anEvent } from './events.ts'
 
 // The same values in every run; a failure prints what is needed to see it again.
 fc.configureGlobal({ seed: 1 })
 
-const at = (seenAt: number, ...events: ScheduledEvent[]): Snapshot => ({ seenAt, events })
-const full = anEvent({ description: 'Host update', durationSeconds: 9, resources: ['vm1', 'vm2'] })
+const [newest, older] = apiVersions
+const none = { count: 0, samples: [] }
+/** A document of the newest api-version, in which everything can be read. */
+const at = (seenAt: number, ...events: ScheduledEvent[]): Shown => {
+  return { seenAt, events, apiVersion: newest, unreadable: none }
+}
+/** What a beacon made of documents, one after the other. */
+const seeing = (...documents: Shown[]) =>
+  documents.reduce<Snapshot | undefined>((last, next) => watch(last, next).snapshot, undefined)
+/** The steps that the last of several documents shows. */
+const steps = (...documents: Shown[]) =>
+  watch(seeing(...documents.slice(0, -1)), documents.at(-1)!).steps
+const full = anEvent({
+  ...{ description: 'Host update', durationSeconds: 9, source: 'Platform' },
+  resources: ['vm1', 'vm2'],
+})
 
 describe('one event, before and after', () => {
   test.each<[string, Partial<ScheduledEvent>, boolean]>([
@@ -21,34 +35,37 @@ describe('one event, before and after', () => {
     ['description', { description: 'Another' }, true],
     ['order of resources', { resources: ['vm2', 'vm1'] }, false],
     ['case of resources', { resources: ['VM1', 'vm2'] }, false],
-    ['source', { source: 'User' }, false],
-    ['type', { eventType: 'Redeploy' }, false],
+    ['source', { source: 'User' }, true],
+    ['case of the source', { source: 'platform' }, false],
+    ['type', { eventType: 'Redeploy' }, true],
+    ['case of the type', { eventType: 'REBOOT' }, false],
+    ['type, which is not given', { eventType: 'Unknown' }, false],
   ])('%s differs: %o', (_, fields, isChange) => {
-    const after = { ...full, ...fields }
-    const step: Step = { kind: 'changed', seenAt: 2, firstPoll: false, event: after }
-    expect(watch(at(1, full), at(2, after))).toEqual(isChange ? [step] : [])
+    const changed = { ...full, ...fields }
+    const step: Step = { kind: 'changed', seenAt: 2, firstPoll: false, event: changed }
+    expect(steps(at(1, full), at(2, changed))).toEqual(isChange ? [step] : [])
   })
 
-  test.each(['notBeforeAt', 'durationSeconds', 'description'] as const)(
+  test.each(['notBeforeAt', 'durationSeconds', 'description', 'source'] as const)(
     '%s: no longer given is no change, given at last is one',
     (field) => {
       const without = { ...full }
       delete without[field]
-      expect(watch(at(1, full), at(2, without))).toEqual([])
-      expect(watch(at(1, without), at(2, full))).toMatchObject([{ kind: 'changed' }])
+      expect(steps(at(1, full), at(2, without))).toEqual([])
+      expect(steps(at(1, without), at(2, full))).toMatchObject([{ kind: 'changed' }])
     },
   )
 
   test('resources: no longer given is no change, given at last is one', () => {
     const without = { ...full, resources: [] }
-    expect(watch(at(1, full), at(2, without))).toEqual([])
-    expect(watch(at(1, without), at(2, full))).toMatchObject([{ kind: 'changed' }])
+    expect(steps(at(1, full), at(2, without))).toEqual([])
+    expect(steps(at(1, without), at(2, full))).toMatchObject([{ kind: 'changed' }])
   })
 
   test('Started empties NotBefore: one change, with what the document says', () => {
     const { notBeforeAt: _, ...rest } = full
     const started = { ...rest, status: 'Started' as const }
-    expect(watch(at(1, full), at(2, started))).toEqual([
+    expect(steps(at(1, full), at(2, started))).toEqual([
       { kind: 'changed', seenAt: 2, firstPoll: false, event: started },
     ])
   })
@@ -56,26 +73,26 @@ describe('one event, before and after', () => {
 
 describe('coming and going', () => {
   test('an event of the first document of all', () => {
-    expect(watch(undefined, at(7, full))).toEqual([
+    expect(steps(at(7, full))).toEqual([
       { kind: 'appeared', seenAt: 7, firstPoll: true, event: full },
     ])
   })
 
   test('an event of a later document', () => {
-    expect(watch(at(1), at(7, full))).toEqual([
+    expect(steps(at(1), at(7, full))).toEqual([
       { kind: 'appeared', seenAt: 7, firstPoll: false, event: full },
     ])
   })
 
   test('an event that is gone, with what was last known of it and when', () => {
-    expect(watch(at(1, full), at(7))).toEqual([
+    expect(steps(at(1, full), at(7))).toEqual([
       { kind: 'gone', seenAt: 7, lastSeenAt: 1, firstPoll: false, event: full },
     ])
   })
 
   test('one goes as another comes', () => {
     const other = anEvent({ eventId: 'e2' })
-    const kinds = watch(at(1, full), at(2, other)).map(({ kind, event }) => [kind, event.eventId])
+    const kinds = steps(at(1, full), at(2, other)).map(({ kind, event }) => [kind, event.eventId])
     expect(kinds).toEqual([
       ['appeared', 'e2'],
       ['gone', 'e1'],
@@ -83,8 +100,115 @@ describe('coming and going', () => {
   })
 
   test('nothing, twice', () => {
-    expect(watch(undefined, at(1))).toEqual([])
-    expect(watch(at(1), at(2))).toEqual([])
+    expect(steps(at(1))).toEqual([])
+    expect(steps(at(1), at(2))).toEqual([])
+  })
+})
+
+describe('values that an older api-version does not show', () => {
+  const { source: _s, durationSeconds: _d, ...lesser } = full
+  const old = (seenAt: number, ...events: ScheduledEvent[]): Shown => {
+    return { ...at(seenAt, ...events), apiVersion: older! }
+  }
+
+  test('are neither changed when they vanish nor when they are back', () => {
+    expect(steps(at(1, full), old(2, lesser))).toEqual([])
+    expect(steps(at(1, full), old(2, lesser), at(3, full))).toEqual([])
+    expect(steps(at(1, full), old(2, lesser), old(3, lesser), at(4, full))).toEqual([])
+  })
+
+  test('are no change but news when they become visible', () => {
+    expect(watch(seeing(old(1, lesser)), at(2, full))).toMatchObject({ steps: [], learned: [full] })
+    expect(watch(seeing(at(1, full)), at(2, full)).learned).toEqual([])
+    expect(watch(seeing(at(1, full), old(2, lesser)), at(3, full)).learned).toEqual([])
+  })
+
+  test('have changed where they are back as others', () => {
+    const longer = { ...full, durationSeconds: 90 }
+    expect(steps(at(1, full), old(2, lesser), at(3, longer))).toMatchObject([
+      { kind: 'changed', event: { durationSeconds: 90 } },
+    ])
+  })
+
+  test('do not hide that others have changed', () => {
+    const moved = { ...lesser, notBeforeAt: 5 }
+    expect(steps(at(1, full), old(2, moved))).toMatchObject([{ kind: 'changed', event: moved }])
+    const seen = { ...full, notBeforeAt: 5 }
+    expect(steps(old(1, lesser), at(2, seen))).toMatchObject([{ kind: 'changed', event: seen }])
+  })
+
+  test('stay known as they were last seen, until the event is gone', () => {
+    const last = seeing(at(1, full), old(2, { ...lesser, description: 'Another' }))
+    expect(last?.known.get('e1')).toEqual({ ...full, description: 'Another' })
+    expect(seeing(at(1, full), old(2), old(3, lesser))?.known.get('e1')).toEqual(lesser)
+  })
+
+  test.each<[string, ApiVersion, boolean]>([
+    ['Terminate', '2019-01-01', true],
+    ['Terminate', '2017-11-01', false],
+    ['Preempt', '2017-11-01', true],
+    ['Preempt', '2017-08-01', false],
+    ['Reboot', '2017-03-01', true],
+  ])('an event of type %s that %s does not have is gone: %s', (eventType, apiVersion, isGone) => {
+    const next = { ...at(2), apiVersion }
+    const { snapshot, steps } = watch(seeing(at(1, anEvent({ eventType }))), next)
+    expect([steps.length, snapshot.kept.length]).toEqual(isGone ? [1, 0] : [0, 1])
+  })
+})
+
+describe('an event that is missing while entries cannot be read', () => {
+  const unread = (seenAt: number, samples: string[], ...events: ScheduledEvent[]): Shown => {
+    return { ...at(seenAt, ...events), unreadable: { count: samples.length, samples } }
+  }
+  const other = anEvent({ eventId: 'e2' })
+
+  test('is kept as it was last seen, and is gone once the document is whole again', () => {
+    const before = seeing(at(1, full, other), unread(2, ['?'], other), unread(3, ['?'], other))
+    expect(before?.kept).toMatchObject([{ event: full, lastSeenAt: 1 }])
+    expect(before?.known.get('e1')).toEqual(full)
+    expect(watch(before, at(4, other))).toMatchObject({
+      steps: [{ kind: 'gone', seenAt: 4, lastSeenAt: 1, event: full }],
+      snapshot: { kept: [] },
+    })
+  })
+
+  test('is no news when it is back, and changed where it came back as another', () => {
+    const hidden = [at(1, full), unread(2, ['?'])]
+    expect(steps(...hidden, at(3, full))).toEqual([])
+    const started = { ...full, status: 'Started' as const }
+    expect(steps(...hidden, at(3, started))).toMatchObject([{ kind: 'changed', event: started }])
+    expect(seeing(...hidden, at(3, full))?.kept).toEqual([])
+  })
+
+  test('is gone where the same entries could not be read while it was seen', () => {
+    expect(steps(unread(1, ['?'], full), unread(2, ['?']))).toMatchObject([{ kind: 'gone' }])
+    expect(steps(unread(1, ['?', '!'], full), unread(2, ['?']))).toMatchObject([{ kind: 'gone' }])
+  })
+
+  test.each<[string, string[]]>([
+    ['one more', ['?', '!']],
+    ['one more of the same', ['?', '?']],
+    ['another one', ['!']],
+  ])('is kept where %s cannot be read now', (_, now) => {
+    expect(seeing(unread(1, ['?'], full), unread(2, now))?.kept).toHaveLength(1)
+  })
+
+  test("is gone at last: the entry may be another one's", () => {
+    const hidden = seeing(at(1, full), unread(2, ['?']))
+    expect(watch(hidden, unread(1 + keptForMs, ['?'])).snapshot.kept).toHaveLength(1)
+    const end = watch(hidden, unread(2 + keptForMs, ['?']))
+    expect(end).toMatchObject({ steps: [{ kind: 'gone', lastSeenAt: 1 }], snapshot: { kept: [] } })
+    expect(watch(end.snapshot, unread(3 + keptForMs, ['?'])).steps).toEqual([])
+  })
+
+  test('is kept only as far as a report has room', () => {
+    const many = Array.from({ length: limits.events }, (_, i) => anEvent({ eventId: `n${i}` }))
+    const { snapshot, steps } = watch(
+      seeing(at(1, full, other)),
+      unread(2, ['?'], ...many.slice(1)),
+    )
+    expect(snapshot.events.length + snapshot.kept.length).toBe(limits.events)
+    expect(steps.filter(({ kind }) => kind === 'gone')).toHaveLength(1)
   })
 })
 
@@ -113,7 +237,7 @@ describe('properties', () => {
   test('a document against itself shows no step', () => {
     fc.assert(
       fc.property(events, (some) => {
-        expect(watch(at(1, ...some), at(2, ...some))).toEqual([])
+        expect(steps(at(1, ...some), at(2, ...some))).toEqual([])
       }),
     )
   })
@@ -122,7 +246,7 @@ describe('properties', () => {
     fc.assert(
       fc.property(events, events, (before, after) => {
         const known = new Map<string, ScheduledEvent>(before.map((one) => [one.eventId, one]))
-        for (const { kind, event } of watch(at(1, ...before), at(2, ...after))) {
+        for (const { kind, event } of steps(at(1, ...before), at(2, ...after))) {
           expect(known.has(event.eventId)).toBe(kind !== 'appeared')
           if (kind === 'gone') known.delete(event.eventId)
           else known.set(event.eventId, event)

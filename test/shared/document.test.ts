@@ -39,6 +39,8 @@ const plain = {
   durationSeconds: -1,
 }
 
+const none = { count: 0, samples: [] }
+
 function read(value: unknown, apiVersion: ApiVersion = newest): EventsDocument {
   const document = parseDocument(JSON.stringify(value), apiVersion)
   if (typeof document === 'string') throw new Error(document)
@@ -75,6 +77,7 @@ describe('each api-version', () => {
       incarnation: 7,
       events: [expected],
       oddities: [],
+      unreadable: none,
     })
   })
 
@@ -108,8 +111,45 @@ describe('NotBefore', () => {
     ['2016-13-19T18:29:47Z', undefined],
     ['19 Sep 2016', undefined],
     ['1474309787', undefined],
+    // days and times that no calendar has, which Date.parse moves to the next month or day
+    ['31 Feb 2026 10:00:00 GMT', undefined],
+    ['2026-02-31T10:00:00Z', undefined],
+    ['2026-02-28T24:00:00Z', undefined],
+    ['28 Feb 2026 10:60:00 GMT', undefined],
+    ['28 Fab 2026 10:00:00 GMT', undefined],
+    ['2026-02-28T10:00:00+25:00', undefined],
+    // Date.parse takes a year below 100 for one of the last or this century
+    ['Mon, 01 Jan 0026 10:00:00 GMT', undefined],
+    ['Mon, 01 Jan 0070 10:00:00 GMT', undefined],
+    ['Mon, 01 Jan 26 10:00:00 GMT', undefined],
   ])('%s', (text, expected) => {
     expect(parseNotBefore(text)).toBe(expected)
+  })
+
+  // what .NET writes where there is no date: its least and its greatest
+  test.each([
+    '0001-01-01T00:00:00',
+    '0001-01-01T00:00:00Z',
+    '0001-01-01T00:00:00.0000000Z',
+    '0001-01-01T00:00:00+01:00',
+    'Mon, 01 Jan 0001 00:00:00 GMT',
+    '9999-12-31T23:59:59.9999999',
+    '9999-12-31T23:59:59.9999999Z',
+    'Fri, 31 Dec 9999 23:59:59 GMT',
+    '1970-01-01T00:00:00Z',
+  ])('%s is a placeholder and no date', (text) => {
+    expect(parseNotBefore(text)).toBeUndefined()
+    expect(readEvent({ NotBefore: text })).not.toHaveProperty('notBeforeAt')
+  })
+
+  test('of a report from an older beacon: one that is no date is dropped, not the report', () => {
+    const parse = (notBeforeAt: unknown) =>
+      scheduledEventSchema.parse({ ...plain, notBeforeAt }).notBeforeAt
+    expect(parse(plain.notBeforeAt)).toBe(plain.notBeforeAt)
+    for (const at of [-62_135_596_800_000, 253_402_300_799_999, 978_307_200_000, 1e300, 0.5]) {
+      expect(parse(at)).toBeUndefined()
+    }
+    expect(() => parse('soon')).toThrow(/notBeforeAt/)
   })
 
   test.each([{ NotBefore: '' }, { NotBefore: null }, { NotBefore: undefined }, { NotBefore: 5 }])(
@@ -173,6 +213,30 @@ describe('odd values', () => {
     expect(read({ Events: twice }).events).toHaveLength(1)
   })
 
+  test('of an event listed twice every VM counts, and each value that either entry has', () => {
+    const { Description: _d, EventSource: _s, EventType: _t, ...rest } = raw
+    const first = { ...rest, Resources: ['web_0'], NotBefore: '' }
+    const second = { ...raw, EventId: eventId.toUpperCase(), Resources: ['WEB_0', 'web_1'] }
+    expect(read({ Events: [first, second] }).events).toEqual([
+      { ...plain, resources: ['web_0', 'web_1'] },
+    ])
+  })
+
+  test.each([
+    ['Scheduled', 'Started', 'Started'],
+    ['Started', 'Scheduled', 'Started'],
+    ['Started', 'Odd', 'Started'],
+    ['Odd', 'Scheduled', 'Scheduled'],
+  ])('an event listed as %s and as %s is %s', (first, second, expected) => {
+    const twice = [first, second].map((EventStatus) => ({ ...raw, EventStatus }))
+    expect(read({ Events: twice }).events).toMatchObject([{ status: expected }])
+  })
+
+  test('of values that differ between two entries the first counts', () => {
+    const twice = [raw, { ...raw, EventType: 'Freeze', DurationInSeconds: 9 }]
+    expect(read({ Events: twice }).events).toEqual([plain])
+  })
+
   test('long values are cut, and the result is still a valid event', () => {
     const long = {
       Description: '🙂'.repeat(limits.text),
@@ -197,11 +261,89 @@ describe('what is no document is a failed poll, never "no events"', () => {
     ['{}', 'no document with an Events array: {}'],
     ['{"Events":null}', 'no document with an Events array: {"Events":null}'],
     ['{"Events":{}}', 'no document with an Events array: {"Events":{}}'],
-    ['{"Events":[null]}', 'an event without an EventId: null'],
-    ['{"Events":[{"EventId":""}]}', 'an event without an EventId: {"EventId":""}'],
-    ['{"Events":[{"EventId":7}]}', 'an event without an EventId: {"EventId":7}'],
   ])('%s', (text, sentence) => {
     expect(parseDocument(text, newest)).toBe(sentence)
+  })
+})
+
+describe('an entry that cannot be read', () => {
+  const odd: unknown[] = [
+    null,
+    7,
+    'text',
+    true,
+    [],
+    [raw],
+    {},
+    { ...raw, EventId: undefined },
+    { ...raw, EventId: null },
+    { ...raw, EventId: 7 },
+    { ...raw, EventId: '' },
+    { ...raw, EventId: '  ' },
+    { ...raw, EventId: {} },
+    { ...raw, EventId: [eventId] },
+    { ...raw, EventId: `Drill-${eventId}` },
+  ]
+
+  test.each(odd.map((entry) => [JSON.stringify(entry), entry]))('%s hides no other', (_, entry) => {
+    for (const Events of [
+      [entry, raw],
+      [raw, entry],
+      [entry, raw, entry],
+    ]) {
+      const document = read({ Events })
+      expect(document.events).toEqual([plain])
+      expect(document.unreadable.count).toBe(Events.length - 1)
+    }
+  })
+
+  test('alone is not "no events": it is counted', () => {
+    expect(read({ Events: [null] })).toMatchObject({ events: [], unreadable: { count: 1 } })
+    expect(read({ Events: [] }).unreadable).toEqual({ count: 0, samples: [] })
+  })
+
+  test('may be nested as deep as it likes', () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+    const text = `{"Events":[${deep},${JSON.stringify(raw)}]}`
+    expect(parseDocument(text, newest)).toMatchObject({ events: [plain], unreadable: { count: 1 } })
+  })
+
+  test('is kept in part, and of many a few', () => {
+    const long = { Description: 'x'.repeat(9_000) }
+    const { unreadable } = read({ Events: Array.from({ length: 5_000 }, () => long) })
+    expect(unreadable.count).toBe(5_000)
+    expect(JSON.stringify(unreadable.samples).length).toBeLessThan(20_000)
+  })
+})
+
+describe('more events than a report holds', () => {
+  const many = Array.from({ length: limits.events + 3 }, (_, i) => ({
+    ...raw,
+    EventId: `e${i}`,
+    Resources: [i > limits.events ? 'Web_9' : 'web_0'],
+  }))
+
+  test('the first are read, and the others counted', () => {
+    const document = read({ Events: many })
+    expect(document.events.map((event) => event.eventId)).toEqual(
+      many.slice(0, limits.events).map((event) => event.EventId),
+    )
+    expect(document.unreadable.count).toBe(3)
+  })
+
+  test('those that hit this VM are read before all others', () => {
+    const text = JSON.stringify({ Events: many })
+    const document = parseDocument(text, newest, 'web_9') as EventsDocument
+    const ids = document.events.map((event) => event.eventId)
+    expect(ids.slice(0, 3)).toEqual([`e${limits.events + 1}`, `e${limits.events + 2}`, 'e0'])
+    expect(ids).toHaveLength(limits.events)
+  })
+
+  test('as many as fit stay in the order of the document', () => {
+    const text = JSON.stringify({ Events: many.slice(-limits.events) })
+    const document = parseDocument(text, newest, 'web_9') as EventsDocument
+    expect(document.events[0]?.eventId).toBe('e3')
+    expect(document.unreadable.count).toBe(0)
   })
 })
 
@@ -230,16 +372,22 @@ test("the course of a live migration, from Microsoft's page", () => {
     durationSeconds: 5,
   }
   expect(documents).toEqual([
-    { incarnation: 1, events: [], oddities: [] },
+    { incarnation: 1, events: [], oddities: [], unreadable: none },
     {
       incarnation: 2,
       events: [
         { ...expected, status: 'Scheduled', notBeforeAt: Date.UTC(2022, 3, 11, 22, 26, 58) },
       ],
       oddities: [],
+      unreadable: none,
     },
-    { incarnation: 3, events: [{ ...expected, status: 'Started' }], oddities: [] },
-    { incarnation: 4, events: [], oddities: [] },
+    {
+      incarnation: 3,
+      events: [{ ...expected, status: 'Started' }],
+      oddities: [],
+      unreadable: none,
+    },
+    { incarnation: 4, events: [], oddities: [], unreadable: none },
   ])
 })
 

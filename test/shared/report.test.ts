@@ -21,7 +21,7 @@ const report: Report = {
     tags: { tier: 'db' },
   },
   beacon: { version: '0.1.0', bootId: 'boot-0001', counter: 1, uptimeMs: 5 },
-  document: { ageMs: 0, incarnation: 2, apiVersion: '2020-07-01', events: [event] },
+  document: { ageMs: 0, incarnation: 2, apiVersion: '2020-07-01', events: [event], unreadable: 1 },
   changes: [{ kind: 'gone', ageMs: 3, lastSeenAgeMs: 1003, firstPoll: false, event }],
   starts: [{ eventId: 'a1', ageMs: 2, outcome: 'rejected', status: 400 }],
 }
@@ -38,6 +38,11 @@ test('what IMDS left out has a default', () => {
     changes: [{ kind: 'changed', ageMs: 0, event }],
   }).changes
   expect(change?.firstPoll).toBe(false)
+})
+
+test('an older beacon counts no unreadable entries', () => {
+  const { unreadable: _, ...document } = report.document!
+  expect(reportSchema.parse({ ...report, document }).document?.unreadable).toBe(0)
 })
 
 test('event ids become lower case, wherever they stand', () => {
@@ -69,21 +74,65 @@ describe('refused', () => {
     ['too many changes', { changes: Array.from({ length: maxChanges + 1 }, () => change) }],
     ['an unknown outcome', { starts: [{ eventId: 'a', ageMs: 0, outcome: 'maybe' }] }],
     ['a missing document', { document: undefined }],
+    ['less than no unreadable entries', { document: { ...report.document, unreadable: -1 } }],
+    ['half an unreadable entry', { document: { ...report.document, unreadable: 0.5 } }],
   ])('%s', (_, fields) => {
     expect(reportSchema.safeParse({ ...report, ...fields }).success).toBe(false)
   })
 })
 
+describe('tags', () => {
+  const parse = (tags: unknown) => reportSchema.safeParse({ ...report, vm: { ...report.vm, tags } })
+  const many = (count: number, value: unknown = 'x') =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`tag${i}`, value]))
+  const longest = 'x'.repeat(256)
+
+  test('up to the limits pass', () => {
+    const tags = { ...many(49, longest), [longest]: '' }
+    expect(parse(tags).data?.vm.tags).toEqual(tags)
+  })
+
+  test.each<[string, unknown]>([
+    ['one too many', many(51)],
+    ['a name too long', { [`${longest}x`]: '' }],
+    ['a value too long', { tag: `${longest}x` }],
+    ['a value that is no text', { tag: 5 }],
+    ['a list', ['a']],
+    ['a text', 'a'],
+  ])('%s is refused', (_, tags) => {
+    expect(parse(tags).success).toBe(false)
+  })
+
+  test('of too many none is looked at: there is one error, and it names the limit', () => {
+    const { error } = parse(many(9_000, { bad: true }))
+    expect(error?.issues).toHaveLength(1)
+    expect(error?.issues[0]).toMatchObject({
+      path: ['vm', 'tags'],
+      message: expect.stringMatching(/50.*9000/),
+    })
+  })
+})
+
 describe('the answer', () => {
-  const answer = { outcome: 'accepted', time: 1, paceMs: 2_000, directives: [{ eventId: 'a1' }] }
+  const directive = { eventId: 'a1', eventType: 'Freeze', resources: ['web_0'] }
+  const answer = { outcome: 'accepted', time: 1, paceMs: 2_000, directives: [directive] }
   test('passes as documented', () => {
     expect(answerSchema.parse(answer)).toEqual(answer)
+    const bounded = { ...directive, durationSeconds: 9, source: 'User' }
+    const bounds = { ...answer, directives: [bounded] }
+    expect(answerSchema.parse(bounds)).toEqual(bounds)
   })
   test.each<[string, object]>([
     ['a pace that would flood the relay', { paceMs: 0 }],
     ['a pace of two days', { paceMs: 2 * 86_400_000 }],
     ['no directives', { directives: undefined }],
-    ['a directive without an event', { directives: [{ eventId: '' }] }],
+    ['a directive without an event', { directives: [{ ...directive, eventId: '' }] }],
+    ['a directive without a type', { directives: [{ ...directive, eventType: undefined }] }],
+    ['a directive without VMs', { directives: [{ ...directive, resources: undefined }] }],
+    [
+      'a directive with a duration in words',
+      { directives: [{ ...directive, durationSeconds: '9' }] },
+    ],
   ])('is refused with %s', (_, fields) => {
     expect(answerSchema.safeParse({ ...answer, ...fields }).success).toBe(false)
   })

@@ -84,9 +84,11 @@ export class Beacon {
       imds: {
         poll: () => this.#poll(imds, state),
         identify: () => imds.identify(),
-        start: (eventId) => {
+        start: async (choose) => {
+          const eventIds = choose()
+          if (eventIds.length === 0) return undefined
           this.onAsked()
-          return imds.start(eventId)
+          return imds.start(() => eventIds)
         },
       },
       relay: relay(this),

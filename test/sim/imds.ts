@@ -107,15 +107,16 @@ export class VmImds implements Imds {
     return failed
   }
 
-  async start(eventId: string): Promise<Started> {
+  async start(choose: () => readonly string[]): Promise<Started> {
     const { name, fleet } = this.#vm
+    const eventIds = choose()
     await this.#kernel.pause(this.#process, this.#random.int(20, 600))
     const trouble = this.#random.chance(this.#faults.start_refused * 2)
     const way = this.#random.pick(['status', 'lost', 'answer'] as const)
     if (trouble && way === 'status') return { outcome: 'rejected', status: 500, reason: '' }
     if (trouble && way === 'lost') return { outcome: 'unreachable', reason: 'time-out' }
-    this.#platform.onStart(fleet, name, eventId)
-    const status = this.#platform.start(fleet, name, eventId)
+    for (const eventId of eventIds) this.#platform.onStart(fleet, name, eventId)
+    const status = this.#platform.start(fleet, name, eventIds)
     await this.#kernel.pause(this.#process, this.#random.int(1, 100))
     if (trouble) return { outcome: 'unreachable', reason: 'time-out' }
     return status === 200

@@ -52,8 +52,8 @@ export class Platform {
   }
 
   /** Approves in Azure, which for Foghorn happens out of the blue unless it asked for it. */
-  start(fleet: FleetName, vm: string, eventId: string): 200 | 400 {
-    const status = this.#fleets[fleet].startEvents(vm, [eventId], this.#kernel.now)
+  start(fleet: FleetName, vm: string, eventIds: readonly string[]): 200 | 400 {
+    const status = this.#fleets[fleet].startEvents(vm, eventIds, this.#kernel.now)
     this.changed()
     return status
   }

@@ -63,6 +63,16 @@ describe('faults', () => {
     expect(await (await events('web_0')).json()).toMatchObject({ Events: [{}] })
   })
 
+  test('can spoil entries of the list of events', async () => {
+    const { simulator, events } = await start()
+    const id = simulator.createEvent()
+    simulator.fault({ unreadable: 'added', times: 1 })
+    simulator.fault({ unreadable: 'instead', times: 1 })
+    expect(await (await events('web_0')).json()).toMatchObject({ Events: [null, { EventId: id }] })
+    expect(await (await events('web_0')).json()).toMatchObject({ Events: [{ EventId: 7 }] })
+    expect(await (await events('web_0')).json()).toMatchObject({ Events: [{ EventId: id }] })
+  })
+
   test('can delay an answer', async () => {
     const { simulator, events } = await start()
     simulator.fault({ delayMs: 3_600_000, times: 1 })

@@ -9,7 +9,7 @@ import type { Fleet } from './fleet.ts'
 import { HOST, parseJson, type Reply, readBody, send } from './http.ts'
 import { instanceOf, isInstanceVersion } from './instance.ts'
 import { claimsOf, type Issuer } from './issuer.ts'
-import { startRequest } from './requests.ts'
+import { type FaultRequest, startRequest } from './requests.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
 const TOKEN_VERSION = '2018-02-01'
@@ -135,8 +135,16 @@ async function scheduledEvents(
   if (fault?.emptyBody) return { status: 200 }
   world.now()
   const document = world.fleet.document(vm, version)
-  if (!fault?.emptyEvents || typeof document !== 'object') return { status: 200, body: document }
-  return { status: 200, body: { ...document, Events: [] } }
+  if (fault === null || typeof document !== 'object') return { status: 200, body: document }
+  return { status: 200, body: { ...document, ...spoiltEvents(fault, document?.Events) } }
+}
+
+/** What a fault makes of the `Events` of a document. */
+function spoiltEvents({ emptyEvents, unreadable }: FaultRequest, events: unknown) {
+  if (emptyEvents) return { Events: [] }
+  if (unreadable === undefined || !Array.isArray(events)) return {}
+  if (unreadable === 'added') return { Events: [null, ...events] }
+  return { Events: events.map((event: object) => ({ ...event, EventId: 7 })) }
 }
 
 function start(world: World, vm: string, version: ApiVersion, body: string): Reply {

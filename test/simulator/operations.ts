@@ -44,8 +44,10 @@ export function operationsOn(world: World) {
         }
         if (fault.clear || Object.keys(fault).length === 0)
           return done(() => faults.clear(fault.vm))
-        if (!fault.status && !fault.delayMs && !fault.emptyBody && !fault.emptyEvents) {
-          const error = 'Say what goes wrong: status, delayMs, emptyBody or emptyEvents.'
+        const { status, delayMs, emptyBody, emptyEvents, unreadable } = fault
+        if (!status && !delayMs && !emptyBody && !emptyEvents && !unreadable) {
+          const error =
+            'Say what goes wrong: status, delayMs, emptyBody, emptyEvents or unreadable.'
           return { refused: 400, error } satisfies Refusal
         }
         return done(() => faults.add(fault))

@@ -211,7 +211,9 @@ export class FakeBeacon {
       vm: { ...vm, ...this.vm },
       beacon: { version: 'test', bootId, counter: ++this.counter, uptimeMs },
       document:
-        events === null ? null : { ageMs, incarnation: 1, apiVersion: '2020-07-01', events },
+        events === null
+          ? null
+          : { ageMs, incarnation: 1, apiVersion: '2020-07-01', events, unreadable: 0 },
       changes,
       starts,
     }

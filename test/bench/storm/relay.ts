@@ -88,7 +88,10 @@ function reportOf(boot: string, name: string, event: ScheduledEvent, change: Cha
       tags: { role: 'web', stage: 'prod' },
     },
     beacon: { version: 'bench', bootId: boot, counter: 1 + changes.indexOf(change), uptimeMs: 1e6 },
-    document: { ageMs, incarnation: 1, apiVersion: '2020-07-01', events: gone ? [] : [event] },
+    document: {
+      ...{ ageMs, incarnation: 1, apiVersion: '2020-07-01', unreadable: 0 },
+      events: gone ? [] : [event],
+    },
     changes: [
       {
         kind: kinds[change],

@@ -1,0 +1,56 @@
+// The times that IMDS writes, as epoch ms. Its surprise: `Date.parse` is not asked. It reads the year 0001
+// as 2001 and February 31 as March 3.
+
+/** .NET writes its least and its greatest date where there is none; no event is that far away. */
+const earliestAt = Date.UTC(2010, 0, 1)
+const endAt = Date.UTC(2200, 0, 1)
+
+const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+const rfcTime =
+  /^(?:[a-z]+,\s*)?(?<day>\d{1,2}) (?<month>[a-z]{3}) (?<year>\d{4}) (?<time>\d{2}:\d{2}:\d{2}) (?:GMT|UTC)$/i
+const isoTime =
+  /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})T(?<time>\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(?<zone>Z|[+-]\d{2}:?\d{2})?$/i
+
+/**
+ * Epoch ms of `Mon, 19 Sep 2016 18:29:47 GMT` or an ISO 8601 time (UTC where it names no zone). The
+ * weekday is ignored: Microsoft's own examples have wrong ones, and some parsers would refuse them.
+ */
+export function parseNotBefore(text: string): number | undefined {
+  const rfc = rfcTime.exec(text)?.groups
+  const parts = rfc ?? isoTime.exec(text)?.groups
+  if (parts === undefined) return undefined
+  const month = rfc ? months.indexOf(rfc.month!.toLowerCase()) + 1 : Number(parts.month)
+  const dayAt = dayOf(Number(parts.year), month, Number(parts.day))
+  const timeMs = timeOf(parts.time!)
+  const zoneMs = zoneOf(parts.zone)
+  if (dayAt === undefined || timeMs === undefined || zoneMs === undefined) return undefined
+  return plausible(dayAt + timeMs - zoneMs)
+}
+
+/** The instant where an event can have it, in whole ms; else nothing is known. */
+export function plausible(at: number): number | undefined {
+  return Number.isInteger(at) && at >= earliestAt && at < endAt ? at : undefined
+}
+
+/** Nothing for a day that the calendar lacks. Years below 100 mean 19xx to `Date.UTC`, so they have none. */
+function dayOf(year: number, month: number, day: number): number | undefined {
+  const at = Date.UTC(year, month - 1, day)
+  const date = new Date(at)
+  const same = date.getUTCFullYear() === year && date.getUTCMonth() === month - 1
+  return same && date.getUTCDate() === day ? at : undefined
+}
+
+function timeOf(text: string): number | undefined {
+  const [hours = 0, minutes = 0, seconds = 0] = text.split(':').map(Number)
+  if (hours > 23 || minutes > 59 || seconds >= 60) return undefined
+  return Math.floor((hours * 60 + minutes) * 60_000 + seconds * 1_000)
+}
+
+function zoneOf(text = 'Z'): number | undefined {
+  if (text.toUpperCase() === 'Z') return 0
+  const hours = Number(text.slice(1, 3))
+  const minutes = Number(text.slice(-2))
+  if (hours > 23 || minutes > 59) return undefined
+  const sign = text.startsWith('-') ? -1 : 1
+  return sign * (hours * 60 + minutes) * 60_000
+}
