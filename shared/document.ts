@@ -1,6 +1,7 @@
 // One canonical form of a Scheduled Events document, read from every api-version there has been.
 // Lenient on purpose: a field that is missing, empty or odd must not hide an event from people.
 import { z } from 'zod'
+import { listOf } from './bounded.ts'
 
 /** Newest first; the first is asked for, and a 400 falls back to the next. */
 export const apiVersions = [
@@ -33,7 +34,7 @@ export const scheduledEventSchema = z.object({
   eventType: name.min(1),
   status: z.enum(['Scheduled', 'Started', 'Unknown']),
   /** `compute.name` of each VM hit, without the preview's underscore. */
-  resources: z.array(name.min(1)).max(limits.resources),
+  resources: listOf(name.min(1), limits.resources),
   /** Epoch ms. */
   notBeforeAt: z.int().optional(),
   description: z.string().max(limits.text).optional(),

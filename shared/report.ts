@@ -1,5 +1,6 @@
 // What a beacon tells the relay, and what the relay answers. Both sides parse with these schemas.
 import { z } from 'zod'
+import { listOf, recordOf } from './bounded.ts'
 import { limits, scheduledEventSchema } from './document.ts'
 
 export const maxReportBytes = 256 * 1024
@@ -28,7 +29,7 @@ export const vmSchema = z.object({
   placementGroup: name.default(''),
   location: name.default(''),
   zone: name.default(''),
-  tags: z.record(z.string().max(512), z.string().max(512)).default({}),
+  tags: recordOf(z.string().max(512), z.string().max(512)).default({}),
 })
 export type Vm = z.infer<typeof vmSchema>
 
@@ -78,13 +79,13 @@ export const reportSchema = z
         ageMs,
         incarnation: z.number().optional(),
         apiVersion: name,
-        events: z.array(scheduledEventSchema).max(limits.events),
+        events: listOf(scheduledEventSchema, limits.events),
       })
       .nullable(),
     /** Since the last accepted report, oldest first. */
-    changes: z.array(changeSchema).max(maxChanges),
+    changes: listOf(changeSchema, maxChanges),
     /** Since the last accepted report. */
-    starts: z.array(startSchema).max(limits.events),
+    starts: listOf(startSchema, limits.events),
   })
   .superRefine(({ document, changes, starts }, { addIssue }) => {
     const ids = [

@@ -21,7 +21,7 @@ import type { Relay } from '../relay.ts'
 import type { EventKey } from '../store/store.ts'
 import { createKeyGuard, type KeyGuard } from './admin-key.ts'
 import { getBeacons } from './beacons.ts'
-import { limit, problem } from './problem.ts'
+import { limit, named, problem } from './problem.ts'
 import type { Refusals } from './refusals.ts'
 
 const maxReplayed = 1_000
@@ -125,7 +125,7 @@ function keyIn(c: Context): EventKey {
 
 function unknownEvent(c: Context): Response {
   const { fleet, eventId } = keyIn(c)
-  const detail = `fleet ${JSON.stringify(fleet)} has no event ${JSON.stringify(eventId)}`
+  const detail = `fleet ${named(fleet)} has no event ${named(eventId)}`
   return problem(c, 404, 'event_unknown', detail)
 }
 
@@ -205,7 +205,7 @@ async function postDrill(relay: Relay, c: Context): Promise<Response> {
   const fleets = Object.keys(relay.config.fleets)
   if (!fleets.includes(fleet)) {
     const meant = didYouMean(fleet, fleets)
-    const detail = `there is no fleet ${JSON.stringify(fleet)}; there are ${quoted(fleets)}${meant}`
+    const detail = `there is no fleet ${named(fleet)}; there are ${quoted(fleets)}${meant}`
     return problem(c, 404, 'fleet_unknown', detail)
   }
   const begun = await startDrill(relay, wish.data, crypto.randomUUID())

@@ -1,6 +1,7 @@
 // How the HTTP face says that something is wrong, and reads bodies that may be anything.
 import type { Context, MiddlewareHandler, Next } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { cut } from '../../shared/document.ts'
 import { type Problem, problemContentType } from '../../shared/errors.ts'
 
 /** A problem before it is answered. */
@@ -11,6 +12,13 @@ export function problem(c: Context, status: number, code: string, detail: string
   const body: Problem = { code, title, status, detail, ...(time === undefined ? {} : { time }) }
   return c.body(JSON.stringify(body), status as 400, { 'content-type': problemContentType })
 }
+
+/** A name of the sender's choice in an answer; it may be as long as a body. */
+export function named(name: string): string {
+  return JSON.stringify(cut(name, maxNamed))
+}
+
+const maxNamed = 300
 
 /** Middleware: a larger body is refused before it is read whole; `tooLarge` says so. */
 export function limit(
