@@ -6,6 +6,7 @@ import { nextDueAt } from './deliver.ts'
 import { adminRoutes } from './http/admin.ts'
 import { pageRoutes } from './http/approve.ts'
 import { failed, keepPrivate, notFound } from './http/page.ts'
+import { BodyBrokenOff, problem } from './http/problem.ts'
 import { recordPages } from './http/record.ts'
 import { createRefusals } from './http/refusals.ts'
 import { reportRoutes } from './http/reports.ts'
@@ -34,6 +35,11 @@ export function createApp(relay: Relay): Hono {
   })
   app.notFound(notFound)
   app.onError((error, c) => {
+    if (error instanceof BodyBrokenOff) {
+      const fields = { method: c.req.method, error: messageOf(error.cause) }
+      refusals.note('requests_broken_off', fields, '', 'info')
+      return problem(c, 400, 'body_broken_off', 'the body broke off; send it whole')
+    }
     relay.log.error('request_failed', { method: c.req.method, error: messageOf(error) })
     return failed(c)
   })

@@ -20,17 +20,33 @@ export function named(name: string): string {
 
 const maxNamed = 300
 
-/** Middleware: a larger body is refused before it is read whole; `tooLarge` says so. */
+/** The sender went away before its body was whole: no fault of the relay, and nobody hears the answer. */
+export class BodyBrokenOff extends Error {}
+
+/**
+ * Middleware: reads the body, which handlers get by `c.req.text()`. A larger one is refused before it is
+ * read whole; `tooLarge` says so. Throws BodyBrokenOff.
+ */
 export function limit(
   maxSize: number,
   tooLarge: (c: Context) => Response | Promise<Response> = (c) => bodyTooLarge(c, maxSize),
 ): MiddlewareHandler {
   const counted = bodyLimit({ maxSize, onError: tooLarge })
+  const read = async (c: Context, isTold: boolean): Promise<Response | undefined> => {
+    const refused = isTold ? undefined : await counted(c, async () => {})
+    if (refused) return refused
+    await c.req.text()
+    return undefined
+  }
   return async (c: Context, next: Next) => {
     // a server reads no more than the length it was told; without one, bytes are counted
     const length = c.req.header('content-length')
-    if (length === undefined || c.req.header('transfer-encoding')) return counted(c, next)
-    return Number(length) > maxSize ? tooLarge(c) : next()
+    const isTold = length !== undefined && !c.req.header('transfer-encoding')
+    if (isTold && !(Number(length) <= maxSize)) return tooLarge(c)
+    const refused = await read(c, isTold).catch((cause: unknown) => {
+      throw new BodyBrokenOff('the body broke off', { cause })
+    })
+    return refused ?? next()
   }
 }
 
