@@ -1,6 +1,14 @@
 // The SQLite file of the state directory, and the lock on both. A damaged file must never keep a beacon
 // from starting: what it held is worth less than the next report.
-import { mkdirSync, renameSync, rmSync, statfsSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { FoghornError, messageOf } from '../shared/errors.ts'
@@ -11,6 +19,8 @@ const sqlite = process.getBuiltinModule('node:sqlite')
 
 const fileName = 'spool.db'
 const schemaVersion = 1
+/** The names of VMs and what Azure plans for them are for the beacon's own user. */
+const ownerOnly = 0o600
 const sqliteBusy = 5
 const sqliteLocked = 6
 const sqliteCorrupt = 11
@@ -81,6 +91,7 @@ export function isDiskFull(error: unknown, directory: string): boolean {
 
 /** Exclusive from the first statement on until closed; the kernel frees it when the process is killed. */
 function lockedDatabase(file: string): DatabaseSync {
+  keepPrivate(file)
   const database = new sqlite.DatabaseSync(file, { timeout: 0 })
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL; BEGIN EXCLUSIVE')
@@ -99,6 +110,23 @@ function lockedDatabase(file: string): DatabaseSync {
   } catch (error) {
     database.close()
     throw error
+  }
+}
+
+/** Where modes cannot be set (Windows, some file systems) the files keep those they have. */
+function keepPrivate(file: string): void {
+  attempt(() => closeSync(openSync(file, 'wx', ownerOnly)))
+  for (const one of [file, `${file}-journal`, `${file}.damaged`]) {
+    attempt(() => chmodSync(one, ownerOnly))
+  }
+}
+
+/** What keeps SQLite from opening the file is reported by SQLite. */
+function attempt(change: () => void): void {
+  try {
+    change()
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error
   }
 }
 

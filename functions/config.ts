@@ -34,6 +34,9 @@ export interface Config {
   allowNetworks: string[]
 }
 
+/** Mistakes that one error lists. */
+const maxMistakes = 100
+
 /** Throws FoghornError `config_invalid` with one line for each mistake. */
 export function readConfig(text: string, environment: Environment): Config {
   return readConfigWith(text, environment, 'refused').config
@@ -53,7 +56,9 @@ export function readConfigWith(
   const beyond = beyondForm(partsOf(filled.value), filled, [...said, ...ofForm])
   const mistakes = [...said, ...[...ofForm, ...beyond].map((one) => withOrigin(one, filled))]
   if (mistakes.length > 0 || !parsed.success) {
-    throw new FoghornError('config_invalid', mistakes.join('\n'))
+    const more = mistakes.length - maxMistakes
+    const shown = more > 0 ? [...mistakes.slice(0, maxMistakes), `and ${more} more`] : mistakes
+    throw new FoghornError('config_invalid', shown.join('\n'))
   }
   const { $schema: _, policy, ...rest } = parsed.data
   const named = policy.map((rule, i) => ({ ...rule, name: rule.name ?? `policy[${i}]` }))
@@ -90,7 +95,7 @@ function describe(error: z.ZodError, filled: Filled): string[] {
   const last = new Map(ofValues.map((issue) => [issue.path.join('\n'), issue]))
   const isLast = (issue: Issue) => last.get(issue.path.join('\n')) === issue
   const issues = error.issues.filter((issue) => isOfKeys(issue) || isLast(issue))
-  return describeIssues({ issues }, filled.value, isHidden).filter(
+  return describeIssues({ issues }, filled.value, isHidden, maxMistakes).filter(
     (mistake) => !missing.has(pathIn(mistake)),
   )
 }

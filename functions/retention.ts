@@ -3,11 +3,14 @@ import type { Relay } from './relay.ts'
 
 const dayMs = 86_400_000
 const maxPerStep = 500
+/** A deleted VM falls silent for good; a VM that is only switched off comes back under the same name. */
+const beaconDays = 7
 
 /** One step. Returns whether there is more to forget. */
 export async function forgetOld(relay: Relay): Promise<boolean> {
-  const before = relay.now() - relay.config.retentionDays * dayMs
-  const forgotten = await relay.store.forget(before, maxPerStep)
+  const now = relay.now()
+  const before = now - relay.config.retentionDays * dayMs
+  const forgotten = await relay.store.forget(before, maxPerStep, now - beaconDays * dayMs)
   if (forgotten > 0) relay.log.info('forgotten', { rows: forgotten })
   return forgotten >= maxPerStep
 }

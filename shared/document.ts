@@ -1,6 +1,7 @@
 // One canonical form of a Scheduled Events document, read from every api-version there has been.
 // Lenient on purpose: a field that is missing, empty or odd must not hide an event from people.
 import { z } from 'zod'
+import { listOf } from './bounded.ts'
 import { parseNotBefore, plausible } from './not-before.ts'
 
 export { parseNotBefore } from './not-before.ts'
@@ -49,7 +50,7 @@ export const scheduledEventSchema = z.object({
   eventType: name.min(1),
   status: z.enum(['Scheduled', 'Started', 'Unknown']),
   /** `compute.name` of each VM hit, without the preview's underscore. */
-  resources: z.array(name.min(1)).max(limits.resources),
+  resources: listOf(name.min(1), limits.resources),
   /** Epoch ms. One that is no date is dropped: older beacons send .NET's placeholders. */
   notBeforeAt: z.number().transform(plausible).optional(),
   description: z.string().max(limits.text).optional(),

@@ -28,17 +28,21 @@ export interface Problem {
 export const problemContentType = 'application/problem+json'
 
 const longestValue = 80
+/** Issues that an answer describes; the first ones show what to mend. */
+export const maxDescribed = 10
 
 /**
- * Each issue of a failed parse as one sentence: path, what is wrong, and the value, unless it has the form
- * of a secret or `isSecret` says so.
+ * The first issues of a failed parse, each as one sentence: path, what is wrong, and the value, unless it
+ * has the form of a secret or `isSecret` says so. If there are more than `atMost`, the last line counts them.
  */
 export function describeIssues(
   error: Pick<z.ZodError, 'issues'>,
   input: unknown,
   isSecret: (path: PropertyKey[], value: unknown) => boolean = () => false,
+  atMost = maxDescribed,
 ): string[] {
-  return error.issues.map((issue) => {
+  // describing an issue searches its value and its key, so the others are counted only
+  const described = error.issues.slice(0, atMost).map((issue) => {
     const where = pathOf(issue.path, input)
     const value = valueAt(input, issue.path)
     // JSON has no word for a number beyond all numbers
@@ -47,6 +51,8 @@ export function describeIssues(
     const shown = hidden ? '' : ` (found ${shorten(text)})`
     return `${where}: ${issue.message}${shown}`
   })
+  const more = error.issues.length - described.length
+  return more === 0 ? described : [...described, `and ${more} more`]
 }
 
 /**
@@ -79,9 +85,18 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 function placeOf(key: string, parent: unknown): number | undefined {
-  const isObject = typeof parent === 'object' && parent !== null
-  const place = isObject ? Object.keys(parent).indexOf(key) : -1
+  if (typeof parent !== 'object' || parent === null) return undefined
+  const place = keysOf(parent).indexOf(key)
   return place === -1 ? undefined : place + 1
+}
+
+/** Listing the keys of a large object for each of its issues would take seconds. */
+const listed = new WeakMap<object, string[]>()
+
+function keysOf(parent: object): string[] {
+  const keys = listed.get(parent) ?? Object.keys(parent)
+  listed.set(parent, keys)
+  return keys
 }
 
 function partAt(input: unknown, path: readonly PropertyKey[]): unknown {
@@ -94,6 +109,7 @@ function partAt(input: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 function shorten(text: string): string {
-  const points = [...text]
+  // a character takes two code units at most
+  const points = [...text.slice(0, 2 * longestValue + 2)]
   return points.length <= longestValue ? text : `${points.slice(0, longestValue).join('')}…`
 }

@@ -1,5 +1,6 @@
 // What a beacon tells the relay, and what the relay answers. Both sides parse with these schemas.
 import { z } from 'zod'
+import { listOf } from './bounded.ts'
 import { drillPrefix, limits, scheduledEventSchema } from './document.ts'
 
 export { drillPrefix } from './document.ts'
@@ -105,15 +106,15 @@ export const reportSchema = z
         ageMs,
         incarnation: z.number().optional(),
         apiVersion: name,
-        events: z.array(scheduledEventSchema).max(limits.events),
+        events: listOf(scheduledEventSchema, limits.events),
         /** Entries of `Events` that could not be read. `events` has what they may hide, as last seen. */
         unreadable: z.int().min(0).default(0),
       })
       .nullable(),
     /** Since the last accepted report, oldest first. */
-    changes: z.array(changeSchema).max(maxChanges),
+    changes: listOf(changeSchema, maxChanges),
     /** Since the last accepted report. */
-    starts: z.array(startSchema).max(limits.events),
+    starts: listOf(startSchema, limits.events),
   })
   .superRefine(({ document, changes, starts }, { addIssue }) => {
     const ids = [

@@ -1,7 +1,7 @@
 // Where channels are: hosts of one service in a channel of another, and networks that leave nothing to
 // guard. What an address of Teams must look like is judged only at hosts that are known: they change.
 import type { Channel, Config } from '../config.ts'
-import { addressOf, isWide } from '../core/address.ts'
+import { addressOf, isWide, isWithin } from '../core/address.ts'
 
 type Kind = Channel['kind']
 
@@ -62,12 +62,22 @@ export function onPlace(at: string, channel: Channel): string[] {
 /** The guard keeps a mistyped or moved address from reaching machines that trust the relay. */
 export function adviseOnNetworks({ allowNetworks }: Config): string[] {
   return allowNetworks.flatMap((network, i) => {
-    if (!isWide(network)) return []
+    if (!isWide(network)) return onHostAddresses(network, i)
     const isAll = network.endsWith('/0')
     const size = isAll ? 'every address' : 'wider than any private network'
     const what = `"${network}" is ${size}, and switches off the guard of private networks${isAll ? '' : ' there'}`
     return [`allowNetworks[${i}]: ${what}; name those that channels are in, such as 10.1.0.0/16`]
   })
+}
+
+/** Where Azure answers each VM, and gives its identity's tokens to any program that asks. */
+const hostAddresses = ['169.254.169.254', '168.63.129.16']
+
+function onHostAddresses(network: string, i: number): string[] {
+  const found = hostAddresses.find((address) => isWithin(address, [network]))
+  if (found === undefined) return []
+  const what = `"${network}" contains ${found}, where Azure serves the relay's own machine`
+  return [`allowNetworks[${i}]: ${what}; name only the networks that channels are in`]
 }
 
 /** One key, and so one trust: a VM of one fleet could report for the other. */

@@ -16,7 +16,7 @@ export function object<Shape extends z.ZodRawShape>(shape: Shape) {
     error: (issue) => {
       if (issue.code !== 'unrecognized_keys') return undefined
       const keys = issue.keys as string[]
-      const meant = keys.find((key) => nearest(key, allowed) !== undefined)
+      const meant = keys.slice(0, maxQuoted).find((key) => nearest(key, allowed) !== undefined)
       const unknown = `unknown key ${quoted(keys)}; allowed are ${quoted(allowed)}`
       return unknown + didYouMean(meant, allowed)
     },
@@ -81,9 +81,16 @@ export const nameRule = 'a name has letters, digits, "_" and "-", at most 64, an
 const nameForm = /^(?!whsec_|xox[a-z]-)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 export const identifier = z.string().regex(nameForm, nameRule)
 
+/** Names in one sentence. */
+const maxQuoted = 100
+
 /** In quotes; what may be a secret is not shown. */
 export function quoted(names: readonly string[]): string {
-  return names.map((name) => (isPresentable(name) ? `"${name}"` : notShown)).join(', ')
+  const shown = names
+    .slice(0, maxQuoted)
+    .map((name) => (isPresentable(name) ? `"${name}"` : notShown))
+  const more = names.length - shown.length
+  return `${shown.join(', ')}${more === 0 ? '' : ` and ${more} more`}`
 }
 
 export function atLeastOne(what: string): [(record: object) => boolean, { error: string }] {

@@ -147,6 +147,9 @@ function fallbackOf(name: string, { channels }: Parts, filled: Filled): string[]
   if (typeof fallback !== 'string') return []
   const others = Object.keys(channels).filter((other) => other !== name)
   const at = pathOf(['channels', name, 'fallback'], filled.value)
+  if (others.length === 0) {
+    return [`${at}: there is no other channel; add one under "channels", or remove "fallback"`]
+  }
   if (fallback !== name) return unknown(filled, [at, 'channel', fallback], others)
   return [`${at}: ${quoted([name])} itself; write another, or none: ${quoted(others)}`]
 }
@@ -156,8 +159,16 @@ function addressIn(name: string, { channels, allowNetworks }: Parts, filled: Fil
   const key = endpoint === undefined ? 'url' : 'endpoint'
   const address = endpoint ?? url
   if (allowNetworks === undefined || typeof address !== 'string' || !isWebUrl(address)) return []
-  const why = whyRefused(address, allowNetworks)
+  const why = whyRefused(address, allowNetworks) ?? whyForeign(address)
   return why === undefined ? [] : [`${pathOf(['channels', name, key], filled.value)}: ${why}`]
+}
+
+const discordRule =
+  'an address of Discord, which takes messages of no kind that Foghorn has; write that of another service, or of a receiver of kind "webhook" that passes them on'
+
+/** Why no kind of channel can be there; a server of somebody's own that takes a service's messages may be anywhere. */
+function whyForeign(address: string): string | undefined {
+  return /(^|\.)discord(app)?\.com\.?$/.test(new URL(address).hostname) ? discordRule : undefined
 }
 
 /** Settings that need another one to have any effect. */

@@ -7,14 +7,19 @@ export function didYouMean(word: unknown, known: readonly string[]): string {
   return near === undefined || !isPresentable(near) ? '' : `; did you mean "${near}"?`
 }
 
+const maxEdits = 2
+
 /** The name with the fewest edits, in any case: up to two, up to one in short names; or one cut short. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
+  const longest = Math.max(0, ...known.map(({ length }) => length))
+  // further letters would have to go, and comparing a text of 64 KB takes time
+  if (word.length > longest + maxEdits) return undefined
   const lower = word.toLowerCase()
   const ranked = known
     .map((name) => ({ name, edits: editsBetween(lower, name.toLowerCase()) }))
     .sort((a, b) => a.edits - b.edits)
   const best = ranked[0]
-  if (best !== undefined && best.edits <= Math.min(2, Math.floor(best.name.length / 3))) {
+  if (best !== undefined && best.edits <= Math.min(maxEdits, Math.floor(best.name.length / 3))) {
     return best.name
   }
   return lower.length < 4 ? undefined : known.find((name) => name.toLowerCase().startsWith(lower))

@@ -1,8 +1,11 @@
 // Which addresses of the network a channel may be at. Pure, so that a configuration is judged by the lists
 // that guard the connection; the guard itself (notify/undici.ts) judges what a name resolves to, too.
 
-/** Special-purpose networks (IANA registries) and documentation ranges, also inside IPv6 forms. */
-export const forbiddenNetworks = [
+/**
+ * Special-purpose IPv4 networks (IANA registry), with documentation ranges and those of anycast relays.
+ * They hold for IPv4 inside IPv6 (`::ffff:10.0.0.1`), too.
+ */
+const specialIpv4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -11,21 +14,25 @@ export const forbiddenNetworks = [
   '172.16.0.0/12',
   '192.0.0.0/24',
   '192.0.2.0/24',
+  '192.31.196.0/24',
+  '192.52.193.0/24',
+  '192.88.99.0/24',
   '192.168.0.0/16',
+  '192.175.48.0/24',
   '198.18.0.0/15',
   '198.51.100.0/24',
   '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
-  '::/128',
-  '::1/128',
-  'fc00::/7',
-  'fe80::/10',
-  'ff00::/8',
-  '2001:db8::/32',
-  '64:ff9b::/96',
-  '2002::/16',
+  // Azure's own services of each VM, at a public address: DNS, health probes, the guest agent's server
+  '168.63.129.16/32',
 ]
+
+/** Global unicast: the only IPv6 that IANA gives to anybody. */
+const ordinaryIpv6 = '2000::/3'
+
+/** Within it the special-purpose networks (IANA registry): Teredo, ORCHID, documentation, 6to4, AS112. */
+const specialIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20']
 
 /** Ports of other protocols, which neither `fetch` nor a browser asks (fetch.spec.whatwg.org, "bad port"). */
 const blockedPorts = new Set(
@@ -64,11 +71,31 @@ export function whyRefused(url: string, allowNetworks: string[]): string | undef
   const { protocol, hostname } = new URL(url)
   const plain = protocol === 'http:'
   const addresses = isLocalhost(hostname) ? ['127.0.0.1', '::1'] : [unbracketed(hostname)]
-  if (addresses.some((address) => isWithin(address, allowNetworks))) return undefined
-  const known = addresses.every((address) => bitsOf(address) !== undefined)
-  if (plain && (known || allowNetworks.length === 0)) return plainHttpRefusal
-  const banned = addresses.every((address) => isWithin(address, forbiddenNetworks))
-  return banned ? privateRefusal : undefined
+  if (!addresses.every(isAddress)) {
+    return plain && allowNetworks.length === 0 ? plainHttpRefusal : undefined
+  }
+  const refusals = addresses.map((address) => whyForbidden(address, plain, allowNetworks))
+  return refusals.includes(undefined) ? undefined : refusals[0]
+}
+
+/** Why no connection is made to an address, or undefined. A text that is no address is forbidden. */
+export function whyForbidden(
+  address: string,
+  plain: boolean,
+  allowNetworks: string[],
+): string | undefined {
+  if (isWithin(address, allowNetworks)) return undefined
+  if (plain) return plainHttpRefusal
+  return isOrdinary(address) ? undefined : privateRefusal
+}
+
+function isOrdinary(address: string): boolean {
+  if (isWithin(address, [ipv4])) return !isWithin(address, specialIpv4)
+  return isWithin(address, [ordinaryIpv6]) && !isWithin(address, specialIpv6)
+}
+
+function isAddress(text: string): boolean {
+  return bitsOf(text) !== undefined
 }
 
 function isLocalhost(hostname: string): boolean {
@@ -108,9 +135,16 @@ export function isWide(network: string): boolean {
 /** In front of an IPv4 address inside IPv6: `::ffff:10.0.0.1`. */
 const mapped = `${'0'.repeat(80)}${'1'.repeat(16)}`
 
+/** Every IPv4 address, as `bitsOf` writes it. */
+const ipv4 = '::ffff:0:0/96'
+
+/** A part of an IPv4 address: with a leading 0 some systems read it as octal. */
+const octet = '(0|[1-9]\\d{0,2})'
+const dotted = new RegExp(`^${octet}(\\.${octet}){3}$`)
+
 /** As 128 times 0 or 1; IPv4 as inside IPv6, so that each form of an address is in the same networks. */
 function bitsOf(address: string): string | undefined {
-  if (/^\d{1,3}(\.\d{1,3}){3}$/.test(address)) {
+  if (dotted.test(address)) {
     const bits = toBits(address.split('.'), 10, 8)
     return bits && mapped + bits
   }
@@ -121,14 +155,17 @@ function bitsOf(address: string): string | undefined {
   )
   const missing = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
   const groups = [...before, ...Array<string>(missing).fill('0'), ...after]
-  return groups.length === 8 ? toBits(groups, 16, 16) : undefined
+  const isWhole = groups.length === 8 && groups.every((group) => /^[\da-f]{1,4}$/i.test(group))
+  return isWhole ? toBits(groups, 16, 16) : undefined
 }
 
 /** With an IPv4 address at the end as two groups. */
 function asGroups(address: string): string {
-  return address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...parts: string[]) => {
-    const [a = 0, b = 0, c = 0, d = 0] = parts.slice(0, 4).map(Number)
-    return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
+  return address.replace(/[\d.]+\.[\d.]+$/, (end) => {
+    const bits = dotted.test(end) ? toBits(end.split('.'), 10, 8) : undefined
+    const groups = bits?.match(/.{16}/g)?.map((group) => Number.parseInt(group, 2).toString(16))
+    // a part that is no address stays, and makes the whole none
+    return groups?.join(':') ?? end
   })
 }
 

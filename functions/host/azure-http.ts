@@ -4,7 +4,7 @@
 import { type HttpHandler, type HttpRequest, HttpResponse } from '@azure/functions'
 import { messageOf, type Problem, problemContentType } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
-import { privateHeaders } from '../pages/layout.ts'
+import { isSecure, privateHeaders, secureHeaders } from '../pages/layout.ts'
 
 /** The library has no sign of a client that went away, so the request's signal never fires. */
 export function httpHandler(
@@ -12,11 +12,14 @@ export function httpHandler(
   log: Log,
 ): HttpHandler {
   return async (request) => {
+    // answers that the app does not give itself have it, too
+    const secure = isSecure(request.url) ? secureHeaders : {}
     try {
-      return answerOf(await fetch(requestOf(request)))
+      const response = await fetch(requestOf(request))
+      return answerOf(response, secure)
     } catch (error) {
       log.error('request_failed', { method: request.method, error: messageOf(error) })
-      const headers = { ...privateHeaders, 'content-type': problemContentType }
+      const headers = { ...privateHeaders, ...secure, 'content-type': problemContentType }
       return { status: 500, headers, body: internal }
     }
   }
@@ -34,7 +37,10 @@ function requestOf({ url, method, headers, body }: HttpRequest): Request {
   return new Request(url, { method, headers, body, duplex: 'half' })
 }
 
-function answerOf({ status, headers, body }: Response): HttpResponse {
+function answerOf(response: Response, more: Record<string, string>): HttpResponse {
+  const { status, body } = response
+  const headers = new Headers(response.headers)
+  for (const [name, value] of Object.entries(more)) headers.set(name, value)
   const answer = new HttpResponse({ status, headers, body })
   const cookies = headers.getSetCookie()
   if (cookies.length > 1) {

@@ -1,5 +1,7 @@
 // The admin key: who has it is an admin. Bearer token of the API, and what the pages of the record ask for.
+import type { Context } from 'hono'
 import type { Relay } from '../relay.ts'
+import { problem } from './problem.ts'
 import type { Refusals } from './refusals.ts'
 
 /** Wrong keys in a minute that are answered as such; the right one always is. */
@@ -30,6 +32,37 @@ export function createKeyGuard(relay: Relay, refusals: Refusals, where: 'api' | 
       return { outcome: 'busy', waitSeconds: Math.ceil((since + wrongKeysMs - now) / 1_000) }
     },
   }
+}
+
+/** What a request brings as its key; empty where it brings none. */
+export function authorizationIn(c: Context): string {
+  return (c.req.header('authorization') ?? '').replace(/^Bearer( |$)/i, '')
+}
+
+/** The answer to a request without the admin key; undefined where it has the key. */
+export async function refuseAdmin(
+  relay: Relay,
+  guard: KeyGuard,
+  c: Context,
+): Promise<Response | undefined> {
+  if (relay.adminKey === undefined) {
+    const detail = 'the events API is off: the relay was started without FOGHORN_ADMIN_KEY'
+    return problem(c, 403, 'api_off', detail)
+  }
+  const given = authorizationIn(c)
+  // a request without a key is no failed attempt
+  if (given === '') {
+    return problem(c, 401, 'unauthorized', 'send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"')
+  }
+  const checked = await guard.check(given)
+  if (checked.outcome === 'right') return undefined
+  if (checked.outcome === 'busy') {
+    c.header('retry-after', String(checked.waitSeconds))
+    const detail = 'too many wrong keys in a minute; the right one is always taken'
+    return problem(c, 429, 'too_many_wrong_keys', detail)
+  }
+  const detail = 'that is not the admin key; send the one that the relay was started with'
+  return problem(c, 401, 'unauthorized', detail)
 }
 
 async function isAdminKey({ adminKey }: Relay, given: string): Promise<boolean> {

@@ -19,18 +19,16 @@ import { outagesOf, tryAgain } from '../outage.ts'
 import { readPage, readRecord } from '../record.ts'
 import type { Relay } from '../relay.ts'
 import type { EventKey } from '../store/store.ts'
-import { createKeyGuard, type KeyGuard } from './admin-key.ts'
+import { type KeyGuard, refuseAdmin } from './admin-key.ts'
 import { getBeacons } from './beacons.ts'
-import { limit, problem } from './problem.ts'
-import type { Refusals } from './refusals.ts'
+import { limit, named, problem } from './problem.ts'
 
 const maxReplayed = 1_000
 const maxBodyBytes = 4_096
 const maxDrillBytes = 65_536
 
-export function adminRoutes(relay: Relay, refusals: Refusals): Hono {
+export function adminRoutes(relay: Relay, guard: KeyGuard): Hono {
   const routes = new Hono()
-  const guard = createKeyGuard(relay, refusals, 'api')
   for (const path of [
     '/beacons',
     '/channels',
@@ -39,7 +37,7 @@ export function adminRoutes(relay: Relay, refusals: Refusals): Hono {
     '/deliveries/*',
     '/drills',
   ]) {
-    routes.use(path, (c, next) => requireAdmin(relay, guard, c, next))
+    routes.use(path, async (c, next) => (await refuseAdmin(relay, guard, c)) ?? next())
   }
   routes.get('/beacons', (c) => getBeacons(relay, c))
   routes.get('/channels', (c) => getChannels(relay, c))
@@ -51,29 +49,6 @@ export function adminRoutes(relay: Relay, refusals: Refusals): Hono {
   routes.post('/deliveries/replay', limit(maxBodyBytes), (c) => replay(relay, c))
   routes.post('/drills', limit(maxDrillBytes), (c) => postDrill(relay, c))
   return routes
-}
-
-async function requireAdmin(relay: Relay, guard: KeyGuard, c: Context, next: () => Promise<void>) {
-  if (relay.adminKey === undefined) {
-    const detail = 'the events API is off: the relay was started without FOGHORN_ADMIN_KEY'
-    return problem(c, 403, 'api_off', detail)
-  }
-  const given = (c.req.header('authorization') ?? '').replace(/^Bearer( |$)/i, '')
-  if (given === '') {
-    // who brings none has not tried
-    return problem(c, 401, 'unauthorized', 'send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"')
-  }
-  const checked = await guard.check(given)
-  if (checked.outcome === 'wrong') {
-    const detail = 'that is not the admin key; send the one that the relay was started with'
-    return problem(c, 401, 'unauthorized', detail)
-  }
-  if (checked.outcome === 'busy') {
-    c.header('retry-after', String(checked.waitSeconds))
-    const detail = 'too many wrong keys in a minute; the right one is always taken'
-    return problem(c, 429, 'too_many_wrong_keys', detail)
-  }
-  return next()
 }
 
 async function getEvents(relay: Relay, c: Context): Promise<Response> {
@@ -125,7 +100,7 @@ function keyIn(c: Context): EventKey {
 
 function unknownEvent(c: Context): Response {
   const { fleet, eventId } = keyIn(c)
-  const detail = `fleet ${JSON.stringify(fleet)} has no event ${JSON.stringify(eventId)}`
+  const detail = `fleet ${named(fleet)} has no event ${named(eventId)}`
   return problem(c, 404, 'event_unknown', detail)
 }
 
@@ -205,7 +180,7 @@ async function postDrill(relay: Relay, c: Context): Promise<Response> {
   const fleets = Object.keys(relay.config.fleets)
   if (!fleets.includes(fleet)) {
     const meant = didYouMean(fleet, fleets)
-    const detail = `there is no fleet ${JSON.stringify(fleet)}; there are ${quoted(fleets)}${meant}`
+    const detail = `there is no fleet ${named(fleet)}; there are ${quoted(fleets)}${meant}`
     return problem(c, 404, 'fleet_unknown', detail)
   }
   const begun = await startDrill(relay, wish.data, crypto.randomUUID())
@@ -217,6 +192,9 @@ async function postDrill(relay: Relay, c: Context): Promise<Response> {
     const detail =
       `fleet "${fleet}" has ${begun.open.length} open drills, and no more at a time; ` +
       `wait for the end of one: ${ids}`
+    const ends = begun.open.map((drill) => drillEndsBy(drill, drill.drillPlan!))
+    const waitMs = Math.min(...ends) - relay.now()
+    c.header('retry-after', String(Math.max(1, Math.ceil(waitMs / 1_000))))
     return problem(c, 429, 'too_many_drills', detail)
   }
   const { record } = begun

@@ -4,7 +4,7 @@ import { quoted } from '../config/checks.ts'
 import { didYouMean } from '../config/suggest.ts'
 import type { Beacon } from '../core/event.ts'
 import type { Relay } from '../relay.ts'
-import { problem } from './problem.ts'
+import { named, problem } from './problem.ts'
 
 /** In one answer; of a larger fleet any of them are shown. */
 export const maxBeacons = 1_000
@@ -17,7 +17,7 @@ export async function getBeacons(relay: Relay, c: Context): Promise<Response> {
   }
   if (!fleets.includes(fleet)) {
     const meant = didYouMean(fleet, fleets)
-    const detail = `there is no fleet ${JSON.stringify(fleet)}; there are ${quoted(fleets)}${meant}`
+    const detail = `there is no fleet ${named(fleet)}; there are ${quoted(fleets)}${meant}`
     return problem(c, 404, 'fleet_unknown', detail)
   }
   const found = await relay.store.listBeacons(fleet, maxBeacons + 1)

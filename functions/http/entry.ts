@@ -49,10 +49,12 @@ export function charge(
   { name }: Link,
   use: Use,
 ): Promise<Response> | undefined {
+  const { outcome } = readPrincipal(relay.config.signIn, c.req.header(principalHeader))
+  if (outcome === 'malformed' || outcome === 'other_tenant') guard.unproven(outcome)
   const turn = guard.right(signedInAs(relay, c) ?? name, use)
   if (turn.outcome !== 'busy') return undefined
   // who is signed in has a budget that others can't use up
-  const helps = relay.config.signIn !== undefined && signedInAs(relay, c) === undefined
+  const helps = relay.config.signIn !== undefined && outcome !== 'signed_in'
   return tooMany(c, turn, helps ? signInUrl(pathIn(relay, c)) : undefined)
 }
 

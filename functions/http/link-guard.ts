@@ -22,6 +22,8 @@ export interface LinkGuard {
   wrong(): Turn
   /** A right one is used by `who`: whoever has the link that this names, or somebody who is signed in. */
   right(who: string, use: Use): Turn
+  /** A right link was opened with a sign-in that counts as none; a page that stays open asks again and again. */
+  unproven(reason: 'malformed' | 'other_tenant'): void
 }
 
 export function createLinkGuard(parts: { now(): number; refusals: Refusals }): LinkGuard {
@@ -44,6 +46,9 @@ export function createLinkGuard(parts: { now(): number; refusals: Refusals }): L
       const oldest = spentUntil.keys().next().value
       if (spentUntil.size > maxKnown && oldest !== undefined) spentUntil.delete(oldest)
       return turn.answer
+    },
+    unproven(reason) {
+      refusals.note('principal_ignored', { reason }, reason)
     },
   }
 }

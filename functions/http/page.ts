@@ -2,7 +2,8 @@
 // told its address. Pages bring a policy that lets them run their own script; all else runs nothing.
 import type { Context, MiddlewareHandler } from 'hono'
 import { messagePage } from '../pages/approve.ts'
-import { pagePolicy, privateHeaders } from '../pages/layout.ts'
+import { isSecure, pagePolicy, privateHeaders, secureHeaders } from '../pages/layout.ts'
+import type { Relay } from '../relay.ts'
 import { limit, problem } from './problem.ts'
 
 export type Page = ReturnType<typeof messagePage>
@@ -16,10 +17,17 @@ export async function page(c: Context, status: number, content: Page): Promise<R
 }
 
 /** Middleware: the headers of everything; what an answer says for itself stays. */
-export const keepPrivate: MiddlewareHandler = async (c, next) => {
-  await next()
-  for (const [name, value] of Object.entries(privateHeaders)) {
-    if (!c.res.headers.has(name)) c.res.headers.set(name, value)
+export function keepPrivate({ config }: Pick<Relay, 'config'>): MiddlewareHandler {
+  const isPublicSecure = isSecure(config.publicUrl)
+  return async (c, next) => {
+    await next()
+    const headers =
+      isPublicSecure || isSecure(c.req.url)
+        ? { ...privateHeaders, ...secureHeaders }
+        : privateHeaders
+    for (const [name, value] of Object.entries(headers)) {
+      if (!c.res.headers.has(name)) c.res.headers.set(name, value)
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // How the HTTP face says that something is wrong, and reads bodies that may be anything.
 import type { Context, MiddlewareHandler, Next } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { cut } from '../../shared/document.ts'
 import { type Problem, problemContentType } from '../../shared/errors.ts'
 
 /** A problem before it is answered. */
@@ -12,17 +13,40 @@ export function problem(c: Context, status: number, code: string, detail: string
   return c.body(JSON.stringify(body), status as 400, { 'content-type': problemContentType })
 }
 
-/** Middleware: a larger body is refused before it is read whole; `tooLarge` says so. */
+/** A name of the sender's choice in an answer; it may be as long as a body. */
+export function named(name: string): string {
+  return JSON.stringify(cut(name, maxNamed))
+}
+
+const maxNamed = 300
+
+/** The sender went away before its body was whole: no fault of the relay, and nobody hears the answer. */
+export class BodyBrokenOff extends Error {}
+
+/**
+ * Middleware: reads the body, which handlers get by `c.req.text()`. A larger one is refused before it is
+ * read whole; `tooLarge` says so. Throws BodyBrokenOff.
+ */
 export function limit(
   maxSize: number,
   tooLarge: (c: Context) => Response | Promise<Response> = (c) => bodyTooLarge(c, maxSize),
 ): MiddlewareHandler {
   const counted = bodyLimit({ maxSize, onError: tooLarge })
+  const read = async (c: Context, isTold: boolean): Promise<Response | undefined> => {
+    const refused = isTold ? undefined : await counted(c, async () => {})
+    if (refused) return refused
+    await c.req.text()
+    return undefined
+  }
   return async (c: Context, next: Next) => {
     // a server reads no more than the length it was told; without one, bytes are counted
     const length = c.req.header('content-length')
-    if (length === undefined || c.req.header('transfer-encoding')) return counted(c, next)
-    return Number(length) > maxSize ? tooLarge(c) : next()
+    const isTold = length !== undefined && !c.req.header('transfer-encoding')
+    if (isTold && !(Number(length) <= maxSize)) return tooLarge(c)
+    const refused = await read(c, isTold).catch((cause: unknown) => {
+      throw new BodyBrokenOff('the body broke off', { cause })
+    })
+    return refused ?? next()
   }
 }
 

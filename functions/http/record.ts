@@ -9,10 +9,10 @@ import { listPage, recordPage, signInPage } from '../pages/record.ts'
 import { readPage, readRecord } from '../record.ts'
 import type { Relay } from '../relay.ts'
 import { createKeyGuard } from './admin-key.ts'
-import { isOwnForm } from './form.ts'
 import { limitForm, page } from './page.ts'
+import { readForm, tokenFor } from './record-form.ts'
 import type { Refusals } from './refusals.ts'
-import { createSession, isSession, sessionMs } from './session.ts'
+import { cookieNamed, createSession, isSession, sessionMs } from './session.ts'
 
 const maxFormBytes = 4_096
 
@@ -25,24 +25,26 @@ export function recordPages(relay: Relay, refusals: Refusals): Hono {
     return page(c, 403, messagePage('The record is not shown here', text))
   })
   pages.get('/', async (c) =>
-    (await isAdmin(relay, c)) ? goTo(c, relay, '/events') : page(c, 200, signInPage(baseOf(relay))),
+    (await isAdmin(relay, c)) ? goTo(c, relay, '/events') : showSignIn(relay, c, 200),
   )
   pages.post('/sign-in', limitForm(maxFormBytes), async (c) => {
-    if (!isOwnForm(relay, c)) return foreign(c)
-    const key = new URLSearchParams(await c.req.text()).get('key') ?? ''
-    const { outcome } = await guard.check(key)
-    if (outcome === 'right') {
+    const fields = await readForm(relay, c, 'sign-in')
+    if (fields === undefined) return foreign(relay, refusals, c)
+    const checked = await guard.check(fields.get('key') ?? '')
+    if (checked.outcome === 'right') {
       relay.log.info('admin_signed_in')
       setCookie(c, cookieOf(relay).name, await createSession(relay), cookieOf(relay).options)
       return goTo(c, relay, '/events')
     }
-    if (outcome === 'busy') {
-      return page(c, 429, signInPage(baseOf(relay), 'Too many wrong keys. Wait a minute.'))
+    if (checked.outcome === 'busy') {
+      c.header('retry-after', String(checked.waitSeconds))
+      return showSignIn(relay, c, 429, 'Too many wrong keys. Wait a minute.')
     }
-    return page(c, 403, signInPage(baseOf(relay), 'That is not the admin key.'))
+    return showSignIn(relay, c, 403, 'That is not the admin key.')
   })
-  pages.post('/sign-out', limitForm(maxFormBytes), (c) => {
-    if (!isOwnForm(relay, c)) return foreign(c)
+  pages.post('/sign-out', limitForm(maxFormBytes), async (c) => {
+    const fields = await readForm(relay, c, 'sign-out')
+    if (fields === undefined) return foreign(relay, refusals, c)
     deleteCookie(c, cookieOf(relay).name, cookieOf(relay).options)
     return goTo(c, relay, '')
   })
@@ -54,6 +56,11 @@ export function recordPages(relay: Relay, refusals: Refusals): Hono {
   return pages
 }
 
+async function showSignIn(relay: Relay, c: Context, status: number, said?: string) {
+  const form = await tokenFor(relay, c, 'sign-in')
+  return page(c, status, signInPage({ base: baseOf(relay), form }, said))
+}
+
 async function showList(relay: Relay, c: Context): Promise<Response> {
   // an empty field of a form is no wish
   const query = (name: string) => c.req.query(name) || undefined
@@ -62,6 +69,7 @@ async function showList(relay: Relay, c: Context): Promise<Response> {
     return page(c, 400, messagePage('There is no such page', read.reason))
   const list = {
     base: baseOf(relay),
+    form: await tokenFor(relay, c, 'sign-out'),
     events: read.records.map(viewOf),
     fleets: Object.keys(relay.config.fleets),
     fleet: query('fleet'),
@@ -87,13 +95,10 @@ function isAdmin(relay: Relay, c: Context): Promise<boolean> {
   return isSession(relay, getCookie(c, cookieOf(relay).name))
 }
 
-/** Browsers keep `__Host-` for https; a relay on the own machine has none. */
 function cookieOf({ config }: Relay) {
-  const secure = config.publicUrl.startsWith('https:')
-  return {
-    name: secure ? '__Host-foghorn-admin' : 'foghorn-admin',
-    options: { path: '/', httpOnly: true, secure, sameSite: 'Strict', maxAge: sessionMs / 1_000 },
-  } as const
+  const { name, secure } = cookieNamed('admin', config.publicUrl)
+  const lasting = { maxAge: sessionMs / 1_000, sameSite: 'Strict' } as const
+  return { name, options: { path: '/', httpOnly: true, secure, ...lasting } } as const
 }
 
 /** Where the pages are, as browsers see it. */
@@ -101,8 +106,11 @@ function baseOf({ config }: Relay): string {
   return new URL(`${config.publicUrl}/record`).pathname
 }
 
-function foreign(c: Context): Promise<Response> {
-  const text = 'Forms are taken only from the page itself. Open it again.'
+function foreign(relay: Relay, refusals: Refusals, c: Context): Promise<Response> {
+  refusals.note('forms_refused')
+  const text =
+    'The relay takes this form only from its own page, in the browser that opened it. ' +
+    `Open ${baseOf(relay)} again and repeat what you did. The browser must keep cookies for that.`
   return page(c, 403, messagePage('Nothing was done', text))
 }
 

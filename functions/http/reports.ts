@@ -19,8 +19,6 @@ import { limit, problem, type Refusal } from './problem.ts'
 import type { Refusals } from './refusals.ts'
 import { nameBeacon, signIn } from './sign-in.ts'
 
-const maxIssues = 10
-
 export function reportRoutes(relay: Relay, refusals: Refusals): Hono {
   const routes = new Hono()
   routes.post(reportPath, limit(maxReportBytes), (c) => postReport(relay, refusals, c))
@@ -34,12 +32,14 @@ async function postReport(relay: Relay, refusals: Refusals, c: Context): Promise
   if (name === undefined || fleet === undefined) return refuse(unknownFleet(name))
   const body = await c.req.text()
   const signedIn = await signIn(relay, fleet, (header) => c.req.header(header), body)
+  // until then the body is a stranger's bytes: nothing of it is read, and none of it is logged
+  if ('refusal' in signedIn) return refuse(signedIn.refusal, { fleet: name, json: undefined })
   const json = parseJson(body)
   const claims = { fleet: name, json }
-  if ('refusal' in signedIn) return refuse(signedIn.refusal, claims)
   const report = reportSchema.safeParse(json)
   if (!report.success) {
-    const detail = json === undefined ? 'the body is not JSON' : firstOf(report.error, json)
+    const detail =
+      json === undefined ? 'the body is not JSON' : describeIssues(report.error, json).join('\n')
     return refuse({ status: 400, code: 'report_malformed', detail }, claims)
   }
   const named = nameBeacon(signedIn, report.data)
@@ -47,13 +47,6 @@ async function postReport(relay: Relay, refusals: Refusals, c: Context): Promise
   const received = await receive(relay, name, named.beacon, report.data)
   if (received.outcome === 'answered') return c.json(received.answer)
   return refuse(outcomes[received.outcome], claims)
-}
-
-/** Enough to mend the first mistakes; a body of 256 KB can hold thousands. */
-function firstOf(error: z.ZodError, json: unknown): string {
-  const issues = describeIssues(error, json)
-  const more = issues.length - maxIssues
-  return [...issues.slice(0, maxIssues), ...(more > 0 ? [`and ${more} more`] : [])].join('\n')
 }
 
 const outcomes: Record<'retired' | 'busy', Refusal> = {
@@ -93,7 +86,7 @@ function refuseReport(
 
 const claimSchema = z.object({ vm: z.object({ name: z.string() }) })
 
-/** Which VM it says that it is from: for whoever looks for it, proven by nothing, and shown for its form. */
+/** The VM that a report with the fleet's credential names; only text in the form of a name is shown. */
 function claimedVm(json: unknown): string | undefined {
   const claim = claimSchema.safeParse(json)
   return claim.success ? shownName(claim.data.vm.name) : undefined

@@ -7,6 +7,12 @@ import { digestOf } from './admin-key.ts'
 /** A shift. */
 export const sessionMs = 8 * 3_600_000
 
+/** Browsers keep `__Host-` for https; a relay on the own machine has none. */
+export function cookieNamed(what: 'admin' | 'form', publicUrl: string) {
+  const secure = publicUrl.startsWith('https:')
+  return { name: `${secure ? '__Host-' : ''}foghorn-${what}`, secure }
+}
+
 /** What both a new and a shown cookie are signed over; no link's content begins like this. */
 async function contentOf({ adminKey = '' }: Relay, endsAt: string) {
   const key = toBase64(await digestOf(adminKey))

@@ -44,7 +44,7 @@ function judgeViewer(
   observers: Observer[],
   { header, channel, path }: Visit,
 ): Viewer {
-  const { config, log } = relay
+  const { config } = relay
   const known = knownOf(record, observers)
   const ways = waysOf(decidersOf(config.routes, record, known))
   const places = ways.includes('slack')
@@ -57,9 +57,6 @@ function judgeViewer(
     places,
   })
   const read = readPrincipal(config.signIn, header)
-  if (read.outcome === 'malformed' || read.outcome === 'other_tenant') {
-    log.warn('principal_ignored', { reason: read.outcome })
-  }
   if (read.outcome === 'signed_in') {
     const { tenant, user, name } = read.principal
     const viewer = judge({ how: 'entra', who: `${tenant}/${user}` })

@@ -1,11 +1,11 @@
 // `fetch` for hosts on Node, on undici, with a guard at connect: a channel never reaches a private,
 // local or reserved address, whatever its name resolves to, unless the configuration allows the network.
 
-import { lookup as resolve } from 'node:dns'
-import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
 import { Agent, fetch } from 'undici'
 import { FoghornError } from '../../shared/errors.ts'
-import { forbiddenNetworks, plainHttpRefusal, privateRefusal } from '../core/address.ts'
+import { whyForbidden } from '../core/address.ts'
 import type { Send } from './notifier.ts'
 
 const connectionsPerOrigin = 16
@@ -15,9 +15,13 @@ export interface Outbound {
   close(): Promise<void>
 }
 
-export function createOutbound(allowNetworks: string[]): Outbound {
+/** `resolve` says what a name resolves to, as the system does. */
+export function createOutbound(allowNetworks: string[], resolve: Resolve = lookup): Outbound {
   const judge = addressJudge(allowNetworks)
-  const agents = { 'https:': agentFor(judge, false), 'http:': agentFor(judge, true) }
+  const agents = {
+    'https:': agentFor(judge, false, resolve),
+    'http:': agentFor(judge, true, resolve),
+  }
   return {
     async send(url, init) {
       const { protocol, hostname } = new URL(url)
@@ -53,29 +57,20 @@ type Judge = (address: string, plain: boolean) => void
 
 /** Throws FoghornError `address_forbidden`; plain http is for allowed networks alone. */
 export function addressJudge(allowNetworks: string[]): Judge {
-  const allowed = blockList(allowNetworks)
-  const banned = blockList(forbiddenNetworks)
   return (address, plain) => {
-    const version = isIP(address)
-    const family = version === 6 ? 'ipv6' : 'ipv4'
-    // what is no address is in no list either, and must not pass for that
-    if (version !== 0 && allowed.check(address, family)) return
-    if (version !== 0 && !plain && !banned.check(address, family)) return
-    throw new FoghornError('address_forbidden', plain ? plainHttpRefusal : privateRefusal)
+    const why = whyForbidden(address, plain, allowNetworks)
+    if (why !== undefined) throw new FoghornError('address_forbidden', why)
   }
 }
 
-function blockList(networks: string[]): BlockList {
-  const list = new BlockList()
-  for (const network of networks) {
-    const [address = '', prefix = ''] = network.split('/')
-    list.addSubnet(address, Number(prefix), isIP(address) === 6 ? 'ipv6' : 'ipv4')
-  }
-  return list
-}
+type Resolve = (
+  hostname: string,
+  options: LookupAllOptions,
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void
 
-function agentFor(judge: Judge, plain: boolean): Agent {
-  const lookup: LookupFunction = (hostname, options, done) => {
+function agentFor(judge: Judge, plain: boolean, resolve: Resolve): Agent {
+  const guarded: LookupFunction = (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return done(error, '', 4)
       try {
@@ -87,5 +82,5 @@ function agentFor(judge: Judge, plain: boolean): Agent {
       return options.all ? done(null, addresses) : done(null, first.address, first.family)
     })
   }
-  return new Agent({ connections: connectionsPerOrigin, connect: { lookup } })
+  return new Agent({ connections: connectionsPerOrigin, connect: { lookup: guarded } })
 }

@@ -31,6 +31,16 @@ export const privateHeaders = {
   'x-robots-tag': 'noindex',
 }
 
+/**
+ * Of every answer where the relay is reached by https; browsers ignore it elsewhere. It names no subdomains,
+ * which may be anybody's.
+ */
+export const secureHeaders = { 'strict-transport-security': 'max-age=31536000' }
+
+export function isSecure(url: string): boolean {
+  return /^https:/i.test(url)
+}
+
 /** `now`: the relay's time, for a page that shows how something stands. */
 export function layout(title: string, body: ReturnType<typeof html>, now?: number) {
   const isLive = now !== undefined

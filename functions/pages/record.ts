@@ -23,13 +23,20 @@ import { utcOn, whole } from './times.ts'
 /** Of more messages than this nobody reads; the API has them. */
 const maxTold = 1_000
 
-export function signInPage(base: string, said?: string) {
+/** Where a form is sent, and the token that proves whose it is. */
+interface Own {
+  base: string
+  form: string
+}
+
+export function signInPage({ base, form }: Own, said?: string) {
   const state = said === undefined ? '' : html`<p class="said" role="alert">${said}</p>`
   return layout(
     'The record',
     html`<h1>The record</h1>
 ${state}
 <form method="post" action="${base}/sign-in">
+<input type="hidden" name="form" value="${form}">
 <label for="key">The admin key of this relay</label>
 <input id="key" name="key" type="password" autocomplete="current-password" required autofocus>
 <button class="go">Sign in</button>
@@ -38,8 +45,7 @@ ${state}
   )
 }
 
-export interface List {
-  base: string
+export interface List extends Own {
   events: EventView[]
   fleets: string[]
   fleet: string | undefined
@@ -48,7 +54,7 @@ export interface List {
   more: boolean
 }
 
-export function listPage({ base, events, fleets, fleet, isFirst, more }: List, now: number) {
+export function listPage({ base, form, events, fleets, fleet, isFirst, more }: List, now: number) {
   const urlOf = (query: Record<string, string>) => {
     const text = new URLSearchParams(query).toString()
     return `${base}/events${text && '?'}${text}`
@@ -66,7 +72,7 @@ export function listPage({ base, events, fleets, fleet, isFirst, more }: List, n
   })
   return layout(
     'The record',
-    html`${signOut(base)}
+    html`${signOut({ base, form })}
 <h1>The record</h1>
 <nav aria-label="Fleets">${filters}</nav>
 ${events.length === 0 ? html`<p>No events.</p>` : ''}
@@ -141,7 +147,7 @@ ${daysOf(linesOf(record, deliveries)).map(
 )}
 ${deliveries.length > maxTold ? html`<p>Older messages are in the events API.</p>` : ''}
 <h2 id="seen">Seen by</h2>
-${seenBy.length === 0 ? html`<p>${record.drill ? 'A drill is seen by no VM.' : 'Nobody.'}</p>` : ''}
+${seenBy.length === 0 ? html`<p>${record.drill ? 'A drill is seen by no VM.' : 'No beacon that reported in the last 7 days.'}</p>` : ''}
 <ul class="record" aria-labelledby="seen">${seenBy.map(
       (one) => html`<li>${whole(plain(spanOf(one)))}</li>`,
     )}</ul>
@@ -250,6 +256,7 @@ function spanOf({ vm, hit, firstSeenAt, lastSeenAt, goneAt }: PublicSighting): s
   return `${vm}${hit ? ' (hit)' : ''}: ${from}to ${first === undefined ? utc(last) : utcOn(last, first)}${gone}`
 }
 
-function signOut(base: string) {
-  return html`<form class="aside" method="post" action="${base}/sign-out"><button>Sign out</button></form>`
+function signOut({ base, form }: Own) {
+  return html`<form class="aside" method="post" action="${base}/sign-out">
+<input type="hidden" name="form" value="${form}"><button>Sign out</button></form>`
 }

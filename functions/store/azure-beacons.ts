@@ -120,8 +120,15 @@ export class Beacons {
     await together(works)
   }
 
-  /** Those not heard since, at most `limit`, the longest silent first. Returns how many went. */
-  async forget(before: number, limit: number): Promise<number> {
+  /**
+   * Those not heard since that see no open event, at most `limit`, the longest silent first. Returns how many
+   * went.
+   */
+  async forget(
+    before: number,
+    limit: number,
+    isOpen: (key: EventKey) => Promise<boolean>,
+  ): Promise<number> {
     const { rows, index, together } = this.#parts
     const range = { from: '', to: timeKey(before), limit }
     const works = partitions.all('heard').map((partition) => async () => {
@@ -139,6 +146,9 @@ export class Beacons {
         if (known.stored.beacon.heardAt >= before) {
           await this.#move(known, entry)
           return false
+        }
+        for (const eventId of known.stored.beacon.sees) {
+          if (await isOpen({ fleet, eventId })) return false
         }
         // its own row after its copies: what was begun is found again until it is done
         const partition = partitionOf(fleet, beacon)

@@ -162,10 +162,14 @@ export class AzureStore implements Store {
     return this.#events.replay(which, now, limit)
   }
 
-  async forget(before: number, limit: number) {
+  async forget(before: number, limit: number, unheardSince = before) {
     const sightings = (key: EventKey) => this.#beacons.forgetSightings(key)
     const events = await this.#forgetting.events(before, limit, sightings)
-    return events + (await this.#beacons.forget(before, limit))
+    const isOpen = async (key: EventKey) => {
+      const record = await this.readEvent(key)
+      return record !== undefined && record.ended === undefined
+    }
+    return events + (await this.#beacons.forget(unheardSince, limit, isOpen))
   }
 
   async nextDueAt(pacing: Pacing) {

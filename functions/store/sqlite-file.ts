@@ -1,7 +1,14 @@
 // Opens the file of the SQLite store: who may have it, how it is written, and which relay can read it.
+import { chmodSync, closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { FoghornError } from '../../shared/errors.ts'
 import { schema, schemaVersion } from './sql.ts'
+
+const inMemory = ':memory:'
+/** Events, names of VMs and what people decided are for the relay's own user. */
+const ownerOnly = 0o600
+/** SQLite gives a new one the mode of the database; those of an older relay may be open to others. */
+const companions = ['-wal', '-shm', '-journal']
 
 /** Of 4 KB each. A page that changes often is copied into the file once in so many, not each time. */
 const checkpointPages = 8_000
@@ -12,6 +19,7 @@ const cacheKib = 65_536
  * alone on the file, or this one cannot be; `data_version` where another version of the relay wrote it.
  */
 export function openFile(path: string, alone: boolean): DatabaseSync {
+  if (path !== inMemory) keepPrivate(path)
   const db = new DatabaseSync(path)
   try {
     takeHold(db, path, alone)
@@ -21,6 +29,22 @@ export function openFile(path: string, alone: boolean): DatabaseSync {
   } catch (error) {
     db.close()
     throw error
+  }
+}
+
+/** Where modes cannot be set (Windows, some network shares) the files keep those they have. */
+function keepPrivate(path: string): void {
+  attempt(() => closeSync(openSync(path, 'wx', ownerOnly)))
+  // closing a file that SQLite has open would end its locks, so an existing one is not opened here
+  for (const file of ['', ...companions]) attempt(() => chmodSync(path + file, ownerOnly))
+}
+
+/** What keeps SQLite from opening the file is reported by SQLite. */
+function attempt(change: () => void): void {
+  try {
+    change()
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error
   }
 }
 

@@ -207,7 +207,7 @@ export class SqliteStore implements Store {
     return this.#write(() => this.#run(sql.replaySince, now, now, since, channel, channel, limit))
   }
 
-  async forget(before: number, limit: number): Promise<number> {
+  async forget(before: number, limit: number, unheardSince = before): Promise<number> {
     return this.#write(() => {
       const ended = this.#all(sql.endedBefore, before, limit)
       for (const { fleet, event_id } of ended) {
@@ -217,7 +217,7 @@ export class SqliteStore implements Store {
         this.#run(sql.forgetSightings, ...key)
         this.#run(sql.forgetEvent, ...key)
       }
-      return ended.length + this.#run(sql.forgetBeacons, before, limit)
+      return ended.length + this.#run(sql.forgetBeacons, unheardSince, limit)
     })
   }
 

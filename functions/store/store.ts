@@ -127,10 +127,11 @@ export interface Store {
   replay(which: Replay, now: number, limit: number): Promise<number>
 
   /**
-   * Removes events that ended before a time, with their deliveries, posts and sightings, and beacons
-   * not heard since, at most `limit` of each. Open events stay, however old. Returns how many went.
+   * Removes events that ended before a time, with their deliveries, posts and sightings, and beacons not
+   * heard since `unheardSince` (usually the same time), at most `limit` of each. Open events stay, however
+   * old, and beacons whose last document shows one. Returns how many went.
    */
-  forget(before: number, limit: number): Promise<number>
+  forget(before: number, limit: number, unheardSince?: number): Promise<number>
 
   /** When an event is due, or a delivery can be claimed, next; undefined where nothing waits. */
   nextDueAt(pacing: Pacing): Promise<number | undefined>

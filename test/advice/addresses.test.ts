@@ -95,6 +95,16 @@ testRows('networks in parts', [
   ),
 ])
 
+testRows('networks of the host', [
+  ...['169.254.0.0/16', '168.63.129.16/32', '::ffff:168.63.0.0/112'].map(
+    (network): Row => [
+      network,
+      { allowNetworks: ['10.0.0.0/8', network] },
+      `allowNetworks[1]: "${network}" contains 16`,
+    ],
+  ),
+])
+
 testRows('keys', [
   [
     'two fleets with one key',

@@ -1,7 +1,7 @@
 // The state directory of a beacon: one owner at a time, and nothing forgotten before the relay has it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -75,6 +75,29 @@ describe('what waits', () => {
     expect(log.named('spool_full')).toMatchObject([{ dropped: 2 }])
     spool.close()
     expect(idsOf(open())).toEqual(idsOf(spool))
+  })
+})
+
+describe('the files are for their owner alone', () => {
+  const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
+
+  test('new ones in a new folder, and those of an older beacon', () => {
+    const umask = process.umask(0)
+    onTestFinished(() => void process.umask(umask))
+    const directory = join(temporaryDirectory(), 'state')
+    const { open } = setUp(directory)
+    open().close()
+    const file = join(directory, 'spool.db')
+    expect([modeOf(directory), modeOf(file)]).toEqual(['700', '600'])
+    for (const one of [file, `${file}.damaged`]) {
+      writeFileSync(one, one === file ? readFileSync(file) : 'old')
+      chmodSync(one, 0o644)
+    }
+    const spool = open()
+    spool.append([step('a')])
+    const modes = readdirSync(directory).map((name) => modeOf(join(directory, name)))
+    expect(new Set(modes)).toEqual(new Set(['600']))
+    expect(idsOf(spool)).toEqual(['a'])
   })
 })
 

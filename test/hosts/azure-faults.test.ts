@@ -107,6 +107,12 @@ test('lost answers to all that an attempt writes: nobody is told twice', async (
   expect(lines.filter((line) => line.event === 'delivery_lease_lost')).toEqual([])
 })
 
+/** With the admin key: the troubles are for owners. */
+const askHealth = () => {
+  const headers = { authorization: `Bearer ${stage.secrets.adminKey}` }
+  return fetch(`${stage.relayUrl}/healthz`, { headers })
+}
+
 describe('a lasting fault', () => {
   test.each<[string, Fault]>([
     ['503', { answer: 503 }],
@@ -145,13 +151,13 @@ describe('a lasting fault', () => {
     expect(await sweep()).toBe(202)
     const { trouble } = await relay.waitFor('host_troubled')
     expect(trouble).toMatch(/^1 wake-ups failed again and again: .*"foghorn-wake-poison"/)
-    const health = await fetch(`${stage.relayUrl}/healthz`)
+    const health = await askHealth()
     expect([health.status, await health.json()]).toMatchObject([
       200,
       { status: 'troubled', troubles: [trouble] },
     ])
     await poison.clearMessages()
-    expect(await (await fetch(`${stage.relayUrl}/healthz`)).json()).toMatchObject({ status: 'ok' })
+    expect(await (await askHealth()).json()).toMatchObject({ status: 'ok' })
   })
 
   test('a relay that starts meanwhile answers 500, and works when it is over', async () => {
@@ -177,7 +183,7 @@ test('a queue that does not answer: all is told and shown, and no visitor learns
   const event = newEvent()
   expect((await post([event])).status).toBe(200)
   await toldOnce(event)
-  const health = await fetch(`${stage.relayUrl}/healthz`)
+  const health = await askHealth()
   expect([health.status, await health.json()]).toMatchObject([
     200,
     { status: 'troubled', troubles: [expect.stringMatching(/^the queue .* does not answer.*log/)] },

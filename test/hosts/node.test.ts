@@ -1,6 +1,6 @@
 // The relay on plain Node as a process: how it starts, what it says where it can't, and how it ends.
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -100,6 +100,18 @@ describe('the process', () => {
     expect([response.status, await response.json()]).toMatchObject([200, { status: 'ok' }])
     expect(await relay.stop()).toEqual({ code: 0, signal: null })
     expect(relay.entries.at(-1)?.event).toBe('relay_stopped')
+  })
+
+  test('its folder and its files are for its own user alone', async () => {
+    const FOGHORN_DATA = join(directory, 'new', 'data')
+    const relay = new Program('relay', 'functions/host/node.ts', environment({ FOGHORN_DATA }))
+    await relay.waitFor('relay_started')
+    const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
+    expect(modeOf(FOGHORN_DATA)).toBe('700')
+    const files = readdirSync(FOGHORN_DATA).map((name) => join(FOGHORN_DATA, name))
+    expect(files.map(modeOf)).toEqual(files.map(() => '600'))
+    expect(files).toContain(join(FOGHORN_DATA, 'foghorn.sqlite'))
+    await relay.stop()
   })
 
   test.each([

@@ -1,7 +1,7 @@
 // The guard of outgoing requests: which addresses a channel may never reach, as they are written in
 // addresses of the web and as names resolve to them, against a real server on this machine.
 import { createServer, type Server } from 'node:http'
-import { type AddressInfo, createServer as createPlainServer } from 'node:net'
+import { type AddressInfo, createServer as createPlainServer, isIP } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { addressJudge, createOutbound, type Outbound } from '../../functions/notify/undici.ts'
 import { channels, kinds } from './kinds.ts'
@@ -9,10 +9,7 @@ import { notify } from './outgoing.ts'
 
 const forbidden: string[] = [
   ...['0.0.0.0', '0.255.255.255', '10.0.0.0', '10.255.255.255', '100.64.0.0', '100.127.255.255'],
-  ...['127.0.0.1', '127.255.255.255', '169.254.0.1', '169.254.169.254', '168.63.129.16'].slice(
-    0,
-    4,
-  ),
+  ...['127.0.0.1', '127.255.255.255', '169.254.0.1', '169.254.169.254', '168.63.129.16'],
   ...['172.16.0.0', '172.31.255.255', '192.0.0.1', '192.0.0.255', '192.0.2.1', '192.168.0.1'],
   ...['192.168.255.255', '198.18.0.1', '198.19.255.255', '198.51.100.7', '203.0.113.9'],
   ...['224.0.0.1', '239.255.255.255', '240.0.0.1', '255.255.255.254', '255.255.255.255'],
@@ -20,6 +17,15 @@ const forbidden: string[] = [
   ...['2001:db8::1', '64:ff9b::7f00:1', '64:ff9b::8.8.8.8', '2002:7f00:1::', '2002:808:808::'],
   ...['::ffff:127.0.0.1', '::ffff:7f00:1', '::ffff:10.0.0.1', '::ffff:169.254.169.254'],
   ...['::ffff:192.168.1.1', '::ffff:0.0.0.0', '0:0:0:0:0:ffff:7f00:0001'],
+  // relays and sinks at addresses that look public
+  ...['192.88.99.1', '192.31.196.1', '192.52.193.1', '192.175.48.1', '::ffff:168.63.129.16'],
+  // IPv4 inside IPv6: compatible, translated, by NAT64 of a network's own, Teredo
+  ...['::127.0.0.1', '::7f00:1', '::8.8.8.8', '::ffff:0:7f00:1', '::ffff:0:8.8.8.8'],
+  ...['64:ff9b:1::1', '64:ff9b:1:ffff::7f00:1', '2001::1', '2001:0:7f00:1::', '2001:1ff:ffff::'],
+  // what IANA gives to nobody, or to no host
+  ...['fec0::1', 'feff:ffff::1', 'FEC0::1', '100::1', '100:0:0:1::1', '5f00::1', '3fff::1'],
+  ...['3fff:fff:ffff::', '2001:2::1', '2001:20::1', '2001:DB8::1', '2620:4f:8000::1', '1fff::1'],
+  ...['4000::1', '8000::1', 'fbff::1', 'e000::1', '200::1'],
 ]
 
 const open: string[] = [
@@ -27,7 +33,8 @@ const open: string[] = [
   ...['128.0.0.1', '169.253.255.255', '169.255.0.0', '172.15.255.255', '172.32.0.0'],
   ...['192.0.1.1', '192.0.3.1', '192.167.255.255', '192.169.0.0', '198.17.255.255', '198.20.0.0'],
   ...['203.0.112.255', '203.0.114.0', '223.255.255.255', '2606:4700::1111', '2001:db7::1'],
-  ...['::ffff:1.1.1.1', '2003::1', 'fbff::1'],
+  ...['::ffff:1.1.1.1', '2003::1', '2001:200::1', '2400::1', '3ffe::1', '3fff:1000::1', '2000::1'],
+  ...['168.63.129.15', '168.63.129.17', '192.88.98.255', '192.88.100.0', '2620:4f:8001::1'],
 ]
 
 const refusal = { name: 'FoghornError', code: 'address_forbidden' }
@@ -45,12 +52,38 @@ describe('an address', () => {
     expect(() => judge(address, true)).toThrow(/plain http/)
   })
 
-  test.each(['', 'localhost', 'fe80::1%eth0', 'fe80::1%25eth0', '127.1'])(
-    '%j is no way around',
-    (text) => {
-      expect(() => judge(text, false)).toThrow()
-    },
-  )
+  test.each([
+    ...[
+      '',
+      'localhost',
+      'fe80::1%eth0',
+      'fe80::1%25eth0',
+      '2606:4700::1111%1',
+      '127.1',
+      '8.8.8.8.',
+    ],
+    ...[
+      '0x8.8.8.8',
+      '010.8.8.8',
+      '8.8.8.08',
+      '[2606:4700::1111]',
+      '2606:4700::1::1',
+      '2606:4700::g',
+    ],
+    ...['26060::1', '::ffff:8.8.8.256', '::ffff:8.8.8', '2606:4700::1111/128', '%38.8.8.8'],
+  ])('%j is no address, and no way around', (text) => {
+    expect(() => judge(text, false)).toThrow(expect.objectContaining(refusal))
+  })
+
+  test.each([
+    ['168.63.129.16', '168.63.129.16/32'],
+    ['64:ff9b:1::a', '64:ff9b:1::/48'],
+    ['fec0::1', 'fec0::/10'],
+    ['2001:0:1::1', '2001::/32'],
+  ])('%s is open where %s is allowed', (address, network) => {
+    const allowing = addressJudge([network])
+    for (const plain of [true, false]) expect(() => allowing(address, plain)).not.toThrow()
+  })
 
   test('an allowed network is open, also by plain http, and so is its form in IPv6', () => {
     const allowing = addressJudge(['10.1.0.0/16', 'fd00:1::/32'])
@@ -124,6 +157,18 @@ const spellings = [
   '[0:0:0:0:0:ffff:7f00:1]',
   'localhost',
   'LOCALHOST',
+  '１２７.０.０.１',
+  '127。0。0。1',
+  '0X7F.0.0.1',
+  '0x7f.0x0.0x0.0x1',
+  '0177.1',
+  '[::127.0.0.1]',
+  '[::7F00:1]',
+  '[::FFFF:0:127.0.0.1]',
+  '[64:ff9b:1::127.0.0.1]',
+  '168.63.129.16',
+  '0xa83f8110',
+  '[fec0::1]',
 ]
 
 describe('a request', () => {
@@ -142,6 +187,33 @@ describe('a request', () => {
       expect(requests.map(({ path }) => path)).toEqual(['/in'])
     },
   )
+
+  const answers = ['168.63.129.16', '10.0.0.1', '::127.0.0.1', '::ffff:0:7f00:1', '64:ff9b:1::1']
+  test.each([...answers, '2001::1', 'fec0::1', '3fff::1', '5f00::1', 'fe80::1%eth0'])(
+    'to a name that resolves to %s, among others, is refused',
+    async (address) => {
+      const resolved = [
+        { address: '1.1.1.1', family: 4 },
+        { address, family: isIP(address) },
+      ]
+      outbound = createOutbound([], (_, __, done) => done(null, resolved))
+      const failed = outbound.send(`https://chat.example:${port}/`, { method: 'POST', body: '{}' })
+      expect(codesOf(await failed.catch((error: unknown) => error))).toContain('address_forbidden')
+      expect(requests).toEqual([])
+    },
+  )
+
+  test('to a name reaches what it resolves to, where its network is allowed', async () => {
+    const resolved = [{ address: '127.0.0.1', family: 4 }]
+    outbound = createOutbound(['127.0.0.0/8'], (_, __, done) => done(null, resolved))
+    const url = `http://chat.example:${port}/in`
+    expect((await outbound.send(url, { method: 'POST', body: '{}' })).status).toBe(200)
+    expect(requests).toEqual([{ path: '/in', host: `chat.example:${port}` }])
+  })
+
+  test.each(['[fe80::1%25eth0]', '[::1%lo]'])('to a zone of %s is none', async (host) => {
+    await expect(send(`https://${host}:${port}/`, [])).rejects.toThrow('Invalid URL')
+  })
 
   test('an allowed network opens no other', async () => {
     const url = `http://127.0.0.1:${port}/`

@@ -1,6 +1,15 @@
 // `GET /v1/beacons`: whether beacons work, for whoever sets them up.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { adminKey, createWorld, event, FakeBeacon, testKey, type World } from '../support/world.ts'
+import { forgetOld } from '../../functions/retention.ts'
+import {
+  adminKey,
+  createWorld,
+  event,
+  eventId,
+  FakeBeacon,
+  testKey,
+  type World,
+} from '../support/world.ts'
 
 let world: World
 beforeEach(async () => {
@@ -38,6 +47,25 @@ test.each([
 
 test('nothing without the admin key', async () => {
   expect((await get('?fleet=prod', '')).status).toBe(401)
+})
+
+test('a deleted VM is listed for a week; what it saw stays on record, and so does an open event', async () => {
+  const day = 86_400_000
+  await new FakeBeacon(world, 'web_0').sees([])
+  await new FakeBeacon(world, 'web_1').sees([event()])
+  const vms = async () =>
+    (await read(await get('?fleet=prod'))).beacons.map((one: { vm: string }) => one.vm)
+  world.clock.now += 7 * day
+  await forgetOld(world.relay)
+  expect(await vms()).toEqual(['web_0', 'web_1'])
+  world.clock.now += 1
+  await forgetOld(world.relay)
+  expect(await vms()).toEqual(['web_1'])
+  // nobody sees it any more: it is lost, and its beacon goes
+  await world.drain()
+  await forgetOld(world.relay)
+  expect(await vms()).toEqual([])
+  expect((await world.getEvent(eventId)).body).toMatchObject({ phase: 'scheduled' })
 })
 
 test('the log names a beacon once for each of its starts', async () => {

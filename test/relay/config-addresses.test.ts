@@ -13,6 +13,7 @@ const plain =
   'plain http is for networks in allowNetworks; write https://, or add its network to allowNetworks'
 const page = 'a page for people, which takes no messages; write the address that the workflow'
 const port = 'this port belongs to another protocol, and neither fetch nor a browser asks it'
+const discord = 'an address of Discord, which takes messages of no kind that Foghorn has; write'
 const routing = 'a routing key has 32 characters, letters and digits'
 
 describe('a mistake', () => {
@@ -38,6 +39,16 @@ describe('a mistake', () => {
     ['channels.chat.url', 'https://hooks.slack.com/workflows/T0/1/hunter2', incoming],
     ['channels.chat.url', 'https://contoso.slack.com/archives/C0123456789', incoming],
     ['channels.chat.url', 'https://app.slack.com/client/T0/C0123456789', incoming],
+    ['channels.chat.url', 'https://discord.com/api/webhooks/12345/hunter2', discord],
+    ['channels.chat.url', 'https://discord.com/api/webhooks/12345/hunter2/slack', discord],
+    ['channels.chat.url', 'https://DiscordApp.com/api/webhooks/12345/hunter2/slack', discord],
+    [
+      'channels.chat.url',
+      'https://canary.discord.com/api/webhooks/1/hunter2/slack?wait=1',
+      discord,
+    ],
+    ['channels.hook.url', 'https://discord.com/api/webhooks/12345/hunter2', discord],
+    ['channels.team.url', 'https://discord.com/api/v10/webhooks/12345/hunter2', discord],
     ['channels.team.url', 'https://teams.microsoft.com/l/channel/19%3aabc/hunter2', page],
     ['channels.team.url', 'https://make.powerautomate.com/environments/hunter2', page],
     ['channels.team.url', 'https://emea.flow.microsoft.com/manage/hunter2', page],
@@ -128,6 +139,9 @@ describe('no mistake', () => {
     ['channels.chat.url', 'https://hooks.slack.com/services/T0/B0/x', []],
     ['channels.chat.url', 'https://hooks.slack-gov.com/services/T0/B0/x', []],
     ['channels.chat.url', 'https://proxy.example/slack', []],
+    // servers of one's own that take Slack's messages
+    ['channels.chat.url', 'https://mattermost.example/hooks/x', []],
+    ['channels.chat.url', 'https://notdiscord.com/api/webhooks/1/x/slack', []],
     ['channels.team.url', 'https://whatever.microsoft.example/x?sig=y', []],
     ['channels.pager.endpoint', 'https://events.eu.pagerduty.com/v2/enqueue', []],
     ['channels.pager.endpoint', 'https://proxy.example/', []],

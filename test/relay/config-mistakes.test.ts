@@ -304,3 +304,40 @@ describe('a mistake is named with its path, its value and the remedy, and never 
 })
 
 const chat = { kind: 'slack', url: 'https://slack.example/services/T0/B0/slack-secret' }
+
+test.each(['nobody', 'only', 'hunter2hunter2hunter2hunter2hunter2'])(
+  'the fallback %j of the only channel: there is no other to name',
+  (fallback) => {
+    const only = { kind: 'webhook', url: 'https://hook.example/in', secret: hookSecret, fallback }
+    const routes = [{ match: {}, channels: ['only'] }]
+    expect(mistakesOf(JSON.stringify({ ...baseConfig, channels: { only }, routes }))).toBe(
+      'channels.only.fallback: there is no other channel; add one under "channels", or remove "fallback"',
+    )
+  },
+)
+
+test('more mistakes than anybody mends at once: the first hundred, and how many more', () => {
+  const channels = Array.from({ length: 5_000 }, (_, i) => `nobody-${i}`)
+  const message = mistakesOf(JSON.stringify({ ...baseConfig, routes: [{ match: {}, channels }] }))
+  const lines = message.split('\n')
+  expect(lines).toHaveLength(101)
+  expect(lines[99]).toContain('"nobody-99"')
+  expect(lines[100]).toBe('and 4900 more')
+})
+
+test.each(['channels', 'fleets'])(
+  '%s with 9,000 names that look secret: few are described',
+  (part) => {
+    const names = Object.fromEntries(Array.from({ length: 9_000 }, (_, i) => [`whsec_${i}`, 7]))
+    const message = mistakesOf(JSON.stringify({ ...baseConfig, [part]: names }))
+    expect(message.split('\n').length).toBeLessThan(110)
+    expect(message).not.toContain('whsec_1')
+  },
+)
+
+test('9,000 unknown keys: a hundred are named, and how many more', () => {
+  const names = Object.fromEntries(Array.from({ length: 9_000 }, (_, i) => [`k${i}`, 7]))
+  const message = mistakesOf(JSON.stringify({ ...baseConfig, ...names }))
+  expect(message).toContain('"k99" and 8900 more; allowed are')
+  expect(message.length).toBeLessThan(2_000)
+})

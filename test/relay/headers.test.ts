@@ -2,7 +2,9 @@
 // People get a page, programs get problem+json.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { httpHandler } from '../../functions/host/azure-http.ts'
+import { postDrill } from '../support/drills.ts'
 import { formType, linkOf, press } from '../support/people.ts'
+import { signIn } from '../support/record-form.ts'
 import { adminKey, createWorld, event, eventId, FakeBeacon, type World } from '../support/world.ts'
 
 let world: World
@@ -22,6 +24,7 @@ function expectPrivate({ headers }: Response) {
   expect(headers.get('content-security-policy')).toContain("default-src 'none'")
   expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
   expect(headers.get('content-security-policy')).not.toContain('unsafe')
+  expect(headers.get('strict-transport-security')).toMatch(/^max-age=31536000$/)
 }
 
 type Answered = Response | Promise<Response>
@@ -33,6 +36,12 @@ const big: RequestInit = {
   method: 'POST',
   body: 'x'.repeat(5_000),
   headers: { 'content-type': formType },
+}
+
+const form: RequestInit = { method: 'POST', body: 'x=y', headers: { 'content-type': formType } }
+const brokenOff = (): RequestInit => {
+  const body = new ReadableStream({ pull: (controller) => controller.error(new Error('aborted')) })
+  return { method: 'POST', body, duplex: 'half' } as RequestInit
 }
 
 describe('under /approve and /record whatever goes wrong is a page for people', () => {
@@ -98,6 +107,10 @@ describe('everything has the headers', () => {
     ['a path that is not there', 404, () => ask('/nope')],
     ['Slack, where it is off', 404, () => ask('/slack/interactions', { method: 'POST' })],
     ['the state of the relay', 200, () => ask('/healthz')],
+    ['its details', 200, () => ask('/healthz', bearer)],
+    ['the sign-in of the record', 303, () => signIn(world)],
+    ['a form that is not of our page', 403, () => ask('/record/sign-out', form)],
+    ['a body that breaks off', 400, () => ask('/v1/reports', brokenOff())],
   ]
 
   test.each(cases)('%s: %i', async (_, status, send) => {
@@ -122,7 +135,7 @@ describe('everything has the headers', () => {
   })
 
   test('what fails before the relay is asked, on Azure Functions', async () => {
-    const request = { url: 'no url', method: 'GET', headers: {}, body: null }
+    const request = { url: 'https://[no url', method: 'GET', headers: {}, body: null }
     const handle = httpHandler(world.app.fetch, world.relay.log)
     const answer = (await handle(request as never, {} as never)) as {
       status: number
@@ -130,5 +143,56 @@ describe('everything has the headers', () => {
     }
     expect(answer.status).toBe(500)
     expectPrivate(new Response(null, { headers: answer.headers }))
+  })
+})
+
+describe('Strict-Transport-Security', () => {
+  const hsts = async (url: string, publicUrl = 'https://foghorn.example') => {
+    const { app } = await createWorld({ config: { publicUrl } })
+    return (await app.request(url)).headers.get('strict-transport-security')
+  }
+
+  test('where people reach the relay by https, or a request came by it', async () => {
+    expect(await hsts('http://127.0.0.1:7071/nope')).not.toBeNull()
+    expect(await hsts('https://127.0.0.1:7071/healthz', 'http://127.0.0.1:7071')).not.toBeNull()
+  })
+
+  test('not on the own machine by http', async () => {
+    for (const path of ['/', '/healthz', '/record', '/v1/events']) {
+      expect(await hsts(`http://127.0.0.1:7071${path}`, 'http://127.0.0.1:7071')).toBeNull()
+    }
+  })
+
+  test.each([
+    ['https://foghorn.example/x', true],
+    ['http://127.0.0.1/x', false],
+  ])('what Azure Functions answers to %s without the relay: %j', async (url, has) => {
+    const handle = httpHandler(() => new Response('misconfigured'), world.relay.log)
+    const request = { url, method: 'GET', headers: {}, body: null }
+    const answer = (await handle(request as never, {} as never)) as { headers: Headers }
+    expect(new Headers(answer.headers).has('strict-transport-security')).toBe(has)
+  })
+})
+
+describe('every 429 says when to come back', () => {
+  const wait = (response: Response) => [response.status, response.headers.get('retry-after')]
+
+  test('drills: when the first of the open ones ends', async () => {
+    const drill = (noticeSeconds: number) =>
+      postDrill(world, { fleet: 'prod', type: 'Reboot', noticeSeconds, impactSeconds: 10 })
+    for (const notice of [300, 100, 200]) expect((await drill(notice)).status).toBe(201)
+    expect(wait(await drill(1))).toEqual([429, '110'])
+    world.clock.now += 30_500
+    expect(wait(await drill(1))).toEqual([429, '80'])
+    await world.pass(79_500)
+    await world.pass(10_000)
+    expect((await drill(1)).status).toBe(201)
+  })
+
+  test('links: as soon as one more is answered', async () => {
+    const asked = Array.from({ length: 100 }, () => ask(linkOf(world)))
+    const busy = (await Promise.all(asked)).filter(({ status }) => status === 429)
+    expect(busy.map(wait)).toEqual(busy.map(() => [429, '1']))
+    expect(busy.length).toBeGreaterThan(0)
   })
 })

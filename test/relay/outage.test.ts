@@ -13,6 +13,7 @@ import {
   textsTo,
 } from '../support/deliveries.ts'
 import { postDrill } from '../support/drills.ts'
+import { healthOf } from '../support/health.ts'
 import { forge, press } from '../support/people.ts'
 import {
   adminKey,
@@ -50,8 +51,7 @@ beforeEach(() => begin())
 const texts = (host: string, from = 0) => textsTo(world, host, from)
 const notices = () => texts('teams').filter((body) => body.includes('refuses what it is sent'))
 const asks = () => texts('teams').filter((body) => body.includes('did not take it'))
-const health = async () =>
-  (await (await world.app.request('/healthz')).json()) as { status: string; troubles?: string[] }
+const health = () => healthOf(world)
 const headers = { authorization: `Bearer ${adminKey}` }
 
 async function eventsInARow(count: number, apartMs: number): Promise<void> {

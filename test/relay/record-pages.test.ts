@@ -1,6 +1,14 @@
 // The record in a browser: who gets in, for how long, and what stands there. Nothing there decides.
 import { beforeEach, describe, expect, test } from 'vitest'
+import { fieldsOf } from '../support/form.ts'
 import { forge, formType, linkOf, press, textOf } from '../support/people.ts'
+import {
+  type Opened,
+  openForm,
+  sendForm,
+  signIn as signInAt,
+  withCookies,
+} from '../support/record-form.ts'
 import {
   adminKey,
   createWorld,
@@ -30,12 +38,15 @@ function post(path: string, fields: Record<string, string>, headers: Record<stri
   })
 }
 
-const signIn = (key = adminKey, headers = {}) => post('/record/sign-in', { key }, headers)
+const signIn = (key = adminKey, headers = {}) => signInAt(world, key, headers)
 
 /** What a browser would send from then on. */
 async function cookie(): Promise<string> {
   return (await signIn()).headers.get('set-cookie')!.split(';')[0]!
 }
+
+/** The list with its form for signing out, in a browser that is signed in. */
+const openList = async () => openForm(world, '/record/events', await cookie())
 
 const paths = ['/record/events', `/record/events/prod/${eventId}`, '/record/events/prod/other']
 
@@ -120,22 +131,112 @@ describe('signing in and out', () => {
 
   test('after ten wrong keys in a minute more get 429; the right one still works', async () => {
     for (let i = 0; i < 1_000; i++) await signIn(`wrong-${i}`)
-    expect((await signIn('wrong')).status).toBe(429)
+    const busy = await signIn('wrong')
+    expect([busy.status, busy.headers.get('retry-after')]).toEqual([429, '60'])
     expect(world.lines.filter((line) => line.includes('admin_key_wrong'))).toHaveLength(1)
     expect(world.lines.join()).not.toContain('wrong-')
     expect((await signIn()).status).toBe(303)
-    world.clock.now += 60_000
+    world.clock.now += 59_001
+    expect((await signIn('wrong')).headers.get('retry-after')).toBe('1')
+    world.clock.now += 999
     expect((await signIn('wrong')).status).toBe(403)
   })
 
-  test.each<[string, Record<string, string>]>([
+  const foreignHeaders: [string, Record<string, string>][] = [
     ['another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }],
+    ['another site that hides its name', { 'sec-fetch-site': 'cross-site', origin: 'null' }],
+    ['a neighbour', { 'sec-fetch-site': 'same-site', origin: 'null' }],
     ['another origin', { origin: 'https://evil.example' }],
     ['JSON', { 'content-type': 'application/json' }],
-  ])('no form from %s', async (_, headers) => {
-    expect((await signIn(adminKey, headers)).status).toBe(403)
-    const out = await post('/record/sign-out', {}, headers)
-    expect([out.status, out.headers.get('set-cookie')]).toEqual([403, null])
+    ['a browser that keeps no cookies', { cookie: '' }],
+    ['another browser', { cookie: `__Host-foghorn-form=${'0'.repeat(36)}` }],
+  ]
+
+  /** Nothing happened, and the page says how to go on. */
+  async function expectForeign(response: Response) {
+    expect([response.status, response.headers.get('set-cookie')]).toEqual([403, null])
+    expect(await textOf(response)).toContain('Open /record again')
+  }
+
+  test.each(foreignHeaders)('no form from %s', async (_, headers) => {
+    await expectForeign(await signIn(adminKey, headers))
+    await expectForeign(await sendForm(world, '/record/sign-out', await openList(), headers))
+  })
+
+  const changed: [string, (own: Opened) => Opened | Promise<Opened>][] = [
+    ['without its token', ({ cookie: kept }) => ({ fields: {}, cookie: kept })],
+    ['with an empty one', (own) => ({ ...own, fields: { form: '' } })],
+    ['with one that is made up', (own) => ({ ...own, fields: { form: 'sign-out.AAAA' } })],
+    [
+      'with that of the other form',
+      async ({ cookie: kept }) => ({
+        fields: (await openForm(world, '/record', kept.split('; ')[1]!)).fields,
+        cookie: kept,
+      }),
+    ],
+    [
+      'with that of a link',
+      async ({ cookie: kept }) => ({
+        fields: (await openForm(world, linkOf(world))).fields,
+        cookie: kept,
+      }),
+    ],
+    [
+      'with that of another browser',
+      async ({ cookie: kept }) => ({
+        fields: (await openList()).fields,
+        cookie: kept,
+      }),
+    ],
+  ]
+
+  test.each(changed)('no form of signing out %s', async (_, change) => {
+    const own = await openList()
+    await expectForeign(await sendForm(world, '/record/sign-out', await change(own)))
+    expect((await get('/record/events', own.cookie)).status).toBe(200)
+  })
+
+  test.each(['', 'sign-in.AAAA'])('no form of signing in with the token %j', async (form) => {
+    const { cookie: kept } = await openForm(world, '/record')
+    const fields = { key: adminKey, form }
+    await expectForeign(await sendForm(world, '/record/sign-in', { fields, cookie: kept }))
+    await expectForeign(await post('/record/sign-in', { key: adminKey }))
+  })
+
+  test('guesses without a form try no key, and fill no log', async () => {
+    for (let i = 0; i < 100; i++) await post('/record/sign-in', { key: `wrong-${i}` })
+    expect(world.lines.filter((line) => line.includes('admin_key_wrong'))).toEqual([])
+    expect(world.lines.filter((line) => line.includes('forms_refused'))).toHaveLength(1)
+    expect((await signIn('wrong')).status).toBe(403)
+  })
+
+  test('browsers that hide the origin of our own form, or say nothing of it', async () => {
+    for (const headers of [
+      { origin: 'null' },
+      { origin: 'null', 'sec-fetch-site': 'same-origin' },
+    ]) {
+      expect((await signIn(adminKey, headers)).status).toBe(303)
+    }
+  })
+
+  test('several pages of one browser: the form of each works, before and after a new link key', async () => {
+    const first = await openForm(world, '/record')
+    const second = await openForm(world, '/record', first.cookie)
+    expect(second.cookie).toBe(first.cookie)
+    world.relay.linkKeys = world.relay.linkKeys.toReversed()
+    for (const { fields } of [first, second]) {
+      const opened = { fields: { ...fields, key: adminKey }, cookie: first.cookie }
+      expect((await sendForm(world, '/record/sign-in', opened)).status).toBe(303)
+    }
+  })
+
+  test('the page that names a wrong key has a form that works', async () => {
+    const opened = await openForm(world, '/record')
+    const wrong = { fields: { ...opened.fields, key: 'wrong' }, cookie: opened.cookie }
+    const answer = await sendForm(world, '/record/sign-in', wrong)
+    const fields = { ...fieldsOf(await answer.text()), key: adminKey }
+    const next = { fields, cookie: withCookies(opened.cookie, answer) }
+    expect((await sendForm(world, '/record/sign-in', next)).status).toBe(303)
   })
 
   test('a form beyond 4 KB: refused', async () => {
@@ -143,7 +244,7 @@ describe('signing in and out', () => {
   })
 
   test('out: the cookie goes', async () => {
-    const response = await post('/record/sign-out', {})
+    const response = await sendForm(world, '/record/sign-out', await openList())
     expect(response.headers.get('set-cookie')).toMatch(/^__Host-foghorn-admin=; Max-Age=0; Path=\//)
     expect(response.headers.get('location')).toBe('/record')
   })

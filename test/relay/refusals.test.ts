@@ -1,7 +1,7 @@
 // Whoever sends what is refused fills no log: a line a second for each kind of refusal, and each is counted.
 // Wrong admin keys have a bound, wherever they are tried; the right one is always taken.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { formType } from '../support/people.ts'
+import { signIn } from '../support/record-form.ts'
 import { adminKey, createWorld, event, FakeBeacon, testKey, type World } from '../support/world.ts'
 
 let world: World
@@ -35,16 +35,7 @@ const floods: [string, string, (i: number) => Promise<Response> | Response][] = 
     (i) => new FakeBeacon(world, 'web_0', { fleet: `made-up-${i}` }).post('{}'),
   ],
   ['wrong keys of the API', 'admin_key_wrong', wrongKey],
-  [
-    'wrong keys in the form',
-    'admin_key_wrong',
-    (i) =>
-      world.app.request('/record/sign-in', {
-        method: 'POST',
-        body: `key=wrong-${i}`,
-        headers: { 'content-type': formType },
-      }),
-  ],
+  ['wrong keys in the form', 'admin_key_wrong', (i) => signIn(world, `wrong-${i}`)],
 ]
 
 test.each(floods)(
@@ -93,9 +84,9 @@ describe('wrong keys of the API', () => {
     for (let i = 0; i < 500; i++) await wrongKey(i)
     const headers = { authorization: `Bearer ${adminKey}` }
     expect((await world.app.request('/v1/events', { headers })).status).toBe(200)
-    const body = 'key=mistyped'
-    const form = { method: 'POST', body, headers: { 'content-type': formType } }
-    expect((await world.app.request('/record/sign-in', form)).status).toBe(403)
+    const refused = await signIn(world, 'mistyped')
+    expect(refused.status).toBe(403)
+    expect(await refused.text()).toContain('That is not the admin key.')
   })
 
   test('a request without any is told what to send, and counts as none', async () => {

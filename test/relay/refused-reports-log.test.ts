@@ -1,6 +1,6 @@
-// Whoever sets up a beacon finds its refusals in the relay's log by the name of the VM, which is claimed and proven by
-// nothing.
-import { afterEach, beforeEach, expect, test } from 'vitest'
+// Refused reports in the relay's log: of a report with the fleet's credential the log names the VM. The body of any
+// other is not read as JSON, and the log has only the fleet that its header names.
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createWorld, event, FakeBeacon, testKey, type World } from '../support/world.ts'
 
 let world: World
@@ -20,12 +20,28 @@ async function refusalOf(report: unknown, options = {}) {
 const whole = () => new FakeBeacon(world, 'web_0').body([event()])
 const named = (name: unknown) => ({ ...whole(), version: 'none', vm: { name } })
 
-test('a wrong key: the VM is named', async () => {
-  const entry = await refusalOf(whole(), { key: testKey })
-  expect(entry).toMatchObject({ code: 'signature_invalid', fleet: 'prod', vm: 'web_0' })
+test.each<[string, object]>([
+  ['a wrong key', { key: testKey }],
+  ['a token where the fleet takes none', { token: 'a.b.c' }],
+])('%s: nothing of the body is read or logged', async (_, options) => {
+  const parse = vi.spyOn(JSON, 'parse')
+  const body = JSON.stringify({ ...whole(), vm: { name: 'x'.repeat(200_000) } })
+  await new FakeBeacon(world, 'web_0', options).post(body)
+  const parsed = parse.mock.calls.map(([text]) => text)
+  parse.mockRestore()
+  expect(parsed).not.toContain(body)
+  const entry = await refusalOf(whole(), options)
+  expect(entry).toMatchObject({ code: 'signature_invalid', fleet: 'prod' })
+  expect(entry.vm).toBeUndefined()
 })
 
-test('a report of the wrong form: as well', async () => {
+test('an unknown fleet: neither its name nor its body becomes a kind of its own', async () => {
+  const entry = await refusalOf(whole(), { fleet: 'made-up' })
+  expect(entry).toMatchObject({ code: 'fleet_unknown', fleet: '' })
+  expect(entry.vm).toBeUndefined()
+})
+
+test('a report of the wrong form with the right key: the VM is named', async () => {
   expect(await refusalOf(named('web_7'))).toMatchObject({ code: 'report_malformed', vm: 'web_7' })
 })
 

@@ -2,6 +2,7 @@
 // matters, itself and with its link, and the channel gets it as well once it is back.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { answer, down, passInSteps, sentTo, statesOf, textsTo } from '../support/deliveries.ts'
+import { healthOf } from '../support/health.ts'
 import { forge, press } from '../support/people.ts'
 import {
   adminKey,
@@ -38,8 +39,7 @@ beforeEach(() => begin())
 const texts = (host: string, from = 0) => textsTo(world, host, from)
 const notices = (from = 0) => texts('teams', from).filter((b) => b.includes("can't be reached"))
 const copies = (from = 0) => texts('teams', from).filter((b) => b.includes('did not take it'))
-const health = async () =>
-  (await (await world.app.request('/healthz')).json()) as { status: string; troubles?: string[] }
+const health = () => healthOf(world)
 
 describe('a channel that is down', () => {
   beforeEach(async () => {

@@ -1,12 +1,12 @@
 // The contract on `node:sqlite`, and what only a file can promise: it outlives its process.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SqliteStore } from '../../functions/store/sqlite.ts'
 import { claim } from '../support/claims.ts'
 import { at, commitOf, delivery, key, record } from '../support/records.ts'
@@ -38,6 +38,54 @@ for (const [mode, soon] of Object.entries(modes)) {
     }
   })
 }
+
+describe('the files are for their owner alone', () => {
+  const files = (path: string) => ['', '-wal', '-shm'].map((end) => path + end)
+  const modesOf = (path: string) =>
+    files(path)
+      .filter((file) => existsSync(file))
+      .map((file) => (statSync(file).mode & 0o777).toString(8))
+  const write = (store: SqliteStore, eventId: string) =>
+    store.commit({
+      record: record({ eventId }),
+      basedOn: 0,
+      deliveries: [],
+      supersede: [],
+      now: at,
+    })
+  let umask: number
+  beforeEach(() => {
+    umask = process.umask(0)
+  })
+  afterEach(() => process.umask(umask))
+
+  test.each([true, false])('new ones (alone: %j)', async (alone) => {
+    const path = newPath()
+    const store = new SqliteStore(path, { random: randomUUID, alone })
+    await write(store, 'a')
+    expect(modesOf(path).length).toBeGreaterThan(1)
+    expect(new Set(modesOf(path))).toEqual(new Set(['600']))
+    store.close()
+  })
+
+  test('those of an older relay, and what another connection holds stays held', async () => {
+    const path = newPath()
+    const holder = new SqliteStore(path, { random: randomUUID })
+    await write(holder, 'a')
+    for (const file of files(path)) chmodSync(file, 0o644)
+    const store = new SqliteStore(path, { random: randomUUID })
+    expect(modesOf(path)).toEqual(['600', '600', '600'])
+    await write(holder, 'b')
+    expect(await store.listEvents({ limit: 9 })).toHaveLength(2)
+    store.close()
+    holder.close()
+  })
+
+  test('a folder that is not there is named by SQLite, as before', () => {
+    const path = join(directory, 'nowhere', 'foghorn.sqlite')
+    expect(() => new SqliteStore(path, { random: randomUUID })).toThrow('unable to open')
+  })
+})
 
 test('of writes that share a transaction, one that fails takes no other with it', async () => {
   const store = new SqliteStore(newPath(), { random: randomUUID, soon: setImmediate })

@@ -86,6 +86,25 @@ export function growthPromises(bench: Bench): void {
       expect(await store.forget(at, 2)).toBe(1)
     })
 
+    test('beacons sooner than events, but for those that see an open one', async () => {
+      const { store } = bench
+      await expectCommitted(store, { record: record(ended(at - 9)) })
+      await expectCommitted(store, { record: record({ eventId: 'open' }) })
+      const silent = { heardAt: at - 5 }
+      await store.writeBeacon(beaconOf('over', { ...silent, sees: [key.eventId, 'unknown'] }), [])
+      await store.writeBeacon(beaconOf('none', { ...silent, sees: [] }), [])
+      await store.writeBeacon(beaconOf('hit', { ...silent, sees: [key.eventId, 'open'] }), [
+        sighting('hit', { eventId: 'open' }),
+      ])
+      await store.writeBeacon(beaconOf('heard', { heardAt: at, sees: [] }), [])
+      expect(await store.forget(at - 99, 99, at)).toBe(2)
+      const left = await store.listBeacons('prod', 9)
+      expect(left.map(({ vm }) => vm).sort()).toEqual(['heard', 'hit'])
+      expect(await store.readEvent(key)).toBeDefined()
+      expect(await store.readObservers({ ...key, eventId: 'open' })).toHaveLength(1)
+      expect(await store.forget(at - 99, 99, at)).toBe(0)
+    })
+
     test('in steps, the longest ended first', async () => {
       for (const [eventId, when] of Object.entries({ b: at - 2, a: at - 3, c: at - 1 })) {
         await expectCommitted(bench.store, { record: record({ eventId, ...ended(when) }) })

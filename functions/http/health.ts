@@ -1,0 +1,54 @@
+// `GET /healthz`: strangers and probes get one word, and an admin what is in trouble. The surprise: strangers share
+// an answer for 5 s, so that asking costs the store nothing; an admin gets the state of now.
+import type { Context } from 'hono'
+import { messageOf } from '../../shared/errors.ts'
+import { nextDueAt } from '../deliver.ts'
+import { outagesOf } from '../outage.ts'
+import type { Relay } from '../relay.ts'
+import { authorizationIn, type KeyGuard, refuseAdmin } from './admin-key.ts'
+
+const sharedMs = 5_000
+
+interface Health {
+  status: 'ok' | 'troubled' | 'failed'
+  troubles: string[]
+}
+
+export function healthRoute(relay: Relay, guard: KeyGuard) {
+  let shared: { readAt: number; health: Promise<Health> } | undefined
+  const read = () => {
+    shared = { readAt: relay.now(), health: readHealth(relay) }
+    return shared.health
+  }
+  return async (c: Context): Promise<Response> => {
+    const isStranger = authorizationIn(c) === ''
+    if (!isStranger) {
+      const refusal = await refuseAdmin(relay, guard, c)
+      if (refusal !== undefined) return refusal
+    }
+    const isFresh = shared !== undefined && relay.now() - shared.readAt < sharedMs
+    const { status, troubles } = await (isStranger && isFresh ? shared!.health : read())
+    const time = new Date(relay.now()).toISOString()
+    const detail = isStranger ? {} : { time, ...(troubles[0] && { troubles }) }
+    return c.json({ status, ...detail }, status === 'failed' ? 503 : 200)
+  }
+}
+
+async function readHealth(relay: Relay): Promise<Health> {
+  try {
+    await nextDueAt(relay)
+    const troubles = [...(await relay.troubles()), ...(await channelTroubles(relay))]
+    return { status: troubles.length === 0 ? 'ok' : 'troubled', troubles }
+  } catch (error) {
+    relay.log.error('health_failed', { error: messageOf(error) })
+    return { status: 'failed', troubles: ['the store does not answer; the log says why'] }
+  }
+}
+
+async function channelTroubles(relay: Relay): Promise<string[]> {
+  return (await outagesOf(relay)).map(({ kind, channel, since }) => {
+    const from = new Date(since).toISOString()
+    const what = kind === 'refuses' ? 'refuses messages' : "can't be reached"
+    return `channel "${channel}" ${what} since ${from}; the log says what it answers`
+  })
+}
