@@ -5,6 +5,7 @@ import { type HttpHandler, type HttpRequest, HttpResponse } from '@azure/functio
 import { messageOf, type Problem, problemContentType } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import { privateHeaders } from '../pages/layout.ts'
+import { type WatchedBody, watchBody } from './azure-body.ts'
 
 /** The library has no sign of a client that went away, so the request's signal never fires. */
 export function httpHandler(
@@ -12,9 +13,11 @@ export function httpHandler(
   log: Log,
 ): HttpHandler {
   return async (request) => {
+    const sent = request.body === null ? undefined : watchBody(request.body)
     try {
-      return answerOf(await fetch(requestOf(request)))
+      return answerOf(await fetch(requestOf(request, sent)), sent)
     } catch (error) {
+      void sent?.finish()
       log.error('request_failed', { method: request.method, error: messageOf(error) })
       const headers = { ...privateHeaders, 'content-type': problemContentType }
       return { status: 500, headers, body: internal }
@@ -30,12 +33,12 @@ const internal = JSON.stringify({
 } satisfies Problem)
 
 /** The URL is the one that the outside used: the host says so in x-forwarded-host and -proto. */
-function requestOf({ url, method, headers, body }: HttpRequest): Request {
-  return new Request(url, { method, headers, body, duplex: 'half' })
+function requestOf({ url, method, headers }: HttpRequest, sent?: WatchedBody): Request {
+  return new Request(url, { method, headers, body: sent?.body ?? null, duplex: 'half' })
 }
 
-function answerOf({ status, headers, body }: Response): HttpResponse {
-  const answer = new HttpResponse({ status, headers, body })
+function answerOf({ status, headers, body }: Response, sent?: WatchedBody): HttpResponse {
+  const answer = new HttpResponse({ status, headers, body: finishing(body, sent) })
   const cookies = headers.getSetCookie()
   if (cookies.length > 1) {
     // The library hands each entry to Node's setHeader, so only the last Set-Cookie would stay; but
@@ -45,4 +48,13 @@ function answerOf({ status, headers, body }: Response): HttpResponse {
     Object.assign(answer.headers, { entries: () => entries.values() })
   }
   return answer
+}
+
+/** Once the answer is read to its end, so is the request: until then its body may be part of the answer. */
+function finishing(body: Response['body'], sent?: WatchedBody): Response['body'] {
+  if (sent === undefined || sent.ended()) return body
+  const finish = () => void sent.finish()
+  if (body !== null) return body.pipeThrough(new TransformStream({ flush: finish, cancel: finish }))
+  finish()
+  return null
 }
