@@ -5,7 +5,7 @@ import { type HttpHandler, type HttpRequest, HttpResponse } from '@azure/functio
 import { messageOf, type Problem, problemContentType } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import { privateHeaders } from '../pages/layout.ts'
-import { type WatchedBody, watchBody } from './azure-body.ts'
+import { finishing, type WatchedBody, watchBody } from './body.ts'
 
 /** The library has no sign of a client that went away, so the request's signal never fires. */
 export function httpHandler(
@@ -48,13 +48,4 @@ function answerOf({ status, headers, body }: Response, sent?: WatchedBody): Http
     Object.assign(answer.headers, { entries: () => entries.values() })
   }
   return answer
-}
-
-/** Once the answer is read to its end, so is the request: until then its body may be part of the answer. */
-function finishing(body: Response['body'], sent?: WatchedBody): Response['body'] {
-  if (sent === undefined || sent.ended()) return body
-  const finish = () => void sent.finish()
-  if (body !== null) return body.pipeThrough(new TransformStream({ flush: finish, cancel: finish }))
-  finish()
-  return null
 }

@@ -1,5 +1,5 @@
 // Reads what a handler left of a request's body. The Functions host shares its connections to this process
-// between clients: a rest that stays on one of them breaks the next request there, often another client's.
+// between clients, and so does a proxy: a rest that stays on one of them breaks the next request there.
 
 /** Beyond these the connection is closed instead, so that one client can't keep the relay reading. */
 export const restLimits = { bytes: 8 * 1024 * 1024, ms: 5_000 }
@@ -51,4 +51,13 @@ export function watchBody(source: ReadableStream, limits = restLimits): WatchedB
     clearTimeout(timer)
   }
   return { body, ended: () => over, finish }
+}
+
+/** Once the answer is read to its end, so is the request: until then its body may be part of the answer. */
+export function finishing(body: Response['body'], sent?: WatchedBody): Response['body'] {
+  if (sent === undefined || sent.ended()) return body
+  const finish = () => void sent.finish()
+  if (body !== null) return body.pipeThrough(new TransformStream({ flush: finish, cancel: finish }))
+  finish()
+  return null
 }
