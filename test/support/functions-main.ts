@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url'
 import { FunctionsHost } from './functions-host.ts'
 import { Triggers } from './functions-triggers.ts'
 
+const killAfterMs = 5_000
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 const entry = process.env.FUNCTIONS_ENTRY
 if (entry === undefined) throw new Error('FUNCTIONS_ENTRY is not set; write the path of the app')
@@ -37,7 +38,9 @@ print(
   }),
 )
 await ended
-await triggers?.stop()
+// Azure waits for no function that still runs, and not for long for the worker
+setTimeout(() => process.kill(process.pid, 'SIGKILL'), killAfterMs)
+void triggers?.stop()
 await host.stop()
 print(JSON.stringify({ event: 'functions_host_stopped' }))
 // the library's own server stays open
