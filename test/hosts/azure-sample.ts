@@ -20,6 +20,9 @@ const { log, during } = createAzureLog({
   secrets: ['a-secret-of-the-app'],
 })
 
+/** Read while this file is loaded, as the relay does it. */
+const settings = { own: process.env.SAMPLE_SETTING, mode: process.env.WEBSITE_PLACEHOLDER_MODE }
+
 const gates = new Map<string, PromiseWithResolvers<void>>()
 
 function gate(name: string): PromiseWithResolvers<void> {
@@ -33,6 +36,7 @@ hono.post('/open/:name', (c) => {
   gate(c.req.param('name')).resolve()
   return c.body(null, 204)
 })
+hono.get('/settings', (c) => c.json({ ...settings, directory: process.cwd() }))
 hono.all('/seen/*', (c) => {
   const { method, url, headers } = c.req.raw
   return c.json({ method, url, headers: Object.fromEntries(headers), queries: c.req.queries() })
