@@ -23,7 +23,7 @@ const host = await FunctionsHost.start({
     specialize(settings, dirname(app))
     return import(pathToFileURL(app).href)
   },
-  port: Number(process.env.PORT ?? 0),
+  port: Number(settings.PORT ?? 0),
   onLine: ({ category, level, message }) =>
     print(category === 'user' ? message : `${level}: ${message}`),
 })
