@@ -1,13 +1,26 @@
 // `npm run bundle [-- FOLDER]`: what is deployed, in dist or there. The beacon as one file; the relay for Azure
-// Functions as a folder to zip: the code, host.json, and the configuration, where there is one.
-import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+// Functions as a folder to zip: the code, host.json, and the configuration, where there is one. A configuration
+// with mistakes ends it with code 2, and leaves nothing of the relay to deploy.
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
+import { FoghornError } from '../shared/errors.ts'
+import { checkPacked, help, readBundleWords } from './bundle-config.ts'
 
 const root = join(import.meta.dirname, '..')
-const dist = resolve(root, process.argv[2] ?? 'dist')
+const shown = (path: string) => relative(root, path)
+const choice = readOrEnd(() => readBundleWords(process.argv.slice(2), process.env, root))
+if (choice === 'help') {
+  process.stdout.write(help)
+  process.exit(0)
+}
+const { folder: dist, config } = choice
 const azure = join(dist, 'azure')
-const config = resolve(root, process.env.FOGHORN_CONFIG ?? 'foghorn.config.json')
+rmSync(azure, { recursive: true, force: true })
+const verdict =
+  config === undefined
+    ? 'without a configuration: the relay starts only with one beside it'
+    : readOrEnd(() => checkPacked(config, shown(config), process.env))
 
 const common: BuildOptions = {
   bundle: true,
@@ -31,7 +44,6 @@ await build({
   inject: ['infra/vm/node-version.mjs'],
 })
 
-rmSync(azure, { recursive: true, force: true })
 mkdirSync(azure, { recursive: true })
 await build({
   ...common,
@@ -47,10 +59,15 @@ await build({
 copyFileSync(join(root, 'infra/azure/host.json'), join(azure, 'host.json'))
 const manifest = { name: 'foghorn-relay', private: true, type: 'module', main: 'main.mjs' }
 writeFileSync(join(azure, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
-const shown = (path: string) => relative(root, path)
-const told = [shown(join(dist, 'beacon.mjs')), `${shown(azure)}/`]
-if (existsSync(config)) {
-  copyFileSync(config, join(azure, 'foghorn.config.json'))
-  told[1] += ` with ${shown(config)}`
-} else told[1] += ` without a configuration: there is no ${shown(config)}`
-process.stdout.write(`${told.join('\n')}\n`)
+if (config !== undefined) copyFileSync(config, join(azure, 'foghorn.config.json'))
+process.stdout.write(`${shown(join(dist, 'beacon.mjs'))}\n${shown(azure)}/\n${verdict}\n`)
+
+function readOrEnd<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof FoghornError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exit(2)
+  }
+}

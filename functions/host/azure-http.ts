@@ -5,6 +5,7 @@ import { type HttpHandler, type HttpRequest, HttpResponse } from '@azure/functio
 import { messageOf, type Problem, problemContentType } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import { isSecure, privateHeaders, secureHeaders } from '../pages/layout.ts'
+import { finishing, type WatchedBody, watchBody } from './body.ts'
 
 /** The library has no sign of a client that went away, so the request's signal never fires. */
 export function httpHandler(
@@ -12,12 +13,13 @@ export function httpHandler(
   log: Log,
 ): HttpHandler {
   return async (request) => {
+    const sent = request.body === null ? undefined : watchBody(request.body)
     // answers that the app does not give itself have it, too
     const secure = isSecure(request.url) ? secureHeaders : {}
     try {
-      const response = await fetch(requestOf(request))
-      return answerOf(response, secure)
+      return answerOf(await fetch(requestOf(request, sent)), secure, sent)
     } catch (error) {
+      void sent?.finish()
       log.error('request_failed', { method: request.method, error: messageOf(error) })
       const headers = { ...privateHeaders, ...secure, 'content-type': problemContentType }
       return { status: 500, headers, body: internal }
@@ -33,15 +35,19 @@ const internal = JSON.stringify({
 } satisfies Problem)
 
 /** The URL is the one that the outside used: the host says so in x-forwarded-host and -proto. */
-function requestOf({ url, method, headers, body }: HttpRequest): Request {
-  return new Request(url, { method, headers, body, duplex: 'half' })
+function requestOf({ url, method, headers }: HttpRequest, sent?: WatchedBody): Request {
+  return new Request(url, { method, headers, body: sent?.body ?? null, duplex: 'half' })
 }
 
-function answerOf(response: Response, more: Record<string, string>): HttpResponse {
+function answerOf(
+  response: Response,
+  more: Record<string, string>,
+  sent?: WatchedBody,
+): HttpResponse {
   const { status, body } = response
   const headers = new Headers(response.headers)
   for (const [name, value] of Object.entries(more)) headers.set(name, value)
-  const answer = new HttpResponse({ status, headers, body })
+  const answer = new HttpResponse({ status, headers, body: finishing(body, sent) })
   const cookies = headers.getSetCookie()
   if (cookies.length > 1) {
     // The library hands each entry to Node's setHeader, so only the last Set-Cookie would stay; but

@@ -29,7 +29,10 @@ import {
 import { nodeHmac } from './node-hmac.ts'
 import { type Attempt, allSecrets, type Environment, readEnvironment } from './settings.ts'
 
-const drainMs = 5_000
+/** The host kills the worker 5 s after it asks it to end; both waits together leave it a margin. */
+const attemptsEndMs = 2_000
+/** For the store to learn of attempts that were broken off, so that their messages wait for no lease. */
+const brokenOffMs = 1_000
 /** Once a minute, as `timerMs` says. */
 const schedule = '0 * * * * *'
 /** Without a turn for so long nobody was listening, and silence says nothing. */
@@ -159,8 +162,10 @@ function compose(environment: Environment, write: (line: string) => void, folder
     },
     listen,
     async stop() {
-      await rounds.stop(drainMs)
-      await outbound.close()
+      await rounds.stop(attemptsEndMs)
+      const closed = outbound.close()
+      await rounds.stop(brokenOffMs)
+      await closed
     },
   }
 }

@@ -15,6 +15,7 @@ import { createSlackDesk } from '../notify/slack-desk.ts'
 import { createOutbound } from '../notify/undici.ts'
 import type { Relay } from '../relay.ts'
 import { SqliteStore } from '../store/sqlite.ts'
+import { finishing, watchBody } from './body.ts'
 import { nodeHmac } from './node-hmac.ts'
 import { Pump } from './pump.ts'
 import { allSecrets, type Common, readEnvironment } from './settings.ts'
@@ -94,7 +95,8 @@ export async function start(settings: Settings, write: (line: string) => void) {
 
 function listen(app: ReturnType<typeof createApp>, port: number, hostname: string) {
   return new Promise<{ port: number; close(): Promise<void> }>((resolve, reject) => {
-    const server = serve({ fetch: app.fetch, port, hostname }, (info) =>
+    const fetch = (request: Request) => answer(app, request)
+    const server = serve({ fetch, port, hostname }, (info) =>
       resolve({
         port: info.port,
         close: () =>
@@ -109,6 +111,19 @@ function listen(app: ReturnType<typeof createApp>, port: number, hostname: strin
     )
     server.on('error', (error) => reject(whyNotListening(error, port, hostname)))
   })
+}
+
+/**
+ * A proxy shares its connections between clients. The server drains what was not read at all, but stops at a
+ * body in pieces that was read in part.
+ */
+async function answer(app: ReturnType<typeof createApp>, request: Request): Promise<Response> {
+  if (!request.headers.has('transfer-encoding') || request.body === null) return app.fetch(request)
+  const sent = watchBody(request.body)
+  const { status, headers, body } = await app.fetch(
+    new Request(request, { body: sent.body, duplex: 'half' } as RequestInit),
+  )
+  return new Response(finishing(body, sent), { status, headers })
 }
 
 function portOf(text: string): number {

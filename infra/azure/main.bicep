@@ -17,6 +17,15 @@ param tags object = {}
 @allowed(['Standard_LRS', 'Standard_ZRS'])
 param storageSku string = 'Standard_LRS'
 
+@description('Spreads instances and storage over zones. Azure then keeps instances running, and bills them.')
+param zoneRedundant bool = false
+
+@description('Id of a subnet that the app sends from. Storage and vault then take nobody else.')
+param subnetId string = ''
+
+@description('Id of a subnet for private endpoints. Storage and vault then have no public address.')
+param endpointSubnetId string = ''
+
 @description('Memory of one instance in MB. Billing follows it.')
 @allowed([512, 2048, 4096])
 param instanceMemoryMB int = 512
@@ -59,7 +68,7 @@ param eventsApi bool = true
 param secrets object = {}
 
 @description('Forbids purging the vault. Cannot be undone; a deleted vault blocks its name for 30 days.')
-param purgeProtection bool = false
+param purgeProtection bool = true
 
 @description('Days that logs are kept.')
 @minValue(30)
@@ -80,6 +89,7 @@ param signInTenantId string = tenant().tenantId
 
 var unique = uniqueString(resourceGroup().id)
 var resourceName = '${name}-${unique}'
+var privateOnly = !empty(endpointSubnetId)
 
 // names of app settings and the values to write; an empty value writes nothing
 var allSecrets = union(
@@ -102,7 +112,9 @@ module storage 'modules/storage.bicep' = {
     name: '${name}${unique}'
     location: location
     tags: tags
-    sku: storageSku
+    sku: zoneRedundant ? 'Standard_ZRS' : storageSku
+    subnetId: subnetId
+    privateOnly: privateOnly
     identityPrincipalId: identity.properties.principalId
   }
 }
@@ -114,6 +126,8 @@ module vault 'modules/vault.bicep' = {
     location: location
     tags: tags
     purgeProtection: purgeProtection
+    subnetId: subnetId
+    privateOnly: privateOnly
     secrets: allSecrets
     identityPrincipalId: identity.properties.principalId
   }
@@ -132,8 +146,24 @@ module logs 'modules/logs.bicep' = {
   }
 }
 
+module network 'modules/network.bicep' = if (privateOnly) {
+  name: 'foghorn-network'
+  params: {
+    name: resourceName
+    location: location
+    tags: tags
+    subnetId: endpointSubnetId
+    accountId: storage.outputs.accountId
+    vaultId: vault.outputs.id
+  }
+}
+
 module app 'modules/app.bicep' = {
   name: 'foghorn-app'
+  // without them the app reaches neither its package nor its secrets
+  dependsOn: [
+    network
+  ]
   params: {
     name: resourceName
     location: location
@@ -145,6 +175,8 @@ module app 'modules/app.bicep' = {
     httpConcurrency: httpConcurrency
     alwaysReadyHttp: alwaysReadyHttp
     minTlsVersion: minTlsVersion
+    zoneRedundant: zoneRedundant
+    subnetId: subnetId
     storageAccountName: storage.outputs.accountName
     packageContainerUrl: storage.outputs.packageContainerUrl
     insightsConnectionString: logs.outputs.connectionString

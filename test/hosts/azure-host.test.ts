@@ -51,6 +51,20 @@ describe('the stand-in', () => {
     expect((await get('/runtime/webhooks')).status).toBe(404)
   })
 
+  test('starts without the settings of an app, and has them before it loads one', async () => {
+    const program = new Program('app', 'test/support/functions-main.ts', {
+      FUNCTIONS_ENTRY: 'test/hosts/azure-sample.ts',
+      SAMPLE_SETTING: 'of the app',
+    })
+    const { settings } = await program.waitFor('placeholder_started')
+    expect(settings).toEqual(expect.arrayContaining(['WEBSITE_PLACEHOLDER_MODE']))
+    expect(settings).not.toContain('SAMPLE_SETTING')
+    const { port } = await program.waitFor('functions_host_started')
+    const response = await fetch(`http://127.0.0.1:${port}/settings`)
+    expect(await response.json()).toEqual({ own: 'of the app', directory: import.meta.dirname })
+    await program.stop()
+  })
+
   test('runs an app in a process of its own', async () => {
     const environment = { FUNCTIONS_ENTRY: 'test/hosts/azure-sample.ts' }
     const program = new Program('app', 'test/support/functions-main.ts', environment)

@@ -1,6 +1,8 @@
 // The relay's log inside Azure Functions: which line goes to which invocation's logger, and which
 // is printed.
 import { describe, expect, test } from 'vitest'
+import { createAzureLog } from '../../functions/host/azure-log.ts'
+import { categoryOf, isKept, printedLine } from '../support/functions-log.ts'
 import { get, host, lineOf, open, printed, waitUntil } from './azure-running.ts'
 
 const entriesOf = (name: string) =>
@@ -58,5 +60,37 @@ describe('the log', () => {
     expect(host.lines.filter(({ category }) => category === 'system')).not.toContainEqual(
       expect.objectContaining({ level: 'warning' }),
     )
+  })
+})
+
+describe('Application Insights', () => {
+  test('gets the lines of an invocation, and those that come after it returned', async () => {
+    await get('/throws')
+    const during = lineOf('request_failed')!
+    expect(isKept({ category: categoryOf(during), level: during.level })).toBe(true)
+    await (await get('/outlived')).text()
+    await open('outlived')
+    expect(printed.some((line) => line.includes('"outlived"'))).toBe(true)
+    expect(isKept(printedLine)).toBe(true)
+  })
+
+  test('gets a sign of life from the timer, whatever level the relay logs at', () => {
+    expect(isKept({ category: 'Function.sweep', level: 'information' })).toBe(true)
+  })
+
+  test.each(['Function.relay', 'Microsoft.AspNetCore.Hosting.Diagnostics', 'Host.Results'])(
+    'gets no line at Information of %s, which may name the address of a request',
+    (category) => {
+      expect(isKept({ category, level: 'information' })).toBe(false)
+    },
+  )
+
+  test('is not flooded: what is below the level of the log is not printed either', () => {
+    const lines: string[] = []
+    const write = (line: string) => void lines.push(line)
+    const { log } = createAzureLog({ write, now: Date.now, level: 'info' })
+    log.debug('looked')
+    log.info('delivered')
+    expect(lines.map((line) => JSON.parse(line).event)).toEqual(['delivered'])
   })
 })

@@ -5,6 +5,7 @@ import { app } from '@azure/functions'
 import { Hono } from 'hono'
 import { httpHandler } from '../../functions/host/azure-http.ts'
 import { createAzureLog } from '../../functions/host/azure-log.ts'
+import { limit } from '../../functions/http/problem.ts'
 
 /** What did not go to an invocation's logger. */
 export const printed: string[] = []
@@ -19,6 +20,9 @@ const { log, during } = createAzureLog({
   secrets: ['a-secret-of-the-app'],
 })
 
+/** Read while this file is loaded, as the relay does it. */
+const settings = { own: process.env.SAMPLE_SETTING, mode: process.env.WEBSITE_PLACEHOLDER_MODE }
+
 const gates = new Map<string, PromiseWithResolvers<void>>()
 
 function gate(name: string): PromiseWithResolvers<void> {
@@ -32,6 +36,7 @@ hono.post('/open/:name', (c) => {
   gate(c.req.param('name')).resolve()
   return c.body(null, 204)
 })
+hono.get('/settings', (c) => c.json({ ...settings, directory: process.cwd() }))
 hono.all('/seen/*', (c) => {
   const { method, url, headers } = c.req.raw
   return c.json({ method, url, headers: Object.fromEntries(headers), queries: c.req.queries() })
@@ -45,6 +50,14 @@ hono.get('/cookie', (c) => c.text('one', 200, { 'set-cookie': 'one=a=b==' }))
 hono.post('/bytes', async (c) => c.body(await c.req.arrayBuffer(), 200, { 'x-kind': 'bytes' }))
 hono.post('/echo', (c) => new Response(c.req.raw.body))
 hono.post('/refused', (c) => c.text('too large', 413))
+hono.post('/refused/:code', (c) => c.text('not this', Number(c.req.param('code')) as 401))
+hono.post('/cancelled', async (c) => {
+  const reader = c.req.raw.body!.getReader()
+  await reader.read()
+  await reader.cancel()
+  return c.body(null, 400)
+})
+hono.post('/limited', limit(10_000), async (c) => c.text(await c.req.text()))
 hono.get('/text', (c) => c.body('12 characters', 200, { 'content-length': '13', etag: '"e"' }))
 hono.get('/status/:code', (c) => c.body(null, Number(c.req.param('code')) as 200))
 hono.get('/pieces/:gate', (c) => {

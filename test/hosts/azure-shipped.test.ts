@@ -34,9 +34,12 @@ describe('host.json', () => {
     const talkative = Object.entries(logLevel).filter(
       ([, level]) => !['Warning', 'Error', 'Critical', 'None'].includes(String(level)),
     )
-    // the relay's own log lines
+    // the relay's own log lines, and what it prints after an invocation returned
     const own = ['relay', 'wake', 'sweep'].map((name) => [`Function.${name}.User`, 'Debug'])
-    expect(talkative).toEqual(own)
+    const printed = ['Host.Function.Console', 'Information']
+    // when the timer ran: it has no address
+    const timer = ['Function.sweep', 'Information']
+    expect(talkative.sort()).toEqual([...own, printed, timer].sort())
     // these have settings of their own, which the levels do not rule
     expect(Object.keys(host)).not.toContain('telemetryMode')
     expect(Object.keys(host.logging.applicationInsights)).toEqual(['samplingSettings'])
@@ -76,9 +79,17 @@ describe('the bundle', () => {
   let directory: string
   let azure: string
 
-  const bundle = async (config: string) => {
-    const env = { ...process.env, FOGHORN_CONFIG: config }
-    await promisify(execFile)(process.execPath, ['infra/bundle.ts', directory], { cwd: root, env })
+  /** Its exit code, and all that it said. */
+  const bundle = async (words: string[], own: Record<string, string> = {}) => {
+    const all = ['infra/bundle.ts', directory, ...words]
+    const env = { ...process.env, ...own }
+    const ran = promisify(execFile)(process.execPath, all, { cwd: root, env })
+    const { code = 0, stdout, stderr } = await ran.catch((error) => error)
+    return { code, said: `${stdout}${stderr}` }
+  }
+  const write = (name: string, text: string) => {
+    writeFileSync(join(directory, name), text)
+    return join(directory, name)
   }
   const textOf = (name: string) => readFileSync(join(azure, name), 'utf8')
   const importedBy = (name: string, pattern: RegExp) =>
@@ -89,8 +100,8 @@ describe('the bundle', () => {
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'foghorn-shipped-'))
     azure = join(directory, 'azure')
-    writeFileSync(join(directory, 'own.json'), JSON.stringify(baseConfig))
-    await bundle(join(directory, 'own.json'))
+    const config = write('own.json', JSON.stringify(baseConfig))
+    expect((await bundle([], { FOGHORN_CONFIG: config })).code).toBe(0)
   })
 
   afterAll(() => rmSync(directory, { recursive: true, force: true }))
@@ -148,8 +159,47 @@ describe('the bundle', () => {
     }
   })
 
+  test('says which configuration it packs, and where its links lead', async () => {
+    const { code, said } = await bundle(['--config', write('own.json', JSON.stringify(baseConfig))])
+    expect(code).toBe(0)
+    expect(said).toContain('own.json')
+    expect(said).toContain(baseConfig.publicUrl)
+  })
+
+  test('takes values of an environment that this machine has not', async () => {
+    const fleets = { prod: { key: 'env:A_KEY_OF_ANOTHER_MACHINE' } }
+    const config = write('bare.json', JSON.stringify({ ...baseConfig, fleets }))
+    const { code, said } = await bundle(['--config', config])
+    expect(code).toBe(0)
+    expect(said).toContain('A_KEY_OF_ANOTHER_MACHINE')
+  })
+
+  test.each<[string, string, string]>([
+    ['that is wrong', '{"publicUrl": "nope"}', 'publicUrl'],
+    ['that is no JSON', 'publicUrl', 'JSON'],
+    ['of a test', JSON.stringify({ ...baseConfig, publicUrl: 'http://127.0.0.1:7071' }), 'appUrl'],
+  ])('refuses a configuration %s, and leaves nothing to deploy', async (_, text, remedy) => {
+    const { code, said } = await bundle(['--config', write('wrong.json', text)])
+    expect(code).toBe(2)
+    expect(said).toContain('wrong.json')
+    expect(said).toContain(remedy)
+    expect(existsSync(azure)).toBe(false)
+  })
+
+  test.each([
+    ['a configuration that is not there', [], { FOGHORN_CONFIG: 'nowhere.json' }, 'nowhere.json'],
+    ['an unknown option', ['--confg'], {}, '--config'],
+    ['two answers', ['--config', 'a', '--without-config'], {}, '--without-config'],
+  ])('refuses %s', async (_, words, own, remedy) => {
+    const { code, said } = await bundle(words, own as Record<string, string>)
+    expect(code).toBe(2)
+    expect(said).toContain(remedy)
+  })
+
   test('keeps no configuration of before', async () => {
-    await bundle('nowhere.json')
+    await bundle(['--config', write('own.json', JSON.stringify(baseConfig))])
+    expect((await bundle(['--without-config'])).code).toBe(0)
+    expect(existsSync(join(azure, 'main.mjs'))).toBe(true)
     expect(existsSync(join(azure, 'foghorn.config.json'))).toBe(false)
   })
 })

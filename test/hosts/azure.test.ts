@@ -4,6 +4,7 @@
 import { TableServiceClient } from '@azure/data-tables'
 import { QueueServiceClient } from '@azure/storage-queue'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { deliveryLeaseMs } from '../../functions/core/attempt.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import { maxReportBytes } from '../../shared/report.ts'
 import type { Received } from '../simulator/sinks.ts'
@@ -206,6 +207,29 @@ describe('the end', () => {
   })
 })
 
+describe('the end in the middle of an attempt', () => {
+  test('comes within 4 s, and the message waits for no lease', async () => {
+    const relay = stage.relay!
+    stage.sinks.failNext({ kind: 'webhook', delayMs: 60_000 })
+    const cut = newEvent(quiet)
+    const answer = post([cut]).catch(() => 'cut off')
+    await reaches(cut, 'webhook')
+    const from = performance.now()
+    relay.kill('SIGTERM')
+    expect(await relay.exited).toEqual({ code: 0, signal: null })
+    expect(performance.now() - from).toBeLessThan(4_000)
+    await answer
+    await stage.startRelay({ environment: standing })
+    const sweepAndLook = async () => {
+      await run('sweep')
+      return webhookOf(cut)
+    }
+    // a lease is longer
+    const timeout = deliveryLeaseMs / 2
+    await expect.poll(sweepAndLook, { timeout }).toMatchObject({ state: 'delivered', attempts: 2 })
+  })
+})
+
 /** The last, as it looks at all that came before. */
 describe('no line', () => {
   test('shows a secret, and each says to which invocation it belongs', async () => {
@@ -228,7 +252,7 @@ describe('no line', () => {
       expect(output.includes(value), name).toBe(false)
     }
     const entries = stage.programs.flatMap((program) => program.entries)
-    const own = entries.filter(({ event }) => !event.startsWith('functions_host_'))
+    const own = entries.filter(({ event }) => !/^(functions_host|placeholder)_/.test(event))
     expect(own.length).toBeGreaterThan(50)
     const lost = own.filter(({ invocationId }) => !/^[0-9a-f-]{36}$/.test(String(invocationId)))
     expect(lost).toEqual([])

@@ -4,9 +4,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readConfig } from '../../functions/config.ts'
 import { readSettings } from '../../functions/host/node.ts'
+import { maxReportBytes } from '../../shared/report.ts'
 import { Program } from '../support/process.ts'
 import { baseConfig, prodKey } from '../support/world.ts'
 
@@ -163,6 +165,22 @@ describe('the process', () => {
     expect(await relay.exited).toEqual({ code: 0, signal: null })
   })
 
+  test('a body that is too large breaks no other request on its connection', async () => {
+    const relay = new Program('relay', 'functions/host/node.ts', environment())
+    const { port } = await relay.waitFor('relay_started')
+    const socket = connect(Number(port), '127.0.0.1')
+    const answers = text(socket)
+    socket.write('POST /v1/reports HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
+    const piece = `4000\r\n${'a'.repeat(0x4000)}\r\n`
+    for (let sent = 0; sent < 4 * maxReportBytes; sent += 0x4000) {
+      if (!socket.write(piece)) await once(socket, 'drain')
+    }
+    socket.write('0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    const statuses = [...(await answers).matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, code]) => code)
+    expect(statuses).toEqual(['413', '200'])
+    await relay.stop()
+  })
+
   test('a wrong configuration ends it with code 2 and a sentence, without the secret', async () => {
     const file = join(directory, 'wrong.json')
     const routes = [{ match: {}, channels: ['nowhere'] }]
@@ -177,8 +195,8 @@ describe('the process', () => {
 })
 
 test('the example configuration is complete and right', () => {
-  const text = readFileSync(new URL('../../infra/example.config.json', import.meta.url), 'utf8')
-  const config = readConfig(text, {
+  const file = new URL('../../infra/example.config.json', import.meta.url)
+  const config = readConfig(readFileSync(file, 'utf8'), {
     PROD_FLEET_KEY: prodKey,
     PAGERDUTY_ROUTING_KEY: 'a'.repeat(32),
     SLACK_WEBHOOK_URL: 'https://slack.example/x',

@@ -32,7 +32,7 @@ const secretsRead = ['FOGHORN_LINK_KEY', 'FOGHORN_ADMIN_KEY']
 
 /** https://learn.microsoft.com/azure/role-based-access-control/built-in-roles */
 const roleIds: Record<string, string> = {
-  'Storage Blob Data Owner': 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b',
+  'Storage Blob Data Contributor': 'ba92f5b4-2d11-453d-a403-e96b0029c9fe',
   'Storage Queue Data Contributor': '974c5e8b-45b9-4653-ba55-5f855dd0fb88',
   'Storage Table Data Contributor': '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3',
   'Key Vault Secrets User': '4633458b-17de-408a-b874-0445c86b69e6',
@@ -101,6 +101,49 @@ test('storage and telemetry take no shared keys, and nothing asks for one', () =
   expect(all).not.toMatch(
     /listKeys|listAccountSas|AccountKey=|SharedAccessSignature|instrumentationKey/i,
   )
+})
+
+test('the identity has roles on what it uses, never on the whole account or more', () => {
+  const scopes = paths.flatMap((path) =>
+    of(path, 'resource')
+      .filter(({ text }) => text.includes("'Microsoft.Authorization/roleAssignments@"))
+      .map(({ text }) => `${path}: ${/^ +scope: (\S+)$/m.exec(text)?.[1]}`),
+  )
+  expect(scopes.sort()).toEqual([
+    'modules/logs.bicep: insights',
+    'modules/storage.bicep: containers[i]',
+    'modules/storage.bicep: queues[i]',
+    'modules/storage.bicep: table',
+    'modules/vault.bicep: vault',
+  ])
+})
+
+test('storage and vault can be closed to all networks but one, and a vault is kept from purging', () => {
+  for (const path of ['modules/storage.bicep', 'modules/vault.bicep']) {
+    const text = read(path)
+    expect(text).toContain("defaultAction: privateOnly || !empty(subnetId) ? 'Deny' : 'Allow'")
+    expect(text).toContain("publicNetworkAccess: privateOnly ? 'Disabled' : 'Enabled'")
+  }
+  expect(read('modules/storage.bicep')).toContain("minimumTlsVersion: 'TLS1_2'")
+  expect(read('modules/vault.bicep')).toContain('enableSoftDelete: true')
+  expect(main('purgeProtection').text.trim()).toBe('param purgeProtection bool = true')
+  expect(read('modules/app.bicep')).toContain('virtualNetworkSubnetId: empty(subnetId) ? null')
+})
+
+test('zones need storage in zones', () => {
+  expect(main('storage').text).toContain("sku: zoneRedundant ? 'Standard_ZRS' : storageSku")
+  expect(read('modules/app.bicep')).toMatch(/serverfarms@[\s\S]+?zoneRedundant: zoneRedundant/)
+})
+
+test('an alert for each failure, and one for the state that nothing runs', () => {
+  const [failures, silence] = ['alert', 'silence'].map(
+    (name) => of('modules/logs.bicep', 'resource').find((one) => one.name === name)!.text,
+  )
+  // one that is still open would hide the next failure
+  expect(failures).toContain('autoMitigate: false')
+  const durationOf = (key: string) => new RegExp(`${key}: '(\\w+)'`).exec(failures!)?.[1]
+  expect(durationOf('muteActionsDuration')).toBe(durationOf('windowSize'))
+  expect(silence).toContain('autoMitigate: true')
 })
 
 test('secrets are secure parameters, and none has a value in a file', () => {
@@ -203,6 +246,7 @@ describe('reading Bicep as text', () => {
     ['nothing but keys and properties', "var a = {\n  b: 'c'\n}\nvar f = a.b", []],
     ['nothing in a comment', '// b\nvar a = 1 // c', []],
     ['nothing in a loop', 'param b array\nvar a = [\n  for c in b: {\n    d: c\n  }\n]', []],
+    ['nothing in a counted loop', 'param b array\nvar a = [\n  for (c, i) in b: b[i] + c\n]', []],
   ])('finds %s', (_, source, names) => {
     expect(unknown(source)).toEqual(names)
   })

@@ -115,6 +115,7 @@ const functions = [
   ...['description', 'secure', 'allowed', 'minLength', 'maxLength', 'minValue', 'maxValue'],
   ...['tenant', 'resourceGroup', 'environment', 'uniqueString', 'guid', 'subscriptionResourceId'],
   ...['union', 'map', 'items', 'toObject', 'replace', 'empty', 'json', 'readEnvironmentVariable'],
+  ...['split'],
 ]
 
 /** Every name in the order of its uses, its declaration among them; keys and properties are none. */
@@ -133,7 +134,9 @@ export function namesIn({ code }: Bicep): { name: string; called: boolean }[] {
 
 /** Names that are used, but neither declared in the file nor part of the language. */
 export function unknownNames(file: Bicep): string[] {
-  const loops = [...file.code.matchAll(/\bfor (\w+) in\b/g)].map((match) => match[1]!)
+  const loops = [...file.code.matchAll(/\bfor (?:(\w+)|\((\w+), (\w+)\)) in\b/g)].flatMap(
+    ([, item, ...pair]) => [item, ...pair].filter((name) => name !== undefined),
+  )
   const lambdas = [...file.code.matchAll(/\b(\w+) =>/g)].map((match) => match[1]!)
   const declared = file.declarations.map(({ name }) => name)
   const known = new Set([...words, ...loops, ...lambdas, ...declared])

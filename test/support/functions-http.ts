@@ -3,6 +3,7 @@
 // real host, it runs any function on `POST /admin/functions/<name>` with `{"input": "…"}`, so that
 // a test can reach into a process.
 import {
+  Agent,
   createServer,
   request as httpRequest,
   type IncomingMessage,
@@ -45,6 +46,11 @@ interface EdgeOptions {
   workerUrl: string | undefined
 }
 
+interface Edge extends EdgeOptions {
+  /** Connections to the library's server. The host pools them, so clients share them. */
+  pool: Agent
+}
+
 const ofOneHop = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding'])
 
 export async function serve(host: Invoker, options: EdgeOptions): Promise<HttpEdge> {
@@ -52,8 +58,10 @@ export async function serve(host: Invoker, options: EdgeOptions): Promise<HttpEd
   if (hasHttp && options.workerUrl === undefined) {
     throw new Error('HTTP runs with streams only here; call app.setup({ enableHttpStream: true })')
   }
+  const pool = new Agent({ keepAlive: true, scheduling: 'lifo' })
+  const edge = { ...options, pool }
   const server = createServer((request, response) => {
-    handle(host, options, request, response).catch((error) => {
+    handle(host, edge, request, response).catch((error) => {
       // Azure would let the client wait for 240 s; cut it off instead, so that a test fails at once
       response.destroy(error as Error)
     })
@@ -67,13 +75,14 @@ export async function serve(host: Invoker, options: EdgeOptions): Promise<HttpEd
       new Promise((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
+        pool.destroy()
       }),
   }
 }
 
 async function handle(
   host: Invoker,
-  options: EdgeOptions,
+  edge: Edge,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -85,7 +94,7 @@ async function handle(
   }
   const found = /^\/(admin|runtime)(\/|$)/.test(path)
     ? undefined
-    : match(method, path, options.routePrefix)
+    : match(method, path, edge.routePrefix)
   if (found === undefined) {
     response.writeHead(404).end()
     return
@@ -96,7 +105,7 @@ async function handle(
     data: { http: {} },
     triggerMetadata: { ...Object.fromEntries(params), Headers: { json: JSON.stringify(headers) } },
   })
-  await Promise.all([answered, forward(options.workerUrl!, id, headers, request, response)])
+  await Promise.all([answered, forward(edge, id, headers, request, response)])
 }
 
 /** Several values of one name are joined; the scheme is what the front end saw. */
@@ -109,8 +118,12 @@ function headersOf(request: IncomingMessage): Record<string, string> {
   return { ...Object.fromEntries(headers), ...outside }
 }
 
+/**
+ * As the host's proxy does it: the rest of a body is sent on after an early answer, and the connection goes
+ * back to the pool once both are over.
+ */
 async function forward(
-  workerUrl: string,
+  { workerUrl, pool }: Edge,
   invocationId: string,
   headers: Record<string, string>,
   request: IncomingMessage,
@@ -118,8 +131,9 @@ async function forward(
 ): Promise<void> {
   const kept = Object.entries(headers).filter(([name]) => !ofOneHop.has(name))
   // not through URL: the path goes on as the client wrote it
-  const { hostname, port } = new URL(workerUrl)
+  const { hostname, port } = new URL(workerUrl!)
   const forwarded = httpRequest({
+    agent: pool,
     hostname,
     port,
     path: request.url,
@@ -130,10 +144,12 @@ async function forward(
     forwarded.once('response', resolve).on('error', reject)
   })
   request.pipe(forwarded)
-  // either the client went away, or it was answered before all of its body was read
+  // the worker ended the connection: the rest has nowhere to go, and the client may still send it
+  forwarded.once('close', () => request.unpipe(forwarded).resume())
+  // the client went away
+  request.once('aborted', () => forwarded.destroy())
   response.once('close', () => {
-    request.unpipe(forwarded).resume()
-    forwarded.destroy()
+    if (!response.writableFinished) forwarded.destroy()
   })
   const received = await answer
   const pairs = received.rawHeaders.filter(

@@ -30,6 +30,12 @@ param alwaysReadyHttp int
 @description('Lowest TLS version.')
 param minTlsVersion string
 
+@description('Whether instances are spread over zones.')
+param zoneRedundant bool
+
+@description('Subnet that the app sends from. Empty: no virtual network.')
+param subnetId string
+
 @description('Name of the storage account.')
 param storageAccountName string
 
@@ -74,6 +80,7 @@ resource plan 'Microsoft.Web/serverfarms@2025-03-01' = {
   }
   properties: {
     reserved: true
+    zoneRedundant: zoneRedundant
   }
 }
 
@@ -91,7 +98,9 @@ resource app 'Microsoft.Web/sites@2025-03-01' = {
   properties: {
     serverFarmId: plan.id
     httpsOnly: true
+    // beacons, Slack and people come from anywhere
     publicNetworkAccess: 'Enabled'
+    virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
     // client certificates are ignored
     clientCertEnabled: false
     keyVaultReferenceIdentity: identityId

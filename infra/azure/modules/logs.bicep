@@ -1,4 +1,4 @@
-// Logs: a workspace, Application Insights that takes telemetry from Entra identities only, and one alert.
+// Logs: a workspace, Application Insights that takes telemetry from Entra identities only, and two alerts.
 
 @description('Name of the resources.')
 param name string
@@ -24,11 +24,26 @@ param identityPrincipalId string
 // https://learn.microsoft.com/azure/role-based-access-control/built-in-roles/monitor
 var metricsPublisher = '3913510d-42f4-4e42-8a64-420c390055eb'
 
-// the second is the host's own line when it gave up a queue message
+// Our own errors come by two ways, with the same text: at their level in the category of their function, and,
+// after an invocation returned, at Information in Host.Function.Console. What is not ours (the host, a bundle
+// that does not load, a function that times out, a wake-up that was given up) counts by its level. A client
+// that went away is no failure; RequestBodyDestination also means a body beyond the relay's limit.
 var failureQuery = '''
+union isfuzzy=true AppTraces, AppExceptions
+| extend level = tostring(parse_json(Message).level)
+| extend text = strcat(Message, ' ', OuterMessage, ' ', InnermostMessage, ' ', tostring(Details))
+| where level == 'error' or (level == '' and SeverityLevel >= 3) or text contains 'foghorn-wake-poison'
+| where not(text matches regex 'ForwarderError: (RequestCanceled|RequestBody|ResponseBodyCanceled|ResponseBodyClient)')
+| summarize TimeGenerated = min(TimeGenerated) by text, OperationId
+'''
+
+// The timer runs once a minute, and the host says so. Without any such line in two days there is no relay yet.
+var silenceQuery = '''
 AppTraces
-| extend line = parse_json(Message)
-| where tostring(line.level) == 'error' or Message contains 'foghorn-wake-poison'
+| where tostring(Properties.Category) == 'Function.sweep'
+| summarize lastRunAt = max(TimeGenerated)
+| where lastRunAt < ago(15m)
+| project TimeGenerated = now(), lastRunAt
 '''
 
 resource workspace 'Microsoft.OperationalInsights/workspaces@2025-07-01' = {
@@ -96,7 +111,7 @@ resource alert 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = if (!empty(
   kind: 'LogAlert'
   properties: {
     displayName: 'Foghorn logged an error'
-    description: 'A message was not delivered, a wake-up was given up, or the relay cannot work.'
+    description: 'A message was not delivered, a wake-up was given up, or the relay or its host failed.'
     severity: 1
     enabled: true
     scopes: [
@@ -107,11 +122,55 @@ resource alert 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = if (!empty(
     // the window overlaps, because lines arrive minutes late
     evaluationFrequency: 'PT15M'
     windowSize: 'PT30M'
-    autoMitigate: true
+    // Each failure counts, so an alert does not wait until the one before is over. It is muted for one
+    // window, so that nobody is mailed twice about the same line.
+    autoMitigate: false
+    muteActionsDuration: 'PT30M'
     criteria: {
       allOf: [
         {
           query: failureQuery
+          timeAggregation: 'Count'
+          operator: 'GreaterThan'
+          threshold: 0
+          failingPeriods: {
+            numberOfEvaluationPeriods: 1
+            minFailingPeriodsToAlert: 1
+          }
+        }
+      ]
+    }
+    actions: {
+      actionGroups: [
+        mail.id
+      ]
+    }
+  }
+}
+
+resource silence 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = if (!empty(alertEmail)) {
+  name: '${name}-silence'
+  location: location
+  tags: tags
+  kind: 'LogAlert'
+  properties: {
+    displayName: 'Foghorn does not run'
+    description: 'The timer of the relay has not run for 15 minutes: the app, its bundle or its host is down.'
+    severity: 1
+    enabled: true
+    scopes: [
+      workspace.id
+    ]
+    skipQueryValidation: true
+    evaluationFrequency: 'PT15M'
+    windowSize: 'PT15M'
+    overrideQueryTimeRange: 'P2D'
+    // a state: one mail when it begins, one when it is over
+    autoMitigate: true
+    criteria: {
+      allOf: [
+        {
+          query: silenceQuery
           timeAggregation: 'Count'
           operator: 'GreaterThan'
           threshold: 0

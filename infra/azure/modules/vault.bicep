@@ -13,6 +13,12 @@ param tags object
 @description('Forbids purging. Cannot be switched off again.')
 param purgeProtection bool
 
+@description('Subnet that alone gets in, with a service endpoint for Key Vault. Empty: any network.')
+param subnetId string
+
+@description('Whether only private endpoints get in.')
+param privateOnly bool
+
 @description('Values by name of the app setting; an empty value writes nothing.')
 @secure()
 param secrets object
@@ -41,7 +47,19 @@ resource vault 'Microsoft.KeyVault/vaults@2024-11-01' = {
     softDeleteRetentionInDays: softDeleteDays
     // Azure knows true and absent only
     enablePurgeProtection: purgeProtection ? true : null
-    publicNetworkAccess: 'Enabled'
+    publicNetworkAccess: privateOnly ? 'Disabled' : 'Enabled'
+    networkAcls: {
+      defaultAction: privateOnly || !empty(subnetId) ? 'Deny' : 'Allow'
+      // deployments write secrets through Azure Resource Manager
+      bypass: 'AzureServices'
+      virtualNetworkRules: privateOnly || empty(subnetId)
+        ? []
+        : [
+            {
+              id: subnetId
+            }
+          ]
+    }
   }
 }
 
@@ -70,6 +88,9 @@ resource assignment 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
 
 @description('Name of the vault.')
 output name string = vault.name
+
+@description('Resource id of the vault.')
+output id string = vault.id
 
 @description('Where the vault answers, with a slash at the end.')
 output uri string = vault.properties.vaultUri

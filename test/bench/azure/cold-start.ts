@@ -16,7 +16,9 @@ const root = fileURLToPath(new URL('../../..', import.meta.url))
 const app = 'dist/azure'
 
 export async function coldStart(): Promise<Figure[]> {
-  await promisify(execFile)(process.execPath, ['infra/bundle.ts'], { cwd: root })
+  await promisify(execFile)(process.execPath, ['infra/bundle.ts', '--without-config'], {
+    cwd: root,
+  })
   const stage = await startStage({ vms: [['web_0']], host: 'azure' })
   try {
     // the table is there already, as it is in Azure after the first day

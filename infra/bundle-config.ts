@@ -1,0 +1,70 @@
+// Which configuration `npm run bundle` packs, and whether it may be deployed: checked as check-config does it,
+// and for what only a deployment makes a mistake. Values "env:NAME" that this shell lacks are taken as given.
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseWords, wrong } from '../functions/cli/arguments.ts'
+import { run } from '../functions/cli/check-config.ts'
+import { isLoopback } from '../functions/config/checks.ts'
+import { readConfigWith } from '../functions/config.ts'
+import { FoghornError } from '../shared/errors.ts'
+
+export const help = `npm run bundle [-- FOLDER] [--config FILE | --without-config]
+
+Writes what is deployed to FOLDER (dist): the beacon, and the relay for Azure Functions.
+
+  --config FILE      the configuration to pack; without, the file that FOGHORN_CONFIG names, or
+                     foghorn.config.json where there is one
+  --without-config   packs none
+`
+
+const options = {
+  help: { type: 'boolean', short: 'h' },
+  config: { type: 'string' },
+  'without-config': { type: 'boolean' },
+} as const
+
+export interface Choice {
+  folder: string
+  /** Undefined: none is packed. */
+  config: string | undefined
+}
+
+/** Paths from `root`. Throws FoghornError `arguments_wrong`. */
+export function readBundleWords(
+  words: string[],
+  environment: NodeJS.ProcessEnv,
+  root: string,
+): Choice | 'help' {
+  const { values, positionals } = parseWords(words, options)
+  if (values.help) return 'help'
+  const [folder = 'dist', ...more] = positionals
+  if (more.length > 0) throw wrong(`one folder at a time, and not also "${more[0]}"; see --help`)
+  const without = values['without-config'] === true
+  if (without && values.config !== undefined) {
+    throw wrong('--config and --without-config exclude each other; write one of them')
+  }
+  const named = values.config ?? environment.FOGHORN_CONFIG
+  const file = resolve(root, named ?? 'foghorn.config.json')
+  const found = existsSync(file)
+  if (!without && named !== undefined && !found) {
+    throw wrong(`There is no configuration at "${named}". Write its path, or --without-config.`)
+  }
+  return { folder: resolve(root, folder), config: without || !found ? undefined : file }
+}
+
+/** What check-config says of it. Throws FoghornError where it must not be deployed. */
+export function checkPacked(file: string, shown: string, environment: NodeJS.ProcessEnv): string {
+  const { code, out, err } = run([file, '--without-env'], environment)
+  if (code !== 0) throw new FoghornError('config_invalid', err.replaceAll(file, shown).trimEnd())
+  const { publicUrl } = readConfigWith(
+    readFileSync(file, 'utf8'),
+    environment,
+    'taken_as_given',
+  ).config
+  if (isLoopback(publicUrl)) {
+    const remedy = 'Write the address of the function app, which the deployment gives as appUrl.'
+    const what = `publicUrl "${publicUrl}" is the reader's own machine, so this is a test configuration`
+    throw new FoghornError('config_local', `${shown}: ${what}. ${remedy}`)
+  }
+  return `${out.replaceAll(file, shown).trimEnd()}\nLinks in messages lead to ${publicUrl}`
+}

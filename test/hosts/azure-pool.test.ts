@@ -1,0 +1,101 @@
+// The host pools its connections to the worker, so a body that one client leaves there unread meets the next
+// request of another client. Each case refuses a body, then sends a request on the same connection.
+import { once } from 'node:events'
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { describe, expect, test } from 'vitest'
+import { watchBody } from '../../functions/host/body.ts'
+import { get, host } from './azure-running.ts'
+
+const pieceBytes = 16_000
+/** More than a stream reads ahead, and less than a connection buffers. */
+const pieces = 20
+const length = { 'content-length': String(pieces * pieceBytes) }
+
+/** Sends a body to its end, whatever is answered meanwhile. */
+async function send(path: string, headers: Record<string, string>) {
+  // without one, the client asks the host to close its connection after the answer
+  const agent = new Agent({ keepAlive: true })
+  const request = httpRequest(`${host.url}${path}`, { method: 'POST', headers, agent })
+  const answered = once(request, 'response') as Promise<[IncomingMessage]>
+  const sent = once(request, 'finish')
+  for (let i = 0; i < pieces; i++) {
+    if (!request.write(Buffer.alloc(pieceBytes, 'a'))) await once(request, 'drain')
+  }
+  request.end()
+  const [[response]] = await Promise.all([answered, sent])
+  await text(response)
+  agent.destroy()
+  return response.statusCode
+}
+
+test.each<[string, string, Record<string, string>, number]>([
+  ['read in part, in pieces', '/limited', {}, 413],
+  ['of a known length', '/limited', length, 413],
+  ['never read, in pieces', '/refused', {}, 413],
+  ['without a credential, in pieces', '/refused/401', {}, 401],
+  ['without a credential', '/refused/401', length, 401],
+  ['for no page, in pieces', '/nowhere', {}, 404],
+  ['for no page', '/nowhere', length, 404],
+  ['of another type, in pieces', '/refused/415', {}, 415],
+  ['of another type', '/refused/415', length, 415],
+  ['once too often, in pieces', '/refused/429', {}, 429],
+  ['once too often', '/refused/429', length, 429],
+  ['whose reader gives up, in pieces', '/cancelled', {}, 400],
+  ['whose reader fails, in pieces', '/throws', {}, 500],
+])('a body %s, harms no other request', async (_, path, headers, status) => {
+  expect(await send(path, headers)).toBe(status)
+  expect((await get('/text')).status).toBe(200)
+})
+
+describe('the rest of a body', () => {
+  /** A body without an end, and what became of it. */
+  function endless() {
+    const seen = { bytes: 0, cancelled: false }
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      pull(controller) {
+        seen.bytes += pieceBytes
+        controller.enqueue(new Uint8Array(pieceBytes))
+      },
+      cancel() {
+        seen.cancelled = true
+      },
+    })
+    return { body, seen }
+  }
+
+  test('is read up to a limit, and the connection closed there', async () => {
+    const { body, seen } = endless()
+    const limits = { bytes: 10 * pieceBytes, ms: 10_000 }
+    await watchBody(body, limits).finish()
+    expect(seen.cancelled).toBe(true)
+    expect(seen.bytes).toBeLessThan(limits.bytes + 3 * pieceBytes)
+  })
+
+  test('is waited for up to a limit, and the connection closed there', async () => {
+    let cancelled = false
+    const silent = new ReadableStream({
+      cancel() {
+        cancelled = true
+      },
+    })
+    await watchBody(silent, { bytes: 1, ms: 1 }).finish()
+    expect(cancelled).toBe(true)
+  })
+
+  test('may break off', async () => {
+    const broken = new ReadableStream({ pull: () => Promise.reject(new Error('gone')) })
+    await expect(watchBody(broken).finish()).resolves.toBeUndefined()
+  })
+
+  test('is read after what its handler had asked for', async () => {
+    const { body } = endless()
+    const watched = watchBody(body, { bytes: pieceBytes, ms: 10_000 })
+    const reader = watched.body.getReader()
+    expect((await reader.read()).value).toHaveLength(pieceBytes)
+    await reader.cancel()
+    expect(watched.ended()).toBe(false)
+    await watched.finish()
+    expect(watched.ended()).toBe(true)
+  })
+})
