@@ -122,7 +122,9 @@ describe('a list that does not get through', () => {
     const failed = { slack: texts('slack').length, teams: texts('teams').length }
     for (let ms = 0; ms < 30_000; ms += 250) await world.pass(250)
     for (const host of ['slack', 'teams'] as const) {
-      const told = texts(host).slice(failed[host]).map((body) => shownIn(body).length)
+      const told = texts(host)
+        .slice(failed[host])
+        .map((body) => shownIn(body).length)
       expect([host, told]).toEqual([host, [11]])
     }
   })
