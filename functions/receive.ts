@@ -195,7 +195,10 @@ async function decideOn(
   for (const { start, at } of news.starts) {
     record = withStart(record, beacon.beacon, start, at) ?? record
   }
-  record = withoutOutgrown(record, now)
+  const kept = withoutOutgrown(record, now)
+  // also where nothing changed but what is known: people have to decide again
+  if (kept.lapsedAt !== record.lapsedAt) moments.push('changed')
+  record = kept
   const settling = record.gone !== undefined && record.gone.settleAt <= now && !news.inDocument
   const newcomer = isOpen(record) && news.firstSighting && isHit(record.facts, beacon.vm)
   const lately = told || newcomer || (news.inDocument && isHit(record.facts, beacon.vm))

@@ -25,7 +25,8 @@ export function isWithin(agreed: Agreed | undefined, event: Covered): boolean {
 
 /** An approval that Azure does not know of and that the event has outgrown is one no more. */
 export function withoutOutgrown(record: EventRecord, at: number): EventRecord {
-  const { verdict, ...undecided } = record
+  // another approval may be stuck anew
+  const { verdict, stuckAt: _, ...undecided } = record
   const stands =
     verdict?.decision !== 'approved' ||
     record.passedOn !== undefined ||
@@ -34,7 +35,7 @@ export function withoutOutgrown(record: EventRecord, at: number): EventRecord {
     isWithin(verdict.agreed, record.facts)
   if (stands) return record
   const overruled = { ...verdict, lapsedAt: at }
-  return addHistory({ ...undecided, overruled }, { at, what: 'lapsed' })
+  return addHistory({ ...undecided, overruled, lapsedAt: at }, { at, what: 'lapsed' })
 }
 
 function namesIn({ resources }: Pick<Covered, 'resources'>): string[] {

@@ -161,15 +161,23 @@ export function deliveryId(record: EventView, moment: Moment, channel: string): 
   const { notBeforeAt, resources, durationSeconds, description } = record.facts
   const names = resources.map((name) => name.toLowerCase()).sort()
   const values = JSON.stringify([notBeforeAt, names, durationSeconds, description])
-  const lapsedAt = record.overruled?.lapsedAt
+  const lapsedAt = lapsedAtOf(record)
+  // after an approval lapsed, each of these may come a second time
+  const again = lapsedAt === undefined ? [] : [hash(String(lapsedAt))]
   const which = {
-    changed: [hash(values)],
-    // approved anew, as what was approved before had grown
-    approved: lapsedAt === undefined ? [] : [hash(String(lapsedAt))],
+    changed: [hash(values), ...again],
+    approved: again,
+    declined: again,
+    stuck: again,
     reminder: [`${record.reminder?.beforeSeconds}s`, hash(String(notBeforeAt))],
   }
   const more = moment in which ? which[moment as keyof typeof which] : []
   return [...parts.map(encode), ...more].join('/')
+}
+
+/** Rows that are older than `lapsedAt` have it in `overruled` only. */
+export function lapsedAtOf({ lapsedAt, overruled }: EventView): number | undefined {
+  return lapsedAt ?? overruled?.lapsedAt
 }
 
 /** Standard Webhooks forbids a dot in an id. */

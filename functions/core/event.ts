@@ -157,6 +157,8 @@ export interface EventRecord {
   verdict?: Verdict
   /** The *not now* that a later approval replaced, or an approval that the event outgrew. */
   overruled?: Verdict
+  /** When an approval last lapsed: from then on each step is another one than before. */
+  lapsedAt?: number
   directive?: Directive
   /** Azure's 200 to a StartRequests of ours. */
   passedOn?: { vm: string; at: number }
