@@ -26,7 +26,7 @@ export function isWithin(agreed: Agreed | undefined, event: Covered): boolean {
 /** An approval that Azure does not know of and that the event has outgrown is one no more. */
 export function withoutOutgrown(record: EventRecord, at: number): EventRecord {
   // another approval may be stuck anew
-  const { verdict, stuckAt: _, ...undecided } = record
+  const { verdict, stuckAt: _s, startFailure: _f, ...undecided } = record
   const stands =
     verdict?.decision !== 'approved' ||
     record.passedOn !== undefined ||

@@ -182,7 +182,7 @@ function decisionsOf({ overruled, verdict, passedOn }: EventRecord): [string, st
   return [
     ...decided.map((one): [string, string] => [
       'Decided',
-      `${describeVerdict(one)}, ${utc(one.at)}`,
+      `${describeVerdict(one)}, ${utc(one.at)}${one.lapsedAt ? `; it lapsed ${utc(one.lapsedAt)}` : ''}`,
     ]),
     ...(passedOn
       ? [['Passed on', `by ${passedOn.vm}, ${utc(passedOn.at)}`] as [string, string]]

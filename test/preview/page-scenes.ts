@@ -74,11 +74,36 @@ const courses: Record<string, Partial<EventRecord>> = {
       ...seen,
       { ...told, at: at + minute },
       { at: at + minute + second, what: 'directed', note: 'web_1' },
-      { at: at + minute + 2 * second, what: 'start_failed', note: 'web_1: failed (HTTP 400)' },
+      { at: at + minute + 2 * second, what: 'start_failed', note: 'web_1: rejected (HTTP 400)' },
       { at: at + 90 * second, what: 'stuck' },
     ],
   },
+  'stuck, Azure refuses': {
+    verdict: { ...approved, at: at + minute },
+    stuckAt: at + 90 * second,
+    startFailure: { vm: 'web_1', outcome: 'rejected', status: 400, at: at + 62 * second },
+  },
+  'stuck, Azure was told': { ...decided, passedOn, stuckAt: now },
+  'approved, Azure refuses': {
+    ...decided,
+    startFailure: { vm: 'web_1', outcome: 'rejected', status: 500, at: at + 62 * second },
+  },
+  'passed on, hits more since': {
+    ...{ passedOn, facts: { ...usual, resources: ['web_3', 'db_0'] } },
+    verdict: { ...approved, agreed: { eventType: 'Reboot', resources: ['web_3'] } },
+  },
+  'lapsed, to decide again': {
+    facts: { ...usual, resources: ['web_3', 'db_0'] },
+    overruled: {
+      ...{ ...approved, lapsedAt: now - second },
+      agreed: { eventType: 'Reboot', resources: ['web_3'] },
+    },
+  },
+  'back after its end': { epoch: 2 },
   started: running,
+  'already running when first seen': {
+    ...{ phase: 'started', startedAt: at, notice: 'already_running' },
+  },
   'started without notice': { phase: 'started', startedAt: at, notice: 'none' },
   completed: {
     ...running,

@@ -52,7 +52,7 @@ describe('an event that grows after it was approved', () => {
     await world.drain()
     const changed = world.sent.findLast(({ url }) => url.includes('slack'))!
     expect(changed.body).toContain(
-      'Its approval lapsed: it was for web_0 only. Please decide again.',
+      'Azure added db_0 after the approval, so the approval no longer applies.',
     )
     expect(changed.body).toContain('Open its page to approve')
   })

@@ -78,6 +78,18 @@ export function aftermathOf({ facts: { eventType, resources } }: EventView): str
   return `If it was approved elsewhere, ${may}.`
 }
 
+/** Whether Foghorn closed it before: nothing of it is a first sight. */
+export function isBack({ epoch }: Pick<EventView, 'epoch'>): boolean {
+  return epoch > 1
+}
+
+/** Of an event that people were told the end of. */
+export function backLines(event: Pick<EventView, 'epoch'>): string[] {
+  return isBack(event)
+    ? ['It is back: Foghorn had closed this event, but Azure lists it again.']
+    : []
+}
+
 /** How far it reaches; nothing where that is not known, or where it goes without saying. */
 export function reachOf({ facts, spared }: EventView): string[] {
   const hit = facts.resources.length
@@ -106,9 +118,9 @@ export function describeInference(inference: Inference): string {
     case 'gone_before_its_time':
       return 'gone before its time: cancelled, or approved elsewhere'
     case 'vm_gone':
-      return 'the VM has been silent since its time came, so it must be gone'
+      return 'its time had come, and no VM that it hits has reported for 2 min'
     case 'nobody_left_to_see':
-      return 'no beacon that saw it has been heard since'
+      return 'no beacon that saw it has reported on it since'
     case 'drill_overdue':
       return 'the relay did not run when the drill was to start'
   }
