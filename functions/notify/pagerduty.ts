@@ -3,6 +3,7 @@
 // wakes nobody, so a stuck approval and a lapsed one open incidents with keys of their own.
 import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
+import { linkless } from '../../shared/presentable.ts'
 import { isWebUrl, textBy, webUrl } from '../config/checks.ts'
 import type { SendOutcome } from '../core/attempt.ts'
 import { type Delivery, hash, lapsedAtOf, type Telling } from '../core/delivery.ts'
@@ -212,12 +213,12 @@ function payloadOf({ message, delivery: { telling } }: Outgoing) {
   const { event } = telling
   return {
     // an incident's title stays as it was first said
-    summary: cut(message.lastingTitle, limit.summary),
-    source: cut(plain(sourceOf(telling)), limit.source),
+    summary: cut(linkless(message.lastingTitle), limit.summary),
+    source: cut(shown(sourceOf(telling)), limit.source),
     severity: telling.moment === 'notice' ? ('error' as const) : severityOf(telling),
     timestamp: new Date(telling.at).toISOString(),
-    group: cut(plain(event.fleet), limit.source),
-    class: cut(plain(event.facts.eventType), limit.source),
+    group: cut(shown(event.fleet), limit.source),
+    class: cut(shown(event.facts.eventType), limit.source),
   }
 }
 
@@ -229,12 +230,17 @@ function sourceOf(telling: Delivery['telling']): string {
 
 function detailsOf({ message, delivery: { telling } }: Outgoing) {
   const { fleet, eventId } = telling.event
-  const facts = message.facts.map(({ name, value }) => [name, value])
+  const facts = message.facts.map(({ name, value }) => [name, linkless(value)])
   const which = [
-    ['Fleet', plain(fleet)],
-    ['Event', plain(eventId)],
+    ['Fleet', shown(fleet)],
+    ['Event', shown(eventId)],
   ]
-  return Object.fromEntries([['In short', message.lines.join(' ')], ...facts, ...which])
+  return Object.fromEntries([['In short', linkless(message.lines.join(' '))], ...facts, ...which])
+}
+
+/** PagerDuty makes links of what looks like one. */
+function shown(text: string): string {
+  return linkless(plain(text))
 }
 
 function linksTo(pageUrl: string, { message }: Outgoing) {

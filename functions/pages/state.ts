@@ -109,7 +109,13 @@ export function liveOf(record: EventRecord, now: number, have?: number): LiveSta
   }
 }
 
+/** Names in it come from outside. */
 export function stateOf(record: EventRecord, now: number): State {
+  const state = rawStateOf(record, now)
+  return { ...state, lines: state.lines.map(plain) }
+}
+
+function rawStateOf(record: EventRecord, now: number): State {
   const { ended, startedAt, verdict } = record
   if (ended !== undefined) return endedState(record, now)
   if (startedAt !== undefined) {
@@ -140,12 +146,12 @@ function approvedState(record: EventRecord, now: number): State {
   const headline = 'Approved'
   const who = byWhom(record, now)
   const good = (...lines: string[]): State => {
-    return { tone: 'good', headline, lines: [who, ...backLines(record), ...lines.map(plain)] }
+    return { tone: 'good', headline, lines: [who, ...backLines(record), ...lines] }
   }
   if (drill) return good('The drill starts in a moment.')
   if (stuckAt !== undefined) {
     const isAhead = (record.facts.notBeforeAt ?? 0) > now
-    const stuck = stuckLines(record, now, now).map(plain)
+    const stuck = stuckLines(record, now, now)
     const lines = [said(record, now), ...stuck, ...(isAhead ? [] : [dueOf(record, now)])]
     return { tone: 'bad', headline: 'Approved, but stuck', lines }
   }

@@ -123,6 +123,10 @@ const courses: Record<string, Partial<EventRecord>> = {
     phase: 'completed',
     ended: { at: at + 2 * minute, outcome: 'lost', inferred: 'nobody_left_to_see' },
   },
+  'lost, with a name that hides something': {
+    facts: { ...usual, resources: ['web\u200b_\u202e0\u{e0041}'] },
+    ended: { at: at + 2 * minute, outcome: 'lost', inferred: 'nobody_left_to_see' },
+  },
   drill: { drill: true, policy: { decide: 'ask', rule: 'default' } },
   'drill, not run': {
     ...{ drill: true, phase: 'cancelled' },
@@ -132,7 +136,8 @@ const courses: Record<string, Partial<EventRecord>> = {
   'hostile names': {
     facts: {
       ...usual,
-      resources: ['<script>alert(1)</script>', '\u202ereversed', 'x'.repeat(200)],
+      resources: ['<script>alert(1)</script>', '\u202ereversed\u200b\u{e0041}', 'x'.repeat(200)],
+      eventType: 'Tele\u2060port\u202e',
       description: '"><img src=x onerror=alert(1)>\r\nSet-Cookie: a=b',
     },
   },

@@ -23,6 +23,13 @@ function buttonsOf(html: string): string[] {
 
 const both = ['Approve: start it now', 'Not now']
 
+test('no page shows what nobody sees, or what turns a text', () => {
+  const shown = Object.entries(scenes).filter(([, html]) =>
+    /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}]/u.test(html),
+  )
+  expect(shown.map(([name]) => name)).toEqual([])
+})
+
 describe('every state', () => {
   const said: [string, string[], RegExp][] = [
     [

@@ -19,7 +19,8 @@ export function stuckLines(event: EventView, at: number, now: number): string[] 
       ...byItself('If nothing helps', event, now),
     ]
   }
-  return [...whyNotTold(event, at), ...byItself('If none can', event, now)]
+  const otherwise = startFailure === undefined ? 'If none can' : 'If nothing helps'
+  return [...whyNotTold(event, at), ...byItself(otherwise, event, now)]
 }
 
 function whyNotTold({ startFailure, verdict, facts }: EventView, at: number): string[] {
