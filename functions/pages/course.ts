@@ -17,8 +17,29 @@ export interface CourseEntry {
   text: string
 }
 
-export function courseOf({ history }: Pick<EventRecord, 'history'>): CourseEntry[] {
-  return history.map((entry) => ({ time: utc(entry.at), text: describeEntry(entry) }))
+export function courseOf(record: Pick<EventRecord, 'history'>): CourseEntry[] {
+  return placed(record)
+    .toSorted((one, other) => one.place - other.place)
+    .map(({ at, text }) => ({ time: utc(at), text }))
+}
+
+const ends: HistoryEntry['what'][] = ['completed', 'cancelled', 'lost']
+
+/**
+ * Each entry with its place in a timeline, epoch ms. An end has the time of the first document without the event,
+ * which may come to be known last: its place is behind what was known before.
+ */
+export function placed({ history }: Pick<EventRecord, 'history'>) {
+  let goneAt = 0
+  return history.map((entry) => {
+    const { at, what } = entry
+    if (what === 'gone') goneAt = Math.max(goneAt, at)
+    return {
+      at,
+      text: describeEntry(entry),
+      place: ends.includes(what) ? Math.max(at, goneAt) : at,
+    }
+  })
 }
 
 /** `First seen by web_0`, `Approved through the link sent to "chat"` */
