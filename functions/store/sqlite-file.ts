@@ -1,6 +1,7 @@
 // Opens the file of the SQLite store: who may have it, how it is written, and which relay can read it.
 import { DatabaseSync } from 'node:sqlite'
 import { FoghornError } from '../../shared/errors.ts'
+import { explainDisk } from './disk.ts'
 import { schema, schemaVersion } from './sql.ts'
 
 /** Of 4 KB each. A page that changes often is copied into the file once in so many, not each time. */
@@ -9,7 +10,8 @@ const cacheKib = 65_536
 
 /**
  * With `alone`, every other process is kept off. Throws FoghornError `data_in_use` where another one is
- * alone on the file, or this one cannot be; `data_version` where another version of the relay wrote it.
+ * alone on the file, or this one cannot be; `data_version` where another version of the relay wrote it;
+ * `disk_full`.
  */
 export function openFile(path: string, alone: boolean): DatabaseSync {
   const db = new DatabaseSync(path)
@@ -20,7 +22,7 @@ export function openFile(path: string, alone: boolean): DatabaseSync {
     return db
   } catch (error) {
     db.close()
-    throw error
+    throw explainDisk(error, path)
   }
 }
 
