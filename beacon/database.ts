@@ -1,14 +1,6 @@
 // The SQLite file of the state directory, and the lock on both. A damaged file must never keep a beacon
 // from starting: what it held is worth less than the next report.
-import {
-  chmodSync,
-  closeSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-} from 'node:fs'
+import { chmodSync, closeSync, mkdirSync, openSync, renameSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { FoghornError, messageOf } from '../shared/errors.ts'
@@ -18,6 +10,7 @@ import type { Log } from '../shared/log.ts'
 const sqlite = process.getBuiltinModule('node:sqlite')
 
 const fileName = 'spool.db'
+const inMemory = ':memory:'
 const schemaVersion = 1
 /** The names of VMs and what Azure plans for them are for the beacon's own user. */
 const ownerOnly = 0o600
@@ -61,7 +54,7 @@ export function openDatabase(directory: string, log: Log): DatabaseSync {
     if (isDiskFull(error, directory)) {
       const hint = `${freeSpaceOn(directory)}, then restart the beacon; until then a restart loses changes`
       log.error('state_dir_full', { error: messageOf(error), hint })
-      return lockedDatabase(':memory:')
+      return lockedDatabase(inMemory)
     }
     throw new FoghornError(
       'state_dir_unusable',
@@ -91,7 +84,7 @@ export function isDiskFull(error: unknown, directory: string): boolean {
 
 /** Exclusive from the first statement on until closed; the kernel frees it when the process is killed. */
 function lockedDatabase(file: string): DatabaseSync {
-  keepPrivate(file)
+  if (file !== inMemory) keepPrivate(file)
   const database = new sqlite.DatabaseSync(file, { timeout: 0 })
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL; BEGIN EXCLUSIVE')

@@ -2,7 +2,7 @@
 // store sees to it that no delivery is under two leases, and no channel is told faster than it takes.
 import { messageOf } from '../shared/errors.ts'
 import type { Channel } from './config.ts'
-import { attemptMs, deliveryLeaseMs, type SendOutcome } from './core/attempt.ts'
+import { attemptMs, deliveryLeaseMs, listRetryAt, type SendOutcome } from './core/attempt.ts'
 import { type Claimed, type Delivery, deliveryId, isAboutChannel } from './core/delivery.ts'
 import type { EventRecord } from './core/event.ts'
 import { asksFor, compose } from './core/message.ts'
@@ -75,6 +75,7 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
   const overdue = late?.claimed
   const outage = await noteOutage(relay, channel, gate, sent, { first: leader, overdue })
   const inList = also.length > 0
+  const retryAt = retryAtOf(relay, judged, sent)
   const fallback = channel?.fallback === undefined ? [] : [channel.fallback]
   for (const { claimed, siblings = [], heirs: instead = fallback, verdict } of judged) {
     try {
@@ -84,13 +85,37 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
       }
       const result = 'result' in verdict ? verdict.result : sent!
       const isGone = channel === undefined
-      const context = { outage, siblings, instead, isGone, inList: inList && 'part' in verdict }
+      const isPart = 'part' in verdict
+      const together = isTogether({ verdict }) ? retryAt : undefined
+      const which = { inList: inList && isPart, retryAt: together }
+      const context = { outage, siblings, instead, isGone, ...which }
       await settle(relay, claimed, result, context)
     } catch (error) {
       // the lease ends, and it is tried again; the others are not to blame
       relay.log.error('settle_failed', { id: claimed.id, error: messageOf(error) })
     }
   }
+}
+
+/** When what was sent, or could not be sent yet, is tried again: together, so that a list stays one. */
+function retryAtOf(
+  relay: Relay,
+  judged: Judged[],
+  sent: SendOutcome | undefined,
+): number | undefined {
+  const list = judged.filter(isTogether)
+  const [first] = list
+  if (first === undefined || list.length < 2) return undefined
+  const result = 'result' in first.verdict ? first.verdict.result : sent
+  if (result?.outcome !== 'retry') return undefined
+  const rate = rateOf(relay, first.claimed.channel)
+  const claimed = list.map((one) => one.claimed)
+  return listRetryAt(claimed, result, relay.now(), relay.random(), rate)
+}
+
+/** A message that could not be put together waits for itself. */
+function isTogether({ verdict }: Pick<Judged, 'verdict'>): boolean {
+  return 'part' in verdict || 'unsent' in verdict.result
 }
 
 /** A mark that can't be written costs another try of a channel in trouble, and nothing else. */

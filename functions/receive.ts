@@ -206,7 +206,8 @@ async function decideOn(
     moments.push(...reconciled.moments)
   }
   const covered = withoutOutgrown(record, self.sighting.event, now)
-  if (covered !== record && !moments.includes('changed')) moments.push('changed')
+  // people have to decide again, also where only the beacon's own document shows more
+  if (covered !== record) moments.push('changed')
   record = covered
   const settling = record.gone !== undefined && record.gone.settleAt <= now && !news.inDocument
   const newcomer = isOpen(record) && news.firstSighting && isHit(record.facts, beacon.vm)

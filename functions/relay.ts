@@ -77,7 +77,8 @@ export function commitOf(
         channelsFor(relay.config.routes, record, observers, other, existing)
       return opened(relay, heardOf(record, existing), () => openers.flatMap(ofEvent))
     }
-    if (decisions.includes(moment)) return union(routed, [...open(), ...standIns])
+    const isLapse = moment === 'changed' && record.lapsedAt !== before?.lapsedAt
+    if (isLapse || decisions.includes(moment)) return union(routed, [...open(), ...standIns])
     if (moment === 'reminder') return routed
     if (!ends.includes(moment)) return union(routed, standIns)
     // what was told before a rule said to ignore it is told to its end
@@ -91,7 +92,7 @@ export function commitOf(
   return { record, basedOn, deliveries, supersede, now: context.now }
 }
 
-/** What somebody decided is told wherever an incident waits for that. */
+/** A decision is sent wherever an incident waits for it, and so is the news that an approval lapsed. */
 const decisions: Moment[] = ['approved', 'declined']
 
 /** What opens an incident. */

@@ -31,6 +31,8 @@ export interface Context {
   isGone: boolean
   /** It was sent together with others. */
   inList: boolean
+  /** When the whole list is tried again; undefined for a single message. */
+  retryAt: number | undefined
 }
 
 export async function settle(
@@ -61,7 +63,9 @@ function settlementOf(
   now: number,
 ): Settlement {
   if (result.outcome !== 'refused' || !(result.broken || context.inList)) {
-    return afterAttempt(claimed, result, now, relay.random(), rateOf(relay, claimed.channel))
+    const own = afterAttempt(claimed, result, now, relay.random(), rateOf(relay, claimed.channel))
+    const together = own.state === 'pending' ? context.retryAt : undefined
+    return together === undefined ? own : { ...own, nextAt: together }
   }
   const { note } = result
   // another message of the list may be to blame

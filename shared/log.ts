@@ -1,5 +1,7 @@
 // One JSON line per entry. Values of known secrets are masked here, behind every caller's own care, and
-// tokens by their look: they change while the process runs, and a text may hold a part of one.
+// tokens by their look: they change while the process runs, and a text may hold a part of one. Characters
+// that a terminal obeys or that nobody sees are escaped: names in an entry come from outside.
+import { escapeUnseen } from './presentable.ts'
 
 export type Level = 'debug' | 'info' | 'warn' | 'error'
 export type Fields = Record<string, string | number | boolean | null | undefined | string[]>
@@ -28,7 +30,7 @@ export function createLog(options: {
       if (ranks[level] < ranks[options.level]) return
       const time = new Date(options.now()).toISOString()
       const line = mask(JSON.stringify({ time, level, event, ...fields }))
-      options.write(maskTokens(line), level)
+      options.write(escapeUnseen(maskTokens(line)), level)
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

@@ -77,7 +77,9 @@ export function isOver(event: Shown): boolean {
 
 /** What it came to: nothing is wrong where `wrong` is empty. */
 export function resultOf(event: Shown): { summary: string; wrong: string[] } {
-  const { deliveries, outcome, inferred } = event
+  const { outcome, inferred } = event
+  // trouble with a channel is no message of the drill
+  const deliveries = event.deliveries.filter(({ moment }) => moment !== 'notice')
   const channels = [...new Set(deliveries.map(({ channel }) => channel))]
   const wrong: string[] = []
   if (outcome === undefined) {
@@ -85,21 +87,48 @@ export function resultOf(event: Shown): { summary: string; wrong: string[] } {
   } else if (outcome !== 'completed') wrong.push(`it ended as ${outcome} (${inferred ?? 'why?'})`)
   if (deliveries.length === 0) wrong.push(silence(event))
   for (const channel of channels) wrong.push(...faultsOf(channel, deliveries))
-  return { summary: plain(summaryOf(event, channels)), wrong: wrong.map(plain) }
+  const summary = summaryOf(outcome, deliveries, channels)
+  return { summary: plain(summary), wrong: wrong.map(plain) }
 }
 
-function summaryOf({ deliveries, outcome }: Shown, channels: string[]): string {
-  const delivered = deliveries.filter(({ state }) => state === 'delivered')
-  const overtaken = deliveries.filter(({ state }) => state === 'superseded').length
-  const reached = channels.filter((name) => delivered.some(({ channel }) => channel === name))
+/** Each message counts once, whether its channel or a fallback took it. */
+function summaryOf(outcome: Shown['outcome'], deliveries: Told[], channels: string[]): string {
+  const own = deliveries.filter(({ insteadOf }) => insteadOf === undefined)
+  const needed = own.filter(({ state }) => state !== 'superseded')
+  const direct = needed.filter(({ state }) => state === 'delivered').length
+  const byFallback = needed.filter((one) => isElsewhere(one, deliveries)).length
+  const needless = own.length - needed.length
+  const has = (name: string) =>
+    deliveries.some(({ channel, state }) => channel === name && state === 'delivered')
+  const reached = channels.filter(has)
   const of = reached.length === channels.length ? '' : `${reached.length} of `
+  const asides = [
+    ...(byFallback === 0 ? [] : [`${byFallback} of them by a fallback`]),
+    ...(needless === 0 ? [] : [`${needless} not needed any more`]),
+  ]
   return (
-    `${outcome ?? 'still open'}; ${delivered.length} of ${deliveries.length} messages delivered` +
-    `${overtaken === 0 ? '' : `, ${overtaken} overtaken by later ones`}` +
-    ` on ${of}${channels.length} channel${channels.length === 1 ? '' : 's'}` +
+    `${outcome ?? 'still open'}; ` +
+    `${direct + byFallback} of ${needed.length} message${needed.length === 1 ? '' : 's'} delivered` +
+    asides.map((aside) => `, ${aside}`).join('') +
+    `${asides.length === 0 ? '' : ','} on ${of}${channels.length} channel${channels.length === 1 ? '' : 's'}` +
     `${reached.length === 0 ? '' : `: ${reached.join(', ')}`}`
   )
 }
+
+/** A message that its own channel did not take, and a fallback did. */
+function isElsewhere(own: Told, deliveries: Told[]): boolean {
+  if (own.state === 'delivered') return false
+  const copies = deliveries.filter(({ insteadOf }) => insteadOf === own.channel)
+  return copies.some((one) => one.state === 'delivered' && stepOf(one) === stepOf(own))
+}
+
+/** What it tells, to whichever channel: its id without the channel. */
+function stepOf({ id }: Told): string {
+  return id.split('/').toSpliced(channelPart, 1).join('/')
+}
+
+/** Of `fleet/event/epoch/moment/channel`. */
+const channelPart = 4
 
 /** One sentence for all messages that ended alike, as they have one cause. */
 function faultsOf(channel: string, deliveries: Told[]): string[] {
@@ -109,7 +138,7 @@ function faultsOf(channel: string, deliveries: Told[]): string[] {
   }
   const ends = ['refused', 'given_up', 'pending'] as const
   return ends.flatMap((end) => {
-    const alike = own.filter(({ state, moment }) => state === end && moment !== 'notice')
+    const alike = own.filter(({ state }) => state === end)
     if (alike[0] === undefined) return []
     const moments = [...new Set(alike.map(({ moment }) => `"${moment}"`))].join(', ')
     // later ones only repeat what the first was answered

@@ -62,8 +62,9 @@ function asImdsShows(event: object): ScheduledEvent {
   if (error !== undefined) throw wrong(`--event: ${describeIssues(error, event).join('; ')}`)
   const body = { Events: [{ EventId: eventId, EventStatus: 'Scheduled', ...event }] }
   const document = parseDocument(JSON.stringify(body), '2020-07-01')
-  const first = typeof document === 'string' ? undefined : document.events[0]
-  if (first === undefined) throw wrong(`--event: ${document}; ${forms}`)
+  if (typeof document === 'string') throw wrong(`--event: ${document}; ${forms}`)
+  const [first] = document.events
+  if (first === undefined) throw wrong(`--event: an event without an EventId; ${forms}`)
   return first
 }
 

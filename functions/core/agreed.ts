@@ -37,14 +37,15 @@ export function isWithin(agreed: Agreed | undefined, event: Covered): boolean {
  * approval also lapses when a beacon's own document, `own`, shows more.
  */
 export function withoutOutgrown(record: EventRecord, own: Covered, at: number): EventRecord {
-  const { verdict, ...undecided } = record
+  // another approval may be stuck anew
+  const { verdict, stuckAt: _s, startFailure: _f, ...undecided } = record
   if (verdict?.decision !== 'approved' || record.passedOn !== undefined) return record
   if (record.phase !== 'scheduled' || !isOpen(record)) return record
   const { agreed, how } = verdict
   const isCovered = isWithin(agreed, record.facts) && (how !== 'policy' || isWithin(agreed, own))
   if (isCovered) return record
   const overruled = { ...verdict, lapsedAt: at }
-  return addHistory({ ...undecided, overruled }, { at, what: 'lapsed' })
+  return addHistory({ ...undecided, overruled, lapsedAt: at }, { at, what: 'lapsed' })
 }
 
 function namesIn({ resources }: Pick<Covered, 'resources'>): string[] {

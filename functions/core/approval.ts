@@ -115,13 +115,15 @@ export function withStart(
   if (record.passedOn !== undefined && !isAskedAgain(record)) return undefined
   if (start.outcome === 'accepted') {
     const passedOn = { vm: directive.vm, at }
-    return addHistory({ ...record, passedOn }, { at, what: 'passed_on', note: directive.vm })
+    const { startFailure: _, ...accepted } = record
+    return addHistory({ ...accepted, passedOn }, { at, what: 'passed_on', note: directive.vm })
   }
   if (directive.failed) return undefined
-  const status = start.status === undefined ? '' : ` (HTTP ${start.status})`
-  const note = `${directive.vm}: ${start.outcome}${status}`
+  const { outcome, status } = start
+  const note = `${directive.vm}: ${outcome}${status === undefined ? '' : ` (HTTP ${status})`}`
+  const startFailure = { vm: directive.vm, outcome, at, ...(status !== undefined && { status }) }
   return addHistory(
-    { ...record, directive: { ...directive, failed: true } },
+    { ...record, directive: { ...directive, failed: true }, startFailure },
     { at, what: 'start_failed', note },
   )
 }

@@ -64,6 +64,23 @@ export function afterAttempt(
     : { state: 'pending', nextAt: now + wait, note, ...rest }
 }
 
+/**
+ * When a list without an answer, or with an answer that blames the channel, is sent again: as one, when the
+ * first of its messages is due. Undefined where no message of it is sent again.
+ */
+export function listRetryAt(
+  list: Delivery[],
+  result: SendOutcome,
+  now: number,
+  random: number,
+  rate: Rate,
+): number | undefined {
+  const again = list
+    .map((one) => afterAttempt(one, result, now, random, rate))
+    .filter(({ state }) => state === 'pending')
+  return again.length === 0 ? undefined : Math.min(...again.map(({ nextAt }) => nextAt))
+}
+
 function denseWait({ attempts }: Delivery, leftMs: number, random: number): number {
   const capMs = Math.min(sparse.capMs, Math.max(dense.capMs, leftMs / attemptsPerTimeLeft))
   return backoffMs(attempts, { ...dense, capMs }, random)

@@ -160,25 +160,30 @@ export function viewOf(record: EventRecord): EventView {
 /** The same message for the same channel has the same id, however often it is planned. */
 export function deliveryId(record: EventView, moment: Moment, channel: string): string {
   const parts = [record.fleet, record.eventId, String(record.epoch), moment, channel]
-  const { notBeforeAt, resources, ...values } = record.facts
-  const { eventType, source, durationSeconds, description } = values
+  const { notBeforeAt, resources, ...rest } = record.facts
+  const { eventType, source, durationSeconds, description } = rest
   const names = resources.map((name) => name.toLowerCase()).sort()
-  const lapsedAt = record.overruled?.lapsedAt
-  // people are asked again after each lapse, also where the values are known to them
-  const asked = record.verdict === undefined ? lapsedAt : undefined
+  const lapsedAt = lapsedAtOf(record)
+  // after an approval lapsed, each of these may come a second time
+  const again = lapsedAt === undefined ? [] : [shortHash(lapsedAt)]
+  const values = [
+    ...[notBeforeAt, names, durationSeconds, description],
+    ...[eventType, source, record.disputed],
+  ]
   const which = {
-    changed: [
-      shortHash([
-        ...[notBeforeAt, names, durationSeconds, description],
-        ...[eventType, source, record.disputed, asked],
-      ]),
-    ],
-    // approved anew, as what was approved before had grown
-    approved: lapsedAt === undefined ? [] : [shortHash(lapsedAt)],
+    changed: [shortHash(values), ...again],
+    approved: again,
+    declined: again,
+    stuck: again,
     reminder: [`${record.reminder?.beforeSeconds}s`, shortHash(notBeforeAt ?? null)],
   }
   const more = moment in which ? which[moment as keyof typeof which] : []
   return [...parts.map(encode), ...more].join('/')
+}
+
+/** Rows that are older than `lapsedAt` have it in `overruled` only. */
+export function lapsedAtOf({ lapsedAt, overruled }: EventView): number | undefined {
+  return lapsedAt ?? overruled?.lapsedAt
 }
 
 /** 128 bits: enough that nobody finds other values with the same id, and short enough for a key. */

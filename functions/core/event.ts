@@ -1,5 +1,6 @@
 // What the relay keeps of one event: facts from Azure, and what people and beacons did about it.
 import type { ScheduledEvent } from '../../shared/document.ts'
+import type { Start } from '../../shared/report.ts'
 
 export type Phase = 'scheduled' | 'cancelled' | 'started' | 'completed'
 
@@ -100,6 +101,15 @@ export interface Directive {
   again?: true
 }
 
+/** The last try to tell Azure, where nothing came of it. */
+export interface StartFailure {
+  vm: string
+  outcome: Exclude<Start['outcome'], 'accepted'>
+  /** HTTP status of IMDS, where there was one. */
+  status?: number
+  at: number
+}
+
 export interface HistoryEntry {
   at: number
   what:
@@ -169,7 +179,11 @@ export interface EventRecord {
   verdict?: Verdict
   /** The *not now* that a later approval replaced, or an approval that the event outgrew. */
   overruled?: Verdict
+  /** When an approval last lapsed: from then on each step is another one than before. */
+  lapsedAt?: number
   directive?: Directive
+  /** Gone once Azure accepts. */
+  startFailure?: StartFailure
   /** Azure's 200 to a StartRequests of ours. */
   passedOn?: { vm: string; at: number }
   stuckAt?: number

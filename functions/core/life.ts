@@ -274,7 +274,8 @@ function vanish(known: EventRecord | undefined, gone: Gone, now: number): Step {
 /** Somebody came back and can say how a lost event ended: it gets its proper end. */
 function heardAfterLost(known: EventRecord, gone: Gone, now: number): Step {
   if (known.ended?.outcome !== 'lost' || !gone.live) return nothing(known, 'concluded_before')
-  const { ended: _, verdict: _v, passedOn: _p, directive: _d, stuckAt: _s, ...open } = known
+  const { ended: _, verdict: _v, passedOn: _p, directive: _d, ...undecided } = known
+  const { stuckAt: _s, startFailure: _f, ...open } = undecided
   // what is told from now on is told for the second time; that it is there, if somebody sees it
   const again: EventRecord = {
     ...addHistory(open, { at: gone.at, what: 'reopened', note: gone.vm }),

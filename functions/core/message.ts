@@ -10,15 +10,25 @@ import { lastingTitleOf, titleOf } from './message/title.ts'
 import { lastingClock, span } from './time.ts'
 
 export {
+  describeDecision,
+  describeFailure,
+  growthLines,
+  isFailure,
+  lapseLines,
+  stuckLines,
+} from './message/approval.ts'
+export {
   type Askers,
   aftermathOf,
   askedBy,
   askersOf,
   azureStarts,
+  backLines,
   describeDuration,
   describeInference,
   describeVerdict,
   impactOf,
+  isBack,
   isGuess,
   plain,
   subjectOf,

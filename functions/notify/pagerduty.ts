@@ -1,11 +1,12 @@
 // PagerDuty Events API v2: one incident for each epoch of an event, opened, acknowledged when somebody
-// decided, resolved at the end. What was never sent is never resolved. A stuck approval is an incident
-// of its own: an acknowledged one wakes nobody again, whatever is added to it.
+// decided, resolved at the end. What was never sent is never resolved. A trigger on an acknowledged incident
+// wakes nobody, so a stuck approval and a lapsed one open incidents with keys of their own.
 import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
+import { linkless } from '../../shared/presentable.ts'
 import { isWebUrl, textBy, webUrl } from '../config/checks.ts'
 import type { SendOutcome } from '../core/attempt.ts'
-import type { Delivery, Telling } from '../core/delivery.ts'
+import { type Delivery, lapsedAtOf, type Telling } from '../core/delivery.ts'
 import { hash } from '../core/hash.ts'
 import { buttonOf, plain } from '../core/message.ts'
 import { ends } from '../core/overtake.ts'
@@ -26,9 +27,9 @@ const limit = { summary: 1_024, source: 255, dedupKey: 255, bodyBytes: 512_000 }
 
 type Action = 'trigger' | 'acknowledge' | 'resolve'
 
-/** What is done to which incident: the event's, or the one of its stuck approval. */
+/** What is done to which incident. */
 interface Step {
-  incident: 'event' | 'stuck'
+  key: string
   action: Action
 }
 
@@ -116,16 +117,40 @@ function overtakes(later: Telling, earlier: Telling): boolean {
  * PagerDuty drops what is said of an incident that it does not have, and one left open would call somebody.
  */
 function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
-  if (telling.moment === 'stuck') return [{ incident: 'stuck', action: 'trigger' }]
-  const isStuck = mayHaveHeard.some(({ moment }) => moment === 'stuck')
-  const isOpen = mayHaveHeard.some(
-    (earlier) => earlier.moment !== 'stuck' && actionOf(earlier) === 'trigger',
-  )
+  if (telling.moment === 'notice') return [{ key: keyOf(telling), action: 'trigger' }]
+  if (telling.moment === 'stuck') return [{ key: stuckKeyOf(telling), action: 'trigger' }]
   const action = actionOf(telling)
-  return [
-    ...(isStuck && unsticks(telling) ? [{ incident: 'stuck', action: 'resolve' } as const] : []),
-    ...(isOpen || action === 'trigger' ? [{ incident: 'event', action } as const] : []),
+  const known = openedBy(mayHaveHeard)
+  const own = action === 'trigger' ? openedBy([...mayHaveHeard, telling]).at(-1) : known.at(-1)
+  // people who acknowledged the earlier incident are asked anew
+  const isAnew = own !== undefined && known.length > 0 && !known.includes(own)
+  const stuck = mayHaveHeard.filter(({ moment }) => moment === 'stuck').map(stuckKeyOf)
+  const over = [
+    ...(unsticks(telling) || isAnew ? stuck : []),
+    ...(isAnew ? known : []),
+    ...(action === 'resolve' ? known : []),
   ]
+  return [
+    ...[...new Set(over)].map((key): Step => ({ key, action: 'resolve' })),
+    ...(own === undefined || action === 'resolve' ? [] : [{ key: own, action }]),
+  ]
+}
+
+/**
+ * Keys of the event's incidents that these steps opened, the newest last. A step after a decision is added to
+ * the incident that is there; one that asks people after an approval lapsed opens the next.
+ */
+function openedBy(tellings: Telling[]): string[] {
+  const keys: string[] = []
+  const inOrder = tellings.toSorted((one, other) => one.event.sequence - other.event.sequence)
+  for (const telling of inOrder) {
+    if (telling.moment === 'stuck' || actionOf(telling) !== 'trigger') continue
+    // where a rule approves, nobody has to act
+    const { verdict, policy } = telling.event
+    const isDecided = verdict !== undefined || policy.decide === 'approve'
+    keys.push(isDecided ? (keys.at(-1) ?? eventKeyOf(telling)) : keyOf(telling))
+  }
+  return [...new Set(keys)]
 }
 
 function unsticks({ moment }: Delivery['telling']): boolean {
@@ -149,26 +174,34 @@ function actionOf(telling: Delivery['telling']): Action {
   }
 }
 
-/** The same for every action of one epoch. A channel in trouble is one incident, whatever it missed. */
-function dedupKey({ telling }: Delivery, incident: Step['incident']): string {
-  const { fleet, eventId, epoch } = telling.event
-  const key =
-    telling.moment === 'notice'
-      ? `foghorn/channel/${telling.about.channel}`
-      : `foghorn/${fleet}/${eventId}/${epoch}`
-  const whole = incident === 'stuck' ? `${key}/stuck` : key
-  return whole.length <= limit.dedupKey
-    ? whole
-    : `${cut(whole, limit.dedupKey - 65)}/${hash(whole)}`
+/** The same for every action of one incident. A channel in trouble is one incident, whatever it missed. */
+function keyOf(telling: Delivery['telling']): string {
+  if (telling.moment === 'notice') return `foghorn/channel/${telling.about.channel}`
+  const lapsedAt = lapsedAtOf(telling.event)
+  const anew = lapsedAt === undefined ? '' : `/anew-${hash(String(lapsedAt))}`
+  return eventKeyOf(telling) + anew
+}
+
+function stuckKeyOf(telling: Telling): string {
+  return `${keyOf(telling)}/stuck`
+}
+
+function eventKeyOf({ event: { fleet, eventId, epoch } }: Telling): string {
+  return `foghorn/${fleet}/${eventId}/${epoch}`
+}
+
+function fitting(key: string): string {
+  if (key.length <= limit.dedupKey) return key
+  return `${cut(key, limit.dedupKey - 65)}/${hash(key)}`
 }
 
 /** What a trigger says, an acknowledgement and the end say, too: the incident's log shows each. */
-function bodyOf(outgoing: Outgoing, { action, incident }: Step, routingKey: string): string {
-  const { delivery, pageUrl } = outgoing
+function bodyOf(outgoing: Outgoing, { action, key }: Step, routingKey: string): string {
+  const { pageUrl } = outgoing
   const whole = {
     routing_key: routingKey,
     event_action: action,
-    dedup_key: dedupKey(delivery, incident),
+    dedup_key: fitting(key),
     client: 'Foghorn',
     ...(pageUrl === undefined ? {} : { client_url: pageUrl, links: linksTo(pageUrl, outgoing) }),
     payload: { ...payloadOf(outgoing), custom_details: detailsOf(outgoing) },
@@ -183,12 +216,12 @@ function payloadOf({ message, delivery: { telling } }: Outgoing) {
   const { event } = telling
   return {
     // an incident's title stays as it was first said
-    summary: cut(message.lastingTitle, limit.summary),
-    source: cut(plain(sourceOf(telling)), limit.source),
+    summary: cut(linkless(message.lastingTitle), limit.summary),
+    source: cut(shown(sourceOf(telling)), limit.source),
     severity: telling.moment === 'notice' ? ('error' as const) : severityOf(telling),
     timestamp: new Date(telling.at).toISOString(),
-    group: cut(plain(event.fleet), limit.source),
-    class: cut(plain(event.facts.eventType), limit.source),
+    group: cut(shown(event.fleet), limit.source),
+    class: cut(shown(event.facts.eventType), limit.source),
   }
 }
 
@@ -200,12 +233,17 @@ function sourceOf(telling: Delivery['telling']): string {
 
 function detailsOf({ message, delivery: { telling } }: Outgoing) {
   const { fleet, eventId } = telling.event
-  const facts = message.facts.map(({ name, value }) => [name, value])
+  const facts = message.facts.map(({ name, value }) => [name, linkless(value)])
   const which = [
-    ['Fleet', plain(fleet)],
-    ['Event', plain(eventId)],
+    ['Fleet', shown(fleet)],
+    ['Event', shown(eventId)],
   ]
-  return Object.fromEntries([['In short', message.lines.join(' ')], ...facts, ...which])
+  return Object.fromEntries([['In short', linkless(message.lines.join(' '))], ...facts, ...which])
+}
+
+/** PagerDuty makes links of what looks like one. */
+function shown(text: string): string {
+  return linkless(plain(text))
 }
 
 function linksTo(pageUrl: string, { message }: Outgoing) {

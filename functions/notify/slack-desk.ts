@@ -6,6 +6,7 @@
 import { z } from 'zod'
 import { parseJson } from '../../shared/json.ts'
 import { maskOf } from '../../shared/log.ts'
+import { linkless } from '../../shared/presentable.ts'
 import { type Hmac, isSame } from '../../shared/signature.ts'
 import type { SendOutcome } from '../core/attempt.ts'
 import {
@@ -181,6 +182,6 @@ function bodyOf(reply: Reply): object {
   if ('part' in reply) return { replace_original: true, ...single(reply.part) }
   if ('line' in reply) return { replace_original: true, ...slackLine(reply.line, reply.pageUrl) }
   const { text, slackPerson } = reply.words
-  const words = withName(escapeText(text), slackPerson)
+  const words = withName(escapeText(linkless(text)), slackPerson)
   return { response_type: 'ephemeral', replace_original: false, text: words }
 }

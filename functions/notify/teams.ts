@@ -2,6 +2,7 @@
 // a Response action, its owner chose the status and the text.
 import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
+import { linkless } from '../../shared/presentable.ts'
 import { isWebUrl, webUrl } from '../config/checks.ts'
 import {
   asksByLink,
@@ -127,7 +128,7 @@ function list(parts: Part[], length: number, listUrl: string | undefined): Card 
 }
 
 function plain(text: string, length: number): string {
-  return escapeMarkdown(cut(text, length))
+  return escapeMarkdown(linkless(cut(text, length)))
 }
 
 function paragraph(text: string, length: number) {

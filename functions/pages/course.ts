@@ -2,7 +2,14 @@
 // something is named as the one that saw it, since it need not be one that is hit.
 import { drillNote } from '../core/drill.ts'
 import type { EventRecord, HistoryEntry, Inference, Proof } from '../core/event.ts'
-import { describeInference, describeVerdict, isGuess, plain } from '../core/message.ts'
+import {
+  describeFailure,
+  describeInference,
+  describeVerdict,
+  isFailure,
+  isGuess,
+  plain,
+} from '../core/message.ts'
 import { utc } from '../core/time.ts'
 
 export interface CourseEntry {
@@ -10,8 +17,29 @@ export interface CourseEntry {
   text: string
 }
 
-export function courseOf({ history }: Pick<EventRecord, 'history'>): CourseEntry[] {
-  return history.map((entry) => ({ time: utc(entry.at), text: describeEntry(entry) }))
+export function courseOf(record: Pick<EventRecord, 'history'>): CourseEntry[] {
+  return placed(record)
+    .toSorted((one, other) => one.place - other.place)
+    .map(({ at, text }) => ({ time: utc(at), text }))
+}
+
+const ends: HistoryEntry['what'][] = ['completed', 'cancelled', 'lost']
+
+/**
+ * Each entry with its place in a timeline, epoch ms. An end has the time of the first document without the event,
+ * which may come to be known last: its place is behind what was known before.
+ */
+export function placed({ history }: Pick<EventRecord, 'history'>) {
+  let goneAt = 0
+  return history.map((entry) => {
+    const { at, what } = entry
+    if (what === 'gone') goneAt = Math.max(goneAt, at)
+    return {
+      at,
+      text: describeEntry(entry),
+      place: ends.includes(what) ? Math.max(at, goneAt) : at,
+    }
+  })
 }
 
 /** `First seen by web_0`, `Approved through the link sent to "chat"` */
@@ -34,8 +62,10 @@ const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = 
   directed: (vm) => `${vm} was asked to tell Azure`,
   passed_on: (vm) => `${vm} told Azure`,
   start_failed: (note) => {
-    const [vm = '', ...why] = note.split(': ')
-    return `${vm} could not tell Azure: ${why.join(': ')}`
+    const [, vm = '', outcome = '', status] = failure.exec(note) ?? []
+    if (!isFailure(outcome)) return `${bare.start_failed}: ${note}`
+    const answer = status === undefined ? {} : { status: Number(status) }
+    return capital(describeFailure({ vm, outcome, ...answer }))
   },
   gone: (vm) => `Gone from ${vm}'s document`,
   seen_again: (vm) => `Seen again by ${vm}`,
@@ -43,12 +73,15 @@ const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = 
   cancelled: (why) =>
     concluded(why === 'drill_overdue' ? 'Not run' : 'Cancelled', why as Inference),
   lost: (why) => `Lost sight of: ${describeInference(why as Inference)}`,
-  reopened: (vm) => `Alive after all: seen by ${vm}`,
+  reopened: (vm) => `Reopened by a report of ${vm}`,
 }
 
 function concluded(what: string, inferred: Inference): string {
   return `${what}${isGuess({ inferred }) ? ', it seems' : ''}: ${describeInference(inferred)}`
 }
+
+/** As `withStart` writes it. */
+const failure = /^(.*): (\w+)(?: \(HTTP (\d+)\))?$/s
 
 const isoTime = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g
 
@@ -63,14 +96,14 @@ const bare: Record<HistoryEntry['what'], string> = {
   passed_on: 'Azure was told',
   start_failed: 'Azure could not be told',
   not_started: 'Azure was told, and has not started it',
-  lapsed: 'The approval lapsed: more is hit than was approved',
-  stuck: 'No VM could tell Azure yet',
+  lapsed: 'The approval lapsed: the event is no longer what was approved',
+  stuck: 'It is approved and has not started: people are notified',
   gone: 'Gone from the document',
   seen_again: 'Seen again',
   completed: 'Completed',
   cancelled: 'Cancelled',
   lost: 'Lost sight of',
-  reopened: 'Alive after all',
+  reopened: 'Reopened',
 }
 
 export function capital(text: string): string {

@@ -2,7 +2,7 @@
 // each of them does, or why whoever looks has none. Ids carry the place in the list, as pages have many.
 import { html } from 'hono/html'
 import type { EventRecord, Verdict } from '../core/event.ts'
-import { azureStarts, hardwareAdvice } from '../core/message.ts'
+import { azureStarts, hardwareAdvice, plain } from '../core/message.ts'
 import type { Permission } from '../core/permission.ts'
 import { remaining } from '../core/time.ts'
 import { capital } from './course.ts'
@@ -130,7 +130,7 @@ function refusal({ viewer, listed }: Seen): Html {
   const reason =
     permission === 'identity_needed'
       ? 'For these VMs only people whom the configuration names may decide, and a link does not say who you are.'
-      : `${name === undefined ? 'You are' : `You are signed in as ${name}, who is`} not among the people who may decide for these VMs.`
+      : `${name === undefined ? 'You are' : `You are signed in as ${plain(name)}, who is`} not among the people who may decide for these VMs.`
   const sign =
     signInUrl === undefined
       ? ''

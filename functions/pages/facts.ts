@@ -27,7 +27,7 @@ export function factsOf(record: EventRecord): Fact[] {
   ]
 }
 
-const times = ['When', 'Started', 'Ended', 'Gone since', 'Closed']
+const times = ['When', 'Started', 'Running at', 'Ended', 'Gone since', 'Closed']
 
 /** A page may stand open: "in 14 min" would soon be wrong. */
 function fixed(value: string): string {
@@ -40,7 +40,9 @@ function namesOf({ facts: { resources } }: EventRecord): string {
 
 /** What was decided first, where a later approval replaced it. */
 function inWords(verdict: NonNullable<EventRecord['verdict']>): string {
-  return capital(plain(`${describeVerdict(verdict)}, ${utc(verdict.at)}`))
+  const { at, lapsedAt } = verdict
+  const lapsed = lapsedAt === undefined ? '' : `; it lapsed ${utc(lapsedAt)}`
+  return capital(plain(`${describeVerdict(verdict)}, ${utc(at)}${lapsed}`))
 }
 
 /** How we know who decided. */

@@ -15,7 +15,7 @@ import {
 } from '../core/message.ts'
 import type { PublicSighting, publicDelivery } from '../core/public-view.ts'
 import { utc, when } from '../core/time.ts'
-import { describeEntry } from './course.ts'
+import { placed } from './course.ts'
 import { layout } from './layout.ts'
 import { type Step, stepOf, type Tone } from './state.ts'
 import { utcOn, whole } from './times.ts'
@@ -188,7 +188,7 @@ function decisionsOf({ overruled, verdict, passedOn }: EventRecord): [string, st
   return [
     ...decided.map((one): [string, string] => [
       'Decided',
-      `${describeVerdict(one)}, ${utc(one.at)}`,
+      `${describeVerdict(one)}, ${utc(one.at)}${one.lapsedAt ? `; it lapsed ${utc(one.lapsedAt)}` : ''}`,
     ]),
     ...(passedOn
       ? [['Passed on', `by ${passedOn.vm}, ${utc(passedOn.at)}`] as [string, string]]
@@ -203,16 +203,16 @@ interface Line {
 
 /** What happened and what was told, in order; a moment's messages are one line where they came to be owed. */
 function linesOf(record: EventRecord, deliveries: Shown['deliveries']): Line[] {
-  const happened = record.history.map((entry) => ({ at: entry.at, text: describeEntry(entry) }))
+  const happened = placed(record)
   const told = Map.groupBy(
     deliveries.slice(-maxTold),
     ({ moment, epoch, owedAt }) => `${owedAt} ${epoch} ${moment}`,
   )
-  const lines = [...told.values()].map((all) => ({
-    at: Date.parse(all[0]!.owedAt),
-    text: `Told "${all[0]!.moment}": ${outcomesOf(all)}`,
-  }))
-  return [...happened, ...lines].sort((one, other) => one.at - other.at)
+  const lines = [...told.values()].map((all) => {
+    const at = Date.parse(all[0]!.owedAt)
+    return { at, place: at, text: `Told "${all[0]!.moment}": ${outcomesOf(all)}` }
+  })
+  return [...happened, ...lines].sort((one, other) => one.place - other.place)
 }
 
 /** What became the same of several is said once, with when that was where it took its time. */

@@ -5,13 +5,19 @@ import type { EventRecord } from '../core/event.ts'
 import {
   aftermathOf,
   azureStarts,
+  backLines,
+  describeDecision,
+  describeFailure,
   describeInference,
-  describeVerdict,
+  growthLines,
+  isBack,
   isGuess,
+  lapseLines,
   lostLines,
   plain,
+  stuckLines,
 } from '../core/message.ts'
-import { lastingClock, relative, span } from '../core/time.ts'
+import { lastingClock, relative } from '../core/time.ts'
 import { type CourseEntry, capital, courseOf } from './course.ts'
 import { type Fact, factsOf } from './facts.ts'
 import { utcOn } from './times.ts'
@@ -103,48 +109,61 @@ export function liveOf(record: EventRecord, now: number, have?: number): LiveSta
   }
 }
 
+/** Names in it come from outside. */
 export function stateOf(record: EventRecord, now: number): State {
+  const state = rawStateOf(record, now)
+  return { ...state, lines: state.lines.map(plain) }
+}
+
+function rawStateOf(record: EventRecord, now: number): State {
   const { ended, startedAt, verdict } = record
   if (ended !== undefined) return endedState(record, now)
   if (startedAt !== undefined) {
     const who = record.drill ? 'The drill' : 'Azure'
-    const notice = record.notice === 'none' ? [`${who} gave no notice.`] : []
-    const headline = `It started ${relative(startedAt, now)}.`
-    return { tone: 'over', headline, lines: [...notice, ...verdictLines(record, now)] }
+    const notice = record.notice === 'none' && !isBack(record) ? [`${who} gave no notice.`] : []
+    const when = relative(startedAt, now)
+    const isFirstSight = record.notice === 'already_running'
+    const headline = isFirstSight ? `First seen ${when}, already running.` : `It started ${when}.`
+    const told = [...verdictLines(record, now), ...growthLines(record, now)]
+    return { tone: 'over', headline, lines: [...backLines(record), ...notice, ...told] }
   }
   if (verdict?.decision === 'approved') return approvedState(record, now)
   const { notBeforeAt } = record.facts
   const until = notBeforeAt !== undefined && notBeforeAt > now ? { until: notBeforeAt } : {}
   if (verdict === undefined) {
-    return { tone: 'ask', headline: 'Not decided.', lines: [dueOf(record, now)], ...until }
+    const why = [...backLines(record), ...lapseLines(record, false)]
+    return { tone: 'ask', headline: 'Not decided.', lines: [...why, dueOf(record, now)], ...until }
   }
   const due = `That does not stop it: ${startsOf(record, now)}.`
   const isPast = notBeforeAt !== undefined && notBeforeAt <= now
   const still = `Until ${isPast ? 'it starts' : 'then'} it can still be approved.`
-  const lines = [byWhom(verdict, now), due, still]
+  const lines = [byWhom(record, now), ...backLines(record), due, still]
   return { tone: 'wait', headline: 'Not now', lines, ...until }
 }
 
 function approvedState(record: EventRecord, now: number): State {
-  const { verdict, passedOn, stuckAt, drill } = record
+  const { passedOn, stuckAt, startFailure, drill } = record
   const headline = 'Approved'
-  const who = byWhom(verdict!, now)
-  if (drill) return { tone: 'good', headline, lines: [who, 'The drill starts in a moment.'] }
+  const who = byWhom(record, now)
+  const good = (...lines: string[]): State => {
+    return { tone: 'good', headline, lines: [who, ...backLines(record), ...lines] }
+  }
+  if (drill) return good('The drill starts in a moment.')
+  if (stuckAt !== undefined) {
+    const isAhead = (record.facts.notBeforeAt ?? 0) > now
+    const stuck = stuckLines(record, now, now)
+    const lines = [said(record, now), ...stuck, ...(isAhead ? [] : [dueOf(record, now)])]
+    return { tone: 'bad', headline: 'Approved, but stuck', lines }
+  }
   if (passedOn !== undefined) {
-    const told = `${plain(passedOn.vm)} told Azure ${relative(passedOn.at, now)}.`
-    return { tone: 'good', headline, lines: [who, told, 'It may start at any moment.'] }
+    const grown = growthLines(record, now)
+    const told = `${passedOn.vm} told Azure ${relative(passedOn.at, now)}.`
+    return good(...(grown.length > 0 ? grown : [told]), 'It may start at any moment.')
   }
-  if (stuckAt === undefined) {
-    return { tone: 'good', headline, lines: [who, 'A VM is about to tell Azure.'] }
+  if (startFailure !== undefined) {
+    return good(`${capital(describeFailure(startFailure))}.`, 'Foghorn keeps trying.')
   }
-  const isAhead = (record.facts.notBeforeAt ?? 0) > now
-  const lines = [
-    said(verdict!, now),
-    `For ${span(now - verdict!.at)} no VM has been able to tell Azure. Foghorn keeps trying.`,
-    'Check that the beacons run: any VM that sees the event can do it.',
-    isAhead ? `If none can, ${startsOf(record, now)}.` : dueOf(record, now),
-  ]
-  return { tone: 'bad', headline: 'Approved, but stuck', lines }
+  return good('A VM is about to tell Azure.')
 }
 
 function endedState(record: EventRecord, now: number): State {
@@ -171,17 +190,20 @@ const endings = {
   lost: 'Foghorn lost sight of it',
 }
 
-function verdictLines({ verdict }: EventRecord, now: number): string[] {
-  return verdict === undefined ? ['Nobody had decided.'] : [said(verdict, now)]
+function verdictLines(record: EventRecord, now: number): string[] {
+  if (record.verdict !== undefined) return [said(record, now)]
+  const hasLapsed = record.overruled?.lapsedAt !== undefined
+  return [hasLapsed ? 'The approval no longer applied.' : 'Nobody had decided.']
 }
 
-function said(verdict: NonNullable<EventRecord['verdict']>, now: number): string {
-  return capital(plain(`${describeVerdict(verdict)}, ${utcOn(verdict.at, now)}.`))
+function said(record: EventRecord, now: number): string {
+  const at = record.verdict?.at ?? now
+  return capital(plain(`${describeDecision(record)}, ${utcOn(at, now)}.`))
 }
 
 /** Goes on where the headline ends. */
-function byWhom(verdict: NonNullable<EventRecord['verdict']>, now: number): string {
-  return said(verdict, now).replace(/^(Approved|Not now,) /, '')
+function byWhom(record: EventRecord, now: number): string {
+  return said(record, now).replace(/^(Approved|Not now,) /, '')
 }
 
 function dueOf(record: EventRecord, now: number): string {

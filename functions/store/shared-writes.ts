@@ -16,12 +16,18 @@ interface Waiting {
 export class SharedWrites {
   readonly #db: Database
   readonly #soon: (flush: () => void) => void
+  readonly #explain: (error: unknown) => unknown
   readonly #waiting: Waiting[] = []
 
-  /** `soon` says when what has come goes to the disk. */
-  constructor(db: Database, soon: (flush: () => void) => void) {
+  /** `soon` says when what has come goes to the disk; `explain` words what a write fails with. */
+  constructor(
+    db: Database,
+    soon: (flush: () => void) => void,
+    explain: (error: unknown) => unknown = (error) => error,
+  ) {
     this.#db = db
     this.#soon = soon
+    this.#explain = explain
   }
 
   /** Runs `work` in the next transaction; what it throws undoes its own part alone. */
@@ -34,8 +40,10 @@ export class SharedWrites {
           this.#db.exec('RELEASE one')
           return () => resolve(value)
         } catch (error) {
+          // on a full disk SQLite has ended the whole transaction
+          if (!this.#db.isTransaction) throw error
           this.#db.exec('ROLLBACK TO one; RELEASE one')
-          return () => reject(error)
+          return () => reject(this.#explain(error))
         }
       }
       this.#waiting.push({ run, reject })
@@ -52,7 +60,7 @@ export class SharedWrites {
       for (const answer of answers) answer()
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
-      for (const { reject } of batch) reject(error)
+      for (const { reject } of batch) reject(this.#explain(error))
     }
   }
 }

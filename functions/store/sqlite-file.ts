@@ -2,6 +2,7 @@
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { FoghornError } from '../../shared/errors.ts'
+import { explainDisk } from './disk.ts'
 import { schema, schemaVersion } from './sql.ts'
 
 const inMemory = ':memory:'
@@ -16,7 +17,8 @@ const cacheKib = 65_536
 
 /**
  * With `alone`, every other process is kept off. Throws FoghornError `data_in_use` where another one is
- * alone on the file, or this one cannot be; `data_version` where another version of the relay wrote it.
+ * alone on the file, or this one cannot be; `data_version` where another version of the relay wrote it;
+ * `disk_full`.
  */
 export function openFile(path: string, alone: boolean): DatabaseSync {
   if (path !== inMemory) keepPrivate(path)
@@ -28,7 +30,7 @@ export function openFile(path: string, alone: boolean): DatabaseSync {
     return db
   } catch (error) {
     db.close()
-    throw error
+    throw explainDisk(error, path)
   }
 }
 

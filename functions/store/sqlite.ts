@@ -7,6 +7,7 @@ import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
 import type { Mark, Outage } from '../core/outage.ts'
 import type { Post, PostKey, PostState } from '../core/post.ts'
 import { afterTurns, freeAt, turnsAt } from '../core/rate.ts'
+import { explainDisk } from './disk.ts'
 import { parse, type Row, toDelivery } from './rows.ts'
 import { SharedWrites } from './shared-writes.ts'
 import { sql } from './sql.ts'
@@ -38,7 +39,7 @@ export class SqliteStore implements Store {
   constructor(path: string, { random, soon = (flush) => flush(), alone = false }: SqliteOptions) {
     this.#random = random
     this.#db = openFile(path, alone)
-    this.#writes = new SharedWrites(this.#db, soon)
+    this.#writes = new SharedWrites(this.#db, soon, (error) => explainDisk(error, path))
   }
 
   /** For a host that is alone on the file: what its predecessor had under way is due again. */

@@ -15,7 +15,13 @@ type Told = Shown['deliveries'][number]
 function told(changes: Partial<Told> = {}): Told {
   const { channel = 'ops', moment = 'scheduled' } = changes
   return {
-    ...{ id: `${moment}@${channel}`, channel, moment, epoch: 1, state: 'delivered' },
+    ...{
+      id: `prod/drill-one/1/${moment}/${channel}`,
+      channel,
+      moment,
+      epoch: 1,
+      state: 'delivered',
+    },
     ...{ attempts: 1, note: 'HTTP 200', owedAt: at },
     ...changes,
   }
@@ -109,7 +115,7 @@ describe('what it came to', () => {
     const deliveries = [told({ state: 'superseded' }), told({ moment: 'completed' })]
     const { summary, wrong } = resultOf(shown({ deliveries }))
     expect(summary).toBe(
-      'completed; 1 of 2 messages delivered, 1 overtaken by later ones on 1 channel: ops',
+      'completed; 1 of 1 message delivered, 1 not needed any more, on 1 channel: ops',
     )
     expect(wrong).toEqual([])
   })
@@ -165,11 +171,65 @@ describe('what it came to', () => {
       ...[notice, told(spare), told({ ...spare, moment: 'started' })],
     ]
     expect(resultOf(shown({ deliveries }))).toEqual({
-      summary: 'completed; 3 of 5 messages delivered on 1 of 2 channels: spare',
+      summary:
+        'completed; 2 of 2 messages delivered, 2 of them by a fallback, on 1 of 2 channels: spare',
       wrong: [
         'bad: "scheduled", "started" refused (HTTP 404); the channel does not take it as it is: ' +
-          'check its address and key. In its place spare was sent 3 messages',
+          'check its address and key. In its place spare was sent 2 messages',
       ],
+    })
+  })
+
+  describe('each message of the drill counts once', () => {
+    const summaryOf = (deliveries: Told[]) => resultOf(shown({ deliveries })).summary
+    const notice = { moment: 'notice' as never, channel: 'spare', insteadOf: 'bad' }
+
+    test('not what a fallback is sent about the channel, delivered or not', () => {
+      for (const state of ['delivered', 'refused', 'pending', 'superseded'] as const) {
+        const { summary, wrong } = resultOf(
+          shown({ deliveries: [told(), told({ ...notice, state })] }),
+        )
+        expect(summary).toBe('completed; 1 of 1 message delivered on 1 channel: ops')
+        expect(wrong).toEqual([])
+      }
+    })
+
+    test('once, where the channel and then its fallback took it', () => {
+      const late = told({ channel: 'bad' })
+      expect(summaryOf([late, told({ channel: 'spare', insteadOf: 'bad' })])).toBe(
+        'completed; 1 of 1 message delivered on 2 channels: bad, spare',
+      )
+    })
+
+    test('of two reminders, each for itself', () => {
+      const reminder = (channel: string, distance: string, changes: Partial<Told>) => {
+        const id = `prod/drill-one/1/reminder/${channel}/${distance}`
+        return told({ id, channel, moment: 'reminder', ...changes })
+      }
+      const deliveries = [
+        reminder('bad', '300s', { state: 'refused' }),
+        reminder('bad', '60s', { state: 'refused' }),
+        reminder('spare', '300s', { insteadOf: 'bad' }),
+      ]
+      expect(summaryOf(deliveries)).toBe(
+        'completed; 1 of 2 messages delivered, 1 of them by a fallback, on 1 of 2 channels: spare',
+      )
+    })
+
+    test('not where its fallback was refused, too', () => {
+      const state = 'refused' as const
+      const copy = told({ channel: 'spare', insteadOf: 'bad', state })
+      expect(summaryOf([told({ channel: 'bad', state }), copy])).toBe(
+        'completed; 0 of 1 message delivered on 0 of 2 channels',
+      )
+    })
+
+    test('not where it was not needed any more', () => {
+      const needless = ['overtaken by "started"', 'decided meanwhile', 'no incident was opened']
+      const deliveries = needless.map((note) => told({ state: 'superseded', note }))
+      expect(summaryOf([told(), ...deliveries])).toBe(
+        'completed; 1 of 1 message delivered, 3 not needed any more, on 1 channel: ops',
+      )
     })
   })
 

@@ -109,8 +109,14 @@ describe('an approval that it has outgrown', () => {
   const overruled = { decision: 'approved', how: 'link', who: 'chat', at, lapsedAt: at } as const
 
   test.each([
-    [['web_0', 'web_1'], 'Its approval lapsed: it was for web_0 only. Please decide again.'],
-    [['web_0'], 'Its approval lapsed: it was for what it was before. Please decide again.'],
+    [
+      ['web_0', 'web_1'],
+      'Azure added web_1 after the approval, so the approval no longer applies. Please decide again for web_0 and web_1.',
+    ],
+    [
+      ['web_0'],
+      'The event is no longer what was approved, so the approval no longer applies. Please decide again for web_0.',
+    ],
   ])('hits %j now', (resources, line) => {
     const grown = record({ facts: facts({ resources }), overruled: { ...overruled, agreed } })
     expect(changeIn(say(grown))).toEqual([line])

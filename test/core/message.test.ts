@@ -248,6 +248,7 @@ describe('what it says', () => {
     [['a', 'b', 'c', 'd', 'e'], 'Reboot of a, b, c, d, e'],
     [['a', 'b', 'c', 'd', 'e', 'f', 'g'], 'Reboot of a, b, c, d, e and 2 more'],
     [['x'.repeat(40), 'y'.repeat(40)], `Reboot of ${'x'.repeat(40)} and 1 more`],
+    [['\u200b', ' '], 'Reboot of (blank), (blank)'],
     [['x'.repeat(256)], `Reboot of ${'x'.repeat(63)}…`],
   ])('%j is %s', (resources, subject) => {
     expect(subjectOf(view({ facts: facts({ resources }) }))).toBe(subject)
@@ -303,6 +304,7 @@ describe('what it says', () => {
 
   test('marks that turn or break lines are taken out', () => {
     expect(plain('a\u0000\r\nb\u202ec\u2028d')).toBe('a b c d')
-    expect(plain('שרת 🚢👩‍👩‍👧‍👦 é')).toBe('שרת 🚢👩‍👩‍👧‍👦 é')
+    expect(plain('שרת 🚢 é')).toBe('שרת 🚢 é')
+    expect(plain('web\u200b_\u00ad0\u{e0030}')).toBe('web_0')
   })
 })

@@ -61,7 +61,30 @@ describe('stuck', () => {
       at,
       /If none can, Azure starts it at 12:15 UTC or soon after\.$/,
     ],
-    ['no VM could tell Azure in time', {}, past, /any VM that sees the event can do it\.$/],
+    [
+      'no VM could tell Azure in time',
+      {},
+      past,
+      /^Approved, but Azure has not been told: no beacon has answered for \d.* Check the beacon on web_0; any beacon that sees the event can pass it on\.$/,
+    ],
+    [
+      'Azure refused',
+      { startFailure: { vm: 'web_7', outcome: 'rejected', status: 500, at } },
+      at,
+      /^Approved, but not started: the beacon on web_7 asked Azure, and Azure refused \(HTTP 500\)\. Foghorn keeps trying\. Check web_0 in/,
+    ],
+    [
+      'Azure did not answer',
+      { startFailure: { vm: 'web_7', outcome: 'unreachable', at } },
+      at,
+      /the beacon on web_7 asked Azure, and got no answer\..* Check that web_7 reaches Azure's metadata service/,
+    ],
+    [
+      'Azure was told, and refuses since',
+      { passedOn, startFailure: { vm: 'web_7', outcome: 'rejected', status: 400, at } },
+      at + 10 * minute,
+      /^web_9 told Azure 10 min ago, and it has not started\. Since then the beacon on web_7 asked Azure, and Azure refused \(HTTP 400\)\./,
+    ],
     [
       'Azure was told',
       { passedOn },
@@ -78,6 +101,106 @@ describe('stuck', () => {
   test.each(rows)('%s', (_, course, now, words) => {
     expect(textOf('stuck', { verdict: approved, ...course }, now)).toMatch(words)
   })
+
+  test('beacons are blamed only if none answered', () => {
+    for (const outcome of [
+      'rejected',
+      'unreachable',
+      'not_scheduled',
+      'not_as_approved',
+    ] as const) {
+      const course = { verdict: approved, startFailure: { vm: 'web_7', outcome, at } }
+      expect(textOf('stuck', course)).not.toMatch(/no beacon has answered|Check the beacon/)
+    }
+  })
+})
+
+describe('an event that is back', () => {
+  const back = 'It is back: Foghorn had closed this event, but Azure lists it again.'
+  const begun = { phase: 'started', startedAt: at } as const
+
+  test.each([
+    ['scheduled', {}, 'Back: Reboot of web_0 in 15 min, at 12:15 UTC'],
+    ['started', begun, 'Back, started at 12:00 UTC: Reboot of web_0'],
+    [
+      'started',
+      { ...begun, notice: 'already_running' },
+      'Back, started at 12:00 UTC: Reboot of web_0',
+    ],
+  ] as const)('%s: says so first (%o)', (moment, course, title) => {
+    const said = say(moment, { ...course, epoch: 2 })
+    expect([said.title, said.lines[0]]).toEqual([title, back])
+    expect(said.lastingTitle).toMatch(/^Back/)
+    expect(said.lines.join(' ')).not.toMatch(/first saw|no notice/)
+    expect(say(moment, course).lines).not.toContain(back)
+  })
+})
+
+describe('started without notice', () => {
+  test.each([
+    ['Reboot', 'Azure gave no notice: hardware may have failed. Check the VM once it is back.'],
+    ['Redeploy', 'Azure gave no notice: hardware may have failed. Check the VM once it is back.'],
+    ['Terminate', 'Azure gave no notice. The VM does not come back.'],
+    ['Preempt', 'Azure gave no notice. The VM does not come back.'],
+    ['Freeze', 'Azure gave no notice. Check the VM.'],
+  ])('%s', (eventType, line) => {
+    const begun = { phase: 'started', startedAt: at, notice: 'none' } as const
+    expect(say('started', { ...begun, facts: facts({ eventType }) }).lines).toContain(line)
+    const pair = facts({ eventType, resources: ['a', 'b'] })
+    expect(textOf('started', { ...begun, facts: pair })).toMatch(
+      /the VMs once they|VMs do not|Check the VMs\./,
+    )
+  })
+
+  test('a late report blames neither the VM nor the relay', () => {
+    const begun = { phase: 'started', startedAt: at, notice: 'reported_late' } as const
+    expect(say('started', begun).lines).toContain(
+      'It had been scheduled before. The news reached Foghorn late.',
+    )
+  })
+})
+
+describe('what Azure was told of, and then hits more', () => {
+  const agreed = { eventType: 'Reboot', resources: ['web_0'] }
+  const grown = {
+    verdict: { ...approved, agreed },
+    passedOn: { vm: 'web_9', at },
+    facts: facts({ resources: ['Web_0', 'db_0'] }),
+    changedAt: { resources: at },
+    changedFrom: { resources: ['Web_0'] },
+  }
+  const told = 'web_9 told Azure 2 min ago to start it, for Web_0.'
+  const nobody = 'Azure added db_0 afterwards: nobody approved that VM.'
+
+  test.each(['changed', 'scheduled'] as const)('%s: says what nobody approved', (moment) => {
+    const { lines, facts } = say(moment, grown, at + 2 * minute)
+    expect(lines.join(' ')).toContain(`${told} ${nobody} It may start at any moment.`)
+    expect(lines.join(' ')).not.toMatch(/Azure added db_0\.|Approved/)
+    const decision = facts.find(({ name }) => name === 'Decision')
+    expect(decision?.value).toBe('approved through the link sent to "ops", for Web_0 only')
+  })
+
+  test('started: once Azure was told, and also without that', () => {
+    const begun = { phase: 'started', startedAt: at } as const
+    expect(say('started', { ...grown, ...begun }).lines).toContain(nobody)
+    const { passedOn: _, ...untold } = grown
+    expect(say('started', { ...untold, ...begun }).lines).toContain(nobody)
+    const within = { ...grown, facts: facts() }
+    expect(textOf('started', { ...within, ...begun })).not.toContain('nobody approved')
+  })
+
+  test('an approval of an event that named no VM is for whatever it hits', () => {
+    const verdict = { ...approved, agreed: { ...agreed, resources: [] } }
+    expect(textOf('scheduled', { ...grown, verdict })).not.toContain('nobody approved')
+  })
+})
+
+test('an event that started after its approval lapsed was decided once', () => {
+  const overruled = { ...approved, lapsedAt: at, agreed: { eventType: 'Reboot', resources: ['a'] } }
+  const begun = { phase: 'started', startedAt: dueAt, overruled } as const
+  expect(say('started', begun, dueAt).lines).toContain(
+    'The approval no longer applied; Azure started it when its time came.',
+  )
 })
 
 describe('started: by whom', () => {
@@ -140,9 +263,9 @@ describe('the end', () => {
 
   test('lost: since when nobody speaks, and what to do', () => {
     const ended = { at, outcome: 'lost', inferred: 'nobody_left_to_see' } as const
-    const since = 'Every VM that saw it has been silent since 11:50 UTC or before, so how it ended'
     expect(textOf('lost', { ended })).toBe(
-      `${since} is not known. Check web_0, and that the beacons run.`,
+      'No VM that saw this event has reported on it since 11:50 UTC, so its outcome is unknown. ' +
+        'Check web_0, and that the beacons run.',
     )
     expect(textOf('lost', { ended, facts: facts({ source: 'User' }) })).toContain(
       'Check with whoever asked for it, and that the beacons run.',

@@ -42,7 +42,10 @@ function textsOf(kind: Kind, body: string): string[] {
   return kindTable[kind].texts(JSON.parse(body)).filter(Boolean)
 }
 
-const marks = /[\p{Bidi_Control}\u2028\u2029]|(?!\n)\p{Cc}/u
+const marks = /[\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u2028\u2029]|(?!\n)\p{Cc}/u
+/** What clients make a link of, where nothing tells them not to. */
+const links = /[a-z]:\/\/|\bwww\.|mailto:|\bevil\.example/i
+const linking: Kind[] = ['teams', 'pagerduty']
 
 const names: [string, string][] = [
   ['a mention of all (Slack)', '<!channel> <!here> <@U123> <#C123>'],
@@ -57,6 +60,8 @@ const names: [string, string][] = [
   ['right to left', 'שרת_0 \u202eevil\u202c \u2066x\u2069 \u200f'],
   ['control characters', 'a\u0000b\u0007c\u001b[31md\u007f\u0085e'],
   ['several lines', 'web_0\nApproved by everybody\r\n\u2028ok\u2029ok'],
+  ['unseen characters', 'web\u200b_\u2060\u00ad0\ufeff\u3164\ufe0f\u{e0041}\u{e007f}'],
+  ['bare links', 'www.evil.example evil.example mailto:a@evil.example http\u200b://evil.example'],
   ['half a character', 'a\ud83d b\ude00'],
   ['a template', '\u0024{x} {{DATE(2020-01-01T00:00:00Z,SHORT)}} @{triggerBody()}'],
   ['blanks', '   '],
@@ -81,6 +86,7 @@ describe.each(kinds)('%s', (kind) => {
         expect(text).not.toMatch(marks)
         expect(text.isWellFormed()).toBe(true)
         if (live !== 'nothing') expect(text).not.toMatch(live)
+        if (linking.includes(kind)) expect(text).not.toMatch(links)
       }
     }
   })

@@ -116,6 +116,58 @@ const settings: Record<string, Setting> = {
     course: { verdict: approved, passedOn: { vm: 'web_0', at: at + 2 * minute } },
     heard: ['scheduled', 'approved'],
   },
+  'stuck, Azure refuses': {
+    moment: 'stuck',
+    afterMs: 3 * minute,
+    course: {
+      verdict: approved,
+      startFailure: { vm: 'web_0', outcome: 'rejected', status: 500, at: at + 2 * minute },
+    },
+    heard: ['scheduled', 'approved'],
+  },
+  'hits more since Azure was told': {
+    moment: 'changed',
+    afterMs: 3 * minute,
+    course: {
+      facts: { ...usual, resources: ['web_3', 'db_0'] },
+      changedAt: { resources: at + 3 * minute },
+      changedFrom: { resources: ['web_3'] },
+      verdict: { ...approved, agreed: { eventType: 'Reboot', resources: ['web_3'] } },
+      passedOn: { vm: 'web_0', at: at + 2 * minute },
+    },
+    heard: ['scheduled', 'approved'],
+  },
+  'the approval lapsed': {
+    moment: 'changed',
+    afterMs: 3 * minute,
+    course: {
+      facts: { ...usual, resources: ['web_3', 'db_0'] },
+      changedAt: { resources: at + 3 * minute },
+      changedFrom: { resources: ['web_3'] },
+      overruled: {
+        ...approved,
+        agreed: { eventType: 'Reboot', resources: ['web_3'] },
+        lapsedAt: at + 3 * minute,
+      },
+      lapsedAt: at + 3 * minute,
+    },
+    heard: ['scheduled', 'approved'],
+  },
+  'back after its end': { moment: 'scheduled', course: { epoch: 2 } },
+  'back after its end, and started': {
+    moment: 'started',
+    afterMs: minute,
+    course: { epoch: 2, phase: 'started', startedAt: at + minute },
+    heard: [],
+  },
+  'deleted without notice': {
+    moment: 'started',
+    heard: [],
+    course: {
+      ...{ notice: 'none', phase: 'started', startedAt: at },
+      facts: { ...noTime(), eventType: 'Terminate', source: 'User', description: '' },
+    },
+  },
   'a set: some of its VMs': {
     moment: 'reminder',
     afterMs: 10 * minute,
@@ -208,7 +260,11 @@ const settings: Record<string, Setting> = {
     course: {
       facts: {
         ...usual,
-        resources: ['<!channel> @everyone', '*bold* _it_ ~x~ `code` [x](https://evil.example)'],
+        resources: [
+          '<!channel> @everyone',
+          '*bold* _it_ ~x~ `code` [x](https://evil.example)',
+          'web\u200b_0\u{e0041} www.evil.example',
+        ],
         description:
           '> :skull: <script>alert(1)</script> \u202ereversed\u202c {{DATE(2020-01-01T00:00:00Z)}} \ud83d',
       },

@@ -151,7 +151,7 @@ describe('for clients that keep backslashes', () => {
 
   test.each([
     ['db (old) {x} a_b 10.0.0.1 a-b 1.5 2)x', 'db (old) {x} a_b 10.0.0.1 a-b 1.5 2)x'],
-    ['[x](https://evil.example)', '\\[x\\]\\(https://evil.example)'],
+    ['[x](https://evil.example)', '\\[x\\]\\(https\\[:\\]//evil\\[.\\]example)'],
     ['{{DATE(2020-01-01T00:00:00Z,SHORT)}}', '{\\{DATE(2020-01-01T00:00:00Z,SHORT)}}'],
     ['{{{{', '{\\{\\{\\{'],
     ['\\[x\\](y)', '\\\\\\[x\\\\\\]\\(y)'],

@@ -74,11 +74,36 @@ const courses: Record<string, Partial<EventRecord>> = {
       ...seen,
       { ...told, at: at + minute },
       { at: at + minute + second, what: 'directed', note: 'web_1' },
-      { at: at + minute + 2 * second, what: 'start_failed', note: 'web_1: failed (HTTP 400)' },
+      { at: at + minute + 2 * second, what: 'start_failed', note: 'web_1: rejected (HTTP 400)' },
       { at: at + 90 * second, what: 'stuck' },
     ],
   },
+  'stuck, Azure refuses': {
+    verdict: { ...approved, at: at + minute },
+    stuckAt: at + 90 * second,
+    startFailure: { vm: 'web_1', outcome: 'rejected', status: 400, at: at + 62 * second },
+  },
+  'stuck, Azure was told': { ...decided, passedOn, stuckAt: now },
+  'approved, Azure refuses': {
+    ...decided,
+    startFailure: { vm: 'web_1', outcome: 'rejected', status: 500, at: at + 62 * second },
+  },
+  'passed on, hits more since': {
+    ...{ passedOn, facts: { ...usual, resources: ['web_3', 'db_0'] } },
+    verdict: { ...approved, agreed: { eventType: 'Reboot', resources: ['web_3'] } },
+  },
+  'lapsed, to decide again': {
+    facts: { ...usual, resources: ['web_3', 'db_0'] },
+    overruled: {
+      ...{ ...approved, lapsedAt: now - second },
+      agreed: { eventType: 'Reboot', resources: ['web_3'] },
+    },
+  },
+  'back after its end': { epoch: 2 },
   started: running,
+  'already running when first seen': {
+    ...{ phase: 'started', startedAt: at, notice: 'already_running' },
+  },
   'started without notice': { phase: 'started', startedAt: at, notice: 'none' },
   completed: {
     ...running,
@@ -98,6 +123,10 @@ const courses: Record<string, Partial<EventRecord>> = {
     phase: 'completed',
     ended: { at: at + 2 * minute, outcome: 'lost', inferred: 'nobody_left_to_see' },
   },
+  'lost, with a name that hides something': {
+    facts: { ...usual, resources: ['web\u200b_\u202e0\u{e0041}'] },
+    ended: { at: at + 2 * minute, outcome: 'lost', inferred: 'nobody_left_to_see' },
+  },
   drill: { drill: true, policy: { decide: 'ask', rule: 'default' } },
   'drill, not run': {
     ...{ drill: true, phase: 'cancelled' },
@@ -107,7 +136,8 @@ const courses: Record<string, Partial<EventRecord>> = {
   'hostile names': {
     facts: {
       ...usual,
-      resources: ['<script>alert(1)</script>', '\u202ereversed', 'x'.repeat(200)],
+      resources: ['<script>alert(1)</script>', '\u202ereversed\u200b\u{e0041}', 'x'.repeat(200)],
+      eventType: 'Tele\u2060port\u202e',
       description: '"><img src=x onerror=alert(1)>\r\nSet-Cookie: a=b',
     },
   },

@@ -1,7 +1,7 @@
 // A wave of events: chat gets the first at once and the rest as lists, at the pace that it takes;
 // machines and PagerDuty get each one for itself.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { answer, idOf, sentTo } from '../support/deliveries.ts'
+import { answer, down, idOf, sentTo } from '../support/deliveries.ts'
 import { press } from '../support/people.ts'
 import {
   createWorld,
@@ -103,6 +103,30 @@ describe('a list that does not get through', () => {
     for (let seconds = 0; seconds < 10; seconds++) await world.pass(1_000)
     const told = texts('slack').slice(1).flatMap(shownIn)
     expect(told.toSorted((a, b) => a - b)).toEqual([...Array(count).keys()])
+  })
+
+  test.each([
+    ['503', down],
+    ['an error without an answer', () => Promise.reject(new TypeError('fetch failed'))],
+  ])('%s: it stays a list, and is sent again as one', async (_, fail) => {
+    // each message has a wait of its own only if the list is split
+    let draws = 0
+    world.relay.random = () => (draws++ % 10) / 10
+    await beacon.sees(wave(0, 1))
+    await world.drain()
+    world.channels.answer = (request) =>
+      /slack|teams/.test(request.url) ? fail() : usualAnswer(request)
+    await beacon.sees(wave(0, 12))
+    await world.pass(1_000)
+    world.channels.answer = usualAnswer
+    const failed = { slack: texts('slack').length, teams: texts('teams').length }
+    for (let ms = 0; ms < 30_000; ms += 250) await world.pass(250)
+    for (const host of ['slack', 'teams'] as const) {
+      const told = texts(host)
+        .slice(failed[host])
+        .map((body) => shownIn(body).length)
+      expect([host, told]).toEqual([host, [11]])
+    }
   })
 
   test('refused: each goes to the fallback, where they are lists as well', async () => {

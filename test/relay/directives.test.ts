@@ -111,6 +111,18 @@ describe('an approval by a person', () => {
     },
   )
 
+  test('the record keeps the last failure until Azure accepts', async () => {
+    const failure = async () =>
+      (await world.store.readEvent({ fleet: 'prod', eventId }))?.startFailure
+    await approve()
+    await first.sees([event()])
+    await first.sees([event()], start('rejected', 500))
+    expect(await failure()).toMatchObject({ vm: 'web_0', outcome: 'rejected', status: 500 })
+    await second.sees([event()])
+    await second.sees([event()], start('accepted', 200))
+    expect(await failure()).toBeUndefined()
+  })
+
   test('a lonely beacon that failed tries again after its lease', async () => {
     await approve()
     await first.sees([event()])

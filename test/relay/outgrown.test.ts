@@ -2,8 +2,16 @@
 // one that Azure was told of and does not start is told again.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Start } from '../../shared/report.ts'
+import { sentTo } from '../support/deliveries.ts'
 import { forge, press } from '../support/people.ts'
-import { createWorld, event, eventId, FakeBeacon, type World } from '../support/world.ts'
+import {
+  createWorld,
+  event,
+  eventId,
+  FakeBeacon,
+  usualAnswer,
+  type World,
+} from '../support/world.ts'
 
 const minute = 60_000
 const grown = event({ resources: ['web_0', 'db_0'] })
@@ -44,7 +52,7 @@ describe('an event that grows after it was approved', () => {
     await world.drain()
     const changed = world.sent.findLast(({ url }) => url.includes('slack'))!
     expect(changed.body).toContain(
-      'Its approval lapsed: it was for web_0 only. Please decide again.',
+      'Azure added db_0 after the approval, so the approval no longer applies.',
     )
     expect(changed.body).toContain('Open its page to approve')
   })
@@ -113,6 +121,141 @@ describe('an event that grows after it was approved', () => {
     await first.sees([grown])
     expect((await read()).approvals).toMatchObject([{ decision: 'approved' }])
     expect(await steps()).not.toContain('lapsed')
+  })
+})
+
+describe('PagerDuty, when an approval lapses', () => {
+  const grownMore = event({ resources: ['web_0', 'db_0', 'db_1'] })
+  const notNow = async () => press(world, await forge(world), 'not_now')
+
+  /** As PagerDuty keeps them: a trigger wakes people only where it opens an incident. */
+  function incidents(): { key: string; state: string; opened: number }[] {
+    const kept = new Map<string, { key: string; state: string; opened: number }>()
+    for (const { json } of sentTo(world, 'pager')) {
+      const { dedup_key: key, event_action: action } = json
+      const known = kept.get(key) ?? { key, state: 'resolved', opened: 0 }
+      expect([key, action, kept.has(key) || action === 'trigger']).toEqual([key, action, true])
+      kept.set(key, known)
+      if (action === 'trigger' && known.state === 'resolved') {
+        known.state = 'triggered'
+        known.opened += 1
+      } else if (action === 'acknowledge' && known.state === 'triggered') {
+        known.state = 'acknowledged'
+      } else if (action === 'resolve') known.state = 'resolved'
+    }
+    return [...kept.values()]
+  }
+  const states = () => incidents().map(({ state }) => state)
+
+  async function lapse(shown = grown): Promise<void> {
+    world.clock.now += 1_000
+    await first.sees([shown])
+    await world.drain()
+  }
+
+  beforeEach(async () => {
+    await world.drain()
+    await approve()
+    await world.drain()
+  })
+
+  test('people are paged anew, and one incident is open', async () => {
+    expect(states()).toEqual(['acknowledged'])
+    await lapse()
+    expect(states()).toEqual(['resolved', 'triggered'])
+    await approve()
+    await world.drain()
+    expect(states()).toEqual(['resolved', 'acknowledged'])
+    await lapse(grownMore)
+    expect(states()).toEqual(['resolved', 'resolved', 'triggered'])
+  })
+
+  test('a second decision is one: each approval and each "not now" is told', async () => {
+    await lapse()
+    await notNow()
+    await world.drain()
+    expect(states()).toEqual(['resolved', 'acknowledged'])
+    await approve()
+    await world.drain()
+    expect(told()).toEqual(['scheduled', 'approved', 'changed', 'declined', 'approved'])
+    expect(states()).toEqual(['resolved', 'acknowledged'])
+    // a new time after the second approval wakes nobody
+    world.clock.now += 1_000
+    await first.sees([{ ...grown, notBeforeAt: grown.notBeforeAt! + minute }])
+    await world.drain()
+    expect(states()).toEqual(['resolved', 'acknowledged'])
+    expect(incidents().map(({ opened }) => opened)).toEqual([1, 1])
+  })
+
+  test('nobody is paged where a rule approves it as it is now', async () => {
+    await begin({ policy: [{ name: 'all', match: {}, decide: 'approve' }] })
+    await world.drain()
+    await lapse()
+    expect(states()).toEqual(['acknowledged'])
+  })
+
+  test('people are asked anew where the approved event had not named its VMs', async () => {
+    world = await createWorld()
+    first = new FakeBeacon(world, 'web_0')
+    await first.sees([event({ resources: [] })])
+    await approve()
+    await world.drain()
+    await lapse(event())
+    expect(told()).toEqual(['scheduled', 'approved', 'changed'])
+    expect(states()).toEqual(['resolved', 'triggered'])
+  })
+
+  test('also a channel that hears of no change is paged, where it was sent the approval', async () => {
+    const routes = [{ match: {}, channels: ['pager', 'chat'], moments: ['scheduled', 'approved'] }]
+    await begin({ routes })
+    await world.drain()
+    await approve()
+    await world.drain()
+    await lapse()
+    expect(states()).toEqual(['resolved', 'triggered'])
+    expect(sentTo(world, 'slack').filter(({ body }) => body.includes('Changed:'))).toEqual([])
+  })
+
+  test('the end closes whatever was opened', async () => {
+    await lapse()
+    await approve()
+    await lapse(grownMore)
+    for (const beacon of [first, second]) await beacon.sees([])
+    await world.pass(minute)
+    expect(new Set(states())).toEqual(new Set(['resolved']))
+    expect(incidents().length).toBe(3)
+  })
+
+  test('a page that PagerDuty took without saying so is not repeated', async () => {
+    let taken = 0
+    world.channels.answer = (request) => {
+      const isPage = request.url.includes('//pager.') && request.json.event_action === 'trigger'
+      if (isPage && taken++ === 0) throw new TypeError('fetch failed')
+      return usualAnswer(request)
+    }
+    await lapse()
+    await world.pass(minute)
+    expect(taken).toBe(2)
+    expect(incidents().map(({ state, opened }) => [state, opened])).toEqual([
+      ['resolved', 1],
+      ['triggered', 1],
+    ])
+  })
+
+  test('the incident of a stuck approval is closed, and opened again for the next approval', async () => {
+    await world.pass(minute)
+    await world.pass(minute)
+    expect(states()).toEqual(['acknowledged', 'triggered'])
+    await lapse()
+    expect(states()).toEqual(['resolved', 'resolved', 'triggered'])
+    await approve()
+    await world.pass(minute)
+    await world.pass(minute)
+    expect(told().filter((moment) => moment === 'stuck')).toHaveLength(2)
+    expect(states()).toEqual(['resolved', 'resolved', 'acknowledged', 'triggered'])
+    for (const beacon of [first, second]) await beacon.sees([])
+    await world.pass(minute)
+    expect(new Set(states())).toEqual(new Set(['resolved']))
   })
 })
 

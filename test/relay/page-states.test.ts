@@ -23,6 +23,13 @@ function buttonsOf(html: string): string[] {
 
 const both = ['Approve: start it now', 'Not now']
 
+test('no page shows what nobody sees, or what turns a text', () => {
+  const shown = Object.entries(scenes).filter(([, html]) =>
+    /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}]/u.test(html),
+  )
+  expect(shown.map(([name]) => name)).toEqual([])
+})
+
 describe('every state', () => {
   const said: [string, string[], RegExp][] = [
     [
@@ -47,8 +54,36 @@ describe('every state', () => {
     [
       'stuck',
       [],
-      /Approved, but stuck Approved through .* For 2 min no VM has been able to tell Azure.* If none can, Azure starts it at 12:15/,
+      /Approved, but stuck Approved through .* Azure has not been told: no beacon has answered for \d.* Check the beacon on web_3; .* If none can, Azure starts it at 12:15/,
     ],
+    [
+      'stuck, Azure refuses',
+      [],
+      /Approved, but stuck .* the beacon on web_1 asked Azure, and Azure refused \(HTTP 400\)\. Foghorn keeps trying\. Check web_3 in the Azure portal\./,
+    ],
+    ['stuck', [], /The beacon on web_1 asked Azure, and Azure refused \(HTTP 400\)/],
+    [
+      'stuck, Azure was told',
+      [],
+      /Approved, but stuck .* web_1 told Azure 59 s ago, and it has not started\. Foghorn tells Azure again every minute\./,
+    ],
+    [
+      'approved, Azure refuses',
+      [],
+      /The beacon on web_1 asked Azure, and Azure refused \(HTTP 500\)\. Foghorn keeps trying\./,
+    ],
+    [
+      'passed on, hits more since',
+      [],
+      /, for web_3 only, .* web_1 told Azure 59 s ago to start it, for web_3\. Azure added db_0 afterwards: nobody approved that VM\. It may start/,
+    ],
+    [
+      'lapsed, to decide again',
+      both,
+      /Not decided\. Azure added db_0 after the approval, so the approval no longer applies\. Azure starts it .* it lapsed 2026-/,
+    ],
+    ['back after its end', both, /It is back: Foghorn had closed this event, but Azure lists it/],
+    ['already running when first seen', [], /First seen 3 min ago, already running\./],
     ['started', [], /It started 40 s ago\. Approved through/],
     ['started without notice', [], /Azure gave no notice\. Nobody had decided\./],
     ['completed', [], /It was completed 20 s ago\. Approved through/],
@@ -65,7 +100,7 @@ describe('every state', () => {
     [
       'lost',
       [],
-      /Foghorn lost sight of it 60 s ago\. Every VM that saw it has been silent since 11:52 UTC or before, .* Check web_3, and that the beacons run\./,
+      /Foghorn lost sight of it 60 s ago\. No VM that saw this event has reported on it since 11:52 UTC ?, .* Check web_3, and that the beacons run\./,
     ],
     ['drill', both, /In a real one, the VM restarts; .* Asked by whoever started the drill/],
     ['drill', both, /This is a drill: no VM is touched\. .* until the drill starts/],

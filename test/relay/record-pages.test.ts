@@ -324,6 +324,27 @@ describe('what stands there', () => {
     expect(text).not.toMatch(/Approve: start it now|Not now Azure/)
   })
 
+  test('the end follows what it was concluded from, though another VM missed the event earlier', async () => {
+    const [first, second] = ['web_0', 'web_1'].map((name) => new FakeBeacon(world, name))
+    await second!.sees([started()])
+    world.clock.now += 30_000
+    await first!.sees([])
+    // its poll was earlier, and its report came later
+    world.clock.now += 2_000
+    await second!.sees([], { ageMs: 5_000 })
+    await world.pass(60_000)
+    const mine = await cookie()
+    const record = await textOf(await get(`/record/events/prod/${eventId}`, mine))
+    const page = await textOf(await world.app.request(linkOf(world)))
+    for (const text of [record, page]) {
+      const order = [/Started \(seen by/, /Gone from web_0/, /: ?Completed|UTC Completed/].map(
+        (one) => text.slice(text.indexOf('First seen')).search(one),
+      )
+      expect(order.every((at) => at >= 0)).toBe(true)
+      expect(order).toEqual(order.toSorted((a, b) => a - b))
+    }
+  })
+
   test('all that the API says of the event itself', async () => {
     const facts = { durationSeconds: 30, description: 'Host <b>failing</b>.' }
     await new FakeBeacon(world, 'db_0').sees([

@@ -5,7 +5,7 @@ import { type Sent, usualAnswer } from '../support/world.ts'
 import type { Faults } from './faults.ts'
 import type { Judge } from './judge.ts'
 import type { Kernel, Process } from './kernel.ts'
-import { unsticks } from './message-book.ts'
+import { isAside } from './message-book.ts'
 import type { Random } from './random.ts'
 
 /** After this time an attempt is over, answer or not. */
@@ -57,12 +57,13 @@ export class Channels {
     const takes = fate === 'takes' || fate === 'mute'
     const answer = takes && isOfBot(url) ? this.#postAsBot(request) : undefined
     // an edit alone is no message, nor is the end of an incident on the side: either may be repeated
-    const tells = !url.endsWith('chat.update') && !unsticks(request)
+    const aside = isAside(parts[0]!.delivery, request)
+    const tells = !url.endsWith('chat.update') && !aside
     this.#judge.marks.sent(parts[0]!.delivery)
     for (const part of parts) {
       this.#judge.messages.sent(part, request)
       if (takes && tells) this.#judge.accepted(part, request)
-      else if (takes && unsticks(request)) this.#judge.messages.keepIncident(part.delivery, request)
+      else if (takes && aside) this.#judge.messages.keepIncident(part.delivery, request)
       else if (takes) this.#judge.note(`${channel} takes an edit of ${part.delivery.eventId}`)
       else this.#judge.turnedAway(part.delivery, fate)
       if (fate === 'mute') this.#judge.answerLost(part.delivery)

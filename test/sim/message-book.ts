@@ -1,7 +1,12 @@
 // The book of messages: each at most once in a channel, but for the repetitions that nobody can prevent,
 // in the order of the event's life, and PagerDuty's incidents opened and closed.
 import type { Settlement } from '../../functions/core/attempt.ts'
-import { type Claimed, type Delivery, isSameStep } from '../../functions/core/delivery.ts'
+import {
+  type Claimed,
+  type Delivery,
+  isSameStep,
+  lapsedAtOf,
+} from '../../functions/core/delivery.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
 import type { Sent } from '../support/world.ts'
 import type { Docket } from './docket.ts'
@@ -37,10 +42,21 @@ const pointlessAfterEnd = ['scheduled', 'changed', 'reminder', 'declined', 'stuc
 /** The incident of a stuck approval, beside the one of its event. */
 const stuckKey = /\/stuck$/
 
+const anewKey = /\/anew-[0-9a-f]{16}(?=\/stuck$|$)/
+
+/** Whether PagerDuty is sent the end of an earlier incident, before what the message is about. */
+export function isAside({ telling }: Delivery, request: Pick<Sent, 'url' | 'json'>): boolean {
+  if (unsticks(request)) return true
+  return resolvesIn(request) && !ends.includes(telling.moment)
+}
+
+function resolvesIn({ url, json }: Pick<Sent, 'url' | 'json'>): boolean {
+  return url.includes('//pager.') && json.event_action === 'resolve'
+}
+
 /** Whether PagerDuty is told that an approval is stuck no more, before it is told what happened. */
-export function unsticks({ url, json }: Pick<Sent, 'url' | 'json'>): boolean {
-  const resolves = url.includes('//pager.') && json.event_action === 'resolve'
-  return resolves && stuckKey.test(json.dedup_key)
+function unsticks({ url, json }: Pick<Sent, 'url' | 'json'>): boolean {
+  return resolvesIn({ url, json }) && stuckKey.test(json.dedup_key)
 }
 
 export class MessageBook {
@@ -169,7 +185,9 @@ export class MessageBook {
     if (attempt === undefined) throw new Error(`${claimed.id} was sent without a claim`)
     const key = whatIsTold(claimed)
     const earlier = this.#accepted.get(key) ?? []
-    for (const before of earlier) {
+    // after an approval lapsed, the end closes several incidents
+    const isOneOfSeveral = resolvesIn(request) && lapsedAtOf(claimed.telling.event) !== undefined
+    for (const before of isOneOfSeveral ? [] : earlier) {
       const recorded = before.settled === 'delivered'
       const excused = before.answerLost || before.crashed || before.until <= docket.now
       if (recorded || !excused) docket.broke('told once', `${key} was told twice`)
@@ -255,7 +273,9 @@ export class MessageBook {
     const { fleet, eventId, telling } = row
     const own = `foghorn/${fleet}/${eventId}/${telling.event.epoch}`
     const ofStuck = telling.moment === 'stuck' || unsticks({ url, json })
-    if (telling.moment !== 'notice' && key !== (ofStuck ? `${own}/stuck` : own)) {
+    // after an approval lapsed, people are asked by another incident
+    const name = key.replace(anewKey, '')
+    if (telling.moment !== 'notice' && name !== (ofStuck ? `${own}/stuck` : own)) {
       this.#docket.broke('incidents', `${row.id} has the dedup key ${key}`)
     }
     const known = this.incidents.get(key) ?? { open: false, resolved: false, row }
@@ -281,13 +301,13 @@ function nameOf({ telling, channel, eventId }: Delivery): string {
 
 /** The message by its meaning, whatever its id says. */
 function whatIsTold({ id, fleet, eventId, channel, telling }: Delivery): string {
-  const { epoch, facts } = telling.event
+  const { epoch, facts, lapsedAt = '' } = telling.event
   const step = `${fleet}/${eventId}/${epoch}/${telling.moment}/${channel}`
   if (telling.moment === 'notice') return `${step} ${id}`
   const { notBeforeAt, resources, durationSeconds, description } = facts
   if (telling.moment === 'reminder')
     return `${step} ${notBeforeAt} ${telling.event.reminder?.beforeSeconds}`
-  if (telling.moment === 'approved') return `${step} ${telling.event.overruled?.lapsedAt ?? ''}`
+  if (['approved', 'declined', 'stuck'].includes(telling.moment)) return `${step} ${lapsedAt}`
   if (telling.moment !== 'changed') return step
-  return `${step} ${JSON.stringify([notBeforeAt, resources, durationSeconds, description])}`
+  return `${step} ${lapsedAt} ${JSON.stringify([notBeforeAt, resources, durationSeconds, description])}`
 }

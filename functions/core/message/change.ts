@@ -2,6 +2,7 @@
 import type { EventView } from '../delivery.ts'
 import type { Disputable, Values } from '../event.ts'
 import { lastingClock } from '../time.ts'
+import { lapseLines, unapprovedOf } from './approval.ts'
 import { describeDuration, describeNames, plain } from './phrases.ts'
 
 const changes: (keyof Values)[] = [
@@ -47,10 +48,12 @@ function describeChanged(name: keyof Values, event: EventView, now: number): str
     case 'resources': {
       const { resources: before } = from
       if (before === undefined) return ['Azure changed which VMs it hits.']
+      // beside what became of the approval, it would be said twice
+      const isSaid = lapseLines(event, false).length > 0 || unapprovedOf(event).length > 0
       const added = namesBeside(facts.resources, before)
       const spared = namesBeside(before, facts.resources)
       return [
-        ...(added.length === 0 ? [] : [`Azure added ${describeNames(added)}.`]),
+        ...(added.length === 0 || isSaid ? [] : [`Azure added ${describeNames(added)}.`]),
         ...(spared.length === 0 ? [] : [`It no longer hits ${describeNames(spared)}.`]),
       ]
     }

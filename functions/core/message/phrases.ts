@@ -1,5 +1,6 @@
 // Phrases that messages and pages share: what is hit, what that costs, who decided, why we believe it.
 import { cut } from '../../../shared/document.ts'
+import { visible } from '../../../shared/presentable.ts'
 import type { EventView } from '../delivery.ts'
 import type { Decider, Ended, Inference } from '../event.ts'
 import { lastingClock } from '../time.ts'
@@ -8,18 +9,20 @@ import type { SlackPerson } from './shape.ts'
 /** What a title has room for beside the time, which must not be cut away: 150 characters in Slack. */
 const limit = { names: 5, allNames: 64, name: 64, eventType: 24, listed: 40, allListed: 400 }
 
-/**
- * On one line, in reading order and of whole characters: names from outside may hold breaks, marks that
- * turn text, and halves of characters, for which some channels refuse a message.
- */
+/** Names from outside may hold breaks, marks that turn text, and characters that nobody sees. */
 export function plain(text: string): string {
-  return text.toWellFormed().replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu, ' ')
+  return visible(text)
 }
+
+/** Of a name in which nothing can be seen. */
+const noName = '(blank)'
 
 /** `Reboot of web_3`, `Freeze of web_0, web_1, web_2, web_3, web_4 and 3 more`. */
 export function subjectOf({ facts: { eventType, resources } }: EventView): string {
   const what = cut(plain(eventType), limit.eventType)
-  const names = resources.slice(0, limit.names).map((name) => cut(plain(name), limit.name))
+  const names = resources
+    .slice(0, limit.names)
+    .map((name) => cut(plain(name).trim(), limit.name) || noName)
   if (names.length === 0) return `${what} of an unnamed VM`
   while (names.length > 1 && names.join(', ').length > limit.allNames) names.pop()
   const more = resources.length - names.length
@@ -57,7 +60,7 @@ function impactOn({ eventType, durationSeconds, resources }: EventView['facts'])
     case 'Terminate':
       return `${each} VM is deleted.`
     default:
-      return `Foghorn does not know what "${cut(eventType, limit.eventType)}" does to a VM.`
+      return `Foghorn does not know what "${cut(plain(eventType), limit.eventType)}" does to a VM.`
   }
 }
 
@@ -76,6 +79,18 @@ export function aftermathOf({ facts: { eventType, resources } }: EventView): str
     ? `${vms} may still ${effects[eventType]}`
     : 'it may still happen'
   return `If it was approved elsewhere, ${may}.`
+}
+
+/** Whether Foghorn closed it before: nothing of it is a first sight. */
+export function isBack({ epoch }: Pick<EventView, 'epoch'>): boolean {
+  return epoch > 1
+}
+
+/** Of an event that people were told the end of. */
+export function backLines(event: Pick<EventView, 'epoch'>): string[] {
+  return isBack(event)
+    ? ['It is back: Foghorn had closed this event, but Azure lists it again.']
+    : []
 }
 
 /** How far it reaches; nothing where that is not known, or where it goes without saying. */
@@ -106,9 +121,9 @@ export function describeInference(inference: Inference): string {
     case 'gone_before_its_time':
       return 'gone before its time: cancelled, or approved elsewhere'
     case 'vm_gone':
-      return 'the VM has been silent since its time came, so it must be gone'
+      return 'its time had come, and no VM that it hits has reported for 2 min'
     case 'nobody_left_to_see':
-      return 'no beacon that saw it has been heard since'
+      return 'no beacon that saw it has reported on it since'
     case 'drill_overdue':
       return 'the relay did not run when the drill was to start'
   }

@@ -1,7 +1,15 @@
 // What each step of an event's life says: sentences, facts, tone.
 import { lostMs } from '../conclude.ts'
 import type { EventView, Telling } from '../delivery.ts'
-import { lastingClock, relative, span, when } from '../time.ts'
+import { lastingClock, span, when } from '../time.ts'
+import {
+  byItself,
+  describeDecision,
+  growthLines,
+  hitVms,
+  lapseLines,
+  stuckLines,
+} from './approval.ts'
 import { describeChange, describeDispute } from './change.ts'
 import {
   type Askers,
@@ -9,12 +17,14 @@ import {
   areReaders,
   askedBy,
   azureStarts,
+  backLines,
   capital,
   describeDuration,
   describeInference,
   describeNames,
   describeVerdict,
   impactOf,
+  isBack,
   reachOf,
   whoDecides,
 } from './phrases.ts'
@@ -37,15 +47,16 @@ export function asksFor(event: EventView, now: number): boolean {
   )
 }
 
-export function linesOf({ moment, event }: Telling, now: number, askers: Askers): string[] {
+export function linesOf({ moment, event, at }: Telling, now: number, askers: Askers): string[] {
   switch (moment) {
     case 'scheduled':
+      return [...backLines(event), ...ahead(event, now, askers)]
     case 'reminder':
       return ahead(event, now, askers)
     case 'changed':
       return [
+        ...lapseLines(event, asksFor(event, now)),
         ...describeChange(event, now),
-        ...describeLapse(event, now),
         ...ahead(event, now, askers),
       ]
     case 'approved': {
@@ -67,20 +78,16 @@ export function linesOf({ moment, event }: Telling, now: number, askers: Askers)
       ]
     }
     case 'stuck':
-      if (event.passedOn !== undefined) {
-        return [
-          `${event.passedOn.vm} told Azure ${relative(event.passedOn.at, now)}, and it has not started.`,
-          `Foghorn tells Azure again every minute. Look at ${hitVms(event)} in the Azure portal.`,
-          ...byItself('If nothing helps', event, now),
-        ]
-      }
-      return [
-        'It is approved, but no VM has been able to tell Azure yet. Foghorn keeps trying.',
-        'Check that the beacons run: any VM that sees the event can do it.',
-        ...byItself('If none can', event, now),
-      ]
+      return stuckLines(event, at, now)
     case 'started':
-      return [impactOf(event), ...reachOf(event), ...startLines(event), ...noticeLines(event, now)]
+      return [
+        ...backLines(event),
+        impactOf(event),
+        ...reachOf(event),
+        ...startLines(event),
+        ...noticeLines(event, now),
+        ...growthLines(event, now),
+      ]
     case 'completed':
       return completedLines(event)
     case 'cancelled':
@@ -92,35 +99,12 @@ export function linesOf({ moment, event }: Telling, now: number, askers: Askers)
 
 export function lostLines(event: EventView, now: number): string[] {
   const { ended, facts } = event
-  const since =
-    ended === undefined ? '' : ` since ${lastingClock(ended.at - lostMs, now)} or before`
+  const since = ended === undefined ? '' : ` since ${lastingClock(ended.at - lostMs, now)}`
   const whom = facts.source === 'User' ? 'with whoever asked for it' : hitVms(event)
   return [
-    `Every VM that saw it has been silent${since}, so how it ended is not known.`,
+    `No VM that saw this event has reported on it${since}, so its outcome is unknown.`,
     `Check ${whom}, and that the beacons run.`,
   ]
-}
-
-function hitVms({ facts: { resources } }: EventView): string {
-  return resources.length === 1 ? describeNames(resources) : 'the VMs that it hits'
-}
-
-/** What comes if nothing else does, as long as that is still to come. */
-function byItself(where: string, event: EventView, now: number): string[] {
-  const { notBeforeAt } = event.facts
-  const isAhead = notBeforeAt !== undefined && notBeforeAt > now
-  return isAhead ? [`${where}, ${azureStarts(event, now)}.`] : []
-}
-
-/** An approval that no longer holds: whoever gave it saw less. */
-function describeLapse(event: EventView, now: number): string[] {
-  const { overruled, verdict, facts } = event
-  if (overruled?.lapsedAt === undefined || verdict !== undefined) return []
-  const agreed = overruled.agreed?.resources ?? []
-  const hasMore = facts.resources.some((name) => !agreed.includes(name.toLowerCase()))
-  const scope = hasMore ? `for ${describeNames(agreed)} only` : 'for what it was before'
-  const again = asksFor(event, now) ? ' Please decide again.' : ''
-  return [`Its approval lapsed: it was ${scope}.${again}`]
 }
 
 /** What is to come, and what to do about it. */
@@ -138,6 +122,8 @@ function stillApproved({ facts }: EventView, now: number, askers: Askers): strin
 
 function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Askers): string {
   const { notBeforeAt } = event.facts
+  const grown = growthLines(event, now)
+  if (grown.length > 0) return [...grown, 'It may start at any moment.'].join(' ')
   if (notBeforeAt !== undefined && notBeforeAt <= now) {
     return `${capital(azureStarts(event, now))}.`
   }
@@ -180,7 +166,7 @@ export function hardwareAdvice({ facts, firstSeenAt }: EventView): string[] {
 
 /** Who started it, where Foghorn did not and it had been scheduled: an approval has a row of its own. */
 function startLines(event: EventView): string[] {
-  const { verdict, notice, startedAt = 0, policy, drill } = event
+  const { verdict, overruled, notice, startedAt = 0, policy, drill } = event
   const { notBeforeAt } = event.facts
   if (notice !== undefined || verdict?.decision === 'approved') return []
   if (notBeforeAt !== undefined && startedAt < notBeforeAt - earlyMs) {
@@ -188,32 +174,57 @@ function startLines(event: EventView): string[] {
   }
   const started = `${drill ? 'the drill started' : 'Azure started it'} when its time came`
   if (verdict !== undefined) return [`Not now was chosen; ${started}.`]
+  if (overruled?.lapsedAt !== undefined) return [`The approval no longer applied; ${started}.`]
   return [policy.decide === 'ask' ? `Nobody decided; ${started}.` : `${capital(started)}.`]
 }
 
-function noticeLines({ notice, drill, startedAt }: EventView, now: number): string[] {
+function noticeLines(event: EventView, now: number): string[] {
+  const { notice, startedAt } = event
+  // it was known before
+  if (isBack(event) && notice !== 'reported_late') return []
   const seenAt = startedAt === undefined ? '' : `, at ${lastingClock(startedAt, now)}`
   switch (notice) {
     case 'none':
-      if (drill) return ['It started without notice, as a real one does where hardware has failed.']
-      return ['Azure gave no notice: hardware may have failed. Check the VM once it is back.']
+      return [noNoticeLine(event)]
     case 'already_running':
       return [`It was already running when Foghorn first saw it${seenAt}.`]
     case 'reported_late':
-      return ['It had been scheduled before, but the VM could not report it in time.']
+      return ['It had been scheduled before. The news reached Foghorn late.']
     default:
       return []
   }
 }
 
-function completedLines({ ended, startedAt }: EventView): string[] {
+/** Without notice, a Reboot or a Redeploy usually means failed hardware. */
+function noNoticeLine({ facts: { eventType, resources }, drill }: EventView): string {
+  if (drill) return 'It started without notice, as a real one does where hardware has failed.'
+  const vms = resources.length > 1 ? 'the VMs' : 'the VM'
+  switch (eventType) {
+    case 'Reboot':
+    case 'Redeploy': {
+      const are = resources.length > 1 ? 'they are' : 'it is'
+      return `Azure gave no notice: hardware may have failed. Check ${vms} once ${are} back.`
+    }
+    case 'Preempt':
+    case 'Terminate': {
+      const do_ = resources.length > 1 ? 'do' : 'does'
+      return `Azure gave no notice. ${capital(vms)} ${do_} not come back.`
+    }
+    default:
+      return `Azure gave no notice. Check ${vms}.`
+  }
+}
+
+function completedLines({ ended, startedAt, notice }: EventView): string[] {
   if (ended?.inferred !== undefined) {
     // of a VM that is silent, nobody has read that
     const listed = ended.inferred === 'vm_gone' ? '' : 'Azure lists it no more. '
     return [`${listed}Taken as completed: ${describeInference(ended.inferred)}.`]
   }
   const tookMs = ended === undefined || startedAt === undefined ? -1 : ended.at - startedAt
-  return [tookMs < 0 ? 'It is over.' : `It is over, after about ${span(tookMs)}.`]
+  if (tookMs < 0) return ['It is over.']
+  const about = notice === 'already_running' ? 'at least' : 'about'
+  return [`It is over, after ${about} ${span(tookMs)}.`]
 }
 
 function cancelledLines(event: EventView): string[] {
@@ -233,7 +244,7 @@ export function factsOf(
   { moment, event }: { moment: Telling['moment'] | 'notice'; event: EventView },
   now: number,
 ): Message['facts'] {
-  const { facts, ended, startedAt, verdict } = event
+  const { facts, ended, startedAt } = event
   const ahead = ended === undefined && startedAt === undefined && moment !== 'approved'
   const decides = moment === 'approved' || moment === 'declined'
   const due = ahead && facts.notBeforeAt !== undefined
@@ -241,13 +252,16 @@ export function factsOf(
   const ending = ended === undefined ? 'Ended' : endings[isOverdue ? 'lost' : ended.outcome]
   const rows: [string, string | undefined][] = [
     ['When', due ? when(facts.notBeforeAt!, now) : undefined],
-    ['Started', startedAt === undefined ? undefined : when(startedAt, now)],
+    [
+      event.notice === 'already_running' ? 'Running at' : 'Started',
+      startedAt === undefined ? undefined : when(startedAt, now),
+    ],
     [ending, ended === undefined ? undefined : when(ended.at, now)],
     ['How long', ended === undefined ? describeDuration(facts.durationSeconds) : undefined],
     ['VMs hit', describeNames(facts.resources)],
     ['Asked by', askedBy(event)],
     ['Why', facts.description],
-    ['Decision', verdict === undefined || decides ? undefined : describeVerdict(verdict)],
+    ['Decision', decides ? undefined : describeDecision(event)],
   ]
   return rows.flatMap(([name, value = '']) => (value.trim() === '' ? [] : [{ name, value }]))
 }

@@ -1,7 +1,7 @@
 // The one line above each step's sentences: what, which VMs, and when.
 import type { EventView, Telling } from '../delivery.ts'
 import { clock, lastingClock, relative } from '../time.ts'
-import { isGuess, subjectOf } from './phrases.ts'
+import { isBack, isGuess, subjectOf } from './phrases.ts'
 
 export function titleOf(telling: Telling, now: number): string {
   return titleWith(telling, dueOf(telling.event, now), clock, now)
@@ -28,7 +28,7 @@ function titleWith(
   const on = (at: number | undefined) => (at === undefined ? '' : ` at ${timeOf(at, now)}`)
   switch (moment) {
     case 'scheduled':
-      return `${subject}${due}`
+      return `${isBack(event) ? 'Back: ' : ''}${subject}${due}`
     case 'changed':
       return `Changed: ${subject}${due}`
     case 'reminder':
@@ -40,6 +40,7 @@ function titleWith(
     case 'stuck':
       return `Approval stuck: ${subject}${due}`
     case 'started':
+      if (isBack(event)) return `Back, started${on(startedAt)}: ${subject}`
       if (notice === 'already_running') return `Already running: ${subject}`
       return `Started${notice === 'none' ? ' without notice' : ''}${on(startedAt)}: ${subject}`
     case 'completed':

@@ -1,0 +1,134 @@
+// What became of an approval: Azure was told, or could not be, or the event grew beyond it.
+import type { EventView } from '../delivery.ts'
+import type { StartFailure } from '../event.ts'
+import { relative, span } from '../time.ts'
+import { azureStarts, describeNames, describeVerdict } from './phrases.ts'
+
+const maxInSentence = 5
+
+/** Why an approved event has not started, and what to do about it. `at`: for when this is said. */
+export function stuckLines(event: EventView, at: number, now: number): string[] {
+  const { passedOn, startFailure } = event
+  if (passedOn !== undefined) {
+    const refused =
+      startFailure === undefined ? [] : [`Since then ${describeFailure(startFailure)}.`]
+    return [
+      `${passedOn.vm} told Azure ${relative(passedOn.at, now)}, and it has not started.`,
+      ...refused,
+      `Foghorn tells Azure again every minute. Look at ${hitVms(event)} in the Azure portal.`,
+      ...byItself('If nothing helps', event, now),
+    ]
+  }
+  const otherwise = startFailure === undefined ? 'If none can' : 'If nothing helps'
+  return [...whyNotTold(event, at), ...byItself(otherwise, event, now)]
+}
+
+function whyNotTold({ startFailure, verdict, facts }: EventView, at: number): string[] {
+  if (startFailure === undefined) {
+    const since = verdict === undefined ? '' : ` for ${span(at - verdict.at)}`
+    const { resources } = facts
+    const beacons = resources.length === 1 ? 'beacon' : 'beacons'
+    const on = resources.length === 0 ? '' : ` on ${inSentence(resources)}`
+    return [
+      `Approved, but Azure has not been told: no beacon has answered${since}. Foghorn keeps trying.`,
+      `Check the ${beacons}${on}; any beacon that sees the event can pass it on.`,
+    ]
+  }
+  const { outcome, vm } = startFailure
+  const remedy =
+    outcome === 'unreachable'
+      ? `Check that ${vm} reaches Azure's metadata service at 169.254.169.254.`
+      : `Check ${hitVms({ facts })} in the Azure portal.`
+  return [
+    `Approved, but not started: ${describeFailure(startFailure)}.`,
+    `Foghorn keeps trying. ${remedy}`,
+  ]
+}
+
+/** What came of the last try, from the beacon on. */
+export function describeFailure({ vm, outcome, status }: Omit<StartFailure, 'at'>): string {
+  const answer = status === undefined ? '' : ` (HTTP ${status})`
+  return `the beacon on ${vm} ${failures[outcome]}${answer}`
+}
+
+export function isFailure(outcome: string): outcome is StartFailure['outcome'] {
+  return Object.hasOwn(failures, outcome)
+}
+
+const failures: Record<StartFailure['outcome'], string> = {
+  rejected: 'asked Azure, and Azure refused',
+  unreachable: 'asked Azure, and got no answer',
+  not_scheduled: 'does not see it as scheduled',
+  not_as_approved: 'sees more than what was approved',
+}
+
+/** An approval that no longer holds: the approver saw less. */
+export function lapseLines(event: EventView, asks: boolean): string[] {
+  const { overruled, verdict, facts } = event
+  if (overruled?.lapsedAt === undefined || verdict !== undefined) return []
+  const added = namesBeyond(facts.resources, overruled.agreed?.resources)
+  const why =
+    added.length > 0
+      ? `Azure added ${inSentence(added)} after the approval`
+      : 'The event is no longer what was approved'
+  const again = asks ? ` Please decide again for ${inSentence(facts.resources)}.` : ''
+  return [`${why}, so the approval no longer applies.${again}`]
+}
+
+/** What Azure does beyond an approval that can't be taken back. */
+export function growthLines(event: EventView, now: number): string[] {
+  const { verdict, passedOn, facts } = event
+  const added = unapprovedOf(event)
+  if (added.length === 0) return []
+  const those = added.length === 1 ? 'that VM' : 'those VMs'
+  const nobody = `Azure added ${inSentence(added)} afterwards: nobody approved ${those}.`
+  if (passedOn === undefined) return [nobody]
+  const approved = facts.resources.filter((name) => !added.includes(name))
+  const before = inSentence(approved.length > 0 ? approved : (verdict?.agreed?.resources ?? []))
+  return [
+    `${passedOn.vm} told Azure ${relative(passedOn.at, now)} to start it, for ${before}.`,
+    nobody,
+  ]
+}
+
+/** As `describeVerdict`, and for which VMs where not for all. */
+export function describeDecision(event: EventView): string | undefined {
+  const { verdict, facts } = event
+  if (verdict === undefined) return undefined
+  const added = unapprovedOf(event)
+  const approved = facts.resources.filter((name) => !added.includes(name))
+  const scope =
+    added.length === 0 || approved.length === 0 ? '' : `, for ${inSentence(approved)} only`
+  return describeVerdict(verdict) + scope
+}
+
+/** VMs that Azure added after the event was approved. */
+export function unapprovedOf({ facts, verdict }: EventView): string[] {
+  if (verdict?.decision !== 'approved') return []
+  return namesBeyond(facts.resources, verdict.agreed?.resources)
+}
+
+/** Of an approval that named no VM, nobody can say which are new. */
+function namesBeyond(names: string[], agreed: string[] = []): string[] {
+  return agreed.length === 0 ? [] : names.filter((name) => !agreed.includes(name.toLowerCase()))
+}
+
+export function hitVms({ facts: { resources } }: Pick<EventView, 'facts'>): string {
+  return resources.length === 1 ? inSentence(resources) : 'the VMs that it hits'
+}
+
+/** What comes if nothing else does, as long as that is still to come. */
+export function byItself(where: string, event: EventView, now: number): string[] {
+  const { notBeforeAt } = event.facts
+  const isAhead = notBeforeAt !== undefined && notBeforeAt > now
+  return isAhead ? [`${where}, ${azureStarts(event, now)}.`] : []
+}
+
+/** As many names as a sentence holds; the row below it has the others. */
+function inSentence(names: string[]): string {
+  const last = names.at(-1)
+  if (last === undefined || names.length === 1 || names.length > maxInSentence) {
+    return describeNames(names)
+  }
+  return `${names.slice(0, -1).join(', ')} and ${last}`
+}

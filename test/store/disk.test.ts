@@ -1,0 +1,36 @@
+// A full disk, as SQLite itself reports it: the error names the file and the remedy, and no other directory.
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test } from 'vitest'
+import { explainDisk } from '../../functions/store/disk.ts'
+import { SharedWrites } from '../../functions/store/shared-writes.ts'
+
+const path = '/data/foghorn.sqlite'
+
+function fullDatabase(): DatabaseSync {
+  const db = new DatabaseSync(':memory:')
+  db.exec('CREATE TABLE t (text TEXT); PRAGMA max_page_count = 3')
+  return db
+}
+
+test.each([undefined, setImmediate])(
+  'a write that finds the disk full says so (%o)',
+  async (soon) => {
+    const db = fullDatabase()
+    const explain = (error: unknown) => explainDisk(error, path)
+    const writes = new SharedWrites(db, soon ?? ((flush) => flush()), explain)
+    const fill = () => db.prepare('INSERT INTO t VALUES (?)').run('x'.repeat(100_000))
+    const outcome = writes.write(fill)
+    await expect(outcome).rejects.toMatchObject({ code: 'disk_full' })
+    await expect(outcome).rejects.toThrow(/"\/data\/foghorn\.sqlite" is full\. Free space on it/)
+    await expect(outcome).rejects.not.toThrow(/FOGHORN_DATA|another folder/)
+    expect(db.prepare('SELECT count(*) AS n FROM t').get()).toEqual({ n: 0 })
+  },
+)
+
+test('a directory that can not be made, too; any other error is left as it is', () => {
+  const full = Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' })
+  expect(explainDisk(full, path)).toMatchObject({ code: 'disk_full', cause: full })
+  const other = Object.assign(new Error('database is locked'), { errcode: 5 })
+  expect(explainDisk(other, path)).toBe(other)
+  expect(explainDisk('text', path)).toBe('text')
+})
