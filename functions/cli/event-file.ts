@@ -63,7 +63,9 @@ function asImdsShows(event: object): ScheduledEvent {
   const body = { Events: [{ EventId: eventId, EventStatus: 'Scheduled', ...event }] }
   const document = parseDocument(JSON.stringify(body), '2020-07-01')
   const first = typeof document === 'string' ? undefined : document.events[0]
-  if (first === undefined) throw wrong(`--event: ${document}; ${forms}`)
+  // all but the id was checked above
+  if (first === undefined)
+    throw wrong('--event: EventId is no id of IMDS; leave it out, or write one')
   return first
 }
 
