@@ -13,22 +13,18 @@ import type { Log } from '../shared/log.ts'
 import type { Vm } from '../shared/report.ts'
 import { parseRetryAfter } from '../shared/retry.ts'
 import { type AccessToken, parseAccessToken } from './access-token.ts'
+import { type Asked, createAsk, pauseMsOf } from './ask.ts'
 import type { Clock } from './clock.ts'
-import { createGate, type Gate } from './gate.ts'
-import { type Exchange, type Exchanged, exchange } from './http.ts'
+import { createGate } from './gate.ts'
+import { type Exchanged, exchange } from './http.ts'
 import { parseInstance } from './instance.ts'
 import { createVersions } from './versions.ts'
 
 /** The first GET switches Scheduled Events on for the tenant, which may take two minutes. */
 const firstTimeoutMs = 150_000
 const laterTimeoutMs = 10_000
-const connectTimeoutMs = 10_000
-const maxDocumentBytes = 1024 * 1024
 /** Of each kind of request one is on its way at most, so that none waits here once the gate let it pass. */
 const maxSockets = 8
-/** After a 429, whatever it asks for: the budget is one of a second. */
-const leastPauseMs = 1_000
-const longestPauseMs = 60_000
 const instancePath = '/metadata/instance?api-version=2021-02-01'
 const tokenPath = '/metadata/identity/oauth2/token'
 const tokenVersion = '2018-02-01'
@@ -79,6 +75,13 @@ export interface TokenSource {
   ): Promise<({ kind: 'token' } & AccessToken) | Failed>
 }
 
+/** The last good document. */
+interface Answered {
+  text: string
+  document: EventsDocument
+  apiVersion: ApiVersion
+}
+
 export function createImds(options: {
   /** Such as `http://169.254.169.254`. */
   origin: string
@@ -98,7 +101,7 @@ export function createImds(options: {
   const versions = createVersions(options.log)
   const laterMs = options.laterTimeoutMs ?? laterTimeoutMs
   const firstMs = options.firstTimeoutMs ?? firstTimeoutMs
-  let last: { text: string; document: EventsDocument; apiVersion: ApiVersion } | undefined
+  let last: Answered | undefined
   let vmName: string | undefined
   let probing = false
 
@@ -166,14 +169,7 @@ export function createImds(options: {
         const apiVersion = last?.apiVersion ?? versions.current()
         const ids = choose()
         if (ids.length === 0) return undefined
-        const raw = rawIdsIn(last?.text ?? '')
-        const body = JSON.stringify({
-          ...(apiVersion === '2017-03-01'
-            ? { DocumentIncarnation: String(last?.document.incarnation ?? '') }
-            : {}),
-          StartRequests: ids.map((id) => ({ EventId: raw.get(id) ?? id })),
-        })
-        return { path: eventsPath(apiVersion), body }
+        return { path: eventsPath(apiVersion), body: startBody(ids, apiVersion, last) }
       }
       const answer = await ask({ signal, timeoutMs: laterMs, prepare })
       return answer && startedOf(answer, clock.now())
@@ -187,6 +183,16 @@ function eventsPath(apiVersion: ApiVersion): string {
   return `/metadata/scheduledevents?api-version=${apiVersion}`
 }
 
+/** The preview wants to know which document it is about. */
+function startBody(ids: readonly string[], apiVersion: ApiVersion, last: Answered | undefined) {
+  const raw = rawIdsIn(last?.text ?? '')
+  const DocumentIncarnation = String(last?.document.incarnation ?? '')
+  return JSON.stringify({
+    ...(apiVersion === '2017-03-01' ? { DocumentIncarnation } : {}),
+    StartRequests: ids.map((id) => ({ EventId: raw.get(id) ?? id })),
+  })
+}
+
 function startedOf(answer: Exchanged, now: number): Started {
   if (answer.kind === 'unanswered') return { outcome: 'unreachable', reason: answer.reason }
   const { status } = answer
@@ -195,65 +201,6 @@ function startedOf(answer: Exchanged, now: number): Started {
   const retryAfterMs = pauseMsOf(answer, now)
   if (retryAfterMs === undefined) return { outcome: 'rejected', status, reason }
   return { outcome: 'throttled', status, reason, retryAfterMs }
-}
-
-interface Asked {
-  /** The path, and a body for a POST, when the request may go out. Undefined: there is none to send. */
-  prepare(): { path: string; body?: string } | undefined
-  kind?: 'poll' | 'other'
-  signal: AbortSignal
-  timeoutMs: number
-}
-
-interface Ask {
-  (asked: Asked & { prepare(): { path: string } }): Promise<Exchanged>
-  (asked: Asked): Promise<Exchanged | undefined>
-}
-
-function createAsk(parts: {
-  origin: string
-  agent: Agent
-  gate: Gate
-  clock: Clock
-  send: typeof exchange
-}): Ask {
-  const { origin, agent, gate, clock, send } = parts
-  const once = async ({ prepare, kind = 'other', signal, timeoutMs }: Asked) => {
-    await gate.pass(kind, signal)
-    const request = prepare()
-    if (request === undefined) return undefined
-    const url = new URL(request.path, origin)
-    const limits = { timeoutMs, connectTimeoutMs, maxBytes: maxDocumentBytes }
-    const answer = await send({ agent, url, signal, ...limits, ...formOf(request.body) })
-    const pauseMs = pauseMsOf(answer, clock.now())
-    if (pauseMs !== undefined) gate.pause(pauseMs)
-    return answer
-  }
-  return (async (asked: Asked) => {
-    const answer = await once(asked)
-    // Both may be repeated: reading, and approving, which Azure lets one do twice.
-    const again = answer?.kind === 'unanswered' && answer.stale && !asked.signal.aborted
-    return again ? once(asked) : answer
-  }) as Ask
-}
-
-/** A GET, or a POST where there is a body. */
-function formOf(body: string | undefined): Pick<Exchange, 'method' | 'headers' | 'body'> {
-  const headers = { metadata: 'true', accept: 'application/json' }
-  if (body === undefined) return { method: 'GET', headers }
-  const length = `${Buffer.byteLength(body)}`
-  const posted = { 'content-type': 'application/json', 'content-length': length }
-  return { method: 'POST', headers: { ...headers, ...posted }, body }
-}
-
-/** How long IMDS wants to be left alone: it says so by 429, and by 503 with a time. */
-function pauseMsOf(answer: Exchanged, now: number): number | undefined {
-  if (answer.kind === 'unanswered') return undefined
-  const { status, headers } = answer
-  if (status !== 429 && status !== 503) return undefined
-  const askedMs = parseRetryAfter(headers['retry-after'], now)
-  if (status === 503) return askedMs === undefined ? undefined : Math.min(askedMs, longestPauseMs)
-  return Math.min(Math.max(askedMs ?? 0, leastPauseMs), longestPauseMs)
 }
 
 /** Parsed where IMDS said 200 and `parse` understands it; a failure with its class in every other case. */

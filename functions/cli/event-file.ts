@@ -62,9 +62,10 @@ function asImdsShows(event: object): ScheduledEvent {
   if (error !== undefined) throw wrong(`--event: ${describeIssues(error, event).join('; ')}`)
   const body = { Events: [{ EventId: eventId, EventStatus: 'Scheduled', ...event }] }
   const document = parseDocument(JSON.stringify(body), '2020-07-01')
-  if (typeof document === 'string') throw wrong(`--event: ${document}; ${forms}`)
-  const [first] = document.events
-  if (first === undefined) throw wrong(`--event: an event without an EventId; ${forms}`)
+  const first = typeof document === 'string' ? undefined : document.events[0]
+  // all but the id was checked above
+  if (first === undefined)
+    throw wrong('--event: EventId is no id of IMDS; leave it out, or write one')
   return first
 }
 

@@ -7,15 +7,17 @@ import { type Request, withoutNetwork } from './fake-imds.ts'
 
 const second = 1_000
 const ids = Array.from({ length: 20 }, (_, i) => `e${i}`)
-const document = {
-  body: JSON.stringify({
-    DocumentIncarnation: 1,
-    Events: ids.map((EventId) => {
-      const rest = { EventType: 'Reboot', EventStatus: 'Scheduled', EventSource: 'User' }
-      return { EventId, ...rest, Resources: ['vm1'] }
-    }),
-  }),
+
+/** All events; those of `frozen` are of another type than the rest. */
+function documentWith(frozen: string[] = []) {
+  const Events = ids.map((EventId) => {
+    const EventType = frozen.includes(EventId) ? 'Freeze' : 'Reboot'
+    return { EventId, EventType, EventStatus: 'Scheduled', Resources: ['vm1'] }
+  })
+  return { body: JSON.stringify({ DocumentIncarnation: 1, Events }) }
 }
+
+const document = documentWith()
 
 type Answer = Parameters<typeof withoutNetwork>[0]
 const shown: Answer = ({ endpoint, method }) =>
@@ -96,6 +98,19 @@ describe('20 events that are approved at once', () => {
     expect(throttled()).toBe(0)
     expect(mostInASecond(requests)).toBe(4)
     expect(longestGap(requests)).toBeLessThan(1.1 * second)
+  })
+
+  test('are not started one by one once they are others', async () => {
+    const { clock, posts, outcomes } = await starting((request) => {
+      if (request.eventIds.length > 1) return { status: 400 }
+      const isLater = request.method === 'GET' && request.at > 7 * second
+      return isLater ? documentWith(['e18', 'e19']) : shown(request)
+    })
+    await clock.advance(15 * second)
+    const others = { e18: 'not_as_approved', e19: 'not_as_approved' }
+    expect(outcomes()).toEqual(new Map([...allAccepted, ...Object.entries(others)]))
+    const alone = posts().filter(({ eventIds }) => eventIds.length === 1)
+    expect(alone.flatMap(({ eventIds }) => eventIds)).toEqual(ids.slice(0, 18))
   })
 
   test('are started in the end where other agents use up the budget for a while', async () => {

@@ -74,6 +74,13 @@ describe('a burst of 400', () => {
     expect(log.named('imds_version_refused')).toEqual([])
   })
 
+  test('of two answers leaves no version, however far apart they are', async () => {
+    const answer = burst(10 * second, 19 * second)
+    const { clock, versionsSince } = start(answer, { pollMs: 5 * second })
+    await clock.advance(minute)
+    expect(new Set(versionsSince(0))).toEqual(new Set([newest]))
+  })
+
   test('at the start delays the first document only', async () => {
     const { clock, lastReport } = start(burst(0, 15 * second))
     await clock.advance(20 * second)

@@ -174,7 +174,8 @@ describe('wrong words', () => {
     ],
     [['--type=Reboot', '--resource', 'a,'], '--resource is "a,", with no name at a comma'],
     [['--type=Reboot', '--resource='], '--resource is "", with no name at a comma'],
-    [[], '--event: an event without an EventId', { EventType: 'Reboot', EventId: '' }],
+    [[], '--event: EventId is no id of IMDS', { EventType: 'Reboot', EventId: '' }],
+    [[], '--event: EventId is no id of IMDS', { EventType: 'Reboot', EventId: 'drill-1' }],
   ])('%j: %s', (words, said, content) => {
     expect(() => read(words, content)).toThrow(said)
   })

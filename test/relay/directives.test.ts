@@ -56,6 +56,18 @@ describe('an approval by a person', () => {
     expect((await second.sees([event()])).directives).toEqual(directed)
   })
 
+  test('names type and VMs also where an older relay did not note what was approved', async () => {
+    await approve()
+    const read = world.store.readEvent.bind(world.store)
+    world.store.readEvent = async (key) => {
+      const record = await read(key)
+      if (record?.verdict === undefined) return record
+      const { agreed: _, ...verdict } = record.verdict
+      return { ...record, verdict }
+    }
+    expect((await second.sees([event()])).directives).toEqual(directed)
+  })
+
   test('never to a beacon whose document lacks the event', async () => {
     await approve()
     expect((await first.sees([])).directives).toEqual([])
