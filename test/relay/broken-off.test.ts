@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { type ServerType, serve } from '@hono/node-server'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { httpHandler } from '../../functions/host/azure-http.ts'
 import { fleetHeader } from '../../shared/report.ts'
 import { formType, linkOf } from '../support/people.ts'
 import { adminKey, createWorld, event, FakeBeacon, type World } from '../support/world.ts'
@@ -67,6 +68,18 @@ describe.each([
       expect(entries()).toMatchObject([{ count: 1 }, { count: 100 }])
     },
   )
+})
+
+test('on Azure Functions as well', async () => {
+  const handle = httpHandler(world.app.fetch, world.relay.log)
+  for (let i = 0; i < 100; i++) {
+    const headers = new Headers({ [fleetHeader]: 'prod', 'content-length': '2000' })
+    const url = 'https://foghorn.example/v1/reports'
+    const request = { url, method: 'POST', headers, body: brokenBody() }
+    const { status } = (await handle(request as never, {} as never)) as { status: number }
+    expect(status).toBe(400)
+  }
+  expect(entries()).toMatchObject([{ level: 'info', event: 'requests_broken_off', count: 1 }])
 })
 
 test('a length that is none is refused, and nothing is read', async () => {

@@ -1,6 +1,7 @@
 // What an admin may send to start a drill, and what is said of everything else.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { drillSchema, maxOpenDrills, startDrill } from '../../functions/drill.ts'
+import { maxDescribed } from '../../shared/errors.ts'
 import { postDrill, problemOf } from '../support/drills.ts'
 import { createWorld, type World } from '../support/world.ts'
 
@@ -75,6 +76,27 @@ describe('what an admin may send', () => {
     expect(await startDrill(world.relay, parsed, 'same')).toMatchObject({ outcome: 'started' })
     expect(await startDrill(world.relay, parsed, 'same')).toEqual({ outcome: 'conflict' })
   })
+})
+
+const many = (prefix: string) =>
+  Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`${prefix}${i}`, 7]))
+
+test.each<[string, object]>([
+  ['unknown keys', many('key')],
+  ['unknown keys that look secret', many('whsec_')],
+  ['an unknown key of 60,000 characters', { ['x'.repeat(60_000)]: 1 }],
+  ['tags of another type', { tags: many('key') }],
+  ['tags that look secret', { tags: many('whsec_') }],
+  ['zeros as resources', { resources: Array(30_000).fill(0) }],
+  ['a type of 60,000 characters', { type: 'x'.repeat(60_000) }],
+  ['a fleet of 60,000 characters', { fleet: 'x'.repeat(60_000) }],
+])('a body full of %s: a short answer', async (_, part) => {
+  const response = await post({ ...wish, ...part })
+  expect([400, 404]).toContain(response.status)
+  const { detail } = await problemOf(response)
+  expect(detail.length).toBeLessThan(6_000)
+  expect(detail.split('\n').length).toBeLessThanOrEqual(maxDescribed + 1)
+  expect(detail).not.toContain('whsec_')
 })
 
 test('the answer says what was made of it', async () => {

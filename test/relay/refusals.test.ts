@@ -1,6 +1,8 @@
 // Whoever sends what is refused fills no log: a line a second for each kind of refusal, and each is counted.
 // Wrong admin keys have a bound, wherever they are tried; the right one is always taken.
 import { beforeEach, describe, expect, test } from 'vitest'
+import { linkOf } from '../support/people.ts'
+import { annId, signedIn, tenant } from '../support/principals.ts'
 import { signIn } from '../support/record-form.ts'
 import { adminKey, createWorld, event, FakeBeacon, testKey, type World } from '../support/world.ts'
 
@@ -96,6 +98,23 @@ describe('wrong keys of the API', () => {
     expect(linesOf('admin_key_wrong')).toEqual([])
     expect((await wrongKey(0)).status).toBe(401)
   })
+})
+
+test('a page that stays open for a guest of another tenant: one line, however often it asks', async () => {
+  world = await createWorld({ config: { signIn: { tenantId: tenant } } })
+  await new FakeBeacon(world, 'web_0').sees([event()])
+  await world.drain()
+  const guest = signedIn(annId, '99999999-0000-4000-8000-000000000009')
+  for (const headers of [guest, { 'x-ms-client-principal': '{}' }]) {
+    for (let i = 0; i < 20; i++) {
+      await world.app.request(linkOf(world), { headers })
+      await world.app.request(`${linkOf(world)}/state`, { headers })
+    }
+  }
+  expect(linesOf('principal_ignored').map(({ reason, count }) => [reason, count])).toEqual([
+    ['other_tenant', 1],
+    ['malformed', 1],
+  ])
 })
 
 test('reports that are accepted go on meanwhile', async () => {
