@@ -42,6 +42,8 @@ export function shipped() {
   const parameter = (name: string) =>
     Number(new RegExp(`param ${name} \\w+ = '?(\\d+)`).exec(read('main.bicep'))?.[1])
   const { logLevel } = (JSON.parse(read('host.json')) as HostFile).logging
+  const linesOf = (name: string) =>
+    (logLevel[`Function.${name}`] ?? logLevel.Function) === 'Information' ? 2 : 0
   return {
     memoryMb: parameter('instanceMemoryMB'),
     concurrency: parameter('httpConcurrency'),
@@ -50,6 +52,6 @@ export function shipped() {
      * The host says when each execution begins and ends, at Information in the category `Function.<name>`:
      * https://learn.microsoft.com/azure/azure-functions/configure-monitoring
      */
-    hostLines: logLevel.Function === 'Information' ? 2 : 0,
+    hostLines: { relay: linesOf('relay'), wake: linesOf('wake'), sweep: linesOf('sweep') },
   }
 }

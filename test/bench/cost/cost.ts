@@ -4,7 +4,7 @@ import { baseConfig } from '../../support/world.ts'
 import type { Figure } from '../figures.ts'
 import { assumed, monthSeconds, shipped } from './assumptions.ts'
 import { activeSeconds, type Bill, consumptionBill, flexBill, keptGb, type Setup } from './bill.ts'
-import { loadOf, type Month } from './load.ts'
+import { loadOf, type Month, noHostLines } from './load.ts'
 import {
   combine,
   type EventUsage,
@@ -45,7 +45,9 @@ export async function cost(): Promise<Figure[]> {
   process.stdout.write(`${costTable(rows)}\n\n${heartbeatTable(paced)}\n\n`)
   return [
     ...Object.entries(assumed).map(([name, value]) => figure(`assumed, ${name}`, value, '')),
-    ...Object.entries(setup).map(([name, value]) => figure(`shipped, ${name}`, value, '')),
+    ...Object.entries({ ...setup, ...namedLines(setup) }).flatMap(([name, value]) =>
+      typeof value === 'number' ? [figure(`shipped, ${name}`, value, '')] : [],
+    ),
     ...measuredFigures(measured),
     ...(await dueFigures()),
     ...(await messageFigures(measured)),
@@ -138,7 +140,7 @@ function leverFigures(idle: Idle, month: (vms: number, wave: Wave) => Month, set
     figures.push(figure(`${vms} VMs, idle, logs a day`, perDay, 'GB'))
     figures.push(figure(`${vms} VMs, idle, logs kept in a month`, keptGb(load, setup), 'GB'))
     for (const [name, bill] of Object.entries(plans)) {
-      const quiet = bill(loadOf(idle, { ...own, hostLines: 0 }), setup)
+      const quiet = bill(loadOf(idle, { ...own, hostLines: noHostLines }), setup)
       const all = bill(load, { ...setup, logCapGbADay: Number.POSITIVE_INFINITY })
       figures.push(
         figure(`${name}, ${vms} VMs, idle, without the host's lines`, quiet.total, 'USD'),
@@ -147,6 +149,12 @@ function leverFigures(idle: Idle, month: (vms: number, wave: Wave) => Month, set
     }
   }
   return figures
+}
+
+function namedLines({ hostLines }: Pick<Month, 'hostLines'>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(hostLines).map(([name, lines]) => [`host lines of ${name}`, lines]),
+  )
 }
 
 function billFigures(name: string, bill: Bill): Figure[] {

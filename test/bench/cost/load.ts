@@ -16,8 +16,10 @@ export interface Month {
   /** Every VM is hit by one such event. */
   event?: EventUsage | undefined
   /** Of the host, for each execution. */
-  hostLines: number
+  hostLines: Record<FunctionName, number>
 }
+
+export const noHostLines: Month['hostLines'] = { relay: 0, wake: 0, sweep: 0 }
 
 export function loadOf(idle: Idle, month: Month): Load {
   const { vms, heartbeatMs = idlePaceMs, timerMs = timerEveryMs, event } = month
@@ -27,15 +29,17 @@ export function loadOf(idle: Idle, month: Month): Load {
     [times(timerMs), idle.timer],
     ...(event === undefined ? [] : [[vms, event] as [number, Usage]]),
   )
-  const { relay, wake, sweep } = usage.executions
-  const rows = usage.lines + month.hostLines * (relay + wake + sweep)
-  const hostBytes = month.hostLines > 0 ? (relay + wake + sweep) * assumed.hostLinesBytes : 0
+  const names = Object.keys(month.hostLines) as FunctionName[]
+  const filed = names.filter((name) => month.hostLines[name] > 0)
+  const sumOf = (of: (name: FunctionName) => number) => filed.reduce((sum, n) => sum + of(n), 0)
+  const rows = usage.lines + sumOf((name) => month.hostLines[name] * usage.executions[name])
+  const hostBytes = sumOf((name) => usage.executions[name]) * assumed.hostLinesBytes
   const polls = monthSeconds / assumed.queuePollSeconds
   return {
     groups: [group(usage, 'relay'), group(usage, 'wake'), group(usage, 'sweep')],
     tableOperations: usage.tableOperations,
     queueOperations: usage.queueOperations + polls,
-    blobWrites: sweep * assumed.blobWritesPerTimerRun,
+    blobWrites: usage.executions.sweep * assumed.blobWritesPerTimerRun,
     logBytes: rows * assumed.logRowBytes + usage.lineBytes + hostBytes,
     storedBytes: vms * (idle.storedBytes + (event?.storedBytes ?? 0) * keptMonths),
   }
