@@ -214,12 +214,19 @@ function transition({ facts, changedAt }: EventRecord, seen: Seen): Partial<Valu
   for (const name of names) {
     const value = event[name]
     if (isUnknown(value)) continue
+    // a newer api-version shows more; that is no change
+    if (sinceNewer.includes(name) && previous?.[name] === undefined && facts[name] === undefined) {
+      continue
+    }
     if (at < (changedAt?.[name] ?? 0)) continue
     const same = (other: unknown) => textOf(other) === textOf(value)
     if (!same(previous?.[name]) && !same(facts[name])) Object.assign(differing, { [name]: value })
   }
   return differing
 }
+
+/** Values that older api-versions do not show. */
+const sinceNewer = ['source', 'durationSeconds', 'description']
 
 /** What a document does not say, or says as a type that it left empty. */
 function isUnknown(value: unknown): boolean {

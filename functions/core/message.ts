@@ -93,7 +93,7 @@ export function composeList(messages: Message[]): Pick<Message, 'title' | 'lines
   const tones: Tone[] = ['danger', 'warning', 'info', 'good']
   return {
     title: asking === 0 ? count : `${count}, ${asking} to decide`,
-    lines: ['They came faster than this channel takes messages, so here they are as a list.'],
+    lines: ['These messages waited for this channel at the same time, so they come as one list.'],
     tone: tones.find((tone) => messages.some((message) => message.tone === tone))!,
   }
 }

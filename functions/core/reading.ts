@@ -102,6 +102,8 @@ export function readReport(
     ...report.starts.map((start) => start.eventId),
     ...(report.document === null ? [] : (known?.sees ?? [])),
   ])
+  const hidden = hiddenIn(report, beacon, known, now)
+  for (const eventId of hidden) ids.delete(eventId)
   const news = [...ids].flatMap((eventId) => {
     const before = sightings.find((sighting) => sighting.eventId === eventId)
     return newsOf(eventId, key, report, before, known, now)
@@ -113,7 +115,7 @@ export function readReport(
       return JSON.stringify(before) !== JSON.stringify(sighting)
     })
   return {
-    beacon,
+    beacon: hidden.length === 0 ? beacon : { ...beacon, sees: [...beacon.sees, ...hidden] },
     news,
     changedSightings,
     known,
@@ -149,6 +151,22 @@ function beaconOf(
     bootedAt: now - uptimeMs,
     sees: document === null ? (known?.sees ?? []) : document.events.map((event) => event.eventId),
   }
+}
+
+/** Entries that a restarted beacon cannot read may hide events that it no longer remembers, for so long. */
+const hiddenMs = 5 * 60_000
+
+/** Events that this beacon's earlier boot saw, and that unreadable entries may hide: they are not gone. */
+function hiddenIn(
+  { document, changes }: Report,
+  { bootHeardAt = 0 }: Beacon,
+  known: Beacon | undefined,
+  now: number,
+): string[] {
+  if (document === null || document.unreadable === 0 || known === undefined) return []
+  if (now - bootHeardAt > hiddenMs) return []
+  const shown = [...document.events, ...changes.map(({ event }) => event)]
+  return known.sees.filter((eventId) => !shown.some((event) => event.eventId === eventId))
 }
 
 function bootHeard(known: Beacon | undefined, bootId: string, now: number) {

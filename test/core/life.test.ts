@@ -136,6 +136,14 @@ describe('changed', () => {
     expect(record?.facts).toEqual(told ? { ...facts(), ...change } : facts())
   })
 
+  test('what a newer api-version shows is learned, and no change', () => {
+    const { source: _s, durationSeconds: _d, ...less } = event()
+    const known = lifeOf({ ...seen(), event: less })
+    const { record, moments } = step(known, seen({}, { at: at + 1_000, previous: less }))
+    expect(moments).toEqual([])
+    expect(record?.facts).toMatchObject({ source: 'Platform', durationSeconds: -1 })
+  })
+
   test('the same values by another beacon are not told again', () => {
     const changed = seen({ durationSeconds: 9 }, { previous })
     const known = lifeOf(seen(), changed)

@@ -102,6 +102,16 @@ describe('stuck', () => {
     expect(textOf('stuck', { verdict: approved, ...course }, now)).toMatch(words)
   })
 
+  test('of many VMs a sentence names a few', () => {
+    const many = (count: number) => ({
+      verdict: approved,
+      facts: facts({ resources: [...Array(count).keys()].map((i) => `web_${i}`) }),
+    })
+    expect(textOf('stuck', many(3))).toContain('Check the beacons on web_0, web_1 and web_2; any')
+    expect(textOf('stuck', many(60))).toContain('on web_0, web_1, web_2, web_3, web_4 and 55 more;')
+    expect(textOf('stuck', many(6))).toContain('on web_0, web_1, web_2, web_3, web_4 and web_5;')
+  })
+
   test('beacons are blamed only if none answered', () => {
     for (const outcome of [
       'rejected',
@@ -113,6 +123,13 @@ describe('stuck', () => {
       expect(textOf('stuck', course)).not.toMatch(/no beacon has answered|Check the beacon/)
     }
   })
+})
+
+test('after "not now", no rule is said to approve', () => {
+  const policy = { decide: 'approve', rule: 'own' } as const
+  expect(textOf('scheduled', { policy, verdict: declined })).toContain(
+    'Not now was chosen: Azure starts it at 12:15 UTC or soon after.',
+  )
 })
 
 describe('an event that is back', () => {
@@ -222,6 +239,12 @@ describe('started: by whom', () => {
     ['running', { notice: 'already_running' }, undefined],
     ['a drill', { drill: true }, 'Nobody decided; the drill started when its time came.'],
   ]
+  test('a time that Azure never named is not said to have come', () => {
+    const { notBeforeAt: _, ...timeless } = facts()
+    const begun = { phase: 'started', startedAt: at, facts: timeless } as const
+    expect(say('started', begun).lines).toContain('Nobody decided; Azure started it.')
+  })
+
   test.each(rows)('%s', (_, course, line) => {
     const begun = { phase: 'started', startedAt: dueAt, ...course } as const
     const { lines } = say('started', begun, dueAt)

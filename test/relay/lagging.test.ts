@@ -162,3 +162,26 @@ describe('an event that Azure cancels early', () => {
     expect(moments()).toEqual(['scheduled', 'completed'])
   })
 })
+
+describe('a restarted beacon that cannot read an entry', () => {
+  const unreadable = async (one: FakeBeacon, events: ScheduledEvent[]) => {
+    const report = one.body(events)
+    const document = { ...report.document!, unreadable: 1 }
+    expect((await one.post({ ...report, document })).status).toBe(200)
+  }
+
+  test('misses no event that its earlier boot saw, for five minutes', async () => {
+    const [hit] = beacons as [FakeBeacon]
+    await hit.sees([event({ notBeforeAt: world.clock.now + 3_600_000 })])
+    hit.bootId = 'after-a-restart'
+    for (let round = 0; round < 5; round++) {
+      await unreadable(hit, [])
+      await world.pass(60_000)
+    }
+    expect(moments()).toEqual(['scheduled'])
+    await world.pass(1_000)
+    await unreadable(hit, [])
+    await world.pass(10_001)
+    expect(moments()).toEqual(['scheduled', 'cancelled'])
+  })
+})

@@ -187,6 +187,16 @@ describe('PagerDuty, when an approval lapses', () => {
     expect(incidents().map(({ opened }) => opened)).toEqual([1, 1])
   })
 
+  test('a second "not now" is one, too', async () => {
+    await begin()
+    await notNow()
+    await approve()
+    await lapse()
+    await notNow()
+    await world.drain()
+    expect(told().filter((moment) => moment === 'declined')).toHaveLength(2)
+  })
+
   test('nobody is paged where a rule approves it as it is now', async () => {
     await begin({ policy: [{ name: 'all', match: {}, decide: 'approve' }] })
     await world.drain()

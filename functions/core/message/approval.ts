@@ -2,7 +2,7 @@
 import type { EventView } from '../delivery.ts'
 import type { StartFailure } from '../event.ts'
 import { relative, span } from '../time.ts'
-import { azureStarts, describeNames, describeVerdict } from './phrases.ts'
+import { azureStarts, describeVerdict } from './phrases.ts'
 
 const maxInSentence = 5
 
@@ -124,11 +124,10 @@ export function byItself(where: string, event: EventView, now: number): string[]
   return isAhead ? [`${where}, ${azureStarts(event, now)}.`] : []
 }
 
-/** As many names as a sentence holds; the row below it has the others. */
+/** As many names as a sentence holds; the facts below it list the others. */
 function inSentence(names: string[]): string {
-  const last = names.at(-1)
-  if (last === undefined || names.length === 1 || names.length > maxInSentence) {
-    return describeNames(names)
-  }
-  return `${names.slice(0, -1).join(', ')} and ${last}`
+  const shown = names.length > maxInSentence ? names.slice(0, maxInSentence) : names.slice(0, -1)
+  const rest = names.length - shown.length
+  const last = rest > 1 ? `${rest} more` : (names.at(-1) ?? 'unnamed VMs')
+  return shown.length === 0 ? last : `${shown.join(', ')} and ${last}`
 }

@@ -134,6 +134,7 @@ function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Ask
   if (event.verdict?.decision === 'approved') {
     return `${capital(describeVerdict(event.verdict))}: it may start at any moment.`
   }
+  if (event.verdict !== undefined) return `Not now was chosen: ${azureStarts(event, now)}.`
   if (event.policy.decide === 'approve') {
     return `Policy rule "${event.policy.rule}" approves it: it can start at any moment.`
   }
@@ -172,7 +173,8 @@ function startLines(event: EventView): string[] {
   if (notBeforeAt !== undefined && startedAt < notBeforeAt - earlyMs) {
     return ['It started before its time, and not by Foghorn: it may have been approved elsewhere.']
   }
-  const started = `${drill ? 'the drill started' : 'Azure started it'} when its time came`
+  const when = notBeforeAt === undefined ? '' : ' when its time came'
+  const started = `${drill ? 'the drill started' : 'Azure started it'}${when}`
   if (verdict !== undefined) return [`Not now was chosen; ${started}.`]
   if (overruled?.lapsedAt !== undefined) return [`The approval no longer applied; ${started}.`]
   return [policy.decide === 'ask' ? `Nobody decided; ${started}.` : `${capital(started)}.`]
@@ -197,22 +199,18 @@ function noticeLines(event: EventView, now: number): string[] {
 
 /** Without notice, a Reboot or a Redeploy usually means failed hardware. */
 function noNoticeLine({ facts: { eventType, resources }, drill }: EventView): string {
-  if (drill) return 'It started without notice, as a real one does where hardware has failed.'
-  const vms = resources.length > 1 ? 'the VMs' : 'the VM'
-  switch (eventType) {
-    case 'Reboot':
-    case 'Redeploy': {
-      const are = resources.length > 1 ? 'they are' : 'it is'
-      return `Azure gave no notice: hardware may have failed. Check ${vms} once ${are} back.`
-    }
-    case 'Preempt':
-    case 'Terminate': {
-      const do_ = resources.length > 1 ? 'do' : 'does'
-      return `Azure gave no notice. ${capital(vms)} ${do_} not come back.`
-    }
-    default:
-      return `Azure gave no notice. Check ${vms}.`
+  const isHardware = eventType === 'Reboot' || eventType === 'Redeploy'
+  if (drill) {
+    const as = isHardware ? ', as a real one does where hardware has failed' : ''
+    return `It started without notice${as}.`
   }
+  const [vms, areBack, doNot] =
+    resources.length > 1 ? ['the VMs', 'they are', 'do not'] : ['the VM', 'it is', 'does not']
+  if (isHardware) {
+    return `Azure gave no notice: hardware may have failed. Check ${vms} once ${areBack} back.`
+  }
+  const isLast = eventType === 'Preempt' || eventType === 'Terminate'
+  return `Azure gave no notice. ${isLast ? `${capital(vms!)} ${doNot} come back` : `Check ${vms}`}.`
 }
 
 function completedLines({ ended, startedAt, notice }: EventView): string[] {
