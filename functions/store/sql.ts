@@ -133,10 +133,12 @@ export const sql = {
   forgetPosts: 'DELETE FROM posts WHERE fleet = ? AND event_id = ?',
   forgetSightings: 'DELETE FROM sightings WHERE fleet = ? AND event_id = ?',
   forgetEvent: 'DELETE FROM events WHERE fleet = ? AND event_id = ?',
+  // CROSS JOIN: from the few events that a beacon sees, not from all of its fleet
   forgetBeacons: `DELETE FROM beacons WHERE (fleet, beacon) IN
     (SELECT b.fleet, b.beacon FROM beacons b WHERE b.heard_at < ? AND NOT EXISTS (
         SELECT 1 FROM json_each(b.body, '$.sees') seen
-        JOIN events e ON e.fleet = b.fleet AND e.event_id = seen.value WHERE e.ended_at IS NULL)
+        CROSS JOIN events e ON e.fleet = b.fleet AND e.event_id = seen.value
+        WHERE e.ended_at IS NULL)
       ORDER BY b.heard_at LIMIT ?)`,
   nextDueEvent: 'SELECT min(due_at) AS at FROM events WHERE due_at IS NOT NULL',
 }
