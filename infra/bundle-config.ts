@@ -8,25 +8,29 @@ import { isLoopback } from '../functions/config/checks.ts'
 import { readConfigWith } from '../functions/config.ts'
 import { FoghornError } from '../shared/errors.ts'
 
-export const help = `npm run bundle [-- FOLDER] [--config FILE | --without-config]
+export const help = `npm run bundle [-- FOLDER] [--config FILE | --without-config] [--local]
 
 Writes what is deployed to FOLDER (dist): the beacon, and the relay for Azure Functions.
 
   --config FILE      the configuration to pack; without, the file that FOGHORN_CONFIG names, or
                      foghorn.config.json where there is one
   --without-config   packs none
+  --local            takes a publicUrl of this machine, to try the bundle here
 `
 
 const options = {
   help: { type: 'boolean', short: 'h' },
   config: { type: 'string' },
   'without-config': { type: 'boolean' },
+  local: { type: 'boolean' },
 } as const
 
 export interface Choice {
   folder: string
   /** Undefined: none is packed. */
   config: string | undefined
+  /** To run on this machine, and nowhere else. */
+  isLocal: boolean
 }
 
 /** Paths from `root`. Throws FoghornError `arguments_wrong`. */
@@ -49,11 +53,17 @@ export function readBundleWords(
   if (!without && named !== undefined && !found) {
     throw wrong(`There is no configuration at "${named}". Write its path, or --without-config.`)
   }
-  return { folder: resolve(root, folder), config: without || !found ? undefined : file }
+  const config = without || !found ? undefined : file
+  return { folder: resolve(root, folder), config, isLocal: values.local === true }
 }
 
 /** What check-config says of it. Throws FoghornError where it must not be deployed. */
-export function checkPacked(file: string, shown: string, environment: NodeJS.ProcessEnv): string {
+export function checkPacked(
+  file: string,
+  shown: string,
+  environment: NodeJS.ProcessEnv,
+  isLocal: boolean,
+): string {
   const { code, out, err } = run([file, '--without-env'], environment)
   if (code !== 0) throw new FoghornError('config_invalid', err.replaceAll(file, shown).trimEnd())
   const { publicUrl } = readConfigWith(
@@ -61,8 +71,10 @@ export function checkPacked(file: string, shown: string, environment: NodeJS.Pro
     environment,
     'taken_as_given',
   ).config
-  if (isLoopback(publicUrl)) {
-    const remedy = 'Write the address of the function app, which the deployment gives as appUrl.'
+  if (isLoopback(publicUrl) && !isLocal) {
+    const remedy =
+      'Write the address of the function app, which the deployment gives as appUrl. To try the bundle on this ' +
+      'machine, add --local.'
     const what = `publicUrl "${publicUrl}" is the reader's own machine, so this is a test configuration`
     throw new FoghornError('config_local', `${shown}: ${what}. ${remedy}`)
   }

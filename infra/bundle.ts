@@ -14,13 +14,13 @@ if (choice === 'help') {
   process.stdout.write(help)
   process.exit(0)
 }
-const { folder: dist, config } = choice
+const { folder: dist, config, isLocal } = choice
 const azure = join(dist, 'azure')
 rmSync(azure, { recursive: true, force: true })
 const verdict =
   config === undefined
     ? 'without a configuration: the relay starts only with one beside it'
-    : readOrEnd(() => checkPacked(config, shown(config), process.env))
+    : readOrEnd(() => checkPacked(config, shown(config), process.env, isLocal))
 
 const common: BuildOptions = {
   bundle: true,

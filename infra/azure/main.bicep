@@ -35,10 +35,10 @@ param instanceMemoryMB int = 512
 @maxValue(1000)
 param maximumInstanceCount int = 40
 
-@description('Requests that one instance takes at once.')
+@description('Requests that one instance takes at once. README.md, "Memory", says why so many.')
 @minValue(1)
 @maxValue(1000)
-param httpConcurrency int = 100
+param httpConcurrency int = 32
 
 @description('Instances that always run and always cost, so that no request waits for a cold start.')
 @minValue(0)

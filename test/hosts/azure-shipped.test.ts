@@ -1,6 +1,14 @@
 // What is deployed to Azure: host.json and the settings as they stand, and the bundle, built and started.
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,6 +16,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { turnWaitMs } from '../../functions/host/azure-rounds.ts'
 import { connectionName } from '../../functions/host/azure-storage.ts'
+import { checkPacked, readBundleWords } from '../../infra/bundle-config.ts'
 import { startAzurite } from '../support/azurite.ts'
 import { Program } from '../support/process.ts'
 import { baseConfig } from '../support/world.ts'
@@ -100,8 +109,12 @@ describe('the bundle', () => {
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'foghorn-shipped-'))
     azure = join(directory, 'azure')
+    // of a bundle before
+    mkdirSync(azure)
+    writeFileSync(join(azure, 'left-over.mjs'), '')
     const config = write('own.json', JSON.stringify(baseConfig))
-    expect((await bundle([], { FOGHORN_CONFIG: config })).code).toBe(0)
+    const { code, said } = await bundle([], { FOGHORN_CONFIG: config })
+    expect([code, said.includes('https://foghorn.example')]).toEqual([0, true])
   })
 
   afterAll(() => rmSync(directory, { recursive: true, force: true }))
@@ -110,6 +123,7 @@ describe('the bundle', () => {
     expect(JSON.parse(textOf('host.json'))).toEqual(parse('infra/azure/host.json'))
     expect(JSON.parse(textOf('package.json'))).toMatchObject({ type: 'module', main: 'main.mjs' })
     expect(JSON.parse(textOf('foghorn.config.json'))).toEqual(baseConfig)
+    expect(readdirSync(azure)).not.toContain('left-over.mjs')
     const others = readdirSync(azure).filter((name) => !name.endsWith('.mjs'))
     expect(others.sort()).toEqual(['foghorn.config.json', 'host.json', 'package.json'])
     expect(existsSync(join(directory, 'beacon.mjs'))).toBe(true)
@@ -159,19 +173,16 @@ describe('the bundle', () => {
     }
   })
 
-  test('says which configuration it packs, and where its links lead', async () => {
-    const { code, said } = await bundle(['--config', write('own.json', JSON.stringify(baseConfig))])
-    expect(code).toBe(0)
-    expect(said).toContain('own.json')
-    expect(said).toContain(baseConfig.publicUrl)
+  test('may have a configuration of this machine, where it is run here', () => {
+    const publicUrl = 'http://127.0.0.1:7071'
+    const config = write('own.json', JSON.stringify({ ...baseConfig, publicUrl }))
+    expect(checkPacked(config, 'own.json', {}, true)).toContain(publicUrl)
   })
 
-  test('takes values of an environment that this machine has not', async () => {
+  test('takes values of an environment that this machine has not', () => {
     const fleets = { prod: { key: 'env:A_KEY_OF_ANOTHER_MACHINE' } }
     const config = write('bare.json', JSON.stringify({ ...baseConfig, fleets }))
-    const { code, said } = await bundle(['--config', config])
-    expect(code).toBe(0)
-    expect(said).toContain('A_KEY_OF_ANOTHER_MACHINE')
+    expect(checkPacked(config, 'bare.json', {}, false)).toContain('A_KEY_OF_ANOTHER_MACHINE')
   })
 
   test.each<[string, string, string]>([
@@ -186,20 +197,26 @@ describe('the bundle', () => {
     expect(existsSync(azure)).toBe(false)
   })
 
-  test.each([
+  test.each<[string, string[], NodeJS.ProcessEnv, string]>([
     ['a configuration that is not there', [], { FOGHORN_CONFIG: 'nowhere.json' }, 'nowhere.json'],
     ['an unknown option', ['--confg'], {}, '--config'],
     ['two answers', ['--config', 'a', '--without-config'], {}, '--without-config'],
-  ])('refuses %s', async (_, words, own, remedy) => {
-    const { code, said } = await bundle(words, own as Record<string, string>)
-    expect(code).toBe(2)
-    expect(said).toContain(remedy)
+  ])('refuses %s', (_, words, environment, remedy) => {
+    expect(() => readBundleWords(words, environment, directory)).toThrow(remedy)
   })
 
-  test('keeps no configuration of before', async () => {
-    await bundle(['--config', write('own.json', JSON.stringify(baseConfig))])
-    expect((await bundle(['--without-config'])).code).toBe(0)
-    expect(existsSync(join(azure, 'main.mjs'))).toBe(true)
-    expect(existsSync(join(azure, 'foghorn.config.json'))).toBe(false)
+  test('packs the file that is named, else the usual one where there is one, else none', () => {
+    const chosen = (words: string[], environment: NodeJS.ProcessEnv = {}) => {
+      const choice = readBundleWords(words, environment, directory)
+      return choice === 'help' ? choice : choice.config?.slice(directory.length + 1)
+    }
+    write('a.json', '{}')
+    write('b.json', '{}')
+    expect(chosen([])).toBeUndefined()
+    expect(chosen(['--config', 'a.json'], { FOGHORN_CONFIG: 'b.json' })).toBe('a.json')
+    expect(chosen([], { FOGHORN_CONFIG: 'b.json' })).toBe('b.json')
+    write('foghorn.config.json', '{}')
+    expect(chosen([])).toBe('foghorn.config.json')
+    expect(chosen(['--without-config'], { FOGHORN_CONFIG: 'b.json' })).toBeUndefined()
   })
 })

@@ -58,7 +58,12 @@ export async function serve(host: Invoker, options: EdgeOptions): Promise<HttpEd
   if (hasHttp && options.workerUrl === undefined) {
     throw new Error('HTTP runs with streams only here; call app.setup({ enableHttpStream: true })')
   }
-  const pool = new Agent({ keepAlive: true, scheduling: 'lifo' })
+  // the worker closes an idle connection after 5 s: give it up long before, however slow this machine is
+  const pool = new Agent({
+    keepAlive: true,
+    scheduling: 'lifo',
+    agentKeepAliveTimeoutBuffer: 4_000,
+  })
   const edge = { ...options, pool }
   const server = createServer((request, response) => {
     handle(host, edge, request, response).catch((error) => {
