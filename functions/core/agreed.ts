@@ -37,6 +37,7 @@ export function withoutOutgrown(record: EventRecord, at: number): EventRecord {
   return addHistory({ ...undecided, overruled }, { at, what: 'lapsed' })
 }
 
-function namesIn({ resources }: Pick<Covered, 'resources'>): string[] {
+/** In lower case and order, as approvals list them. */
+export function namesIn({ resources }: Pick<Covered, 'resources'>): string[] {
   return resources.map((name) => name.toLowerCase()).sort()
 }

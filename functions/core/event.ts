@@ -1,5 +1,5 @@
 // What the relay keeps of one event: facts from Azure, and what people and beacons did about it.
-import type { ScheduledEvent } from '../../shared/document.ts'
+import { cut, type ScheduledEvent } from '../../shared/document.ts'
 
 export type Phase = 'scheduled' | 'cancelled' | 'started' | 'completed'
 
@@ -231,6 +231,8 @@ export function isHit(facts: Pick<Facts, 'resources'>, vm: string): boolean {
 }
 
 const maxHistory = 200
+/** Characters; a list of 1 000 VMs belongs in the facts, which hold it once. */
+export const maxNoteLength = 300
 /** What repeats while an approval is stuck or a VM flickers. */
 const repetitive: HistoryEntry['what'][] = ['directed', 'start_failed', 'gone', 'seen_again']
 const decisive: HistoryEntry['what'][] = ['approved', 'declined', 'lapsed', 'passed_on']
@@ -243,15 +245,28 @@ function weightOf({ what, note }: HistoryEntry): number {
   return note?.startsWith(byRule) ? 2 : 3
 }
 
+/** The entry to cut next: the oldest of those that would be missed least, and never the first. */
+export function leastValuable(
+  history: HistoryEntry[],
+  decisions: 'keep_decisions' | 'cut_decisions',
+): number | undefined {
+  const weights = history.slice(1).map(weightOf)
+  const least = Math.min(...weights)
+  const none = weights.length === 0 || (decisions === 'keep_decisions' && least > 1)
+  return none ? undefined : 1 + weights.indexOf(least)
+}
+
+export function shortNote(entry: HistoryEntry): HistoryEntry {
+  const { note } = entry
+  return note === undefined ? entry : { ...entry, note: cut(note, maxNoteLength) }
+}
+
 /**
  * Appends. Where the record is full, the oldest of what is missed least makes room: first what repeats, last
  * what people decided. The first entry never does.
  */
 export function addHistory(record: EventRecord, entry: HistoryEntry): EventRecord {
-  const history = [...record.history, entry]
-  while (history.length > maxHistory) {
-    const weights = history.slice(1).map(weightOf)
-    history.splice(1 + weights.indexOf(Math.min(...weights)), 1)
-  }
+  const history = [...record.history, shortNote(entry)]
+  while (history.length > maxHistory) history.splice(leastValuable(history, 'cut_decisions')!, 1)
   return { ...record, history }
 }

@@ -14,7 +14,7 @@ import {
   type Waiting,
 } from './azure-owed.ts'
 import type { Rows } from './azure-rows.ts'
-import { type Held, toDelivery } from './azure-stored.ts'
+import { type Held, toDelivery, toView } from './azure-stored.ts'
 import type { ClaimRequest, Pacing } from './store.ts'
 import type { Together } from './together.ts'
 
@@ -180,8 +180,8 @@ export class Claims {
       const now = await this.#rows.read(partition, row)
       if (now?.body !== body) return undefined
     }
-    const telling = view && JSON.parse(view.body)
-    return { ...toDelivery({ ...stored, delivery }, telling), lease, leaseUntil }
+    const event = view && toView(view)
+    return { ...toDelivery({ ...stored, delivery }, event), lease, leaseUntil }
   }
 
   async #spend(channel: string, spent: Held<Spent> | undefined, spentUntil: number) {

@@ -6,6 +6,7 @@ import type { Entry, Index, Target } from './azure-index.ts'
 import { type Change, maxChanges } from './azure-rows.ts'
 import {
   deliveryRow,
+  eventBody,
   eventRow,
   type Held,
   type HeldEvent,
@@ -132,7 +133,7 @@ function eventChange(
     ended: kept(end?.at, old?.record.ended?.at, old?.ended, () => index.endedAt(end!.at)),
     listed: old?.listed ?? [undefined, fleet].map((of) => add(index.listedAt(of, firstSeenAt))),
   }
-  const body = JSON.stringify(stored)
+  const body = eventBody(stored)
   return before === undefined
     ? { kind: 'insert', row: eventRow, body }
     : { kind: 'replace', row: eventRow, body, etag: before.etag }

@@ -4,12 +4,12 @@ import { type Found, type Index, partitions, toFound } from './azure-index.ts'
 import { newestFirst, timeKey } from './azure-keys.ts'
 import { maxChanges, type Range, type Rows } from './azure-rows.ts'
 import {
+  eventBody,
   eventPartition,
   eventRow,
-  held,
+  heldEvent,
   isSameEntry,
   ranges,
-  type StoredEvent,
   toHeldEvent,
 } from './azure-stored.ts'
 import type { EventKey } from './store.ts'
@@ -78,7 +78,7 @@ export class Forgetting {
         await index.drop([entry])
         return true
       }
-      const hold = { kind: 'replace' as const, row: eventRow, body: JSON.stringify(stored), etag }
+      const hold = { kind: 'replace' as const, row: eventRow, body: eventBody(stored), etag }
       const removals = others.map(({ row }) => ({ kind: 'remove' as const, row }))
       if ((await rows.change(partition, [hold, ...removals])) === 'conflict') return false
       const removed = deliveries.filter((one) => others.some(({ row }) => row === one.row))
@@ -113,7 +113,7 @@ export class Forgetting {
 
   async #read(key: EventKey) {
     const row = await this.#parts.rows.read(eventPartition(key), eventRow)
-    return row && held<StoredEvent>(row)
+    return row && heldEvent(row)
   }
 }
 

@@ -4,7 +4,12 @@
  * Grows with every change of the tables that a relay of before would not understand. A table that it does
  * not know, and need not, is none: it is made where it is missing.
  */
-export const schemaVersion = 1
+export const schemaVersion = 2
+
+/** Brings a file of an older format up to date, by that format. */
+export const upgrades: Record<number, string> = {
+  1: 'ALTER TABLE deliveries ADD COLUMN view TEXT',
+}
 
 export const schema = `
 PRAGMA user_version = ${schemaVersion};
@@ -29,7 +34,11 @@ CREATE TABLE IF NOT EXISTS deliveries (
   id TEXT PRIMARY KEY, fleet TEXT NOT NULL, event_id TEXT NOT NULL, channel TEXT NOT NULL,
   seq INTEGER NOT NULL, owed_at INTEGER NOT NULL, state TEXT NOT NULL,
   attempts INTEGER NOT NULL, next_at INTEGER NOT NULL, lease TEXT, note TEXT NOT NULL,
-  alone INTEGER NOT NULL DEFAULT 0, body TEXT NOT NULL
+  alone INTEGER NOT NULL DEFAULT 0, body TEXT NOT NULL, view TEXT
+) STRICT;
+CREATE TABLE IF NOT EXISTS views (
+  fleet TEXT NOT NULL, event_id TEXT NOT NULL, view TEXT NOT NULL, body TEXT NOT NULL,
+  PRIMARY KEY (fleet, event_id, view)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS channels (
   name TEXT PRIMARY KEY, spent_until INTEGER NOT NULL
@@ -83,8 +92,12 @@ export const sql = {
     JOIN beacons b ON b.fleet = s.fleet AND b.beacon = s.beacon
     WHERE s.fleet = ? AND s.event_id = ? ORDER BY s.beacon`,
   insertDelivery: `INSERT INTO deliveries
-    (id, fleet, event_id, channel, seq, owed_at, state, attempts, next_at, note, body)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    (id, fleet, event_id, channel, seq, owed_at, state, attempts, next_at, note, body, view)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+  insertView: `INSERT INTO views (fleet, event_id, view, body) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO NOTHING`,
+  readView: 'SELECT body FROM views WHERE fleet = ? AND event_id = ? AND view = ?',
+  readViews: 'SELECT view, body FROM views WHERE fleet = ? AND event_id = ?',
   supersede: `UPDATE deliveries SET state = 'superseded', lease = NULL, note = ?
     WHERE id = ? AND state = 'pending' AND (lease IS NULL OR next_at <= ?)`,
   // from one channel to the next by the index, however many wait in each
@@ -130,6 +143,7 @@ export const sql = {
   endedBefore: `SELECT fleet, event_id FROM events WHERE ended_at IS NOT NULL AND ended_at < ?
     ORDER BY ended_at LIMIT ?`,
   forgetDeliveries: 'DELETE FROM deliveries WHERE fleet = ? AND event_id = ?',
+  forgetViews: 'DELETE FROM views WHERE fleet = ? AND event_id = ?',
   forgetPosts: 'DELETE FROM posts WHERE fleet = ? AND event_id = ?',
   forgetSightings: 'DELETE FROM sightings WHERE fleet = ? AND event_id = ?',
   forgetEvent: 'DELETE FROM events WHERE fleet = ? AND event_id = ?',

@@ -1,7 +1,7 @@
 // Opens the file of the SQLite store: who may have it, how it is written, and which relay can read it.
 import { DatabaseSync } from 'node:sqlite'
 import { FoghornError } from '../../shared/errors.ts'
-import { schema, schemaVersion } from './sql.ts'
+import { schema, schemaVersion, upgrades } from './sql.ts'
 
 /** Of 4 KB each. A page that changes often is copied into the file once in so many, not each time. */
 const checkpointPages = 8_000
@@ -42,6 +42,11 @@ function checkVersion(db: DatabaseSync, path: string): void {
   const found = Number(db.prepare('PRAGMA user_version').get()?.user_version)
   const tables = db.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE type = 'table'").get()
   if (found === schemaVersion || Number(tables?.n) === 0) return
+  const upgrade = upgrades[found]
+  if (upgrade !== undefined) {
+    db.exec(`BEGIN; ${upgrade}; PRAGMA user_version = ${schemaVersion}; COMMIT`)
+    return
+  }
   const remedy = 'start the relay that wrote it, or give this one another FOGHORN_DATA'
   const what = `"${path}" has format ${found}, and this relay writes ${schemaVersion}`
   throw new FoghornError('data_version', `${what}; ${remedy}`)

@@ -2,12 +2,12 @@
 // (`synchronous=FULL`); leases left by a process that died are freed when the next one opens the file.
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Settlement } from '../core/attempt.ts'
-import type { Claimed, Delivery } from '../core/delivery.ts'
+import { type Claimed, type Delivery, type EventView, hash } from '../core/delivery.ts'
 import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
 import type { Mark, Outage } from '../core/outage.ts'
 import type { Post, PostKey, PostState } from '../core/post.ts'
 import { afterTurns, freeAt, turnsAt } from '../core/rate.ts'
-import { parse, type Row, toDelivery } from './rows.ts'
+import { deliveryBody, eventBody, parse, type Row, toDelivery, toEvent } from './rows.ts'
 import { SharedWrites } from './shared-writes.ts'
 import { sql } from './sql.ts'
 import { openFile } from './sqlite-file.ts'
@@ -52,13 +52,13 @@ export class SqliteStore implements Store {
 
   async readEvent({ fleet, eventId }: EventKey): Promise<EventRecord | undefined> {
     const row = this.#get(sql.readEvent, fleet, eventId)
-    return row === undefined ? undefined : parse<EventRecord>(row.body)
+    return row === undefined ? undefined : toEvent(row.body)
   }
 
   async commit({ record, basedOn, deliveries, supersede, now }: Commit) {
     return this.#write(() => {
       const { fleet, eventId, sequence, firstSeenAt } = record
-      const rest = [record.dueAt ?? null, record.ended?.at ?? null, JSON.stringify(record)]
+      const rest = [record.dueAt ?? null, record.ended?.at ?? null, eventBody(record)]
       const written =
         basedOn === 0
           ? this.#run(sql.insertEvent, fleet, eventId, sequence, firstSeenAt, ...rest)
@@ -142,7 +142,7 @@ export class SqliteStore implements Store {
     const first = due.slice(0, 1)
     const together = first.some(({ alone }) => alone) ? first : due.filter(({ alone }) => !alone)
     const claimed = (rate.together > 1 ? together : due).map((row) => {
-      const one = toDelivery(row)
+      const one = toDelivery(row, this.#viewOf(row))
       this.#run(sql.lease, lease, leaseUntil, one.id)
       return { ...one, attempts: one.attempts + 1, nextAt: leaseUntil, lease, leaseUntil }
     })
@@ -198,7 +198,10 @@ export class SqliteStore implements Store {
   }
 
   async readDeliveries({ fleet, eventId }: EventKey): Promise<Delivery[]> {
-    return this.#all(sql.readDeliveries, fleet, eventId).map(toDelivery)
+    const found = this.#all(sql.readViews, fleet, eventId)
+    const views = new Map(found.map(({ view, body }) => [view, toEvent<EventView>(body)]))
+    const rows = this.#all(sql.readDeliveries, fleet, eventId)
+    return rows.map((row) => toDelivery(row, views.get(row.view)))
   }
 
   async replay(which: Replay, now: number, limit: number): Promise<number> {
@@ -213,6 +216,7 @@ export class SqliteStore implements Store {
       for (const { fleet, event_id } of ended) {
         const key = [String(fleet), String(event_id)]
         this.#run(sql.forgetDeliveries, ...key)
+        this.#run(sql.forgetViews, ...key)
         this.#run(sql.forgetPosts, ...key)
         this.#run(sql.forgetSightings, ...key)
         this.#run(sql.forgetEvent, ...key)
@@ -225,7 +229,7 @@ export class SqliteStore implements Store {
     const { fleet = null, before = Number.MAX_SAFE_INTEGER, limit } = page
     const matching = [fleet, fleet, before]
     const rows = this.#all(sql.listEvents, ...matching, ...matching, limit - 1)
-    return rows.map((row) => parse<EventRecord>(row.body))
+    return rows.map((row) => toEvent<EventRecord>(row.body))
   }
 
   async nextDueAt(pacing: Pacing): Promise<number | undefined> {
@@ -250,13 +254,30 @@ export class SqliteStore implements Store {
   }
 
   #insert(deliveries: Delivery[]): void {
+    const views = new Map<EventView, string>()
     for (const d of deliveries) {
-      const { id, fleet, eventId, channel, seq, state, attempts, nextAt, note } = d
-      const { owedAt, urgentUntil, telling } = d
-      const body = JSON.stringify({ urgentUntil, telling })
+      const { id, fleet, eventId, channel, seq, state, attempts, nextAt, note, owedAt } = d
+      const { event } = d.telling
+      const view = views.get(event) ?? this.#insertView(fleet, eventId, event)
+      views.set(event, view)
       const whose = [id, fleet, eventId, channel, seq, owedAt]
-      this.#run(sql.insertDelivery, ...whose, state, attempts, nextAt, note, body)
+      const rest = [state, attempts, nextAt, note, deliveryBody(d), view]
+      this.#run(sql.insertDelivery, ...whose, ...rest)
     }
+  }
+
+  /** Named by what differs from commit to commit of an event, and by its content. */
+  #insertView(fleet: string, eventId: string, event: EventView): string {
+    const body = eventBody(event)
+    const view = `${event.sequence}-${hash(body)}`
+    this.#run(sql.insertView, fleet, eventId, view, body)
+    return view
+  }
+
+  #viewOf({ fleet, event_id, view }: Row): EventView | undefined {
+    if (view === null) return undefined
+    const row = this.#get(sql.readView, String(fleet), String(event_id), String(view))
+    return row && toEvent(row.body)
   }
 
   #write<T>(work: () => T): Promise<T> {

@@ -12,6 +12,7 @@ import { markPromises } from './contract/marks.ts'
 import { postPromises } from './contract/posts.ts'
 import { ratePromises } from './contract/rates.ts'
 import { settlePromises } from './contract/settling.ts'
+import { sizePromises } from './contract/sizes.ts'
 
 export interface Opened {
   store: Store
@@ -36,6 +37,7 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
     claimPromises(bench)
     ratePromises(bench)
     settlePromises(bench)
+    sizePromises(bench)
     beaconPromises(bench)
     listPromises(bench)
     growthPromises(bench)
