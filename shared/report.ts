@@ -11,7 +11,11 @@ export const fleetHeader = 'x-foghorn-fleet'
 const name = z.string().max(limits.name)
 /** Begins the ids of drills, the relay's own events: Azure's are GUIDs, and no beacon sees such a one. */
 export const drillPrefix = 'drill-'
-const notOurs = `ids that begin with "${drillPrefix}" are the relay's own; send the EventId of IMDS`
+/** Begins the ids of alerts, which are about the relay itself. */
+export const alertPrefix = 'alert-'
+const ownPrefixes = [drillPrefix, alertPrefix]
+const notOurs = (prefix: string) =>
+  `ids that begin with "${prefix}" are the relay's own; send the EventId of IMDS`
 /** Milliseconds between an observation and the sending of the report, by the beacon's monotonic clock. */
 const ageMs = z
   .number()
@@ -96,8 +100,9 @@ export const reportSchema = z
       ...starts.map(({ eventId }, i) => ({ eventId, at: ['starts', i] })),
     ]
     for (const { eventId, at } of ids) {
-      if (!eventId.startsWith(drillPrefix)) continue
-      addIssue({ code: 'custom', path: [...at, 'eventId'], message: notOurs })
+      const prefix = ownPrefixes.find((own) => eventId.startsWith(own))
+      if (prefix === undefined) continue
+      addIssue({ code: 'custom', path: [...at, 'eventId'], message: notOurs(prefix) })
     }
   })
 export type Report = z.infer<typeof reportSchema>
@@ -120,8 +125,14 @@ export const answerSchema = z.object({
   paceMs: z.number().min(100).max(86_400_000),
   /** Events that this beacon shall tell Azure to start now. */
   directives: z.array(directiveSchema).max(limits.events),
+  /** Events that the relay did not store, and why; the rest of the report is stored. */
+  refused: z
+    .array(z.object({ eventId: z.string().min(1), reason: z.string().max(limits.text) }))
+    .max(limits.events)
+    .default([]),
 })
 export type Answer = z.infer<typeof answerSchema>
+export type Refused = Answer['refused'][number]
 
 /** What the relay says with 409: this boot was replaced by a newer one of the same VM. */
 export const retiredCode = 'boot_retired'

@@ -129,6 +129,20 @@ export interface DrillPlan {
   vms: KnownVm[]
 }
 
+export const alertKinds = ['over_limits'] as const
+
+/** What is wrong with Foghorn itself, as long as it lasts: one for each fleet and kind. */
+export interface Alert {
+  kind: (typeof alertKinds)[number]
+  since: number
+  /** When it was met last, to the minute. */
+  lastAt: number
+  /** The VMs that it was met with first; see alert.ts for how many. */
+  vms: string[]
+  /** One sentence each. */
+  reasons: string[]
+}
+
 export interface EventRecord {
   fleet: string
   eventId: string
@@ -171,6 +185,10 @@ export interface EventRecord {
   /** Observers asked to come back fast, with the end of that favour. */
   watchers: { beacon: string; until: number }[]
   history: HistoryEntry[]
+  /** The only beacon that reports it; absent once another one has. */
+  onlyBeacon?: string
+  /** There for an alert, and only then. */
+  alert?: Alert
   /** Grows with every commit; receivers may drop what is older than what they know. */
   sequence: number
   /** When time alone may bring a conclusion; the sweep asks then. */

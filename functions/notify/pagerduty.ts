@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
 import { isWebUrl, textBy, webUrl } from '../config/checks.ts'
 import type { SendOutcome } from '../core/attempt.ts'
-import { type Delivery, hash, type Telling } from '../core/delivery.ts'
+import { type Delivery, hash, isAlertOf, type Notice, type Telling } from '../core/delivery.ts'
 import { buttonOf, plain } from '../core/message.ts'
 import { ends } from '../core/overtake.ts'
 import { severityOf } from '../core/severity.ts'
@@ -151,9 +151,10 @@ function actionOf(telling: Delivery['telling']): Action {
 /** The same for every action of one epoch. A channel in trouble is one incident, whatever it missed. */
 function dedupKey({ telling }: Delivery, incident: Step['incident']): string {
   const { fleet, eventId, epoch } = telling.event
-  const key =
-    telling.moment === 'notice'
-      ? `foghorn/channel/${telling.about.channel}`
+  const key = isAlertOf(telling)
+    ? `foghorn/alert/${fleet}/${telling.about.alert}/${telling.about.episode}`
+    : telling.moment === 'notice'
+      ? `foghorn/channel/${channelIn(telling)}`
       : `foghorn/${fleet}/${eventId}/${epoch}`
   const whole = incident === 'stuck' ? `${key}/stuck` : key
   return whole.length <= limit.dedupKey
@@ -184,16 +185,26 @@ function payloadOf({ message, delivery: { telling } }: Outgoing) {
     // an incident's title stays as it was first said
     summary: cut(message.lastingTitle, limit.summary),
     source: cut(plain(sourceOf(telling)), limit.source),
-    severity: telling.moment === 'notice' ? ('error' as const) : severityOf(telling),
+    severity: severityIn(telling),
     timestamp: new Date(telling.at).toISOString(),
     group: cut(plain(event.fleet), limit.source),
     class: cut(plain(event.facts.eventType), limit.source),
   }
 }
 
-/** What is in trouble: a VM, or a channel. */
+function severityIn(telling: Delivery['telling']) {
+  if (isAlertOf(telling)) return 'warning' as const
+  return telling.moment === 'notice' ? ('error' as const) : severityOf(telling)
+}
+
+function channelIn({ about }: Notice): string {
+  return 'alert' in about ? about.alert : about.channel
+}
+
+/** What is in trouble: a VM, a channel, or a fleet. */
 function sourceOf(telling: Delivery['telling']): string {
-  if (telling.moment === 'notice') return telling.about.channel
+  if (isAlertOf(telling)) return telling.event.fleet
+  if (telling.moment === 'notice') return channelIn(telling)
   return telling.event.facts.resources[0] ?? telling.event.fleet
 }
 
@@ -202,7 +213,7 @@ function detailsOf({ message, delivery: { telling } }: Outgoing) {
   const facts = message.facts.map(({ name, value }) => [name, value])
   const which = [
     ['Fleet', plain(fleet)],
-    ['Event', plain(eventId)],
+    ...(isAlertOf(telling) ? [] : [['Event', plain(eventId)]]),
   ]
   return Object.fromEntries([['In short', message.lines.join(' ')], ...facts, ...which])
 }

@@ -117,6 +117,8 @@ function eventChange(
     return entry
   }
   const old = before?.stored
+  // an alert is no event: no list shows it
+  const lists = record.alert === undefined ? [undefined, fleet] : []
   const kept = <T>(
     now: T | undefined,
     was: T | undefined,
@@ -131,12 +133,20 @@ function eventChange(
     record,
     due: kept(dueAt, old?.record.dueAt, old?.due, () => index.dueAt(key, dueAt!)),
     ended: kept(end?.at, old?.record.ended?.at, old?.ended, () => index.endedAt(end!.at)),
-    listed: old?.listed ?? [undefined, fleet].map((of) => add(index.listedAt(of, firstSeenAt))),
+    open: kept(openNameOf(record), old?.open && openNameOf(old.record), old?.open, () =>
+      index.openOf(fleet, openNameOf(record)!),
+    ),
+    listed: old?.listed ?? lists.map((of) => add(index.listedAt(of, firstSeenAt))),
   }
   const body = eventBody(stored)
   return before === undefined
     ? { kind: 'insert', row: eventRow, body }
     : { kind: 'replace', row: eventRow, body, etag: before.etag }
+}
+
+/** What an open event is counted under; undefined where it does not count. */
+function openNameOf({ ended, alert, onlyBeacon = '' }: Commit['record']): string | undefined {
+  return ended === undefined && alert === undefined ? onlyBeacon : undefined
 }
 
 /** Rows of deliveries that do not exist yet, with what they tell. */

@@ -96,6 +96,7 @@ export class Forgetting {
     const listed = await this.#tidyList(partitions.listed(), older, before)
     for (const fleet of new Set([...fleets, ...fleetsOf(listed)])) {
       await this.#tidyList(partitions.listed(fleet), older, before)
+      await this.#tidyOpen(partitions.open(fleet), limit, before)
     }
     await this.#tidyList(partitions.failed, { from: '', to: timeKey(before), limit }, before)
   }
@@ -109,6 +110,18 @@ export class Forgetting {
     })
     await index.tidy((await together(works)).flat(), before)
     return found
+  }
+
+  /** Entries of events that were never written, or are open no longer. */
+  async #tidyOpen(partition: string, limit: number, before: number): Promise<void> {
+    const { rows, index, together } = this.#parts
+    const found = await rows.list(partition, { from: '', to: end, limit })
+    const works = found.map((row) => async () => {
+      const entry = toFound(partition, row)
+      const event = await this.#read(entry.target)
+      return isSameEntry(event?.stored.open, entry) ? [] : [entry]
+    })
+    await index.tidy((await together(works)).flat(), before)
   }
 
   async #read(key: EventKey) {

@@ -12,6 +12,8 @@ export interface StoredEvent {
   record: EventRecord
   due?: Entry | undefined
   ended?: Entry | undefined
+  /** While the event is open. */
+  open?: Entry | undefined
   listed: Entry[]
 }
 
@@ -134,9 +136,9 @@ export function hasFailed({ stored }: Held<StoredDelivery>): boolean {
 
 /** All that an event and its deliveries are found by. */
 export function entriesOf({ event, deliveries }: HeldEvent): Entry[] {
-  const { due, ended, listed = [] } = event?.stored ?? {}
+  const { due, ended, open, listed = [] } = event?.stored ?? {}
   const owed = deliveries.map(({ stored }) => stored.entry)
-  return [due, ended, ...listed, ...owed].filter((entry) => entry !== undefined)
+  return [due, ended, open, ...listed, ...owed].filter((entry) => entry !== undefined)
 }
 
 export function isSameEntry(one: Entry | undefined, other: Entry): boolean {

@@ -1,5 +1,7 @@
 // The SQL that every SQLite store shares: one statement for each verb, the lease in the where clause.
 
+import { alertPrefix } from '../../shared/report.ts'
+
 /**
  * Grows with every change of the tables that a relay of before would not understand. A table that it does
  * not know, and need not, is none: it is made where it is missing.
@@ -21,6 +23,11 @@ CREATE TABLE IF NOT EXISTS events (
 CREATE INDEX IF NOT EXISTS events_due ON events (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS events_ended ON events (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS events_seen ON events (first_seen_at);
+CREATE TABLE IF NOT EXISTS open_events (
+  fleet TEXT NOT NULL, event_id TEXT NOT NULL, only_beacon TEXT NOT NULL,
+  PRIMARY KEY (fleet, event_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS open_events_alone ON open_events (fleet, only_beacon);
 CREATE TABLE IF NOT EXISTS beacons (
   fleet TEXT NOT NULL, beacon TEXT NOT NULL, boot_id TEXT NOT NULL, counter INTEGER NOT NULL,
   heard_at INTEGER NOT NULL, retired TEXT NOT NULL, body TEXT NOT NULL,
@@ -57,6 +64,9 @@ CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (channel, next_at) WHERE
 CREATE INDEX IF NOT EXISTS deliveries_event ON deliveries (fleet, event_id, channel, seq);
 `
 
+/** Alerts are kept as events are, and no list shows them. */
+const isEvent = `event_id NOT GLOB '${alertPrefix}*'`
+
 /** No earlier message of the same event and channel is still owed. */
 const inOrder = `NOT EXISTS (
   SELECT 1 FROM deliveries e WHERE e.fleet = d.fleet AND e.event_id = d.event_id
@@ -68,10 +78,19 @@ export const sql = {
     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   updateEvent: `UPDATE events SET sequence = ?, due_at = ?, ended_at = ?, body = ?
     WHERE fleet = ? AND event_id = ? AND sequence = ?`,
+  noteOpen: `INSERT INTO open_events (fleet, event_id, only_beacon) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET only_beacon = excluded.only_beacon
+    WHERE only_beacon <> excluded.only_beacon`,
+  noteEnded: 'DELETE FROM open_events WHERE fleet = ? AND event_id = ?',
+  countOpen: `SELECT
+    (SELECT count(*) FROM (SELECT 1 FROM open_events WHERE fleet = ? LIMIT ?)) AS of_fleet,
+    (SELECT count(*) FROM (SELECT 1 FROM open_events
+      WHERE fleet = ? AND only_beacon = ? LIMIT ?)) AS of_beacon`,
   // down to the last one's millisecond, or those that share it would fall between two pages
   listEvents: `SELECT body FROM events WHERE (? IS NULL OR fleet = ?) AND first_seen_at < ?
+      AND ${isEvent}
       AND first_seen_at >= coalesce((SELECT first_seen_at FROM events
-        WHERE (? IS NULL OR fleet = ?) AND first_seen_at < ?
+        WHERE (? IS NULL OR fleet = ?) AND first_seen_at < ? AND ${isEvent}
         ORDER BY first_seen_at DESC LIMIT 1 OFFSET ?), 0)
     ORDER BY first_seen_at DESC, fleet, event_id`,
   dueEvents: `SELECT fleet, event_id FROM events WHERE due_at IS NOT NULL AND due_at <= ?

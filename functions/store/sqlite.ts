@@ -7,6 +7,7 @@ import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
 import type { Mark, Outage } from '../core/outage.ts'
 import type { Post, PostKey, PostState } from '../core/post.ts'
 import { afterTurns, freeAt, turnsAt } from '../core/rate.ts'
+import { maxOpenOfBeacon, maxOpenOfFleet } from '../core/share.ts'
 import { deliveryBody, eventBody, parse, type Row, toDelivery, toEvent } from './rows.ts'
 import { SharedWrites } from './shared-writes.ts'
 import { sql } from './sql.ts'
@@ -64,6 +65,9 @@ export class SqliteStore implements Store {
           ? this.#run(sql.insertEvent, fleet, eventId, sequence, firstSeenAt, ...rest)
           : this.#run(sql.updateEvent, sequence, ...rest, fleet, eventId, basedOn)
       if (written === 0) return 'conflict'
+      const { onlyBeacon = '', alert } = record
+      if (record.ended !== undefined) this.#run(sql.noteEnded, fleet, eventId)
+      else if (alert === undefined) this.#run(sql.noteOpen, fleet, eventId, onlyBeacon)
       for (const one of deliveries) {
         this.#run(sql.hurry, now, fleet, eventId, one.channel, now)
       }
@@ -230,6 +234,12 @@ export class SqliteStore implements Store {
     const matching = [fleet, fleet, before]
     const rows = this.#all(sql.listEvents, ...matching, ...matching, limit - 1)
     return rows.map((row) => toEvent<EventRecord>(row.body))
+  }
+
+  async countOpen(fleet: string, beacon: string) {
+    const values = [fleet, maxOpenOfFleet, fleet, beacon, maxOpenOfBeacon]
+    const row = this.#get(sql.countOpen, ...values)
+    return { ofFleet: Number(row?.of_fleet), ofBeacon: Number(row?.of_beacon) }
   }
 
   async nextDueAt(pacing: Pacing): Promise<number | undefined> {

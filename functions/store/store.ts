@@ -7,6 +7,7 @@ import type { Mark, Outage } from '../core/outage.ts'
 import type { Superseded } from '../core/overtake.ts'
 import type { Post, PostKey, PostState } from '../core/post.ts'
 import type { Rate } from '../core/rate.ts'
+import type { OpenCounts } from '../core/share.ts'
 
 export interface EventKey {
   fleet: string
@@ -131,6 +132,12 @@ export interface Store {
    * not heard since, at most `limit` of each. Open events stay, however old. Returns how many went.
    */
   forget(before: number, limit: number): Promise<number>
+
+  /**
+   * Open events of a fleet, and those of them that one beacon alone reports. Counts end at the limits of
+   * core/share.ts, and may lag some seconds behind other workers.
+   */
+  countOpen(fleet: string, beacon: string, now: number): Promise<OpenCounts>
 
   /** When an event is due, or a delivery can be claimed, next; undefined where nothing waits. */
   nextDueAt(pacing: Pacing): Promise<number | undefined>

@@ -86,7 +86,14 @@ test('a note has at most 300 characters, and says of many VMs how many they are'
   expect(noted.history.at(-1)?.note).toHaveLength(300)
   const before = event()
   const seen = {
-    ...{ kind: 'seen' as const, at: at + 1, vm: 'web_0', live: true, firstPoll: false, previous: before },
+    ...{
+      kind: 'seen' as const,
+      at: at + 1,
+      vm: 'web_0',
+      live: true,
+      firstPoll: false,
+      previous: before,
+    },
     event: event({ resources: bigNames() }),
   } as const
   const changed = advance(record(), seen, at + 1, key).record?.history.at(-1)

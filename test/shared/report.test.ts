@@ -77,8 +77,14 @@ describe('refused', () => {
 describe('the answer', () => {
   const answer = { outcome: 'accepted', time: 1, paceMs: 2_000, directives: [{ eventId: 'a1' }] }
   test('passes as documented', () => {
-    expect(answerSchema.parse(answer)).toEqual(answer)
+    const refused = [{ eventId: 'e1', reason: 'the fleet has 2000 open events' }]
+    expect(answerSchema.parse({ ...answer, refused })).toEqual({ ...answer, refused })
   })
+
+  test('of a relay that refuses no event by itself, has none refused', () => {
+    expect(answerSchema.parse(answer)).toEqual({ ...answer, refused: [] })
+  })
+
   test.each<[string, object]>([
     ['a pace that would flood the relay', { paceMs: 0 }],
     ['a pace of two days', { paceMs: 2 * 86_400_000 }],

@@ -12,6 +12,7 @@ import { markPromises } from './contract/marks.ts'
 import { postPromises } from './contract/posts.ts'
 import { ratePromises } from './contract/rates.ts'
 import { settlePromises } from './contract/settling.ts'
+import { sharePromises } from './contract/shares.ts'
 import { sizePromises } from './contract/sizes.ts'
 
 export interface Opened {
@@ -38,6 +39,7 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
     ratePromises(bench)
     settlePromises(bench)
     sizePromises(bench)
+    sharePromises(bench)
     beaconPromises(bench)
     listPromises(bench)
     growthPromises(bench)
