@@ -78,16 +78,28 @@ export function settleWrites(
     lease: undefined,
   }
   const writes: Writes = { changes: [], add: [], drop: [] }
-  const { owedAt, channel } = next
+  const { owedAt, channel, fleet } = next
   if (state === 'pending') {
-    writes.changes.push(replaced(own, stored, index.owedAt(channel, nextAt), writes))
+    writes.changes.push(replaced(own, stored, index.owedAt(channel, fleet, nextAt), writes))
   } else if (state === 'refused' || state === 'given_up') {
     writes.changes.push(replaced(own, stored, index.failedAt(owedAt), writes))
   } else {
     writes.changes.push(ended(own, stored, writes))
   }
+  const behind = state === 'pending' ? undefined : nextBehind(found, next, now)
+  if (behind !== undefined) writes.changes.push(moved(behind, index, now, {}, writes))
   writes.changes.push(...insertions(found, follow, index, writes))
   return writes
+}
+
+/** What waited behind it is due from now, so that other events of the channel have their turn first. */
+function nextBehind({ deliveries }: HeldEvent, ended: StoredDelivery['delivery'], now: number) {
+  const next = deliveries.find((one) => {
+    const { channel, seq } = one.stored.delivery
+    return channel === ended.channel && seq > ended.seq && isOwed(one)
+  })
+  if (next === undefined || next.stored.lease !== undefined) return undefined
+  return next.stored.delivery.nextAt < now ? next : undefined
 }
 
 /** `undefined` where it did not fail, or is owed again already. */
@@ -165,9 +177,9 @@ function insertions(
     known.add(row)
     const view = viewOf(delivery)
     views.set(view.row, { kind: 'put', ...view })
-    const { channel, state, nextAt, owedAt } = delivery
+    const { channel, fleet, state, nextAt, owedAt } = delivery
     const stored = toStored(delivery, view.row, place)
-    if (state === 'pending') stored.entry = index.owedAt(channel, nextAt)
+    if (state === 'pending') stored.entry = index.owedAt(channel, fleet, nextAt)
     if (state === 'refused' || state === 'given_up') stored.entry = index.failedAt(owedAt)
     if (stored.entry) writes.add.push({ entry: stored.entry, target: targetOf(delivery) })
     rows.push({ kind: 'insert', row, body: JSON.stringify(stored) })
@@ -203,7 +215,8 @@ function moved(
   writes: Writes,
 ): Change {
   const delivery = { ...one.stored.delivery, ...change, nextAt: now }
-  return replaced(one, { ...one.stored, delivery }, index.owedAt(delivery.channel, now), writes)
+  const entry = index.owedAt(delivery.channel, delivery.fleet, now)
+  return replaced(one, { ...one.stored, delivery }, entry, writes)
 }
 
 function replaced(

@@ -78,9 +78,9 @@ export class Index {
     return { partition: partitions.open(fleet), row: `${startOf(onlyBeacon)}${this.#name()}` }
   }
 
-  /** By channel first, so that what waits for one is found however much waits for others. */
-  owedAt(channel: string, at: number): Entry {
-    const row = `${startOf(channel)}${timeKey(at)}|${this.#name()}`
+  /** By channel and fleet, so that what waits for one is found however much waits for others. */
+  owedAt(channel: string, fleet: string, at: number): Entry {
+    const row = `${startOf(channel, fleet)}${timeKey(at)}|${this.#name()}`
     return { partition: partitions.owed(channel), row }
   }
 

@@ -60,7 +60,9 @@ CREATE TABLE IF NOT EXISTS marks (
 CREATE INDEX IF NOT EXISTS beacons_heard ON beacons (heard_at);
 CREATE INDEX IF NOT EXISTS deliveries_failed ON deliveries (owed_at)
   WHERE state IN ('refused', 'given_up');
-CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (channel, next_at) WHERE state = 'pending';
+DROP INDEX IF EXISTS deliveries_due;
+CREATE INDEX IF NOT EXISTS deliveries_turn ON deliveries (channel, fleet, next_at)
+  WHERE state = 'pending';
 CREATE INDEX IF NOT EXISTS deliveries_event ON deliveries (fleet, event_id, channel, seq);
 `
 
@@ -119,16 +121,20 @@ export const sql = {
   readViews: 'SELECT view, body FROM views WHERE fleet = ? AND event_id = ?',
   supersede: `UPDATE deliveries SET state = 'superseded', lease = NULL, note = ?
     WHERE id = ? AND state = 'pending' AND (lease IS NULL OR next_at <= ?)`,
-  // from one channel to the next by the index, however many wait in each
-  owedChannels: `WITH RECURSIVE owed (channel) AS (
-      SELECT min(channel) FROM deliveries WHERE state = 'pending'
-      UNION ALL SELECT (SELECT min(channel) FROM deliveries
-        WHERE state = 'pending' AND channel > owed.channel) FROM owed WHERE channel IS NOT NULL)
-    SELECT owed.channel, coalesce(c.spent_until, 0) AS spent_until, (
-      SELECT d.next_at FROM deliveries d WHERE d.state = 'pending' AND d.channel = owed.channel
+  // from one channel and fleet to the next by the index, however many wait in each
+  queues: `WITH RECURSIVE queue (channel, fleet) AS (
+      SELECT channel, fleet FROM (SELECT channel, fleet FROM deliveries
+        WHERE state = 'pending' ORDER BY channel, fleet LIMIT 1)
+      UNION ALL SELECT n.channel, n.fleet FROM queue q JOIN deliveries n ON n.rowid = (
+        SELECT rowid FROM deliveries WHERE state = 'pending'
+          AND (channel, fleet) > (q.channel, q.fleet) ORDER BY channel, fleet LIMIT 1))
+    SELECT q.channel, q.fleet, coalesce(c.spent_until, 0) AS spent_until, (
+      SELECT d.next_at FROM deliveries d
+        WHERE d.state = 'pending' AND d.channel = q.channel AND d.fleet = q.fleet
         AND ${inOrder} ORDER BY d.next_at LIMIT 1) AS next_at
-    FROM owed LEFT JOIN channels c ON c.name = owed.channel WHERE owed.channel IS NOT NULL`,
-  due: `SELECT * FROM deliveries d WHERE d.state = 'pending' AND d.channel = ? AND d.next_at <= ?
+    FROM queue q LEFT JOIN channels c ON c.name = q.channel`,
+  due: `SELECT * FROM deliveries d
+    WHERE d.state = 'pending' AND d.channel = ? AND d.fleet = ? AND d.next_at <= ?
     AND ${inOrder} ORDER BY d.next_at, d.seq LIMIT ?`,
   lease: 'UPDATE deliveries SET lease = ?, next_at = ?, attempts = attempts + 1 WHERE id = ?',
   spend: `INSERT INTO channels (name, spent_until) VALUES (?, ?)
@@ -141,6 +147,11 @@ export const sql = {
   settle: `UPDATE deliveries SET state = ?, next_at = ?, note = ?, lease = NULL,
       attempts = attempts - ?, alone = max(alone, ?)
     WHERE id = ? AND lease = ? AND next_at > ? AND state = 'pending'`,
+  // what waited behind it in its event and channel is due from now: other events have their turn first
+  follow: `UPDATE deliveries SET next_at = ? WHERE rowid = (
+      SELECT rowid FROM deliveries WHERE fleet = ? AND event_id = ? AND channel = ? AND seq > ?
+        AND state = 'pending' ORDER BY seq LIMIT 1)
+    AND lease IS NULL AND next_at < ?`,
   freeLeases: 'UPDATE deliveries SET lease = NULL, next_at = ? WHERE lease IS NOT NULL',
   readPost: `SELECT version, state FROM posts
     WHERE fleet = ? AND event_id = ? AND epoch = ? AND channel = ?`,

@@ -8,6 +8,7 @@ import type { Mark, Outage } from '../core/outage.ts'
 import type { Post, PostKey, PostState } from '../core/post.ts'
 import { afterTurns, freeAt, turnsAt } from '../core/rate.ts'
 import { maxOpenOfBeacon, maxOpenOfFleet } from '../core/share.ts'
+import { inTurn } from '../core/turns.ts'
 import { deliveryBody, eventBody, parse, type Row, toDelivery, toEvent } from './rows.ts'
 import { SharedWrites } from './shared-writes.ts'
 import { sql } from './sql.ts'
@@ -29,11 +30,21 @@ export interface SqliteOptions {
   alone?: boolean
 }
 
+/** A channel that messages wait for, and its fleets, the longest due first. */
+interface Waiting {
+  channel: string
+  nextAt: number
+  spentUntil: number
+  fleets: { fleet: string; nextAt: number }[]
+}
+
 export class SqliteStore implements Store {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
   readonly #random: () => string
   readonly #writes: SharedWrites
+  /** By channel, the fleet that had the last turn; after a restart any fleet begins. */
+  readonly #served = new Map<string, string>()
 
   /** Throws as `openFile` does. */
   constructor(path: string, { random, soon = (flush) => flush(), alone = false }: SqliteOptions) {
@@ -126,23 +137,26 @@ export class SqliteStore implements Store {
     const lease = this.#random()
     return this.#write(() => {
       const requests: Claimed[][] = []
-      for (const { channel, nextAt, spentUntil } of this.#owedChannels(request)) {
-        const limit = Math.min(request.roomOf(channel), request.limit - requests.length)
-        if (nextAt > request.now || limit <= 0) break
-        requests.push(...this.#claimOf(channel, spentUntil, { ...request, limit }, lease))
+      for (const waiting of this.#waitingChannels(request)) {
+        const limit = Math.min(request.roomOf(waiting.channel), request.limit - requests.length)
+        if (waiting.nextAt > request.now || limit <= 0) break
+        requests.push(...this.#claimOf(waiting, { ...request, limit }, lease))
       }
       return requests
     })
   }
 
   /** A channel that takes several in one request takes one request at a time. */
-  #claimOf(channel: string, spentUntil: number, request: ClaimRequest, lease: string) {
+  #claimOf({ channel, spentUntil, fleets }: Waiting, request: ClaimRequest, lease: string) {
     const { now, limit } = request
     const rate = request.rateOf(channel)
     const turns = Math.min(limit, turnsAt(rate, spentUntil, now))
     const most = rate.together > 1 ? Math.min(turns, 1) * rate.together : turns
     const leaseUntil = now + request.leaseMs
-    const due = this.#all(sql.due, channel, now, most)
+    const queues = fleets
+      .filter(({ nextAt }) => nextAt <= now)
+      .map(({ fleet }) => ({ fleet, waiting: this.#all(sql.due, channel, fleet, now, most) }))
+    const due = inTurn(queues, this.#served.get(channel), most)
     const first = due.slice(0, 1)
     const together = first.some(({ alone }) => alone) ? first : due.filter(({ alone }) => !alone)
     const claimed = (rate.together > 1 ? together : due).map((row) => {
@@ -152,6 +166,7 @@ export class SqliteStore implements Store {
     })
     const requests = rate.together > 1 ? [claimed] : claimed.map((one) => [one])
     if (claimed.length === 0) return []
+    this.#served.set(channel, claimed.at(-1)!.fleet)
     const spent = afterTurns(rate, spentUntil, now, requests.length)
     if (rate.everyMs > 0) this.#run(sql.spend, channel, spent)
     return requests
@@ -163,6 +178,8 @@ export class SqliteStore implements Store {
       const values = [state, nextAt, note, unsent ? 1 : 0, alone ? 1 : 0]
       if (this.#run(sql.settle, ...values, claimed.id, claimed.lease, now) === 0) return 'lost'
       if (spentUntil !== undefined) this.#run(sql.pause, claimed.channel, spentUntil)
+      const { fleet, eventId, channel, seq } = claimed
+      if (state !== 'pending') this.#run(sql.follow, now, fleet, eventId, channel, seq, now)
       this.#insert(follow)
       return 'settled'
     })
@@ -244,22 +261,27 @@ export class SqliteStore implements Store {
 
   async nextDueAt(pacing: Pacing): Promise<number | undefined> {
     const event = this.#get(sql.nextDueEvent)?.at
-    const deliveries = this.#owedChannels(pacing).map(({ channel, nextAt, spentUntil }) =>
+    const deliveries = this.#waitingChannels(pacing).map(({ channel, nextAt, spentUntil }) =>
       Math.max(nextAt, freeAt(pacing.rateOf(channel), spentUntil, pacing.now)),
     )
     const next = Math.min(...deliveries, typeof event === 'number' ? event : Infinity)
     return next === Infinity ? undefined : next
   }
 
-  /** Channels that something is owed to and that there is room for, the longest due first. */
-  #owedChannels({ roomOf }: Pacing) {
-    return this.#all(sql.owedChannels)
-      .filter((row) => row.next_at !== null && roomOf(String(row.channel)) > 0)
-      .map((row) => ({
-        channel: String(row.channel),
-        nextAt: Number(row.next_at),
-        spentUntil: Number(row.spent_until),
-      }))
+  /** Channels that messages wait for and that there is room for, the longest due first. */
+  #waitingChannels({ roomOf }: Pacing): Waiting[] {
+    const rows = this.#all(sql.queues).filter(
+      ({ next_at, channel }) => next_at !== null && roomOf(String(channel)) > 0,
+    )
+    const channels = Map.groupBy(rows, ({ channel }) => String(channel))
+    return [...channels]
+      .map(([channel, own]) => {
+        const fleets = own
+          .map(({ fleet, next_at }) => ({ fleet: String(fleet), nextAt: Number(next_at) }))
+          .sort((a, b) => a.nextAt - b.nextAt)
+        const spentUntil = Number(own[0]!.spent_until)
+        return { channel, nextAt: fleets[0]!.nextAt, spentUntil, fleets }
+      })
       .sort((a, b) => a.nextAt - b.nextAt)
   }
 

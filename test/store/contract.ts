@@ -14,6 +14,7 @@ import { ratePromises } from './contract/rates.ts'
 import { settlePromises } from './contract/settling.ts'
 import { sharePromises } from './contract/shares.ts'
 import { sizePromises } from './contract/sizes.ts'
+import { turnPromises } from './contract/turns.ts'
 
 export interface Opened {
   store: Store
@@ -37,6 +38,7 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
     commitPromises(bench)
     claimPromises(bench)
     ratePromises(bench)
+    turnPromises(bench)
     settlePromises(bench)
     sizePromises(bench)
     sharePromises(bench)
