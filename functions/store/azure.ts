@@ -113,8 +113,8 @@ export class AzureStore implements Store {
     return (await this.#beacons.read(fleet, beacon))?.beacon
   }
 
-  listBeacons(fleet: string, limit: number) {
-    return this.#beacons.list(fleet, limit)
+  listBeacons(fleet: string, page: { after?: string; limit: number }) {
+    return this.#beacons.list(fleet, page)
   }
 
   async readSightings(fleet: string, beacon: string, eventIds: string[]) {

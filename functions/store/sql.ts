@@ -98,7 +98,10 @@ export const sql = {
   dueEvents: `SELECT fleet, event_id FROM events WHERE due_at IS NOT NULL AND due_at <= ?
     ORDER BY due_at LIMIT ?`,
   readBeacon: 'SELECT body FROM beacons WHERE fleet = ? AND beacon = ?',
-  listBeacons: 'SELECT body FROM beacons WHERE fleet = ? ORDER BY beacon LIMIT ?',
+  listBeacons: `SELECT beacon, heard_at, body ->> '$.vm' AS vm, body ->> '$.paceMs' AS pace_ms,
+      body ->> '$.resourceGroup' AS resource_group, body ->> '$.scaleSet' AS scale_set,
+      json_array_length(body, '$.sees') AS sees_events
+    FROM beacons WHERE fleet = ? AND beacon > ? ORDER BY beacon LIMIT ?`,
   writeBeacon: `INSERT INTO beacons (fleet, beacon, boot_id, counter, heard_at, retired, body)
     VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET boot_id = excluded.boot_id, counter = excluded.counter,

@@ -100,8 +100,16 @@ export class SqliteStore implements Store {
     return row === undefined ? undefined : parse<Beacon>(row.body)
   }
 
-  async listBeacons(fleet: string, limit: number): Promise<Beacon[]> {
-    return this.#all(sql.listBeacons, fleet, limit).map(({ body }) => parse<Beacon>(body))
+  async listBeacons(fleet: string, { after = '', limit }: { after?: string; limit: number }) {
+    return this.#all(sql.listBeacons, fleet, after, limit).map((row) => ({
+      beacon: String(row.beacon),
+      vm: String(row.vm),
+      resourceGroup: String(row.resource_group),
+      scaleSet: String(row.scale_set),
+      heardAt: Number(row.heard_at),
+      paceMs: Number(row.pace_ms),
+      seesEvents: Number(row.sees_events),
+    }))
   }
 
   async readSightings(fleet: string, beacon: string, eventIds: string[]): Promise<Sighting[]> {

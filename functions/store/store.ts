@@ -42,6 +42,12 @@ export interface ClaimRequest extends Pacing {
   limit: number
 }
 
+/** What a list shows of a beacon: its tags and the events that it sees may be large. */
+export interface ListedBeacon
+  extends Pick<Beacon, 'beacon' | 'vm' | 'resourceGroup' | 'scaleSet' | 'heardAt' | 'paceMs'> {
+  seesEvents: number
+}
+
 export type Replay = { id: string } | { since: number; channel?: string }
 
 export interface Store {
@@ -59,8 +65,11 @@ export interface Store {
 
   readBeacon(fleet: string, beacon: string): Promise<Beacon | undefined>
 
-  /** At most `limit` of a fleet's beacons; where there are more, any of them. */
-  listBeacons(fleet: string, limit: number): Promise<Beacon[]>
+  /**
+   * At most `limit` of a fleet's beacons, by their ids, from the one after `after` on. Reads no more of each
+   * than is listed.
+   */
+  listBeacons(fleet: string, page: { after?: string; limit: number }): Promise<ListedBeacon[]>
 
   /** This beacon's sightings of the given events, those that exist. */
   readSightings(fleet: string, beacon: string, eventIds: string[]): Promise<Sighting[]>
