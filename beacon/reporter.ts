@@ -1,7 +1,7 @@
 // The loop that tells the relay: at once when there is news, else at the pace the relay asked for. A
 // report that did not arrive is not sent again: the next one is built from what is true by then.
 import type { Log } from '../shared/log.ts'
-import type { Directive } from '../shared/report.ts'
+import type { Directive, Refused } from '../shared/report.ts'
 import { type Backoff, backoffMs } from '../shared/retry.ts'
 import { createEpisode, type Episode } from './episode.ts'
 import { type BuiltReport, buildReport } from './report.ts'
@@ -57,6 +57,8 @@ class Reporter {
   #contentRefusals = 0
   #lastKind: Sent['kind'] = 'accepted'
   #reached = false
+  /** Events that the last answer refused. */
+  #refusedEvents: ReadonlySet<string> = new Set()
 
   constructor(parts: Parts, state: State, direct: Direct) {
     this.#parts = parts
@@ -82,7 +84,8 @@ class Reporter {
     return sent.kind === 'refused' ? this.#refused(sent) : this.#failed(sent)
   }
 
-  #accepted({ answer: { outcome, paceMs, directives } }: Sent & { kind: 'accepted' }): number {
+  #accepted({ answer }: Sent & { kind: 'accepted' }): number {
+    const { outcome, paceMs, directives, refused } = answer
     const { log, spool } = this.#parts
     // once, so that whoever sets a beacon up sees that it works
     if (!this.#reached) log.info('relay_reached', { bootId: this.#boot.id, paceMs })
@@ -91,12 +94,22 @@ class Reporter {
     this.#episode.recovered()
     // The relay took nothing from a repeated report, so nothing of it may be forgotten here.
     if (outcome === 'repeated') return this.#backoffMs(openBackoff)
+    this.#noteRefused(refused)
     this.#attempts = 0
     this.#contentRefusals = 0
     const through = this.#built?.included.at(-1)
     if (through !== undefined) spool.dropThrough(through)
     this.#direct(directives.map((one) => ({ ...one, eventId: one.eventId.toLowerCase() })))
     return this.#built?.more ? 0 : paceMs
+  }
+
+  /** Each is logged once, for as long as the relay refuses it. */
+  #noteRefused(refused: readonly Refused[]): void {
+    for (const { eventId, reason } of refused) {
+      if (this.#refusedEvents.has(eventId)) continue
+      this.#parts.log.warn('event_refused', { eventId, reason })
+    }
+    this.#refusedEvents = new Set(refused.map(({ eventId }) => eventId))
   }
 
   #retired(again: boolean): number {

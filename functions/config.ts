@@ -24,6 +24,7 @@ export { configSchema }
 
 export interface Config {
   publicUrl: string
+  owners?: string[] | undefined
   fleets: Record<string, Fleet>
   channels: Record<string, Channel>
   policy: PolicyRule[]

@@ -3,7 +3,7 @@
 import { messageOf } from '../shared/errors.ts'
 import type { Channel } from './config.ts'
 import { attemptMs, deliveryLeaseMs, listRetryAt, type SendOutcome } from './core/attempt.ts'
-import { type Claimed, type Delivery, deliveryId, isAboutChannel } from './core/delivery.ts'
+import { type Claimed, type Delivery, deliveryId, isAlertOf, outageIn } from './core/delivery.ts'
 import type { EventRecord } from './core/event.ts'
 import { asksFor, compose } from './core/message.ts'
 import { isOverdue, type Outage, type Passage } from './core/outage.ts'
@@ -173,16 +173,21 @@ async function judge(
     delivery: claimed,
     message,
     ...(buttons && { buttons }),
-    ...(isAboutChannel(telling) ? {} : { pageUrl: await pageLink(relay, claimed, now) }),
+    ...(hasPage(telling) ? { pageUrl: await pageLink(relay, claimed, now) } : {}),
     mayHaveHeard: mayHaveHeard(claimed, siblings, (name) => !channelNamed(relay, name)),
   }
   return { claimed, siblings, verdict: { part } }
 }
 
+function hasPage(telling: Claimed['telling']): boolean {
+  return outageIn(telling) === undefined && !isAlertOf(telling)
+}
+
 /** Nobody is woken for a channel that was mended before anybody could be told. */
 async function passed(relay: Relay, telling: Claimed['telling']): Promise<string | undefined> {
-  if (telling.moment !== 'notice' || !isAboutChannel(telling)) return undefined
-  const { channel } = telling.about
+  const about = outageIn(telling)
+  if (about === undefined) return undefined
+  const { channel } = about
   const lasts = (await outagesOf(relay)).some((outage) => outage.channel === channel)
   return lasts ? undefined : 'that channel takes messages again'
 }

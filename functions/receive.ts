@@ -1,7 +1,10 @@
 // A report comes in: what it says of each event is joined into the committed record, and the answer
 // tells the beacon what to start and when to come back. Events are written first, the beacon last, so
 // that a crash in between makes the next report say it again.
-import type { Answer, Directive, Report } from '../shared/report.ts'
+import { limits } from '../shared/document.ts'
+import { FoghornError, messageOf } from '../shared/errors.ts'
+import type { Answer, Directive, Refused, Report } from '../shared/report.ts'
+import { raiseAlert } from './alert.ts'
 import { agreedOf, withoutOutgrown } from './core/agreed.ts'
 import { leaseOf, withLease, withStart } from './core/approval.ts'
 import { conclude, nextLookOf } from './core/conclude.ts'
@@ -26,11 +29,16 @@ import {
   worthTelling,
 } from './core/judgement.ts'
 import { advance, settleMs } from './core/life.ts'
-import { isDecisionNear, paceFor, type Seen, watch } from './core/pace.ts'
+import { isDecisionNear, openPaceMs, paceFor, type Seen, watch } from './core/pace.ts'
 import { remindersOf } from './core/policy.ts'
 import { type EventNews, type Reading, readReport, tidyReport } from './core/reading.ts'
+import { confirmedBy, openedBy, opens } from './core/share.ts'
 import { asHeard, heardSince, silentPaces, withHeard } from './core/witness.ts'
 import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
+import { Share } from './share.ts'
+
+/** Events of one report that may fail before the rest waits for the next report. */
+const maxFailures = 5
 
 /** Reports that come this early are taken for the ones that keep the pace. */
 const punctual = 0.8
@@ -57,24 +65,25 @@ export async function receive(
   const ids = [...new Set([...(known?.sees ?? []), ...idsIn(report)])]
   const sightings = await relay.store.readSightings(fleet, key, ids)
   const reading = readReport(fleet, key, report, known, sightings, now)
-  const seen: Seen[] = []
-  const directives: Directive[] = []
-  for (const news of reading.news) {
-    const outcome = await takeIn(relay, reading, news, now)
-    if (outcome === 'busy') return { outcome: 'busy' }
-    const { record, watched } = outcome
-    if (record !== undefined && news.inDocument) seen.push({ record, watched })
-    if (outcome.directed && record !== undefined) directives.push(directiveOf(record))
-  }
-  const paceMs = paceFor(seen, reading.beacon.beacon, now)
-  const beacon = { ...reading.beacon, paceMs }
+  const { seen, directives, refused, failures } = await takeInAll(relay, reading, now)
+  // the others are stored: without an answer of 2xx the beacon reports this one again
+  if (failures.includes('busy')) return { outcome: 'busy' }
+  if (failures.length > 0) throw failures[0]
+  if (refused.length > 0) await raiseOverLimits(relay, fleet, reading.beacon.vm, refused)
+  const usualPaceMs = paceFor(seen, reading.beacon.beacon, now)
+  // there may be room soon
+  const paceMs = refused.length > 0 ? Math.min(usualPaceMs, openPaceMs) : usualPaceMs
+  const outside = new Set(refused.map(({ eventId }) => eventId))
+  const isStored = (id: string) => !outside.has(id)
+  const beacon = { ...reading.beacon, paceMs, sees: reading.beacon.sees.filter(isStored) }
+  const sightingsToWrite = reading.changedSightings.filter(({ eventId }) => isStored(eventId))
   // the second arrival of a report that may bring a directive must be known as one
   const counts = reading.news.some(
     ({ status, starts }) => status === 'Scheduled' || starts.length > 0,
   )
-  if (counts || isWorthNoting(known, beacon, reading.changedSightings)) {
+  if (counts || isWorthNoting(known, beacon, sightingsToWrite)) {
     // stale: a later report of this beacon was faster, and holds all that this one says
-    await relay.store.writeBeacon(beacon, reading.changedSightings)
+    await relay.store.writeBeacon(beacon, sightingsToWrite)
   }
   if (known?.bootId !== beacon.bootId) {
     const { vm, bootId } = beacon
@@ -82,7 +91,10 @@ export async function receive(
   }
   return {
     outcome: 'answered',
-    answer: { outcome: 'accepted', time: now, paceMs, directives },
+    answer: {
+      ...{ outcome: 'accepted', time: now, paceMs, directives },
+      refused: refused.slice(0, limits.events),
+    },
   }
 }
 
@@ -107,7 +119,8 @@ function lasting({ counter: _c, heardAt: _h, polledAt, bootedAt: _b, ...rest }: 
 
 /** The answer that was missed, from the committed state; nothing changes and no directive is given. */
 async function repeat(relay: Relay, known: Beacon): Promise<Answer> {
-  return { outcome: 'repeated', time: relay.now(), paceMs: known.paceMs, directives: [] }
+  const { paceMs } = known
+  return { outcome: 'repeated', time: relay.now(), paceMs, directives: [], refused: [] }
 }
 
 function idsIn(report: Report): string[] {
@@ -122,11 +135,81 @@ function directiveOf(record: EventRecord): Directive {
   return { eventId, ...(verdict?.agreed ?? agreedOf(record, false)) }
 }
 
+/** What became of the events of one report. */
+interface Taken {
+  seen: Seen[]
+  directives: Directive[]
+  refused: Refused[]
+  failures: unknown[]
+}
+
+async function takeInAll(relay: Relay, reading: Reading, now: number): Promise<Taken> {
+  const { fleet, beacon } = reading.beacon
+  const share = new Share(relay, fleet, beacon)
+  const taken: Taken = { seen: [], directives: [], refused: [], failures: [] }
+  for (const news of reading.news) {
+    const { eventId } = news
+    const outcome = await takeInOrFail(relay, reading, news, now, share)
+    if ('failure' in outcome) {
+      taken.failures.push(outcome.failure)
+      if (taken.failures.length >= maxFailures || isOutage(outcome.failure)) break
+    } else if ('refusal' in outcome) {
+      taken.refused.push({ eventId, reason: outcome.refusal })
+    } else {
+      const { record, watched } = outcome
+      if (record !== undefined && news.inDocument) taken.seen.push({ record, watched })
+      if (outcome.directed && record !== undefined) taken.directives.push(directiveOf(record))
+    }
+  }
+  return taken
+}
+
 interface TakenIn {
   record: EventRecord | undefined
   directed: boolean
   /** Its page was opened lately, and that matters. */
   watched: boolean
+}
+
+/** Storage fails as such: the next event would fail as well, after the same wait. */
+function isOutage(failure: unknown): boolean {
+  const codes = ['storage_unavailable', 'storage_forbidden']
+  return failure instanceof FoghornError && codes.includes(failure.code)
+}
+
+type Outcome = TakenIn | { refusal: string } | { failure: unknown }
+
+/** What goes wrong with one event keeps no other from being stored. */
+async function takeInOrFail(
+  relay: Relay,
+  reading: Reading,
+  news: EventNews,
+  now: number,
+  share: Share,
+): Promise<Outcome> {
+  try {
+    return await takeIn(relay, reading, news, now, share)
+  } catch (failure) {
+    const { eventId } = news
+    const { fleet, vm } = reading.beacon
+    relay.log.error('event_failed', { fleet, eventId, vm, error: messageOf(failure) })
+    // another attempt would fail as well
+    if (failure instanceof FoghornError && failure.code === 'row_too_large') {
+      return { refusal: 'it is too large to be stored' }
+    }
+    return { failure }
+  }
+}
+
+async function raiseOverLimits(
+  relay: Relay,
+  fleet: string,
+  vm: string,
+  refused: Refused[],
+): Promise<void> {
+  const [first] = refused
+  relay.log.debug('events_refused', { fleet, vm, count: refused.length, reason: first!.reason })
+  await raiseAlert(relay, fleet, { kind: 'over_limits', vm, reason: first!.reason })
 }
 
 /** Joins one event's news into the committed record, again where another writer was faster. */
@@ -135,14 +218,24 @@ async function takeIn(
   reading: Reading,
   news: EventNews,
   now: number,
-): Promise<TakenIn | 'busy'> {
+  share: Share,
+): Promise<Outcome> {
   const key = { fleet: reading.beacon.fleet, eventId: news.eventId }
   for (let attempt = 0; attempt < maxCommitAttempts; attempt++) {
     const before = await relay.store.readEvent(key)
     // the relay's own: what somebody says of it changes nothing
-    if (before?.drill) return { record: undefined, directed: false, watched: false }
+    if (before?.drill || before?.alert)
+      return { record: undefined, directed: false, watched: false }
+    // before anything else is read for it: a refused event comes again and again
+    const isNew = before === undefined && news.observations.some(({ kind }) => kind === 'seen')
+    const full = isNew ? await share.refusal() : undefined
+    if (full !== undefined) return { refusal: full }
     const decided = await decideOn(relay, before, reading, news, now)
-    const { record } = decided
+    const isOpening = decided.record !== undefined && opens(before, decided.record)
+    const late = isOpening && !isNew ? await share.refusal() : undefined
+    if (late !== undefined) return { refusal: late }
+    const { beacon } = reading.beacon
+    const record = isOpening ? openedBy(decided.record!, beacon) : decided.record
     const idle = record === before && decided.moments.length === 0
     const { directed, watched } = decided
     if (record === undefined || idle) return { record, directed, watched }
@@ -154,11 +247,12 @@ async function takeIn(
     const commit = commitOf(relay, before, record, decided.moments, context)
     if ((await relay.store.commit(commit)) === 'committed') {
       relay.wake(commit.deliveries.length)
+      if (isOpening) share.use()
       logStep(relay, commit.record, decided.moments, reading.beacon.vm)
       return { record: commit.record, directed, watched }
     }
   }
-  return 'busy'
+  return { failure: 'busy' }
 }
 
 interface DecidedOn extends TakenIn {
@@ -192,7 +286,7 @@ async function decideOn(
     return { record, moments, observers: [], directed: false, watched: false }
   }
   record = withNotice(record, moments)
-  if (news.inDocument) record = tellHeldBack(record, moments)
+  if (news.inDocument) record = confirmedBy(tellHeldBack(record, moments), beacon.beacon)
   for (const { start, at } of news.starts) {
     record = withStart(record, beacon.beacon, start, at) ?? record
   }

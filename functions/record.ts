@@ -21,7 +21,7 @@ export async function readRecord(
 ): Promise<WholeRecord | undefined> {
   const key = { fleet, eventId: eventId.toLowerCase() }
   const record = await relay.store.readEvent(key)
-  if (record === undefined) return undefined
+  if (record === undefined || record.alert !== undefined) return undefined
   const [deliveries, observers] = await Promise.all([
     relay.store.readDeliveries(key),
     relay.store.readObservers(key),

@@ -6,6 +6,7 @@ import type { Channel, Config, Notifiers } from './config.ts'
 import { type Delivery, plan } from './core/delivery.ts'
 import { standInsOf } from './core/drill.ts'
 import type { EventRecord, Moment, Observer } from './core/event.ts'
+import { fitEvent } from './core/event-size.ts'
 import { heardOf } from './core/judgement.ts'
 import { ends, mayHaveArrived, supersededBy } from './core/overtake.ts'
 import { channelsFor } from './core/policy.ts'
@@ -63,11 +64,12 @@ export function commitOf(
   context: { observers: Observer[]; existing: Delivery[]; now: number },
 ): Commit {
   const basedOn = before?.sequence ?? 0
-  const record = { ...decided, sequence: basedOn + 1 }
+  const record = fitEvent({ ...decided, sequence: basedOn + 1 })
   const { existing } = context
   const observers = record.drill ? standInsOf(record) : context.observers
   const ignored = record.policy.decide === 'ignore'
-  const told = ignored ? moments.filter((moment) => ends.includes(moment)) : moments
+  const worth = moments.filter((moment) => moment !== 'changed' || hasChangesLeft(record, existing))
+  const told = ignored ? worth.filter((moment) => ends.includes(moment)) : worth
   const channels = (moment: Moment) => {
     const routed = channelsFor(relay.config.routes, record, observers, moment, existing)
     const closes = decisions.includes(moment) || ends.includes(moment)
@@ -90,6 +92,16 @@ export function commitOf(
   const overtakes = (name: string) => notifierOf(relay, name)?.overtakes ?? (() => true)
   const supersede = supersededBy(deliveries, told, existing, overtakes)
   return { record, basedOn, deliveries, supersede, now: context.now }
+}
+
+/** Of one epoch, people are notified of so many changes: Azure makes a few, and a liar any number. */
+const maxChangesTold = 50
+
+function hasChangesLeft({ epoch }: EventRecord, existing: Delivery[]): boolean {
+  const steps = existing
+    .filter(({ telling }) => telling.moment === 'changed' && telling.event.epoch === epoch)
+    .map(({ telling }) => telling.event.sequence)
+  return new Set(steps).size < maxChangesTold
 }
 
 /** A decision is sent wherever an incident waits for it, and so is the news that an approval lapsed. */

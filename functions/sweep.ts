@@ -1,5 +1,6 @@
 // Draws the conclusions that time brings: settled, vm gone, stuck, lost. No request need ever come.
 import { messageOf } from '../shared/errors.ts'
+import { concludeAlert, isAlert } from './alert.ts'
 import { conclude } from './core/conclude.ts'
 import type { Moment } from './core/event.ts'
 import { remindersOf } from './core/policy.ts'
@@ -36,6 +37,10 @@ async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
     const now = relay.now()
     const before = await relay.store.readEvent(key)
     if (before === undefined) return
+    if (isAlert(before)) {
+      if ((await concludeAlert(relay, before)) === 'conflict') continue
+      return
+    }
     const observers = await relay.store.readObservers(key)
     const witnesses = heardSince(withHeard(before, observers), relay.listeningSince)
     const reminders = remindersOf(relay.config.routes)

@@ -39,6 +39,10 @@ const ranks = ['Started', 'Scheduled', 'Unknown'] as const
 
 /** Begins the ids of drills, the relay's own events: Azure's are GUIDs. */
 export const drillPrefix = 'drill-'
+/** Begins the ids of alerts, which are about the relay itself. */
+export const alertPrefix = 'alert-'
+/** No id of IMDS begins so. */
+export const ownPrefixes = [drillPrefix, alertPrefix]
 
 const name = z.string().max(limits.name)
 
@@ -90,7 +94,7 @@ const rawEvent = z.object({
     .string()
     .trim()
     .min(1)
-    .refine((id) => !id.toLowerCase().startsWith(drillPrefix)),
+    .refine((id) => !ownPrefixes.some((prefix) => id.toLowerCase().startsWith(prefix))),
   EventType: rawText,
   EventStatus: rawText,
   Resources: rawValue,

@@ -1,9 +1,9 @@
 // What a beacon tells the relay, and what the relay answers. Both sides parse with these schemas.
 import { z } from 'zod'
 import { listOf } from './bounded.ts'
-import { drillPrefix, limits, scheduledEventSchema } from './document.ts'
+import { limits, ownPrefixes, scheduledEventSchema } from './document.ts'
 
-export { drillPrefix } from './document.ts'
+export { alertPrefix, drillPrefix } from './document.ts'
 
 export const maxReportBytes = 256 * 1024
 export const maxChanges = 1_000
@@ -12,7 +12,8 @@ export const reportPath = '/v1/reports'
 export const fleetHeader = 'x-foghorn-fleet'
 
 const name = z.string().max(limits.name)
-const notOurs = `ids that begin with "${drillPrefix}" are the relay's own; send the EventId of IMDS`
+const notOurs = (prefix: string) =>
+  `ids that begin with "${prefix}" are the relay's own; send the EventId of IMDS`
 /** Milliseconds between an observation and the sending of the report, by the beacon's monotonic clock. */
 const ageMs = z
   .number()
@@ -126,8 +127,9 @@ export const reportSchema = z
       ...starts.map(({ eventId }, i) => ({ eventId, at: ['starts', i] })),
     ]
     for (const { eventId, at } of ids) {
-      if (!eventId.startsWith(drillPrefix)) continue
-      addIssue({ code: 'custom', path: [...at, 'eventId'], message: notOurs })
+      const prefix = ownPrefixes.find((own) => eventId.startsWith(own))
+      if (prefix === undefined) continue
+      addIssue({ code: 'custom', path: [...at, 'eventId'], message: notOurs(prefix) })
     }
   })
 export type Report = z.infer<typeof reportSchema>
@@ -155,8 +157,14 @@ export const answerSchema = z.object({
   paceMs: z.number().min(100).max(86_400_000),
   /** Events that this beacon shall tell Azure to start now. */
   directives: z.array(directiveSchema).max(limits.events),
+  /** Events that the relay did not store, and why; the rest of the report is stored. */
+  refused: z
+    .array(z.object({ eventId: z.string().min(1), reason: z.string().max(limits.text) }))
+    .max(limits.events)
+    .default([]),
 })
 export type Answer = z.infer<typeof answerSchema>
+export type Refused = Answer['refused'][number]
 
 /** What the relay says with 409: this boot was replaced by a newer one of the same VM. */
 export const retiredCode = 'boot_retired'

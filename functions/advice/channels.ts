@@ -12,7 +12,7 @@ import { list } from './policy.ts'
 export function adviseOnChannels(config: Config): string[] {
   const { channels, routes } = config
   const names = Object.keys(channels)
-  const told = new Set(routes.flatMap((route) => route.channels))
+  const told = new Set([...routes.flatMap((route) => route.channels), ...ownersIn(config)])
   const fallbacks = new Set(Object.values(channels).map(({ fallback }) => fallback))
   const advice = names.flatMap((name) => {
     const at = `channels.${name}`
@@ -30,6 +30,11 @@ export function adviseOnChannels(config: Config): string[] {
   return [...onPublicUrl(config), ...advice, ...onTwins(config)]
 }
 
+/** Channels that are sent alerts. */
+function ownersIn({ owners = [], fleets }: Config): string[] {
+  return [...owners, ...Object.values(fleets).flatMap((fleet) => fleet.owners ?? [])]
+}
+
 /** Two that routes name, and that are one. */
 function onTwins({ channels, routes }: Config): string[] {
   const told = Object.keys(channels).filter((name) =>
@@ -45,8 +50,10 @@ function onTwins({ channels, routes }: Config): string[] {
 }
 
 /** An incident that is never opened is never acknowledged or resolved either: nobody hears anything. */
-function onIncidents(at: string, name: string, { channels, routes }: Config): string[] {
-  if (channels[name]?.kind !== 'pagerduty') return []
+function onIncidents(at: string, name: string, config: Config): string[] {
+  const { channels, routes } = config
+  // an alert opens one
+  if (channels[name]?.kind !== 'pagerduty' || ownersIn(config).includes(name)) return []
   const naming = routes.filter((route) => route.channels.includes(name))
   const told = moments.filter((moment) =>
     naming.some((route) => route.moments?.includes(moment) ?? true),

@@ -29,6 +29,8 @@ interface KnownRoute {
 export interface Parts {
   channels: Record<string, KnownChannel>
   fleets: string[]
+  /** Of the whole configuration, and of each fleet: where the list is, and the names in it. */
+  owners: { at: string; names: string[] }[]
   policy: Pick<KnownRoute, 'fleets'>[]
   routes: KnownRoute[]
   /** Absent where they are wrong, so that no address can be judged. */
@@ -39,13 +41,21 @@ export interface Parts {
 }
 
 export function partsOf(value: unknown): Parts {
-  const { channels, fleets, policy, routes, allowNetworks, slackApp, signIn } = entriesOf(value)
+  const { channels, fleets, owners, policy, routes, ...rest } = entriesOf(value)
+  const { allowNetworks, slackApp, signIn } = rest
   const { shape } = configSchema
   return {
     channels: Object.fromEntries(
       Object.entries(entriesOf(channels)).map(([name, one]) => [name, entriesOf(one)]),
     ),
     fleets: Object.keys(entriesOf(fleets)),
+    owners: [
+      { at: 'owners', names: parsed(shape.owners, owners) ?? [] },
+      ...Object.entries(entriesOf(fleets)).map(([name, fleet]) => ({
+        at: pathOf(['fleets', name, 'owners'], value),
+        names: parsed(shape.owners, entriesOf(fleet).owners) ?? [],
+      })),
+    ],
     policy: listOf(policy).map((rule) => ({ fleets: fleetsIn(entriesOf(rule).match) })),
     routes: listOf(routes).map(routeOf),
     allowNetworks: parsed(shape.allowNetworks, allowNetworks),
@@ -90,6 +100,7 @@ export function beyondForm(parts: Parts, filled: Filled, said: string[]): string
   const { assumed } = filled
   const mistakes = [
     ...namesInRoutes(parts, filled),
+    ...namesOfOwners(parts, filled),
     ...peopleThatCannotDecide(parts),
     // what was taken as given is no id to compare with
     ...(assumed.length === 0 ? peopleFromElsewhere(parts) : []),
@@ -128,6 +139,14 @@ function namesInRoutes({ routes, channels }: Parts, filled: Filled): string[] {
     some.flatMap((name, j) =>
       unknown(filled, [`routes[${i}].channels[${j}]`, 'channel', name], names),
     ),
+  )
+}
+
+function namesOfOwners({ owners, channels }: Parts, filled: Filled): string[] {
+  const allowed = Object.keys(channels)
+  if (allowed.length === 0) return []
+  return owners.flatMap(({ at, names }) =>
+    names.flatMap((name, i) => unknown(filled, [`${at}[${i}]`, 'channel', name], allowed)),
   )
 }
 

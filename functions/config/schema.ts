@@ -68,11 +68,22 @@ const entraSchema = object({
   error: allowListRule,
 })
 
+const ownersRule = `write 1 to ${maxChannels} names under "channels"`
+const owners = z
+  .array(z.string(ownersRule), ownersRule)
+  .min(1, ownersRule)
+  .max(maxChannels, ownersRule)
+
 const fleetSchema = object({
   key: secrets
     .optional()
     .describe('Signs reports: "whsec_" and base64; a list of up to 4 while one is replaced.'),
   entra: entraSchema.optional().describe('Whose managed identities may sign in.'),
+  owners: owners
+    .optional()
+    .describe(
+      'Channels that are sent alerts about this fleet, in place of the top-level `owners`.',
+    ),
 }).refine((fleet) => fleet.key !== undefined || fleet.entra !== undefined, {
   path: ['key'],
   error: `${secretRule}, or say in "entra" whose managed identities may sign in, or both`,
@@ -163,6 +174,9 @@ export const configSchema = object({
     .refine((url) => !hasBlockedPort(url), { error: portRefusal })
     .transform((url) => new URL(url).href.replace(/\/+$/, ''))
     .describe("Where people's browsers reach the relay: the start of every link."),
+  owners: owners
+    .optional()
+    .describe('Channels that are sent alerts: messages about Foghorn itself. None: only the log.'),
   fleets: z
     .record(identifier, fleetSchema)
     .refine(...atLeastOne('fleet'))

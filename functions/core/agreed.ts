@@ -48,6 +48,7 @@ export function withoutOutgrown(record: EventRecord, own: Covered, at: number): 
   return addHistory({ ...undecided, overruled, lapsedAt: at }, { at, what: 'lapsed' })
 }
 
-function namesIn({ resources }: Pick<Covered, 'resources'>): string[] {
+/** In lower case and order, as approvals list them. */
+export function namesIn({ resources }: Pick<Covered, 'resources'>): string[] {
   return resources.map((name) => name.toLowerCase()).sort()
 }

@@ -1,6 +1,6 @@
 // Messages owed to channels: which ones a commit plans. The id says what is told to whom, so planning the
 // same message twice is a no-op.
-import type { EventRecord, Moment } from './event.ts'
+import type { Alert, EventRecord, Moment } from './event.ts'
 import { hash } from './hash.ts'
 
 /** Dense retries where no NotBefore says how long an answer still matters. */
@@ -17,25 +17,35 @@ export interface Telling {
   insteadOf?: string
 }
 
-/** Trouble with a channel, told on its fallback. */
+/** A message about Foghorn itself rather than a step of an event. */
 export interface Notice {
   moment: 'notice'
   at: number
   event: EventView
-  about: {
-    channel: string
-    moment: Delivery['telling']['moment']
-    state: string
-    reason: string
-    /** The channel itself is in trouble, and this is told once; `moment` is what it was met with. */
-    outage?: 'refuses' | 'unreachable'
-  }
+  about: ChannelTrouble | FleetAlert
+}
+
+/** Trouble with a channel, told on its fallback. */
+export interface ChannelTrouble {
+  channel: string
+  moment: Delivery['telling']['moment']
+  state: string
+  reason: string
+  /** The channel itself is in trouble, and this is told once; `moment` is what it was met with. */
+  outage?: 'refuses' | 'unreachable'
+}
+
+/** An alert for the owners of a fleet; `Notice.event` is its row, see alert.ts. */
+export interface FleetAlert {
+  alert: Alert['kind']
+  /** Counts the episodes of this kind in this fleet. */
+  episode: number
 }
 
 /** The part of a record that a message may need. */
 export type EventView = Omit<
   EventRecord,
-  'watchers' | 'history' | 'dueAt' | 'directive' | 'drillPlan' | 'heard'
+  'watchers' | 'history' | 'dueAt' | 'directive' | 'drillPlan' | 'heard' | 'onlyBeacon'
 > & {
   /** VMs whose beacons see the event and that it does not hit; absent while they are still reporting. */
   spared?: number
@@ -132,7 +142,7 @@ export function planNotice(
   }
   const notice: Delivery = {
     ...failed,
-    id: [failed.id, 'notice', encode(fallback), ...which].join('/'),
+    id: [failed.id, 'notice', encodeId(fallback), ...which].join('/'),
     channel: fallback,
     seq: failed.seq + noticesFrom,
     urgentUntil: now + urgentMs,
@@ -147,13 +157,18 @@ export function planNotice(
 }
 
 /** Trouble with a channel as such, with which no event has to do. */
-export function isAboutChannel(telling: Telling | Notice): boolean {
-  return telling.moment === 'notice' && telling.about.outage !== undefined
+export function outageIn(telling: Telling | Notice): ChannelTrouble | undefined {
+  if (telling.moment !== 'notice' || 'alert' in telling.about) return undefined
+  return telling.about.outage === undefined ? undefined : telling.about
+}
+
+export function isAlertOf(telling: Telling | Notice): telling is Notice & { about: FleetAlert } {
+  return telling.moment === 'notice' && 'alert' in telling.about
 }
 
 export function viewOf(record: EventRecord): EventView {
   const { watchers: _w, history: _h, dueAt: _d, directive: _l, drillPlan: _p, ...rest } = record
-  const { heard: _, ...view } = rest
+  const { heard: _h2, onlyBeacon: _o, ...view } = rest
   return view
 }
 
@@ -178,7 +193,7 @@ export function deliveryId(record: EventView, moment: Moment, channel: string): 
     reminder: [`${record.reminder?.beforeSeconds}s`, shortHash(notBeforeAt ?? null)],
   }
   const more = moment in which ? which[moment as keyof typeof which] : []
-  return [...parts.map(encode), ...more].join('/')
+  return [...parts.map(encodeId), ...more].join('/')
 }
 
 /** Rows that are older than `lapsedAt` have it in `overruled` only. */
@@ -192,7 +207,7 @@ function shortHash(values: unknown): string {
 }
 
 /** Standard Webhooks forbids a dot in an id. */
-function encode(part: string): string {
+export function encodeId(part: string): string {
   return encodeURIComponent(part).replaceAll('.', '%2E')
 }
 

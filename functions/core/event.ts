@@ -1,5 +1,5 @@
 // What the relay keeps of one event: facts from Azure, and what people and beacons did about it.
-import type { ScheduledEvent } from '../../shared/document.ts'
+import { cut, type ScheduledEvent } from '../../shared/document.ts'
 import type { Start } from '../../shared/report.ts'
 
 export type Phase = 'scheduled' | 'cancelled' | 'started' | 'completed'
@@ -145,6 +145,20 @@ export interface DrillPlan {
   vms: KnownVm[]
 }
 
+export const alertKinds = ['over_limits'] as const
+
+/** What is wrong with Foghorn itself, as long as it lasts: one for each fleet and kind. */
+export interface Alert {
+  kind: (typeof alertKinds)[number]
+  since: number
+  /** When it was met last, to the minute. */
+  lastAt: number
+  /** The VMs that it was met with first; see alert.ts for how many. */
+  vms: string[]
+  /** One sentence each. */
+  reasons: string[]
+}
+
 export interface EventRecord {
   fleet: string
   eventId: string
@@ -197,6 +211,10 @@ export interface EventRecord {
   /** Observers asked to come back fast, with the end of that favour. */
   watchers: { beacon: string; until: number }[]
   history: HistoryEntry[]
+  /** The only beacon that reports it; absent once another one has. */
+  onlyBeacon?: string
+  /** There for an alert, and only then. */
+  alert?: Alert
   /** Grows with every commit; receivers may drop what is older than what they know. */
   sequence: number
   /** When time alone may bring a conclusion; the sweep asks then. */
@@ -268,6 +286,8 @@ export function isHit(facts: Pick<Facts, 'resources'>, vm: string): boolean {
 }
 
 const maxHistory = 200
+/** Characters; a list of 1 000 VMs belongs in the facts, which hold it once. */
+export const maxNoteLength = 300
 /** What repeats while an approval is stuck or a VM flickers. */
 const repetitive: HistoryEntry['what'][] = ['directed', 'start_failed', 'gone', 'seen_again']
 const decisive: HistoryEntry['what'][] = ['approved', 'declined', 'lapsed', 'passed_on']
@@ -280,15 +300,28 @@ function weightOf({ what, note }: HistoryEntry): number {
   return note?.startsWith(byRule) ? 2 : 3
 }
 
+/** The entry to cut next: the oldest of those that would be missed least, and never the first. */
+export function leastValuable(
+  history: HistoryEntry[],
+  decisions: 'keep_decisions' | 'cut_decisions',
+): number | undefined {
+  const weights = history.slice(1).map(weightOf)
+  const least = Math.min(...weights)
+  const none = weights.length === 0 || (decisions === 'keep_decisions' && least > 1)
+  return none ? undefined : 1 + weights.indexOf(least)
+}
+
+export function shortNote(entry: HistoryEntry): HistoryEntry {
+  const { note } = entry
+  return note === undefined ? entry : { ...entry, note: cut(note, maxNoteLength) }
+}
+
 /**
  * Appends. Where the record is full, the oldest of what is missed least makes room: first what repeats, last
  * what people decided. The first entry never does.
  */
 export function addHistory(record: EventRecord, entry: HistoryEntry): EventRecord {
-  const history = [...record.history, entry]
-  while (history.length > maxHistory) {
-    const weights = history.slice(1).map(weightOf)
-    history.splice(1 + weights.indexOf(Math.min(...weights)), 1)
-  }
+  const history = [...record.history, shortNote(entry)]
+  while (history.length > maxHistory) history.splice(leastValuable(history, 'cut_decisions')!, 1)
   return { ...record, history }
 }

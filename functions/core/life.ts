@@ -1,6 +1,6 @@
 // The life of an event: what an observation makes of what is known, and what time makes of it.
 // Within an epoch the phase only rises; duplicates and late arrivals change nothing.
-import type { ScheduledEvent } from '../../shared/document.ts'
+import { limits, type ScheduledEvent } from '../../shared/document.ts'
 import {
   addHistory,
   disputable,
@@ -246,7 +246,8 @@ function newcomersNews(
   const more = seen.event.resources.filter((name) => !known.includes(name.toLowerCase()))
   // an event without any gets them as what was not known
   if (!isNews || known.length === 0 || more.length === 0) return {}
-  return { resources: [...facts.resources, ...more] }
+  const resources = [...facts.resources, ...more].slice(0, limits.resources)
+  return resources.length === known.length ? {} : { resources }
 }
 
 /** Names are a set: neither their order nor their case means anything. */
@@ -261,13 +262,16 @@ function replaced(known: Facts, differing: Partial<Values>): Partial<Values> {
   return Object.fromEntries(Object.entries(known).filter(([name]) => name in differing))
 }
 
+/** Of these VMs the record names each; of more it says how many. */
+const maxNamedVms = 5
+
 function noteOf(values: Partial<Values>): string {
   return Object.entries(values)
-    .map(([name, value]) =>
-      name === 'notBeforeAt'
-        ? `NotBefore ${new Date(Number(value)).toISOString()}`
-        : `${name} ${JSON.stringify(value)}`,
-    )
+    .map(([name, value]) => {
+      if (name === 'notBeforeAt') return `NotBefore ${new Date(Number(value)).toISOString()}`
+      if (Array.isArray(value) && value.length > maxNamedVms) return `${name}: ${value.length} VMs`
+      return `${name} ${JSON.stringify(value)}`
+    })
     .join(', ')
 }
 

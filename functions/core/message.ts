@@ -1,8 +1,9 @@
 // Every text that people read about an event; notifiers and pages only lay it out. The words are in
 // message/, this is what the rest of the relay asks for. Pure: `now` decides what "in 14 min" says,
 // and whether a message is late.
-import type { EventView, Notice, Telling } from './delivery.ts'
+import type { ChannelTrouble, EventView, Notice, Telling } from './delivery.ts'
 import type { Moment } from './event.ts'
+import { alertFacts, alertText } from './message/alert.ts'
 import { type Askers, areReaders, plain, slackPersonOf, subjectOf } from './message/phrases.ts'
 import type { Message, Tone } from './message/shape.ts'
 import { asksFor, factsOf, linesOf, toneOf } from './message/step.ts'
@@ -141,6 +142,7 @@ function stepOf(telling: Telling, now: number, askers: Askers): Message {
 }
 
 function noticeOf({ event, about }: Notice, now: number): Message {
+  if ('alert' in about) return alertOf(event)
   if (about.outage !== undefined) return outageOf(event, about)
   const title = `Channel "${about.channel}" refused "${about.moment}" of ${subjectOf(event)}`
   return {
@@ -156,8 +158,17 @@ function noticeOf({ event, about }: Notice, now: number): Message {
   }
 }
 
+function alertOf({ fleet, alert }: EventView): Message {
+  if (alert === undefined) throw new Error('an alert has lost what it is about')
+  const { title, lines } = alertText(fleet, alert)
+  const facts = alertFacts(alert)
+  const reference = `Fleet ${fleet}.`
+  const calm = { tone: 'warning', asks: false, declined: false } as const
+  return { ...calm, title, lastingTitle: title, lines, facts, reference }
+}
+
 /** The channel as such: with any other event it would be the same. */
-function outageOf(event: EventView, { channel, reason, outage }: Notice['about']): Message {
+function outageOf(event: EventView, { channel, reason, outage }: ChannelTrouble): Message {
   const refuses = outage === 'refuses'
   const title = `Channel "${channel}" ${refuses ? 'refuses what it is sent' : "can't be reached"}`
   const lines = refuses

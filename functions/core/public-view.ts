@@ -108,7 +108,12 @@ export function publicSightings(record: EventRecord, observers: Observer[]): Pub
 export function publicDelivery(delivery: Delivery) {
   const { id, channel, telling, state, attempts, note, owedAt, nextAt } = delivery
   // the channel in whose trouble this one is told something
-  const insteadOf = telling.moment === 'notice' ? telling.about.channel : telling.insteadOf
+  const insteadOf =
+    telling.moment !== 'notice'
+      ? telling.insteadOf
+      : 'alert' in telling.about
+        ? undefined
+        : telling.about.channel
   return {
     id,
     channel,

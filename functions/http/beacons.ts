@@ -2,11 +2,11 @@
 import type { Context } from 'hono'
 import { quoted } from '../config/checks.ts'
 import { didYouMean } from '../config/suggest.ts'
-import type { Beacon } from '../core/event.ts'
 import type { Relay } from '../relay.ts'
+import type { ListedBeacon } from '../store/store.ts'
 import { named, problem } from './problem.ts'
 
-/** In one answer; of a larger fleet any of them are shown. */
+/** In one answer; of a larger fleet, `cursor` leads to the next page. */
 export const maxBeacons = 1_000
 
 export async function getBeacons(relay: Relay, c: Context): Promise<Response> {
@@ -20,14 +20,23 @@ export async function getBeacons(relay: Relay, c: Context): Promise<Response> {
     const detail = `there is no fleet ${named(fleet)}; there are ${quoted(fleets)}${meant}`
     return problem(c, 404, 'fleet_unknown', detail)
   }
-  const found = await relay.store.listBeacons(fleet, maxBeacons + 1)
-  const shown = found.slice(0, maxBeacons).map(publicBeacon)
-  shown.sort((a, b) => (a.vm < b.vm ? -1 : 1))
-  return c.json({ fleet, beacons: shown, more: found.length > maxBeacons })
+  const limit = Number(c.req.query('limit') ?? maxBeacons)
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxBeacons) {
+    return problem(c, 400, 'query_invalid', `limit is a whole number from 1 to ${maxBeacons}`)
+  }
+  const after = c.req.query('cursor')
+  const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) }
+  const found = await relay.store.listBeacons(fleet, page)
+  const more = found.length > limit
+  const shown = found.slice(0, limit)
+  const cursor = more ? { cursor: shown.at(-1)!.beacon } : {}
+  const beacons = shown.map(publicBeacon).sort((a, b) => (a.vm < b.vm ? -1 : 1))
+  return c.json({ fleet, beacons, more, ...cursor })
 }
 
-function publicBeacon({ beacon, vm, resourceGroup, scaleSet, heardAt, paceMs, sees }: Beacon) {
+function publicBeacon(listed: ListedBeacon) {
+  const { beacon, vm, resourceGroup, scaleSet, heardAt, paceMs, seesEvents } = listed
   const place = { resourceGroup, scaleSet }
   const heard = { lastHeardAt: new Date(heardAt).toISOString(), paceSeconds: paceMs / 1_000 }
-  return { beacon, vm, ...place, ...heard, seesEvents: sees.length }
+  return { beacon, vm, ...place, ...heard, seesEvents }
 }

@@ -6,7 +6,13 @@ import { cut } from '../../shared/document.ts'
 import { linkless } from '../../shared/presentable.ts'
 import { isWebUrl, textBy, webUrl } from '../config/checks.ts'
 import type { SendOutcome } from '../core/attempt.ts'
-import { type Delivery, lapsedAtOf, type Telling } from '../core/delivery.ts'
+import {
+  type Delivery,
+  isAlertOf,
+  lapsedAtOf,
+  type Notice,
+  type Telling,
+} from '../core/delivery.ts'
 import { hash } from '../core/hash.ts'
 import { buttonOf, plain } from '../core/message.ts'
 import { ends } from '../core/overtake.ts'
@@ -176,7 +182,11 @@ function actionOf(telling: Delivery['telling']): Action {
 
 /** The same for every action of one incident. A channel in trouble is one incident, whatever it missed. */
 function keyOf(telling: Delivery['telling']): string {
-  if (telling.moment === 'notice') return `foghorn/channel/${telling.about.channel}`
+  if (isAlertOf(telling)) {
+    const { alert, episode } = telling.about
+    return `foghorn/alert/${telling.event.fleet}/${alert}/${episode}`
+  }
+  if (telling.moment === 'notice') return `foghorn/channel/${channelIn(telling)}`
   const lapsedAt = lapsedAtOf(telling.event)
   const anew = lapsedAt === undefined ? '' : `/anew-${hash(String(lapsedAt))}`
   return eventKeyOf(telling) + anew
@@ -218,16 +228,26 @@ function payloadOf({ message, delivery: { telling } }: Outgoing) {
     // an incident's title stays as it was first said
     summary: cut(linkless(message.lastingTitle), limit.summary),
     source: cut(shown(sourceOf(telling)), limit.source),
-    severity: telling.moment === 'notice' ? ('error' as const) : severityOf(telling),
+    severity: severityIn(telling),
     timestamp: new Date(telling.at).toISOString(),
     group: cut(shown(event.fleet), limit.source),
     class: cut(shown(event.facts.eventType), limit.source),
   }
 }
 
-/** What is in trouble: a VM, or a channel. */
+function severityIn(telling: Delivery['telling']) {
+  if (isAlertOf(telling)) return 'warning' as const
+  return telling.moment === 'notice' ? ('error' as const) : severityOf(telling)
+}
+
+function channelIn({ about }: Notice): string {
+  return 'alert' in about ? about.alert : about.channel
+}
+
+/** What is in trouble: a VM, a channel, or a fleet. */
 function sourceOf(telling: Delivery['telling']): string {
-  if (telling.moment === 'notice') return telling.about.channel
+  if (isAlertOf(telling)) return telling.event.fleet
+  if (telling.moment === 'notice') return channelIn(telling)
   return telling.event.facts.resources[0] ?? telling.event.fleet
 }
 
@@ -236,7 +256,7 @@ function detailsOf({ message, delivery: { telling } }: Outgoing) {
   const facts = message.facts.map(({ name, value }) => [name, linkless(value)])
   const which = [
     ['Fleet', shown(fleet)],
-    ['Event', shown(eventId)],
+    ...(isAlertOf(telling) ? [] : [['Event', shown(eventId)]]),
   ]
   return Object.fromEntries([['In short', linkless(message.lines.join(' '))], ...facts, ...which])
 }

@@ -4,7 +4,8 @@ import { cut } from '../../shared/document.ts'
 import { sign } from '../../shared/signature.ts'
 import { secrets, webUrl } from '../config/checks.ts'
 import type { SendOutcome } from '../core/attempt.ts'
-import type { Delivery } from '../core/delivery.ts'
+import { type Delivery, type FleetAlert, isAlertOf, type Notice } from '../core/delivery.ts'
+import { alertText } from '../core/message/alert.ts'
 import { publicView } from '../core/public-view.ts'
 import { unlimited } from '../core/rate.ts'
 import { entry, type Kind } from './kind.ts'
@@ -31,7 +32,8 @@ const notifier: Notifier<z.output<typeof schema>> = {
   rate: unlimited,
   opensIncidents: false,
   async notify({ delivery, now, signal }, channel, send) {
-    const body = bodyOf(delivery)
+    const { telling } = delivery
+    const body = isAlertOf(telling) ? alertBody(delivery.id, telling) : bodyOf(delivery)
     try {
       const signature = await sign(channel.secret, delivery.id, now, body)
       const headers = { ...signature, 'content-type': 'application/cloudevents+json' }
@@ -76,6 +78,28 @@ function bodyOf(delivery: Delivery): string {
     body = written(names, length)
   }
   return body
+}
+
+/** An alert is about no event: it names the fleet, and has its words. */
+function alertBody(
+  id: string,
+  { at, event: { fleet, alert }, about }: Notice & { about: FleetAlert },
+): string {
+  const body = {
+    specversion: '1.0',
+    id,
+    source: `/fleets/${encodeURIComponent(fleet)}`,
+    type: `foghorn.alert.${about.alert}`,
+    time: new Date(at).toISOString(),
+    subject: about.alert,
+    datacontenttype: 'application/json',
+    data: {
+      ...{ fleet, kind: about.alert, episode: about.episode },
+      ...(alert && { since: new Date(alert.since).toISOString(), ...alertText(fleet, alert) }),
+      ...(alert && { vms: alert.vms, reasons: alert.reasons }),
+    },
+  }
+  return JSON.stringify(body, wholeCharacters)
 }
 
 /** Half a character is JSON that many receivers cannot read. */

@@ -15,10 +15,12 @@ import {
 import { endOf, keyOf, shardOf, startOf, timeKey } from './azure-keys.ts'
 import { type Change, maxChanges, type Rows } from './azure-rows.ts'
 import { type Held, held, isSameEntry } from './azure-stored.ts'
-import type { EventKey } from './store.ts'
+import type { EventKey, ListedBeacon } from './store.ts'
 import type { Together } from './together.ts'
 
 const maxWriteAttempts = 20
+/** Rows that are in memory at a time while beacons are listed: each may have 1 MB. */
+const listPageSize = 25
 /** Characters of one transaction: 4 MiB, also where each takes three bytes. */
 const maxStepLength = 1_000_000
 /** A beacon's row has room for so much; what was gone first makes way. */
@@ -56,12 +58,30 @@ export class Beacons {
     return (await this.#held(fleet, beacon))?.stored
   }
 
-  async list(fleet: string, limit: number): Promise<Beacon[]> {
-    const { rows, together } = this.#parts
-    const range = { from: startOf('beacon'), to: endOf('beacon'), limit }
-    const works = partitionsOf(fleet).map((partition) => () => rows.list(partition, range))
-    const found = (await together(works)).flat().slice(0, limit)
-    return found.map(({ body }) => (JSON.parse(body) as StoredBeacon).beacon)
+  async list(
+    fleet: string,
+    { after, limit }: { after?: string; limit: number },
+  ): Promise<ListedBeacon[]> {
+    const from = after === undefined ? startOf('beacon') : `${keyOf('beacon', after)} `
+    const found: (ListedBeacon & { row: string })[] = []
+    // one after another: rows may be large, and what is listed of them is small
+    for (const partition of partitionsOf(fleet)) {
+      found.push(...(await this.#listIn(partition, from, limit)))
+    }
+    const inOrder = found.sort((a, b) => (a.row < b.row ? -1 : 1)).slice(0, limit)
+    return inOrder.map(({ row: _, ...listed }) => listed)
+  }
+
+  async #listIn(partition: string, from: string, limit: number) {
+    const listed: (ListedBeacon & { row: string })[] = []
+    for (let next = from; listed.length < limit; next = `${listed.at(-1)!.row} `) {
+      const size = Math.min(listPageSize, limit - listed.length)
+      const range = { from: next, to: endOf('beacon'), limit: size }
+      const page = await this.#parts.rows.list(partition, range)
+      listed.push(...page.map(({ row, body }) => ({ row, ...toListed(body) })))
+      if (page.length < size) break
+    }
+    return listed
   }
 
   async write(beacon: Beacon, sightings: Sighting[]): Promise<'written' | 'stale'> {
@@ -185,6 +205,12 @@ export class Beacons {
     const row = await this.#parts.rows.read(partitionOf(fleet, beacon), keyOf('beacon', beacon))
     return row && held<StoredBeacon>(row)
   }
+}
+
+function toListed(body: string): ListedBeacon {
+  const { beacon: own } = JSON.parse(body) as StoredBeacon
+  const { beacon, vm, resourceGroup, scaleSet, heardAt, paceMs, sees } = own
+  return { beacon, vm, resourceGroup, scaleSet, heardAt, paceMs, seesEvents: sees.length }
 }
 
 function partitionOf(fleet: string, beacon: string): string {

@@ -3,10 +3,12 @@
 import { FoghornError } from '../../shared/errors.ts'
 import type { Claimed } from '../core/delivery.ts'
 import { afterTurns, freeAt, turnsAt } from '../core/rate.ts'
+import { inTurn, type Queue } from '../core/turns.ts'
 import type { Found, Index } from './azure-index.ts'
 import { keyOf } from './azure-keys.ts'
 import {
   channelsPartition,
+  type FleetQueue,
   type Owed,
   OwedDeliveries,
   type Spent,
@@ -14,7 +16,7 @@ import {
   type Waiting,
 } from './azure-owed.ts'
 import type { Rows } from './azure-rows.ts'
-import { type Held, toDelivery } from './azure-stored.ts'
+import { type Held, type HeldEvent, toDelivery, toView } from './azure-stored.ts'
 import type { ClaimRequest, Pacing } from './store.ts'
 import type { Together } from './together.ts'
 
@@ -29,12 +31,20 @@ interface Wish {
   turns: number
 }
 
+/** A channel with what it may be sent now, fleets by turns. */
+interface Ready {
+  waiting: Waiting
+  owed: Owed[]
+}
+
 export class Claims {
   readonly #rows: Rows
   readonly #index: Index
   readonly #random: () => string
   readonly #together: Together
   readonly #owed: OwedDeliveries
+  /** By channel without a rate, the fleet that had the last turn of this worker. */
+  readonly #served = new Map<string, string>()
 
   constructor(rows: Rows, index: Index, random: () => string, together: Together) {
     this.#rows = rows
@@ -77,16 +87,18 @@ export class Claims {
   /** Infinity where nothing waits. */
   async nextDueAt(pacing: Pacing): Promise<number> {
     const { waiting, events } = await this.#owed.look(pacing)
-    const works = waiting.map((one) => async () => {
-      const stale: Found[] = []
-      let next = Number.POSITIVE_INFINITY
-      for await (const { nextAt, entry } of this.#owed.owedTo(one, events, stale)) {
-        if (entry >= next) break
-        next = Math.min(next, nextAt)
-      }
-      await this.#index.tidy(stale, pacing.now)
-      return Math.max(next, freeAt(pacing.rateOf(one.channel), one.spentUntil, pacing.now))
-    })
+    const works = waiting.flatMap(({ channel, spentUntil, fleets }) =>
+      fleets.map((queue) => async () => {
+        const stale: Found[] = []
+        let next = Number.POSITIVE_INFINITY
+        for await (const { nextAt, entry } of this.#owed.owedTo(queue, events, stale)) {
+          if (entry >= next) break
+          next = Math.min(next, nextAt)
+        }
+        await this.#index.tidy(stale, pacing.now)
+        return Math.max(next, freeAt(pacing.rateOf(channel), spentUntil, pacing.now))
+      }),
+    )
     return Math.min(...(await this.#together(works)))
   }
 
@@ -96,38 +108,46 @@ export class Claims {
       const row = await this.#rows.read(channelsPartition, keyOf(channel))
       const spent = row && toSpent(row)
       if (spent !== undefined && spent.stored.spentUntil >= spentUntil) return
-      if (await this.#spend(channel, spent, spentUntil)) return
+      if (await this.#spend(channel, spent, spentUntil, spent?.stored.fleet)) return
     }
     const what = `channel "${channel}" has too many writers at once`
     throw new FoghornError('storage_busy', `${what}; the delivery is tried again`)
   }
 
   /** The longest due first. */
-  async #owedChannels(request: ClaimRequest, limit: number) {
+  async #owedChannels(request: ClaimRequest, limit: number): Promise<Ready[]> {
     const { waiting, events } = await this.#owed.look(request)
     const works = waiting.map((one) => async () => {
-      const { together } = request.rateOf(one.channel)
-      const most = together > 1 ? together : Math.min(limit, request.roomOf(one.channel))
-      const stale: Found[] = []
-      const owed: Owed[] = []
-      for await (const each of this.#owed.owedTo(one, events, stale)) {
-        if (each.entry > request.now || owed.length >= most) break
-        if (each.nextAt <= request.now) owed.push(each)
+      const { channel, spent, fleets } = one
+      const { together } = request.rateOf(channel)
+      const most = together > 1 ? together : Math.min(limit, request.roomOf(channel))
+      const queues: Queue<Owed>[] = []
+      for (const queue of fleets) {
+        const own = await this.#dueIn(queue, events, request.now, most)
+        if (own.length > 0) queues.push({ fleet: queue.fleet, waiting: own })
       }
-      await this.#index.tidy(stale, request.now)
-      owed.sort((a, b) => a.nextAt - b.nextAt || seqOf(a) - seqOf(b))
-      return { waiting: one, owed }
+      queues.sort((a, b) => byDue(a.waiting[0]!, b.waiting[0]!))
+      const last = spent?.stored.fleet ?? this.#served.get(channel)
+      const first = queues[0]?.waiting[0]
+      return first === undefined ? [] : [{ waiting: one, owed: inTurn(queues, last, most), first }]
     })
     const channels = await this.#together(works)
-    return channels
-      .filter(({ owed }) => owed.length > 0)
-      .sort(
-        (a, b) => a.owed[0]!.nextAt - b.owed[0]!.nextAt || seqOf(a.owed[0]!) - seqOf(b.owed[0]!),
-      )
+    return channels.flat().sort((a, b) => byDue(a.first, b.first))
+  }
+
+  async #dueIn(queue: FleetQueue, events: Map<string, HeldEvent>, now: number, most: number) {
+    const stale: Found[] = []
+    const due: Owed[] = []
+    for await (const each of this.#owed.owedTo(queue, events, stale)) {
+      if (each.entry > now || due.length >= most) break
+      if (each.nextAt <= now) due.push(each)
+    }
+    await this.#index.tidy(stale, now)
+    return due.sort(byDue)
   }
 
   /** What of a channel's deliveries is to go into how many requests. */
-  #choose({ waiting, owed }: { waiting: Waiting; owed: Owed[] }, request: ClaimRequest): Wish {
+  #choose({ waiting, owed }: Ready, request: ClaimRequest): Wish {
     const rate = request.rateOf(waiting.channel)
     const turns = Math.min(request.limit, turnsAt(rate, waiting.spentUntil, request.now))
     if (rate.together === 1) {
@@ -152,9 +172,13 @@ export class Claims {
   ): Promise<{ requests: Claimed[][]; contested: boolean }> {
     const { channel, spentUntil, spent } = waiting
     const rate = request.rateOf(channel)
+    const fleet = groups.flat().at(-1)?.held.stored.delivery.fleet
     if (rate.everyMs > 0) {
       const after = afterTurns(rate, spentUntil, request.now, turns)
-      if (!(await this.#spend(channel, spent, after))) return { requests: [], contested: true }
+      const isOurs = await this.#spend(channel, spent, after, fleet)
+      if (!isOurs) return { requests: [], contested: true }
+    } else if (fleet !== undefined) {
+      this.#served.set(channel, fleet)
     }
     const leaseUntil = request.now + request.leaseMs
     const works = groups.flat().map((owed) => () => this.#lease(owed, lease, leaseUntil))
@@ -180,13 +204,18 @@ export class Claims {
       const now = await this.#rows.read(partition, row)
       if (now?.body !== body) return undefined
     }
-    const telling = view && JSON.parse(view.body)
-    return { ...toDelivery({ ...stored, delivery }, telling), lease, leaseUntil }
+    const event = view && toView(view)
+    return { ...toDelivery({ ...stored, delivery }, event), lease, leaseUntil }
   }
 
-  async #spend(channel: string, spent: Held<Spent> | undefined, spentUntil: number) {
+  async #spend(
+    channel: string,
+    spent: Held<Spent> | undefined,
+    spentUntil: number,
+    fleet: string | undefined,
+  ) {
     const row = keyOf(channel)
-    const body = JSON.stringify({ channel, spentUntil } satisfies Spent)
+    const body = JSON.stringify({ channel, spentUntil, fleet } satisfies Spent)
     const change =
       spent === undefined
         ? { kind: 'insert' as const, row, body }
@@ -195,6 +224,7 @@ export class Claims {
   }
 }
 
-function seqOf({ held }: Owed): number {
-  return held.stored.delivery.seq
+/** The longest due first. */
+function byDue(a: Owed, b: Owed): number {
+  return a.nextAt - b.nextAt || a.held.stored.delivery.seq - b.held.stored.delivery.seq
 }

@@ -6,6 +6,7 @@ import type { Entry, Index, Target } from './azure-index.ts'
 import { type Change, maxChanges } from './azure-rows.ts'
 import {
   deliveryRow,
+  eventBody,
   eventRow,
   type Held,
   type HeldEvent,
@@ -77,16 +78,28 @@ export function settleWrites(
     lease: undefined,
   }
   const writes: Writes = { changes: [], add: [], drop: [] }
-  const { owedAt, channel } = next
+  const { owedAt, channel, fleet } = next
   if (state === 'pending') {
-    writes.changes.push(replaced(own, stored, index.owedAt(channel, nextAt), writes))
+    writes.changes.push(replaced(own, stored, index.owedAt(channel, fleet, nextAt), writes))
   } else if (state === 'refused' || state === 'given_up') {
     writes.changes.push(replaced(own, stored, index.failedAt(owedAt), writes))
   } else {
     writes.changes.push(ended(own, stored, writes))
   }
+  const behind = state === 'pending' ? undefined : nextBehind(found, next, now)
+  if (behind !== undefined) writes.changes.push(moved(behind, index, now, {}, writes))
   writes.changes.push(...insertions(found, follow, index, writes))
   return writes
+}
+
+/** What waited behind it is due from now, so that other events of the channel have their turn first. */
+function nextBehind({ deliveries }: HeldEvent, ended: StoredDelivery['delivery'], now: number) {
+  const next = deliveries.find((one) => {
+    const { channel, seq } = one.stored.delivery
+    return channel === ended.channel && seq > ended.seq && isOwed(one)
+  })
+  if (next === undefined || next.stored.lease !== undefined) return undefined
+  return next.stored.delivery.nextAt < now ? next : undefined
 }
 
 /** `undefined` where it did not fail, or is owed again already. */
@@ -116,6 +129,8 @@ function eventChange(
     return entry
   }
   const old = before?.stored
+  // an alert is no event: no list shows it
+  const lists = record.alert === undefined ? [undefined, fleet] : []
   const kept = <T>(
     now: T | undefined,
     was: T | undefined,
@@ -130,12 +145,20 @@ function eventChange(
     record,
     due: kept(dueAt, old?.record.dueAt, old?.due, () => index.dueAt(key, dueAt!)),
     ended: kept(end?.at, old?.record.ended?.at, old?.ended, () => index.endedAt(end!.at)),
-    listed: old?.listed ?? [undefined, fleet].map((of) => add(index.listedAt(of, firstSeenAt))),
+    open: kept(openNameOf(record), old?.open && openNameOf(old.record), old?.open, () =>
+      index.openOf(fleet, openNameOf(record)!),
+    ),
+    listed: old?.listed ?? lists.map((of) => add(index.listedAt(of, firstSeenAt))),
   }
-  const body = JSON.stringify(stored)
+  const body = eventBody(stored)
   return before === undefined
     ? { kind: 'insert', row: eventRow, body }
     : { kind: 'replace', row: eventRow, body, etag: before.etag }
+}
+
+/** What an open event is counted under; undefined where it does not count. */
+function openNameOf({ ended, alert, onlyBeacon = '' }: Commit['record']): string | undefined {
+  return ended === undefined && alert === undefined ? onlyBeacon : undefined
 }
 
 /** Rows of deliveries that do not exist yet, with what they tell. */
@@ -154,9 +177,9 @@ function insertions(
     known.add(row)
     const view = viewOf(delivery)
     views.set(view.row, { kind: 'put', ...view })
-    const { channel, state, nextAt, owedAt } = delivery
+    const { channel, fleet, state, nextAt, owedAt } = delivery
     const stored = toStored(delivery, view.row, place)
-    if (state === 'pending') stored.entry = index.owedAt(channel, nextAt)
+    if (state === 'pending') stored.entry = index.owedAt(channel, fleet, nextAt)
     if (state === 'refused' || state === 'given_up') stored.entry = index.failedAt(owedAt)
     if (stored.entry) writes.add.push({ entry: stored.entry, target: targetOf(delivery) })
     rows.push({ kind: 'insert', row, body: JSON.stringify(stored) })
@@ -192,7 +215,8 @@ function moved(
   writes: Writes,
 ): Change {
   const delivery = { ...one.stored.delivery, ...change, nextAt: now }
-  return replaced(one, { ...one.stored, delivery }, index.owedAt(delivery.channel, now), writes)
+  const entry = index.owedAt(delivery.channel, delivery.fleet, now)
+  return replaced(one, { ...one.stored, delivery }, entry, writes)
 }
 
 function replaced(

@@ -13,10 +13,9 @@ import {
   eventPartition,
   eventRow,
   type HeldEvent,
-  held,
+  heldEvent,
   isSameEntry,
   ranges,
-  type StoredEvent,
   toDelivery,
   toHeldEvent,
 } from './azure-stored.ts'
@@ -201,7 +200,7 @@ export class Events {
 
   async #event(key: EventKey) {
     const row = await this.#parts.rows.read(eventPartition(key), eventRow)
-    return row && held<StoredEvent>(row)
+    return row && heldEvent(row)
   }
 
   /** The event without its deliveries, for what does not touch them. */

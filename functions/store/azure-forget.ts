@@ -4,12 +4,12 @@ import { type Found, type Index, partitions, toFound } from './azure-index.ts'
 import { newestFirst, timeKey } from './azure-keys.ts'
 import { maxChanges, type Range, type Rows } from './azure-rows.ts'
 import {
+  eventBody,
   eventPartition,
   eventRow,
-  held,
+  heldEvent,
   isSameEntry,
   ranges,
-  type StoredEvent,
   toHeldEvent,
 } from './azure-stored.ts'
 import type { EventKey } from './store.ts'
@@ -78,7 +78,7 @@ export class Forgetting {
         await index.drop([entry])
         return true
       }
-      const hold = { kind: 'replace' as const, row: eventRow, body: JSON.stringify(stored), etag }
+      const hold = { kind: 'replace' as const, row: eventRow, body: eventBody(stored), etag }
       const removals = others.map(({ row }) => ({ kind: 'remove' as const, row }))
       if ((await rows.change(partition, [hold, ...removals])) === 'conflict') return false
       const removed = deliveries.filter((one) => others.some(({ row }) => row === one.row))
@@ -96,6 +96,7 @@ export class Forgetting {
     const listed = await this.#tidyList(partitions.listed(), older, before)
     for (const fleet of new Set([...fleets, ...fleetsOf(listed)])) {
       await this.#tidyList(partitions.listed(fleet), older, before)
+      await this.#tidyOpen(partitions.open(fleet), limit, before)
     }
     await this.#tidyList(partitions.failed, { from: '', to: timeKey(before), limit }, before)
   }
@@ -111,9 +112,21 @@ export class Forgetting {
     return found
   }
 
+  /** Entries of events that were never written, or are open no longer. */
+  async #tidyOpen(partition: string, limit: number, before: number): Promise<void> {
+    const { rows, index, together } = this.#parts
+    const found = await rows.list(partition, { from: '', to: end, limit })
+    const works = found.map((row) => async () => {
+      const entry = toFound(partition, row)
+      const event = await this.#read(entry.target)
+      return isSameEntry(event?.stored.open, entry) ? [] : [entry]
+    })
+    await index.tidy((await together(works)).flat(), before)
+  }
+
   async #read(key: EventKey) {
     const row = await this.#parts.rows.read(eventPartition(key), eventRow)
-    return row && held<StoredEvent>(row)
+    return row && heldEvent(row)
   }
 }
 

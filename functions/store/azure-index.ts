@@ -39,6 +39,7 @@ export const partitions = {
   heard: (beacon: string) => keyOf('heard', shardOf(beacon, shards)),
   failed: keyOf('failed'),
   ended: keyOf('ended'),
+  open: (fleet: string) => keyOf('open', fleet),
   listed: (fleet?: string) => (fleet === undefined ? keyOf('listed') : keyOf('listed', fleet)),
   /** All shards of one index. */
   all: (index: 'due' | 'owed' | 'heard') =>
@@ -72,9 +73,14 @@ export class Index {
     return { partition: partitions.heard(beacon), row: `${timeKey(at)}|${this.#name()}` }
   }
 
-  /** By channel first, so that what waits for one is found however much waits for others. */
-  owedAt(channel: string, at: number): Entry {
-    const row = `${startOf(channel)}${timeKey(at)}|${this.#name()}`
+  /** By beacon, so that the events which one alone reports stand beside each other; none: `''`. */
+  openOf(fleet: string, onlyBeacon: string): Entry {
+    return { partition: partitions.open(fleet), row: `${startOf(onlyBeacon)}${this.#name()}` }
+  }
+
+  /** By channel and fleet, so that what waits for one is found however much waits for others. */
+  owedAt(channel: string, fleet: string, at: number): Entry {
+    const row = `${startOf(channel, fleet)}${timeKey(at)}|${this.#name()}`
     return { partition: partitions.owed(channel), row }
   }
 

@@ -20,9 +20,9 @@ import type { Together } from './together.ts'
 
 /** Entries of one page. */
 const pageSize = 200
-/** Of a shard, until each channel in it was seen: two for each that has much to be told. */
+/** Of a shard, until each channel and fleet in it was seen: two for each that has much waiting. */
 const maxPages = 512
-/** Of one channel, where what is due longest has to wait for others. */
+/** Of one channel and fleet, where what is due longest has to wait for others. */
 const maxChannelPages = 25
 /** Events looked into at once. */
 const eventsAtOnce = 8
@@ -35,6 +35,13 @@ export interface Waiting {
   spentUntil: number
   /** Version of the row that says so. */
   spent: Held<Spent> | undefined
+  fleets: FleetQueue[]
+}
+
+/** What may be owed to a channel of one fleet. */
+export interface FleetQueue {
+  channel: string
+  fleet: string
   /** By time; where they fill a page, there may be more. */
   entries: Found[]
 }
@@ -42,6 +49,8 @@ export interface Waiting {
 export interface Spent {
   channel: string
   spentUntil: number
+  /** The fleet that had the last turn. */
+  fleet?: string | undefined
 }
 
 /** A delivery that may be sent as far as its event goes. */
@@ -74,23 +83,27 @@ export class OwedDeliveries {
       .filter(([channel]) => roomOf(channel) > 0)
       .map(([channel, group]): Waiting => {
         const own = spends.get(channel)
-        return { channel, spent: own, spentUntil: own?.stored.spentUntil ?? 0, entries: group }
+        const byFleet = Map.groupBy(group, ({ target }) => target.fleet)
+        const fleets = [...byFleet].map(([fleet, of]) => ({ channel, fleet, entries: of }))
+        return { channel, spent: own, spentUntil: own?.stored.spentUntil ?? 0, fleets }
       })
     return { waiting, events: new Map<string, HeldEvent>() }
   }
 
-  /** Of each channel in a shard all entries, or a whole page of them. */
+  /** Of each channel and fleet in a shard all entries, or a whole page of them. */
   async #scan(partition: string): Promise<Found[]> {
     const found: Found[] = []
     let from = ''
     for (let pages = 0; pages < maxPages; pages++) {
       const page = await this.#page(partition, from, '~')
-      const last = page.at(-1)?.target.channel
+      const last = page.at(-1)?.target
       if (last === undefined || page.length < pageSize) return [...found, ...page]
-      // a channel that begins within the page begins the next one
-      const isCut = page[0]!.target.channel !== last
-      found.push(...page.filter(({ target }) => !isCut || target.channel !== last))
-      from = isCut ? startOf(last) : endOf(last)
+      const isLast = ({ target }: Found) =>
+        target.channel === last.channel && target.fleet === last.fleet
+      // a queue that begins within the page begins the next one
+      const isCut = !isLast(page[0]!)
+      found.push(...page.filter((one) => !isCut || !isLast(one)))
+      from = (isCut ? startOf : endOf)(last.channel!, last.fleet)
     }
     return found
   }
@@ -100,24 +113,24 @@ export class OwedDeliveries {
     return page.map((row) => toFound(partition, row))
   }
 
-  /** The entries of a channel page by page, however many wait for an earlier one of their event. */
-  async *#pagesOf({ channel, entries }: Waiting): AsyncGenerator<Found[]> {
+  /** The entries of a queue page by page, however many wait for an earlier one of their event. */
+  async *#pagesOf({ channel, fleet, entries }: FleetQueue): AsyncGenerator<Found[]> {
     let page = entries
     for (let pages = 1; pages <= maxChannelPages; pages++) {
       yield page
       const last = page.at(-1)
       if (last === undefined || page.length < pageSize) return
-      page = await this.#page(last.partition, `${last.row}~`, endOf(channel))
+      page = await this.#page(last.partition, `${last.row}~`, endOf(channel, fleet))
     }
   }
 
-  /** What may be sent to a channel as far as its events go, by the time of its entry. */
+  /** What of one fleet may be sent to a channel as far as its events go, by the time of its entry. */
   async *owedTo(
-    waiting: Waiting,
+    queue: FleetQueue,
     events: Map<string, HeldEvent>,
     stale: Found[],
   ): AsyncGenerator<Owed & { entry: number }> {
-    for await (const entries of this.#pagesOf(waiting)) {
+    for await (const entries of this.#pagesOf(queue)) {
       for (let i = 0; i < entries.length; i += eventsAtOnce) {
         const some = entries.slice(i, i + eventsAtOnce)
         await this.#load(some, events)

@@ -2,6 +2,7 @@
 // were planned. That is the largest part, and the same for all channels, so it stands once.
 import type { Delivery, EventView } from '../core/delivery.ts'
 import type { EventRecord } from '../core/event.ts'
+import { packEvent, unpackEvent } from '../core/event-size.ts'
 import type { Entry } from './azure-index.ts'
 import { digestOf, endOf, keyOf, startOf } from './azure-keys.ts'
 import type { Row } from './azure-rows.ts'
@@ -11,6 +12,8 @@ export interface StoredEvent {
   record: EventRecord
   due?: Entry | undefined
   ended?: Entry | undefined
+  /** While the event is open. */
+  open?: Entry | undefined
   listed: Entry[]
 }
 
@@ -64,7 +67,7 @@ export function deliveryRow(id: string): string {
 
 /** The row of a view is named by its content: writing it again changes nothing. */
 export function viewOf(delivery: Delivery): { row: string; body: string } {
-  const body = JSON.stringify(delivery.telling.event)
+  const body = JSON.stringify(packEvent(delivery.telling.event))
   return { row: keyOf(viewRows, digestOf(body)), body }
 }
 
@@ -83,6 +86,21 @@ export function held<T>({ row, etag, body }: Row): Held<T> {
   return { row, etag, stored: JSON.parse(body) as T }
 }
 
+export function heldEvent(row: Row): Held<StoredEvent> {
+  const { stored, ...rest } = held<StoredEvent>(row)
+  return { ...rest, stored: { ...stored, record: unpackEvent(stored.record) } }
+}
+
+/** As `heldEvent` reads it. */
+export function eventBody(stored: StoredEvent): string {
+  return JSON.stringify({ ...stored, record: packEvent(stored.record) })
+}
+
+/** Of a row of a view. */
+export function toView({ body }: Row): EventView {
+  return unpackEvent(JSON.parse(body) as EventView)
+}
+
 /** The rows of an event's partition. */
 export function toHeldEvent(rows: Row[]): HeldEvent {
   const event = rows.find(({ row }) => row === eventRow)
@@ -91,11 +109,11 @@ export function toHeldEvent(rows: Row[]): HeldEvent {
   const views = rows.filter(({ row }) => row.startsWith(view))
   const deliveries = rows.filter(({ row }) => row.startsWith(say)).map(held<StoredDelivery>)
   return {
-    event: event && held<StoredEvent>(event),
+    event: event && heldEvent(event),
     deliveries: deliveries.sort(
       ({ stored: a }, { stored: b }) => a.delivery.seq - b.delivery.seq || a.place - b.place,
     ),
-    views: new Map(views.map(({ row, body }) => [row, JSON.parse(body) as EventView])),
+    views: new Map(views.map((one) => [one.row, toView(one)])),
   }
 }
 
@@ -118,9 +136,9 @@ export function hasFailed({ stored }: Held<StoredDelivery>): boolean {
 
 /** All that an event and its deliveries are found by. */
 export function entriesOf({ event, deliveries }: HeldEvent): Entry[] {
-  const { due, ended, listed = [] } = event?.stored ?? {}
+  const { due, ended, open, listed = [] } = event?.stored ?? {}
   const owed = deliveries.map(({ stored }) => stored.entry)
-  return [due, ended, ...listed, ...owed].filter((entry) => entry !== undefined)
+  return [due, ended, open, ...listed, ...owed].filter((entry) => entry !== undefined)
 }
 
 export function isSameEntry(one: Entry | undefined, other: Entry): boolean {

@@ -15,6 +15,7 @@ import { Events } from './azure-events.ts'
 import { Forgetting } from './azure-forget.ts'
 import { Index } from './azure-index.ts'
 import { Marks } from './azure-marks.ts'
+import { OpenEvents } from './azure-open.ts'
 import { Posts } from './azure-posts.ts'
 import type { Rows } from './azure-rows.ts'
 import type { ClaimRequest, Commit, EventKey, Pacing, Replay, Store } from './store.ts'
@@ -45,6 +46,7 @@ export class AzureStore implements Store {
   readonly #forgetting: Forgetting
   readonly #posts: Posts
   readonly #marks: Marks
+  readonly #open: OpenEvents
   readonly attention: Attention
 
   constructor({ rows, newId, random, wait, together = atOnce }: AzureOptions) {
@@ -59,6 +61,7 @@ export class AzureStore implements Store {
     this.#forgetting = new Forgetting({ rows, index, together })
     this.#posts = new Posts(rows)
     this.#marks = new Marks(rows)
+    this.#open = new OpenEvents(rows, index, together)
   }
 
   /** To be called once, first. Throws FoghornError `data_version` where another version of the relay wrote the table. */
@@ -92,8 +95,14 @@ export class AzureStore implements Store {
     return this.#events.read(key)
   }
 
-  commit(commit: Commit) {
-    return this.#events.commit(commit)
+  async commit(commit: Commit) {
+    const outcome = await this.#events.commit(commit)
+    if (outcome === 'committed') this.#open.note(commit.record)
+    return outcome
+  }
+
+  countOpen(fleet: string, beacon: string, now: number) {
+    return this.#open.count(fleet, beacon, now)
   }
 
   readObservers(key: EventKey) {
@@ -104,8 +113,8 @@ export class AzureStore implements Store {
     return (await this.#beacons.read(fleet, beacon))?.beacon
   }
 
-  listBeacons(fleet: string, limit: number) {
-    return this.#beacons.list(fleet, limit)
+  listBeacons(fleet: string, page: { after?: string; limit: number }) {
+    return this.#beacons.list(fleet, page)
   }
 
   async readSightings(fleet: string, beacon: string, eventIds: string[]) {

@@ -1,5 +1,7 @@
 // Rows of the SQLite stores as the values that were written.
-import type { Delivery, DeliveryState } from '../core/delivery.ts'
+import type { Delivery, DeliveryState, EventView } from '../core/delivery.ts'
+import type { EventRecord } from '../core/event.ts'
+import { packEvent, unpackEvent } from '../core/event-size.ts'
 
 export type Row = Record<string, unknown>
 
@@ -8,9 +10,29 @@ export function parse<T>(body: unknown): T {
   return JSON.parse(String(body)) as T
 }
 
-export function toDelivery(row: Row): Delivery {
+export function eventBody(event: EventRecord | EventView): string {
+  return JSON.stringify(packEvent(event))
+}
+
+/** What `eventBody` wrote. */
+export function toEvent<Event extends EventRecord | EventView>(body: unknown): Event {
+  return unpackEvent(parse<Event>(body))
+}
+
+/** Without the event, which all deliveries of one commit share. */
+export function deliveryBody({ urgentUntil, telling }: Delivery): string {
+  const { event: _, ...rest } = telling
+  return JSON.stringify({ urgentUntil, telling: rest })
+}
+
+type Body = Pick<Delivery, 'urgentUntil' | 'telling'>
+
+/** `event` is the view that the row names; rows of format 1 hold their own. */
+export function toDelivery(row: Row, event: EventView | undefined): Delivery {
+  const { urgentUntil, telling } = parse<Body>(row.body)
   return {
-    ...parse<Pick<Delivery, 'urgentUntil' | 'telling'>>(row.body),
+    urgentUntil,
+    telling: event === undefined ? telling : ({ ...telling, event } as Delivery['telling']),
     id: String(row.id),
     fleet: String(row.fleet),
     eventId: String(row.event_id),

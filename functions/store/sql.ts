@@ -1,10 +1,17 @@
 // The SQL that every SQLite store shares: one statement for each verb, the lease in the where clause.
 
+import { alertPrefix } from '../../shared/report.ts'
+
 /**
  * Grows with every change of the tables that a relay of before would not understand. A table that it does
  * not know, and need not, is none: it is made where it is missing.
  */
-export const schemaVersion = 1
+export const schemaVersion = 2
+
+/** Brings a file of an older format up to date, by that format. */
+export const upgrades: Record<number, string> = {
+  1: 'ALTER TABLE deliveries ADD COLUMN view TEXT',
+}
 
 export const schema = `
 PRAGMA user_version = ${schemaVersion};
@@ -16,6 +23,11 @@ CREATE TABLE IF NOT EXISTS events (
 CREATE INDEX IF NOT EXISTS events_due ON events (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS events_ended ON events (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS events_seen ON events (first_seen_at);
+CREATE TABLE IF NOT EXISTS open_events (
+  fleet TEXT NOT NULL, event_id TEXT NOT NULL, only_beacon TEXT NOT NULL,
+  PRIMARY KEY (fleet, event_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS open_events_alone ON open_events (fleet, only_beacon);
 CREATE TABLE IF NOT EXISTS beacons (
   fleet TEXT NOT NULL, beacon TEXT NOT NULL, boot_id TEXT NOT NULL, counter INTEGER NOT NULL,
   heard_at INTEGER NOT NULL, retired TEXT NOT NULL, body TEXT NOT NULL,
@@ -29,7 +41,11 @@ CREATE TABLE IF NOT EXISTS deliveries (
   id TEXT PRIMARY KEY, fleet TEXT NOT NULL, event_id TEXT NOT NULL, channel TEXT NOT NULL,
   seq INTEGER NOT NULL, owed_at INTEGER NOT NULL, state TEXT NOT NULL,
   attempts INTEGER NOT NULL, next_at INTEGER NOT NULL, lease TEXT, note TEXT NOT NULL,
-  alone INTEGER NOT NULL DEFAULT 0, body TEXT NOT NULL
+  alone INTEGER NOT NULL DEFAULT 0, body TEXT NOT NULL, view TEXT
+) STRICT;
+CREATE TABLE IF NOT EXISTS views (
+  fleet TEXT NOT NULL, event_id TEXT NOT NULL, view TEXT NOT NULL, body TEXT NOT NULL,
+  PRIMARY KEY (fleet, event_id, view)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS channels (
   name TEXT PRIMARY KEY, spent_until INTEGER NOT NULL
@@ -44,9 +60,14 @@ CREATE TABLE IF NOT EXISTS marks (
 CREATE INDEX IF NOT EXISTS beacons_heard ON beacons (heard_at);
 CREATE INDEX IF NOT EXISTS deliveries_failed ON deliveries (owed_at)
   WHERE state IN ('refused', 'given_up');
-CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (channel, next_at) WHERE state = 'pending';
+DROP INDEX IF EXISTS deliveries_due;
+CREATE INDEX IF NOT EXISTS deliveries_turn ON deliveries (channel, fleet, next_at)
+  WHERE state = 'pending';
 CREATE INDEX IF NOT EXISTS deliveries_event ON deliveries (fleet, event_id, channel, seq);
 `
+
+/** Alerts are kept as events are, and no list shows them. */
+const isEvent = `event_id NOT GLOB '${alertPrefix}*'`
 
 /** No earlier message of the same event and channel is still owed. */
 const inOrder = `NOT EXISTS (
@@ -59,16 +80,28 @@ export const sql = {
     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   updateEvent: `UPDATE events SET sequence = ?, due_at = ?, ended_at = ?, body = ?
     WHERE fleet = ? AND event_id = ? AND sequence = ?`,
+  noteOpen: `INSERT INTO open_events (fleet, event_id, only_beacon) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET only_beacon = excluded.only_beacon
+    WHERE only_beacon <> excluded.only_beacon`,
+  noteEnded: 'DELETE FROM open_events WHERE fleet = ? AND event_id = ?',
+  countOpen: `SELECT
+    (SELECT count(*) FROM (SELECT 1 FROM open_events WHERE fleet = ? LIMIT ?)) AS of_fleet,
+    (SELECT count(*) FROM (SELECT 1 FROM open_events
+      WHERE fleet = ? AND only_beacon = ? LIMIT ?)) AS of_beacon`,
   // down to the last one's millisecond, or those that share it would fall between two pages
   listEvents: `SELECT body FROM events WHERE (? IS NULL OR fleet = ?) AND first_seen_at < ?
+      AND ${isEvent}
       AND first_seen_at >= coalesce((SELECT first_seen_at FROM events
-        WHERE (? IS NULL OR fleet = ?) AND first_seen_at < ?
+        WHERE (? IS NULL OR fleet = ?) AND first_seen_at < ? AND ${isEvent}
         ORDER BY first_seen_at DESC LIMIT 1 OFFSET ?), 0)
     ORDER BY first_seen_at DESC, fleet, event_id`,
   dueEvents: `SELECT fleet, event_id FROM events WHERE due_at IS NOT NULL AND due_at <= ?
     ORDER BY due_at LIMIT ?`,
   readBeacon: 'SELECT body FROM beacons WHERE fleet = ? AND beacon = ?',
-  listBeacons: 'SELECT body FROM beacons WHERE fleet = ? ORDER BY beacon LIMIT ?',
+  listBeacons: `SELECT beacon, heard_at, body ->> '$.vm' AS vm, body ->> '$.paceMs' AS pace_ms,
+      body ->> '$.resourceGroup' AS resource_group, body ->> '$.scaleSet' AS scale_set,
+      json_array_length(body, '$.sees') AS sees_events
+    FROM beacons WHERE fleet = ? AND beacon > ? ORDER BY beacon LIMIT ?`,
   writeBeacon: `INSERT INTO beacons (fleet, beacon, boot_id, counter, heard_at, retired, body)
     VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET boot_id = excluded.boot_id, counter = excluded.counter,
@@ -83,20 +116,28 @@ export const sql = {
     JOIN beacons b ON b.fleet = s.fleet AND b.beacon = s.beacon
     WHERE s.fleet = ? AND s.event_id = ? ORDER BY s.beacon`,
   insertDelivery: `INSERT INTO deliveries
-    (id, fleet, event_id, channel, seq, owed_at, state, attempts, next_at, note, body)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    (id, fleet, event_id, channel, seq, owed_at, state, attempts, next_at, note, body, view)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+  insertView: `INSERT INTO views (fleet, event_id, view, body) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO NOTHING`,
+  readView: 'SELECT body FROM views WHERE fleet = ? AND event_id = ? AND view = ?',
+  readViews: 'SELECT view, body FROM views WHERE fleet = ? AND event_id = ?',
   supersede: `UPDATE deliveries SET state = 'superseded', lease = NULL, note = ?
     WHERE id = ? AND state = 'pending' AND (lease IS NULL OR next_at <= ?)`,
-  // from one channel to the next by the index, however many wait in each
-  owedChannels: `WITH RECURSIVE owed (channel) AS (
-      SELECT min(channel) FROM deliveries WHERE state = 'pending'
-      UNION ALL SELECT (SELECT min(channel) FROM deliveries
-        WHERE state = 'pending' AND channel > owed.channel) FROM owed WHERE channel IS NOT NULL)
-    SELECT owed.channel, coalesce(c.spent_until, 0) AS spent_until, (
-      SELECT d.next_at FROM deliveries d WHERE d.state = 'pending' AND d.channel = owed.channel
+  // from one channel and fleet to the next by the index, however many wait in each
+  queues: `WITH RECURSIVE queue (channel, fleet) AS (
+      SELECT channel, fleet FROM (SELECT channel, fleet FROM deliveries
+        WHERE state = 'pending' ORDER BY channel, fleet LIMIT 1)
+      UNION ALL SELECT n.channel, n.fleet FROM queue q JOIN deliveries n ON n.rowid = (
+        SELECT rowid FROM deliveries WHERE state = 'pending'
+          AND (channel, fleet) > (q.channel, q.fleet) ORDER BY channel, fleet LIMIT 1))
+    SELECT q.channel, q.fleet, coalesce(c.spent_until, 0) AS spent_until, (
+      SELECT d.next_at FROM deliveries d
+        WHERE d.state = 'pending' AND d.channel = q.channel AND d.fleet = q.fleet
         AND ${inOrder} ORDER BY d.next_at LIMIT 1) AS next_at
-    FROM owed LEFT JOIN channels c ON c.name = owed.channel WHERE owed.channel IS NOT NULL`,
-  due: `SELECT * FROM deliveries d WHERE d.state = 'pending' AND d.channel = ? AND d.next_at <= ?
+    FROM queue q LEFT JOIN channels c ON c.name = q.channel`,
+  due: `SELECT * FROM deliveries d
+    WHERE d.state = 'pending' AND d.channel = ? AND d.fleet = ? AND d.next_at <= ?
     AND ${inOrder} ORDER BY d.next_at, d.seq LIMIT ?`,
   lease: 'UPDATE deliveries SET lease = ?, next_at = ?, attempts = attempts + 1 WHERE id = ?',
   spend: `INSERT INTO channels (name, spent_until) VALUES (?, ?)
@@ -109,6 +150,11 @@ export const sql = {
   settle: `UPDATE deliveries SET state = ?, next_at = ?, note = ?, lease = NULL,
       attempts = attempts - ?, alone = max(alone, ?)
     WHERE id = ? AND lease = ? AND next_at > ? AND state = 'pending'`,
+  // what waited behind it in its event and channel is due from now: other events have their turn first
+  follow: `UPDATE deliveries SET next_at = ? WHERE rowid = (
+      SELECT rowid FROM deliveries WHERE fleet = ? AND event_id = ? AND channel = ? AND seq > ?
+        AND state = 'pending' ORDER BY seq LIMIT 1)
+    AND lease IS NULL AND next_at < ?`,
   freeLeases: 'UPDATE deliveries SET lease = NULL, next_at = ? WHERE lease IS NOT NULL',
   readPost: `SELECT version, state FROM posts
     WHERE fleet = ? AND event_id = ? AND epoch = ? AND channel = ?`,
@@ -130,6 +176,7 @@ export const sql = {
   endedBefore: `SELECT fleet, event_id FROM events WHERE ended_at IS NOT NULL AND ended_at < ?
     ORDER BY ended_at LIMIT ?`,
   forgetDeliveries: 'DELETE FROM deliveries WHERE fleet = ? AND event_id = ?',
+  forgetViews: 'DELETE FROM views WHERE fleet = ? AND event_id = ?',
   forgetPosts: 'DELETE FROM posts WHERE fleet = ? AND event_id = ?',
   forgetSightings: 'DELETE FROM sightings WHERE fleet = ? AND event_id = ?',
   forgetEvent: 'DELETE FROM events WHERE fleet = ? AND event_id = ?',

@@ -3,7 +3,7 @@ import { chmodSync, closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { FoghornError } from '../../shared/errors.ts'
 import { explainDisk } from './disk.ts'
-import { schema, schemaVersion } from './sql.ts'
+import { schema, schemaVersion, upgrades } from './sql.ts'
 
 const inMemory = ':memory:'
 /** Events, names of VMs and what people decided are for the relay's own user. */
@@ -68,6 +68,11 @@ function checkVersion(db: DatabaseSync, path: string): void {
   const found = Number(db.prepare('PRAGMA user_version').get()?.user_version)
   const tables = db.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE type = 'table'").get()
   if (found === schemaVersion || Number(tables?.n) === 0) return
+  const upgrade = upgrades[found]
+  if (upgrade !== undefined) {
+    db.exec(`BEGIN; ${upgrade}; PRAGMA user_version = ${schemaVersion}; COMMIT`)
+    return
+  }
   const remedy = 'start the relay that wrote it, or give this one another FOGHORN_DATA'
   const what = `"${path}" has format ${found}, and this relay writes ${schemaVersion}`
   throw new FoghornError('data_version', `${what}; ${remedy}`)

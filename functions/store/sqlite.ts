@@ -2,13 +2,16 @@
 // (`synchronous=FULL`); leases left by a process that died are freed when the next one opens the file.
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Settlement } from '../core/attempt.ts'
-import type { Claimed, Delivery } from '../core/delivery.ts'
+import type { Claimed, Delivery, EventView } from '../core/delivery.ts'
 import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
+import { hash } from '../core/hash.ts'
 import type { Mark, Outage } from '../core/outage.ts'
 import type { Post, PostKey, PostState } from '../core/post.ts'
 import { afterTurns, freeAt, turnsAt } from '../core/rate.ts'
+import { maxOpenOfBeacon, maxOpenOfFleet } from '../core/share.ts'
+import { inTurn } from '../core/turns.ts'
 import { explainDisk } from './disk.ts'
-import { parse, type Row, toDelivery } from './rows.ts'
+import { deliveryBody, eventBody, parse, type Row, toDelivery, toEvent } from './rows.ts'
 import { SharedWrites } from './shared-writes.ts'
 import { sql } from './sql.ts'
 import { openFile } from './sqlite-file.ts'
@@ -29,11 +32,21 @@ export interface SqliteOptions {
   alone?: boolean
 }
 
+/** A channel that messages wait for, and its fleets, the longest due first. */
+interface Waiting {
+  channel: string
+  nextAt: number
+  spentUntil: number
+  fleets: { fleet: string; nextAt: number }[]
+}
+
 export class SqliteStore implements Store {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
   readonly #random: () => string
   readonly #writes: SharedWrites
+  /** By channel, the fleet that had the last turn; after a restart any fleet begins. */
+  readonly #served = new Map<string, string>()
 
   /** Throws as `openFile` does. */
   constructor(path: string, { random, soon = (flush) => flush(), alone = false }: SqliteOptions) {
@@ -53,18 +66,21 @@ export class SqliteStore implements Store {
 
   async readEvent({ fleet, eventId }: EventKey): Promise<EventRecord | undefined> {
     const row = this.#get(sql.readEvent, fleet, eventId)
-    return row === undefined ? undefined : parse<EventRecord>(row.body)
+    return row === undefined ? undefined : toEvent(row.body)
   }
 
   async commit({ record, basedOn, deliveries, supersede, now }: Commit) {
     return this.#write(() => {
       const { fleet, eventId, sequence, firstSeenAt } = record
-      const rest = [record.dueAt ?? null, record.ended?.at ?? null, JSON.stringify(record)]
+      const rest = [record.dueAt ?? null, record.ended?.at ?? null, eventBody(record)]
       const written =
         basedOn === 0
           ? this.#run(sql.insertEvent, fleet, eventId, sequence, firstSeenAt, ...rest)
           : this.#run(sql.updateEvent, sequence, ...rest, fleet, eventId, basedOn)
       if (written === 0) return 'conflict'
+      const { onlyBeacon = '', alert } = record
+      if (record.ended !== undefined) this.#run(sql.noteEnded, fleet, eventId)
+      else if (alert === undefined) this.#run(sql.noteOpen, fleet, eventId, onlyBeacon)
       for (const one of deliveries) {
         this.#run(sql.hurry, now, fleet, eventId, one.channel, now)
       }
@@ -86,8 +102,16 @@ export class SqliteStore implements Store {
     return row === undefined ? undefined : parse<Beacon>(row.body)
   }
 
-  async listBeacons(fleet: string, limit: number): Promise<Beacon[]> {
-    return this.#all(sql.listBeacons, fleet, limit).map(({ body }) => parse<Beacon>(body))
+  async listBeacons(fleet: string, { after = '', limit }: { after?: string; limit: number }) {
+    return this.#all(sql.listBeacons, fleet, after, limit).map((row) => ({
+      beacon: String(row.beacon),
+      vm: String(row.vm),
+      resourceGroup: String(row.resource_group),
+      scaleSet: String(row.scale_set),
+      heardAt: Number(row.heard_at),
+      paceMs: Number(row.pace_ms),
+      seesEvents: Number(row.sees_events),
+    }))
   }
 
   async readSightings(fleet: string, beacon: string, eventIds: string[]): Promise<Sighting[]> {
@@ -123,32 +147,36 @@ export class SqliteStore implements Store {
     const lease = this.#random()
     return this.#write(() => {
       const requests: Claimed[][] = []
-      for (const { channel, nextAt, spentUntil } of this.#owedChannels(request)) {
-        const limit = Math.min(request.roomOf(channel), request.limit - requests.length)
-        if (nextAt > request.now || limit <= 0) break
-        requests.push(...this.#claimOf(channel, spentUntil, { ...request, limit }, lease))
+      for (const waiting of this.#waitingChannels(request)) {
+        const limit = Math.min(request.roomOf(waiting.channel), request.limit - requests.length)
+        if (waiting.nextAt > request.now || limit <= 0) break
+        requests.push(...this.#claimOf(waiting, { ...request, limit }, lease))
       }
       return requests
     })
   }
 
   /** A channel that takes several in one request takes one request at a time. */
-  #claimOf(channel: string, spentUntil: number, request: ClaimRequest, lease: string) {
+  #claimOf({ channel, spentUntil, fleets }: Waiting, request: ClaimRequest, lease: string) {
     const { now, limit } = request
     const rate = request.rateOf(channel)
     const turns = Math.min(limit, turnsAt(rate, spentUntil, now))
     const most = rate.together > 1 ? Math.min(turns, 1) * rate.together : turns
     const leaseUntil = now + request.leaseMs
-    const due = this.#all(sql.due, channel, now, most)
+    const queues = fleets
+      .filter(({ nextAt }) => nextAt <= now)
+      .map(({ fleet }) => ({ fleet, waiting: this.#all(sql.due, channel, fleet, now, most) }))
+    const due = inTurn(queues, this.#served.get(channel), most)
     const first = due.slice(0, 1)
     const together = first.some(({ alone }) => alone) ? first : due.filter(({ alone }) => !alone)
     const claimed = (rate.together > 1 ? together : due).map((row) => {
-      const one = toDelivery(row)
+      const one = toDelivery(row, this.#viewOf(row))
       this.#run(sql.lease, lease, leaseUntil, one.id)
       return { ...one, attempts: one.attempts + 1, nextAt: leaseUntil, lease, leaseUntil }
     })
     const requests = rate.together > 1 ? [claimed] : claimed.map((one) => [one])
     if (claimed.length === 0) return []
+    this.#served.set(channel, claimed.at(-1)!.fleet)
     const spent = afterTurns(rate, spentUntil, now, requests.length)
     if (rate.everyMs > 0) this.#run(sql.spend, channel, spent)
     return requests
@@ -160,6 +188,8 @@ export class SqliteStore implements Store {
       const values = [state, nextAt, note, unsent ? 1 : 0, alone ? 1 : 0]
       if (this.#run(sql.settle, ...values, claimed.id, claimed.lease, now) === 0) return 'lost'
       if (spentUntil !== undefined) this.#run(sql.pause, claimed.channel, spentUntil)
+      const { fleet, eventId, channel, seq } = claimed
+      if (state !== 'pending') this.#run(sql.follow, now, fleet, eventId, channel, seq, now)
       this.#insert(follow)
       return 'settled'
     })
@@ -199,7 +229,10 @@ export class SqliteStore implements Store {
   }
 
   async readDeliveries({ fleet, eventId }: EventKey): Promise<Delivery[]> {
-    return this.#all(sql.readDeliveries, fleet, eventId).map(toDelivery)
+    const found = this.#all(sql.readViews, fleet, eventId)
+    const views = new Map(found.map(({ view, body }) => [view, toEvent<EventView>(body)]))
+    const rows = this.#all(sql.readDeliveries, fleet, eventId)
+    return rows.map((row) => toDelivery(row, views.get(row.view)))
   }
 
   async replay(which: Replay, now: number, limit: number): Promise<number> {
@@ -214,6 +247,7 @@ export class SqliteStore implements Store {
       for (const { fleet, event_id } of ended) {
         const key = [String(fleet), String(event_id)]
         this.#run(sql.forgetDeliveries, ...key)
+        this.#run(sql.forgetViews, ...key)
         this.#run(sql.forgetPosts, ...key)
         this.#run(sql.forgetSightings, ...key)
         this.#run(sql.forgetEvent, ...key)
@@ -226,38 +260,66 @@ export class SqliteStore implements Store {
     const { fleet = null, before = Number.MAX_SAFE_INTEGER, limit } = page
     const matching = [fleet, fleet, before]
     const rows = this.#all(sql.listEvents, ...matching, ...matching, limit - 1)
-    return rows.map((row) => parse<EventRecord>(row.body))
+    return rows.map((row) => toEvent<EventRecord>(row.body))
+  }
+
+  async countOpen(fleet: string, beacon: string) {
+    const values = [fleet, maxOpenOfFleet, fleet, beacon, maxOpenOfBeacon]
+    const row = this.#get(sql.countOpen, ...values)
+    return { ofFleet: Number(row?.of_fleet), ofBeacon: Number(row?.of_beacon) }
   }
 
   async nextDueAt(pacing: Pacing): Promise<number | undefined> {
     const event = this.#get(sql.nextDueEvent)?.at
-    const deliveries = this.#owedChannels(pacing).map(({ channel, nextAt, spentUntil }) =>
+    const deliveries = this.#waitingChannels(pacing).map(({ channel, nextAt, spentUntil }) =>
       Math.max(nextAt, freeAt(pacing.rateOf(channel), spentUntil, pacing.now)),
     )
     const next = Math.min(...deliveries, typeof event === 'number' ? event : Infinity)
     return next === Infinity ? undefined : next
   }
 
-  /** Channels that something is owed to and that there is room for, the longest due first. */
-  #owedChannels({ roomOf }: Pacing) {
-    return this.#all(sql.owedChannels)
-      .filter((row) => row.next_at !== null && roomOf(String(row.channel)) > 0)
-      .map((row) => ({
-        channel: String(row.channel),
-        nextAt: Number(row.next_at),
-        spentUntil: Number(row.spent_until),
-      }))
+  /** Channels that messages wait for and that there is room for, the longest due first. */
+  #waitingChannels({ roomOf }: Pacing): Waiting[] {
+    const rows = this.#all(sql.queues).filter(
+      ({ next_at, channel }) => next_at !== null && roomOf(String(channel)) > 0,
+    )
+    const channels = Map.groupBy(rows, ({ channel }) => String(channel))
+    return [...channels]
+      .map(([channel, own]) => {
+        const fleets = own
+          .map(({ fleet, next_at }) => ({ fleet: String(fleet), nextAt: Number(next_at) }))
+          .sort((a, b) => a.nextAt - b.nextAt)
+        const spentUntil = Number(own[0]!.spent_until)
+        return { channel, nextAt: fleets[0]!.nextAt, spentUntil, fleets }
+      })
       .sort((a, b) => a.nextAt - b.nextAt)
   }
 
   #insert(deliveries: Delivery[]): void {
+    const views = new Map<EventView, string>()
     for (const d of deliveries) {
-      const { id, fleet, eventId, channel, seq, state, attempts, nextAt, note } = d
-      const { owedAt, urgentUntil, telling } = d
-      const body = JSON.stringify({ urgentUntil, telling })
+      const { id, fleet, eventId, channel, seq, state, attempts, nextAt, note, owedAt } = d
+      const { event } = d.telling
+      const view = views.get(event) ?? this.#insertView(fleet, eventId, event)
+      views.set(event, view)
       const whose = [id, fleet, eventId, channel, seq, owedAt]
-      this.#run(sql.insertDelivery, ...whose, state, attempts, nextAt, note, body)
+      const rest = [state, attempts, nextAt, note, deliveryBody(d), view]
+      this.#run(sql.insertDelivery, ...whose, ...rest)
     }
+  }
+
+  /** Named by what differs from commit to commit of an event, and by its content. */
+  #insertView(fleet: string, eventId: string, event: EventView): string {
+    const body = eventBody(event)
+    const view = `${event.sequence}-${hash(body)}`
+    this.#run(sql.insertView, fleet, eventId, view, body)
+    return view
+  }
+
+  #viewOf({ fleet, event_id, view }: Row): EventView | undefined {
+    if (view === null) return undefined
+    const row = this.#get(sql.readView, String(fleet), String(event_id), String(view))
+    return row && toEvent(row.body)
   }
 
   #write<T>(work: () => T): Promise<T> {

@@ -7,6 +7,7 @@ import type { Mark, Outage } from '../core/outage.ts'
 import type { Superseded } from '../core/overtake.ts'
 import type { Post, PostKey, PostState } from '../core/post.ts'
 import type { Rate } from '../core/rate.ts'
+import type { OpenCounts } from '../core/share.ts'
 
 export interface EventKey {
   fleet: string
@@ -41,6 +42,12 @@ export interface ClaimRequest extends Pacing {
   limit: number
 }
 
+/** What a list shows of a beacon: its tags and the events that it sees may be large. */
+export interface ListedBeacon
+  extends Pick<Beacon, 'beacon' | 'vm' | 'resourceGroup' | 'scaleSet' | 'heardAt' | 'paceMs'> {
+  seesEvents: number
+}
+
 export type Replay = { id: string } | { since: number; channel?: string }
 
 export interface Store {
@@ -58,8 +65,11 @@ export interface Store {
 
   readBeacon(fleet: string, beacon: string): Promise<Beacon | undefined>
 
-  /** At most `limit` of a fleet's beacons; where there are more, any of them. */
-  listBeacons(fleet: string, limit: number): Promise<Beacon[]>
+  /**
+   * At most `limit` of a fleet's beacons, by their ids, from the one after `after` on. Reads no more of each
+   * than is listed.
+   */
+  listBeacons(fleet: string, page: { after?: string; limit: number }): Promise<ListedBeacon[]>
 
   /** This beacon's sightings of the given events, those that exist. */
   readSightings(fleet: string, beacon: string, eventIds: string[]): Promise<Sighting[]>
@@ -132,6 +142,12 @@ export interface Store {
    * old, and beacons whose last document shows one. Returns how many went.
    */
   forget(before: number, limit: number, unheardSince?: number): Promise<number>
+
+  /**
+   * Open events of a fleet, and those of them that one beacon alone reports. Counts end at the limits of
+   * core/share.ts, and may lag some seconds behind other workers.
+   */
+  countOpen(fleet: string, beacon: string, now: number): Promise<OpenCounts>
 
   /** When an event is due, or a delivery can be claimed, next; undefined where nothing waits. */
   nextDueAt(pacing: Pacing): Promise<number | undefined>

@@ -41,7 +41,13 @@ export function failing(kind: FailureClass = 'transient', reason = 'IMDS answere
 }
 
 export function accepted(fields: Partial<Answer> = {}): Sent {
-  const answer = { outcome: 'accepted' as const, time: 0, paceMs: 600_000, directives: [] }
+  const answer = {
+    outcome: 'accepted' as const,
+    time: 0,
+    paceMs: 600_000,
+    directives: [],
+    refused: [],
+  }
   return { kind: 'accepted', answer: { ...answer, ...fields } }
 }
 

@@ -23,6 +23,23 @@ test('with nothing new, the relay sets the pace', async () => {
   expect(reports.map(({ report }) => report.beacon.counter)).toEqual([1, 2, 3, 4, 5, 6])
 })
 
+test('an event that the relay refuses is logged once, until the relay takes it', async () => {
+  const refusal = { eventId: 'e1', reason: 'the fleet is full' }
+  let refused = [refusal]
+  const { clock, log } = startBeacon({ reply: () => accepted({ paceMs: 60_000, refused }) })
+  const logged = () => log.named('event_refused').map(({ eventId, reason }) => [eventId, reason])
+  await clock.advance(180_000)
+  expect(logged()).toEqual([['e1', 'the fleet is full']])
+  refused = [refusal, { eventId: 'e2', reason: 'the fleet is full' }]
+  await clock.advance(120_000)
+  expect(logged().map(([id]) => id)).toEqual(['e1', 'e2'])
+  refused = []
+  await clock.advance(60_000)
+  refused = [refusal]
+  await clock.advance(60_000)
+  expect(logged().map(([id]) => id)).toEqual(['e1', 'e2', 'e1'])
+})
+
 describe('while the relay is away', () => {
   test('the waits grow to 60 s where nothing is scheduled', async () => {
     const { clock, reportedAt } = startBeacon({ reply: () => failed })

@@ -1,11 +1,19 @@
 // What there is to tell, as usual as can be: each moment in the course that brings it, and what is told
 // on the side: lists, trouble with a channel, late and skipped messages, sets, hostile names.
 
+import { sendAlert, withOccurrence } from '../../functions/core/alert.ts'
 import { stampOf } from '../../functions/core/approval.ts'
-import { isAboutChannel, type Notice, type Telling, viewOf } from '../../functions/core/delivery.ts'
+import {
+  isAlertOf,
+  type Notice,
+  outageIn,
+  type Telling,
+  viewOf,
+} from '../../functions/core/delivery.ts'
 import type { EventRecord, Moment, Verdict } from '../../functions/core/event.ts'
 import { compose, confirmOf } from '../../functions/core/message.ts'
 import type { Posted } from '../../functions/core/post.ts'
+import { maxOpenOfBeacon, refusalOf } from '../../functions/core/share.ts'
 import type { Outgoing, Part } from '../../functions/notify/notifier.ts'
 import { at, claimed, facts, record } from '../support/records.ts'
 import { eventId } from '../support/world.ts'
@@ -339,7 +347,9 @@ function sent(
   return {
     delivery: claimed(id, { telling }),
     message: compose(telling, now, skipped),
-    ...(isAboutChannel(telling) ? {} : { pageUrl: 'https://foghorn.example/approve/token' }),
+    ...(outageIn(telling) || isAlertOf(telling)
+      ? {}
+      : { pageUrl: 'https://foghorn.example/approve/token' }),
     mayHaveHeard: heard.map((moment) => ({ moment, at, event: telling.event })),
     also: [],
     now,
@@ -353,6 +363,15 @@ function notice(state: string, reason: string, outage?: 'refuses' | 'unreachable
   const what = { channel: 'ops-teams', moment: 'scheduled' as const, state, reason }
   const about = { ...what, ...(outage && { outage }) }
   return sent('prod/e/1/scheduled/ops-teams/notice/ops', { moment: 'notice', at, event, about })
+}
+
+function alert(): Outgoing {
+  const reason = refusalOf({ ofBeacon: maxOpenOfBeacon, ofFleet: 0 })!
+  const met = { kind: 'over_limits', vm: 'web_0', reason } as const
+  const first = withOccurrence(undefined, 'prod', met, at)!
+  const { deliveries } = sendAlert({ ...first, alert: first.alert! }, ['ops'], at + 60 * second)
+  const [{ id, telling } = deliveries[0]!] = deliveries
+  return sent(id, telling)
 }
 
 /** As many as a chat is told in one message, of several moments. */
@@ -376,4 +395,5 @@ export const scenes: Record<string, Outgoing> = {
     'started without notice',
     'completed',
   ]),
+  'a fleet is over its limits': alert(),
 }

@@ -45,6 +45,23 @@ test.each([
   expect(body.detail).toContain(said)
 })
 
+test('page by page: the cursor of one leads to the next', async () => {
+  for (let i = 0; i < 5; i++) await new FakeBeacon(world, `web_${i}`).sees([])
+  const seen: string[] = []
+  let query = '?fleet=prod&limit=2'
+  for (let pages = 0; pages < 3; pages++) {
+    const { beacons, more, cursor } = await read(await get(query))
+    seen.push(...beacons.map(({ vm }: { vm: string }) => vm))
+    expect([more, cursor === undefined]).toEqual(pages < 2 ? [true, false] : [false, true])
+    query = `?fleet=prod&limit=2&cursor=${encodeURIComponent(cursor)}`
+  }
+  expect(seen).toEqual(['web_0', 'web_1', 'web_2', 'web_3', 'web_4'])
+})
+
+test.each(['0', '1001', 'x', '1.5'])('limit=%s is refused', async (limit) => {
+  expect((await get(`?fleet=prod&limit=${limit}`)).status).toBe(400)
+})
+
 test('nothing without the admin key', async () => {
   expect((await get('?fleet=prod', '')).status).toBe(401)
 })

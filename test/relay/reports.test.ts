@@ -140,6 +140,7 @@ describe('what was said before', () => {
         time: startAt,
         paceMs: 2_000,
         directives: [],
+        refused: [],
       })
     }
     expect(tables.read()).toEqual(before)

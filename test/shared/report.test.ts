@@ -117,11 +117,17 @@ describe('the answer', () => {
   const directive = { eventId: 'a1', eventType: 'Freeze', resources: ['web_0'] }
   const answer = { outcome: 'accepted', time: 1, paceMs: 2_000, directives: [directive] }
   test('passes as documented', () => {
-    expect(answerSchema.parse(answer)).toEqual(answer)
+    const refused = [{ eventId: 'e1', reason: 'the fleet has 2000 open events' }]
+    expect(answerSchema.parse({ ...answer, refused })).toEqual({ ...answer, refused })
     const bounded = { ...directive, durationSeconds: 9, source: 'User' }
     const bounds = { ...answer, directives: [bounded] }
-    expect(answerSchema.parse(bounds)).toEqual(bounds)
+    expect(answerSchema.parse(bounds)).toMatchObject(bounds)
   })
+
+  test('of a relay that refuses no event by itself, has none refused', () => {
+    expect(answerSchema.parse(answer)).toEqual({ ...answer, refused: [] })
+  })
+
   test.each<[string, object]>([
     ['a pace that would flood the relay', { paceMs: 0 }],
     ['a pace of two days', { paceMs: 2 * 86_400_000 }],

@@ -4,7 +4,7 @@ import type { Store } from '../../functions/store/store.ts'
 const storeMethods = [
   ...['readEvent', 'commit', 'readObservers', 'readBeacon', 'readSightings', 'writeBeacon'],
   ...['dueEvents', 'claim', 'settle', 'readDeliveries', 'listEvents', 'nextDueAt'],
-  ...['replay', 'forget', 'readPost', 'writePost', 'readMarks', 'writeMark'],
+  ...['replay', 'forget', 'readPost', 'writePost', 'readMarks', 'writeMark', 'countOpen'],
 ] as (keyof Store)[]
 
 /** The store with something around each of its calls. */

@@ -1,7 +1,7 @@
 // The book of channels in trouble: nobody sends to one that refuses everything but whoever said that it
 // tries, and the fallback is told of each outage.
 
-import type { Claimed, Delivery } from '../../functions/core/delivery.ts'
+import { type Claimed, type Delivery, outageIn } from '../../functions/core/delivery.ts'
 import type { Outage } from '../../functions/core/outage.ts'
 import type { Docket } from './docket.ts'
 
@@ -42,8 +42,9 @@ export class MarkBook {
 
   planned(deliveries: Delivery[]): void {
     for (const { id, telling } of deliveries) {
-      if (telling.moment !== 'notice' || !telling.about.outage) continue
-      const { channel } = telling.about
+      const about = outageIn(telling)
+      if (about === undefined) continue
+      const { channel } = about
       this.#notices.set(channel, (this.#notices.get(channel) ?? new Set()).add(id))
     }
   }

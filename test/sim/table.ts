@@ -9,8 +9,8 @@ import {
   eventRow,
   type HeldEvent,
   held,
+  heldEvent,
   type StoredDelivery,
-  type StoredEvent,
   toDelivery,
   toHeldEvent,
 } from '../../functions/store/azure-stored.ts'
@@ -133,7 +133,7 @@ export class Table {
       judge.planned(deliveries)
       for (const one of written) this.#tellAttempt(judge, process, one, views)
     } else {
-      const { record } = held<StoredEvent>(event.row).stored
+      const { record } = heldEvent(event.row).stored
       const commit = { record, deliveries, basedOn: 0, supersede: [], now: 0 }
       judge.committed(process, commit, 'committed')
     }

@@ -2,8 +2,9 @@
 // nobody can be about to write what it points to.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Settlement } from '../../functions/core/attempt.ts'
+import { maxOpenOfBeacon } from '../../functions/core/share.ts'
 import type { AzureStore } from '../../functions/store/azure.ts'
-import { graceMs } from '../../functions/store/azure-index.ts'
+import { graceMs, partitions } from '../../functions/store/azure-index.ts'
 import type { Rows } from '../../functions/store/azure-rows.ts'
 import { Table } from '../sim/table.ts'
 import {
@@ -138,7 +139,7 @@ describe('a process that dies', () => {
     const commit = commitOf({ record: record({ dueAt: at }), deliveries: [delivery('a')] })
     await expect(storeOn(dead).commit(commit)).rejects.toThrow('dead')
     const left = await entriesIn(own)
-    expect(left).toHaveLength(4)
+    expect(left).toHaveLength(5)
     const store = storeOn(own)
     const look = async (now: number) => {
       expect(await store.dueEvents(now, 9)).toEqual([])
@@ -215,7 +216,7 @@ describe('whoever loses to another writer', () => {
     const commit = commitOf({ record: record({ dueAt: at }), deliveries: [delivery('a')] })
     const outcomes = await Promise.all(stores.map((store) => store.commit(commit)))
     expect(outcomes.filter((outcome) => outcome === 'committed')).toHaveLength(1)
-    expect(await entriesIn(own)).toHaveLength(4)
+    expect(await entriesIn(own)).toHaveLength(5)
     expect(await unfound(own, [key])).toEqual([])
   })
 
@@ -227,4 +228,21 @@ describe('whoever loses to another writer', () => {
     expect(await entriesIn(own)).toHaveLength(1)
     expect(await unfound(own, [])).toEqual([])
   })
+})
+
+test('entries that a crash left behind fill no share for ever', async () => {
+  const own = newRows(azurite)
+  const lost = around(own, async (change, partition) => {
+    if (isEvent(partition)) throw new Error('the process is dead')
+    return change()
+  })
+  const dead = storeOn(lost)
+  for (let i = 0; i < maxOpenOfBeacon; i++) {
+    const never = record({ eventId: `never-${i}`, onlyBeacon: 'a' })
+    await expect(dead.commit(commitOf({ record: never }))).rejects.toThrow('dead')
+  }
+  const store = storeOn(own)
+  const now = at + graceMs + 1
+  expect((await store.countOpen('prod', 'a', now)).ofBeacon).toBe(0)
+  expect(await own.list(partitions.open('prod'), { from: '', to: '~' })).toEqual([])
 })

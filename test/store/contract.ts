@@ -12,6 +12,9 @@ import { markPromises } from './contract/marks.ts'
 import { postPromises } from './contract/posts.ts'
 import { ratePromises } from './contract/rates.ts'
 import { settlePromises } from './contract/settling.ts'
+import { sharePromises } from './contract/shares.ts'
+import { sizePromises } from './contract/sizes.ts'
+import { turnPromises } from './contract/turns.ts'
 
 export interface Opened {
   store: Store
@@ -35,7 +38,10 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
     commitPromises(bench)
     claimPromises(bench)
     ratePromises(bench)
+    turnPromises(bench)
     settlePromises(bench)
+    sizePromises(bench)
+    sharePromises(bench)
     beaconPromises(bench)
     listPromises(bench)
     growthPromises(bench)

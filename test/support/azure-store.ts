@@ -77,7 +77,8 @@ const all = { from: '', to: '~' }
 export async function entriesIn(rows: Rows, fleets = ['prod', 'test']): Promise<Entry[]> {
   const indexes = (['due', 'owed', 'heard'] as const).flatMap((index) => partitions.all(index))
   const lists = [partitions.listed(), ...fleets.map((fleet) => partitions.listed(fleet))]
-  const names = [...indexes, ...lists, partitions.failed, partitions.ended]
+  const open = fleets.map((fleet) => partitions.open(fleet))
+  const names = [...indexes, ...lists, ...open, partitions.failed, partitions.ended]
   const found = names.map(async (partition) => {
     return (await rows.list(partition, all)).map(({ row }) => ({ partition, row }))
   })
@@ -105,11 +106,12 @@ export async function unfound(rows: Rows, keys: EventKey[]): Promise<string[]> {
 function unnamed({ event, deliveries }: HeldEvent): string[] {
   const late = (entry: Entry | undefined, at: number) =>
     entry === undefined || Number(entry.row.split('|').at(-2)) > at
-  const { record, due, ended, listed = [] } = event?.stored ?? {}
+  const { record, due, ended, open, listed = [] } = event?.stored ?? {}
   const wrong: string[] = []
   if (record?.dueAt !== undefined && late(due, record.dueAt)) wrong.push('due')
   if (record?.ended && late(ended, record.ended.at)) wrong.push('ended')
   if (record && listed.length < 2) wrong.push('listed')
+  if (record && !record.ended && open === undefined) wrong.push('open')
   for (const { stored } of deliveries) {
     const { id, state, nextAt, owedAt } = stored.delivery
     if (state === 'pending' && late(stored.entry, nextAt)) wrong.push(`${id} is owed`)

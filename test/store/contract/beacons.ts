@@ -5,18 +5,27 @@ import { type Bench, contentsOf } from './bench.ts'
 
 export function beaconPromises(bench: Bench): void {
   describe('listBeacons', () => {
-    test('those of one fleet, at most so many, each once', async () => {
+    test('those of one fleet, page by page, each once, with what a list shows', async () => {
       const { store } = bench
       const names = Array.from({ length: 9 }, (_, i) => `web_${i}`)
       for (const name of names) await store.writeBeacon(beaconOf(name), [sighting(name)])
       await store.writeBeacon(beaconOf('web_0', { counter: 2 }), [])
       await store.writeBeacon(beaconOf('db_0', { fleet: 'test' }), [])
-      const found = await store.listBeacons('prod', 100)
+      const found = await store.listBeacons('prod', { limit: 100 })
       expect(found.map(({ vm }) => vm).sort()).toEqual(names)
-      expect(found.find(({ vm }) => vm === 'web_0')).toEqual(beaconOf('web_0', { counter: 2 }))
-      const some = (await store.listBeacons('prod', 4)).map(({ vm }) => vm)
-      expect(new Set(some).size).toBe(4)
-      expect(await store.listBeacons('none', 4)).toEqual([])
+      expect(found.find(({ vm }) => vm === 'web_0')).toEqual({
+        ...{ beacon: 'id-web_0', vm: 'web_0', resourceGroup: 'rg', scaleSet: '' },
+        ...{ heardAt: at, paceMs: 2_000, seesEvents: 1 },
+      })
+      expect(await store.listBeacons('none', { limit: 4 })).toEqual([])
+      const paged: string[] = []
+      for (let after: string | undefined; ; ) {
+        const page = await store.listBeacons('prod', { limit: 4, ...(after && { after }) })
+        paged.push(...page.map(({ beacon }) => beacon))
+        if (page.length < 4) break
+        after = paged.at(-1)
+      }
+      expect(paged).toEqual(names.map((name) => `id-${name}`))
     })
   })
 

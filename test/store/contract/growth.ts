@@ -98,7 +98,7 @@ export function growthPromises(bench: Bench): void {
       ])
       await store.writeBeacon(beaconOf('heard', { heardAt: at, sees: [] }), [])
       expect(await store.forget(at - 99, 99, at)).toBe(2)
-      const left = await store.listBeacons('prod', 9)
+      const left = await store.listBeacons('prod', { limit: 9 })
       expect(left.map(({ vm }) => vm).sort()).toEqual(['heard', 'hit'])
       expect(await store.readEvent(key)).toBeDefined()
       expect(await store.readObservers({ ...key, eventId: 'open' })).toHaveLength(1)

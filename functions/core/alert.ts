@@ -1,0 +1,104 @@
+// Alerts: messages about Foghorn itself, for the owners of a fleet. One row for each fleet and kind is found
+// and forgotten like an event's, and its epoch counts the episodes. Add a kind: one entry in event.ts's
+// `alertKinds`, and one in message/alert.ts.
+import { alertPrefix } from '../../shared/report.ts'
+import { type Delivery, encodeId, type FleetAlert, urgentMs, viewOf } from './delivery.ts'
+import type { Alert, EventRecord } from './event.ts'
+
+/** What is met within this time goes into one message. */
+export const collectMs = 60_000
+/** An episode ends when its cause was not met for so long; so owners get no more than one message in this time. */
+export const quietMs = 15 * 60_000
+/** The row notes so often that the cause lasts. */
+const noteEveryMs = 60_000
+const maxVms = 10
+const maxReasons = 5
+const seqPerEpisode = 64
+
+export interface Occurrence {
+  kind: Alert['kind']
+  vm: string
+  reason: string
+}
+
+export function alertId(kind: Alert['kind']): string {
+  return `${alertPrefix}${kind}`
+}
+
+export function isAlertId(eventId: string): boolean {
+  return eventId.startsWith(alertPrefix)
+}
+
+/** The row with this occurrence, or undefined where it need not be written. */
+export function withOccurrence(
+  before: EventRecord | undefined,
+  fleet: string,
+  { kind, vm, reason }: Occurrence,
+  now: number,
+): EventRecord | undefined {
+  const known = before?.alert
+  if (before === undefined || known === undefined || now - known.lastAt >= quietMs) {
+    const alert = { kind, since: now, lastAt: now, vms: [vm], reasons: [reason] }
+    return episode(fleet, alert, before, now)
+  }
+  const collects = before.ended === undefined
+  const vms = collects ? joined(known.vms, vm, maxVms) : known.vms
+  const reasons = collects ? joined(known.reasons, reason, maxReasons) : known.reasons
+  const isNews = vms !== known.vms || reasons !== known.reasons
+  if (!isNews && now - known.lastAt < noteEveryMs) return undefined
+  return { ...before, alert: { ...known, vms, reasons, lastAt: now } }
+}
+
+function joined(known: string[], one: string, most: number): string[] {
+  return known.includes(one) || known.length >= most ? known : [...known, one]
+}
+
+function episode(
+  fleet: string,
+  alert: Alert,
+  before: EventRecord | undefined,
+  now: number,
+): EventRecord {
+  return {
+    fleet,
+    eventId: alertId(alert.kind),
+    epoch: (before?.epoch ?? 0) + 1,
+    phase: 'scheduled',
+    facts: { eventType: 'Alert', resources: [] },
+    firstSeenAt: before?.firstSeenAt ?? now,
+    policy: { decide: 'tell', rule: 'alert' },
+    watchers: [],
+    history: [],
+    sequence: before?.sequence ?? 0,
+    dueAt: now + collectMs,
+    alert,
+  }
+}
+
+/** What was collected, as a message for each owner. The row has ended then, and is forgotten in time. */
+export function sendAlert(
+  before: EventRecord & { alert: Alert },
+  owners: string[],
+  now: number,
+): { record: EventRecord; deliveries: Delivery[] } {
+  const { dueAt: _, ...rest } = before
+  const sequence = before.sequence + 1
+  const record: EventRecord = {
+    ...rest,
+    ...{ sequence, phase: 'completed', ended: { at: now, outcome: 'completed' } },
+  }
+  const { fleet, eventId, epoch, alert } = before
+  const about: FleetAlert = { alert: alert.kind, episode: epoch }
+  const event = viewOf(record)
+  const deliveries = owners.map((channel, i): Delivery => {
+    const parts = [fleet, eventId, String(epoch), 'alert', channel]
+    return {
+      id: parts.map(encodeId).join('/'),
+      ...{ fleet, eventId, channel, seq: sequence * seqPerEpisode + i },
+      ...{ owedAt: now, urgentUntil: now + urgentMs, nextAt: now },
+      telling: { moment: 'notice', at: now, event, about },
+      ...{ state: 'pending', attempts: 0, note: '' },
+    }
+  })
+  return { record, deliveries }
+}

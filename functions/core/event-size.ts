@@ -1,0 +1,93 @@
+// Keeps an event within the room of one row, whatever beacons report. A commit that needs more room cuts
+// history, so that an honest report or a decision never fails because of what a liar reported before.
+import { namesIn } from './agreed.ts'
+import type { EventView } from './delivery.ts'
+import { type EventRecord, leastValuable, maxNoteLength, shortNote } from './event.ts'
+
+/** Characters of an event as JSON; a row of Azure Tables has room for 480 000. */
+export const maxEventLength = 400_000
+/** Shorter lists are written twice, which keeps rows easy to read. */
+const shortList = 16
+const asInFacts = '='
+
+/** The event as a store keeps it: a list of VMs that is the same as in its facts is kept once. */
+export function packEvent<Event extends EventRecord | EventView>(event: Event): Event {
+  const { verdict, facts } = event
+  const { agreed } = verdict ?? {}
+  if (agreed === undefined || agreed.resources.length < shortList) return event
+  if (!isSame(agreed.resources, namesIn(facts))) return event
+  const packed = { ...verdict, agreed: { ...agreed, resources: asInFacts } }
+  return { ...event, verdict: packed as unknown as Event['verdict'] }
+}
+
+/** What `packEvent` was given. */
+export function unpackEvent<Event extends EventRecord | EventView>(event: Event): Event {
+  const { verdict } = event
+  const { agreed } = verdict ?? {}
+  if ((agreed?.resources as unknown) !== asInFacts) return event
+  const resources = namesIn(event.facts)
+  return { ...event, verdict: { ...verdict, agreed: { ...agreed, resources } } as Event['verdict'] }
+}
+
+export function eventLength(event: EventRecord): number {
+  return JSON.stringify(packEvent(event)).length
+}
+
+/**
+ * The record within `maxEventLength`, or the same record where it is. History goes first, without decisions
+ * and the first entry; then lists of VMs that only older messages or pages show.
+ */
+export function fitEvent(record: EventRecord): EventRecord {
+  let fitted = withShortNotes(record)
+  let over = eventLength(fitted) - maxEventLength
+  if (over <= 0) return fitted
+  fitted = cutHistory(fitted, over)
+  for (const lighten of [withoutFormerNames, withoutFormerApproval, withoutCoverage]) {
+    over = eventLength(fitted) - maxEventLength
+    if (over <= 0) break
+    fitted = lighten(fitted)
+  }
+  return fitted
+}
+
+function withShortNotes(record: EventRecord): EventRecord {
+  const isLong = ({ note = '' }: { note?: string }) => note.length > maxNoteLength
+  if (!record.history.some(isLong)) return record
+  return { ...record, history: record.history.map(shortNote) }
+}
+
+/** Without the least valuable entries, until so many characters are free. */
+function cutHistory(record: EventRecord, length: number): EventRecord {
+  let free = 0
+  const history = [...record.history]
+  while (free < length) {
+    const next = leastValuable(history, 'keep_decisions')
+    if (next === undefined) break
+    const [cut] = history.splice(next, 1)
+    free += JSON.stringify(cut).length + 1
+  }
+  return { ...record, history }
+}
+
+/** A message then says that the VMs changed, without naming those before. */
+function withoutFormerNames(record: EventRecord): EventRecord {
+  const { resources: _, ...changedFrom } = record.changedFrom ?? {}
+  return record.changedFrom === undefined ? record : { ...record, changedFrom }
+}
+
+function withoutFormerApproval(record: EventRecord): EventRecord {
+  if (record.overruled === undefined) return record
+  const { agreed: _, ...overruled } = record.overruled
+  return { ...record, overruled }
+}
+
+/** An approval that covers no VM starts nothing. The event outgrew it anyway, or the list is in its facts. */
+function withoutCoverage(record: EventRecord): EventRecord {
+  const { verdict } = record
+  if (verdict?.agreed === undefined) return record
+  return { ...record, verdict: { ...verdict, agreed: { ...verdict.agreed, resources: [] } } }
+}
+
+function isSame(some: string[], others: string[]): boolean {
+  return some.length === others.length && some.every((name, i) => name === others[i])
+}

@@ -1,0 +1,34 @@
+// Whose message a channel takes next: fleets by turns, so that one with much to send delays another by one
+// message. Within a fleet the longest due goes first.
+
+/** What waits for a channel, of one fleet, the longest due first. */
+export interface Queue<Message> {
+  fleet: string
+  waiting: Message[]
+}
+
+/**
+ * At most `most` messages, one of each fleet in turn, from the fleet after `last` on. Without `last`, the
+ * queues' own order counts.
+ */
+export function inTurn<Message>(
+  queues: Queue<Message>[],
+  last: string | undefined,
+  most: number,
+): Message[] {
+  const rest = fromNext(queues, last).map(({ waiting }) => [...waiting])
+  const taken: Message[] = []
+  while (taken.length < most && rest.some((waiting) => waiting.length > 0)) {
+    for (const waiting of rest) {
+      if (waiting.length > 0 && taken.length < most) taken.push(waiting.shift()!)
+    }
+  }
+  return taken
+}
+
+function fromNext<Message>(queues: Queue<Message>[], last: string | undefined): Queue<Message>[] {
+  if (last === undefined || queues.length < 2) return queues
+  const byName = queues.toSorted((a, b) => (a.fleet < b.fleet ? -1 : 1))
+  const after = byName.filter(({ fleet }) => fleet > last)
+  return [...after, ...byName.filter(({ fleet }) => fleet <= last)]
+}

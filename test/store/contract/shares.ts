@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest'
+import { withOccurrence } from '../../../functions/core/alert.ts'
+import type { EventRecord } from '../../../functions/core/event.ts'
+import { maxOpenOfBeacon } from '../../../functions/core/share.ts'
+import { at, record } from '../../support/records.ts'
+import { type Bench, expectCommitted } from './bench.ts'
+
+/** How many events are open, of a fleet and of those that one beacon alone reports. */
+export function sharePromises(bench: Bench): void {
+  let later = 0
+  const write = (changes: Partial<EventRecord>, basedOn = 0) =>
+    expectCommitted(bench.store, { record: record({ ...changes, sequence: basedOn + 1 }), basedOn })
+  /** Counts may lag some seconds. */
+  const count = async (beacon: string, fleet = 'prod') => {
+    later += 60_000
+    const counts = await bench.store.countOpen(fleet, beacon, at + later)
+    return [counts.ofBeacon, counts.ofFleet]
+  }
+
+  describe('open events', () => {
+    test('are counted by fleet, and by the beacon that alone reports them', async () => {
+      expect(await count('a')).toEqual([0, 0])
+      await write({ eventId: '1', onlyBeacon: 'a' })
+      await write({ eventId: '2', onlyBeacon: 'a' })
+      await write({ eventId: '3', onlyBeacon: 'b' })
+      await write({ eventId: '4' })
+      await write({ eventId: '1', onlyBeacon: 'a', fleet: 'test' })
+      expect(await count('a')).toEqual([2, 4])
+      expect(await count('b')).toEqual([1, 4])
+      expect(await count('c')).toEqual([0, 4])
+      expect(await count('a', 'test')).toEqual([1, 1])
+    })
+
+    test('count no longer for a beacon once another reports them, nor at all once they ended', async () => {
+      await write({ eventId: '1', onlyBeacon: 'a' })
+      await write({ eventId: '2', onlyBeacon: 'a' })
+      await write({ eventId: '1' }, 1)
+      expect(await count('a')).toEqual([1, 2])
+      const ended = { at, outcome: 'completed' as const }
+      await write({ eventId: '1', ended }, 2)
+      await write({ eventId: '2', onlyBeacon: 'a', ended }, 1)
+      expect(await count('a')).toEqual([0, 0])
+      await write({ eventId: '2', onlyBeacon: 'b', epoch: 2 }, 2)
+      expect(await count('b')).toEqual([1, 1])
+    })
+
+    test('names that begin alike are different beacons', async () => {
+      for (const [i, onlyBeacon] of ['a', 'ab', 'a|b', 'a-', ''].entries()) {
+        await write({ eventId: String(i), ...(onlyBeacon && { onlyBeacon }) })
+      }
+      expect(await count('a')).toEqual([1, 5])
+      expect(await count('a|b')).toEqual([1, 5])
+    })
+
+    test('of a full share are as many as it holds, seen by any handle', async () => {
+      for (let i = 0; i < maxOpenOfBeacon + 3; i++)
+        await write({ eventId: `${i}`, onlyBeacon: 'a' })
+      const other = await bench.reopen()
+      const { ofBeacon } = await other.countOpen('prod', 'a', at)
+      expect(ofBeacon).toBe(maxOpenOfBeacon)
+    })
+  })
+
+  test('an alert counts as no open event, and no list shows it', async () => {
+    const met = { kind: 'over_limits', vm: 'web_0', reason: 'full' } as const
+    const alert = withOccurrence(undefined, 'prod', met, at)!
+    await expectCommitted(bench.store, { record: { ...alert, sequence: 1 } })
+    expect(await count('web_0')).toEqual([0, 0])
+    expect(await bench.store.listEvents({ limit: 10 })).toEqual([])
+    expect(await bench.store.listEvents({ limit: 10, fleet: 'prod' })).toEqual([])
+    const { fleet, eventId } = alert
+    expect(await bench.store.dueEvents(alert.dueAt!, 9)).toEqual([{ fleet, eventId }])
+  })
+}

@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest'
+import type { Rate } from '../../../functions/core/rate.ts'
+import type { Pacing, Store } from '../../../functions/store/store.ts'
+import { at, delivery, record } from '../../support/records.ts'
+import { type Bench, expectCommitted } from './bench.ts'
+
+const single: Rate = { everyMs: 1_000, burst: 1, together: 1, atOnce: 4 }
+const merging: Rate = { everyMs: 1_000, burst: 1, together: 4, atOnce: 4 }
+const free: Rate = { everyMs: 0, burst: 1, together: 1, atOnce: 4 }
+
+/** Requests of one claim, as lists of ids; all are delivered at once. */
+async function turn(store: Store, rate: Rate, now: number): Promise<string[][]> {
+  const pacing: Pacing = { now, rateOf: () => rate, roomOf: () => rate.atOnce }
+  const requests = await store.claim({ leaseMs: 20_000, limit: 9, ...pacing })
+  for (const one of requests.flat()) {
+    await store.settle(one, { state: 'delivered', nextAt: now, note: '' }, now, [])
+  }
+  return requests.map((group) => group.map(({ id }) => id))
+}
+
+/** A channel takes messages of its fleets by turns, and within a fleet of its events by turns. */
+export function turnPromises(bench: Bench): void {
+  /** Events of a fleet, one message each, the first due first. */
+  async function oweEvents(fleet: string, count: number, nextAt = at): Promise<void> {
+    const works = Array.from({ length: count }, (_, i) => {
+      const id = `${fleet}-${i}`
+      const row = delivery(id, { fleet, eventId: id, nextAt: nextAt + i })
+      const one = { record: record({ fleet, eventId: id }), deliveries: [row] }
+      return expectCommitted(bench.store, one)
+    })
+    await Promise.all(works)
+  }
+
+  /** Messages of one event, each of a commit of its own. */
+  async function oweSteps(eventId: string, count: number, nextAt: number): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      const row = delivery(`${eventId}-${i}`, { eventId, nextAt, seq: 64 * (i + 1) })
+      const changed = record({ eventId, sequence: i + 1 })
+      await expectCommitted(bench.store, { record: changed, basedOn: i, deliveries: [row] })
+    }
+  }
+
+  describe('turns in a channel', () => {
+    test('a fleet waits for one turn of another, however much that one has waiting', async () => {
+      await oweEvents('stage', 230, at - 1_000)
+      await oweEvents('prod', 2)
+      const taken: string[] = []
+      for (let i = 0; i < 5; i++) {
+        taken.push(...(await turn(bench.store, single, at + 1_000 * (i + 1))).flat())
+      }
+      expect(taken.slice(0, 4).filter((id) => id.startsWith('prod'))).toEqual(['prod-0', 'prod-1'])
+      expect(taken.filter((id) => id.startsWith('stage'))).toEqual([
+        'stage-0',
+        'stage-1',
+        'stage-2',
+      ])
+    })
+
+    test('three fleets take turns, and each has its longest due first', async () => {
+      for (const fleet of ['a', 'b', 'c']) await oweEvents(fleet, 3, at - 10)
+      const taken: string[] = []
+      for (let i = 0; i < 9; i++) {
+        taken.push(...(await turn(bench.store, single, at + 1_000 * i)).flat())
+      }
+      for (let i = 0; i < 9; i += 3) {
+        const round = taken.slice(i, i + 3).map((id) => id.split('-'))
+        expect(round.map(([fleet]) => fleet).sort()).toEqual(['a', 'b', 'c'])
+        expect(round.map(([, number]) => number)).toEqual([i / 3, i / 3, i / 3].map(String))
+      }
+    })
+
+    test('what is told together is of all fleets', async () => {
+      await oweEvents('stage', 9, at - 1_000)
+      await oweEvents('prod', 1)
+      const [group = []] = await turn(bench.store, merging, at)
+      expect(group).toHaveLength(4)
+      expect(group).toContain('prod-0')
+      expect(group.filter((id) => id !== 'prod-0')).toEqual(['stage-0', 'stage-1', 'stage-2'])
+    })
+
+    test('without a rate, the room is shared, too', async () => {
+      await oweEvents('stage', 9, at - 1_000)
+      await oweEvents('prod', 1)
+      const taken = (await turn(bench.store, free, at)).flat()
+      expect(taken).toHaveLength(4)
+      expect(taken).toContain('prod-0')
+    })
+
+    test('are kept by all workers together', async () => {
+      await oweEvents('stage', 9, at - 1_000)
+      await oweEvents('prod', 3)
+      const stores = [bench.store, await bench.reopen(), await bench.reopen()]
+      const taken: string[] = []
+      for (let i = 0; i < 6; i++) {
+        taken.push(...(await turn(stores[i % 3]!, single, at + 1_000 * (i + 1))).flat())
+      }
+      expect(taken.filter((id) => id.startsWith('prod'))).toHaveLength(3)
+    })
+
+    test('within a fleet, an event waits for one message of another, however many that one has', async () => {
+      await oweSteps('flooded', 9, at - 1_000)
+      await oweSteps('other', 2, at)
+      const taken: string[] = []
+      for (let i = 0; i < 5; i++) {
+        taken.push(...(await turn(bench.store, single, at + 1_000 * (i + 1))).flat())
+      }
+      expect(taken).toEqual(['flooded-0', 'other-0', 'flooded-1', 'other-1', 'flooded-2'])
+    })
+
+    test('what another message of its event has held up is due from the end of that one', async () => {
+      await oweSteps('a', 3, at - 5_000)
+      await turn(bench.store, free, at)
+      const rows = await bench.store.readDeliveries({ fleet: 'prod', eventId: 'a' })
+      expect(rows.map(({ nextAt }) => nextAt)).toEqual([at, at, at - 5_000])
+      const pacing: Pacing = { now: at, rateOf: () => free, roomOf: () => 9 }
+      expect(await bench.store.nextDueAt(pacing)).toBe(at)
+    })
+  })
+}

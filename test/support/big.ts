@@ -1,0 +1,30 @@
+// The largest event that a fleet may lawfully report, and what it may look like in the record.
+import { agreedOf } from '../../functions/core/agreed.ts'
+import { addHistory, type EventRecord, type Facts } from '../../functions/core/event.ts'
+import { at, facts, record } from './records.ts'
+
+/** 1 000 names of 256 characters each, no two alike; `from` makes other names. */
+export function bigNames(from = 0, count = 1_000): string[] {
+  return Array.from({ length: count }, (_, i) => `vm-${from + i}-`.padEnd(256, 'x'))
+}
+
+export function bigFacts(from = 0): Facts {
+  return facts({ resources: bigNames(from), description: 'd'.repeat(4_000) })
+}
+
+/** Approved, changed before, with a full history of long notes. */
+export function bigRecord(changes: Partial<EventRecord> = {}): EventRecord {
+  const whole = bigFacts()
+  let full = record({ facts: whole, ...changes })
+  full.verdict = {
+    ...{ decision: 'approved', how: 'link', who: 'chat', at },
+    agreed: agreedOf(full, false),
+  }
+  full.overruled = { ...full.verdict, agreed: agreedOf({ facts: bigFacts(1_000) }, false) }
+  full.changedFrom = { resources: bigNames(2_000) }
+  full = addHistory(full, { at, what: 'approved', note: 'link: chat' })
+  for (let i = 0; i < 300; i++) {
+    full = addHistory(full, { at: at + i, what: 'changed', note: `${i} `.padEnd(4_000, 'n') })
+  }
+  return full
+}
