@@ -3,6 +3,7 @@
 import { isWithin } from '../../functions/core/agreed.ts'
 import { stampOf } from '../../functions/core/approval.ts'
 import type { Decider, EventRecord, Verdict } from '../../functions/core/event.ts'
+import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Docket } from './docket.ts'
 import { answers, type Said } from './doors.ts'
 import { mayDecide } from './permits.ts'
@@ -28,9 +29,20 @@ interface Noted extends Press {
   until: number
 }
 
+/** What an approval covers, from the record at the time of the approval. */
+interface Cover {
+  eventType: string
+  resources: string[]
+  /** When it stopped being valid. */
+  until: number
+}
+
+/** A directive arrives within 10 s of its report, and waits for those before it. */
+const directiveMs = 20_000
+
 export class ApprovalBook {
   readonly #docket: Docket
-  readonly #approved = new Set<string>()
+  readonly #approved = new Map<string, Cover[]>()
   readonly #presses: Noted[] = []
   readonly #decided = new Set<string>()
 
@@ -41,6 +53,16 @@ export class ApprovalBook {
   /** Whether the event was approved in any epoch. */
   isApproved(key: string): boolean {
     return this.#approved.has(key)
+  }
+
+  /** Why no approval covers what a VM sees; those that ended just now count, as a directive takes time. */
+  whyUncovered(key: string, own: ScheduledEvent): string | undefined {
+    const valid = (this.#approved.get(key) ?? []).filter(
+      ({ until }) => until > this.#docket.now - directiveMs,
+    )
+    if (valid.length === 0) return 'nobody approved it'
+    const reasons = valid.map((cover) => whyBeyond(cover, own))
+    return reasons.includes(undefined) ? undefined : reasons.join('; ')
   }
 
   committed(key: string, before: EventRecord | undefined, record: EventRecord): void {
@@ -54,11 +76,18 @@ export class ApprovalBook {
       record.overruled?.lapsedAt !== undefined && !isWithin(earlier?.agreed, record.facts)
     if (sameEpoch && revoked && !grown && verdict === undefined) broke('is unapproved')
     if (sameEpoch && revoked && verdict !== undefined) broke('is declined after it was approved')
+    if (revoked) for (const cover of this.#approved.get(key) ?? []) this.#end(cover)
     if (verdict === undefined || isSame(verdict, earlier)) return
     this.#decided.add(`${key} ${wayOf(verdict.decision, verdict)}`)
-    if (verdict.decision === 'approved') this.#approved.add(key)
+    if (verdict.decision === 'approved') {
+      this.#approved.set(key, [...(this.#approved.get(key) ?? []), coverOf(record)])
+    }
     if (verdict.how !== 'policy') this.#checkPerson(key, record, verdict)
     else this.#checkPolicy(verdict, earlier, broke)
+  }
+
+  #end(cover: Cover): void {
+    cover.until = Math.min(cover.until, this.#docket.now)
   }
 
   #checkPolicy(verdict: Verdict, earlier: Verdict | undefined, broke: (text: string) => void) {
@@ -114,6 +143,17 @@ export class ApprovalBook {
     if (this.#presses.some((other) => isRace(press, other) || isRace(other, press)))
       met.add('two people decide at once')
   }
+}
+
+function coverOf({ facts: { eventType, resources } }: EventRecord): Cover {
+  const names = resources.map((name) => name.toLowerCase())
+  return { eventType, resources: names, until: Number.POSITIVE_INFINITY }
+}
+
+function whyBeyond(cover: Cover, own: ScheduledEvent): string | undefined {
+  if (own.eventType !== cover.eventType) return `it is a ${own.eventType}`
+  const further = own.resources.filter((name) => !cover.resources.includes(name.toLowerCase()))
+  return further.length === 0 ? undefined : `${further} was not approved`
 }
 
 /** One of two people was first, while the other's press was under way. */

@@ -43,8 +43,8 @@ export class Beacon {
   acked: Acked | undefined
   /** Whether an event took the whole VM. */
   wentDown = false
-  /** It has a directive, and is about to tell Azure. */
-  onAsked: () => void = () => {}
+  /** It has checked a directive against its document, and is about to send it to Azure. */
+  onAsked: (eventId: string) => void = () => {}
   /** When a poll of this VM showed an event last, where the newest one does not. */
   readonly lastShownAt = new Map<string, number>()
   readonly #shownSince = new Map<string, number>()
@@ -85,7 +85,7 @@ export class Beacon {
         poll: () => this.#poll(imds, state),
         identify: () => imds.identify(),
         start: (eventId) => {
-          this.onAsked()
+          this.onAsked(eventId)
           return imds.start(eventId)
         },
       },

@@ -1,6 +1,6 @@
 // The book of events: what is on record must follow from what happened, and what happens to VMs must
 // follow from what is on record.
-import type { EventRecord } from '../../functions/core/event.ts'
+import { type EventRecord, isHit } from '../../functions/core/event.ts'
 import { channelsFor } from '../../functions/core/policy.ts'
 import type { Commit } from '../../functions/store/store.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
@@ -17,6 +17,8 @@ const settleMs = 10_000
 const graceMs = 1_000
 /** One less than the relay's: within a pace it need not note that a beacon was heard again. */
 const silentPaces = 2
+/** A report takes no longer than this, or its beacon has given up. */
+const handlingMs = 10_000
 /** An approval is with Azure by then, whatever goes wrong on the way for a while. */
 const passOnMs = 4 * 60_000
 
@@ -29,6 +31,8 @@ export class EventBook {
   readonly #approvals: ApprovalBook
   readonly #posts = new Set<string>()
   readonly #overdue = new Set<string>()
+  /** When a commit last changed which VMs an event hits. */
+  readonly #grownAt = new Map<string, number>()
 
   constructor(docket: Docket, messages: MessageBook, approvals: ApprovalBook) {
     this.#docket = docket
@@ -40,6 +44,8 @@ export class EventBook {
     const key = keyOf(record)
     const before = this.records.get(key)
     this.records.set(key, record)
+    const names = before?.facts.resources.join()
+    if (names !== record.facts.resources.join()) this.#grownAt.set(key, this.#docket.now)
     const told = deliveries.map(({ telling, channel }) => `${telling.moment}@${channel}`)
     const state = `${record.phase} epoch ${record.epoch} verdict ${record.verdict?.decision}`
     const end = record.ended === undefined ? '' : ` ended ${record.ended.outcome}`
@@ -151,6 +157,9 @@ export class EventBook {
       this.#docket.broke('acknowledged', `${key} was moved, and the new NotBefore is not kept`)
     }
     if (record.policy.decide === 'ignore') return
+    // the report was under way when the VM was added: the next one brings its channels
+    const addedAt = this.#grownAt.get(key) ?? 0
+    if (!isHit(event, beacon.vm.name) && this.#docket.now < addedAt + handlingMs) return
     const observer = beacon.asObserver(event)
     const hearers = channelsFor(plan.config.routes, record, [observer], 'scheduled')
     const rows = [...this.#messages.rows.values()].filter(
@@ -170,20 +179,18 @@ export class EventBook {
     if (!this.#approvals.isApproved(key)) {
       this.#docket.broke('unasked', `${vm} starts ${key}, which nobody approved`)
     }
-    this.#checkCover(fleet, vm, eventId)
   }
 
-  /** What this VM sees is no more than what somebody approved. */
-  #checkCover(fleet: FleetName, vm: string, eventId: string): void {
-    const record = this.records.get(`${fleet}/${eventId}`)
-    const agreed = record?.verdict?.agreed ?? record?.overruled?.agreed
-    const beacon = this.#docket.parts
-      .beacons()
-      .find((one) => one.vm.fleet === fleet && one.vm.name === vm)
-    const own = beacon?.state?.document?.events.find((event) => event.eventId === eventId)
-    const further = own?.resources.filter((name) => !agreed?.resources.includes(name.toLowerCase()))
-    if (further?.length) {
-      this.#docket.broke('unasked', `${vm} starts ${eventId} for ${further}, not approved`)
+  /**
+   * A beacon is about to send a start to Azure: what it sees now must be approved. What it sees while the request is
+   * under way comes too late for it.
+   */
+  asked({ vm, state }: Beacon, eventId: string): void {
+    const key = `${vm.fleet}/${eventId}`
+    const own = state?.document?.events.find((event) => event.eventId === eventId)
+    const why = own === undefined ? 'it does not see it' : this.#approvals.whyUncovered(key, own)
+    if (why !== undefined) {
+      this.#docket.broke('unasked', `${vm.name} is about to start ${eventId}, but ${why}`)
     }
   }
 

@@ -109,6 +109,10 @@ export class Judge extends Docket {
     this.events.acknowledged(beacon, report, answer)
   }
 
+  asked(beacon: Beacon, eventId: string): void {
+    this.events.asked(beacon, eventId)
+  }
+
   started(fleet: FleetName, vm: string, eventId: string): void {
     this.events.started(fleet, vm, eventId)
   }

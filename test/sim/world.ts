@@ -190,7 +190,8 @@ function raise(
     })
     kernel.after(luck.pick([0, 0, 500, 20_000, 100_000]), start)
     kernel.after(beaconsEndMs, () => fall(undefined, 'the world ends'))
-    beacon.onAsked = () => {
+    beacon.onAsked = (eventId) => {
+      judge.asked(beacon, eventId)
       if (kernel.now > calmAt || !luck.chance(faults.beacon_dies * 8)) return
       const back = luck.pick([1_000, 40_000, undefined])
       judge.met.add('a beacon dies with a directive')
