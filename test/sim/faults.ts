@@ -35,14 +35,21 @@ export type FaultKind = (typeof faultKinds)[number]
 /** How often each kind strikes where it may, in [0, 1]; 0 where this world does not know it. */
 export type Faults = Record<FaultKind, number>
 
+/** Kinds that strike nowhere, and kinds that alone strike, in every world. */
+interface Chosen {
+  without?: readonly string[]
+  only?: readonly string[]
+}
+
 /** Worlds without any fault are rare, and worlds with every fault are, too. */
-export function chooseFaults(random: Random, without: readonly string[]): Faults {
+export function chooseFaults(random: Random, { without = [], only = [] }: Chosen): Faults {
   const share = random.pick([0, 0.15, 0.3, 0.5, 0.8])
   const rate = random.pick([0.3, 1, 2])
   const entries = faultKinds.map((kind) => {
     const strikes = random.chance(share)
     const often = random.pick([0.02, 0.05, 0.15]) * rate
-    return [kind, strikes && !without.includes(kind) ? often : 0] as const
+    const has = only.length === 0 ? strikes : only.includes(kind)
+    return [kind, has && !without.includes(kind) ? often : 0] as const
   })
   return Object.fromEntries(entries) as Faults
 }
@@ -52,7 +59,7 @@ export function kindsOf(faults: Faults): FaultKind[] {
 }
 
 /** Names by comma; a name that is none is an error, or nobody would notice. */
-export function readWithout(text: string): FaultKind[] {
+export function readKinds(text: string): FaultKind[] {
   const names = text.split(',').filter((name) => name !== '')
   const unknown = names.find((name) => !faultKinds.some((kind) => kind === name))
   if (unknown === undefined) return names as FaultKind[]

@@ -19,13 +19,14 @@ export async function shrink(outcome: Outcome, options: Options = {}): Promise<O
 }
 
 /** What a person needs to see what went wrong, and to see it again. */
-export function tell(smallest: Outcome, without: readonly string[]): string {
+export function tell(smallest: Outcome, { without = [], only = [] }: Options): string {
   const { seed, storage, broken, faults, trace } = smallest
   const on = storage === 'sqlite' ? '' : `STORAGE=${storage} `
   const left = without.length === 0 ? '' : `WITHOUT=${without.join(',')} `
+  const own = only.length === 0 ? '' : `ONLY=${only.join(',')} `
   return [
     `seed ${seed} breaks "${broken[0]?.promise}": ${broken[0]?.text}`,
-    `replay: ${on}${left}SEED=${seed} RUNS=1 npm run sim`,
+    `replay: ${on}${own}${left}SEED=${seed} RUNS=1 npm run sim`,
     `faults that it takes: ${faults.join(', ') || 'none'}`,
     ...pickLines(trace, broken[0]?.text ?? '').map((line) => `  ${line}`),
   ].join('\n')

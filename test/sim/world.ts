@@ -37,6 +37,8 @@ export interface Options {
   storage?: keyof typeof storages
   /** Kinds of faults that this run leaves out. */
   without?: readonly string[]
+  /** Kinds of faults that each run has, and no others; absent or empty: the seed chooses. */
+  only?: readonly string[]
   /** Changes what the relay makes of its store, to see whether that is noticed. */
   spoil?: () => (store: Store) => Store
   /** As `spoil`, of its configuration. */
@@ -61,7 +63,7 @@ export interface Outcome {
 
 export async function runWorld(seed: number, options: Options = {}): Promise<Outcome> {
   const random = createRandom(seed)
-  const faults = chooseFaults(random.fork('faults'), options.without ?? [])
+  const faults = chooseFaults(random.fork('faults'), options)
   const plan = makePlan(random.fork('plan'))
   const kernel = new Kernel(startAt)
   const name = options.storage ?? 'sqlite'
