@@ -33,6 +33,9 @@ interface Noted extends Press {
 interface Cover {
   eventType: string
   resources: string[]
+  /** Of what a rule approved, as far as it was known. */
+  source?: string | undefined
+  durationSeconds?: number | undefined
   /** When it stopped being valid. */
   until: number
 }
@@ -145,15 +148,22 @@ export class ApprovalBook {
   }
 }
 
-function coverOf({ facts: { eventType, resources } }: EventRecord): Cover {
-  const names = resources.map((name) => name.toLowerCase())
-  return { eventType, resources: names, until: Number.POSITIVE_INFINITY }
+function coverOf({ facts, verdict }: EventRecord): Cover {
+  const { eventType, source, durationSeconds } = facts
+  const resources = facts.resources.map((name) => name.toLowerCase())
+  const byRule = verdict?.how === 'policy' ? { source, durationSeconds } : {}
+  return { eventType, resources, ...byRule, until: Number.POSITIVE_INFINITY }
 }
 
 function whyBeyond(cover: Cover, own: ScheduledEvent): string | undefined {
   if (own.eventType !== cover.eventType) return `it is a ${own.eventType}`
   const further = own.resources.filter((name) => !cover.resources.includes(name.toLowerCase()))
-  return further.length === 0 ? undefined : `${further} was not approved`
+  if (further.length > 0) return `${further} was not approved`
+  for (const name of ['source', 'durationSeconds'] as const) {
+    if (cover[name] !== undefined && cover[name] !== own[name])
+      return `a rule approved it with ${name} ${cover[name]}, not ${own[name]}`
+  }
+  return undefined
 }
 
 /** One of two people was first, while the other's press was under way. */

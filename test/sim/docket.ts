@@ -41,13 +41,21 @@ export class Docket {
   readonly trace: string[] = []
   readonly broken: Broken[] = []
   readonly met = new Set<Encounter>()
+  /** Fleets in which somebody speaks as other VMs: what the relay makes of that proves nothing. */
+  readonly mistaken = new Set<string>()
+  /** Events, by fleet and id, that Azure does not know of. */
+  readonly invented = new Set<string>()
+  /** A fleet in which one VM invents events, and how many. */
+  flooded: { fleet: string; by: string; events: number } | undefined
+  /** Events, by fleet and id, that somebody lies about. */
+  readonly lies = new Set<string>()
   readonly stats = { events: 0, crashes: 0, reopened: 0, failovers: 0, deliveries: 0 }
   readonly parts: DocketParts
-  readonly #beganAt: number
+  readonly beganAt: number
 
   constructor(parts: DocketParts) {
     this.parts = parts
-    this.#beganAt = parts.kernel.now
+    this.beganAt = parts.kernel.now
   }
 
   get now(): number {
@@ -55,7 +63,7 @@ export class Docket {
   }
 
   note(text: string): void {
-    this.trace.push(`${((this.now - this.#beganAt) / 1_000).toFixed(3)} ${text}`)
+    this.trace.push(`${((this.now - this.beganAt) / 1_000).toFixed(3)} ${text}`)
   }
 
   broke(promise: string, text: string): void {

@@ -22,6 +22,10 @@ const handlingMs = 10_000
 /** An approval is with Azure by then, whatever goes wrong on the way for a while. */
 const passOnMs = 4 * 60_000
 
+interface View {
+  view: 'sees' | 'misses' | 'missed just now'
+}
+
 export class EventBook {
   readonly records = new Map<string, EventRecord>()
   /** Events, by key and epoch, that an acknowledged report showed as Started. */
@@ -54,7 +58,8 @@ export class EventBook {
     this.#count(before, record)
     this.#checkLife(key, before, record)
     this.#approvals.committed(key, before, record)
-    if (record.ended !== undefined && before?.ended === undefined) this.#checkEnd(key, record)
+    if (record.ended !== undefined && before?.ended === undefined)
+      this.#checkEnd(key, before, record)
   }
 
   #count(before: EventRecord | undefined, record: EventRecord): void {
@@ -86,30 +91,47 @@ export class EventBook {
       broke('changes after its end')
   }
 
-  /** An end that was seen must have stood for the settle time, with nobody heard who still sees it. */
-  #checkEnd(key: string, record: EventRecord): void {
+  /**
+   * An end that was seen must have lasted for the settle time: while the event is scheduled, in the documents of all
+   * hit VMs and most observers; once it has started, of either.
+   */
+  #checkEnd(key: string, before: EventRecord | undefined, record: EventRecord): void {
     const { inferred } = record.ended!
     if (inferred === 'vm_gone' || inferred === 'nobody_left_to_see') return
-    const { now } = this.#docket
-    const { store_slow, report_delayed } = this.#docket.parts.faults
-    const isSlow = store_slow > 0
-    // the relay takes what was long under way for younger than it is
-    const isExact = report_delayed === 0
-    const early = (text: string) => this.#docket.broke('settling', `${key} is told as over ${text}`)
-    for (const beacon of this.#docket.parts.beacons()) {
-      if (!beacon.process.alive || beacon.vm.fleet !== record.fleet) continue
-      const { acked } = beacon
-      const shows = beacon.shows(record.eventId)
-      const lastShownAt = acked?.missing.get(record.eventId) ?? Number.NEGATIVE_INFINITY
-      const missingMs = now - lastShownAt
-      const known = (acked?.ackedAt ?? now) < now - graceMs
-      if (isExact && known && !shows && missingMs < settleMs - 1)
-        early(`${missingMs} ms after ${beacon.vm.name} saw it`)
-      const heard = acked !== undefined && now - acked.at < silentPaces * acked.paceMs
-      const told = shows && heard && acked.sees.includes(record.eventId)
-      if (told && known && !isSlow && !takesVm(record))
-        early(`while ${beacon.vm.name} sees it and said so`)
+    if (this.#docket.mistaken.has(record.fleet)) return
+    const views = this.#docket.parts.beacons().flatMap((beacon) => {
+      const view = beacon.vm.fleet === record.fleet ? this.#viewOf(beacon, record) : undefined
+      return view === undefined ? [] : [{ ...view, beacon }]
+    })
+    const hit = views.filter(({ beacon }) => isHit(record.facts, beacon.vm.name))
+    const count = (view: View['view']) => views.filter((one) => one.view === view).length
+    const most = count('misses') > count('sees') + count('missed just now')
+    const all = hit.every(({ view }) => view === 'misses')
+    const started = before?.phase === 'started'
+    if (started ? (hit.length > 0 && all) || most : all && most) return
+    const against = views.filter(({ view }) => view !== 'misses')
+    if (against.length === 0) return
+    const text = against.map(({ beacon, view }) => `${beacon.vm.name} ${view}`)
+    this.#docket.broke('settling', `${key} is told as over, but ${text}`)
+  }
+
+  /** What a beacon makes of an event, as far as the relay was told; nothing where it can't be relied on. */
+  #viewOf(beacon: Beacon, record: EventRecord): View | undefined {
+    const { acked, process, vm } = beacon
+    const { now, parts } = this.#docket
+    const { store_slow, report_delayed } = parts.faults
+    if (!process.alive || acked === undefined || acked.ackedAt >= now - graceMs) return undefined
+    if (beacon.shows(record.eventId)) {
+      const heard = now - acked.at < silentPaces * acked.paceMs
+      const told = heard && acked.sees.includes(record.eventId)
+      const taken = takesVm(record) && isHit(record.facts, vm.name)
+      return told && store_slow === 0 && !taken ? { view: 'sees' } : undefined
     }
+    const lastShownAt = acked.missing.get(record.eventId)
+    if (lastShownAt === undefined) return undefined
+    // the relay takes what was long under way for younger than it is
+    const early = report_delayed === 0 && now - lastShownAt < settleMs - 1
+    return { view: early ? 'missed just now' : 'misses' }
   }
 
   acknowledged(beacon: Beacon, report: Report, answer: Answer): void {
@@ -153,8 +175,15 @@ export class EventBook {
     const live = event.status === 'Scheduled' && record.phase === 'scheduled' && !late
     const real = current === undefined ? undefined : Math.floor(current.notBeforeAt / 1_000) * 1_000
     const moved = before?.notBeforeAt !== undefined && before.notBeforeAt !== event.notBeforeAt
+    if (this.#docket.lies.has(key) || this.#docket.mistaken.has(record.fleet)) return
     if (live && moved && real === event.notBeforeAt && record.facts.notBeforeAt !== real) {
       this.#docket.broke('acknowledged', `${key} was moved, and the new NotBefore is not kept`)
+    }
+    const was = before?.eventType
+    const retyped =
+      was !== undefined && was !== event.eventType && current?.type === event.eventType
+    if (live && retyped && record.facts.eventType !== event.eventType) {
+      this.#docket.broke('acknowledged', `${key} became a ${event.eventType}, which is not kept`)
     }
     if (record.policy.decide === 'ignore') return
     // the report was under way when the VM was added: the next one brings its channels
@@ -185,9 +214,10 @@ export class EventBook {
    * A beacon is about to send a start to Azure: what it sees now must be approved. What it sees while the request is
    * under way comes too late for it.
    */
-  asked({ vm, state }: Beacon, eventId: string): void {
+  asked(beacon: Beacon, eventId: string): void {
+    const { vm } = beacon
     const key = `${vm.fleet}/${eventId}`
-    const own = state?.document?.events.find((event) => event.eventId === eventId)
+    const own = beacon.asItKnows(eventId)
     const why = own === undefined ? 'it does not see it' : this.#approvals.whyUncovered(key, own)
     if (why !== undefined) {
       this.#docket.broke('unasked', `${vm.name} is about to start ${eventId}, but ${why}`)
@@ -209,7 +239,10 @@ export class EventBook {
       const { verdict, ended, phase, passedOn } = record
       if (ended !== undefined || phase !== 'scheduled' || passedOn !== undefined) continue
       if (verdict?.decision !== 'approved' || this.#overdue.has(key)) continue
-      const since = Math.max(verdict.at, record.firstSeenAt)
+      // honest VMs may see something else than what was approved
+      if (this.#docket.lies.has(key) || this.#docket.mistaken.has(record.fleet)) continue
+      const awayUntil = this.#docket.beganAt + (this.#docket.parts.plan.away?.untilMs ?? 0)
+      const since = Math.max(verdict.at, record.firstSeenAt, awayUntil)
       const able = this.#docket.parts
         .beacons()
         .filter(
