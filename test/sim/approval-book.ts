@@ -76,7 +76,8 @@ export class ApprovalBook {
     const revoked = earlier?.decision === 'approved' && verdict?.decision !== 'approved'
     // unless it grew beyond what was approved
     const grown =
-      record.overruled?.lapsedAt !== undefined && !isWithin(earlier?.agreed, record.facts)
+      record.overruled?.lapsedAt !== undefined &&
+      (!isWithin(earlier?.agreed, record.facts) || this.#isDoubted(key, record, earlier))
     if (sameEpoch && revoked && !grown && verdict === undefined) broke('is unapproved')
     if (sameEpoch && revoked && verdict !== undefined) broke('is declined after it was approved')
     if (revoked) for (const cover of this.#approved.get(key) ?? []) this.#end(cover)
@@ -87,6 +88,18 @@ export class ApprovalBook {
     }
     if (verdict.how !== 'policy') this.#checkPerson(key, record, verdict)
     else this.#checkPolicy(verdict, earlier, broke)
+  }
+
+  /** Whether some VM sees something else than a rule approved. */
+  #isDoubted(key: string, { fleet, eventId }: EventRecord, verdict: Verdict | undefined): boolean {
+    if (verdict?.how !== 'policy') return false
+    if (this.#docket.lies.has(key)) return true
+    const covers = this.#approved.get(key) ?? []
+    return this.#docket.parts
+      .beacons()
+      .filter(({ vm }) => vm.fleet === fleet)
+      .map((beacon) => beacon.asItKnows(eventId) ?? beacon.acked?.values.get(eventId))
+      .some((own) => own && covers.some((cover) => whyBeyond(cover, own) !== undefined))
   }
 
   #end(cover: Cover): void {

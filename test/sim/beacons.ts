@@ -109,6 +109,8 @@ export class Beacon {
   }
 
   kill(): void {
+    const { events = [], seenAt = 0 } = this.state?.document ?? {}
+    for (const { eventId } of events) this.lastShownAt.set(eventId, this.process.bornAt + seenAt)
     this.process.kill()
     this.state = undefined
     this.#shownSince.clear()

@@ -107,8 +107,12 @@ export class EventBook {
     const count = (view: View['view']) => views.filter((one) => one.view === view).length
     const most = count('misses') > count('sees') + count('missed just now')
     const all = hit.every(({ view }) => view === 'misses')
+    // what a hit VM that is down said before may count
+    const isHitKnown = this.#docket.parts
+      .beacons()
+      .some(({ vm }) => vm.fleet === record.fleet && isHit(record.facts, vm.name))
     const started = before?.phase === 'started'
-    if (started ? (hit.length > 0 && all) || most : all && most) return
+    if (started ? (isHitKnown && all) || most : all && most) return
     const against = views.filter(({ view }) => view !== 'misses')
     if (against.length === 0) return
     const text = against.map(({ beacon, view }) => `${beacon.vm.name} ${view}`)

@@ -284,10 +284,11 @@ function whatIsTold({ id, fleet, eventId, channel, telling }: Delivery): string 
   const { epoch, facts } = telling.event
   const step = `${fleet}/${eventId}/${epoch}/${telling.moment}/${channel}`
   if (telling.moment === 'notice') return `${step} ${id}`
-  const { notBeforeAt, resources, durationSeconds, description } = facts
+  const { eventType, source, notBeforeAt, resources, durationSeconds, description } = facts
   if (telling.moment === 'reminder')
     return `${step} ${notBeforeAt} ${telling.event.reminder?.beforeSeconds}`
   if (telling.moment === 'approved') return `${step} ${telling.event.overruled?.lapsedAt ?? ''}`
   if (telling.moment !== 'changed') return step
-  return `${step} ${JSON.stringify([notBeforeAt, resources, durationSeconds, description])}`
+  const values = [notBeforeAt, resources, durationSeconds, description, eventType, source]
+  return `${step} ${JSON.stringify(values)}`
 }
