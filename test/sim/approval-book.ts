@@ -90,6 +90,23 @@ export class ApprovalBook {
     else this.#checkPolicy(verdict, earlier, broke)
   }
 
+  /** A rule's approval ends where a VM that reports sees something else, unless Azure knows of it. */
+  heard(record: EventRecord, vm: string, own: ScheduledEvent, polledAt: number): void {
+    const { fleet, eventId, verdict, passedOn, phase, ended } = record
+    if (verdict?.how !== 'policy' || verdict.decision !== 'approved' || polledAt < verdict.at)
+      return
+    if (passedOn !== undefined || phase !== 'scheduled' || ended || own.status !== 'Scheduled')
+      return
+    if (this.#docket.parts.faults.report_delayed > 0) return
+    const key = `${fleet}/${eventId}`
+    const cover = this.#approved.get(key)?.at(-1)
+    // what its api-version does not show contradicts nothing
+    const { source, durationSeconds } = cover ?? {}
+    const why = cover && whyBeyond(cover, { source, durationSeconds, ...own } as ScheduledEvent)
+    if (why !== undefined)
+      this.#docket.broke('unasked', `${key} stays approved by a rule, and for ${vm} ${why}`)
+  }
+
   /** Whether some VM sees something else than a rule approved. */
   #isDoubted(key: string, { fleet, eventId }: EventRecord, verdict: Verdict | undefined): boolean {
     if (verdict?.how !== 'policy') return false

@@ -154,6 +154,11 @@ export class EventBook {
       if (event.status === 'Started' && open) this.seenStarted.add(`${key} ${record?.epoch}`)
     }
     for (const event of shown) this.#checkHeard(beacon, event)
+    const polledAt = answer.time - (report.document?.ageMs ?? 0)
+    for (const event of shown) {
+      const record = this.records.get(`${fleet}/${event.eventId}`)
+      if (record !== undefined) this.#approvals.heard(record, name, event, polledAt)
+    }
     for (const { eventId } of answer.directives) {
       const own = shown.some((event) => event.eventId === eventId && event.status === 'Scheduled')
       if (!own) this.#docket.broke('unasked', `${name} is directed to start ${eventId}, unseen`)

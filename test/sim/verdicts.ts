@@ -8,7 +8,13 @@ import type { Judge } from './judge.ts'
 const finished = ['delivered', 'refused', 'superseded', 'given_up']
 const maxEvents = 1_000
 
+/** What one beacon alone reports takes up no more than this. */
+const maxOfOneBeacon = 100
+
 export async function checkEnd(judge: Judge, store: Store): Promise<void> {
+  const invented = [...judge.invented].filter((key) => judge.events.records.has(key)).length
+  if (invented > maxOfOneBeacon)
+    judge.broke('shares', `one VM has ${invented} open events on record`)
   for (const record of await store.listEvents({ limit: maxEvents })) {
     checkRecord(judge, record)
     const rows = await store.readDeliveries(record)
