@@ -37,6 +37,8 @@ export class EventBook {
   readonly #overdue = new Set<string>()
   /** When a commit last changed which VMs an event hits. */
   readonly #grownAt = new Map<string, number>()
+  /** When a VM last sent a start of an event. */
+  readonly #askedAt = new Map<string, number>()
 
   constructor(docket: Docket, messages: MessageBook, approvals: ApprovalBook) {
     this.#docket = docket
@@ -191,6 +193,9 @@ export class EventBook {
     const was = before?.eventType
     const retyped =
       was !== undefined && was !== event.eventType && current?.type === event.eventType
+    if (retyped) this.#docket.met.add('an event is of another type')
+    if (current && isHit(current, beacon.vm.name) && !isHit(event, beacon.vm.name))
+      this.#docket.met.add('a VM is added while its beacon reports')
     if (live && retyped && record.facts.eventType !== event.eventType) {
       this.#docket.broke('acknowledged', `${key} became a ${event.eventType}, which is not kept`)
     }
@@ -212,6 +217,9 @@ export class EventBook {
   started(fleet: FleetName, vm: string, eventId: string): void {
     const key = `${fleet}/${eventId}`
     this.#docket.note(`${vm} asks Azure to start ${key}`)
+    const changedAt = this.#docket.parts.platform().truths.get(key)?.changedAt ?? 0
+    if (changedAt > (this.#askedAt.get(`${vm} ${key}`) ?? Number.POSITIVE_INFINITY))
+      this.#docket.met.add('an event changes while its start is under way')
     this.#posts.add(key)
     if (this.records.get(key)?.drill) this.#docket.broke('drills', `${vm} starts ${key}`)
     if (!this.#approvals.isApproved(key)) {
@@ -227,6 +235,7 @@ export class EventBook {
     const { vm } = beacon
     const key = `${vm.fleet}/${eventId}`
     const own = beacon.asItKnows(eventId)
+    this.#askedAt.set(`${vm.name} ${key}`, this.#docket.now)
     const why = own === undefined ? 'it does not see it' : this.#approvals.whyUncovered(key, own)
     if (why !== undefined) {
       this.#docket.broke('unasked', `${vm.name} is about to start ${eventId}, but ${why}`)

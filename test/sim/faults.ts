@@ -62,6 +62,8 @@ export type FaultKind = (typeof allKinds)[number]
 export type Faults = Record<FaultKind, number>
 
 const storyShare = 0.3
+/** A flood takes as long as ten other worlds. */
+const floodShare = 0.07
 
 /** Kinds that strike nowhere, and kinds that alone strike, in every world. */
 interface Chosen {
@@ -75,7 +77,8 @@ export function chooseFaults(random: Random, { without = [], only = [] }: Chosen
   const rate = random.pick([0.3, 1, 2])
   const entries = allKinds.map((kind) => {
     const isStory = storyKinds.some((one) => one === kind)
-    const strikes = random.chance(isStory ? share * storyShare : share)
+    const part = kind === 'fleet_floods' ? floodShare : isStory ? storyShare : 1
+    const strikes = random.chance(share * part)
     const often = random.pick([0.02, 0.05, 0.15]) * rate
     const has = only.length === 0 ? strikes : only.includes(kind)
     return [kind, has && !without.includes(kind) ? often : 0] as const

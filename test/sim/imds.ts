@@ -156,6 +156,7 @@ export class VmImds implements Imds {
     this.#judge.sights.asksImds(this.#vm, this.#startedAt.length)
     await this.#kernel.pause(this.#process, this.#random.int(20, throttles ? 60 : 600))
     // its polls count, too
+    if (throttles) this.#judge.met.add('IMDS throttles')
     if (throttles && this.#startedAt.length > 4)
       return { outcome: 'rejected', status: 429, reason: 'too many requests' }
     const trouble = this.#random.chance(this.#faults.start_refused * 2)
@@ -178,11 +179,14 @@ export class VmImds implements Imds {
 
   #fresh(): string {
     const document = this.#platform.shown(this.#vm, this.apiVersion)
-    return JSON.stringify(this.#splits ? withOddEntries(document) : document)
+    if (!this.#splits) return JSON.stringify(document)
+    this.#judge.met.add('a document has entries that cannot be read')
+    return JSON.stringify(withOddEntries(document))
   }
 
   #refuse(monotonic: number): Failed {
     const reason = 'IMDS answered 400'
+    this.#judge.met.add('IMDS answers 400 for seconds')
     return { kind: 'failed', class: this.#versions!.refused(monotonic), reason, status: 400 }
   }
 

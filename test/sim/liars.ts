@@ -58,7 +58,9 @@ export class Liar {
     this.#fills = kind > 0.9
     this.#lie = random.pick(lies)
     this.#own = this.#maskOf('liar', 'id-of-a-liar')
-    if (this.#impersonates) judge.mistaken.add(this.#fleet)
+    if (!this.#impersonates) return
+    judge.mistaken.add(this.#fleet)
+    judge.met.add('somebody speaks as other VMs')
   }
 
   /** Azure has a new event: it is faster than the VMs that see it. */
@@ -66,6 +68,7 @@ export class Liar {
     if (fleet !== this.#fleet) return
     const { kernel, judge, platform, random, plan, calmAt } = this.#parts
     judge.lies.add(`${fleet}/${eventId}`)
+    judge.met.add('a VM lies about an event')
     const vms = plan.tenants[fleet].find((all) => all.includes(planned.request.Resources![0]!))!
     const tell = () => this.#send(this.#own, this.#events(vms[0]!))
     const goOn = () => {
@@ -135,6 +138,7 @@ export function flood(parts: Parts): void {
     const facts = { eventType: 'Reboot', status: 'Scheduled' as const, source: 'Platform' }
     return { eventId, ...facts, resources: [`flood_${i}`], notBeforeAt }
   })
+  judge.met.add('a fleet floods the relay')
   judge.flooded = { fleet, by: mask.vmId, events: count }
   const self: Mask = { ...mask }
   const at = random.int(10, 60) * second

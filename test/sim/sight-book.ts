@@ -124,10 +124,24 @@ export class SightBook {
       for (const { beacon, sight } of own) this.#heard(key, beacon, sight)
     } else if (before?.ended === undefined) this.#checkSilence(key, record)
     if (before !== undefined && epoch > before.epoch) this.#checkReopened(key, before, record)
+    this.#meet(key, before, record)
     if (record.notice === 'none' && this.#scheduled.has(key)) {
       this.#docket.broke('notice', `${key} is told as without notice, and was announced`)
     }
     if (phase === 'scheduled') this.#scheduled.add(key)
+  }
+
+  #meet(key: string, before: EventRecord | undefined, { phase, epoch }: EventRecord): void {
+    const { met, parts } = this.#docket
+    const { overdueMs, hiddenMs } = parts.platform().truths.get(key)?.planned ?? {}
+    if (overdueMs !== undefined && before === undefined)
+      met.add('an event is first seen long after its NotBefore')
+    if (hiddenMs !== undefined && epoch > 1 && phase === 'started')
+      met.add('an event that seemed cancelled is back as Started')
+    const shows = [...(this.#sights.get(key)?.keys() ?? [])].filter((beacon) => beacon.isLate)
+    const missing = this.#missing.get(key)
+    if (missing?.size && shows.some((beacon) => !missing.has(beacon)))
+      met.add('a VM still shows what the others miss')
   }
 
   #heard(key: string, beacon: Beacon, sight: Sight): void {
@@ -186,7 +200,13 @@ export class SightBook {
   /** Azure has taken a step. */
   stepped(truth: Truth, step: string): void {
     const key = `${truth.fleet}/${truth.eventId}`
-    if (step === 'cancelled') this.#backAt.set(key, new Map())
+    const { met, beganAt, now, parts } = this.#docket
+    const { fromMs = Number.POSITIVE_INFINITY, untilMs = 0 } = parts.plan.away ?? {}
+    const isAway = now >= beganAt + fromMs && now < beganAt + untilMs
+    if (step === 'started' && isAway) met.add('an event starts while no relay answers')
+    if (step !== 'cancelled') return
+    this.#backAt.set(key, new Map())
+    if (truth.planned.updatesBeacon) met.add('a beacon is updated while Azure cancels')
   }
 
   /** Documents show a new event: if nothing stands in the way, it is on record soon. */

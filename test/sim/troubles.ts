@@ -123,13 +123,18 @@ function revised(luck: Random, vms: string[]): Partial<Story> {
   const noticeSeconds = luck.int(30, 120)
   const alterations: Alteration[] = [
     { EventType: luck.pick(['Redeploy', 'Terminate']) },
+    { EventType: 'Reboot' },
     { EventSource: 'Platform' },
     { DurationInSeconds: 40 },
     { Resources: vms },
   ]
   const count = luck.int(1, 2)
   return {
-    request: { EventType: 'Freeze', EventSource: 'User', DurationInSeconds: 5, noticeSeconds },
+    request: {
+      EventType: 'Freeze',
+      EventSource: luck.pick(['User', 'Platform']),
+      ...{ DurationInSeconds: luck.pick([5, 30]), noticeSeconds },
+    },
     alterations: Array.from({ length: count }, () => ({
       afterMs: luck.int(200, 20 * second),
       values: luck.pick(alterations),
