@@ -1,7 +1,7 @@
 // Somebody who has a fleet's key, and lies: about another VM's event, in the name of other VMs, or by inventing events.
 // The relay cannot know. But no lie may start what honest VMs see otherwise, or get in the way of another fleet.
 import { parseDocument, type ScheduledEvent } from '../../shared/document.ts'
-import { type Report, reportPath } from '../../shared/report.ts'
+import { reportPath } from '../../shared/report.ts'
 import type { Cluster } from './cluster.ts'
 import type { Faults } from './faults.ts'
 import type { Judge } from './judge.ts'
@@ -154,7 +154,7 @@ async function sendAs(
   const { name, vmId, fleet, bootId } = mask
   mask.counter += 1
   const none = { subscriptionId: '', scaleSet: '', placementGroup: '', location: '', zone: '' }
-  const report: Report = {
+  const report = {
     version: 1,
     vm: { ...none, name, vmId, resourceGroup: 'rg', tags: {} },
     beacon: { version: 'sim', bootId, counter: mask.counter, uptimeMs: 3_600_000 },
