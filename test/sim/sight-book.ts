@@ -99,13 +99,18 @@ export class SightBook {
       if (!backAt.has(beacon)) backAt.set(beacon, this.#docket.now)
       if (!this.#isHit(key, beacon)) backAt.delete(beacon)
     }
-    if (report.document !== null) this.#noteMissing(beacon, shown)
+    if (report.document !== null) this.#noteMissing(beacon, report.document)
   }
 
-  #noteMissing(beacon: Beacon, shown: { eventId: string }[]): void {
+  #noteMissing(beacon: Beacon, document: NonNullable<Report['document']>): void {
     const { kernel } = this.#docket.parts
+    const { events: shown } = document
+    // what an earlier process saw may be in an entry that nobody can read
+    const hides = 'unreadable' in document && document.unreadable !== 0
     for (const [key, sights] of this.#sights) {
-      if (!sights.has(beacon) || shown.some(({ eventId }) => key.endsWith(`/${eventId}`))) continue
+      const sight = sights.get(beacon)
+      if (sight === undefined || (hides && sight.polledAt < beacon.process.bornAt)) continue
+      if (shown.some(({ eventId }) => key.endsWith(`/${eventId}`))) continue
       const missing = this.#missing.get(key) ?? new Map<Beacon, number>()
       this.#missing.set(key, missing)
       if (missing.has(beacon)) continue
