@@ -2,7 +2,7 @@
 // written about the beacon afterwards. Instants are the relay's: receipt minus the reported age.
 import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Report, Start } from '../../shared/report.ts'
-import type { Beacon, Observer, Sighting } from './event.ts'
+import { type Beacon, isHit, type Observer, type Sighting } from './event.ts'
 import type { Observation } from './life.ts'
 
 export interface EventNews {
@@ -12,7 +12,7 @@ export interface EventNews {
   inDocument: boolean
   /** In the document, where it is there. */
   status: ScheduledEvent['status'] | undefined
-  /** This beacon had not seen it before. */
+  /** This beacon had not seen it before, or had not seen that it hits its own VM. */
   firstSighting: boolean
   /** What this beacon knows of it now. */
   sighting: Sighting
@@ -222,7 +222,8 @@ function newsOf(
     ...(firstSeenAt === undefined ? {} : { firstSeenAt }),
     event,
   }
-  const common = { eventId, observations, starts, firstSighting }
+  const hitsNow = before !== undefined && !isHit(before.event, vm) && isHit(event, vm)
+  const common = { eventId, observations, starts, firstSighting: firstSighting || hitsNow }
   if (report.document === null) {
     return [{ ...common, inDocument: false, status: undefined, sighting: before ?? sighting }]
   }

@@ -3,6 +3,7 @@
 import { isWithin } from '../../functions/core/agreed.ts'
 import { stampOf } from '../../functions/core/approval.ts'
 import type { Decider, EventRecord, Verdict } from '../../functions/core/event.ts'
+import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Docket } from './docket.ts'
 import { answers, type Said } from './doors.ts'
 import { mayDecide } from './permits.ts'
@@ -28,9 +29,23 @@ interface Noted extends Press {
   until: number
 }
 
+/** What an approval covers, from the record at the time of the approval. */
+interface Cover {
+  eventType: string
+  resources: string[]
+  /** Of what a rule approved, as far as it was known. */
+  source?: string | undefined
+  durationSeconds?: number | undefined
+  /** When it stopped being valid. */
+  until: number
+}
+
+/** A directive arrives within 10 s of its report, and waits for those before it. */
+const directiveMs = 20_000
+
 export class ApprovalBook {
   readonly #docket: Docket
-  readonly #approved = new Set<string>()
+  readonly #approved = new Map<string, Cover[]>()
   readonly #presses: Noted[] = []
   readonly #decided = new Set<string>()
 
@@ -43,6 +58,16 @@ export class ApprovalBook {
     return this.#approved.has(key)
   }
 
+  /** Why no approval covers what a VM sees; those that ended just now count, as a directive takes time. */
+  whyUncovered(key: string, own: ScheduledEvent): string | undefined {
+    const valid = (this.#approved.get(key) ?? []).filter(
+      ({ until }) => until > this.#docket.now - directiveMs,
+    )
+    if (valid.length === 0) return 'nobody approved it'
+    const reasons = valid.map((cover) => whyBeyond(cover, own))
+    return reasons.includes(undefined) ? undefined : reasons.join('; ')
+  }
+
   committed(key: string, before: EventRecord | undefined, record: EventRecord): void {
     const { verdict, epoch } = record
     const earlier = before?.verdict
@@ -51,14 +76,51 @@ export class ApprovalBook {
     const revoked = earlier?.decision === 'approved' && verdict?.decision !== 'approved'
     // unless it grew beyond what was approved
     const grown =
-      record.overruled?.lapsedAt !== undefined && !isWithin(earlier?.agreed, record.facts)
+      record.overruled?.lapsedAt !== undefined &&
+      (!isWithin(earlier?.agreed, record.facts) || this.#isDoubted(key, record, earlier))
     if (sameEpoch && revoked && !grown && verdict === undefined) broke('is unapproved')
     if (sameEpoch && revoked && verdict !== undefined) broke('is declined after it was approved')
+    if (revoked) for (const cover of this.#approved.get(key) ?? []) this.#end(cover)
     if (verdict === undefined || isSame(verdict, earlier)) return
     this.#decided.add(`${key} ${wayOf(verdict.decision, verdict)}`)
-    if (verdict.decision === 'approved') this.#approved.add(key)
+    if (verdict.decision === 'approved') {
+      this.#approved.set(key, [...(this.#approved.get(key) ?? []), coverOf(record)])
+    }
     if (verdict.how !== 'policy') this.#checkPerson(key, record, verdict)
     else this.#checkPolicy(verdict, earlier, broke)
+  }
+
+  /** A rule's approval ends where a VM that reports sees something else, unless Azure knows of it. */
+  heard(record: EventRecord, vm: string, own: ScheduledEvent, polledAt: number): void {
+    const { fleet, eventId, verdict, passedOn, phase, ended } = record
+    if (verdict?.how !== 'policy' || verdict.decision !== 'approved' || polledAt < verdict.at)
+      return
+    if (passedOn !== undefined || phase !== 'scheduled' || ended || own.status !== 'Scheduled')
+      return
+    if (this.#docket.parts.faults.report_delayed > 0) return
+    const key = `${fleet}/${eventId}`
+    const cover = this.#approved.get(key)?.at(-1)
+    // what its api-version does not show contradicts nothing
+    const { source, durationSeconds } = cover ?? {}
+    const why = cover && whyBeyond(cover, { source, durationSeconds, ...own } as ScheduledEvent)
+    if (why !== undefined)
+      this.#docket.broke('unasked', `${key} stays approved by a rule, and for ${vm} ${why}`)
+  }
+
+  /** Whether some VM sees something else than a rule approved. */
+  #isDoubted(key: string, { fleet, eventId }: EventRecord, verdict: Verdict | undefined): boolean {
+    if (verdict?.how !== 'policy') return false
+    if (this.#docket.lies.has(key)) return true
+    const covers = this.#approved.get(key) ?? []
+    return this.#docket.parts
+      .beacons()
+      .filter(({ vm }) => vm.fleet === fleet)
+      .map((beacon) => beacon.asItKnows(eventId) ?? beacon.acked?.values.get(eventId))
+      .some((own) => own && covers.some((cover) => whyBeyond(cover, own) !== undefined))
+  }
+
+  #end(cover: Cover): void {
+    cover.until = Math.min(cover.until, this.#docket.now)
   }
 
   #checkPolicy(verdict: Verdict, earlier: Verdict | undefined, broke: (text: string) => void) {
@@ -114,6 +176,24 @@ export class ApprovalBook {
     if (this.#presses.some((other) => isRace(press, other) || isRace(other, press)))
       met.add('two people decide at once')
   }
+}
+
+function coverOf({ facts, verdict }: EventRecord): Cover {
+  const { eventType, source, durationSeconds } = facts
+  const resources = facts.resources.map((name) => name.toLowerCase())
+  const byRule = verdict?.how === 'policy' ? { source, durationSeconds } : {}
+  return { eventType, resources, ...byRule, until: Number.POSITIVE_INFINITY }
+}
+
+function whyBeyond(cover: Cover, own: ScheduledEvent): string | undefined {
+  if (own.eventType !== cover.eventType) return `it is a ${own.eventType}`
+  const further = own.resources.filter((name) => !cover.resources.includes(name.toLowerCase()))
+  if (further.length > 0) return `${further} was not approved`
+  for (const name of ['source', 'durationSeconds'] as const) {
+    if (cover[name] !== undefined && cover[name] !== own[name])
+      return `a rule approved it with ${name} ${cover[name]}, not ${own[name]}`
+  }
+  return undefined
 }
 
 /** One of two people was first, while the other's press was under way. */

@@ -1,5 +1,8 @@
 // Something around each call of a store: a wait, a witness, a death.
 import type { Store } from '../../functions/store/store.ts'
+import type { Log } from '../../shared/log.ts'
+
+export const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 const storeMethods = [
   ...['readEvent', 'commit', 'readObservers', 'readBeacon', 'readSightings', 'writeBeacon'],

@@ -2,6 +2,7 @@
 // is simulated: the metadata service, the spool's disk (memory that outlives the process), the network.
 import type { Clock } from '../../beacon/clock.ts'
 import { createDue } from '../../beacon/due.ts'
+import { createGate } from '../../beacon/gate.ts'
 import type { Poll } from '../../beacon/metadata.ts'
 import { pollLoop } from '../../beacon/poll.ts'
 import { reportLoop } from '../../beacon/reporter.ts'
@@ -11,14 +12,12 @@ import { createStarter } from '../../beacon/starter.ts'
 import type { Parts, State } from '../../beacon/state.ts'
 import type { Observer } from '../../functions/core/event.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
-import type { Log } from '../../shared/log.ts'
 import { type Answer, type Report, vmSchema } from '../../shared/report.ts'
+import { quiet } from './around.ts'
 import type { VmImds } from './imds.ts'
 import { type Kernel, Process } from './kernel.ts'
 import type { PlannedVm } from './plan.ts'
 import type { Random } from './random.ts'
-
-const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** What the relay has acknowledged to this VM last. */
 export interface Acked {
@@ -41,13 +40,21 @@ export class Beacon {
   offsetMs = 0
   bootedAt: number
   acked: Acked | undefined
+  /** When its operating system last started within this world. */
+  restartedAt = Number.NEGATIVE_INFINITY
+  /** Whether its documents are late. */
+  isLate = false
   /** Whether an event took the whole VM. */
   wentDown = false
-  /** It has a directive, and is about to tell Azure. */
-  onAsked: () => void = () => {}
+  /** It has checked a directive against its document, and is about to send it to Azure. */
+  onAsked: (eventId: string) => void = () => {}
   /** When a poll of this VM showed an event last, where the newest one does not. */
   readonly lastShownAt = new Map<string, number>()
   readonly #shownSince = new Map<string, number>()
+  /** Source and duration of events, as this process saw them last. */
+  readonly #lastSaid = new Map<string, Pick<ScheduledEvent, 'source' | 'durationSeconds'>>()
+  /** A poll shows an event for the first time. */
+  onAppeared: (eventId: string) => void = () => {}
   readonly #kernel: Kernel
   readonly #random: Random
   readonly #spool: MemorySpool
@@ -74,6 +81,7 @@ export class Beacon {
     // nobody stops a beacon here: it is killed, and takes what listens to this with it
     const never = new AbortController().signal
     const clock = this.#clock(never)
+    const gate = createGate(clock)
     const { name, tags } = this.vm
     const vm = vmSchema.parse({ name, vmId: this.key, resourceGroup: 'rg', tags })
     const state: State = { vm, document: undefined, reportDue: createDue(clock) }
@@ -85,10 +93,11 @@ export class Beacon {
         poll: () => this.#poll(imds, state),
         identify: () => imds.identify(),
         start: async (choose) => {
+          await gate.pass('other', never)
           const eventIds = choose()
           if (eventIds.length === 0) return undefined
-          this.onAsked()
-          return imds.start(() => eventIds)
+          for (const eventId of eventIds) this.onAsked(eventId)
+          return imds.start(eventIds)
         },
       },
       relay: relay(this),
@@ -105,9 +114,24 @@ export class Beacon {
   }
 
   kill(): void {
+    const { events = [], seenAt = 0 } = this.state?.document ?? {}
+    for (const { eventId } of events) this.lastShownAt.set(eventId, this.process.bornAt + seenAt)
     this.process.kill()
     this.state = undefined
     this.#shownSince.clear()
+    this.#lastSaid.clear()
+  }
+
+  /** The VM starts anew. */
+  reboot(): void {
+    this.bootedAt = this.#kernel.now
+    this.restartedAt = this.#kernel.now
+  }
+
+  /** What it sees, filled in with what it saw before where its api-version does not show that any more. */
+  asItKnows(eventId: string): ScheduledEvent | undefined {
+    const event = this.state?.document?.events.find((one) => one.eventId === eventId)
+    return event && { ...event, ...this.#lastSaid.get(eventId) }
   }
 
   shows(eventId: string): boolean {
@@ -169,8 +193,15 @@ export class Beacon {
       this.lastShownAt.set(eventId, this.process.bornAt + state.document!.seenAt)
       this.#shownSince.delete(eventId)
     }
-    for (const { eventId } of events) {
-      if (!this.#shownSince.has(eventId)) this.#shownSince.set(eventId, this.#kernel.now)
+    for (const { eventId, source, durationSeconds } of events) {
+      const said = {
+        ...(source === undefined ? {} : { source }),
+        ...(durationSeconds === undefined ? {} : { durationSeconds }),
+      }
+      this.#lastSaid.set(eventId, { ...this.#lastSaid.get(eventId), ...said })
+      if (this.#shownSince.has(eventId)) continue
+      this.#shownSince.set(eventId, this.#kernel.now)
+      this.onAppeared(eventId)
     }
   }
 

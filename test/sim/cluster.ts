@@ -13,6 +13,11 @@ export class Cluster {
     this.workers = ['relay-a', 'relay-b'].map((name) => new Worker(name, parts))
   }
 
+  /** Nobody answers for so long. */
+  stop(ms: number): void {
+    for (const worker of this.workers) worker.stop(ms)
+  }
+
   /** By any process that lives; without one, the connection is refused. */
   serve<T>(work: (worker: Worker) => Promise<T | undefined>, done: Done<T>): void {
     const alive = this.workers.filter((worker) => worker.process.alive)

@@ -1,6 +1,6 @@
 // The book of events: what is on record must follow from what happened, and what happens to VMs must
 // follow from what is on record.
-import type { EventRecord } from '../../functions/core/event.ts'
+import { type EventRecord, isHit } from '../../functions/core/event.ts'
 import { channelsFor } from '../../functions/core/policy.ts'
 import type { Commit } from '../../functions/store/store.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
@@ -17,8 +17,14 @@ const settleMs = 10_000
 const graceMs = 1_000
 /** One less than the relay's: within a pace it need not note that a beacon was heard again. */
 const silentPaces = 2
+/** A report takes no longer than this, or its beacon has given up. */
+const handlingMs = 10_000
 /** An approval is with Azure by then, whatever goes wrong on the way for a while. */
 const passOnMs = 4 * 60_000
+
+interface View {
+  view: 'sees' | 'misses' | 'missed just now'
+}
 
 export class EventBook {
   readonly records = new Map<string, EventRecord>()
@@ -29,6 +35,10 @@ export class EventBook {
   readonly #approvals: ApprovalBook
   readonly #posts = new Set<string>()
   readonly #overdue = new Set<string>()
+  /** When a commit last changed which VMs an event hits. */
+  readonly #grownAt = new Map<string, number>()
+  /** When a VM last sent a start of an event. */
+  readonly #askedAt = new Map<string, number>()
 
   constructor(docket: Docket, messages: MessageBook, approvals: ApprovalBook) {
     this.#docket = docket
@@ -40,6 +50,8 @@ export class EventBook {
     const key = keyOf(record)
     const before = this.records.get(key)
     this.records.set(key, record)
+    const names = before?.facts.resources.join()
+    if (names !== record.facts.resources.join()) this.#grownAt.set(key, this.#docket.now)
     const told = deliveries.map(({ telling, channel }) => `${telling.moment}@${channel}`)
     const state = `${record.phase} epoch ${record.epoch} verdict ${record.verdict?.decision}`
     const end = record.ended === undefined ? '' : ` ended ${record.ended.outcome}`
@@ -48,7 +60,8 @@ export class EventBook {
     this.#count(before, record)
     this.#checkLife(key, before, record)
     this.#approvals.committed(key, before, record)
-    if (record.ended !== undefined && before?.ended === undefined) this.#checkEnd(key, record)
+    if (record.ended !== undefined && before?.ended === undefined)
+      this.#checkEnd(key, before, record)
   }
 
   #count(before: EventRecord | undefined, record: EventRecord): void {
@@ -80,30 +93,51 @@ export class EventBook {
       broke('changes after its end')
   }
 
-  /** An end that was seen must have stood for the settle time, with nobody heard who still sees it. */
-  #checkEnd(key: string, record: EventRecord): void {
+  /**
+   * An end that was seen must have lasted for the settle time: while the event is scheduled, in the documents of all
+   * hit VMs and most observers; once it has started, of either.
+   */
+  #checkEnd(key: string, before: EventRecord | undefined, record: EventRecord): void {
     const { inferred } = record.ended!
     if (inferred === 'vm_gone' || inferred === 'nobody_left_to_see') return
-    const { now } = this.#docket
-    const { store_slow, report_delayed } = this.#docket.parts.faults
-    const isSlow = store_slow > 0
-    // the relay takes what was long under way for younger than it is
-    const isExact = report_delayed === 0
-    const early = (text: string) => this.#docket.broke('settling', `${key} is told as over ${text}`)
-    for (const beacon of this.#docket.parts.beacons()) {
-      if (!beacon.process.alive || beacon.vm.fleet !== record.fleet) continue
-      const { acked } = beacon
-      const shows = beacon.shows(record.eventId)
-      const lastShownAt = acked?.missing.get(record.eventId) ?? Number.NEGATIVE_INFINITY
-      const missingMs = now - lastShownAt
-      const known = (acked?.ackedAt ?? now) < now - graceMs
-      if (isExact && known && !shows && missingMs < settleMs - 1)
-        early(`${missingMs} ms after ${beacon.vm.name} saw it`)
-      const heard = acked !== undefined && now - acked.at < silentPaces * acked.paceMs
-      const told = shows && heard && acked.sees.includes(record.eventId)
-      if (told && known && !isSlow && !takesVm(record))
-        early(`while ${beacon.vm.name} sees it and said so`)
+    if (this.#docket.mistaken.has(record.fleet)) return
+    const views = this.#docket.parts.beacons().flatMap((beacon) => {
+      const view = beacon.vm.fleet === record.fleet ? this.#viewOf(beacon, record) : undefined
+      return view === undefined ? [] : [{ ...view, beacon }]
+    })
+    const hit = views.filter(({ beacon }) => isHit(record.facts, beacon.vm.name))
+    const count = (view: View['view']) => views.filter((one) => one.view === view).length
+    const most = count('misses') > count('sees') + count('missed just now')
+    const all = hit.every(({ view }) => view === 'misses')
+    // what a hit VM that is down said before may count
+    const isHitKnown = this.#docket.parts
+      .beacons()
+      .some(({ vm }) => vm.fleet === record.fleet && isHit(record.facts, vm.name))
+    const started = before?.phase === 'started'
+    if (started ? (isHitKnown && all) || most : all && most) return
+    const against = views.filter(({ view }) => view !== 'misses')
+    if (against.length === 0) return
+    const text = against.map(({ beacon, view }) => `${beacon.vm.name} ${view}`)
+    this.#docket.broke('settling', `${key} is told as over, but ${text}`)
+  }
+
+  /** What a beacon makes of an event, as far as the relay was told; nothing where it can't be relied on. */
+  #viewOf(beacon: Beacon, record: EventRecord): View | undefined {
+    const { acked, process, vm } = beacon
+    const { now, parts } = this.#docket
+    const { store_slow, report_delayed } = parts.faults
+    if (!process.alive || acked === undefined || acked.ackedAt >= now - graceMs) return undefined
+    if (beacon.shows(record.eventId)) {
+      const heard = now - acked.at < silentPaces * acked.paceMs
+      const told = heard && acked.sees.includes(record.eventId)
+      const taken = takesVm(record) && isHit(record.facts, vm.name)
+      return told && store_slow === 0 && !taken ? { view: 'sees' } : undefined
     }
+    const lastShownAt = acked.missing.get(record.eventId)
+    if (lastShownAt === undefined) return undefined
+    // the relay takes what was long under way for younger than it is
+    const early = report_delayed === 0 && now - lastShownAt < settleMs - 1
+    return { view: early ? 'missed just now' : 'misses' }
   }
 
   acknowledged(beacon: Beacon, report: Report, answer: Answer): void {
@@ -122,6 +156,11 @@ export class EventBook {
       if (event.status === 'Started' && open) this.seenStarted.add(`${key} ${record?.epoch}`)
     }
     for (const event of shown) this.#checkHeard(beacon, event)
+    const polledAt = answer.time - (report.document?.ageMs ?? 0)
+    for (const event of shown) {
+      const record = this.records.get(`${fleet}/${event.eventId}`)
+      if (record !== undefined) this.#approvals.heard(record, name, event, polledAt)
+    }
     for (const { eventId } of answer.directives) {
       const own = shown.some((event) => event.eventId === eventId && event.status === 'Scheduled')
       if (!own) this.#docket.broke('unasked', `${name} is directed to start ${eventId}, unseen`)
@@ -147,10 +186,23 @@ export class EventBook {
     const live = event.status === 'Scheduled' && record.phase === 'scheduled' && !late
     const real = current === undefined ? undefined : Math.floor(current.notBeforeAt / 1_000) * 1_000
     const moved = before?.notBeforeAt !== undefined && before.notBeforeAt !== event.notBeforeAt
+    if (this.#docket.lies.has(key) || this.#docket.mistaken.has(record.fleet)) return
     if (live && moved && real === event.notBeforeAt && record.facts.notBeforeAt !== real) {
       this.#docket.broke('acknowledged', `${key} was moved, and the new NotBefore is not kept`)
     }
+    const was = before?.eventType
+    const retyped =
+      was !== undefined && was !== event.eventType && current?.type === event.eventType
+    if (retyped) this.#docket.met.add('an event is of another type')
+    if (current && isHit(current, beacon.vm.name) && !isHit(event, beacon.vm.name))
+      this.#docket.met.add('a VM is added while its beacon reports')
+    if (live && retyped && record.facts.eventType !== event.eventType) {
+      this.#docket.broke('acknowledged', `${key} became a ${event.eventType}, which is not kept`)
+    }
     if (record.policy.decide === 'ignore') return
+    // the report was under way when the VM was added: the next one brings its channels
+    const addedAt = this.#grownAt.get(key) ?? 0
+    if (!isHit(event, beacon.vm.name) && this.#docket.now < addedAt + handlingMs) return
     const observer = beacon.asObserver(event)
     const hearers = channelsFor(plan.config.routes, record, [observer], 'scheduled')
     const rows = [...this.#messages.rows.values()].filter(
@@ -165,25 +217,28 @@ export class EventBook {
   started(fleet: FleetName, vm: string, eventId: string): void {
     const key = `${fleet}/${eventId}`
     this.#docket.note(`${vm} asks Azure to start ${key}`)
+    const changedAt = this.#docket.parts.platform().truths.get(key)?.changedAt ?? 0
+    if (changedAt > (this.#askedAt.get(`${vm} ${key}`) ?? Number.POSITIVE_INFINITY))
+      this.#docket.met.add('an event changes while its start is under way')
     this.#posts.add(key)
     if (this.records.get(key)?.drill) this.#docket.broke('drills', `${vm} starts ${key}`)
     if (!this.#approvals.isApproved(key)) {
       this.#docket.broke('unasked', `${vm} starts ${key}, which nobody approved`)
     }
-    this.#checkCover(fleet, vm, eventId)
   }
 
-  /** What this VM sees is no more than what somebody approved. */
-  #checkCover(fleet: FleetName, vm: string, eventId: string): void {
-    const record = this.records.get(`${fleet}/${eventId}`)
-    const agreed = record?.verdict?.agreed ?? record?.overruled?.agreed
-    const beacon = this.#docket.parts
-      .beacons()
-      .find((one) => one.vm.fleet === fleet && one.vm.name === vm)
-    const own = beacon?.state?.document?.events.find((event) => event.eventId === eventId)
-    const further = own?.resources.filter((name) => !agreed?.resources.includes(name.toLowerCase()))
-    if (further?.length) {
-      this.#docket.broke('unasked', `${vm} starts ${eventId} for ${further}, not approved`)
+  /**
+   * A beacon is about to send a start to Azure: what it sees now must be approved. What it sees while the request is
+   * under way comes too late for it.
+   */
+  asked(beacon: Beacon, eventId: string): void {
+    const { vm } = beacon
+    const key = `${vm.fleet}/${eventId}`
+    const own = beacon.asItKnows(eventId)
+    this.#askedAt.set(`${vm.name} ${key}`, this.#docket.now)
+    const why = own === undefined ? 'it does not see it' : this.#approvals.whyUncovered(key, own)
+    if (why !== undefined) {
+      this.#docket.broke('unasked', `${vm.name} is about to start ${eventId}, but ${why}`)
     }
   }
 
@@ -202,7 +257,10 @@ export class EventBook {
       const { verdict, ended, phase, passedOn } = record
       if (ended !== undefined || phase !== 'scheduled' || passedOn !== undefined) continue
       if (verdict?.decision !== 'approved' || this.#overdue.has(key)) continue
-      const since = Math.max(verdict.at, record.firstSeenAt)
+      // honest VMs may see something else than what was approved
+      if (this.#docket.lies.has(key) || this.#docket.mistaken.has(record.fleet)) continue
+      const awayUntil = this.#docket.beganAt + (this.#docket.parts.plan.away?.untilMs ?? 0)
+      const since = Math.max(verdict.at, record.firstSeenAt, awayUntil)
       const able = this.#docket.parts
         .beacons()
         .filter(

@@ -1,7 +1,7 @@
 // What can go wrong, by kind. A seed chooses the kinds of its world, and how often each one strikes.
 import type { Random } from './random.ts'
 
-export const faultKinds = [
+const faultKinds = [
   // beacons
   'beacon_dies',
   'vm_reboots',
@@ -30,31 +30,70 @@ export const faultKinds = [
   'channel_mute',
   'channel_dead',
 ] as const
-export type FaultKind = (typeof faultKinds)[number]
+
+/** These make whole stories, which take longer: each is in fewer worlds. */
+const storyKinds = [
+  // all relays are down for minutes, and events are announced and started meanwhile
+  'relay_away',
+  // a VM's document is seconds late, or does not change for minutes, while its polls work
+  'imds_lags',
+  // 400 to every request for seconds
+  'imds_refuses',
+  // more than 5 requests in a second are answered 429
+  'imds_throttles',
+  // entries that nobody can read, and events in two parts
+  'imds_unreadable',
+  // an event vanishes before its time and comes back as Started
+  'event_blinks',
+  // an event is first seen long after its NotBefore
+  'event_overdue',
+  // Azure changes an event while beacons report it or are about to start it
+  'event_revised',
+  // the beacons of hit VMs stop for a minute, and Azure cancels the event meanwhile
+  'beacon_updates',
+  // somebody has the fleet's key, and lies
+  'vm_lies',
+  'fleet_floods',
+] as const
+export const allKinds = [...faultKinds, ...storyKinds]
+export type FaultKind = (typeof allKinds)[number]
 
 /** How often each kind strikes where it may, in [0, 1]; 0 where this world does not know it. */
 export type Faults = Record<FaultKind, number>
 
+const storyShare = 0.3
+/** A flood takes as long as ten other worlds. */
+const floodShare = 0.07
+
+/** Kinds that strike nowhere, and kinds that alone strike, in every world. */
+interface Chosen {
+  without?: readonly string[]
+  only?: readonly string[]
+}
+
 /** Worlds without any fault are rare, and worlds with every fault are, too. */
-export function chooseFaults(random: Random, without: readonly string[]): Faults {
+export function chooseFaults(random: Random, { without = [], only = [] }: Chosen): Faults {
   const share = random.pick([0, 0.15, 0.3, 0.5, 0.8])
   const rate = random.pick([0.3, 1, 2])
-  const entries = faultKinds.map((kind) => {
-    const strikes = random.chance(share)
+  const entries = allKinds.map((kind) => {
+    const isStory = storyKinds.some((one) => one === kind)
+    const part = kind === 'fleet_floods' ? floodShare : isStory ? storyShare : 1
+    const strikes = random.chance(share * part)
     const often = random.pick([0.02, 0.05, 0.15]) * rate
-    return [kind, strikes && !without.includes(kind) ? often : 0] as const
+    const has = only.length === 0 ? strikes : only.includes(kind)
+    return [kind, has && !without.includes(kind) ? often : 0] as const
   })
   return Object.fromEntries(entries) as Faults
 }
 
 export function kindsOf(faults: Faults): FaultKind[] {
-  return faultKinds.filter((kind) => faults[kind] > 0)
+  return allKinds.filter((kind) => faults[kind] > 0)
 }
 
 /** Names by comma; a name that is none is an error, or nobody would notice. */
-export function readWithout(text: string): FaultKind[] {
+export function readKinds(text: string): FaultKind[] {
   const names = text.split(',').filter((name) => name !== '')
-  const unknown = names.find((name) => !faultKinds.some((kind) => kind === name))
+  const unknown = names.find((name) => !allKinds.some((kind) => kind === name))
   if (unknown === undefined) return names as FaultKind[]
-  throw new Error(`there is no fault "${unknown}"; there are ${faultKinds.join(', ')}`)
+  throw new Error(`there is no fault "${unknown}"; there are ${allKinds.join(', ')}`)
 }

@@ -1,9 +1,14 @@
 // One VM's metadata service, with its bad moments. Its surprise: it is asked once a second, and yet a poll
 // that brings no news takes until there is some, or a world would consist of polls.
-import type { Failed, Imds, Poll, Started } from '../../beacon/metadata.ts'
+import type { Failed, Poll, Started } from '../../beacon/metadata.ts'
+import { createVersions, type Versions } from '../../beacon/versions.ts'
 import { type ApiVersion, apiVersions, parseDocument } from '../../shared/document.ts'
+import type { EventsDocument } from '../simulator/documents.ts'
+import { quiet } from './around.ts'
 import type { Faults } from './faults.ts'
+import type { Judge } from './judge.ts'
 import type { Kernel, Process } from './kernel.ts'
+import { createLag, type Lag } from './lag.ts'
 import type { PlannedVm } from './plan.ts'
 import type { Platform } from './platform.ts'
 import type { Random } from './random.ts'
@@ -27,7 +32,7 @@ export function troubleOf(random: Random, rate: number, now: number): Window[] {
 }
 
 /** One VM's metadata service. A poll takes no time where something is new, else it lasts until then. */
-export class VmImds implements Imds {
+export class VmImds {
   readonly #kernel: Kernel
   readonly #platform: Platform
   readonly #process: Process
@@ -36,7 +41,16 @@ export class VmImds implements Imds {
   readonly #random: Random
   readonly #empty: Window[]
   readonly #failing: Window[]
-  readonly apiVersion: ApiVersion
+  /** Every request is answered 400. */
+  readonly #refusing: Window[]
+  readonly #lag: Lag | undefined
+  readonly #judge: Judge
+  readonly #splits: boolean
+  readonly #isOld: boolean
+  #versions: Versions | undefined
+  apiVersion: ApiVersion
+  /** Of requests to start, the newest last. */
+  #startedAt: number[] = []
   /** When this process began to poll, so that polls stay a second apart. */
   #phase = 0
   #last: string | undefined
@@ -53,7 +67,9 @@ export class VmImds implements Imds {
     random: Random
     /** Of the whole tenant. */
     glitches: Window[]
+    judge: Judge
   }) {
+    this.#judge = parts.judge
     this.#kernel = parts.kernel
     this.#platform = parts.platform
     this.#process = parts.process
@@ -68,12 +84,31 @@ export class VmImds implements Imds {
       parts.kernel.after(until - now, () => parts.platform.changed())
     }
     const old = parts.random.chance(parts.faults.imds_old_version * 3)
+    this.#isOld = old
     this.apiVersion = old ? apiVersions[1] : apiVersions[0]
+    const luck = parts.random.fork('imds')
+    const has = (kind: keyof Faults) => parts.faults[kind] > 0
+    this.#refusing = has('imds_refuses') && !old && luck.chance(0.5) ? [refusalOf(luck, now)] : []
+    this.#splits = has('imds_unreadable')
+    const lags = has('imds_lags') && this.#refusing.length === 0 && luck.chance(0.4)
+    this.#lag = lags
+      ? createLag(parts.kernel, parts.platform, luck, () => this.#fresh())
+      : undefined
+    for (const { until } of this.#refusing) {
+      parts.kernel.after(until - now, () => parts.platform.wake())
+      this.#judge.sights.refuses(this, this.#process, this.#refusing[0]!)
+    }
+  }
+
+  /** Whether its documents are late. */
+  get isLate(): boolean {
+    return this.#lag !== undefined
   }
 
   /** The process is new: what an earlier one saw is not known to it. */
   restarted(): void {
     this.#last = undefined
+    if (this.#refusing.length > 0) this.#versions = createVersions(quiet)
   }
 
   /** The last instant at which a poll would have got the document that the latest one got. */
@@ -88,16 +123,25 @@ export class VmImds implements Imds {
     for (;;) {
       const { now } = this.#kernel
       if (isWithin(this.#failing, now)) return failed
+      const monotonic = now - this.#process.bornAt
+      const refuses = isWithin(this.#refusing, now)
+      const probes = this.#versions?.probes(monotonic) ?? []
+      if (!refuses) for (const version of probes) this.#versions?.restored(version, monotonic)
+      this.apiVersion = this.#versions?.current() ?? this.apiVersion
+      if (refuses) return this.#refuse(monotonic)
+      this.#versions?.worked(this.apiVersion, monotonic)
       const text = this.#text()
       if (text !== this.#last) {
         this.previousGoodAt = this.#last === undefined ? now : this.goodAt()
         this.#last = text
         this.#goodAt = now
         const document = parseDocument(text, this.apiVersion)
-        if (typeof document === 'string') throw new Error(document)
+        if (typeof document === 'string') return { ...failed, status: 200, reason: document }
         return { kind: 'document', document, apiVersion: this.apiVersion }
       }
-      await this.#change()
+      // an older version asks for the newest again in its own time
+      if (this.#isOld || this.apiVersion === apiVersions[0]) await this.#change()
+      else await this.#kernel.pause(this.#process, second)
       const next = this.#gridBefore(this.#kernel.now - 1) + second
       await this.#kernel.pause(this.#process, next - this.#kernel.now)
     }
@@ -107,10 +151,17 @@ export class VmImds implements Imds {
     return failed
   }
 
-  async start(choose: () => readonly string[]): Promise<Started> {
+  async start(eventIds: readonly string[]): Promise<Started> {
     const { name, fleet } = this.#vm
-    const eventIds = choose()
-    await this.#kernel.pause(this.#process, this.#random.int(20, 600))
+    const throttles = this.#faults.imds_throttles > 0
+    const before = this.#kernel.now - second
+    this.#startedAt = [...this.#startedAt.filter((at) => at > before), this.#kernel.now]
+    this.#judge.sights.asksImds(this.#vm, this.#startedAt.length)
+    await this.#kernel.pause(this.#process, this.#random.int(20, throttles ? 60 : 600))
+    // its polls count, too
+    if (throttles) this.#judge.met.add('IMDS throttles')
+    if (throttles && this.#startedAt.length > 4)
+      return { outcome: 'rejected', status: 429, reason: 'too many requests' }
     const trouble = this.#random.chance(this.#faults.start_refused * 2)
     const way = this.#random.pick(['status', 'lost', 'answer'] as const)
     if (trouble && way === 'status') return { outcome: 'rejected', status: 500, reason: '' }
@@ -125,11 +176,26 @@ export class VmImds implements Imds {
   }
 
   #text(): string {
-    const fleet = this.#platform.fleet(this.#vm.fleet)
-    if (!isWithin(this.#empty, this.#kernel.now)) {
-      return JSON.stringify(fleet.document(this.#vm.name, this.apiVersion))
-    }
+    if (!isWithin(this.#empty, this.#kernel.now)) return this.#lag?.text() ?? this.#fresh()
     return '{"DocumentIncarnation":1,"Events":[]}'
+  }
+
+  #fresh(): string {
+    const document = this.#platform.shown(this.#vm, this.apiVersion)
+    if (!this.#splits) return JSON.stringify(document)
+    this.#judge.met.add('a document has entries that cannot be read')
+    return JSON.stringify(withOddEntries(document))
+  }
+
+  #refuse(monotonic: number): Failed {
+    const reason = 'IMDS answered 400'
+    this.#judge.met.add('IMDS answers 400 for seconds')
+    return {
+      kind: 'failed',
+      class: this.#versions!.refused(this.apiVersion, monotonic),
+      reason,
+      status: 400,
+    }
   }
 
   async #change(): Promise<void> {
@@ -151,6 +217,26 @@ const failed: Failed = {
   class: 'transient',
   reason: 'IMDS answered 503',
   status: 503,
+}
+
+function refusalOf(luck: Random, now: number): Window {
+  const from = now + luck.int(5, 100) * second
+  return { from, until: from + luck.int(3, 20) * second }
+}
+
+const oddEntries = [null, {}, { EventId: 7, EventType: 'Reboot' }, 'an event']
+
+/** With entries that nobody can read, and each event in two entries where it hits several VMs. */
+function withOddEntries(document: EventsDocument): object {
+  const events = document.Events.flatMap((event) => {
+    const [first, ...others] = event.Resources
+    if (others.length === 0) return [event]
+    return [
+      { ...event, Resources: [first] },
+      { ...event, Resources: others },
+    ]
+  })
+  return { ...document, Events: [...oddEntries, ...events] }
 }
 
 function isWithin(windows: Window[], at: number): boolean {

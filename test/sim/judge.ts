@@ -15,12 +15,14 @@ import type { Process } from './kernel.ts'
 import { MarkBook } from './mark-book.ts'
 import { MessageBook } from './message-book.ts'
 import type { FleetName } from './plan.ts'
+import { SightBook } from './sight-book.ts'
 
 export class Judge extends Docket {
   readonly messages: MessageBook
   readonly events: EventBook
   readonly approvals: ApprovalBook
   readonly marks: MarkBook
+  readonly sights: SightBook
   /** Since when nothing is owed and nothing is open. */
   quietSince: number | undefined
 
@@ -29,7 +31,9 @@ export class Judge extends Docket {
     this.messages = new MessageBook(this)
     this.marks = new MarkBook(this)
     this.approvals = new ApprovalBook(this)
+    this.sights = new SightBook(this)
     this.events = new EventBook(this, this.messages, this.approvals)
+    this.sights.read(this.events.records)
   }
 
   log(line: string): void {
@@ -43,7 +47,9 @@ export class Judge extends Docket {
     }
   }
 
-  crashed({ name }: Process): void {
+  crashed(process: Process): void {
+    const { name } = process
+    this.sights.crashed(process)
     this.stats.crashes += 1
     this.note(`${name} crashes`)
     this.events.crashed()
@@ -60,8 +66,12 @@ export class Judge extends Docket {
   committed(process: string, commit: Commit, outcome: string): void {
     if (outcome !== 'committed') return
     this.quietSince = undefined
+    const { record } = commit
+    const key = `${record.fleet}/${record.eventId}`
+    const before = this.events.records.get(key)
     this.messages.planned(commit.deliveries)
     this.events.committed(process, commit)
+    this.sights.committed(process, key, before, record)
   }
 
   turns(requests: Claimed[][], { now }: ClaimRequest): void {
@@ -107,6 +117,11 @@ export class Judge extends Docket {
 
   acknowledged(beacon: Beacon, report: Report, answer: Answer): void {
     this.events.acknowledged(beacon, report, answer)
+    this.sights.acknowledged(beacon, report, answer)
+  }
+
+  asked(beacon: Beacon, eventId: string): void {
+    this.events.asked(beacon, eventId)
   }
 
   started(fleet: FleetName, vm: string, eventId: string): void {

@@ -51,8 +51,8 @@ export class MarkBook {
 
   /** Where no process dies or sleeps, each outage is told once. */
   checkEnd(hasFallback: (channel: string) => boolean): void {
-    const { relay_crashes, relay_stalls, store_slow } = this.#docket.parts.faults
-    if (relay_crashes + relay_stalls + store_slow > 0) return
+    const { relay_crashes, relay_away, relay_stalls, store_slow } = this.#docket.parts.faults
+    if (relay_crashes + relay_away + relay_stalls + store_slow > 0) return
     for (const [channel, outages] of this.#outages) {
       const told = this.#notices.get(channel)?.size ?? 0
       if (hasFallback(channel) && told !== outages) {

@@ -31,6 +31,10 @@ const ends = ['completed', 'cancelled', 'lost']
  */
 const overtakeMs = 8_000
 const frozenMs = 21_000
+/** What another fleet does delays nobody for longer than this. */
+const neighbourMs = 15_000
+/** More events of its own may fill a channel for that long. */
+const maxQuietEvents = 4
 /** Requests to one channel, by kind: so many in that time. */
 const rates: Record<string, { requests: number; ms: number }> = {
   chat: { requests: 11, ms: 10_000 },
@@ -198,6 +202,7 @@ export class MessageBook {
     const again = this.#replayed.has(claimed.id) && claimed.channel === 'hook'
     if (!again) this.#checkOrder(claimed)
     this.#checkOvertaken(claimed, 'thread_ts' in request.json)
+    this.#checkNeighbour(claimed)
     if (request.url.includes('//pager.')) this.keepIncident(claimed, request)
     this.onAccepted(part, request)
   }
@@ -230,6 +235,29 @@ export class MessageBook {
         'order',
         `${channel} is told "${telling.moment}" after "${ended}": ${place}`,
       )
+    }
+  }
+
+  /** A fleet that floods the relay does not delay what another fleet is first notified of. */
+  #checkNeighbour({ id, fleet, channel, telling }: Claimed): void {
+    const { now, flooded, parts } = this.#docket
+    const own = parts.plan.events.length <= maxQuietEvents
+    if (flooded === undefined || flooded.fleet === fleet || telling.moment !== 'scheduled') return
+    const { faults } = parts
+    const kinds = [
+      'relay_away',
+      'relay_crashes',
+      'relay_stalls',
+      'wake_lost',
+      'store_slow',
+    ] as const
+    const bad = ['channel_slow', 'channel_busy', 'channel_fails', 'channel_mute'] as const
+    const others = ['channel_refuses', 'channel_dead', 'imds_throttles'] as const
+    if (!own || [...kinds, ...bad, ...others].some((kind) => faults[kind] > 0)) return
+    const waitedMs = now - this.#plannedAt.get(id)!
+    if (waitedMs > neighbourMs) {
+      const text = `${fleet} waits ${waitedMs} ms for ${channel}, as ${flooded.fleet} floods it`
+      this.#docket.broke('neighbours', text)
     }
   }
 
@@ -304,10 +332,13 @@ function whatIsTold({ id, fleet, eventId, channel, telling }: Delivery): string 
   const { epoch, facts, lapsedAt = '' } = telling.event
   const step = `${fleet}/${eventId}/${epoch}/${telling.moment}/${channel}`
   if (telling.moment === 'notice') return `${step} ${id}`
-  const { notBeforeAt, resources, durationSeconds, description } = facts
+  const { eventType, source, notBeforeAt, resources, durationSeconds, description } = facts
   if (telling.moment === 'reminder')
     return `${step} ${notBeforeAt} ${telling.event.reminder?.beforeSeconds}`
   if (['approved', 'declined', 'stuck'].includes(telling.moment)) return `${step} ${lapsedAt}`
   if (telling.moment !== 'changed') return step
-  return `${step} ${lapsedAt} ${JSON.stringify([notBeforeAt, resources, durationSeconds, description])}`
+  // what VMs disagree about is news of its own
+  const { disputed } = telling.event
+  const values = [notBeforeAt, resources, durationSeconds, description, eventType, source]
+  return `${step} ${lapsedAt} ${JSON.stringify([...values, disputed])}`
 }

@@ -8,7 +8,8 @@ import type { Cluster } from './cluster.ts'
 import type { Faults } from './faults.ts'
 import type { VmImds } from './imds.ts'
 import type { Judge } from './judge.ts'
-import type { Kernel } from './kernel.ts'
+import type { Kernel, Process } from './kernel.ts'
+import type { FleetName } from './plan.ts'
 import type { Random } from './random.ts'
 import type { Reply } from './workers.ts'
 
@@ -22,6 +23,15 @@ interface Parts {
   judge: Judge
   calmAt: number
   http: boolean
+}
+
+export async function signedHeaders(
+  fleet: FleetName,
+  id: string,
+  at: number,
+  body: string,
+): Promise<Record<string, string>> {
+  return { ...(await sign([keys[fleet]], id, at, body)), [fleetHeader]: fleet }
 }
 
 export class Network {
@@ -52,11 +62,8 @@ export class Network {
     }
   }
 
-  async #headers(beacon: Beacon, body: string, at: number): Promise<Record<string, string>> {
-    if (!this.#parts.http) return {}
-    const { fleet } = beacon.vm
-    const signed = await sign([keys[fleet]], `report-${++this.#ids}`, at, body)
-    return { ...signed, [fleetHeader]: fleet }
+  async #headers({ vm }: Beacon, body: string, at: number): Promise<Record<string, string>> {
+    return this.#parts.http ? signedHeaders(vm.fleet, `report-${++this.#ids}`, at, body) : {}
   }
 
   #attempt(
@@ -74,13 +81,19 @@ export class Network {
       if (!strikes(faults.report_delayed * 2)) return random.int(5, 80)
       return random.chance(0.8) ? random.int(500, 9_000) : random.int(10_000, 50_000)
     }
-    const { process } = beacon
+    const { process, state } = beacon
+    const { document } = state!
+    const sees = document?.events.map(({ eventId }) => eventId) ?? []
+    const polledAt = process.bornAt + (document?.seenAt ?? 0)
     return kernel.park<Reply>(process, (resume) => {
       const copies = lost ? 0 : doubled ? 2 : 1
       kernel.after(timeoutMs, () => resume(undefined), process)
       if (lost) judge.note(`a report of ${beacon.vm.name} is lost`)
       for (let copy = 0; copy < copies; copy++) {
-        const request = { path: reportPath, fleet: beacon.vm.fleet, body, headers }
+        const request = {
+          ...{ path: reportPath, fleet: beacon.vm.fleet, body, headers },
+          onTaken: (relay: Process) => judge.sights.arrived(beacon, sees, polledAt, relay),
+        }
         const arrive = () =>
           cluster.post(request, (reply) => {
             this.#tell(beacon, body, reply)

@@ -6,7 +6,9 @@ import { ann, annId, bobId, tenant } from '../support/principals.ts'
 import { botChannel } from '../support/slack-bot.ts'
 import { ada, bob, home, signingSecret } from '../support/slack-press.ts'
 import { baseConfig } from '../support/world.ts'
+import type { Faults } from './faults.ts'
 import type { Random } from './random.ts'
+import { type Away, troublesOf } from './troubles.ts'
 
 export interface PlannedVm {
   name: string
@@ -26,7 +28,20 @@ export interface PlannedEvent {
   cancelAfterMs: number | undefined
   /** Somebody approves it in Azure's portal. */
   approvedElsewhereAfterMs: number | undefined
+  /** Documents lack it in this time, counted from its beginning. */
+  hiddenMs?: { from: number; until: number }
+  /** Documents show a NotBefore that is so much earlier than its real one. */
+  overdueMs?: number
+  /** What changes under the same EventId. */
+  alterations?: { afterMs: number; values: Alteration }[]
+  /** The beacons of hit VMs stop for a minute before it is cancelled. */
+  updatesBeacon?: boolean
 }
+
+export type Alteration = Pick<
+  EventRequest,
+  'EventType' | 'EventSource' | 'DurationInSeconds' | 'Resources'
+>
 
 export interface Plan {
   tenants: Record<FleetName, string[][]>
@@ -37,6 +52,8 @@ export interface Plan {
   people: number
   /** What an admin sends to start drills, and when. */
   drills: { id: string; afterMs: number; wish: object }[]
+  /** When no relay answers. */
+  away: Away | undefined
   /** When an admin asks for everything that failed to be sent again, ms after the world began. */
   replayAfterMs: number[]
 }
@@ -44,7 +61,7 @@ export interface Plan {
 const second = 1_000
 export const minute = 60_000
 
-export function makePlan(random: Random): Plan {
+export function makePlan(random: Random, faults: Faults): Plan {
   const tenants: Plan['tenants'] = { prod: tenantsOf(random, 'web', 'db'), test: [] }
   if (random.chance(0.3)) tenants.test = tenantsOf(random, 'lab', 'try')
   const vms = (['prod', 'test'] as const).flatMap((fleet) =>
@@ -56,9 +73,10 @@ export function makePlan(random: Random): Plan {
   const events = Array.from({ length: random.int(1, 3) }, (_, i) => eventOf(random, tenants, i))
   if (random.chance(0.05)) events.push(...wave(random, events[0]!))
   const mirrored = tenants.test.length > 0 && random.chance(0.5) ? mirror(events[0]!, tenants) : []
+  const troubles = troublesOf(random.fork('troubles'), tenants, faults)
   return {
-    ...{ tenants, vms },
-    events: [...events, ...mirrored],
+    ...{ tenants, vms, away: troubles.away },
+    events: [...events, ...mirrored, ...troubles.events],
     config: configOf(random),
     drills: drillsOf(random.fork('drills'), vms),
     people: random.pick([0, 1, 1, 2, 3]),

@@ -1,21 +1,28 @@
 // Azure as this world has it: one simulated fleet for each credential, and what really happened to every
 // event.
-import type { Step } from '../simulator/event.ts'
+
+import type { ApiVersion, EventsDocument } from '../simulator/documents.ts'
+import type { FleetEvent, Step } from '../simulator/event.ts'
 import { Fleet } from '../simulator/fleet.ts'
 import type { Kernel } from './kernel.ts'
-import type { FleetName, Plan, PlannedEvent, PlannedVm } from './plan.ts'
+import type { Alteration, FleetName, Plan, PlannedEvent, PlannedVm } from './plan.ts'
 
 export interface Truth {
   fleet: FleetName
   eventId: string
   planned: PlannedEvent
   steps: Step[]
+  begunAt: number
+  /** When Azure last changed something of it. */
+  changedAt: number
 }
 
 export interface PlatformHooks {
   /** A POST arrived; called before it takes effect. */
   onStart(fleet: FleetName, vm: string, eventId: string): void
   onStep(truth: Truth, step: Step): void
+  /** Documents show it from now on. */
+  onBegin(truth: Truth): void
 }
 
 export class Platform {
@@ -26,6 +33,7 @@ export class Platform {
   readonly #fleets: Record<FleetName, Fleet>
   readonly #plan: Plan
   readonly #hooks: PlatformHooks
+  readonly #disguises: boolean
   #toCome: number
 
   constructor(kernel: Kernel, plan: Plan, hooks: PlatformHooks) {
@@ -36,6 +44,7 @@ export class Platform {
       new Fleet(plan.tenants[name], { onStep: (step) => this.#record(name, step) })
     this.#fleets = { prod: fleetOf('prod'), test: fleetOf('test') }
     this.#toCome = plan.events.length
+    this.#disguises = plan.events.some(({ hiddenMs, overdueMs }) => hiddenMs ?? overdueMs)
     for (const event of plan.events) kernel.after(event.afterMs, () => this.#begin(event))
   }
 
@@ -69,14 +78,17 @@ export class Platform {
         this.changed()
       })
     }
-    for (const wake of [...this.watchers]) wake()
+    this.wake()
   }
 
   #begin(event: PlannedEvent): void {
     const { now } = this.#kernel
     const fleet = this.#fleets[event.fleet]
     const eventId = event.id.toLowerCase()
-    const truth = { fleet: event.fleet, eventId, planned: event, steps: [] }
+    const truth: Truth = {
+      ...{ fleet: event.fleet, eventId, planned: event, steps: [] },
+      ...{ begunAt: now, changedAt: now },
+    }
     this.truths.set(`${event.fleet}/${eventId}`, truth)
     fleet.createEvent(event.id, { ...event.request, EventId: event.id }, now)
     this.#toCome -= 1
@@ -88,6 +100,11 @@ export class Platform {
     for (const { afterMs, patch } of event.patches) {
       then(afterMs, (at) => fleet.patchEvent(event.id, patch(at), at))
     }
+    for (const { afterMs, values } of event.alterations ?? []) {
+      then(afterMs, () => this.alter(event, values))
+    }
+    const { from, until } = event.hiddenMs ?? {}
+    for (const ms of [from, until]) if (ms !== undefined) then(ms, () => {})
     const { cancelAfterMs, approvedElsewhereAfterMs } = event
     if (cancelAfterMs !== undefined) then(cancelAfterMs, (at) => fleet.cancelEvent(event.id, at))
     if (approvedElsewhereAfterMs !== undefined) {
@@ -95,12 +112,53 @@ export class Platform {
       then(approvedElsewhereAfterMs, (at) => fleet.startEvents(vm, [event.id], at))
     }
     this.changed()
+    this.#hooks.onBegin(truth)
+  }
+
+  /** Changes an event that has not started, its type and source too, which Azure does not announce. */
+  alter(event: Pick<PlannedEvent, 'fleet' | 'id'>, values: Alteration): void {
+    const found = this.find(event.fleet, event.id)
+    if (found === undefined || found.startedAt !== null) return
+    const { EventType: type, EventSource: source, ...patch } = values
+    Object.assign(found, { ...(type && { type }), ...(source && { source }) })
+    const now = this.#kernel.now
+    const Description = `Revised at ${new Date(now).toISOString()}.`
+    this.#fleets[event.fleet].patchEvent(event.id, { Description, ...patch }, now)
+    this.changed()
+  }
+
+  find(fleet: FleetName, id: string): FleetEvent | undefined {
+    const lower = id.toLowerCase()
+    const all = this.#fleets[fleet].tenants.flatMap(({ events }) => events)
+    return all.find((event) => event.id.toLowerCase() === lower)
+  }
+
+  /** What this VM's IMDS has to show now. */
+  shown({ fleet, name }: Pick<PlannedVm, 'fleet' | 'name'>, version: ApiVersion): EventsDocument {
+    const document = this.#fleets[fleet].document(name, version) as EventsDocument
+    if (!this.#disguises) return document
+    const Events = document.Events.flatMap((event) => {
+      const { begunAt, planned } = this.truths.get(`${fleet}/${event.EventId.toLowerCase()}`)!
+      const { hiddenMs, overdueMs = 0 } = planned
+      const ms = this.#kernel.now - begunAt
+      if (hiddenMs !== undefined && hiddenMs.from <= ms && ms < hiddenMs.until) return []
+      if (overdueMs === 0 || event.NotBefore === '') return [event]
+      const at = Date.parse(event.NotBefore) - overdueMs
+      return [{ ...event, NotBefore: new Date(at).toUTCString() }]
+    })
+    return { ...document, Events }
+  }
+
+  /** Lets everybody look again. */
+  wake(): void {
+    for (const wake of [...this.watchers]) wake()
   }
 
   #record(name: FleetName, step: Step): void {
     const truth = this.truths.get(`${name}/${step.eventId.toLowerCase()}`)
     if (truth === undefined) return
     truth.steps.push(step)
+    truth.changedAt = step.at
     this.#hooks.onStep(truth, step)
   }
 
@@ -108,7 +166,7 @@ export class Platform {
     this.#hooks.onStart(fleet, vm, eventId)
   }
 
-  tenantVms(vm: PlannedVm): readonly string[] {
+  tenantVms(vm: Pick<PlannedVm, 'fleet' | 'name'>): readonly string[] {
     return this.#plan.tenants[vm.fleet].find((vms) => vms.includes(vm.name))!
   }
 }

@@ -15,10 +15,13 @@ import {
   toHeldEvent,
 } from '../../functions/store/azure-stored.ts'
 import type { Together } from '../../functions/store/together.ts'
+import { FoghornError } from '../../shared/errors.ts'
 import type { Judge } from './judge.ts'
 import type { Kernel, Process } from './kernel.ts'
 import type { Worker } from './workers.ts'
 
+/** As in azure-table.ts. */
+const maxRowLength = 15 * 32_000
 /** A call of the store makes about so many of the table. */
 const callsEach = 6
 
@@ -77,6 +80,8 @@ export class Table {
     const rows = this.#partitions.get(partition) ?? new Map<string, Row>()
     this.#partitions.set(partition, rows)
     const names = new Set(changes.map(({ row }) => row))
+    const large = changes.find((change) => 'body' in change && change.body.length > maxRowLength)
+    if (large !== undefined) throw new FoghornError('row_too_large', `row "${large.row}"`)
     if (changes.length > maxChanges || names.size < changes.length) {
       throw new Error(`no transaction takes these ${changes.length} changes of "${partition}"`)
     }

@@ -13,7 +13,7 @@ export function createTotals() {
   }
   return {
     sums,
-    add({ stats, broken }: Outcome): void {
+    add({ stats, broken }: Pick<Outcome, 'stats' | 'broken'>): void {
       sums.seeds += 1
       sums.events += stats.events
       sums.crashes += stats.crashes
@@ -21,6 +21,9 @@ export function createTotals() {
       sums.failovers += stats.failovers
       sums.deliveries += stats.deliveries
       if (broken.length > 0) sums.broken += 1
+    },
+    addSums(others: typeof sums): void {
+      for (const name of Object.keys(sums) as (keyof typeof sums)[]) sums[name] += others[name]
     },
     line(): string {
       return Object.entries(sums)

@@ -8,7 +8,13 @@ import type { Judge } from './judge.ts'
 const finished = ['delivered', 'refused', 'superseded', 'given_up']
 const maxEvents = 1_000
 
+/** What one beacon alone reports takes up no more than this. */
+const maxOfOneBeacon = 100
+
 export async function checkEnd(judge: Judge, store: Store): Promise<void> {
+  const invented = [...judge.invented].filter((key) => judge.events.records.has(key)).length
+  if (invented > maxOfOneBeacon)
+    judge.broke('shares', `one VM has ${invented} open events on record`)
   for (const record of await store.listEvents({ limit: maxEvents })) {
     checkRecord(judge, record)
     const rows = await store.readDeliveries(record)
@@ -27,7 +33,8 @@ export async function checkEnd(judge: Judge, store: Store): Promise<void> {
 /** What a channel was not told, or not for long, its fallback is: the message itself, or that it is missed. */
 function checkElsewhere(judge: Judge, rows: Delivery[]): void {
   const { faults } = judge.parts
-  const isCalm = faults.relay_crashes + faults.relay_stalls + faults.store_slow === 0
+  const isCalm =
+    faults.relay_crashes + faults.relay_away + faults.relay_stalls + faults.store_slow === 0
   for (const row of rows) {
     const { telling, state } = row
     const fallback = fallbackOf(judge, row.channel)
@@ -58,6 +65,8 @@ function checkRecord(judge: Judge, record: EventRecord): void {
   }
   const truth = judge.parts.platform().truths.get(key)
   if (ended === undefined) judge.broke('ending', `${key} is open for ever`)
+  if (judge.invented.has(key) || judge.mistaken.has(record.fleet)) return
+  judge.sights.checkCancelled(key, record)
   if (truth === undefined) judge.broke('life', `${key} never was`)
   if (ended === undefined || truth === undefined) return
   const happened = (step: string) => truth.steps.some((one) => one.step === step)
@@ -98,11 +107,20 @@ function checkDrill(judge: Judge, record: EventRecord): void {
 /** Without these faults, the end of an event can be told from what beacons see. */
 function kindlyAsked(judge: Judge): boolean {
   const { faults } = judge.parts
-  const blinding = ['beacon_dies', 'vm_reboots', 'imds_empty', 'imds_glitch', 'imds_fails'] as const
-  const late = ['report_lost', 'report_delayed', 'answer_lost', 'relay_crashes'] as const
+  const blinding = [
+    ...(['beacon_dies', 'vm_reboots', 'beacon_updates', 'event_blinks', 'vm_lies'] as const),
+    ...(['imds_empty', 'imds_glitch', 'imds_fails', 'imds_lags', 'imds_refuses'] as const),
+  ]
+  const late = [
+    ...(['report_lost', 'report_delayed', 'answer_lost', 'relay_crashes', 'relay_away'] as const),
+  ]
   // in a wave, one event takes down the VMs that would have seen another
   const isWave = judge.parts.plan.events.length > 4
-  return !isWave && [...blinding, ...late].every((kind) => faults[kind] === 0)
+  return (
+    !isWave &&
+    faults.imds_throttles === 0 &&
+    [...blinding, ...late].every((kind) => faults[kind] === 0)
+  )
 }
 
 /** An end at or after NotBefore, or after we asked for the start, may well have been a short one. */

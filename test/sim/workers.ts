@@ -38,6 +38,8 @@ export interface Request {
   fleet: string
   body: string
   headers?: Record<string, string>
+  /** A relay begins to work on it. */
+  onTaken?: (relay: Process) => void
 }
 
 export const replayPath = '/v1/deliveries/replay'
@@ -77,6 +79,7 @@ export class Worker {
   #again = false
   #wakesAt = Number.POSITIVE_INFINITY
   #underWay = 0
+  #downUntil = 0
 
   constructor(name: string, parts: ClusterParts) {
     this.process = new Process(name)
@@ -95,7 +98,7 @@ export class Worker {
       attention: createAttention(),
       now: () => kernel.now,
       random: () => this.#random.next(),
-      listeningSince: 0,
+      listeningSince: kernel.now,
       wake: () => this.#hint(),
       troubles: async () => [],
     }
@@ -149,6 +152,7 @@ export class Worker {
   }
 
   take(request: Request): Promise<Reply> {
+    request.onTaken?.(this.process)
     // over HTTP a drill has a new id each time, and one seed would make many worlds
     const http = this.#parts.http && request.path !== drillPath
     return http ? this.#overHttp(request) : this.#directly(request)
@@ -275,9 +279,18 @@ export class Worker {
 
   /** The process is gone in the middle of a step, and another one takes its place after a while. */
   async #crash(): Promise<never> {
+    const dead = this.#parts.kernel.never(this.process)
+    this.stop(this.#random.pick([20, 1_000, 5_000, 20_000]))
+    return dead
+  }
+
+  /** Ends the process at once; another one takes its place after `ms`, or later where it was to. */
+  stop(ms: number): void {
     const { kernel, judge } = this.#parts
     const { process } = this
-    const dead = kernel.never(process)
+    this.#downUntil = Math.max(this.#downUntil, kernel.now + ms)
+    kernel.after(ms, () => this.#start())
+    if (!process.alive) return
     process.kill()
     judge.crashed(process)
     for (const answer of [...this.#open]) answer(undefined)
@@ -285,10 +298,13 @@ export class Worker {
     this.#again = false
     this.#underWay = 0
     this.#wakesAt = Number.POSITIVE_INFINITY
-    kernel.after(this.#random.pick([20, 1_000, 5_000, 20_000]), () => {
-      process.revive(kernel.now)
-      this.#sleep(0)
-    })
-    return dead
+  }
+
+  #start(): void {
+    const { kernel } = this.#parts
+    if (this.process.alive || kernel.now < this.#downUntil) return
+    this.process.revive(kernel.now)
+    this.#relay.listeningSince = kernel.now
+    this.#sleep(0)
   }
 }

@@ -13,6 +13,7 @@ import { chooseFaults, type FaultKind, type Faults, kindsOf } from './faults.ts'
 import { troubleOf, VmImds } from './imds.ts'
 import { Judge } from './judge.ts'
 import { Kernel } from './kernel.ts'
+import { flood, Liar } from './liars.ts'
 import { Network } from './network.ts'
 import { People } from './people.ts'
 import { makePlan, minute, type Plan } from './plan.ts'
@@ -37,6 +38,8 @@ export interface Options {
   storage?: keyof typeof storages
   /** Kinds of faults that this run leaves out. */
   without?: readonly string[]
+  /** Kinds of faults that each run has, and no others; absent or empty: the seed chooses. */
+  only?: readonly string[]
   /** Changes what the relay makes of its store, to see whether that is noticed. */
   spoil?: () => (store: Store) => Store
   /** As `spoil`, of its configuration. */
@@ -61,8 +64,8 @@ export interface Outcome {
 
 export async function runWorld(seed: number, options: Options = {}): Promise<Outcome> {
   const random = createRandom(seed)
-  const faults = chooseFaults(random.fork('faults'), options.without ?? [])
-  const plan = makePlan(random.fork('plan'))
+  const faults = chooseFaults(random.fork('faults'), options)
+  const plan = makePlan(random.fork('plan'), faults)
   const kernel = new Kernel(startAt)
   const name = options.storage ?? 'sqlite'
   const storage = storages[name](kernel, options.spoilRows)
@@ -134,8 +137,20 @@ function build(ground: Ground) {
   judge.messages.onAccepted = (part, request) => people.read(part, request)
   const platform = new Platform(kernel, plan, {
     onStart: (fleet, vm, eventId) => judge.started(fleet, vm, eventId),
-    onStep: ({ fleet, eventId }, { step }) => judge.note(`Azure: ${fleet}/${eventId} ${step}`),
+    onStep: (truth, { step }) => {
+      judge.note(`Azure: ${truth.fleet}/${truth.eventId} ${step}`)
+      judge.sights.stepped(truth, step)
+    },
+    onBegin: (truth) => {
+      judge.sights.begun(truth)
+      liar?.begun(truth)
+    },
   })
+  const bad = { kernel, cluster, judge, platform, plan, faults, calmAt, http }
+  const liar = faults.vm_lies > 0 ? new Liar({ ...bad, random: random.fork('liar') }) : undefined
+  if (faults.fleet_floods > 0) flood({ ...bad, random: random.fork('flood') })
+  const { fromMs, untilMs } = plan.away ?? {}
+  if (fromMs !== undefined) kernel.after(fromMs, () => cluster.stop(untilMs! - fromMs))
   const network = new Network({ kernel, faults, cluster, judge, calmAt, http })
   beacons.push(...raise(ground, platform, network, judge, calmAt))
   return { judge, platform }
@@ -161,7 +176,17 @@ function raise(
     const beacon = new Beacon(kernel, vm, luck)
     const { process } = beacon
     const glitches = glitchesOf.get(vm)!
-    const imds = new VmImds({ kernel, platform, process, vm, faults, random: luck, glitches })
+    const imds = new VmImds({
+      kernel,
+      platform,
+      process,
+      vm,
+      faults,
+      random: luck,
+      glitches,
+      judge,
+    })
+    beacon.isLate = imds.isLate
     const relay = () => network.relayOf(beacon, imds, luck)
     if (luck.chance(faults.clock_off * 4)) beacon.offsetMs = luck.int(-20, 20) * minute
     const answers = () => platform.fleet(vm.fleet).answers(vm.name)
@@ -184,20 +209,38 @@ function raise(
         kernel.after(0, () => fall(undefined, 'the VM is down'))
       } else if (beacon.wentDown && answers()) {
         beacon.wentDown = false
-        beacon.bootedAt = kernel.now
+        beacon.reboot()
         kernel.after(luck.int(3_000, 20_000), start)
       }
     })
     kernel.after(luck.pick([0, 0, 500, 20_000, 100_000]), start)
     kernel.after(beaconsEndMs, () => fall(undefined, 'the world ends'))
-    beacon.onAsked = () => {
+    for (const event of plan.events) {
+      const { updatesBeacon, cancelAfterMs = 0, afterMs, request } = event
+      if (!updatesBeacon || !request.Resources?.includes(vm.name)) continue
+      const at = afterMs + cancelAfterMs - luck.fork(event.id).int(1, 25) * 1_000
+      kernel.after(at, () => fall(minute, 'it is updated'))
+    }
+    const revise = (eventId: string, ms: number) => {
+      if (faults.event_revised === 0 || !luck.chance(0.4)) return
+      const event = platform.truths.get(`${vm.fleet}/${eventId}`)?.planned
+      const values = luck.pick([
+        { Resources: platform.tenantVms(vm) as string[] },
+        { DurationInSeconds: 40 },
+      ])
+      if (event) kernel.after(luck.int(0, ms), () => platform.alter(event, values))
+    }
+    beacon.onAppeared = (eventId) => revise(eventId, 1_500)
+    beacon.onAsked = (eventId) => {
+      judge.asked(beacon, eventId)
+      revise(eventId, 600)
       if (kernel.now > calmAt || !luck.chance(faults.beacon_dies * 8)) return
       const back = luck.pick([1_000, 40_000, undefined])
       judge.met.add('a beacon dies with a directive')
       kernel.after(luck.int(0, 700), () => fall(back, 'with a directive in its hands'))
     }
     haunt(kernel, luck, faults, calmAt, (rebooted) => {
-      if (rebooted) beacon.bootedAt = kernel.now
+      if (rebooted) beacon.reboot()
       const back = luck.chance(0.15) ? undefined : luck.pick([0, 1_000, 8_000, 40_000, 200_000])
       fall(back, rebooted ? 'the VM reboots' : 'the process ends')
     })

@@ -1,0 +1,40 @@
+// A route by tag needs the hit VM's own beacon. A VM can be added to an event while its beacon's first report is
+// being handled; its channels must still be notified.
+import { expect, test } from 'vitest'
+import { createWorld, event, FakeBeacon, startAt, started } from '../support/world.ts'
+
+const byTag = {
+  routes: [
+    { match: {}, channels: ['hook'] },
+    { match: { tag: 'tier=data' }, channels: ['team'] },
+  ],
+}
+const grown = { resources: ['web_0', 'db_0'] }
+/** So far away that no beacon is asked to come back soon, which would be a write of its own. */
+const far = { notBeforeAt: startAt + 3 * 3_600_000 }
+
+test.each([
+  ['scheduled', event(far), event({ ...far, ...grown })],
+  ['started', started(), started(grown)],
+])('a VM added to a %s event while it first reports brings its channels', async (...of) => {
+  const [, shown, later] = of
+  const world = await createWorld({ config: byTag })
+  const web = new FakeBeacon(world, 'web_0')
+  const data = new FakeBeacon(world, 'db_0', { vm: { tags: { tier: 'data' } } })
+  await web.sees([shown])
+  await world.drain()
+
+  // the observers are read before the new beacon is stored, and the event is written after
+  const { store } = world.relay
+  const readObservers = store.readObservers.bind(store)
+  store.readObservers = async (key) => {
+    store.readObservers = readObservers
+    const observers = await readObservers(key)
+    await data.sees([shown])
+    return observers
+  }
+  await web.sees([later])
+  await data.sees([later])
+  await world.drain()
+  expect(world.sent.filter(({ url }) => url.startsWith('https://teams.'))).toHaveLength(1)
+})

@@ -1,0 +1,169 @@
+// Somebody who has a fleet's key, and lies: about another VM's event, in the name of other VMs, or by inventing events.
+// The relay cannot know. But no lie may start what honest VMs see otherwise, or get in the way of another fleet.
+import { parseDocument, type ScheduledEvent } from '../../shared/document.ts'
+import { reportPath } from '../../shared/report.ts'
+import type { Cluster } from './cluster.ts'
+import type { Faults } from './faults.ts'
+import type { Judge } from './judge.ts'
+import type { Kernel } from './kernel.ts'
+import { signedHeaders } from './network.ts'
+import type { FleetName, Plan } from './plan.ts'
+import type { Platform, Truth } from './platform.ts'
+import type { Random } from './random.ts'
+
+const second = 1_000
+/** So often it says what it says, while there is something to say it of. */
+const everyMs = 8 * second
+const fullText = 4_000
+const fillingReports = 130
+
+interface Parts {
+  kernel: Kernel
+  cluster: Cluster
+  judge: Judge
+  platform: Platform
+  plan: Plan
+  faults: Faults
+  random: Random
+  calmAt: number
+  http: boolean
+}
+
+/** Whose report it pretends to be. */
+interface Mask {
+  name: string
+  vmId: string
+  fleet: FleetName
+  bootId: string
+  counter: number
+}
+
+type Lie = (event: ScheduledEvent) => ScheduledEvent
+
+export class Liar {
+  readonly #parts: Parts
+  readonly #fleet: FleetName = 'prod'
+  readonly #lie: Lie
+  readonly #own: Mask
+  readonly #impersonates: boolean
+  /** Whether it is to fill up the next event's row; it says more in each report. */
+  #fills: boolean
+  #masks = 0
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    const { random, judge } = parts
+    const kind = random.next()
+    this.#impersonates = kind < 0.25
+    this.#fills = kind > 0.9
+    this.#lie = random.pick(lies)
+    this.#own = this.#maskOf('liar', 'id-of-a-liar')
+    if (!this.#impersonates) return
+    judge.mistaken.add(this.#fleet)
+    judge.met.add('somebody speaks as other VMs')
+  }
+
+  /** Azure has a new event: it is faster than the VMs that see it. */
+  begun({ fleet, eventId, planned }: Truth): void {
+    if (fleet !== this.#fleet) return
+    const { kernel, judge, platform, random, plan, calmAt } = this.#parts
+    judge.lies.add(`${fleet}/${eventId}`)
+    judge.met.add('a VM lies about an event')
+    const vms = plan.tenants[fleet].find((all) => all.includes(planned.request.Resources![0]!))!
+    const tell = () => this.#send(this.#own, this.#events(vms[0]!))
+    const goOn = () => {
+      tell()
+      const isThere = platform.find(fleet, eventId) !== undefined
+      if (isThere && kernel.now < calmAt) kernel.after(everyMs, goOn)
+    }
+    if (!this.#impersonates) kernel.after(random.int(0, 300), goOn)
+    else for (const ms of [4, 8, 12, 16, 20]) kernel.after(ms * second, () => this.#hide(vms))
+    if (this.#impersonates) kernel.after(21 * second, goOn)
+    if (!this.#fills) return
+    for (let i = 0; i < fillingReports; i++) kernel.after(second + i * 50, tell)
+    this.#fills = false
+  }
+
+  /** In the name of all VMs that see it: nothing is there any more. */
+  #hide(vms: string[]): void {
+    for (const name of vms) this.#send(this.#maskOf(name, `id-${this.#fleet}-${name}`), [])
+  }
+
+  #events(vm: string): ScheduledEvent[] {
+    const { platform, random } = this.#parts
+    const document = platform.shown({ name: vm, fleet: this.#fleet }, '2020-07-01')
+    const parsed = parseDocument(JSON.stringify(document), '2020-07-01')
+    const events = typeof parsed === 'string' ? [] : parsed.events
+    return events.map((event) => {
+      const told = this.#lie(event)
+      if (!this.#fills) return told
+      const description = `${random.int(1e6, 9e6)} `.repeat(fullText / 8)
+      return { ...told, description }
+    })
+  }
+
+  #maskOf(name: string, vmId: string): Mask {
+    return { name, vmId, fleet: this.#fleet, bootId: `liar-${++this.#masks}-boot`, counter: 0 }
+  }
+
+  #send(mask: Mask, events: ScheduledEvent[]): void {
+    void sendAs(this.#parts, mask, events)
+  }
+}
+
+const lies: Lie[] = [
+  (event) => ({ ...event, source: 'User' }),
+  (event) => ({ ...event, source: 'User' }),
+  (event) => ({ ...event, eventType: 'Freeze', durationSeconds: 5 }),
+  (event) => ({ ...event, durationSeconds: 5 }),
+  (event) => ({ ...event, resources: event.resources.slice(0, 1) }),
+]
+
+/** One VM of the other fleet invents events, more than channels take in a minute; after a while they are gone. */
+export function flood(parts: Parts): void {
+  const { kernel, judge, random } = parts
+  const fleet = 'test'
+  const count = random.pick([40, 60, 130])
+  const mask = {
+    name: 'flood',
+    vmId: 'id-of-a-flood',
+    fleet,
+    bootId: 'flood-boot',
+    counter: 0,
+  } as const
+  const events = Array.from({ length: count }, (_, i): ScheduledEvent => {
+    const eventId = `f100d000-0000-4000-8000-${String(random.int(1e11, 9e11))}`
+    judge.invented.add(`${fleet}/${eventId}`)
+    const notBeforeAt = kernel.now + 600 * second
+    const facts = { eventType: 'Reboot', status: 'Scheduled' as const, source: 'Platform' }
+    return { eventId, ...facts, resources: [`flood_${i}`], notBeforeAt }
+  })
+  judge.met.add('a fleet floods the relay')
+  judge.flooded = { fleet, by: mask.vmId, events: count }
+  const self: Mask = { ...mask }
+  const at = random.int(10, 60) * second
+  kernel.after(at, () => void sendAs(parts, self, events))
+  for (const ms of [40, 60]) kernel.after(at + ms * second, () => void sendAs(parts, self, []))
+}
+
+async function sendAs(
+  { kernel, cluster, http }: Parts,
+  mask: Mask,
+  events: ScheduledEvent[],
+): Promise<void> {
+  const { name, vmId, fleet, bootId } = mask
+  mask.counter += 1
+  const none = { subscriptionId: '', scaleSet: '', placementGroup: '', location: '', zone: '' }
+  const report = {
+    version: 1,
+    vm: { ...none, name, vmId, resourceGroup: 'rg', tags: {} },
+    beacon: { version: 'sim', bootId, counter: mask.counter, uptimeMs: 3_600_000 },
+    document: { ageMs: 0, incarnation: 1, apiVersion: '2020-07-01', events },
+    changes: [],
+    starts: [],
+  }
+  const body = JSON.stringify(report)
+  const id = `${bootId}-${mask.counter}`
+  const headers = http ? await signedHeaders(fleet, id, kernel.now, body) : {}
+  cluster.post({ path: reportPath, fleet, body, headers }, () => {})
+}

@@ -1,0 +1,305 @@
+// The book of sights: which beacons see an event, as far as the relay was told. Time must conclude nothing behind the
+// back of a beacon that is heard, and nothing that every hit VM misses may stay open.
+import { type EventRecord, isHit } from '../../functions/core/event.ts'
+import { apiVersions } from '../../shared/document.ts'
+import type { Answer, Report } from '../../shared/report.ts'
+import type { Beacon } from './beacons.ts'
+import type { Docket } from './docket.ts'
+import type { FaultKind } from './faults.ts'
+import type { VmImds } from './imds.ts'
+import type { Process } from './kernel.ts'
+import type { PlannedVm } from './plan.ts'
+import type { Truth } from './platform.ts'
+
+const second = 1_000
+const minute = 60 * second
+const graceMs = 5 * second
+/** That a beacon was heard is written once a pace, which is no longer than this while an event is open. */
+const longestPaceMs = minute
+const lostMs = 10 * minute
+const vmGoneMs = 2 * minute
+/** Hit VMs have missed a started event for this long: people know by then. */
+const completedMs = 30 * second + 2 * graceMs
+/** A VM that comes back in this time can say whether it restarted. */
+const comesBackMs = 150 * second
+const unseenMs = 40 * second
+const newestAgainMs = 70 * second
+/** Shorter bursts of 400 are no reason to ask for another api-version. */
+const shortBurstMs = 4 * second
+/** Requests of one VM to IMDS in any second, one of which is its poll. */
+const maxStarts = 3
+
+interface Arrival {
+  key: string
+  beacon: Beacon
+  process: Process
+  life: number
+  sight: Sight
+}
+
+/** When a beacon that saw an event was heard, and when its document was polled. */
+interface Sight {
+  heardAt: number
+  polledAt: number
+}
+
+export class SightBook {
+  readonly #docket: Docket
+  /** Reports that a relay has in hand. */
+  #arrivals: Arrival[] = []
+  readonly #sights = new Map<string, Map<Beacon, Sight>>()
+  /** By event and beacon: the first acknowledged report that lacks what it had shown. */
+  readonly #missing = new Map<string, Map<Beacon, number>>()
+  readonly #scheduled = new Set<string>()
+  /** By event: when a hit VM was heard first after Azure had cancelled it. */
+  readonly #backAt = new Map<string, Map<Beacon, number>>()
+  #records: ReadonlyMap<string, EventRecord> = new Map()
+  #relayDiedAt = Number.NEGATIVE_INFINITY
+
+  constructor(docket: Docket) {
+    this.#docket = docket
+  }
+
+  read(records: ReadonlyMap<string, EventRecord>): void {
+    this.#records = records
+  }
+
+  crashed(process: Process): void {
+    this.#relayDiedAt = this.#docket.now
+    this.#arrivals = this.#arrivals.filter((one) => one.process !== process)
+  }
+
+  /** A relay begins to work on a report that shows these events. */
+  arrived(beacon: Beacon, eventIds: string[], polledAt: number, process: Process): void {
+    const sight = { heardAt: this.#docket.now, polledAt }
+    for (const eventId of eventIds) {
+      const key = `${beacon.vm.fleet}/${eventId}`
+      this.#arrivals.push({ key, beacon, process, life: process.life, sight })
+    }
+    const recent = this.#docket.now - minute
+    if (this.#arrivals.length > 200) {
+      this.#arrivals = this.#arrivals.filter((one) => one.sight.heardAt > recent)
+    }
+  }
+
+  acknowledged(beacon: Beacon, report: Report, answer: Answer): void {
+    if (answer.outcome !== 'accepted') return
+    const { fleet } = beacon.vm
+    const polledAt = answer.time - (report.document?.ageMs ?? 0)
+    const shown = report.document?.events ?? []
+    for (const { eventId } of shown) {
+      this.#heard(`${fleet}/${eventId}`, beacon, { heardAt: answer.time, polledAt })
+      this.#missing.get(`${fleet}/${eventId}`)?.delete(beacon)
+    }
+    const scheduled = [...shown, ...report.changes.map(({ event }) => event)].filter(
+      ({ status }) => status === 'Scheduled',
+    )
+    for (const { eventId } of scheduled) this.#scheduled.add(`${fleet}/${eventId}`)
+    for (const [key, backAt] of this.#backAt) {
+      if (!backAt.has(beacon)) backAt.set(beacon, this.#docket.now)
+      if (!this.#isHit(key, beacon)) backAt.delete(beacon)
+    }
+    if (report.document !== null) this.#noteMissing(beacon, report.document)
+  }
+
+  #noteMissing(beacon: Beacon, document: NonNullable<Report['document']>): void {
+    const { kernel } = this.#docket.parts
+    const { events: shown } = document
+    // what an earlier process saw may be in an entry that nobody can read
+    const hides = 'unreadable' in document && document.unreadable !== 0
+    for (const [key, sights] of this.#sights) {
+      const sight = sights.get(beacon)
+      if (sight === undefined || (hides && sight.polledAt < beacon.process.bornAt)) continue
+      if (shown.some(({ eventId }) => key.endsWith(`/${eventId}`))) continue
+      const missing = this.#missing.get(key) ?? new Map<Beacon, number>()
+      this.#missing.set(key, missing)
+      if (missing.has(beacon)) continue
+      missing.set(beacon, this.#docket.now)
+      kernel.after(completedMs + 1, () => this.#checkLate(key))
+    }
+  }
+
+  committed(process: string, key: string, before: EventRecord | undefined, record: EventRecord) {
+    const { fleet, phase, epoch, drill } = record
+    if (drill || this.#docket.mistaken.has(fleet)) return
+    const own = this.#arrivals.filter(
+      (one) => one.key === key && one.process.name === process && one.life === one.process.life,
+    )
+    if (record.ended === undefined) {
+      for (const { beacon, sight } of own) this.#heard(key, beacon, sight)
+    } else if (before?.ended === undefined) this.#checkSilence(key, record)
+    if (before !== undefined && epoch > before.epoch) this.#checkReopened(key, before, record)
+    this.#meet(key, before, record)
+    if (record.notice === 'none' && this.#scheduled.has(key)) {
+      this.#docket.broke('notice', `${key} is told as without notice, and was announced`)
+    }
+    if (phase === 'scheduled') this.#scheduled.add(key)
+  }
+
+  #meet(key: string, before: EventRecord | undefined, { phase, epoch }: EventRecord): void {
+    const { met, parts } = this.#docket
+    const { overdueMs, hiddenMs } = parts.platform().truths.get(key)?.planned ?? {}
+    if (overdueMs !== undefined && before === undefined)
+      met.add('an event is first seen long after its NotBefore')
+    if (hiddenMs !== undefined && epoch > 1 && phase === 'started')
+      met.add('an event that seemed cancelled is back as Started')
+    const shows = [...(this.#sights.get(key)?.keys() ?? [])].filter((beacon) => beacon.isLate)
+    const missing = this.#missing.get(key)
+    if (missing?.size && shows.some((beacon) => !missing.has(beacon)))
+      met.add('a VM still shows what the others miss')
+  }
+
+  #heard(key: string, beacon: Beacon, sight: Sight): void {
+    const sights = this.#sights.get(key) ?? new Map<Beacon, Sight>()
+    const known = sights.get(beacon)
+    if (known === undefined || known.polledAt <= sight.polledAt) sights.set(beacon, sight)
+    this.#sights.set(key, sights)
+  }
+
+  /** Nobody who sees an event has been silent for less than it takes. */
+  #checkSilence(key: string, record: EventRecord): void {
+    const { now } = this.#docket
+    const { inferred } = record.ended!
+    const broke = (beacon: Beacon, at: number) => {
+      const text = `${inferred}, and ${beacon.vm.name}, which sees it, was heard ${now - at} ms ago`
+      this.#docket.broke('silence', `${key} is told as ${record.ended!.outcome}: ${text}`)
+    }
+    for (const [beacon, { heardAt, polledAt }] of this.#sights.get(key) ?? []) {
+      const isLost = inferred === 'nobody_left_to_see'
+      if (isLost && now - polledAt < lostMs - longestPaceMs - graceMs) broke(beacon, polledAt)
+      const isGone = inferred === 'vm_gone' && isHit(record.facts, beacon.vm.name)
+      if (isGone && now - heardAt < vmGoneMs - longestPaceMs - graceMs) broke(beacon, heardAt)
+    }
+  }
+
+  /** What is no more comes back to nobody, but to a hit VM that goes on to see it. */
+  #checkReopened(key: string, before: EventRecord, record: EventRecord): void {
+    const over = endOf(this.#docket.parts.platform().truths.get(key))
+    const at = record.history.findLast(({ what }) => what === 'reopened')?.at
+    if (over === undefined || at === undefined || before.ended?.outcome === 'lost') return
+    const hitLags = this.#docket.parts
+      .beacons()
+      .some((beacon) => beacon.isLate && isHit(record.facts, beacon.vm.name))
+    if (hitLags || this.#has('report_delayed') || at <= over + 2 * second) return
+    this.#docket.broke('reopened', `${key} is open again ${at - over} ms after its end in Azure`)
+  }
+
+  /** Every hit VM, or where none reports, most of the others, have missed it for long. */
+  #checkLate(key: string): void {
+    const { now } = this.#docket
+    const record = this.#records.get(key)
+    const isSlow = this.#has('wake_lost', 'store_slow', 'report_delayed', 'vm_lies')
+    if (record === undefined || record.ended !== undefined || record.phase !== 'started') return
+    if (isSlow || record.drill || this.#relayDiedAt > now - completedMs - minute) return
+    const seers = [...this.#sights.get(key)!.keys()]
+    const missing = this.#missing.get(key)!
+    const hit = seers.filter((beacon) => isHit(record.facts, beacon.vm.name))
+    const counting = hit.length > 0 ? hit : seers
+    const times = counting.map((beacon) => missing.get(beacon) ?? Number.POSITIVE_INFINITY)
+    const enough = hit.length > 0 ? times.length : Math.floor(times.length / 2) + 1
+    const since = times.sort((a, b) => a - b)[enough - 1]!
+    if (now - since < completedMs) return
+    this.#docket.broke('late end', `${key} was missed ${now - since} ms ago, and is still open`)
+  }
+
+  /** Azure has taken a step. */
+  stepped(truth: Truth, step: string): void {
+    const key = `${truth.fleet}/${truth.eventId}`
+    const { met, beganAt, now, parts } = this.#docket
+    const { fromMs = Number.POSITIVE_INFINITY, untilMs = 0 } = parts.plan.away ?? {}
+    const isAway = now >= beganAt + fromMs && now < beganAt + untilMs
+    if (step === 'started' && isAway) met.add('an event starts while no relay answers')
+    if (step !== 'cancelled') return
+    this.#backAt.set(key, new Map())
+    if (truth.planned.updatesBeacon) met.add('a beacon is updated while Azure cancels')
+  }
+
+  /** Documents show a new event: if nothing stands in the way, it is on record soon. */
+  begun(truth: Truth): void {
+    const { kernel, plan, beacons, platform } = this.#docket.parts
+    const blind = ['imds_empty', 'imds_glitch', 'imds_fails', 'imds_lags', 'imds_refuses'] as const
+    const slow = [
+      'report_lost',
+      'report_delayed',
+      'answer_lost',
+      'store_slow',
+      'clock_off',
+    ] as const
+    if (this.#has(...blind, ...slow) || truth.planned.hiddenMs !== undefined) return
+    const { now } = kernel
+    const died = this.#relayDiedAt
+    kernel.after(unseenMs, () => {
+      const key = `${truth.fleet}/${truth.eventId}`
+      const isThere = platform().find(truth.fleet, truth.eventId) !== undefined
+      const away = plan.away !== undefined || this.#relayDiedAt > Math.max(died, now - minute)
+      if (!isThere || away || this.#records.has(key)) return
+      const vms = platform().tenantVms({
+        fleet: truth.fleet,
+        name: truth.planned.request.Resources![0]!,
+      })
+      const able = beacons().find(
+        ({ vm, process }) =>
+          vm.fleet === truth.fleet &&
+          vms.includes(vm.name) &&
+          process.alive &&
+          process.bornAt <= now,
+      )
+      if (able !== undefined) {
+        this.#docket.broke('noticed', `${key} is shown to ${able.vm.name}, and nobody knows of it`)
+      }
+    })
+  }
+
+  /** A VM's IMDS answers 400 for a while. */
+  refuses(imds: VmImds, process: Process, { from, until }: { from: number; until: number }): void {
+    const { kernel } = this.#docket.parts
+    if (this.#has('imds_fails')) return
+    const expectNewest = (text: string) => {
+      if (process.alive && process.bornAt < from && imds.apiVersion !== apiVersions[0])
+        this.#docket.broke('api-version', `${process.name} asks for ${imds.apiVersion} ${text}`)
+    }
+    const after = (at: number, text: string) =>
+      kernel.after(at - kernel.now, () => expectNewest(text))
+    after(until + newestAgainMs, `long after ${until - from} ms of 400`)
+    if (until - from < shortBurstMs) after(until + 2 * second, `after ${until - from} ms of 400`)
+  }
+
+  /** So many requests to start in the last second, the newest included. */
+  asksImds({ name }: PlannedVm, starts: number): void {
+    if (starts > maxStarts)
+      this.#docket.broke('budget', `${name} sends IMDS ${starts} starts in a second, and polls it`)
+  }
+
+  /** A cancelled event whose hit VMs came back and had not restarted was no restart. */
+  checkCancelled(key: string, { ended, verdict, passedOn, facts, fleet }: EventRecord): void {
+    const { parts } = this.#docket
+    const overAt = endOf(parts.platform().truths.get(key))
+    if (ended?.outcome !== 'completed' || ended.inferred === undefined) return
+    if (!this.#backAt.has(key) || overAt === undefined) return
+    if (verdict !== undefined || passedOn !== undefined || this.#docket.mistaken.has(fleet)) return
+    const hit = parts.beacons().filter((beacon) => this.#isHit(key, beacon))
+    const times = hit.map(
+      (beacon) => this.#backAt.get(key)!.get(beacon) ?? Number.POSITIVE_INFINITY,
+    )
+    const last = Math.max(...times)
+    const restarted = hit.some(({ restartedAt }) => restartedAt > overAt - 10 * minute)
+    const known = last < overAt + comesBackMs && (facts.notBeforeAt ?? 0) > last + minute
+    if (!known || restarted || this.#has('report_delayed', 'imds_lags', 'imds_fails')) return
+    const text = `every hit VM was back by ${last - overAt} ms, without a restart`
+    this.#docket.broke('outcome', `${key} was cancelled, and is told as completed: ${text}`)
+  }
+
+  #isHit(key: string, { vm }: Beacon): boolean {
+    const record = this.#records.get(key)
+    return record?.fleet === vm.fleet && isHit(record.facts, vm.name)
+  }
+
+  #has(...kinds: FaultKind[]): boolean {
+    return kinds.some((kind) => this.#docket.parts.faults[kind] > 0)
+  }
+}
+
+/** When it was over in Azure. */
+function endOf(truth: Truth | undefined): number | undefined {
+  return truth?.steps.find(({ step }) => step === 'ended' || step === 'cancelled')?.at
+}
