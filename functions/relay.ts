@@ -6,7 +6,7 @@ import type { Channel, Config, Notifiers } from './config.ts'
 import { type Delivery, plan } from './core/delivery.ts'
 import { standInsOf } from './core/drill.ts'
 import type { EventRecord, Moment, Observer } from './core/event.ts'
-import { fitEvent } from './core/event-size.ts'
+import { eventLength, fitEvent } from './core/event-size.ts'
 import { heardOf } from './core/judgement.ts'
 import { ends, mayHaveArrived, supersededBy } from './core/overtake.ts'
 import { channelsFor } from './core/policy.ts'
@@ -96,12 +96,16 @@ export function commitOf(
 
 /** Of one epoch, people are notified of so many changes: Azure makes a few, and a liar any number. */
 const maxChangesTold = 50
+/** Each is kept as it was told, and all of them are read with every further step. */
+const maxToldLength = 5_000_000
 
-function hasChangesLeft({ epoch }: EventRecord, existing: Delivery[]): boolean {
+function hasChangesLeft(record: EventRecord, existing: Delivery[]): boolean {
+  const { epoch } = record
   const steps = existing
     .filter(({ telling }) => telling.moment === 'changed' && telling.event.epoch === epoch)
     .map(({ telling }) => telling.event.sequence)
-  return new Set(steps).size < maxChangesTold
+  const { size } = new Set(steps)
+  return size < maxChangesTold && (size < 2 || size * eventLength(record) < maxToldLength)
 }
 
 /** A decision is sent wherever an incident waits for it, and so is the news that an approval lapsed. */

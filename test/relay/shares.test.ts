@@ -270,3 +270,14 @@ test('the largest lawful event is reported, approved, and started', async () => 
   const { directives } = await beacon.sees([seen])
   expect(directives[0]?.resources).toEqual([...names].sort())
 })
+
+test('of an event that changes without end, people hear a bounded number of times', async () => {
+  for (let i = 0; i < 70; i++) {
+    await liar.sees([event({ notBeforeAt: startAt + 600_000 + i * 60_000 })])
+    await world.pass(1_000)
+  }
+  const told = world.told().filter((type) => type === 'foghorn.event.changed')
+  expect(told).toHaveLength(50)
+  const { body } = await world.getEvent(event().eventId)
+  expect(Date.parse(body.notBefore)).toBe(startAt + 600_000 + 69 * 60_000)
+})
