@@ -10,6 +10,7 @@ import type { Log } from '../shared/log.ts'
 const sqlite = process.getBuiltinModule('node:sqlite')
 
 const fileName = 'spool.db'
+const inMemory = ':memory:'
 const schemaVersion = 1
 /** The names of VMs and what Azure plans for them are for the beacon's own user. */
 const ownerOnly = 0o600
@@ -53,7 +54,7 @@ export function openDatabase(directory: string, log: Log): DatabaseSync {
 
 /** Exclusive from the first statement on until closed; the kernel frees it when the process is killed. */
 function lockedDatabase(file: string): DatabaseSync {
-  keepPrivate(file)
+  if (file !== inMemory) keepPrivate(file)
   const database = new sqlite.DatabaseSync(file, { timeout: 0 })
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL; BEGIN EXCLUSIVE')
