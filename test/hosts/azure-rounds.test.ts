@@ -90,8 +90,9 @@ test('a request waits for a channel no longer than it says', async () => {
   world.channels.answer = () => new Promise<never>(() => {})
   const from = performance.now()
   await rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]), 20)
-  expect(world.sent.length).toBeGreaterThan(0)
   expect(performance.now() - from).toBeLessThan(requestWaitMs)
+  // on a slow machine its wait is over before anything is claimed, and sending goes on
+  await expect.poll(() => world.sent.length).toBeGreaterThan(0)
 })
 
 test('what a request commits after its answer is sent as well', async () => {

@@ -148,11 +148,19 @@ async function forward(
   const answer = new Promise<IncomingMessage>((resolve, reject) => {
     forwarded.once('response', resolve).on('error', reject)
   })
+  // Node's client does not listen for a drained socket any more once the answer is complete
+  forwarded.once('socket', (socket) => {
+    const drained = () => forwarded.emit('drain')
+    socket.on('drain', drained)
+    forwarded.once('close', () => socket.off('drain', drained))
+  })
   request.pipe(forwarded)
   // the worker ended the connection: the rest has nowhere to go, and the client may still send it
   forwarded.once('close', () => request.unpipe(forwarded).resume())
   // the client went away
-  request.once('aborted', () => forwarded.destroy())
+  request.once('close', () => {
+    if (!request.complete) forwarded.destroy()
+  })
   response.once('close', () => {
     if (!response.writableFinished) forwarded.destroy()
   })
