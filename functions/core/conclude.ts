@@ -82,7 +82,9 @@ function concludeDrill(
 }
 
 function end(record: EventRecord, ended: Ended): Conclusion {
-  const { dueAt: _, directive: _lease, heard: _heard, ...rest } = record
+  const { dueAt: _, directive: _lease, heard: _heard, ...others } = record
+  // who reported it no longer counts against anybody's share
+  const { onlyBeacon: _only, ...rest } = others
   const phase = ended.outcome === 'lost' ? record.phase : ended.outcome
   const note = ended.inferred === undefined ? {} : { note: ended.inferred }
   const entry = { at: ended.at, what: ended.outcome, ...note }

@@ -46,7 +46,7 @@ const pointlessAfterEnd = ['scheduled', 'changed', 'reminder', 'declined', 'stuc
 /** The incident of a stuck approval, beside the one of its event. */
 const stuckKey = /\/stuck$/
 
-const anewKey = /\/anew-[0-9a-f]{16}(?=\/stuck$|$)/
+const anewKey = /\/anew-[0-9a-f]{64}(?=\/stuck$|$)/
 
 /** Whether PagerDuty is sent the end of an earlier incident, before what the message is about. */
 export function isAside({ telling }: Delivery, request: Pick<Sent, 'url' | 'json'>): boolean {
