@@ -141,7 +141,7 @@ export function planNotice(
   }
   const notice: Delivery = {
     ...failed,
-    id: [failed.id, 'notice', encodeId(fallback), ...which].join('/'),
+    id: [failed.id, 'notice', encode(fallback), ...which].join('/'),
     channel: fallback,
     seq: failed.seq + noticesFrom,
     urgentUntil: now + urgentMs,
@@ -165,6 +165,11 @@ export function isAlertOf(telling: Telling | Notice): telling is Notice & { abou
   return telling.moment === 'notice' && 'alert' in telling.about
 }
 
+/** An alert's own delivery for a channel: the same, however often it is planned. */
+export function alertDeliveryId({ fleet, eventId, epoch }: EventView, channel: string): string {
+  return [fleet, eventId, String(epoch), 'alert', channel].map(encode).join('/')
+}
+
 export function viewOf(record: EventRecord): EventView {
   const { watchers: _w, history: _h, dueAt: _d, directive: _l, drillPlan: _p, ...rest } = record
   const { onlyBeacon: _o, ...view } = rest
@@ -185,11 +190,11 @@ export function deliveryId(record: EventView, moment: Moment, channel: string): 
     reminder: [`${record.reminder?.beforeSeconds}s`, hash(String(notBeforeAt))],
   }
   const more = moment in which ? which[moment as keyof typeof which] : []
-  return [...parts.map(encodeId), ...more].join('/')
+  return [...parts.map(encode), ...more].join('/')
 }
 
 /** Standard Webhooks forbids a dot in an id. */
-export function encodeId(part: string): string {
+function encode(part: string): string {
   return encodeURIComponent(part).replaceAll('.', '%2E')
 }
 
