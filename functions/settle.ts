@@ -1,9 +1,11 @@
 // The end of one attempt at one delivery: what becomes of it, and who is told where it ends badly.
 import { afterAttempt, giveUpMs, type SendOutcome, type Settlement } from './core/attempt.ts'
 import {
+  alertDeliveryId,
   type Claimed,
   type Delivery,
   deliveryId,
+  isAlertOf,
   isSameStory,
   planNotice,
 } from './core/delivery.ts'
@@ -85,7 +87,7 @@ function isRefusedEverywhere(claimed: Claimed, { instead, siblings }: Context): 
     return copy !== undefined && ['refused', 'given_up'].includes(copy.state)
   }
   const { telling } = claimed
-  if (telling.moment === 'notice') return true
+  if (telling.moment === 'notice' && (!isAlertOf(telling) || instead.length === 0)) return true
   const own = [...siblings.filter((one) => isSameStory(one, claimed)), claimed]
   const standsIn = own.some(({ telling }) => telling.moment !== 'notice' && telling.insteadOf)
   return (instead.length > 0 || standsIn) && instead.every(isRefused)
@@ -93,8 +95,11 @@ function isRefusedEverywhere(claimed: Claimed, { instead, siblings }: Context): 
 
 /** What another channel is told of the same step, as far as it is planned. */
 function copyFor({ telling }: Delivery, name: string, siblings: Delivery[]): Delivery | undefined {
-  if (telling.moment === 'notice') return undefined
-  const id = deliveryId(telling.event, telling.moment, name)
+  if (telling.moment === 'notice' && !isAlertOf(telling)) return undefined
+  const id =
+    telling.moment === 'notice'
+      ? alertDeliveryId(telling.event, name)
+      : deliveryId(telling.event, telling.moment, name)
   return siblings.find((one) => one.id === id)
 }
 
@@ -121,7 +126,8 @@ function followUps(
         }),
       )
     : []
-  if (claimed.telling.moment === 'notice') return trouble
+  const isAlert = isAlertOf(claimed.telling)
+  if (claimed.telling.moment === 'notice' && !isAlert) return trouble
   const came = result.outcome === 'retry' && !result.unsent
   // a channel that refuses was tried, and did not answer
   const late = came && (kind !== undefined || isOverdue(claimed, siblings, now))
@@ -133,7 +139,7 @@ function followUps(
       .filter((one) => copyFor(one, name, siblings) === undefined)
       .map((one) => divert(one, name, now, isGone)),
   )
-  const missed = state === 'refused' && kind === undefined && copies.length === 0
+  const missed = !isAlert && state === 'refused' && kind === undefined && copies.length === 0
   const notices = missed
     ? instead.map((name) => planNotice(claimed, name, { state, note }, now))
     : []

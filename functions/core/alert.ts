@@ -2,7 +2,7 @@
 // and forgotten like an event's, and its epoch counts the episodes. Add a kind: one entry in event.ts's
 // `alertKinds`, and one in message/alert.ts.
 import { alertPrefix } from '../../shared/report.ts'
-import { type Delivery, encodeId, type FleetAlert, urgentMs, viewOf } from './delivery.ts'
+import { alertDeliveryId, type Delivery, type FleetAlert, urgentMs, viewOf } from './delivery.ts'
 import type { Alert, EventRecord } from './event.ts'
 
 /** What is met within this time goes into one message. */
@@ -91,9 +91,8 @@ export function sendAlert(
   const about: FleetAlert = { alert: alert.kind, episode: epoch }
   const event = viewOf(record)
   const deliveries = owners.map((channel, i): Delivery => {
-    const parts = [fleet, eventId, String(epoch), 'alert', channel]
     return {
-      id: parts.map(encodeId).join('/'),
+      id: alertDeliveryId(event, channel),
       ...{ fleet, eventId, channel, seq: sequence * seqPerEpisode + i },
       ...{ owedAt: now, urgentUntil: now + urgentMs, nextAt: now },
       telling: { moment: 'notice', at: now, event, about },

@@ -142,7 +142,7 @@ export function planNotice(
   }
   const notice: Delivery = {
     ...failed,
-    id: [failed.id, 'notice', encodeId(fallback), ...which].join('/'),
+    id: [failed.id, 'notice', encode(fallback), ...which].join('/'),
     channel: fallback,
     seq: failed.seq + noticesFrom,
     urgentUntil: now + urgentMs,
@@ -164,6 +164,11 @@ export function outageIn(telling: Telling | Notice): ChannelTrouble | undefined 
 
 export function isAlertOf(telling: Telling | Notice): telling is Notice & { about: FleetAlert } {
   return telling.moment === 'notice' && 'alert' in telling.about
+}
+
+/** An alert's own delivery for a channel: the same, however often it is planned. */
+export function alertDeliveryId({ fleet, eventId, epoch }: EventView, channel: string): string {
+  return [fleet, eventId, String(epoch), 'alert', channel].map(encode).join('/')
 }
 
 export function viewOf(record: EventRecord): EventView {
@@ -193,7 +198,7 @@ export function deliveryId(record: EventView, moment: Moment, channel: string): 
     reminder: [`${record.reminder?.beforeSeconds}s`, shortHash(notBeforeAt ?? null)],
   }
   const more = moment in which ? which[moment as keyof typeof which] : []
-  return [...parts.map(encodeId), ...more].join('/')
+  return [...parts.map(encode), ...more].join('/')
 }
 
 /** Rows that are older than `lapsedAt` have it in `overruled` only. */
@@ -207,7 +212,7 @@ function shortHash(values: unknown): string {
 }
 
 /** Standard Webhooks forbids a dot in an id. */
-export function encodeId(part: string): string {
+function encode(part: string): string {
   return encodeURIComponent(part).replaceAll('.', '%2E')
 }
 

@@ -2,7 +2,7 @@
 // again now and then by one message, while the others go to its fallback at once. One that can't be reached is
 // tried by each of them, and its fallback is told as well. Pure; outage.ts beside core keeps the mark.
 import { deliveryLeaseMs } from './attempt.ts'
-import { type Delivery, deliveryId, isSameStory } from './delivery.ts'
+import { alertDeliveryId, type Delivery, deliveryId, isAlertOf, isSameStory } from './delivery.ts'
 
 interface Marked {
   channel: string
@@ -175,6 +175,10 @@ export function withTeller<Any extends Outage>(
  */
 export function divert(failed: Delivery, to: string, now: number, heir = false): Delivery {
   const { id: _, telling, ...rest } = failed
+  const afresh = { owedAt: now, nextAt: now, state: 'pending', attempts: 0, note: '' } as const
+  if (isAlertOf(telling)) {
+    return { ...rest, id: alertDeliveryId(telling.event, to), channel: to, telling, ...afresh }
+  }
   if (telling.moment === 'notice') throw new Error('a notice is told nowhere else')
   const insteadOf = telling.insteadOf ?? failed.channel
   return {
@@ -182,10 +186,6 @@ export function divert(failed: Delivery, to: string, now: number, heir = false):
     id: deliveryId(telling.event, telling.moment, to),
     channel: to,
     telling: heir ? telling : { ...telling, insteadOf },
-    owedAt: now,
-    nextAt: now,
-    state: 'pending',
-    attempts: 0,
-    note: '',
+    ...afresh,
   }
 }

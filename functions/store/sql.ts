@@ -8,9 +8,16 @@ import { alertPrefix } from '../../shared/report.ts'
  */
 export const schemaVersion = 2
 
+const openEvents = `CREATE TABLE IF NOT EXISTS open_events (
+  fleet TEXT NOT NULL, event_id TEXT NOT NULL, only_beacon TEXT NOT NULL,
+  PRIMARY KEY (fleet, event_id)
+) STRICT, WITHOUT ROWID;`
+
 /** Brings a file of an older format up to date, by that format. */
 export const upgrades: Record<number, string> = {
-  1: 'ALTER TABLE deliveries ADD COLUMN view TEXT',
+  1: `ALTER TABLE deliveries ADD COLUMN view TEXT;
+    ${openEvents}
+    INSERT INTO open_events SELECT fleet, event_id, '' FROM events WHERE ended_at IS NULL`,
 }
 
 export const schema = `
@@ -23,10 +30,7 @@ CREATE TABLE IF NOT EXISTS events (
 CREATE INDEX IF NOT EXISTS events_due ON events (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS events_ended ON events (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS events_seen ON events (first_seen_at);
-CREATE TABLE IF NOT EXISTS open_events (
-  fleet TEXT NOT NULL, event_id TEXT NOT NULL, only_beacon TEXT NOT NULL,
-  PRIMARY KEY (fleet, event_id)
-) STRICT, WITHOUT ROWID;
+${openEvents}
 CREATE INDEX IF NOT EXISTS open_events_alone ON open_events (fleet, only_beacon);
 CREATE TABLE IF NOT EXISTS beacons (
   fleet TEXT NOT NULL, beacon TEXT NOT NULL, boot_id TEXT NOT NULL, counter INTEGER NOT NULL,

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { maxOpenOfBeacon, maxOpenOfFleet } from '../../functions/core/share.ts'
 import { bigNames } from '../support/big.ts'
-import { idOf, sentTo } from '../support/deliveries.ts'
+import { answer, idOf, passInSteps, sentTo } from '../support/deliveries.ts'
 import {
   adminKey,
   baseConfig,
@@ -238,6 +238,28 @@ describe('the alert', () => {
     const [first, second] = alerts().slice(before - 1)
     expect(second?.body).toBe(first?.body)
     expect(alerts()).toHaveLength(before + 1)
+  })
+
+  test.each([
+    ['refuses everything', 404, 0],
+    ['refuses this message', 400, 0],
+    ['cannot be reached', 503, 180_000],
+  ])('goes to the fallback of a channel that %s, once', async (_, status, afterMs) => {
+    world.store.close()
+    const { chat, hook } = baseConfig.channels as Record<string, object>
+    const config = {
+      owners: ['chat'],
+      channels: { chat: { ...chat, fallback: 'hook' }, hook },
+      routes: [{ match: { eventType: 'Terminate' }, channels: ['hook'] }],
+    }
+    world = await createWorld({ config })
+    answer(world, 'slack', () => new Response('no', { status }))
+    await new FakeBeacon(world, 'liar').sees(many)
+    await world.pass(60_000)
+    await passInSteps(world, afterMs + 1_000, 1_000)
+    expect(alerts()).toHaveLength(1)
+    await passInSteps(world, 300_000, 10_000)
+    expect(alerts()).toHaveLength(1)
   })
 
   test('is no event: no list shows it, it has no page of its own, and it is forgotten', async () => {

@@ -115,6 +115,29 @@ test('who is alone on a file keeps others off, until it is closed', () => {
   other().close()
 })
 
+test('a file of format 1 is read on, with what its deliveries hold themselves', async () => {
+  const path = newPath()
+  const first = new SqliteStore(path, { random: randomUUID })
+  await first.commit(commitOf({ deliveries: [delivery('a')] }))
+  first.close()
+  const db = new DatabaseSync(path)
+  const { urgentUntil, telling } = delivery('a')
+  db.prepare('UPDATE deliveries SET body = ?').run(JSON.stringify({ urgentUntil, telling }))
+  db.exec(`DROP TABLE views; DROP TABLE open_events; DROP INDEX deliveries_turn;
+    ALTER TABLE deliveries DROP COLUMN view; PRAGMA user_version = 1;
+    CREATE INDEX deliveries_due ON deliveries (channel, next_at) WHERE state = 'pending'`)
+  db.close()
+  for (let opened = 0; opened < 2; opened++) {
+    const store = new SqliteStore(path, { random: randomUUID })
+    expect(await store.readDeliveries(key)).toEqual([delivery('a')])
+    store.close()
+  }
+  const store = new SqliteStore(path, { random: randomUUID })
+  expect(await claim(store, { limit: 9 })).toMatchObject([{ id: 'a', telling }])
+  expect(await store.countOpen('prod', 'a')).toEqual({ ofFleet: 1, ofBeacon: 0 })
+  store.close()
+})
+
 test('a file of another version is left alone, and says what to do', () => {
   const path = newPath()
   new SqliteStore(path, { random: randomUUID }).close()
