@@ -180,7 +180,12 @@ export class SightBook {
     const hitLags = this.#docket.parts
       .beacons()
       .some((beacon) => beacon.isLate && isHit(record.facts, beacon.vm.name))
-    if (hitLags || this.#has('report_delayed') || at <= over + 2 * second) return
+    if (
+      hitLags ||
+      this.#has('report_delayed', 'imds_empty', 'imds_glitch') ||
+      at <= over + 2 * second
+    )
+      return
     this.#docket.broke('reopened', `${key} is open again ${at - over} ms after its end in Azure`)
   }
 
