@@ -200,9 +200,10 @@ export class EventBook {
       this.#docket.broke('acknowledged', `${key} became a ${event.eventType}, which is not kept`)
     }
     if (record.policy.decide === 'ignore') return
-    // the report was under way when the VM was added: the next one brings its channels
+    // its document did not show yet that the VM was added: one that does brings its channels
     const addedAt = this.#grownAt.get(key) ?? 0
-    if (!isHit(event, beacon.vm.name) && this.#docket.now < addedAt + handlingMs) return
+    if (!isHit(event, beacon.vm.name) && (beacon.isLate || this.#docket.now < addedAt + handlingMs))
+      return
     const observer = beacon.asObserver(event)
     const hearers = channelsFor(plan.config.routes, record, [observer], 'scheduled')
     const rows = [...this.#messages.rows.values()].filter(
