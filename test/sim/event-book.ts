@@ -114,7 +114,9 @@ export class EventBook {
       .beacons()
       .some(({ vm }) => vm.fleet === record.fleet && isHit(record.facts, vm.name))
     const started = before?.phase === 'started'
-    if (started ? (isHitKnown && all) || most : all && most) return
+    // a hit VM whose document was late follows the others
+    const none = hit.every(({ view }) => view !== 'sees') && count('misses') > 0
+    if (started ? (isHitKnown && all) || most || none : all && most) return
     const against = views.filter(({ view }) => view !== 'misses')
     if (against.length === 0) return
     const text = against.map(({ beacon, view }) => `${beacon.vm.name} ${view}`)
