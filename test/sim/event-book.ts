@@ -114,7 +114,9 @@ export class EventBook {
       .beacons()
       .some(({ vm }) => vm.fleet === record.fleet && isHit(record.facts, vm.name))
     const started = before?.phase === 'started'
-    if (started ? (isHitKnown && all) || most : all && most) return
+    // a hit VM whose document was late follows the others
+    const none = hit.every(({ view }) => view !== 'sees') && count('misses') > 0
+    if (started ? (isHitKnown && all) || most || none : all && most) return
     const against = views.filter(({ view }) => view !== 'misses')
     if (against.length === 0) return
     const text = against.map(({ beacon, view }) => `${beacon.vm.name} ${view}`)
@@ -200,9 +202,10 @@ export class EventBook {
       this.#docket.broke('acknowledged', `${key} became a ${event.eventType}, which is not kept`)
     }
     if (record.policy.decide === 'ignore') return
-    // the report was under way when the VM was added: the next one brings its channels
+    // its document did not show yet that the VM was added: one that does brings its channels
     const addedAt = this.#grownAt.get(key) ?? 0
-    if (!isHit(event, beacon.vm.name) && this.#docket.now < addedAt + handlingMs) return
+    if (!isHit(event, beacon.vm.name) && (beacon.isLate || this.#docket.now < addedAt + handlingMs))
+      return
     const observer = beacon.asObserver(event)
     const hearers = channelsFor(plan.config.routes, record, [observer], 'scheduled')
     const rows = [...this.#messages.rows.values()].filter(

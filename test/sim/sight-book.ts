@@ -51,6 +51,8 @@ export class SightBook {
   /** By event and beacon: the first acknowledged report that lacks what it had shown. */
   readonly #missing = new Map<string, Map<Beacon, number>>()
   readonly #scheduled = new Set<string>()
+  /** By VM and event: the first poll that showed it. */
+  readonly #firstAt = new Map<string, number>()
   /** By event: when a hit VM was heard first after Azure had cancelled it. */
   readonly #backAt = new Map<string, Map<Beacon, number>>()
   #records: ReadonlyMap<string, EventRecord> = new Map()
@@ -152,6 +154,8 @@ export class SightBook {
   #heard(key: string, beacon: Beacon, sight: Sight): void {
     const sights = this.#sights.get(key) ?? new Map<Beacon, Sight>()
     const known = sights.get(beacon)
+    const name = `${beacon.vm.name} ${key}`
+    if (!this.#firstAt.has(name)) this.#firstAt.set(name, sight.polledAt)
     if (known === undefined || known.polledAt <= sight.polledAt) sights.set(beacon, sight)
     this.#sights.set(key, sights)
   }
@@ -177,10 +181,13 @@ export class SightBook {
     const over = endOf(this.#docket.parts.platform().truths.get(key))
     const at = record.history.findLast(({ what }) => what === 'reopened')?.at
     if (over === undefined || at === undefined || before.ended?.outcome === 'lost') return
-    const hitLags = this.#docket.parts
-      .beacons()
-      .some((beacon) => beacon.isLate && isHit(record.facts, beacon.vm.name))
-    if (hitLags || this.#has('report_delayed') || at <= over + 2 * second) return
+    // late, and for the first time: nobody can tell that from an event that is back
+    const mayReopen = ({ isLate, vm }: Beacon) =>
+      isLate &&
+      (isHit(record.facts, vm.name) || (this.#firstAt.get(`${vm.name} ${key}`) ?? at) > over)
+    const lags = this.#docket.parts.beacons().some(mayReopen)
+    const blurs = this.#has('report_delayed', 'imds_empty', 'imds_glitch')
+    if (lags || blurs || at <= over + 2 * second) return
     this.#docket.broke('reopened', `${key} is open again ${at - over} ms after its end in Azure`)
   }
 
