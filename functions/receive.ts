@@ -64,7 +64,7 @@ export async function receive(
   const sightings = await relay.store.readSightings(fleet, key, ids)
   const reading = readReport(fleet, key, report, known, sightings, now)
   const { seen, directives, refused, failures } = await takeInAll(relay, reading, now)
-  // the others are stored: without an answer of 2xx the beacon reports this one again
+  // the other events are stored; without a 2xx the beacon reports this one again
   if (failures.includes('busy')) return { outcome: 'busy' }
   if (failures.length > 0) throw failures[0]
   if (refused.length > 0) await raiseOverLimits(relay, fleet, reading.beacon.vm, refused)
