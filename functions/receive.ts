@@ -36,7 +36,7 @@ import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
 import { Share } from './share.ts'
 
 /** Events of one report that may fail before the rest waits for the next report. */
-const maxFailures = 5
+const maxFailures = 50
 
 /** Reports that come this early are taken for the ones that keep the pace. */
 const punctual = 0.8
@@ -223,8 +223,9 @@ async function takeIn(
   for (let attempt = 0; attempt < maxCommitAttempts; attempt++) {
     const before = await relay.store.readEvent(key)
     // the relay's own: what somebody says of it changes nothing
-    if (before?.drill || before?.alert)
+    if (before?.drill || before?.alert) {
       return { record: undefined, directed: false, watched: false }
+    }
     // before anything else is read for it: a refused event comes again and again
     const isNew = before === undefined && news.observations.some(({ kind }) => kind === 'seen')
     const full = isNew ? await share.refusal() : undefined
