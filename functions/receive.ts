@@ -38,7 +38,7 @@ import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
 import { Share } from './share.ts'
 
 /** Events of one report that may fail before the rest waits for the next report. */
-const maxFailures = 5
+const maxFailures = 50
 
 /** Reports that come this early are taken for the ones that keep the pace. */
 const punctual = 0.8
@@ -66,7 +66,7 @@ export async function receive(
   const sightings = await relay.store.readSightings(fleet, key, ids)
   const reading = readReport(fleet, key, report, known, sightings, now)
   const { seen, directives, refused, failures } = await takeInAll(relay, reading, now)
-  // the others are stored: without an answer of 2xx the beacon reports this one again
+  // the other events are stored; without a 2xx the beacon reports this one again
   if (failures.includes('busy')) return { outcome: 'busy' }
   if (failures.length > 0) throw failures[0]
   if (refused.length > 0) await raiseOverLimits(relay, fleet, reading.beacon.vm, refused)
@@ -224,8 +224,9 @@ async function takeIn(
   for (let attempt = 0; attempt < maxCommitAttempts; attempt++) {
     const before = await relay.store.readEvent(key)
     // the relay's own: what somebody says of it changes nothing
-    if (before?.drill || before?.alert)
+    if (before?.drill || before?.alert) {
       return { record: undefined, directed: false, watched: false }
+    }
     // before anything else is read for it: a refused event comes again and again
     const isNew = before === undefined && news.observations.some(({ kind }) => kind === 'seen')
     const full = isNew ? await share.refusal() : undefined

@@ -95,9 +95,9 @@ export function commitOf(
 }
 
 /** Of one epoch, people are notified of so many changes: Azure makes a few, and a liar any number. */
-const maxChangesTold = 50
-/** Each is kept as it was told, and all of them are read with every further step. */
-const maxToldLength = 5_000_000
+const maxChangesSent = 50
+/** Each is kept as it was sent, and all of them are read with every further step. */
+const maxSentLength = 5_000_000
 
 function hasChangesLeft(record: EventRecord, existing: Delivery[]): boolean {
   const { epoch } = record
@@ -105,7 +105,7 @@ function hasChangesLeft(record: EventRecord, existing: Delivery[]): boolean {
     .filter(({ telling }) => telling.moment === 'changed' && telling.event.epoch === epoch)
     .map(({ telling }) => telling.event.sequence)
   const { size } = new Set(steps)
-  return size < maxChangesTold && (size < 2 || size * eventLength(record) < maxToldLength)
+  return size < maxChangesSent && (size < 2 || size * eventLength(record) < maxSentLength)
 }
 
 /** A decision is sent wherever an incident waits for it, and so is the news that an approval lapsed. */
