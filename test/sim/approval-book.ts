@@ -110,7 +110,8 @@ export class ApprovalBook {
   /** Whether some VM sees something else than a rule approved. */
   #isDoubted(key: string, { fleet, eventId }: EventRecord, verdict: Verdict | undefined): boolean {
     if (verdict?.how !== 'policy') return false
-    if (this.#docket.lies.has(key)) return true
+    // what somebody saw earlier may arrive late
+    if (this.#docket.lies.has(key) || this.#docket.parts.faults.report_delayed > 0) return true
     const covers = this.#approved.get(key) ?? []
     return this.#docket.parts
       .beacons()
