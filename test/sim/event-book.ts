@@ -128,7 +128,9 @@ export class EventBook {
     const { acked, process, vm } = beacon
     const { now, parts } = this.#docket
     const { store_slow, report_delayed } = parts.faults
-    if (!process.alive || acked === undefined || acked.ackedAt >= now - graceMs) return undefined
+    if (acked === undefined || acked.ackedAt >= now - graceMs) return undefined
+    // what a VM that is down said last still counts against what others see
+    if (!process.alive) return acked.missing.has(record.eventId) ? { view: 'misses' } : undefined
     if (beacon.shows(record.eventId)) {
       const heard = now - acked.at < silentPaces * acked.paceMs
       const told = heard && acked.sees.includes(record.eventId)

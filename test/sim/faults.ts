@@ -61,7 +61,7 @@ export type FaultKind = (typeof allKinds)[number]
 /** How often each kind strikes where it may, in [0, 1]; 0 where this world does not know it. */
 export type Faults = Record<FaultKind, number>
 
-const storyShare = 0.3
+const storyShare = 0.25
 /** A flood takes as long as ten other worlds. */
 const floodShare = 0.07
 

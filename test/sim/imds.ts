@@ -5,8 +5,8 @@ import { createVersions, type Versions } from '../../beacon/versions.ts'
 import { type ApiVersion, apiVersions, parseDocument } from '../../shared/document.ts'
 import type { EventsDocument } from '../simulator/documents.ts'
 import { quiet } from './around.ts'
+import type { Encounter } from './encounters.ts'
 import type { Faults } from './faults.ts'
-import type { Judge } from './judge.ts'
 import type { Kernel, Process } from './kernel.ts'
 import { createLag, type Lag } from './lag.ts'
 import type { PlannedVm } from './plan.ts'
@@ -31,6 +31,15 @@ export function troubleOf(random: Random, rate: number, now: number): Window[] {
   })
 }
 
+/** Who hears what a VM asks its metadata service, and how that fares. */
+export interface ImdsWatcher {
+  met: Pick<Set<Encounter>, 'add'>
+  sights: {
+    refuses(imds: VmImds, process: Process, window: Window): void
+    asksImds(vm: PlannedVm, starts: number): void
+  }
+}
+
 /** One VM's metadata service. A poll takes no time where something is new, else it lasts until then. */
 export class VmImds {
   readonly #kernel: Kernel
@@ -44,7 +53,7 @@ export class VmImds {
   /** Every request is answered 400. */
   readonly #refusing: Window[]
   readonly #lag: Lag | undefined
-  readonly #judge: Judge
+  readonly #judge: ImdsWatcher
   readonly #splits: boolean
   readonly #isOld: boolean
   #versions: Versions | undefined
@@ -67,7 +76,7 @@ export class VmImds {
     random: Random
     /** Of the whole tenant. */
     glitches: Window[]
-    judge: Judge
+    judge: ImdsWatcher
   }) {
     this.#judge = parts.judge
     this.#kernel = parts.kernel

@@ -1,47 +1,23 @@
 // What a seed makes of the world before it begins: tenants, their VMs, the configuration of the relay,
 // and the course of every event as Azure and the owner of the VMs intend it.
 import { readConfig } from '../../functions/config.ts'
-import type { EventPatch, EventRequest } from '../simulator/requests.ts'
+import type { EventPatch } from '../simulator/requests.ts'
 import { ann, annId, bobId, tenant } from '../support/principals.ts'
 import { botChannel } from '../support/slack-bot.ts'
 import { ada, bob, home, signingSecret } from '../support/slack-press.ts'
 import { baseConfig } from '../support/world.ts'
 import type { Faults } from './faults.ts'
+import type { Alteration, FleetName, PlannedEvent } from './planned.ts'
 import type { Random } from './random.ts'
 import { type Away, troublesOf } from './troubles.ts'
+
+export type { Alteration, FleetName, PlannedEvent }
 
 export interface PlannedVm {
   name: string
   fleet: FleetName
   tags: Record<string, string>
 }
-
-export type FleetName = 'prod' | 'test'
-
-export interface PlannedEvent {
-  id: string
-  fleet: FleetName
-  /** Ms after the world began. */
-  afterMs: number
-  request: EventRequest
-  patches: { afterMs: number; patch: (now: number) => EventPatch }[]
-  cancelAfterMs: number | undefined
-  /** Somebody approves it in Azure's portal. */
-  approvedElsewhereAfterMs: number | undefined
-  /** Documents lack it in this time, counted from its beginning. */
-  hiddenMs?: { from: number; until: number }
-  /** Documents show a NotBefore that is so much earlier than its real one. */
-  overdueMs?: number
-  /** What changes under the same EventId. */
-  alterations?: { afterMs: number; values: Alteration }[]
-  /** The beacons of hit VMs stop for a minute before it is cancelled. */
-  updatesBeacon?: boolean
-}
-
-export type Alteration = Pick<
-  EventRequest,
-  'EventType' | 'EventSource' | 'DurationInSeconds' | 'Resources'
->
 
 export interface Plan {
   tenants: Record<FleetName, string[][]>

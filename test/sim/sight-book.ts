@@ -291,7 +291,12 @@ export class SightBook {
     const last = Math.max(...times)
     const restarted = hit.some(({ restartedAt }) => restartedAt > overAt - 10 * minute)
     const known = last < overAt + comesBackMs && (facts.notBeforeAt ?? 0) > last + minute
-    if (!known || restarted || this.#has('report_delayed', 'imds_lags', 'imds_fails')) return
+    if (
+      !known ||
+      restarted ||
+      this.#has('report_delayed', 'imds_lags', 'imds_fails', 'imds_unreadable')
+    )
+      return
     const text = `every hit VM was back by ${last - overAt} ms, without a restart`
     this.#docket.broke('outcome', `${key} was cancelled, and is told as completed: ${text}`)
   }

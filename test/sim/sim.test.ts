@@ -1,7 +1,7 @@
 // The whole system in a world of its own: real beacons, two real relays over one real store, and everything
 // that can go wrong between them, by seed. A failure prints how to replay it and what happened.
 import { describe, expect, test } from 'vitest'
-import { encounters } from './docket.ts'
+import { encounters } from './encounters.ts'
 import { spoilt, spoiltConfigs, spoiltRows } from './spoilt.ts'
 import { shrink, tell } from './story.ts'
 import { createTotals } from './totals.ts'

@@ -2,7 +2,7 @@
 // world. The rest of a world does not depend on them.
 import type { EventRequest } from '../simulator/requests.ts'
 import type { Faults } from './faults.ts'
-import type { Alteration, FleetName, PlannedEvent } from './plan.ts'
+import type { Alteration, FleetName, PlannedEvent } from './planned.ts'
 import type { Random } from './random.ts'
 
 const second = 1_000
@@ -146,7 +146,7 @@ function revised(luck: Random, vms: string[]): Partial<Story> {
 function crowd(luck: Random, tenants: Tenants): PlannedEvent[] {
   const vms = luck.pick(tenants.prod)
   const afterMs = luck.int(20, 60) * second
-  return Array.from({ length: luck.int(8, 16) }, (_, i) => {
+  return Array.from({ length: luck.int(6, 9) }, (_, i) => {
     const request = { EventSource: 'User' as const, noticeSeconds: 120, impactSeconds: 3 }
     return eventOf(luck.fork(`crowd ${i}`), vms, 0x100 + i, { afterMs: afterMs + i, request })
   })

@@ -1,0 +1,29 @@
+// An event as Azure and the owner of its VMs intend it.
+import type { EventPatch, EventRequest } from '../simulator/requests.ts'
+
+export type FleetName = 'prod' | 'test'
+
+export interface PlannedEvent {
+  id: string
+  fleet: FleetName
+  /** Ms after the world began. */
+  afterMs: number
+  request: EventRequest
+  patches: { afterMs: number; patch: (now: number) => EventPatch }[]
+  cancelAfterMs: number | undefined
+  /** Somebody approves it in Azure's portal. */
+  approvedElsewhereAfterMs: number | undefined
+  /** Documents lack it in this time, counted from its beginning. */
+  hiddenMs?: { from: number; until: number }
+  /** Documents show a NotBefore that is so much earlier than its real one. */
+  overdueMs?: number
+  /** What changes under the same EventId. */
+  alterations?: { afterMs: number; values: Alteration }[]
+  /** The beacons of hit VMs stop for a minute before it is cancelled. */
+  updatesBeacon?: boolean
+}
+
+export type Alteration = Pick<
+  EventRequest,
+  'EventType' | 'EventSource' | 'DurationInSeconds' | 'Resources'
+>
