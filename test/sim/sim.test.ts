@@ -8,7 +8,7 @@ import { createTotals } from './totals.ts'
 import { type Options, runWorld } from './world.ts'
 
 /** Those of Azure Tables take longer: a call of the store is many of the table. */
-const runs = { sqlite: 200, azure: 60 }
+const runs = { sqlite: 100, azure: 30 }
 const spoiltSeeds = 500
 /** By the worlds of both storages, one after the other: what is rare need not show in the few of Azure alone. */
 const met = new Map<string, number>()
@@ -47,21 +47,25 @@ test.each(storages)('on %s, %i worlds keep every promise', { timeout: 120_000 },
 test.each(storages)(
   'on %s, the same seed makes the same world, another one makes another',
   async (storage) => {
-    for (const seed of [8, 21]) {
-      const world = (of: number) => runWorld(of, { storage })
-      const [first, second] = [await world(seed), await world(seed)]
-      expect(second.trace).toEqual(first.trace)
-      expect(second.hash).toBe(first.hash)
-      expect((await world(seed + 1)).hash).not.toBe(first.hash)
-    }
+    const world = (of: number) => runWorld(of, { storage })
+    const [first, second] = [await world(21), await world(21)]
+    expect(second.trace).toEqual(first.trace)
+    expect(second.hash).toBe(first.hash)
+    expect((await world(22)).hash).not.toBe(first.hash)
   },
 )
 
 /** Where the rare ones showed last: tried first, which saves a search while it is still true. */
 const shownLately: Record<string, number> = {
-  'no dedup id': 119,
-  'marks forgotten': 16,
-  'on azure, index entries written after the row': 40,
+  'no dedup id': 3,
+  'settle without lease check': 9,
+  'no settle time': 27,
+  'overtaking off': 16,
+  'posts forgotten': 5,
+  'marks forgotten': 22,
+  'on azure, index entries written after the row': 102,
+  'on azure, index entries without names of their own': 7,
+  'on azure, a lost answer taken for a lost race': 15,
 }
 
 describe('a relay that is broken on purpose is found', () => {
