@@ -45,13 +45,15 @@ function agreesAt(record: EventRecord, missing: Missing[], seeing: Witness[]): n
   const isHitVm = ({ beacon }: Witness) => isHit(record.facts, beacon.vm)
   const hitMissing = missing.filter(isHitVm)
   const hitSees = seeing.some(isHitVm)
-  const times = missing.map((one) => goneOf(one).firstAt).sort((a, b) => a - b)
+  // a document that lacked the event before it started says nothing about its end
+  const since = (one: Missing) => Math.max(goneOf(one).firstAt, record.startedAt ?? 0)
+  const times = missing.map(since).sort((a, b) => a - b)
   const majority = Math.floor((missing.length + seeing.length) / 2)
   const mostSince = times[majority] ?? Number.POSITIVE_INFINITY
   const hitSince =
     hitSees || hitMissing.length === 0
       ? Number.POSITIVE_INFINITY
-      : Math.max(...hitMissing.map((one) => goneOf(one).firstAt))
+      : Math.max(...hitMissing.map(since))
   if (record.phase === 'started') {
     return Math.min(hitSince + settleMs, mostSince + (hitSees ? majorityMs : settleMs))
   }

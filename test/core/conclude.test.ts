@@ -119,6 +119,16 @@ const settled: Row[] = [
     observers: [gone('web_0'), seeing('web_1'), seeing('web_2')],
   },
   {
+    name: 'it was missed before it started, and most observers still miss it',
+    record: { ...noted, phase: 'started', startedAt: at + 25 * second },
+    observers: [seeing('web_0'), gone('web_1'), gone('web_2')],
+  },
+  {
+    name: 'it was missed by all before it started, a few seconds ago',
+    record: { ...noted, phase: 'started', startedAt: at + 25 * second },
+    observers: [gone('web_0')],
+  },
+  {
     name: 'it was missed before this epoch began',
     record: { ...noted, reopenedAt: at + 20 * second },
     observers: [gone('web_0')],
