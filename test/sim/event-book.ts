@@ -107,7 +107,10 @@ export class EventBook {
     })
     const hit = views.filter(({ beacon }) => isHit(record.facts, beacon.vm.name))
     const count = (view: View['view']) => views.filter((one) => one.view === view).length
-    const most = count('misses') > count('sees') + count('missed just now')
+    const against = count('sees') + count('missed just now')
+    // the relay may know of one more miss whose answer is under way
+    const unknown = this.#docket.parts.faults.report_delayed > 0 ? 1 : 0
+    const most = count('misses') + unknown > against
     const all = hit.every(({ view }) => view === 'misses')
     // what a hit VM that is down said before may count
     const isHitKnown = this.#docket.parts
@@ -117,9 +120,9 @@ export class EventBook {
     // a hit VM whose document was late follows the others
     const none = hit.every(({ view }) => view !== 'sees') && count('misses') > 0
     if (started ? (isHitKnown && all) || most || none : all && most) return
-    const against = views.filter(({ view }) => view !== 'misses')
-    if (against.length === 0) return
-    const text = against.map(({ beacon, view }) => `${beacon.vm.name} ${view}`)
+    const others = views.filter(({ view }) => view !== 'misses')
+    if (others.length === 0) return
+    const text = others.map(({ beacon, view }) => `${beacon.vm.name} ${view}`)
     this.#docket.broke('settling', `${key} is told as over, but ${text}`)
   }
 

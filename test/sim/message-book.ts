@@ -265,7 +265,8 @@ export class MessageBook {
   #checkOvertaken(claimed: Claimed, isReply: boolean): void {
     const { telling, channel } = claimed
     if (telling.moment === 'notice' || channel === 'hook' || channel === 'pager') return
-    const freezes = this.#docket.parts.faults.relay_stalls > 0
+    const { relay_stalls, store_slow } = this.#docket.parts.faults
+    const freezes = relay_stalls > 0 || store_slow > 0
     // a reply follows an edit, which may take as long as an attempt
     const before = this.#docket.now - (freezes || isReply ? frozenMs : overtakeMs)
     for (const row of this.rows.values()) {

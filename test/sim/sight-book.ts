@@ -205,7 +205,8 @@ export class SightBook {
     const times = counting.map((beacon) => missing.get(beacon) ?? Number.POSITIVE_INFINITY)
     const enough = hit.length > 0 ? times.length : Math.floor(times.length / 2) + 1
     const since = times.sort((a, b) => a - b)[enough - 1]!
-    if (now - since < completedMs) return
+    // an event that is back is missed anew
+    if (now - Math.max(since, record.reopenedAt ?? 0) < completedMs) return
     this.#docket.broke('late end', `${key} was missed ${now - since} ms ago, and is still open`)
   }
 
