@@ -13,7 +13,7 @@ const plain =
   'plain http is for networks in allowNetworks; write https://, or add its network to allowNetworks'
 const page = 'a page for people, which takes no messages; write the address that the workflow'
 const port = 'this port belongs to another protocol, and neither fetch nor a browser asks it'
-const discord = 'an address of Discord, which takes messages of no kind that Foghorn has; write'
+const discord = 'Foghorn has no kind of channel for Discord; write'
 const routing = 'a routing key has 32 characters, letters and digits'
 
 describe('a mistake', () => {

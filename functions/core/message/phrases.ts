@@ -9,12 +9,12 @@ import type { SlackPerson } from './shape.ts'
 /** What a title has room for beside the time, which must not be cut away: 150 characters in Slack. */
 const limit = { names: 5, allNames: 64, name: 64, eventType: 24, listed: 40, allListed: 400 }
 
-/** Names from outside may hold breaks, marks that turn text, and characters that nobody sees. */
+/** Names from outside may hold line breaks, direction marks and invisible characters. */
 export function plain(text: string): string {
   return visible(text)
 }
 
-/** Of a name in which nothing can be seen. */
+/** Shown for a name without visible characters. */
 const noName = '(blank)'
 
 /** `Reboot of web_3`, `Freeze of web_0, web_1, web_2, web_3, web_4 and 3 more`. */
