@@ -82,7 +82,7 @@ const fleetSchema = object({
   owners: owners
     .optional()
     .describe(
-      'Channels that are sent alerts about this fleet, in place of the top-level `owners`.',
+      'Channels that receive alerts about this fleet, in place of the top-level `owners`.',
     ),
 }).refine((fleet) => fleet.key !== undefined || fleet.entra !== undefined, {
   path: ['key'],
@@ -176,7 +176,7 @@ export const configSchema = object({
     .describe("Where people's browsers reach the relay: the start of every link."),
   owners: owners
     .optional()
-    .describe('Channels that are sent alerts: messages about Foghorn itself. None: only the log.'),
+    .describe('Channels that receive alerts: messages about Foghorn itself. None: alerts are only logged.'),
   fleets: z
     .record(identifier, fleetSchema)
     .refine(...atLeastOne('fleet'))
