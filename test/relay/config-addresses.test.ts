@@ -139,7 +139,7 @@ describe('no mistake', () => {
     ['channels.chat.url', 'https://hooks.slack.com/services/T0/B0/x', []],
     ['channels.chat.url', 'https://hooks.slack-gov.com/services/T0/B0/x', []],
     ['channels.chat.url', 'https://proxy.example/slack', []],
-    // servers of one's own that take Slack's messages
+    // own servers that accept Slack's messages
     ['channels.chat.url', 'https://mattermost.example/hooks/x', []],
     ['channels.chat.url', 'https://notdiscord.com/api/webhooks/1/x/slack', []],
     ['channels.team.url', 'https://whatever.microsoft.example/x?sig=y', []],
