@@ -91,7 +91,7 @@ export function resultOf(event: Shown): { summary: string; wrong: string[] } {
   return { summary: plain(summary), wrong: wrong.map(plain) }
 }
 
-/** Each message counts once, whether its channel or a fallback took it. */
+/** Counts each message once, whether its channel or a fallback accepted it. */
 function summaryOf(outcome: Shown['outcome'], deliveries: Told[], channels: string[]): string {
   const own = deliveries.filter(({ insteadOf }) => insteadOf === undefined)
   const needed = own.filter(({ state }) => state !== 'superseded')

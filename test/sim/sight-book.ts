@@ -281,10 +281,7 @@ export class SightBook {
       this.#docket.broke('budget', `${name} sends IMDS ${starts} starts in a second, and polls it`)
   }
 
-  /**
-   * If the hit VMs of a cancelled event came back without a restart, it must not count as a
-   * restart.
-   */
+  /** A cancelled event must not be completed if its hit VMs came back without a restart. */
   checkCancelled(key: string, { ended, verdict, passedOn, facts, fleet }: EventRecord): void {
     const { parts } = this.#docket
     const overAt = endOf(parts.platform().truths.get(key))

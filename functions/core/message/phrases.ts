@@ -81,12 +81,12 @@ export function aftermathOf({ facts: { eventType, resources } }: EventView): str
   return `If it was approved elsewhere, ${may}.`
 }
 
-/** Whether Foghorn closed it before: nothing of it is a first sight. */
+/** Whether Foghorn closed the event before, so that this is not its first sight. */
 export function isBack({ epoch }: Pick<EventView, 'epoch'>): boolean {
   return epoch > 1
 }
 
-/** Of an event that people were told the end of. */
+/** For an event whose end people were notified of. */
 export function backLines(event: Pick<EventView, 'epoch'>): string[] {
   return isBack(event)
     ? ['It is back: Foghorn had closed this event, but Azure lists it again.']
