@@ -147,7 +147,7 @@ ${daysOf(linesOf(record, deliveries)).map(
 )}
 ${deliveries.length > maxTold ? html`<p>Older messages are in the events API.</p>` : ''}
 <h2 id="seen">Seen by</h2>
-${seenBy.length === 0 ? html`<p>${record.drill ? 'No VM sees a drill.' : 'No beacon that saw it reported in the last 7 days.'}</p>` : ''}
+${seenBy.length === 0 ? html`<p>${record.drill ? 'No VM sees a drill.' : 'No beacon that saw this event has reported in the last 7 days.'}</p>` : ''}
 <ul class="record" aria-labelledby="seen">${seenBy.map(
       (one) => html`<li>${whole(plain(spanOf(one)))}</li>`,
     )}</ul>
