@@ -1,4 +1,4 @@
-// One request to IMDS: it waits for its turn, and after a 429 all requests wait.
+// One request to IMDS. It waits for its turn, and all requests wait while IMDS asks for it.
 import type { Agent } from 'node:http'
 import { parseRetryAfter } from '../shared/retry.ts'
 import type { Clock } from './clock.ts'
@@ -7,12 +7,15 @@ import type { Exchange, Exchanged, exchange } from './http.ts'
 
 const connectTimeoutMs = 10_000
 const maxDocumentBytes = 1024 * 1024
-/** After a 429, whatever it asks for: the budget is one of a second. */
+/** The shortest pause after a 429: Azure counts requests per second. */
 const leastPauseMs = 1_000
 const longestPauseMs = 60_000
 
 export interface Asked {
-  /** The path, and a body for a POST, when the request may go out. Undefined: there is none to send. */
+  /**
+   * Called when the request may go out: its path, and a body for a POST. Undefined: nothing to
+   * send.
+   */
   prepare(): { path: string; body?: string } | undefined
   kind?: 'poll' | 'other'
   signal: AbortSignal
@@ -45,13 +48,13 @@ export function createAsk(parts: {
   }
   return (async (asked: Asked) => {
     const answer = await once(asked)
-    // Both may be repeated: reading, and approving, which Azure lets one do twice.
+    // Every request may be repeated. Azure accepts a second approval of the same event.
     const again = answer?.kind === 'unanswered' && answer.stale && !asked.signal.aborted
     return again ? once(asked) : answer
   }) as Ask
 }
 
-/** A GET, or a POST where there is a body. */
+/** A POST if there is a body, otherwise a GET. */
 function formOf(body: string | undefined): Pick<Exchange, 'method' | 'headers' | 'body'> {
   const headers = { metadata: 'true', accept: 'application/json' }
   if (body === undefined) return { method: 'GET', headers }
@@ -60,7 +63,7 @@ function formOf(body: string | undefined): Pick<Exchange, 'method' | 'headers' |
   return { method: 'POST', headers: { ...headers, ...posted }, body }
 }
 
-/** How long IMDS wants to be left alone: it says so by 429, and by 503 with a time. */
+/** How long IMDS wants no requests: after a 429, or after a 503 with Retry-After. */
 export function pauseMsOf(answer: Exchanged, now: number): number | undefined {
   if (answer.kind === 'unanswered') return undefined
   const { status, headers } = answer

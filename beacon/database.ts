@@ -12,7 +12,7 @@ const sqlite = process.getBuiltinModule('node:sqlite')
 const fileName = 'spool.db'
 const inMemory = ':memory:'
 const schemaVersion = 1
-/** The names of VMs and what Azure plans for them are for the beacon's own user. */
+/** Only the beacon's own user may read the names of VMs and Azure's plans for them. */
 const ownerOnly = 0o600
 const sqliteBusy = 5
 const sqliteLocked = 6
@@ -21,13 +21,13 @@ const sqliteIoError = 10
 const sqliteFull = 13
 const sqliteCannotOpen = 14
 const sqliteNotADatabase = 26
-/** With less than this SQLite cannot write a journal. */
+/** With less free space SQLite cannot write a journal. */
 const leastFreeBytes = 64 * 1024
 
 /**
  * Opens the state directory for this process alone. Throws FoghornError `state_dir_in_use` where another
- * beacon has it, `state_dir_unusable` where it cannot be written. A damaged file is moved aside. If the disk
- * is full, the database is in memory, without a lock: a VM with a full disk needs its beacon all the more.
+ * beacon has it, `state_dir_unusable` where it cannot be written. A damaged file is moved aside. If the
+ * disk is full, the database is in memory and has no lock, so that the beacon still runs.
  */
 export function openDatabase(directory: string, log: Log): DatabaseSync {
   const file = join(directory, fileName)
@@ -52,7 +52,7 @@ export function openDatabase(directory: string, log: Log): DatabaseSync {
       )
     }
     if (isDiskFull(error, directory)) {
-      const hint = `${freeSpaceOn(directory)}, then restart the beacon; until then a restart loses changes`
+      const hint = `${freeSpaceOn(directory)}, then restart the beacon. A restart loses changes that are not reported yet`
       log.error('state_dir_full', { error: messageOf(error), hint })
       return lockedDatabase(inMemory)
     }
@@ -68,7 +68,9 @@ export function freeSpaceOn(directory: string): string {
   return `free space on the disk that holds ${directory}`
 }
 
-/** On a full disk SQLite may also fail to open a file, without a reason: then the disk itself is asked. */
+/**
+ * On a full disk SQLite may only report that a file cannot be opened. Then check the disk itself.
+ */
 export function isDiskFull(error: unknown, directory: string): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   const sqliteError = sqliteCode(error)
@@ -106,7 +108,7 @@ function lockedDatabase(file: string): DatabaseSync {
   }
 }
 
-/** Where modes cannot be set (Windows, some file systems) the files keep those they have. */
+/** If modes cannot be set (Windows, some file systems), the files keep the modes they have. */
 function keepPrivate(file: string): void {
   attempt(() => closeSync(openSync(file, 'wx', ownerOnly)))
   for (const one of [file, `${file}-journal`, `${file}.damaged`]) {
@@ -114,7 +116,7 @@ function keepPrivate(file: string): void {
   }
 }
 
-/** What keeps SQLite from opening the file is reported by SQLite. */
+/** Ignore system errors: if SQLite cannot open the file, SQLite reports it. */
 function attempt(change: () => void): void {
   try {
     change()

@@ -1,19 +1,20 @@
-// When a request to IMDS may go out. Azure grants a VM 5 requests a second, shared with other agents, so
-// the beacon sends 4 at most, and none at all while IMDS asks it to wait.
+// When a request to IMDS may go out. Azure grants a VM 5 requests a second, shared with other
+// agents. So the beacon sends at most 4, and none while IMDS asks it to wait.
 import type { Clock } from './clock.ts'
 
-/** In any `windowMs`. */
+/** Requests in any `windowMs`. */
 export const requestsPerWindow = 4
-/** A second, and what requests may gain on each other on their way. */
+/** One second, and a margin: two requests may arrive closer together than they were sent. */
 export const windowMs = 1_050
 
 export interface Gate {
   /**
-   * Resolves when a request may go out, which must then do so at once; or when `signal` aborts. A poll that
-   * is the first in a window goes before all others, and its place is kept free. Else order of arrival counts.
+   * Resolves when the request may go out (then send it at once), or when `signal` aborts. The first
+   * poll in a window goes before all others, and its place is kept free. Otherwise requests go out
+   * in order of arrival.
    */
   pass(kind: 'poll' | 'other', signal: AbortSignal): Promise<void>
-  /** Nothing goes out for `ms`. */
+  /** No request goes out for `ms`. */
   pause(ms: number): void
 }
 

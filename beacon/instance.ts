@@ -51,7 +51,7 @@ export function parseInstance(body: string): Vm | string {
   }
 }
 
-/** The first ones, in the order of IMDS: a report with more is refused. */
+/** Keeps the first tags, in the order of IMDS: the relay refuses a report with more. */
 function tagsOf(list: unknown[]): Record<string, string> {
   const tags = list.map((item) => tag.safeParse(item).data).filter((item) => item !== undefined)
   const short = (text: string) => cut(text, tagLimits.text)

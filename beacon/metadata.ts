@@ -23,7 +23,10 @@ import { createVersions } from './versions.ts'
 /** The first GET switches Scheduled Events on for the tenant, which may take two minutes. */
 const firstTimeoutMs = 150_000
 const laterTimeoutMs = 10_000
-/** Of each kind of request one is on its way at most, so that none waits here once the gate let it pass. */
+/**
+ * At most one request of each kind is on its way, so a request that passed the gate never waits
+ * here.
+ */
 const maxSockets = 8
 const instancePath = '/metadata/instance?api-version=2021-02-01'
 const tokenPath = '/metadata/identity/oauth2/token'
@@ -48,19 +51,22 @@ export type Poll = { kind: 'document'; document: EventsDocument; apiVersion: Api
 export type Started =
   | { outcome: 'accepted'; status: number }
   | { outcome: 'rejected'; status: number; reason: string }
-  /** 429, or 503 with a time to wait: nothing was wrong with the request. */
+  /** 429, or 503 with a time to wait. The request itself was valid. */
   | { outcome: 'throttled'; status: number; reason: string; retryAfterMs: number }
   | { outcome: 'unreachable'; reason: string }
 
-/** IMDS as the beacon uses it. No method rejects. Requests wait for their turn, and while IMDS asks for that. */
+/**
+ * IMDS as the beacon uses it. No method rejects. Requests wait for their turn, and while IMDS asks
+ * for it.
+ */
 export interface Imds {
   /** Asks for the events of the tenant. */
   poll(signal: AbortSignal): Promise<Poll>
   /** Asks who this VM is. */
   identify(signal: AbortSignal): Promise<{ kind: 'vm'; vm: Vm } | Failed>
   /**
-   * Approves events in one request: each starts for every VM it hits. `choose` says which, by canonical ids,
-   * when the request goes out; it may have to wait. Undefined where it chose none.
+   * Approves events in one request. Each starts for every VM it hits. The request may have to wait,
+   * so `choose` names the events (canonical ids) when it goes out. Undefined if it named none.
    */
   start(choose: () => readonly string[], signal: AbortSignal): Promise<Started | undefined>
 }
@@ -89,7 +95,7 @@ export function createImds(options: {
   log: Log
   firstTimeoutMs?: number
   laterTimeoutMs?: number
-  /** How one exchange is made. */
+  /** Sends one request. Tests pass their own. */
   exchange?: typeof exchange
 }): Imds & TokenSource & { close(): void } {
   const { clock } = options
@@ -113,7 +119,7 @@ export function createImds(options: {
     return readAnswer(answer, clock.now(), (text) => parseDocument(text, apiVersion, vmName))
   }
 
-  /** Asks for newer versions where that is due. It delays no poll, and its refusals count for nothing. */
+  /** Asks for newer versions when that is due. It delays no poll, and a refusal changes nothing. */
   const probe = async (signal: AbortSignal): Promise<void> => {
     if (probing) return
     probing = true
@@ -183,7 +189,7 @@ function eventsPath(apiVersion: ApiVersion): string {
   return `/metadata/scheduledevents?api-version=${apiVersion}`
 }
 
-/** The preview wants to know which document it is about. */
+/** Version 2017-03-01 requires the number of the document. */
 function startBody(ids: readonly string[], apiVersion: ApiVersion, last: Answered | undefined) {
   const raw = rawIdsIn(last?.text ?? '')
   const DocumentIncarnation = String(last?.document.incarnation ?? '')
@@ -239,7 +245,9 @@ function classOf(status: number): FailureClass {
 const rawIds = z.object({ Events: z.array(z.unknown()) })
 const rawId = z.object({ EventId: z.string() })
 
-/** The ids as IMDS wrote them, by ours, which are lower case: nothing promises that IMDS ignores case. */
+/**
+ * The ids as IMDS wrote them, by our lower-case ids. Azure does not promise that IMDS ignores case.
+ */
 function rawIdsIn(text: string): Map<string, string> {
   const entries = text === '' ? [] : rawIds.parse(JSON.parse(text)).Events
   const ids = entries.flatMap((entry) => rawId.safeParse(entry).data?.EventId.trim() ?? [])

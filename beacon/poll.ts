@@ -78,10 +78,10 @@ function fieldsOf(event: ScheduledEvent): Fields {
 }
 
 const maxOddities = 20
-/** An entry whose text changes with every poll is logged no more often. */
+/** If the text of an unreadable entry changes with every poll, log it only this often. */
 const unreadableEveryMs = 60_000
 
-/** The same odd document arrives every second: only what the one before did not have is logged. */
+/** The same odd document arrives every second, so log only what the previous one did not have. */
 function createOddSayer({ clock, log }: Parts): (document: EventsDocument) => void {
   let before: string[] = []
   let said: Unreadable & { at: number } = { count: 0, samples: [], at: Number.NEGATIVE_INFINITY }

@@ -57,7 +57,7 @@ class Reporter {
   #contentRefusals = 0
   #lastKind: Sent['kind'] = 'accepted'
   #reached = false
-  /** Events that the last answer refused. */
+  /** Events that the relay refused in its last answer. */
   #refusedEvents: ReadonlySet<string> = new Set()
 
   constructor(parts: Parts, state: State, direct: Direct) {
@@ -103,7 +103,7 @@ class Reporter {
     return this.#built?.more ? 0 : paceMs
   }
 
-  /** Each is logged once, for as long as the relay refuses it. */
+  /** Logs each event once, for as long as the relay refuses it. */
   #noteRefused(refused: readonly Refused[]): void {
     for (const { eventId, reason } of refused) {
       if (this.#refusedEvents.has(eventId)) continue
@@ -141,7 +141,7 @@ class Reporter {
   }
 
   #backoff(): Backoff {
-    // every event that is shown or kept is known
+    // `known` has every event that is shown or kept
     const isOpen = (this.#state.document?.known.size ?? 0) > 0
     return isOpen ? openBackoff : idleBackoff
   }

@@ -10,9 +10,9 @@ import type { Parts, State } from './state.ts'
 const quietMs = 2_000
 /** Events in one request. */
 const maxPerPost = 50
-/** The relay's lease: afterwards it asks another VM, which has a budget of its own. */
+/** The relay's lease. After it the relay asks another VM, which has its own budget of requests. */
 const leaseMs = 5_000
-/** So long a directive waits here at most, for its turn and while IMDS throttles. */
+/** A directive waits here at most this long, for its turn and while IMDS throttles. */
 const workForMs = 15_000
 
 export interface Starter {
@@ -24,7 +24,7 @@ export interface Starter {
 interface Waiting {
   directive: Directive
   receivedAt: number
-  /** A request that named it and others was answered 400. */
+  /** IMDS answered 400 to a request that named this and other events. Send it alone. */
   alone: boolean
 }
 
@@ -45,7 +45,10 @@ export function createStarter(parts: Parts, state: State): Starter {
   }
 }
 
-/** One request. What is to go into it is decided when it may go out: the document may be another by then. */
+/**
+ * Sends one request. The events are chosen when it goes out: the document may change while it
+ * waits.
+ */
 async function startNext({ imds, clock }: Parts, queue: Queue, stop: AbortSignal): Promise<void> {
   let asked: Waiting[] = []
   const choose = () => {
@@ -58,7 +61,7 @@ async function startNext({ imds, clock }: Parts, queue: Queue, stop: AbortSignal
   await clock.sleep(queue.settle(asked, started), stop)
 }
 
-/** One entry for an event, however often it is directed. */
+/** Holds one entry per event, even if the relay directs it again. */
 class Queue {
   readonly #parts: Parts
   readonly #state: State
@@ -78,7 +81,7 @@ class Queue {
     this.#waiting.set(eventId, { directive, receivedAt, alone })
   }
 
-  /** What the next request names. Directives that must not be carried out are settled here. */
+  /** The events of the next request. Directives that must not be carried out end here. */
   next(): Waiting[] {
     for (const one of [...this.#waiting.values()]) this.#check(one)
     const together = [...this.#waiting.values()].filter(({ alone }) => !alone)
@@ -122,7 +125,7 @@ class Queue {
     return this.#acceptedAt.has(eventId)
   }
 
-  /** What came of it goes into the spool, and a report out at once. */
+  /** Puts the outcome into the spool and sends a report at once. */
   #end(ended: Waiting[], how: Ended): void {
     if (ended.length === 0) return
     const { clock, log, spool } = this.#parts
@@ -157,7 +160,7 @@ function obstacleTo(
   document: State['document'],
 ): 'not_scheduled' | 'not_as_approved' | undefined {
   const shown = document?.events.find((event) => event.eventId === eventId)
-  // An api-version that does not show a value leaves what was seen before.
+  // Compare with all that was seen before: an older api-version does not show every value.
   const event = document?.known.get(eventId)
   if (shown?.status !== 'Scheduled' || event === undefined) return 'not_scheduled'
   const isAsApproved =
@@ -168,7 +171,7 @@ function obstacleTo(
   return isAsApproved ? undefined : 'not_as_approved'
 }
 
-/** An event that names no VM may hit any. */
+/** An event that names no VM may hit any, so only an approval that names none covers it. */
 function isCovered(names: readonly string[], approved: readonly string[]): boolean {
   const isKnown = names.length > 0 || approved.length === 0
   return isKnown && names.every((name) => approved.includes(name.toLowerCase()))

@@ -1,25 +1,30 @@
-// Which api-version of Scheduled Events to ask for: the newest that this cloud answers. A 400 may be a
-// hiccup, and an older version lacks what policies need, so leaving a version takes several of them, and
-// newer ones are asked for again, beside the polls.
+// Which api-version of Scheduled Events to ask for: the newest that this cloud answers. A 400 may
+// be temporary, and an older version lacks values that policies need. So a version is left only
+// after several 400s. Then newer ones are asked for again, beside the polls.
 import { type ApiVersion, apiVersions } from '../shared/document.ts'
 import type { Log } from '../shared/log.ts'
 
-/** A version is left after so many 400s in a row, of which the last came so long after the first. */
+/** A version is left after this many 400s in a row, if the last came this long after the first. */
 const refusals = 3
 const refusedForMs = 5_000
-/** Newer versions are asked for at these times after an older one answered; the first: a burst may be over. */
+/**
+ * When newer versions are asked for again after an older one answered. The first at once: a burst
+ * of 400 may be over.
+ */
 const probesAtMs = [0, 10_000, 30_000, 60_000]
 const laterProbesMs = 10 * 60_000
 
-/** Instants are monotonic ms. */
+/** Times are monotonic ms. */
 export interface Versions {
   /** The version to poll with. */
   current(): ApiVersion
-  /** A poll with it was answered 400. `absent`: no version is left. `fallback`: poll on as before. */
+  /**
+   * A poll with it was answered 400. `absent`: all versions were refused. `fallback`: keep polling.
+   */
   refused(version: ApiVersion, now: number): 'fallback' | 'absent'
   /** A poll with it was answered with a document. */
   worked(version: ApiVersion, now: number): void
-  /** Newer versions that are worth asking for now, newest first; mostly none. */
+  /** Newer versions to ask for now, newest first. Usually none. */
   probes(now: number): readonly ApiVersion[]
   /** A probe was answered with a document. */
   restored(version: ApiVersion, now: number): void
@@ -28,9 +33,9 @@ export interface Versions {
 export function createVersions(log: Log): Versions {
   let index = 0
   let streak: { count: number; since: number } | undefined
-  /** All versions were refused. Each has one more try in turn, slowly, until one works. */
+  /** All versions were refused. Until one works, they are tried in turn, once each and slowly. */
   let exhausted = false
-  /** Since an older version answers; `count` of its probes were made, the last at `lastAt`. */
+  /** Set while an older version answers. `count` probes were made, the last at `lastAt`. */
   let settled: { at: number; count: number; lastAt: number } | undefined
 
   const isRefused = (now: number): boolean => {
@@ -76,7 +81,7 @@ export function createVersions(log: Log): Versions {
       log.info('imds_version_restored', { apiVersion: version })
       index = newer
       streak = undefined
-      // those newer still were refused just now
+      // versions newer than this one were refused just now
       settled = index === 0 ? undefined : { at: now, count: 1, lastAt: now }
     },
   }

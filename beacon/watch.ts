@@ -1,6 +1,6 @@
-// Two documents of this VM in, the steps between them out. Pure: the relay decides what they mean. Its
-// surprise: a document can hide an event, in an entry that cannot be read or by an older api-version. The
-// event is kept as last seen then, since a wrong end is worse than a late one.
+// Compares two documents of this VM and returns the steps between them. Pure: the relay decides
+// what they mean. Its surprise: a document can hide an event, in an unreadable entry or because of
+// an older api-version. Then the event is kept as last seen: a wrong end is worse than a late one.
 import {
   type ApiVersion,
   limits,
@@ -22,9 +22,9 @@ export interface Shown {
   unreadable: Unreadable
 }
 
-/** What one successful poll showed, and what the beacon knows besides. */
+/** What one successful poll showed, and what the beacon knows from earlier polls. */
 export interface Snapshot extends Shown {
-  /** Events that the document lacks, and may hide. */
+  /** Events that the document lacks but may hide. */
   kept: readonly Kept[]
   /** By the ids of `events` and `kept`: each value as last shown by any document. */
   known: ReadonlyMap<string, ScheduledEvent>
@@ -33,10 +33,10 @@ export interface Snapshot extends Shown {
 export interface Kept {
   /** As in the last document that showed it. */
   event: ScheduledEvent
-  /** When that document arrived, and what was unreadable in it. */
+  /** When that document arrived, and its unreadable entries. */
   lastSeenAt: number
   unreadable: Unreadable
-  /** When the first document that lacks it arrived. */
+  /** When the first document without it arrived. */
   since: number
 }
 
@@ -55,15 +55,15 @@ export interface Step {
 
 export interface Watched {
   snapshot: Snapshot
-  /** In the order of the documents, the gone ones last. */
+  /** In the order of the documents, `gone` last. */
   steps: Step[]
-  /** Events of which a value became visible that the api-version before does not show. No step. */
+  /** Events with a value that the previous api-version did not show. These are no steps. */
   learned: ScheduledEvent[]
 }
 
 /**
- * An event may be hidden for so long. An entry that stays unreadable can be another one's, and an event that
- * ended must end.
+ * How long an event may count as hidden. An unreadable entry can belong to another event, and an
+ * event that ended must end here, too.
  */
 export const keptForMs = 5 * 60_000
 
@@ -111,13 +111,13 @@ function missingOf(
   return [...were, ...last.kept].filter(({ event }) => !shown.has(event.eventId))
 }
 
-/** Whether a document that lacks the event may be one that has it all the same. */
+/** Whether a document without the event may still hide it. */
 function isHidden({ event, unreadable, since }: Kept, next: Shown): boolean {
   if (next.seenAt - since >= keptForMs) return false
   return !shows(next.apiVersion, event.eventType) || hasMore(unreadable, next.unreadable)
 }
 
-/** Whether an entry is unreadable that was not yet. One that stays as it was hides nothing else. */
+/** Whether there is a new unreadable entry. An unchanged entry hides nothing new. */
 function hasMore(before: Unreadable, now: Unreadable): boolean {
   const left = [...before.samples]
   const isNew = now.samples.map((sample) => {
@@ -128,7 +128,7 @@ function hasMore(before: Unreadable, now: Unreadable): boolean {
   return now.count > before.count || isNew.includes(true)
 }
 
-/** What the event has in this document, and else what it had in earlier ones. */
+/** The event's values in this document, else those in earlier documents. */
 function merged(before: ScheduledEvent | undefined, event: ScheduledEvent): ScheduledEvent {
   if (before === undefined) return event
   return {
@@ -139,7 +139,7 @@ function merged(before: ScheduledEvent | undefined, event: ScheduledEvent): Sche
   }
 }
 
-/** Of each value that is new: whether it replaces another one, or none was known. */
+/** For each new value: `changed` if it replaces another one, `visible` if none was known. */
 function newsIn(before: ScheduledEvent, after: ScheduledEvent): ('changed' | 'visible')[] {
   const pairs: [unknown, unknown][] = [
     [before.status, after.status],
@@ -150,7 +150,7 @@ function newsIn(before: ScheduledEvent, after: ScheduledEvent): ('changed' | 'vi
     [before.description, after.description],
     [setOf(before.resources), setOf(after.resources)],
   ]
-  // A value that is no longer given is not a new value: NotBefore is emptied once Started.
+  // A missing value is not a new value: IMDS empties NotBefore once the event is Started.
   const differing = pairs.filter(([was, is]) => is !== undefined && is !== was)
   return differing.map(([was]) => (was === undefined ? 'visible' : 'changed'))
 }

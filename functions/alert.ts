@@ -1,11 +1,11 @@
-// Alerts as rows of the store: noted where their cause is met, sent by the sweep once they were collected.
+// Alerts as rows of the store. They are noted where the cause occurs, and the sweep sends them.
 import { messageOf } from '../shared/errors.ts'
 import type { Config } from './config.ts'
 import { alertId, type Occurrence, sendAlert, withOccurrence } from './core/alert.ts'
 import type { Alert, EventRecord } from './core/event.ts'
 import { channelNamed, maxCommitAttempts, type Relay } from './relay.ts'
 
-/** Never throws: an alert that cannot be noted is logged, and its cause comes again. */
+/** Never throws. If an alert cannot be noted, it is logged: its cause will occur again. */
 export async function raiseAlert(
   relay: Relay,
   fleet: string,
@@ -39,7 +39,7 @@ export function isAlert(record: EventRecord): record is EventRecord & { alert: A
   return record.alert !== undefined
 }
 
-/** Sends an alert whose time has come. `conflict`: read it again. */
+/** Sends an alert that is due. `conflict`: read it again. */
 export async function concludeAlert(
   relay: Relay,
   before: EventRecord & { alert: Alert },
@@ -58,7 +58,9 @@ export async function concludeAlert(
   return outcome
 }
 
-/** The channels for alerts of a fleet: its own, else those of the whole configuration. */
+/**
+ * The channels for a fleet's alerts: the fleet's own owners, else those of the whole configuration.
+ */
 export function ownersOf({ fleets, owners = [] }: Config, fleet: string): string[] {
   const own = Object.hasOwn(fleets, fleet) ? fleets[fleet]!.owners : undefined
   return [...new Set(own ?? owners)]

@@ -30,7 +30,7 @@ export function createApp(relay: Relay): Hono {
     if (error instanceof BodyBrokenOff) {
       const fields = { method: c.req.method, error: messageOf(error.cause) }
       refusals.note('requests_broken_off', fields, '', 'info')
-      return problem(c, 400, 'body_broken_off', 'the body broke off; send it whole')
+      return problem(c, 400, 'body_broken_off', 'the body is incomplete; send the request again')
     }
     relay.log.error('request_failed', { method: c.req.method, error: messageOf(error) })
     return failed(c)

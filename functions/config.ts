@@ -35,7 +35,7 @@ export interface Config {
   allowNetworks: string[]
 }
 
-/** Mistakes that one error lists. */
+/** How many mistakes one error lists. */
 const maxMistakes = 100
 
 /** Throws FoghornError `config_invalid` with one line for each mistake. */

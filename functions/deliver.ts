@@ -97,7 +97,7 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
   }
 }
 
-/** When what was sent, or could not be sent yet, is tried again: together, so that a list stays one. */
+/** When a list that failed, or could not be sent yet, is sent again. Its messages stay one list. */
 function retryAtOf(
   relay: Relay,
   judged: Judged[],
@@ -113,7 +113,7 @@ function retryAtOf(
   return listRetryAt(claimed, result, relay.now(), relay.random(), rate)
 }
 
-/** A message that could not be put together waits for itself. */
+/** A message that could not be composed waits on its own. */
 function isTogether({ verdict }: Pick<Judged, 'verdict'>): boolean {
   return 'part' in verdict || 'unsent' in verdict.result
 }

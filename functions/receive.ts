@@ -37,7 +37,7 @@ import { asHeard, heardSince, silentPaces, withHeard } from './core/witness.ts'
 import { commitOf, maxCommitAttempts, type Relay } from './relay.ts'
 import { Share } from './share.ts'
 
-/** Events of one report that may fail before the rest waits for the next report. */
+/** If this many events of one report fail, the rest waits for the next report. */
 const maxFailures = 50
 
 /** Reports that come this early are taken for the ones that keep the pace. */
@@ -66,12 +66,12 @@ export async function receive(
   const sightings = await relay.store.readSightings(fleet, key, ids)
   const reading = readReport(fleet, key, report, known, sightings, now)
   const { seen, directives, refused, failures } = await takeInAll(relay, reading, now)
-  // the other events are stored; without a 2xx the beacon reports this one again
+  // the other events are stored; without a 2xx the beacon sends this event again
   if (failures.includes('busy')) return { outcome: 'busy' }
   if (failures.length > 0) throw failures[0]
   if (refused.length > 0) await raiseOverLimits(relay, fleet, reading.beacon.vm, refused)
   const usualPaceMs = paceFor(seen, reading.beacon.beacon, now)
-  // there may be room soon
+  // there may be room soon, so the beacon reports again soon
   const paceMs = refused.length > 0 ? Math.min(usualPaceMs, openPaceMs) : usualPaceMs
   const outside = new Set(refused.map(({ eventId }) => eventId))
   const isStored = (id: string) => !outside.has(id)
@@ -129,13 +129,15 @@ function idsIn(report: Report): string[] {
   return [...(report.document?.events ?? []).map((event) => event.eventId), ...changes, ...starts]
 }
 
-/** With what was approved: the beacon starts an event only if its own document shows no more. */
+/**
+ * Includes what was approved. The beacon starts an event only if its own document shows no more.
+ */
 function directiveOf(record: EventRecord): Directive {
   const { eventId, verdict } = record
   return { eventId, ...(verdict?.agreed ?? agreedOf(record, false)) }
 }
 
-/** What became of the events of one report. */
+/** The results for the events of one report. */
 interface Taken {
   seen: Seen[]
   directives: Directive[]
@@ -171,7 +173,7 @@ interface TakenIn {
   watched: boolean
 }
 
-/** Storage fails as such: the next event would fail as well, after the same wait. */
+/** If the storage itself fails, the next event would fail as well, after the same wait. */
 function isOutage(failure: unknown): boolean {
   const codes = ['storage_unavailable', 'storage_forbidden']
   return failure instanceof FoghornError && codes.includes(failure.code)
@@ -179,7 +181,7 @@ function isOutage(failure: unknown): boolean {
 
 type Outcome = TakenIn | { refusal: string } | { failure: unknown }
 
-/** What goes wrong with one event keeps no other from being stored. */
+/** A failure of one event does not keep the others from being stored. */
 async function takeInOrFail(
   relay: Relay,
   reading: Reading,
@@ -193,9 +195,9 @@ async function takeInOrFail(
     const { eventId } = news
     const { fleet, vm } = reading.beacon
     relay.log.error('event_failed', { fleet, eventId, vm, error: messageOf(failure) })
-    // another attempt would fail as well
+    // a further attempt would fail as well
     if (failure instanceof FoghornError && failure.code === 'row_too_large') {
-      return { refusal: 'it is too large to be stored' }
+      return { refusal: 'the event is too large to store' }
     }
     return { failure }
   }
@@ -227,7 +229,7 @@ async function takeIn(
     if (before?.drill || before?.alert) {
       return { record: undefined, directed: false, watched: false }
     }
-    // before anything else is read for it: a refused event comes again and again
+    // check this before other reads: the beacon reports a refused event again and again
     const isNew = before === undefined && news.observations.some(({ kind }) => kind === 'seen')
     const full = isNew ? await share.refusal() : undefined
     if (full !== undefined) return { refusal: full }
@@ -301,7 +303,7 @@ async function decideOn(
     moments.push(...reconciled.moments)
   }
   const covered = withoutOutgrown(record, self.sighting.event, now)
-  // people have to decide again, also where only the beacon's own document shows more
+  // people must decide again, even if only this beacon's own document shows more
   if (covered !== record) moments.push('changed')
   record = covered
   const settling = record.gone !== undefined && record.gone.settleAt <= now && !news.inDocument
@@ -343,7 +345,7 @@ async function isWatched(relay: Relay, record: EventRecord, now: number): Promis
   return relay.attention.isOn(record, now)
 }
 
-/** Whether what this beacon sees may contradict what others see, as long as that matters. */
+/** Whether this beacon may contradict the others about the event, as long as that matters. */
 function isDisputable(record: EventRecord, { inDocument, sighting }: EventNews): boolean {
   const matters = inDocument && isOpen(record) && record.phase === 'scheduled'
   if (!matters || record.passedOn !== undefined) return false
@@ -369,17 +371,17 @@ async function observersWith(relay: Relay, record: EventRecord, self: Observer) 
   return [...committed.filter((o) => o.beacon.beacon !== self.beacon.beacon), self]
 }
 
-/** With the beacon that reports, whose own row is written later, and the time of the next look. */
+/** Adds the reporting beacon, whose own row is written later, and the time of the next look. */
 function withDue(relay: Relay, record: EventRecord, self: Observer, now: number): EventRecord {
   if (!isOpen(record)) return record
   const heard = { ...record, heard: asHeard(self) }
   return { ...heard, dueAt: nextLookOf(heard, now, remindersOf(relay.config.routes)) }
 }
 
-/** A conclusion this near must know of the report before it is drawn. */
+/** If a conclusion is this near, it must take the report into account. */
 const aboutToCloseMs = 5_000
 
-/** Whether time is about to conclude something that a beacon which was not heard before contradicts. */
+/** Whether a conclusion is near that would ignore a beacon which was not heard before. */
 function isAboutToClose(
   record: EventRecord,
   { known }: Reading,
@@ -391,7 +393,7 @@ function isAboutToClose(
   return record.dueAt <= now + aboutToCloseMs && (firstSighting || !wasHeard)
 }
 
-/** One more beacon misses the event: what follows may come before the look that was planned. */
+/** One more beacon misses the event, so the conclusion may come before the planned look. */
 function withAbsence(record: EventRecord, { sighting: { gone } }: Observer): EventRecord {
   if (gone === undefined || !isOpen(record) || record.gone === undefined) return record
   const dueAt = Math.max(record.gone.settleAt, gone.firstAt + settleMs)

@@ -94,9 +94,9 @@ export function commitOf(
   return { record, basedOn, deliveries, supersede, now: context.now }
 }
 
-/** Of one epoch, people are notified of so many changes: Azure makes a few, and a liar any number. */
+/** People are notified of this many changes in one epoch. Azure makes a few, a liar any number. */
 const maxChangesSent = 50
-/** Each is kept as it was sent, and all of them are read with every further step. */
+/** Each change is kept as it was sent, and every further step reads all of them. */
 const maxSentLength = 5_000_000
 
 function hasChangesLeft(record: EventRecord, existing: Delivery[]): boolean {
@@ -108,7 +108,7 @@ function hasChangesLeft(record: EventRecord, existing: Delivery[]): boolean {
   return size < maxChangesSent && (size < 2 || size * eventLength(record) < maxSentLength)
 }
 
-/** A decision is sent wherever an incident waits for it, and so is the news that an approval lapsed. */
+/** Sent if an incident is open for the event. The news that an approval lapsed is sent likewise. */
 const decisions: Moment[] = ['approved', 'declined']
 
 /** What opens an incident. */

@@ -3,7 +3,7 @@ import type { Relay } from './relay.ts'
 
 const dayMs = 86_400_000
 const maxPerStep = 500
-/** A deleted VM falls silent for good; a VM that is only switched off comes back under the same name. */
+/** A deleted VM stays silent. A VM that was only switched off comes back under the same name. */
 const beaconDays = 7
 
 /** One step. Returns whether there is more to forget. */

@@ -33,7 +33,7 @@ export interface Context {
   isGone: boolean
   /** It was sent together with others. */
   inList: boolean
-  /** When the whole list is tried again; undefined for a single message. */
+  /** When the whole list is sent again. Undefined for a single message. */
   retryAt: number | undefined
 }
 

@@ -1,5 +1,5 @@
-// What one report may still open. The store counts once for each report that brings a new event, however
-// many it brings. The limits are soft: relays that count at the same moment may exceed them by a little.
+// The room that one report has for new events. The store counts once per report that brings a new
+// event. The limits are soft: relays that count at the same moment may exceed them by a few events.
 import { type OpenCounts, refusalOf } from './core/share.ts'
 import type { Relay } from './relay.ts'
 
@@ -11,13 +11,13 @@ export class Share {
     this.#count = () => store.countOpen(fleet, beacon, now())
   }
 
-  /** Why one more event is refused; undefined where there is room. */
+  /** Why one more event is refused, or undefined if there is room. */
   async refusal(): Promise<string | undefined> {
     this.#counts ??= await this.#count()
     return refusalOf(this.#counts)
   }
 
-  /** One more was opened. */
+  /** Notes that one more event was opened. */
   use(): void {
     if (this.#counts === undefined) return
     this.#counts = { ofBeacon: this.#counts.ofBeacon + 1, ofFleet: this.#counts.ofFleet + 1 }

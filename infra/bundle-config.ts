@@ -1,5 +1,6 @@
-// Which configuration `npm run bundle` packs, and whether it may be deployed: checked as check-config does it,
-// and for what only a deployment makes a mistake. Values "env:NAME" that this shell lacks are taken as given.
+// Chooses the configuration that `npm run bundle` packs, and refuses it if it must not be deployed.
+// Checks it as check-config does, and also for mistakes of a deployment. If this shell lacks a
+// value "env:NAME", it is assumed to be valid.
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseWords, wrong } from '../functions/cli/arguments.ts'
@@ -27,9 +28,9 @@ const options = {
 
 export interface Choice {
   folder: string
-  /** Undefined: none is packed. */
+  /** Undefined: no configuration is packed. */
   config: string | undefined
-  /** To run on this machine, and nowhere else. */
+  /** The bundle is only for this machine. */
   isLocal: boolean
 }
 
@@ -57,7 +58,7 @@ export function readBundleWords(
   return { folder: resolve(root, folder), config, isLocal: values.local === true }
 }
 
-/** What check-config says of it. Throws FoghornError where it must not be deployed. */
+/** The output of check-config. Throws FoghornError if the configuration must not be deployed. */
 export function checkPacked(
   file: string,
   shown: string,

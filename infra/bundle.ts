@@ -1,6 +1,6 @@
 // `npm run bundle [-- FOLDER]`: what is deployed, in dist or there. The beacon as one file; the relay for Azure
-// Functions as a folder to zip: the code, host.json, and the configuration, where there is one. A configuration
-// with mistakes ends it with code 2, and leaves nothing of the relay to deploy.
+// Functions as a folder to zip: the code, host.json, and the configuration, where there is one. If the
+// configuration has mistakes, the command exits with code 2 and leaves nothing of the relay to deploy.
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
@@ -19,7 +19,7 @@ const azure = join(dist, 'azure')
 rmSync(azure, { recursive: true, force: true })
 const verdict =
   config === undefined
-    ? 'without a configuration: the relay starts only with one beside it'
+    ? 'without a configuration: put a foghorn.config.json beside it, or the relay does not start'
     : readOrEnd(() => checkPacked(config, shown(config), process.env, isLocal))
 
 const common: BuildOptions = {

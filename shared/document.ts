@@ -19,7 +19,7 @@ export const apiVersions = [
 
 export type ApiVersion = (typeof apiVersions)[number]
 
-/** Documents of older versions leave events of these types out. */
+/** Documents of older versions omit events of these types. */
 const typeSince: Record<string, ApiVersion> = { Preempt: '2017-11-01', Terminate: '2019-01-01' }
 
 export const eventTypes = ['Freeze', 'Reboot', 'Redeploy', 'Preempt', 'Terminate'] as const
@@ -29,19 +29,19 @@ export type EventStatus = 'Scheduled' | 'Started' | 'Unknown'
 
 /** Limits of what is kept of one event; longer values are cut, never refused. */
 export const limits = { text: 4_000, name: 256, resources: 1_000, events: 500 }
-/** What is kept of entries that cannot be read, for the log and for telling old ones from new ones. */
+/** How much of unreadable entries is kept, for the log and to tell new entries from old ones. */
 const maxSamples = 50
 const maxSample = 200
-/** What an event without a type is called. */
+/** The type of an event whose document names none. */
 export const unknownType = 'Unknown'
-/** Of two statuses of one event the first counts. */
+/** If two entries of one event differ, the first of these statuses counts. */
 const ranks = ['Started', 'Scheduled', 'Unknown'] as const
 
-/** Begins the ids of drills, the relay's own events: Azure's are GUIDs. */
+/** The prefix of drill ids. A drill is the relay's own event; Azure's ids are GUIDs. */
 export const drillPrefix = 'drill-'
-/** Begins the ids of alerts, which are about the relay itself. */
+/** The prefix of alert ids. An alert is about the relay itself. */
 export const alertPrefix = 'alert-'
-/** No id of IMDS begins so. */
+/** No id of IMDS has one of these prefixes. */
 export const ownPrefixes = [drillPrefix, alertPrefix]
 
 const name = z.string().max(limits.name)
@@ -55,7 +55,7 @@ export const scheduledEventSchema = z.object({
   status: z.enum(['Scheduled', 'Started', 'Unknown']),
   /** `compute.name` of each VM hit, without the preview's underscore. */
   resources: listOf(name.min(1), limits.resources),
-  /** Epoch ms. One that is no date is dropped: older beacons send .NET's placeholders. */
+  /** Epoch ms. An impossible date is dropped: older beacons send .NET's placeholders. */
   notBeforeAt: z.number().transform(plausible).optional(),
   description: z.string().max(limits.text).optional(),
   /** `Platform` or `User`. */
@@ -65,10 +65,10 @@ export const scheduledEventSchema = z.object({
 })
 export type ScheduledEvent = z.infer<typeof scheduledEventSchema>
 
-/** Entries of `Events` that cannot be read, or are beyond `limits.events`. */
+/** Entries of `Events` that cannot be read, or that exceed `limits.events`. */
 export interface Unreadable {
   count: number
-  /** The beginnings of the first of them. */
+  /** How the texts of the first entries begin. */
   samples: string[]
 }
 
@@ -110,9 +110,10 @@ const rawDocument = z.object({
 })
 
 /**
- * Reads the text of a document. An empty body, text that is no JSON, or a value without `Events` is a failed
- * poll, said as a sentence: it must never pass for "no events". An entry that cannot be read is counted and
- * hides no other. If there are more than `limits.events`, those that hit `vmName` come first.
+ * Reads the text of a document. An empty body, invalid JSON, or a value without `Events` is a
+ * failed poll, returned as a sentence: it must never pass for "no events". An unreadable entry is
+ * counted, and the others are read. If there are more than `limits.events`, those that hit `vmName`
+ * come first.
  */
 export function parseDocument(
   text: string,
@@ -143,13 +144,13 @@ export function parseDocument(
   }
 }
 
-/** Whether the event hits the VM. The whole name counts: `vm1` is not `vm10`. */
+/** Whether the event hits the VM. Whole names are compared: `vm1` is not `vm10`. */
 export function hits(event: ScheduledEvent, vmName: string): boolean {
   const wanted = vmName.toLowerCase()
   return event.resources.some((resource) => resource.toLowerCase() === wanted)
 }
 
-/** Whether documents of the version can show events of the type. */
+/** Whether documents of this version can show events of this type. */
 export function shows(apiVersion: ApiVersion, eventType: string): boolean {
   return apiVersion >= (typeSince[eventType] ?? apiVersion)
 }
@@ -159,7 +160,7 @@ function count(unreadable: Unreadable, describe: () => string): void {
   if (unreadable.samples.length < maxSamples) unreadable.samples.push(cut(describe(), maxSample))
 }
 
-/** JSON.stringify overflows the stack where JSON.parse did not. */
+/** JSON.stringify can overflow the stack on a value that JSON.parse accepted. */
 function textOf(value: unknown): string {
   try {
     return JSON.stringify(value)
@@ -168,7 +169,9 @@ function textOf(value: unknown): string {
   }
 }
 
-/** One event from two entries with its id: every VM counts, and of other values the first that is known. */
+/**
+ * Merges two entries with the same id: all VMs, and of each other value the first that is known.
+ */
 function joined(one: ScheduledEvent | undefined, other: ScheduledEvent): ScheduledEvent {
   if (one === undefined) return other
   const known = new Set(one.resources.map((resource) => resource.toLowerCase()))
@@ -183,7 +186,7 @@ function joined(one: ScheduledEvent | undefined, other: ScheduledEvent): Schedul
   }
 }
 
-/** As many as a report holds, in the order of the document unless there are more. */
+/** As many events as a report holds. If there are more, those that hit the VM come first. */
 function first(
   events: ScheduledEvent[],
   vmName: string | undefined,

@@ -28,12 +28,13 @@ export interface Problem {
 export const problemContentType = 'application/problem+json'
 
 const longestValue = 80
-/** Issues that an answer describes; the first ones show what to mend. */
+/** How many issues an answer describes. The first ones show what to fix. */
 export const maxDescribed = 10
 
 /**
- * The first issues of a failed parse, each as one sentence: path, what is wrong, and the value, unless it
- * has the form of a secret or `isSecret` says so. If there are more than `atMost`, the last line counts them.
+ * The first issues of a failed parse, one sentence each: path, problem and value. The value is left
+ * out if it looks like a secret or `isSecret` says so. If there are more than `atMost`, the last
+ * line counts the others.
  */
 export function describeIssues(
   error: Pick<z.ZodError, 'issues'>,
@@ -41,7 +42,7 @@ export function describeIssues(
   isSecret: (path: PropertyKey[], value: unknown) => boolean = () => false,
   atMost = maxDescribed,
 ): string[] {
-  // describing an issue searches its value and its key, so the others are counted only
+  // describing an issue searches its value and key, so the other issues are only counted
   const described = error.issues.slice(0, atMost).map((issue) => {
     const where = pathOf(issue.path, input)
     const value = valueAt(input, issue.path)
@@ -90,7 +91,7 @@ function placeOf(key: string, parent: unknown): number | undefined {
   return place === -1 ? undefined : place + 1
 }
 
-/** Listing the keys of a large object for each of its issues would take seconds. */
+/** Cached: listing the keys of a large object for each of its issues would take seconds. */
 const listed = new WeakMap<object, string[]>()
 
 function keysOf(parent: object): string[] {
@@ -109,7 +110,7 @@ function partAt(input: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 function shorten(text: string): string {
-  // a character takes two code units at most
+  // a character has at most two code units
   const points = [...text.slice(0, 2 * longestValue + 2)]
   return points.length <= longestValue ? text : `${points.slice(0, longestValue).join('')}…`
 }

@@ -1,6 +1,6 @@
 // One JSON line per entry. Values of known secrets are masked here, behind every caller's own care, and
-// tokens by their look: they change while the process runs, and a text may hold a part of one. Characters
-// that a terminal obeys or that nobody sees are escaped: names in an entry come from outside.
+// tokens by their look: they change while the process runs, and a text may hold a part of one. Control
+// characters and invisible ones are escaped, since names in an entry come from outside.
 import { escapeUnseen } from './presentable.ts'
 
 export type Level = 'debug' | 'info' | 'warn' | 'error'

@@ -1,7 +1,7 @@
-// The times that IMDS writes, as epoch ms. Its surprise: `Date.parse` is not asked. It reads the year 0001
-// as 2001 and February 31 as March 3.
+// Reads the times that IMDS writes, as epoch ms. Its surprise: it does not use `Date.parse`, which
+// reads the year 0001 as 2001 and February 31 as March 3.
 
-/** .NET writes its least and its greatest date where there is none; no event is that far away. */
+/** For "no date" .NET writes its first or last date. No real event is outside these years. */
 const earliestAt = Date.UTC(2010, 0, 1)
 const endAt = Date.UTC(2200, 0, 1)
 
@@ -12,8 +12,8 @@ const isoTime =
   /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})T(?<time>\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(?<zone>Z|[+-]\d{2}:?\d{2})?$/i
 
 /**
- * Epoch ms of `Mon, 19 Sep 2016 18:29:47 GMT` or an ISO 8601 time (UTC where it names no zone). The
- * weekday is ignored: Microsoft's own examples have wrong ones, and some parsers would refuse them.
+ * Epoch ms of `Mon, 19 Sep 2016 18:29:47 GMT` or an ISO 8601 time (UTC if it names no zone). The
+ * weekday is ignored: Microsoft's own examples have wrong ones.
  */
 export function parseNotBefore(text: string): number | undefined {
   const rfc = rfcTime.exec(text)?.groups
@@ -27,12 +27,15 @@ export function parseNotBefore(text: string): number | undefined {
   return plausible(dayAt + timeMs - zoneMs)
 }
 
-/** The instant where an event can have it, in whole ms; else nothing is known. */
+/** The time in whole ms, or undefined if no event can have it. */
 export function plausible(at: number): number | undefined {
   return Number.isInteger(at) && at >= earliestAt && at < endAt ? at : undefined
 }
 
-/** Nothing for a day that the calendar lacks. Years below 100 mean 19xx to `Date.UTC`, so they have none. */
+/**
+ * Undefined for a day that the calendar lacks, and for years below 100: `Date.UTC` reads them as
+ * 19xx.
+ */
 function dayOf(year: number, month: number, day: number): number | undefined {
   const at = Date.UTC(year, month - 1, day)
   const date = new Date(at)

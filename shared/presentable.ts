@@ -1,4 +1,4 @@
-// What may be shown of a text from outside: without characters that nobody sees, and without links. Its one
+// What may be shown of a text from outside: no invisible characters, and no links. Its one
 // surprise: people paste secrets where a name belongs, so a name is shown for its form, not for its place.
 
 const why = 'not shown, as it may be a secret'
@@ -53,11 +53,11 @@ export function shownName(name: string, place: () => number | undefined = () => 
   return found === undefined ? notShown : `(entry ${found}, ${why})`
 }
 
-/** Characters that break a line or turn the text around them. */
+/** Characters that break a line or change the direction of text. */
 const turning = '\\p{Cc}\\p{Bidi_Control}\\u2028\\u2029'
 /**
- * Characters that show nothing: zero-width ones, joiners, variation selectors, tags, fillers, soft hyphens,
- * marks of annotations, and the blank of Braille.
+ * Characters that show nothing: zero-width ones, joiners, variation selectors, tags, fillers, soft
+ * hyphens, annotation marks and the blank of Braille.
  */
 const unseen = '\\p{Default_Ignorable_Code_Point}\\ufff9-\\ufffb\\u2800'
 
@@ -65,12 +65,12 @@ const breaks = new RegExp(`[${turning}]+`, 'gu')
 const hidden = new RegExp(`[${unseen}]+`, 'gu')
 const raw = new RegExp(`[${turning}${unseen}]`, 'gu')
 
-/** On one line, in reading order, of whole characters, and nothing that a reader does not see. */
+/** One line in reading order: whole characters, and none that show nothing. */
 export function visible(text: string): string {
   return text.toWellFormed().replace(breaks, ' ').replace(hidden, '')
 }
 
-/** JSON in which such characters are escapes: a terminal that shows it obeys none. */
+/** JSON with these characters escaped, so that a terminal does not obey them. */
 export function escapeUnseen(json: string): string {
   return json.replace(raw, (found) =>
     found.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
@@ -79,21 +79,21 @@ export function escapeUnseen(json: string): string {
 
 /** Schemes without `//` that clients turn into links. */
 const schemes = 'mailto|tel|sms|sip|sips|im|skype|callto|facetime|xmpp|msteams'
-/** The endings of bare names that clients take for a host; any two letters are a country's. */
+/** Endings that make clients read a bare name as a host. Any two letters may be a country's. */
 const endings =
   'com|net|org|edu|gov|mil|int|info|biz|name|pro|io|ai|app|dev|cloud|page|site|website|online|store|shop|' +
   'tech|blog|link|click|live|life|world|email|top|xyz|club|icu|vip|win|zip|mov|news|support|services|' +
   'download|example|xn--[a-z0-9-]+|[a-z]{2}'
 
-/** Of an address, and of what leads to a mailbox or a telephone. */
+/** The colon of an address, or of a scheme for mail or telephone. */
 const colon = new RegExp(`:(?=//)|(?<=(?<![\\p{L}\\p{N}])(?:${schemes})):(?=\\S)`, 'giu')
 
-/** As DNS has it. Longer ones are looked at in parts, so that no text takes long. */
+/** A label as in DNS. The limits keep the search fast on long texts. */
 const label = '[\\p{L}\\p{N}](?:[\\p{L}\\p{N}_-]{0,61}[\\p{L}\\p{N}])?'
 const maxLabels = 8
 const maxAuthority = 255
 
-/** The host of an address, also one that only looks like it. */
+/** The host of an address, or of text that looks like one. */
 const host = new RegExp(
   [
     `(?<=://[^\\s/?#]{0,${maxAuthority}})\\.`,
@@ -104,8 +104,8 @@ const host = new RegExp(
 )
 
 /**
- * For clients that make links of plain text: `https[:]//evil[.]example`, as security tools write it. Names such as
- * `web-1.prod` stay as they are.
+ * For clients that turn plain text into links: writes `https[:]//evil[.]example`, as security tools
+ * do. Names such as `web-1.prod` stay as they are.
  */
 export function linkless(text: string): string {
   return text.replace(host, (found) => found.replaceAll('.', '[.]')).replace(colon, '[:]')

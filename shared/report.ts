@@ -20,10 +20,10 @@ const ageMs = z
   .min(0)
   .max(366 * 86_400_000)
 
-/** As many tags as Azure allows on a VM; names and values have the same limit. */
+/** Azure allows this many tags on a VM. Names and values have the same limit. */
 export const tagLimits = { count: 50, text: 256 }
 
-/** By hand: thousands of bad tags must cost no more than one, and be one error. */
+/** Checked by hand: thousands of bad tags must cost no more than one, and give one error. */
 const tagsSchema = z.unknown().transform((value, { addIssue }): Record<string, string> => {
   const problem = problemWith(value)
   if (problem === undefined) return value as Record<string, string>
@@ -78,9 +78,9 @@ export const startSchema = z.object({
   eventId: scheduledEventSchema.shape.eventId,
   ageMs,
   /**
-   * `accepted`: Azure answered 200. `rejected`: another status. `unreachable`: no answer. Not asked at all:
-   * `not_scheduled`, or `not_as_approved`, as the document shows another type, source or duration, or further
-   * VMs, or does not show what was approved.
+   * `accepted`: Azure answered 200. `rejected`: another status. `unreachable`: no answer. The beacon did
+   * not ask Azure: `not_scheduled`; or `not_as_approved`, if the document shows another type, source
+   * or duration, or further VMs, or does not show what was approved.
    */
   outcome: z.enum(['accepted', 'rejected', 'unreachable', 'not_scheduled', 'not_as_approved']),
   /** HTTP status of IMDS, where there was one. */
@@ -108,7 +108,10 @@ export const reportSchema = z
         incarnation: z.number().optional(),
         apiVersion: name,
         events: listOf(scheduledEventSchema, limits.events),
-        /** Entries of `Events` that could not be read. `events` has what they may hide, as last seen. */
+        /**
+         * Entries of `Events` that could not be read. Events that they may hide are in `events`, as
+         * last seen.
+         */
         unreadable: z.int().min(0).default(0),
       })
       .nullable(),
@@ -134,15 +137,15 @@ export const reportSchema = z
   })
 export type Report = z.infer<typeof reportSchema>
 
-/** An event to start, and what was approved. The beacon compares it with its own document. */
+/** An event to start, and what was approved. The beacon compares this with its own document. */
 export const directiveSchema = z.object({
   eventId: z.string().min(1),
   eventType: name,
   /** Names of VMs, in lower case. */
   resources: z.array(name).max(limits.resources),
-  /** Absent where the approval covers any. */
+  /** Absent if the approval covers any duration. */
   durationSeconds: z.number().optional(),
-  /** Absent where the approval covers any. */
+  /** Absent if the approval covers any source. */
   source: name.optional(),
 })
 export type Directive = z.infer<typeof directiveSchema>
@@ -157,7 +160,7 @@ export const answerSchema = z.object({
   paceMs: z.number().min(100).max(86_400_000),
   /** Events that this beacon shall tell Azure to start now. */
   directives: z.array(directiveSchema).max(limits.events),
-  /** Events that the relay did not store, and why; the rest of the report is stored. */
+  /** Events that the relay did not store, and why. It stored the rest of the report. */
   refused: z
     .array(z.object({ eventId: z.string().min(1), reason: z.string().max(limits.text) }))
     .max(limits.events)

@@ -70,7 +70,7 @@ export function adviseOnNetworks({ allowNetworks }: Config): string[] {
   })
 }
 
-/** Where Azure answers each VM, and gives its identity's tokens to any program that asks. */
+/** Azure serves each VM here, and gives identity tokens to any program that asks. */
 const hostAddresses = ['169.254.169.254', '168.63.129.16']
 
 function onHostAddresses(network: string, i: number): string[] {

@@ -78,7 +78,7 @@ export function isOver(event: Shown): boolean {
 /** What it came to: nothing is wrong where `wrong` is empty. */
 export function resultOf(event: Shown): { summary: string; wrong: string[] } {
   const { outcome, inferred } = event
-  // trouble with a channel is no message of the drill
+  // a message about trouble with a channel is not part of the drill
   const deliveries = event.deliveries.filter(({ moment }) => moment !== 'notice')
   const channels = [...new Set(deliveries.map(({ channel }) => channel))]
   const wrong: string[] = []
@@ -91,7 +91,7 @@ export function resultOf(event: Shown): { summary: string; wrong: string[] } {
   return { summary: plain(summary), wrong: wrong.map(plain) }
 }
 
-/** Each message counts once, whether its channel or a fallback took it. */
+/** Counts each message once, whether its channel or a fallback accepted it. */
 function summaryOf(outcome: Shown['outcome'], deliveries: Told[], channels: string[]): string {
   const own = deliveries.filter(({ insteadOf }) => insteadOf === undefined)
   const needed = own.filter(({ state }) => state !== 'superseded')
@@ -115,19 +115,19 @@ function summaryOf(outcome: Shown['outcome'], deliveries: Told[], channels: stri
   )
 }
 
-/** A message that its own channel did not take, and a fallback did. */
+/** Whether its own channel did not accept the message, and a fallback did. */
 function isElsewhere(own: Told, deliveries: Told[]): boolean {
   if (own.state === 'delivered') return false
   const copies = deliveries.filter(({ insteadOf }) => insteadOf === own.channel)
   return copies.some((one) => one.state === 'delivered' && stepOf(one) === stepOf(own))
 }
 
-/** What it tells, to whichever channel: its id without the channel. */
+/** The step that the message is about, on any channel: its id without the channel. */
 function stepOf({ id }: Told): string {
   return id.split('/').toSpliced(channelPart, 1).join('/')
 }
 
-/** Of `fleet/event/epoch/moment/channel`. */
+/** The place of the channel in `fleet/event/epoch/moment/channel`. */
 const channelPart = 4
 
 /** One sentence for all messages that ended alike, as they have one cause. */

@@ -81,7 +81,7 @@ export const nameRule = 'a name has letters, digits, "_" and "-", at most 64, an
 const nameForm = /^(?!whsec_|xox[a-z]-)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 export const identifier = z.string().regex(nameForm, nameRule)
 
-/** Names in one sentence. */
+/** A few names, joined for one sentence. */
 const maxQuoted = 100
 
 /** In quotes; what may be a secret is not shown. */

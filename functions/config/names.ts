@@ -29,7 +29,10 @@ interface KnownRoute {
 export interface Parts {
   channels: Record<string, KnownChannel>
   fleets: string[]
-  /** Of the whole configuration, and of each fleet: where the list is, and the names in it. */
+  /**
+   * The lists of owners, of the whole configuration and of each fleet: the path, and the names in
+   * it.
+   */
   owners: { at: string; names: string[] }[]
   policy: Pick<KnownRoute, 'fleets'>[]
   routes: KnownRoute[]
@@ -183,9 +186,12 @@ function addressIn(name: string, { channels, allowNetworks }: Parts, filled: Fil
 }
 
 const discordRule =
-  'an address of Discord, which takes messages of no kind that Foghorn has; write that of another service, or of a receiver of kind "webhook" that passes them on'
+  'Foghorn has no kind of channel for Discord; write the address of another service, or of a "webhook" receiver that passes messages on'
 
-/** Why no kind of channel can be there; a server of somebody's own that takes a service's messages may be anywhere. */
+/**
+ * Why no kind of channel fits this address. A user's own server may accept a service's messages at
+ * any address.
+ */
 function whyForeign(address: string): string | undefined {
   return /(^|\.)discord(app)?\.com\.?$/.test(new URL(address).hostname) ? discordRule : undefined
 }

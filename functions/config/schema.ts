@@ -81,9 +81,7 @@ const fleetSchema = object({
   entra: entraSchema.optional().describe('Whose managed identities may sign in.'),
   owners: owners
     .optional()
-    .describe(
-      'Channels that are sent alerts about this fleet, in place of the top-level `owners`.',
-    ),
+    .describe('Channels that receive alerts about this fleet, in place of the top-level `owners`.'),
 }).refine((fleet) => fleet.key !== undefined || fleet.entra !== undefined, {
   path: ['key'],
   error: `${secretRule}, or say in "entra" whose managed identities may sign in, or both`,
@@ -176,7 +174,9 @@ export const configSchema = object({
     .describe("Where people's browsers reach the relay: the start of every link."),
   owners: owners
     .optional()
-    .describe('Channels that are sent alerts: messages about Foghorn itself. None: only the log.'),
+    .describe(
+      'Channels that receive alerts: messages about Foghorn itself. None: alerts are only logged.',
+    ),
   fleets: z
     .record(identifier, fleetSchema)
     .refine(...atLeastOne('fleet'))

@@ -1,22 +1,25 @@
-// An event that some beacons miss: whose word counts, when its absence counts as its end, and what kind
-// of end it was. A lagging document, or one IMDS hiccup, must not decide that.
+// An event that some beacons no longer see. Decides which beacons count, when the absence counts as
+// its end, and what kind of end it was. One late document or one IMDS hiccup must not decide that.
 import { type Ended, type EventRecord, type Inference, isHit, type Witness } from './event.ts'
 import { settleMs } from './life.ts'
 import { freshUntil, goneOf, type Missing, missingIn, seeingIn, silentPaces } from './witness.ts'
 
-/** Most observers end a started event after this time, where a VM that it hits still shows it. */
+/** If a hit VM still shows a started event, most observers end it after this time. */
 export const majorityMs = 30_000
-/** How long a silent VM that was hit may take to come back: its uptime says whether it restarted. */
+/** How long to wait for a silent hit VM. Its uptime says whether it restarted. */
 export const uptimeWaitMs = 3 * 60_000
 
 export type Span = NonNullable<EventRecord['gone']>
 
-/** These end with the VM's restart or removal: its uptime shows it. Any other type may only pause it. */
+/**
+ * These types end with a restart or removal of the VM, which its uptime shows. Others may only
+ * pause it.
+ */
 const restarting = ['Reboot', 'Redeploy', 'Preempt', 'Terminate']
 
 /**
- * The span in which the event went: from the last sight of it to the first document without it, among
- * the VMs that it hits, or else among all. Undefined until its absence counts.
+ * When the event disappeared: from the last document that shows it to the first without it. Counts
+ * the hit VMs, or all VMs if no hit VM misses it. Undefined until the absence counts.
  */
 export function settledSpan(
   record: EventRecord,
@@ -28,7 +31,7 @@ export function settledSpan(
   return { ...spanOf(record, missingIn(record, witnesses)), settleAt }
 }
 
-/** When the absence counts, if nobody reports anything else until then; Infinity where too few miss it. */
+/** When the absence counts if no further report arrives. Infinity if too few VMs miss the event. */
 export function settlesAt(record: EventRecord, witnesses: Witness[], now: number): number {
   const missing = missingIn(record, witnesses)
   if (missing.length === 0) return Number.POSITIVE_INFINITY
@@ -38,14 +41,14 @@ export function settlesAt(record: EventRecord, witnesses: Witness[], now: number
 }
 
 /**
- * Scheduled: the VMs it hits and most observers must miss it. Started: the VMs it hits, or most
- * observers. Either for the settle time, as two hiccups are not one absence.
+ * Scheduled: all hit VMs and most observers must miss it. Started: all hit VMs, or most observers.
+ * They must miss it for the settle time, since two hiccups are not an absence.
  */
 function agreesAt(record: EventRecord, missing: Missing[], seeing: Witness[]): number {
   const isHitVm = ({ beacon }: Witness) => isHit(record.facts, beacon.vm)
   const hitMissing = missing.filter(isHitVm)
   const hitSees = seeing.some(isHitVm)
-  // a document that lacked the event before it started says nothing about its end
+  // a document that lacked the event before the start says nothing about its end
   const since = (one: Missing) => Math.max(goneOf(one).firstAt, record.startedAt ?? 0)
   const times = missing.map(since).sort((a, b) => a - b)
   const majority = Math.floor((missing.length + seeing.length) / 2)
@@ -69,7 +72,7 @@ function spanOf(record: EventRecord, missing: Missing[]): Omit<Span, 'settleAt'>
   return { lastSeenAt, firstAt: Math.min(...after.map((one) => one.firstAt)) }
 }
 
-/** Gone early, not started by us, and VMs that it hits say nothing: until when they may still speak. */
+/** How long to wait for silent hit VMs, if the event disappeared early and we did not start it. */
 function uptimeAwaitedUntil(
   record: EventRecord,
   witnesses: Witness[],
@@ -85,7 +88,7 @@ function misses({ sighting }: Witness): boolean {
   return sighting.gone !== undefined
 }
 
-/** The absence looks again when somebody whose document still shows the event is not fresh any more. */
+/** Look again when a document that still shows the event becomes stale. */
 export function nextAbsenceLook(record: EventRecord, witnesses: Witness[], now: number): number {
   const missing = missingIn(record, witnesses)
   const hiccupEndsAt = record.gone?.settleAt ?? Number.POSITIVE_INFINITY
@@ -94,7 +97,7 @@ export function nextAbsenceLook(record: EventRecord, witnesses: Witness[], now: 
   return Math.min(settlesAt(record, witnesses, now), ...staleAt)
 }
 
-/** What the absence means, judged on its span, never on when we concluded. */
+/** What the absence means. Judged by its span, not by the time of our conclusion. */
 export function judge(record: EventRecord, witnesses: Witness[], span: Span): Ended {
   const { firstAt } = span
   if (record.phase === 'started') return { at: firstAt, outcome: 'completed' }
@@ -107,7 +110,7 @@ export function judge(record: EventRecord, witnesses: Witness[], span: Span): En
     : { at: firstAt, outcome: 'completed', inferred: why }
 }
 
-/** What says without the VM's own word that the event ran, though nobody saw it Started. */
+/** Evidence without the VM's own report that the event ran, though nobody saw it Started. */
 function knownReason(record: EventRecord, firstAt: number): Inference | undefined {
   if (record.verdict?.decision === 'approved' && wasPassedOn(record)) {
     return 'start_not_seen_approved'
@@ -117,14 +120,14 @@ function knownReason(record: EventRecord, firstAt: number): Inference | undefine
   return undefined
 }
 
-/** Confirmed, or handed to a beacon that may not have lived to say so. */
+/** Azure confirmed it, or a beacon had the directive and may have died before it could confirm. */
 function wasPassedOn(record: EventRecord): boolean {
   return record.passedOn !== undefined || record.directive !== undefined
 }
 
 /**
- * The VM restarted between its last sight of the event and its first miss, or is still silent. A pause
- * shows as a gap between those polls, unless the beacon itself was restarted in the gap.
+ * The VM restarted between its last sight of the event and its first miss, or is still silent. A gap
+ * between those polls shows a pause, unless the beacon itself restarted in the gap.
  */
 function wasInterrupted(record: EventRecord, { beacon, sighting: { gone } }: Witness): boolean {
   if (gone === undefined) return true

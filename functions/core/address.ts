@@ -3,7 +3,7 @@
 
 /**
  * Special-purpose IPv4 networks (IANA registry), with documentation ranges and those of anycast relays.
- * They hold for IPv4 inside IPv6 (`::ffff:10.0.0.1`), too.
+ * They also apply to IPv4 inside IPv6 (`::ffff:10.0.0.1`).
  */
 const specialIpv4 = [
   '0.0.0.0/8',
@@ -24,14 +24,16 @@ const specialIpv4 = [
   '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
-  // Azure's own services of each VM, at a public address: DNS, health probes, the guest agent's server
+  // Azure serves each VM at this public address: DNS, health probes, guest agent
   '168.63.129.16/32',
 ]
 
-/** Global unicast: the only IPv6 that IANA gives to anybody. */
+/** Global unicast: IANA assigns only these IPv6 addresses. */
 const ordinaryIpv6 = '2000::/3'
 
-/** Within it the special-purpose networks (IANA registry): Teredo, ORCHID, documentation, 6to4, AS112. */
+/**
+ * Special-purpose networks within it (IANA registry): Teredo, ORCHID, documentation, 6to4, AS112.
+ */
 const specialIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20']
 
 /** Ports of other protocols, which neither `fetch` nor a browser asks (fetch.spec.whatwg.org, "bad port"). */
@@ -78,7 +80,9 @@ export function whyRefused(url: string, allowNetworks: string[]): string | undef
   return refusals.includes(undefined) ? undefined : refusals[0]
 }
 
-/** Why no connection is made to an address, or undefined. A text that is no address is forbidden. */
+/**
+ * Why no connection is made to an address, or undefined. Text that is not an address is forbidden.
+ */
 export function whyForbidden(
   address: string,
   plain: boolean,
@@ -135,10 +139,10 @@ export function isWide(network: string): boolean {
 /** In front of an IPv4 address inside IPv6: `::ffff:10.0.0.1`. */
 const mapped = `${'0'.repeat(80)}${'1'.repeat(16)}`
 
-/** Every IPv4 address, as `bitsOf` writes it. */
+/** All IPv4 addresses, as `bitsOf` writes them. */
 const ipv4 = '::ffff:0:0/96'
 
-/** A part of an IPv4 address: with a leading 0 some systems read it as octal. */
+/** One part of an IPv4 address. Some systems read a part with a leading 0 as octal. */
 const octet = '(0|[1-9]\\d{0,2})'
 const dotted = new RegExp(`^${octet}(\\.${octet}){3}$`)
 
@@ -164,7 +168,7 @@ function asGroups(address: string): string {
   return address.replace(/[\d.]+\.[\d.]+$/, (end) => {
     const bits = dotted.test(end) ? toBits(end.split('.'), 10, 8) : undefined
     const groups = bits?.match(/.{16}/g)?.map((group) => Number.parseInt(group, 2).toString(16))
-    // a part that is no address stays, and makes the whole none
+    // a part that is not an address makes the whole text no address
     return groups?.join(':') ?? end
   })
 }

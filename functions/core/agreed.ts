@@ -33,11 +33,11 @@ export function isWithin(agreed: Agreed | undefined, event: Covered): boolean {
 }
 
 /**
- * An approval lapses, until Azure knows of it, when the event is more than what was approved. A rule's
- * approval also lapses when a beacon's own document, `own`, shows more.
+ * An approval lapses if the event is more than what was approved and Azure does not know of the
+ * approval yet. A rule's approval also lapses if a beacon's own document, `own`, shows more.
  */
 export function withoutOutgrown(record: EventRecord, own: Covered, at: number): EventRecord {
-  // another approval may be stuck anew
+  // without these, a later approval can be reported as stuck again
   const { verdict, stuckAt: _s, startFailure: _f, ...undecided } = record
   if (verdict?.decision !== 'approved' || record.passedOn !== undefined) return record
   if (record.phase !== 'scheduled' || !isOpen(record)) return record
@@ -48,7 +48,7 @@ export function withoutOutgrown(record: EventRecord, own: Covered, at: number): 
   return addHistory({ ...undecided, overruled, lapsedAt: at }, { at, what: 'lapsed' })
 }
 
-/** In lower case and order, as approvals list them. */
+/** In lower case and sorted, as approvals list them. */
 export function namesIn({ resources }: Pick<Covered, 'resources'>): string[] {
   return resources.map((name) => name.toLowerCase()).sort()
 }

@@ -1,15 +1,18 @@
-// Alerts: messages about Foghorn itself, for the owners of a fleet. One row for each fleet and kind is found
-// and forgotten like an event's, and its epoch counts the episodes. Add a kind: one entry in event.ts's
-// `alertKinds`, and one in message/alert.ts.
+// Alerts: messages about Foghorn itself, for the owners of a fleet. Each fleet and kind has one
+// row, which is found and forgotten like an event's. Its epoch counts the episodes. To add a kind,
+// add one entry to `alertKinds` in event.ts and one to message/alert.ts.
 import { alertPrefix } from '../../shared/report.ts'
 import { alertDeliveryId, type Delivery, type FleetAlert, urgentMs, viewOf } from './delivery.ts'
 import type { Alert, EventRecord } from './event.ts'
 
-/** What is met within this time goes into one message. */
+/** Occurrences within this time go into one message. */
 export const collectMs = 60_000
-/** An episode ends when its cause was not met for so long; so owners get no more than one message in this time. */
+/**
+ * An episode ends when its cause did not occur for this long. So owners get at most one message in
+ * this time.
+ */
 export const quietMs = 15 * 60_000
-/** The row notes so often that the cause lasts. */
+/** How often the row notes that the cause lasts. */
 const noteEveryMs = 60_000
 const maxVms = 10
 const maxReasons = 5
@@ -29,7 +32,7 @@ export function isAlertId(eventId: string): boolean {
   return eventId.startsWith(alertPrefix)
 }
 
-/** The row with this occurrence, or undefined where it need not be written. */
+/** The row with this occurrence, or undefined if it need not be written. */
 export function withOccurrence(
   before: EventRecord | undefined,
   fleet: string,
@@ -75,7 +78,9 @@ function episode(
   }
 }
 
-/** What was collected, as a message for each owner. The row has ended then, and is forgotten in time. */
+/**
+ * One message for each owner, with what was collected. The row ends then, and is forgotten later.
+ */
 export function sendAlert(
   before: EventRecord & { alert: Alert },
   owners: string[],

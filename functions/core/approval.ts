@@ -13,8 +13,8 @@ export type DecideOutcome =
   | { outcome: 'already_approved' | 'already_declined' | 'started' | 'ended' }
 
 /**
- * What a decision is about: another epoch, type, source or other VMs are not what a person saw. Forms
- * and buttons carry it back.
+ * What a decision is about. If the epoch, type, source or VMs differ, it is not what the person
+ * saw. Forms and buttons send it back.
  */
 export function stampOf({ epoch, facts }: Pick<EventRecord, 'epoch' | 'facts'>): string {
   const names = facts.resources.map((name) => name.toLowerCase()).sort()

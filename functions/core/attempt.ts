@@ -65,8 +65,8 @@ export function afterAttempt(
 }
 
 /**
- * When a list without an answer, or with an answer that blames the channel, is sent again: as one, when the
- * first of its messages is due. Undefined where no message of it is sent again.
+ * When a list is sent again after no answer, or after an answer that blames the channel. It stays
+ * one list, and is due with its first message. Undefined if none of its messages is sent again.
  */
 export function listRetryAt(
   list: Delivery[],

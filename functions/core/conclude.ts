@@ -83,7 +83,7 @@ function concludeDrill(
 
 function end(record: EventRecord, ended: Ended): Conclusion {
   const { dueAt: _, directive: _lease, heard: _heard, ...others } = record
-  // who reported it no longer counts against anybody's share
+  // an event that ended no longer counts against its reporter's limit
   const { onlyBeacon: _only, ...rest } = others
   const phase = ended.outcome === 'lost' ? record.phase : ended.outcome
   const note = ended.inferred === undefined ? {} : { note: ended.inferred }
@@ -121,7 +121,7 @@ function vmGoneAt(record: EventRecord, witnesses: Witness[], now: number): numbe
   return Math.max(from, ...hit.map(({ beacon }) => beacon.heardAt)) + vmGoneMs
 }
 
-/** When a Preempt or Terminate begins to take its VM; Infinity for any other event. */
+/** When a Preempt or Terminate begins to remove its VM. Infinity for other events. */
 function takenFrom(record: EventRecord): number {
   const beganAt = record.startedAt ?? record.facts.notBeforeAt
   return takesVm(record) && beganAt !== undefined ? beganAt : Number.POSITIVE_INFINITY
@@ -150,7 +150,7 @@ function isStuck(record: EventRecord, now: number): boolean {
   return stuckAt(record) <= now
 }
 
-/** The earliest time at which another look may change anything; always in the future. */
+/** The earliest time when another look may change something. Always in the future. */
 export function nextLook(
   record: EventRecord,
   witnesses: Witness[],
@@ -163,7 +163,7 @@ export function nextLook(
       ? [
           lostAt(record, witnesses),
           nextAbsenceLook(record, witnesses, now),
-          // silence may begin behind this look, so ask again after as long as it must last
+          // silence may begin after this look, so look again after the full time of silence
           Math.min(vmGoneAt(record, witnesses, now), Math.max(takenFrom(record), now) + vmGoneMs),
         ]
       : [drillDueAt(record, drillPlan)]
@@ -171,8 +171,8 @@ export function nextLook(
 }
 
 /**
- * The same for a commit that knows only the reporting beacon: rather too early than too late, which
- * costs one look.
+ * The same for a commit that knows only the reporting beacon. It may be too early, which costs one
+ * look, but not too late.
  */
 export function nextLookOf(record: EventRecord, now: number, reminders: number[] = []): number {
   const { drillPlan, heard } = record

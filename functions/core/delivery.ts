@@ -25,13 +25,15 @@ export interface Notice {
   about: ChannelTrouble | FleetAlert
 }
 
-/** Trouble with a channel, told on its fallback. */
+/** Trouble with a channel. Its fallback is notified. */
 export interface ChannelTrouble {
   channel: string
   moment: Delivery['telling']['moment']
   state: string
   reason: string
-  /** The channel itself is in trouble, and this is told once; `moment` is what it was met with. */
+  /**
+   * The channel itself is in trouble, which is reported once. `moment` is the message that failed.
+   */
   outage?: 'refuses' | 'unreachable'
 }
 
@@ -166,7 +168,7 @@ export function isAlertOf(telling: Telling | Notice): telling is Notice & { abou
   return telling.moment === 'notice' && 'alert' in telling.about
 }
 
-/** An alert's own delivery for a channel: the same, however often it is planned. */
+/** The id of an alert's delivery for a channel. It is the same each time the alert is planned. */
 export function alertDeliveryId({ fleet, eventId, epoch }: EventView, channel: string): string {
   return [fleet, eventId, String(epoch), 'alert', channel].map(encode).join('/')
 }
@@ -184,7 +186,7 @@ export function deliveryId(record: EventView, moment: Moment, channel: string): 
   const { eventType, source, durationSeconds, description } = rest
   const names = resources.map((name) => name.toLowerCase()).sort()
   const lapsedAt = lapsedAtOf(record)
-  // after an approval lapsed, each of these may come a second time
+  // after an approval lapsed, each of these may be sent a second time
   const again = lapsedAt === undefined ? [] : [shortHash(lapsedAt)]
   const values = [
     ...[notBeforeAt, names, durationSeconds, description],
@@ -201,12 +203,14 @@ export function deliveryId(record: EventView, moment: Moment, channel: string): 
   return [...parts.map(encode), ...more].join('/')
 }
 
-/** Rows that are older than `lapsedAt` have it in `overruled` only. */
+/** Older rows have no `lapsedAt` of their own, only the one in `overruled`. */
 export function lapsedAtOf({ lapsedAt, overruled }: EventView): number | undefined {
   return lapsedAt ?? overruled?.lapsedAt
 }
 
-/** 128 bits: enough that nobody finds other values with the same id, and short enough for a key. */
+/**
+ * 128 bits: enough that nobody can find other values with the same id, and short enough for a key.
+ */
 function shortHash(values: unknown): string {
   return hash(JSON.stringify(values)).slice(0, 32)
 }

@@ -1,5 +1,5 @@
-// Beacons that contradict each other about one event. With a fleet's key anybody can report a lie, and
-// rules read these values: so where beacons disagree, people decide.
+// Beacons that contradict each other about one event. With a fleet's key anybody can report a lie,
+// and rules read these values. So if beacons disagree, people decide.
 import type { ScheduledEvent } from '../../shared/document.ts'
 import {
   addHistory,
@@ -13,9 +13,9 @@ import {
 } from './event.ts'
 import { polledAt } from './witness.ts'
 
-/** Around a change, documents differ for a while without anybody lying. */
+/** After a change, honest documents may differ for this long. */
 export const changeLagMs = 60_000
-/** A silent beacon's last document counts for so long. */
+/** How long a silent beacon's last document counts. */
 export const rememberedMs = 10 * 60_000
 
 export interface Reconciled {
@@ -23,7 +23,10 @@ export interface Reconciled {
   moments: Moment[]
 }
 
-/** The values on which a beacon's own document contradicts what is known; unknown contradicts nothing. */
+/**
+ * The values in a beacon's own document that contradict the known ones. Unknown values contradict
+ * nothing.
+ */
 export function contradictions(facts: Facts, event: ScheduledEvent): Disputable[] {
   return disputable.filter((name) => {
     const [ours, theirs] = [comparable(name, facts), comparable(name, event)]
@@ -31,15 +34,15 @@ export function contradictions(facts: Facts, event: ScheduledEvent): Disputable[
   })
 }
 
-/** Whether every beacon that sees the event shows what is known of it. */
+/** Whether the documents of all beacons that see the event agree with what is known. */
 export function isUndisputed(record: EventRecord, observers: Observer[], now: number): boolean {
   const seen = seenNow(observers, now)
   return seen.every(({ sighting }) => contradictions(record.facts, sighting.event).length === 0)
 }
 
 /**
- * Where a contradiction lasts, takes the value that most of the VMs it hits see, or else most observers.
- * VMs that it hits are only added, elsewhere. What is contradicted still is disputed.
+ * If a contradiction lasts, takes the value that most hit VMs see, or most observers if no hit VM
+ * reports. Does not change the list of VMs. Values that are still contradicted are disputed.
  */
 export function reconcile(record: EventRecord, observers: Observer[], now: number): Reconciled {
   const seen = seenNow(observers, now)
@@ -54,10 +57,13 @@ export function reconcile(record: EventRecord, observers: Observer[], now: numbe
   }
 }
 
-/** The values that some beacon contradicts, in a poll long enough after it or another saw them change. */
+/**
+ * The values that a beacon still contradicts in a poll long enough after it, or another, saw a
+ * change.
+ */
 function lastingIn(record: EventRecord, seen: Observer[]): Disputable[] {
   const { facts, changedAt = {}, verdict } = record
-  // what a rule approved may start at any moment, so a newcomer's word counts at once
+  // what a rule approved may start at any moment, so a new beacon's report counts at once
   const isUrgent = verdict?.how === 'policy'
   const lasting = seen.flatMap(({ beacon, sighting: { event, firstSeenAt = 0 } }) => {
     const since = isUrgent ? 0 : firstSeenAt
@@ -68,7 +74,9 @@ function lastingIn(record: EventRecord, seen: Observer[]): Disputable[] {
   return disputable.filter((name) => lasting.includes(name))
 }
 
-/** Those whose word counts: a beacon that is silent for a moment must not leave the word to a liar. */
+/**
+ * The observers that count. A beacon that is silent for a moment must not leave the vote to a liar.
+ */
 function seenNow(observers: Observer[], now: number): Observer[] {
   return observers.filter(
     ({ beacon, sighting }) => sighting.gone === undefined && polledAt(beacon) + rememberedMs >= now,
@@ -112,7 +120,7 @@ function isSame(name: Disputable, one: Facts, other: Facts): boolean {
   return comparable(name, one) === comparable(name, other)
 }
 
-/** Case, order and repetition mean nothing; undefined where the document does not say. */
+/** Case, order and repetition do not matter. Undefined if the document has no value. */
 function comparable(name: Disputable, facts: Facts): string | undefined {
   if (name === 'resources') {
     const names = [...new Set(facts.resources.map((vm) => vm.toLowerCase()))].sort()

@@ -1,16 +1,16 @@
-// Keeps an event within the room of one row, whatever beacons report. A commit that needs more room cuts
-// history, so that an honest report or a decision never fails because of what a liar reported before.
+// Keeps an event small enough for one row, whatever beacons report. A commit that needs more room
+// cuts history. So an honest report or a decision never fails because of earlier lies.
 import { namesIn } from './agreed.ts'
 import type { EventView } from './delivery.ts'
 import { type EventRecord, leastValuable, maxNoteLength, shortNote } from './event.ts'
 
-/** Characters of an event as JSON; a row of Azure Tables has room for 480 000. */
+/** Characters of an event as JSON. A row of Azure Tables has room for 480 000. */
 export const maxEventLength = 400_000
-/** Shorter lists are written twice, which keeps rows easy to read. */
+/** Shorter lists are stored twice, which keeps rows easy to read. */
 const shortList = 16
 const asInFacts = '='
 
-/** The event as a store keeps it: a list of VMs that is the same as in its facts is kept once. */
+/** The event as a store keeps it. A list of VMs that equals the one in its facts is stored once. */
 export function packEvent<Event extends EventRecord | EventView>(event: Event): Event {
   const { verdict, facts } = event
   const { agreed } = verdict ?? {}
@@ -20,7 +20,7 @@ export function packEvent<Event extends EventRecord | EventView>(event: Event): 
   return { ...event, verdict: packed as unknown as Event['verdict'] }
 }
 
-/** What `packEvent` was given. */
+/** Reverses `packEvent`. */
 export function unpackEvent<Event extends EventRecord | EventView>(event: Event): Event {
   const { verdict } = event
   const { agreed } = verdict ?? {}
@@ -34,8 +34,8 @@ export function eventLength(event: EventRecord): number {
 }
 
 /**
- * The record within `maxEventLength`, or the same record where it is. History goes first, without decisions
- * and the first entry; then lists of VMs that only older messages or pages show.
+ * Cuts the record to `maxEventLength`, or returns it unchanged if it fits. Cuts history first, but
+ * not decisions and the first entry. Then cuts lists of VMs that only older messages or pages show.
  */
 export function fitEvent(record: EventRecord): EventRecord {
   let fitted = withShortNotes(record)
@@ -56,7 +56,7 @@ function withShortNotes(record: EventRecord): EventRecord {
   return { ...record, history: record.history.map(shortNote) }
 }
 
-/** Without the least valuable entries, until so many characters are free. */
+/** Removes the least valuable entries until this many characters are free. */
 function cutHistory(record: EventRecord, length: number): EventRecord {
   let free = 0
   const history = [...record.history]
@@ -69,7 +69,7 @@ function cutHistory(record: EventRecord, length: number): EventRecord {
   return { ...record, history }
 }
 
-/** A message then says that the VMs changed, without naming those before. */
+/** A message then says that the VMs changed, without the names of those before. */
 function withoutFormerNames(record: EventRecord): EventRecord {
   const { resources: _, ...changedFrom } = record.changedFrom ?? {}
   return record.changedFrom === undefined ? record : { ...record, changedFrom }
@@ -81,7 +81,10 @@ function withoutFormerApproval(record: EventRecord): EventRecord {
   return { ...record, overruled }
 }
 
-/** An approval that covers no VM starts nothing. The event outgrew it anyway, or the list is in its facts. */
+/**
+ * An approval that covers no VM starts nothing. The event had outgrown it, or its list is in the
+ * facts.
+ */
 function withoutCoverage(record: EventRecord): EventRecord {
   const { verdict } = record
   if (verdict?.agreed === undefined) return record

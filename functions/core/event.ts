@@ -29,7 +29,7 @@ export type Values = Pick<
   'eventType' | 'source' | 'resources' | 'notBeforeAt' | 'durationSeconds' | 'description'
 >
 
-/** Values that rules read, so that a lie about them may approve. */
+/** Values that rules read. A lie about one of them could cause an approval. */
 export const disputable = ['eventType', 'resources', 'source', 'durationSeconds'] as const
 export type Disputable = (typeof disputable)[number]
 
@@ -75,7 +75,7 @@ export interface Agreed {
   eventType: string
   /** In lower case and order. */
   resources: string[]
-  /** Absent where nobody knew who had requested the event. */
+  /** Absent if nobody knew who requested the event. */
   source?: string
   /** Of what a rule approved: it may have asked for no more than this. */
   durationSeconds?: number
@@ -101,11 +101,11 @@ export interface Directive {
   again?: true
 }
 
-/** The last try to tell Azure, where nothing came of it. */
+/** The last attempt to tell Azure, if it failed. */
 export interface StartFailure {
   vm: string
   outcome: Exclude<Start['outcome'], 'accepted'>
-  /** HTTP status of IMDS, where there was one. */
+  /** HTTP status of IMDS, if there was an answer. */
   status?: number
   at: number
 }
@@ -147,13 +147,13 @@ export interface DrillPlan {
 
 export const alertKinds = ['over_limits'] as const
 
-/** What is wrong with Foghorn itself, as long as it lasts: one for each fleet and kind. */
+/** A problem of Foghorn itself, as long as it lasts. There is one for each fleet and kind. */
 export interface Alert {
   kind: (typeof alertKinds)[number]
   since: number
-  /** When it was met last, to the minute. */
+  /** When it last occurred, to the minute. */
   lastAt: number
-  /** The VMs that it was met with first; see alert.ts for how many. */
+  /** The first VMs with the problem; alert.ts limits how many. */
   vms: string[]
   /** One sentence each. */
   reasons: string[]
@@ -179,11 +179,11 @@ export interface EventRecord {
   changedAt?: Partial<Record<keyof Values, number>>
   /** The values that the newest change replaced, as far as they were known. */
   changedFrom?: Partial<Values>
-  /** Values on which the beacons disagree: no rule approves, and people are asked. */
+  /** Values on which the beacons disagree. Then no rule approves, and people are asked. */
   disputed?: Disputable[]
-  /** The beacon whose report this commit holds: its own row is written after the event's. */
+  /** The beacon whose report this commit holds. Its own row is written after the event's. */
   heard?: Witness
-  /** Poll that began this epoch, where an event that had ended was seen again. */
+  /** The poll that began this epoch, if an event that had ended was seen again. */
   reopenedAt?: number
   ended?: Ended
   /** What nobody was told, as the event seemed over when the news of it came. */
@@ -193,10 +193,10 @@ export interface EventRecord {
   verdict?: Verdict
   /** The *not now* that a later approval replaced, or an approval that the event outgrew. */
   overruled?: Verdict
-  /** When an approval last lapsed: from then on each step is another one than before. */
+  /** When an approval last lapsed. Later steps have ids of their own, so they are sent again. */
   lapsedAt?: number
   directive?: Directive
-  /** Gone once Azure accepts. */
+  /** Removed when Azure accepts. */
   startFailure?: StartFailure
   /** Azure's 200 to a StartRequests of ours. */
   passedOn?: { vm: string; at: number }
@@ -211,9 +211,9 @@ export interface EventRecord {
   /** Observers asked to come back fast, with the end of that favour. */
   watchers: { beacon: string; until: number }[]
   history: HistoryEntry[]
-  /** The only beacon that reports it; absent once another one has. */
+  /** The only beacon that reports it. Absent once another one has reported it. */
   onlyBeacon?: string
-  /** There for an alert, and only then. */
+  /** Only in the row of an alert. */
   alert?: Alert
   /** Grows with every commit; receivers may drop what is older than what they know. */
   sequence: number
@@ -232,7 +232,7 @@ export interface Beacon {
   tags: Record<string, string>
   bootId: string
   retiredBootIds: string[]
-  /** Receipt of this boot's first report; absent in rows written before this was kept. */
+  /** When the first report of this boot was received. Absent in older rows. */
   bootHeardAt?: number
   counter: number
   /** Receipt of its last report that was written down, at most one pace old. */
@@ -267,7 +267,10 @@ export interface Observer {
   sighting: Sighting
 }
 
-/** An observer as far as conclusions need it: whether it is heard, and since when it misses the event. */
+/**
+ * The part of an observer that conclusions need: whether it is heard, and since when it misses the
+ * event.
+ */
 export interface Witness {
   beacon: Pick<
     Beacon,
@@ -286,7 +289,7 @@ export function isHit(facts: Pick<Facts, 'resources'>, vm: string): boolean {
 }
 
 const maxHistory = 200
-/** Characters; a list of 1 000 VMs belongs in the facts, which hold it once. */
+/** Characters. The facts hold long lists of VMs, once. */
 export const maxNoteLength = 300
 /** What repeats while an approval is stuck or a VM flickers. */
 const repetitive: HistoryEntry['what'][] = ['directed', 'start_failed', 'gone', 'seen_again']
@@ -300,7 +303,7 @@ function weightOf({ what, note }: HistoryEntry): number {
   return note?.startsWith(byRule) ? 2 : 3
 }
 
-/** The entry to cut next: the oldest of those that would be missed least, and never the first. */
+/** The entry to cut next: the oldest of the least important ones, but never the first. */
 export function leastValuable(
   history: HistoryEntry[],
   decisions: 'keep_decisions' | 'cut_decisions',

@@ -11,8 +11,8 @@ export interface Rules {
 }
 
 /**
- * The record with the decision of the first rule that matches what is known now. Where beacons disagree
- * about the event, people are asked instead of a rule that approves.
+ * The record with the decision of the first rule that matches what is known now. If beacons
+ * disagree about the event, people are asked even if a rule approves.
  */
 export function withPolicy(rules: Rules, record: EventRecord, observers: Observer[]): EventRecord {
   const judged = judgePolicy(rules.policy, record, observers)
@@ -22,7 +22,7 @@ export function withPolicy(rules: Rules, record: EventRecord, observers: Observe
   return same ? record : { ...record, policy }
 }
 
-/** Approves where a rule says so, and all beacons that see the event agree on what it is. */
+/** Approves if a rule says so and all beacons that see the event agree on what it is. */
 export function approveByPolicy(
   record: EventRecord,
   observers: Observer[],

@@ -31,9 +31,9 @@ export interface Seen extends Observed {
   previous?: ScheduledEvent
   /** No earlier poll of this beacon could have shown it. */
   firstPoll: boolean
-  /** This beacon's document before this one lacked it. */
+  /** The previous document of this beacon lacked the event. */
   missedBefore: boolean
-  /** First poll of this beacon that showed it. */
+  /** The first poll of this beacon that showed the event. */
   since: number
 }
 
@@ -102,12 +102,13 @@ function noticeOf(seen: Seen): Notice {
   return seen.firstPoll ? 'already_running' : 'none'
 }
 
-/** A document that lags shows an event that is over, but not for longer than this. */
+/** A late document may still show an event that is over, but not for longer than this. */
 const lagMs = 60_000
 
 /**
- * A poll later than the first *gone* proves that a concluded event is alive, unless the document lags:
- * so the beacon must have missed the event before, or be that of a VM that it hits, for long enough.
+ * A poll after the first *gone* proves that a concluded event is alive, unless the document is
+ * late. So the beacon must have missed the event before, or be on a hit VM and see the event long
+ * enough.
  */
 function reopens(known: EventRecord, seen: Seen): boolean {
   const { at, outcome, inferred } = known.ended!
@@ -141,7 +142,7 @@ function reopen(known: EventRecord, seen: Seen): Pick<Step, 'record' | 'moments'
   const { firstSeenAt, sequence } = known
   const { history } = addHistory(known, { at: seen.at, what: 'reopened', note: seen.vm })
   const { notice, ...begun } = record!
-  // an event that was known before it started was announced, whatever this beacon saw of that
+  // an event that was known before it started was announced, even if this beacon did not see that
   const unannounced = notice !== undefined && known.notice !== undefined
   const kept = { ...stands(known), firstSeenAt, history, sequence }
   const since = { reopenedAt: seen.at, ...(unannounced && { notice: known.notice! }) }
@@ -214,7 +215,7 @@ function transition({ facts, changedAt }: EventRecord, seen: Seen): Partial<Valu
   for (const name of names) {
     const value = event[name]
     if (isUnknown(value)) continue
-    // a newer api-version shows more; that is no change
+    // a newer api-version shows more values, which is no change
     if (sinceNewer.includes(name) && previous?.[name] === undefined && facts[name] === undefined) {
       continue
     }
@@ -228,7 +229,7 @@ function transition({ facts, changedAt }: EventRecord, seen: Seen): Partial<Valu
 /** Values that older api-versions do not show. */
 const sinceNewer = ['source', 'durationSeconds', 'description']
 
-/** What a document does not say, or says as a type that it left empty. */
+/** A value that the document does not give, or a type that it left empty. */
 function isUnknown(value: unknown): boolean {
   return value === undefined || value === 'Unknown' || (Array.isArray(value) && value.length === 0)
 }
@@ -262,7 +263,7 @@ function replaced(known: Facts, differing: Partial<Values>): Partial<Values> {
   return Object.fromEntries(Object.entries(known).filter(([name]) => name in differing))
 }
 
-/** Of these VMs the record names each; of more it says how many. */
+/** The record names up to this many VMs. If there are more, it gives the number. */
 const maxNamedVms = 5
 
 function noteOf(values: Partial<Values>): string {

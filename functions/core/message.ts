@@ -159,7 +159,7 @@ function noticeOf({ event, about }: Notice, now: number): Message {
 }
 
 function alertOf({ fleet, alert }: EventView): Message {
-  if (alert === undefined) throw new Error('an alert has lost what it is about')
+  if (alert === undefined) throw new Error('the row of an alert has no alert')
   const { title, lines } = alertText(fleet, alert)
   const facts = alertFacts(alert)
   const reference = `Fleet ${fleet}.`

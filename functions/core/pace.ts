@@ -57,6 +57,6 @@ export function paceFor(seen: Seen[], beacon: string, now: number): number {
       isDecisionNear(record, now, watched) &&
       record.watchers.some((watcher) => watcher.beacon === beacon),
   )
-  // it also sees what has ended: only more of its reports tell a lagging document from a live event
+  // it also sees an event that ended: only more reports tell a late document from a live event
   return watches ? nearPaceMs : seen.length > 0 ? openPaceMs : idlePaceMs
 }

@@ -12,7 +12,7 @@ export interface EventNews {
   inDocument: boolean
   /** In the document, where it is there. */
   status: ScheduledEvent['status'] | undefined
-  /** This beacon had not seen it before, or had not seen that it hits its own VM. */
+  /** This beacon had not seen the event before, or had not seen that the event hits its own VM. */
   firstSighting: boolean
   /** What this beacon knows of it now. */
   sighting: Sighting
@@ -22,7 +22,7 @@ export interface Reading {
   beacon: Beacon
   news: EventNews[]
   changedSightings: Sighting[]
-  /** As it was before this report. */
+  /** The beacon before this report. */
   known: Beacon | undefined
   asObserver(news: EventNews): Observer
 }
@@ -153,10 +153,13 @@ function beaconOf(
   }
 }
 
-/** Entries that a restarted beacon cannot read may hide events that it no longer remembers, for so long. */
+/** How long unreadable entries may hide events that a restarted beacon no longer remembers. */
 const hiddenMs = 5 * 60_000
 
-/** Events that this beacon's earlier boot saw, and that unreadable entries may hide: they are not gone. */
+/**
+ * Events that this beacon's earlier boot saw and unreadable entries may hide. They do not count as
+ * gone.
+ */
 function hiddenIn(
   { document, changes }: Report,
   { bootHeardAt = 0 }: Beacon,
@@ -249,7 +252,7 @@ function newsOf(
   ]
 }
 
-/** Whether a document of this beacon lacked the event before the one that shows it now. */
+/** Whether this beacon's document lacked the event before the document that shows it now. */
 function missesBefore(
   eventId: string,
   { changes }: Report,

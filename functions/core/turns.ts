@@ -1,15 +1,15 @@
-// Whose message a channel takes next: fleets by turns, so that one with much to send delays another by one
-// message. Within a fleet the longest due goes first.
+// Whose message a channel sends next. Fleets take turns, so a fleet with many messages delays
+// another fleet by one message. Within a fleet, the message that is due longest goes first.
 
-/** What waits for a channel, of one fleet, the longest due first. */
+/** The messages of one fleet that wait for a channel, the longest due first. */
 export interface Queue<Message> {
   fleet: string
   waiting: Message[]
 }
 
 /**
- * At most `most` messages, one of each fleet in turn, from the fleet after `last` on. Without `last`, the
- * queues' own order counts.
+ * At most `most` messages, one of each fleet in turn. Begins with the fleet after `last`, or in the
+ * order of the queues if there is no `last`.
  */
 export function inTurn<Message>(
   queues: Queue<Message>[],

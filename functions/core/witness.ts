@@ -1,4 +1,5 @@
-// Who can say now whether an event is there: the beacons that are heard, and what each of them sees.
+// Which beacons can say now whether an event is there: those that are heard, and what each of them
+// sees.
 import { type EventRecord, isHit, type Witness } from './event.ts'
 import { openPaceMs } from './pace.ts'
 
@@ -7,7 +8,7 @@ export const silentPaces = 3
 
 export type Missing = Witness & { sighting: { gone: { firstAt: number; lastSeenAt: number } } }
 
-/** Adds the beacon of the last report, where its own row is not written yet or is older. */
+/** Adds the beacon of the last report, if its own row is older or not written yet. */
 export function withHeard({ heard }: EventRecord, witnesses: Witness[]): Witness[] {
   if (heard === undefined) return witnesses
   const own = witnesses.find(({ beacon }) => beacon.beacon === heard.beacon.beacon)
@@ -15,7 +16,7 @@ export function withHeard({ heard }: EventRecord, witnesses: Witness[]): Witness
   return [...witnesses.filter((one) => one !== own), heard]
 }
 
-/** What a report proves about its beacon before the relay has told it a pace for this event. */
+/** What a report proves about its beacon, before the relay has given it a pace for this event. */
 export function asHeard({ beacon, sighting }: Witness): Witness {
   const { vm, heardAt, polledAt, bootedAt, bootHeardAt } = beacon
   const paceMs = Math.min(beacon.paceMs || openPaceMs, openPaceMs)
@@ -29,10 +30,10 @@ export function asHeard({ beacon, sighting }: Witness): Witness {
   }
 }
 
-/** A beacon tries a relay that was away again after no more than this. */
+/** If the relay was away, a beacon tries again after at most this time. */
 const returnMs = 10_000
 
-/** Silence counts from when the relay began to listen: while it was down, it could hear nobody. */
+/** Silence counts from the time when the relay began to listen. Before, it could hear no beacon. */
 export function heardSince(witnesses: Witness[], listeningSince: number): Witness[] {
   return witnesses.map(({ beacon, sighting }) => {
     if (beacon.heardAt >= listeningSince) return { beacon, sighting }
@@ -42,7 +43,7 @@ export function heardSince(witnesses: Witness[], listeningSince: number): Witnes
   })
 }
 
-/** Those that saw the event in this epoch, and whose last document lacks it. */
+/** Observers that saw the event in this epoch, and whose last document lacks it. */
 export function missingIn(record: EventRecord, witnesses: Witness[]): Missing[] {
   return witnesses.filter(
     (one): one is Missing =>
@@ -50,7 +51,7 @@ export function missingIn(record: EventRecord, witnesses: Witness[]): Missing[] 
   )
 }
 
-/** Those whose document still shows the event and is fresh: a failing IMDS proves nothing. */
+/** Observers whose document still shows the event and is fresh. A failing IMDS proves nothing. */
 export function seeingIn(record: EventRecord, witnesses: Witness[], now: number): Witness[] {
   return witnesses.filter(
     (one) =>
@@ -60,7 +61,7 @@ export function seeingIn(record: EventRecord, witnesses: Witness[], now: number)
   )
 }
 
-/** A VM that Preempt or Terminate took, silent since others miss the event: it sees nothing any more. */
+/** Preempt or Terminate removed this VM, and it was silent since before others missed the event. */
 function isTakenAway(record: EventRecord, witnesses: Witness[], { beacon }: Witness): boolean {
   const firstGoneAt = Math.min(...missingIn(record, witnesses).map((one) => goneOf(one).firstAt))
   return takesVm(record) && isHit(record.facts, beacon.vm) && beacon.heardAt < firstGoneAt
@@ -78,7 +79,7 @@ export function freshUntil({ beacon }: Witness): number {
   return polledAt(beacon) + silentPaces * beacon.paceMs
 }
 
-/** A beacon that is heard but can't poll repeats its last document with a growing age. */
+/** A beacon that is heard but cannot poll repeats its last document with a growing age. */
 export function polledAt(beacon: Witness['beacon']): number {
   return beacon.polledAt ?? beacon.heardAt
 }

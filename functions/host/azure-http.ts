@@ -14,7 +14,7 @@ export function httpHandler(
 ): HttpHandler {
   return async (request) => {
     const sent = request.body === null ? undefined : watchBody(request.body)
-    // answers that the app does not give itself have it, too
+    // answers that do not come from the app have this header, too
     const secure = isSecure(request.url) ? secureHeaders : {}
     try {
       return answerOf(await fetch(requestOf(request, sent)), secure, sent)

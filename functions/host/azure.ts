@@ -29,9 +29,13 @@ import {
 import { nodeHmac } from './node-hmac.ts'
 import { type Attempt, allSecrets, type Environment, readEnvironment } from './settings.ts'
 
-/** The host kills the worker 5 s after it asks it to end; both waits together leave it a margin. */
+/**
+ * The host kills the worker 5 s after it asks it to end. The two waits together stay below that.
+ */
 const attemptsEndMs = 2_000
-/** For the store to learn of attempts that were broken off, so that their messages wait for no lease. */
+/**
+ * Time to record attempts that were broken off, so that their messages need not wait for a lease.
+ */
 const brokenOffMs = 1_000
 /** Once a minute, as `timerMs` says. */
 const schedule = '0 * * * * *'

@@ -1,15 +1,17 @@
-// Reads what a handler left of a request's body. The Functions host shares its connections to this process
-// between clients, and so does a proxy: a rest that stays on one of them breaks the next request there.
+// Reads what a handler left unread of a request's body. The Functions host and proxies share
+// connections between clients. An unread rest breaks the next request on that connection.
 
-/** Beyond these the connection is closed instead, so that one client can't keep the relay reading. */
+/**
+ * Beyond these limits the connection is closed, so that one client cannot keep the relay reading.
+ */
 export const restLimits = { bytes: 8 * 1024 * 1024, ms: 5_000 }
 
 export interface WatchedBody {
-  /** For the handler. It may stop reading at any point. */
+  /** For the handler, which may stop reading at any point. */
   body: ReadableStream<Uint8Array<ArrayBuffer>>
-  /** Whether nothing is left. */
+  /** Whether the body has been read to its end. */
   ended(): boolean
-  /** Reads the rest and drops it. Never rejects. The handler must not read any more. */
+  /** Reads and drops the rest. Never rejects. The handler must not read after this call. */
   finish(): Promise<void>
 }
 
@@ -33,7 +35,8 @@ export function watchBody(source: ReadableStream, limits = restLimits): WatchedB
         if (done) controller.close()
         else controller.enqueue(value)
       },
-      // a handler that cancels leaves the rest to `finish`: cancelling the source closes the connection
+      // if a handler cancels, `finish` reads the rest: cancelling the source would close the
+      // connection
     },
     { highWaterMark: 0 },
   )
@@ -46,14 +49,16 @@ export function watchBody(source: ReadableStream, limits = restLimits): WatchedB
         if (bytes > limits.bytes) await close()
       }
     } catch {
-      // the client went away, and its connection with it
+      // the client went away and closed its connection
     }
     clearTimeout(timer)
   }
   return { body, ended: () => over, finish }
 }
 
-/** Once the answer is read to its end, so is the request: until then its body may be part of the answer. */
+/**
+ * Reads the rest of the request after the end of the answer, which may contain the request's body.
+ */
 export function finishing(body: Response['body'], sent?: WatchedBody): Response['body'] {
   if (sent === undefined || sent.ended()) return body
   const finish = () => void sent.finish()

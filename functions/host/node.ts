@@ -114,8 +114,8 @@ function listen(app: ReturnType<typeof createApp>, port: number, hostname: strin
 }
 
 /**
- * A proxy shares its connections between clients. The server drains what was not read at all, but stops at a
- * body in pieces that was read in part.
+ * A proxy shares its connections between clients. Node drains a body that was not read at all, but
+ * not a chunked body that was read in part.
  */
 async function answer(app: ReturnType<typeof createApp>, request: Request): Promise<Response> {
   if (!request.headers.has('transfer-encoding') || request.body === null) return app.fetch(request)

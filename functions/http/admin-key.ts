@@ -34,12 +34,12 @@ export function createKeyGuard(relay: Relay, refusals: Refusals, where: 'api' | 
   }
 }
 
-/** What a request brings as its key; empty where it brings none. */
+/** The key that a request brings. Empty if it brings none. */
 export function authorizationIn(c: Context): string {
   return (c.req.header('authorization') ?? '').replace(/^Bearer( |$)/i, '')
 }
 
-/** The answer to a request without the admin key; undefined where it has the key. */
+/** The answer to a request without the admin key, or undefined if the request has it. */
 export async function refuseAdmin(
   relay: Relay,
   guard: KeyGuard,
@@ -50,7 +50,7 @@ export async function refuseAdmin(
     return problem(c, 403, 'api_off', detail)
   }
   const given = authorizationIn(c)
-  // a request without a key is no failed attempt
+  // a request without a key is not a failed attempt
   if (given === '') {
     return problem(c, 401, 'unauthorized', 'send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"')
   }
@@ -58,7 +58,7 @@ export async function refuseAdmin(
   if (checked.outcome === 'right') return undefined
   if (checked.outcome === 'busy') {
     c.header('retry-after', String(checked.waitSeconds))
-    const detail = 'too many wrong keys in a minute; the right one is always taken'
+    const detail = 'too many wrong keys in a minute; the right key still works'
     return problem(c, 429, 'too_many_wrong_keys', detail)
   }
   const detail = 'that is not the admin key; send the one that the relay was started with'

@@ -1,5 +1,6 @@
-// `GET /healthz`: strangers and probes get one word, and an admin what is in trouble. The surprise: strangers share
-// an answer for 5 s, so that asking costs the store nothing; an admin gets the state of now.
+// `GET /healthz`: strangers and probes get one word, and an admin gets the troubles. The surprise:
+// strangers share an answer for 5 s, so that their requests cost the store nothing. An admin gets
+// the current state.
 import type { Context } from 'hono'
 import { messageOf } from '../../shared/errors.ts'
 import { nextDueAt } from '../deliver.ts'

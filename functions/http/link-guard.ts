@@ -22,7 +22,10 @@ export interface LinkGuard {
   wrong(): Turn
   /** A right one is used by `who`: whoever has the link that this names, or somebody who is signed in. */
   right(who: string, use: Use): Turn
-  /** A right link was opened with a sign-in that counts as none; a page that stays open asks again and again. */
+  /**
+   * A valid link was opened with a sign-in that does not count. A page that stays open repeats the
+   * request.
+   */
   unproven(reason: 'malformed' | 'other_tenant'): void
 }
 

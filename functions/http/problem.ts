@@ -13,19 +13,22 @@ export function problem(c: Context, status: number, code: string, detail: string
   return c.body(JSON.stringify(body), status as 400, { 'content-type': problemContentType })
 }
 
-/** A name of the sender's choice in an answer; it may be as long as a body. */
+/** Shortens a name that the sender chose, for an answer. It may be as long as the body. */
 export function named(name: string): string {
   return JSON.stringify(cut(name, maxNamed))
 }
 
 const maxNamed = 300
 
-/** The sender went away before its body was whole: no fault of the relay, and nobody hears the answer. */
+/**
+ * The sender went away in the middle of its body. This is no error of the relay, and nobody reads
+ * the answer.
+ */
 export class BodyBrokenOff extends Error {}
 
 /**
- * Middleware: reads the body, which handlers get by `c.req.text()`. A larger one is refused before it is
- * read whole; `tooLarge` says so. Throws BodyBrokenOff.
+ * Middleware: reads the body, which handlers get by `c.req.text()`. If the body is too large, it
+ * answers with `tooLarge` before it has read the whole body. Throws BodyBrokenOff.
  */
 export function limit(
   maxSize: number,

@@ -1,6 +1,7 @@
-// The token in each form of the record's pages: it fits one form, and the browser that was shown it. The browser keeps
-// a cookie for that, which other sites' forms do not bring. The surprise: the sign-in form has one, too, as a browser
-// must not be signed in by another site either.
+// The token in each form of the record's pages. It is valid for one form and for the browser that
+// was shown the form. The browser keeps a cookie for this, which forms of other sites do not send.
+// The surprise: the sign-in form has one, too, since another site must not be able to sign a
+// browser in.
 import type { Context } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
 import { createFormToken, readFormToken } from '../link.ts'
@@ -10,7 +11,7 @@ import { cookieNamed } from './session.ts'
 
 export type RecordForm = 'sign-in' | 'sign-out'
 
-/** For the hidden field `form`; gives the browser a cookie where it has none. */
+/** For the hidden field `form`. Sets the browser's cookie if it has none. */
 export function tokenFor(relay: Relay, c: Context, form: RecordForm): Promise<string> {
   const { name, options } = cookieOf(relay)
   const kept = browserIn(relay, c)
@@ -19,7 +20,7 @@ export function tokenFor(relay: Relay, c: Context, form: RecordForm): Promise<st
   return createFormToken(relay.linkKeys, boundTo(browser), form)
 }
 
-/** The fields of a form that a page of ours showed this browser; undefined for any other. */
+/** The fields of a form that our page showed this browser. Undefined for any other form. */
 export async function readForm(
   relay: Relay,
   c: Context,
@@ -37,12 +38,15 @@ function browserIn(relay: Relay, c: Context): string | undefined {
   return kept !== undefined && /^[\da-f-]{36}$/.test(kept) ? kept : undefined
 }
 
-/** A link has no blank, so that no form of a link fits. */
+/** No form of a link is valid here: links contain no blank. */
 function boundTo(browser: string): string {
   return `record ${browser}`
 }
 
-/** `Lax`: a link elsewhere to the record must not make the forms of other tabs useless. */
+/**
+ * `Lax`: if the person comes back by a link from elsewhere, the forms in other tabs must still
+ * work.
+ */
 function cookieOf({ config }: Relay) {
   const { name, secure } = cookieNamed('form', config.publicUrl)
   return { name, options: { path: '/', httpOnly: true, secure, sameSite: 'Lax' } } as const

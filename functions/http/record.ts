@@ -109,7 +109,7 @@ function baseOf({ config }: Relay): string {
 function foreign(relay: Relay, refusals: Refusals, c: Context): Promise<Response> {
   refusals.note('forms_refused')
   const text =
-    'The relay takes this form only from its own page, in the browser that opened it. ' +
+    'The relay accepts this form only from its own page, in the browser that opened it. ' +
     `Open ${baseOf(relay)} again and repeat what you did. The browser must keep cookies for that.`
   return page(c, 403, messagePage('Nothing was done', text))
 }

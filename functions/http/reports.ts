@@ -32,7 +32,7 @@ async function postReport(relay: Relay, refusals: Refusals, c: Context): Promise
   if (name === undefined || fleet === undefined) return refuse(unknownFleet(name))
   const body = await c.req.text()
   const signedIn = await signIn(relay, fleet, (header) => c.req.header(header), body)
-  // until then the body is a stranger's bytes: nothing of it is read, and none of it is logged
+  // until then the sender is unknown: its body is neither parsed nor logged
   if ('refusal' in signedIn) return refuse(signedIn.refusal, { fleet: name, json: undefined })
   const json = parseJson(body)
   const claims = { fleet: name, json }
@@ -86,7 +86,7 @@ function refuseReport(
 
 const claimSchema = z.object({ vm: z.object({ name: z.string() }) })
 
-/** The VM that a report with the fleet's credential names; only text in the form of a name is shown. */
+/** The VM that an authenticated report names. Shown only if the text has the form of a name. */
 function claimedVm(json: unknown): string | undefined {
   const claim = claimSchema.safeParse(json)
   return claim.success ? shownName(claim.data.vm.name) : undefined

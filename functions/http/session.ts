@@ -7,7 +7,7 @@ import { digestOf } from './admin-key.ts'
 /** A shift. */
 export const sessionMs = 8 * 3_600_000
 
-/** Browsers keep `__Host-` for https; a relay on the own machine has none. */
+/** Browsers accept `__Host-` only by https. A relay on your own machine goes without. */
 export function cookieNamed(what: 'admin' | 'form', publicUrl: string) {
   const secure = publicUrl.startsWith('https:')
   return { name: `${secure ? '__Host-' : ''}foghorn-${what}`, secure }

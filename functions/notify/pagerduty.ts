@@ -1,6 +1,6 @@
 // PagerDuty Events API v2: one incident for each epoch of an event, opened, acknowledged when somebody
 // decided, resolved at the end. What was never sent is never resolved. A trigger on an acknowledged incident
-// wakes nobody, so a stuck approval and a lapsed one open incidents with keys of their own.
+// wakes nobody. So a stuck approval, and the question after a lapsed one, have keys of their own.
 import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
 import { linkless } from '../../shared/presentable.ts'
@@ -33,7 +33,7 @@ const limit = { summary: 1_024, source: 255, dedupKey: 255, bodyBytes: 512_000 }
 
 type Action = 'trigger' | 'acknowledge' | 'resolve'
 
-/** What is done to which incident. */
+/** An action, and the key of its incident. */
 interface Step {
   key: string
   action: Action
@@ -128,7 +128,7 @@ function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
   const action = actionOf(telling)
   const known = openedBy(mayHaveHeard)
   const own = action === 'trigger' ? openedBy([...mayHaveHeard, telling]).at(-1) : known.at(-1)
-  // people who acknowledged the earlier incident are asked anew
+  // people who acknowledged an earlier incident are asked again
   const isAnew = own !== undefined && known.length > 0 && !known.includes(own)
   const stuck = mayHaveHeard.filter(({ moment }) => moment === 'stuck').map(stuckKeyOf)
   const over = [
@@ -143,15 +143,16 @@ function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
 }
 
 /**
- * Keys of the event's incidents that these steps opened, the newest last. A step after a decision is added to
- * the incident that is there; one that asks people after an approval lapsed opens the next.
+ * Keys of the incidents that these steps opened, the newest last. A step after a decision is added
+ * to the open incident. If people are asked again after an approval lapsed, a new incident is
+ * opened.
  */
 function openedBy(tellings: Telling[]): string[] {
   const keys: string[] = []
   const inOrder = tellings.toSorted((one, other) => one.event.sequence - other.event.sequence)
   for (const telling of inOrder) {
     if (telling.moment === 'stuck' || actionOf(telling) !== 'trigger') continue
-    // where a rule approves, nobody has to act
+    // if a rule approves, nobody has to act
     const { verdict, policy } = telling.event
     const isDecided = verdict !== undefined || policy.decide === 'approve'
     keys.push(isDecided ? (keys.at(-1) ?? eventKeyOf(telling)) : keyOf(telling))
@@ -180,7 +181,10 @@ function actionOf(telling: Delivery['telling']): Action {
   }
 }
 
-/** The same for every action of one incident. A channel in trouble is one incident, whatever it missed. */
+/**
+ * The same for every action on one incident. A channel in trouble is one incident, for all messages
+ * it missed.
+ */
 function keyOf(telling: Delivery['telling']): string {
   if (isAlertOf(telling)) {
     const { alert, episode } = telling.about
@@ -244,7 +248,7 @@ function channelIn({ about }: Notice): string {
   return 'alert' in about ? about.alert : about.channel
 }
 
-/** What is in trouble: a VM, a channel, or a fleet. */
+/** What has the problem: a VM, a channel or a fleet. */
 function sourceOf(telling: Delivery['telling']): string {
   if (isAlertOf(telling)) return telling.event.fleet
   if (telling.moment === 'notice') return channelIn(telling)
@@ -261,7 +265,7 @@ function detailsOf({ message, delivery: { telling } }: Outgoing) {
   return Object.fromEntries([['In short', linkless(message.lines.join(' '))], ...facts, ...which])
 }
 
-/** PagerDuty makes links of what looks like one. */
+/** PagerDuty turns text that looks like a link into one. */
 function shown(text: string): string {
   return linkless(plain(text))
 }

@@ -15,7 +15,7 @@ export interface Outbound {
   close(): Promise<void>
 }
 
-/** `resolve` says what a name resolves to, as the system does. */
+/** `resolve` resolves a name as the system does. */
 export function createOutbound(allowNetworks: string[], resolve: Resolve = lookup): Outbound {
   const judge = addressJudge(allowNetworks)
   const agents = {

@@ -80,7 +80,7 @@ function bodyOf(delivery: Delivery): string {
   return body
 }
 
-/** An alert is about no event: it names the fleet, and has its words. */
+/** An alert has no event: the body has the fleet and the texts. */
 function alertBody(
   id: string,
   { at, event: { fleet, alert }, about }: Notice & { about: FleetAlert },

@@ -26,8 +26,8 @@ export function courseOf(record: Pick<EventRecord, 'history'>): CourseEntry[] {
 const ends: HistoryEntry['what'][] = ['completed', 'cancelled', 'lost']
 
 /**
- * Each entry with its place in a timeline, epoch ms. An end has the time of the first document without the event,
- * which may come to be known last: its place is behind what was known before.
+ * Each entry with its place in the timeline, epoch ms. An end has the time of the first document
+ * without the event, which may become known late. Its place is behind everything known before.
  */
 export function placed({ history }: Pick<EventRecord, 'history'>) {
   let goneAt = 0
@@ -80,7 +80,7 @@ function concluded(what: string, inferred: Inference): string {
   return `${what}${isGuess({ inferred }) ? ', it seems' : ''}: ${describeInference(inferred)}`
 }
 
-/** As `withStart` writes it. */
+/** As written by `withStart`. */
 const failure = /^(.*): (\w+)(?: \(HTTP (\d+)\))?$/s
 
 const isoTime = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g

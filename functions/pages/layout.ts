@@ -32,8 +32,8 @@ export const privateHeaders = {
 }
 
 /**
- * Of every answer where the relay is reached by https; browsers ignore it elsewhere. It names no subdomains,
- * which may be anybody's.
+ * Sent with every answer if the relay is reached by https. Browsers ignore it otherwise. It does
+ * not include subdomains, which may belong to others.
  */
 export const secureHeaders = { 'strict-transport-security': 'max-age=31536000' }
 

@@ -23,7 +23,7 @@ import { utcOn, whole } from './times.ts'
 /** Of more messages than this nobody reads; the API has them. */
 const maxTold = 1_000
 
-/** Where a form is sent, and the token that proves whose it is. */
+/** Where a form is sent, and the token that proves that the form is ours. */
 interface Own {
   base: string
   form: string
@@ -147,7 +147,7 @@ ${daysOf(linesOf(record, deliveries)).map(
 )}
 ${deliveries.length > maxTold ? html`<p>Older messages are in the events API.</p>` : ''}
 <h2 id="seen">Seen by</h2>
-${seenBy.length === 0 ? html`<p>${record.drill ? 'A drill is seen by no VM.' : 'No beacon that reported in the last 7 days.'}</p>` : ''}
+${seenBy.length === 0 ? html`<p>${record.drill ? 'No VM sees a drill.' : 'No beacon that saw this event has reported in the last 7 days.'}</p>` : ''}
 <ul class="record" aria-labelledby="seen">${seenBy.map(
       (one) => html`<li>${whole(plain(spanOf(one)))}</li>`,
     )}</ul>

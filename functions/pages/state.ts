@@ -109,7 +109,7 @@ export function liveOf(record: EventRecord, now: number, have?: number): LiveSta
   }
 }
 
-/** Names in it come from outside. */
+/** Names in the lines come from outside. */
 export function stateOf(record: EventRecord, now: number): State {
   const state = rawStateOf(record, now)
   return { ...state, lines: state.lines.map(plain) }

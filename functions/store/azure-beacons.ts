@@ -19,7 +19,7 @@ import type { EventKey, ListedBeacon } from './store.ts'
 import type { Together } from './together.ts'
 
 const maxWriteAttempts = 20
-/** Rows that are in memory at a time while beacons are listed: each may have 1 MB. */
+/** How many rows are in memory at a time while beacons are listed. A row may have 1 MB. */
 const listPageSize = 25
 /** Characters of one transaction: 4 MiB, also where each takes three bytes. */
 const maxStepLength = 1_000_000
@@ -64,7 +64,7 @@ export class Beacons {
   ): Promise<ListedBeacon[]> {
     const from = after === undefined ? startOf('beacon') : `${keyOf('beacon', after)} `
     const found: (ListedBeacon & { row: string })[] = []
-    // one after another: rows may be large, and what is listed of them is small
+    // one after another: rows may be large, but little of each is listed
     for (const partition of partitionsOf(fleet)) {
       found.push(...(await this.#listIn(partition, from, limit)))
     }
@@ -141,8 +141,8 @@ export class Beacons {
   }
 
   /**
-   * Those not heard since that see no open event, at most `limit`, the longest silent first. Returns how many
-   * went.
+   * Removes at most `limit` beacons that were not heard since and see no open event, the longest
+   * silent first. Returns how many it removed.
    */
   async forget(
     before: number,

@@ -31,7 +31,7 @@ interface Wish {
   turns: number
 }
 
-/** A channel with what it may be sent now, fleets by turns. */
+/** A channel, and the deliveries that may be sent now. Fleets take turns. */
 interface Ready {
   waiting: Waiting
   owed: Owed[]
@@ -43,7 +43,7 @@ export class Claims {
   readonly #random: () => string
   readonly #together: Together
   readonly #owed: OwedDeliveries
-  /** By channel without a rate, the fleet that had the last turn of this worker. */
+  /** For each channel without a rate, the fleet that had this worker's last turn. */
   readonly #served = new Map<string, string>()
 
   constructor(rows: Rows, index: Index, random: () => string, together: Together) {
@@ -224,7 +224,7 @@ export class Claims {
   }
 }
 
-/** The longest due first. */
+/** The one that is due longest comes first. */
 function byDue(a: Owed, b: Owed): number {
   return a.nextAt - b.nextAt || a.held.stored.delivery.seq - b.held.stored.delivery.seq
 }

@@ -92,7 +92,10 @@ export function settleWrites(
   return writes
 }
 
-/** What waited behind it is due from now, so that other events of the channel have their turn first. */
+/**
+ * The delivery behind it becomes due now, so that other events of the channel have their turn
+ * first.
+ */
 function nextBehind({ deliveries }: HeldEvent, ended: StoredDelivery['delivery'], now: number) {
   const next = deliveries.find((one) => {
     const { channel, seq } = one.stored.delivery
@@ -129,7 +132,7 @@ function eventChange(
     return entry
   }
   const old = before?.stored
-  // an alert is no event: no list shows it
+  // an alert is not an event, so no list shows it
   const lists = record.alert === undefined ? [undefined, fleet] : []
   const kept = <T>(
     now: T | undefined,
@@ -156,7 +159,7 @@ function eventChange(
     : { kind: 'replace', row: eventRow, body, etag: before.etag }
 }
 
-/** What an open event is counted under; undefined where it does not count. */
+/** The name under which an open event is counted, or undefined if it does not count. */
 function openNameOf({ ended, alert, onlyBeacon = '' }: Commit['record']): string | undefined {
   return ended === undefined && alert === undefined ? onlyBeacon : undefined
 }

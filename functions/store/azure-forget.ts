@@ -112,7 +112,7 @@ export class Forgetting {
     return found
   }
 
-  /** Entries of events that were never written, or are open no longer. */
+  /** Entries of events that were never written or are no longer open. */
   async #tidyOpen(partition: string, limit: number, before: number): Promise<void> {
     const { rows, index, together } = this.#parts
     const found = await rows.list(partition, { from: '', to: end, limit })

@@ -73,12 +73,15 @@ export class Index {
     return { partition: partitions.heard(beacon), row: `${timeKey(at)}|${this.#name()}` }
   }
 
-  /** By beacon, so that the events which one alone reports stand beside each other; none: `''`. */
+  /**
+   * Sorted by beacon, so that the events of one reporter are together. `''`: several beacons report
+   * it.
+   */
   openOf(fleet: string, onlyBeacon: string): Entry {
     return { partition: partitions.open(fleet), row: `${startOf(onlyBeacon)}${this.#name()}` }
   }
 
-  /** By channel and fleet, so that what waits for one is found however much waits for others. */
+  /** Sorted by channel and fleet, so that a long queue hides no other. */
   owedAt(channel: string, fleet: string, at: number): Entry {
     const row = `${startOf(channel, fleet)}${timeKey(at)}|${this.#name()}`
     return { partition: partitions.owed(channel), row }

@@ -1,5 +1,5 @@
-// How many events of a fleet are open, by entries of the index: one for each, named after the beacon that
-// alone reports it. A crash may leave an entry that points to nothing, so a full share is looked at again.
+// Counts the open events of a fleet by entries of the index. Each event has one entry, under the
+// beacon that alone reports it. A crash may leave a stale entry, so a full share is checked again.
 import type { EventRecord } from '../core/event.ts'
 import { maxOpenOfBeacon, maxOpenOfFleet, type OpenCounts } from '../core/share.ts'
 import { type Index, partitions, toFound } from './azure-index.ts'
@@ -8,11 +8,13 @@ import type { Range, Rows } from './azure-rows.ts'
 import { eventPartition, eventRow, heldEvent, isSameEntry } from './azure-stored.ts'
 import type { Together } from './together.ts'
 
-/** A count of a fleet is good for so long: in a wave, reports with new events come faster than that. */
+/**
+ * How long a count of a fleet is used. In a wave, reports with new events come faster than that.
+ */
 const countMs = 5_000
-/** A full share is looked through once in this time. */
+/** A full share is checked at most this often. */
 const lookMs = 60_000
-/** Fleets and beacons whose last count or look is kept. */
+/** For how many fleets and beacons the last count or check is kept. */
 const maxKept = 1_000
 
 export class OpenEvents {
@@ -37,7 +39,7 @@ export class OpenEvents {
     return { ofBeacon, ofFleet }
   }
 
-  /** This worker wrote an event that may be new: the count need not wait to know it. */
+  /** This worker wrote an event that may be new, so add it to the count at once. */
   note({ fleet, sequence, ended }: EventRecord): void {
     const known = this.#fleets.get(fleet)
     if (known !== undefined && sequence === 1 && ended === undefined) known.count += 1

@@ -20,9 +20,9 @@ import type { Together } from './together.ts'
 
 /** Entries of one page. */
 const pageSize = 200
-/** Of a shard, until each channel and fleet in it was seen: two for each that has much waiting. */
+/** Pages of a shard, until each channel and fleet in it was seen. A long queue takes two pages. */
 const maxPages = 512
-/** Of one channel and fleet, where what is due longest has to wait for others. */
+/** Pages of one channel and fleet, if the messages that are due longest must wait for others. */
 const maxChannelPages = 25
 /** Events looked into at once. */
 const eventsAtOnce = 8
@@ -38,7 +38,7 @@ export interface Waiting {
   fleets: FleetQueue[]
 }
 
-/** What may be owed to a channel of one fleet. */
+/** Pending deliveries of one fleet for one channel. */
 export interface FleetQueue {
   channel: string
   fleet: string
@@ -90,7 +90,7 @@ export class OwedDeliveries {
     return { waiting, events: new Map<string, HeldEvent>() }
   }
 
-  /** Of each channel and fleet in a shard all entries, or a whole page of them. */
+  /** For each channel and fleet in a shard: all entries, or one full page of them. */
   async #scan(partition: string): Promise<Found[]> {
     const found: Found[] = []
     let from = ''
@@ -100,7 +100,7 @@ export class OwedDeliveries {
       if (last === undefined || page.length < pageSize) return [...found, ...page]
       const isLast = ({ target }: Found) =>
         target.channel === last.channel && target.fleet === last.fleet
-      // a queue that begins within the page begins the next one
+      // if a queue begins within this page, the next page begins with the same queue
       const isCut = !isLast(page[0]!)
       found.push(...page.filter((one) => !isCut || !isLast(one)))
       from = (isCut ? startOf : endOf)(last.channel!, last.fleet)
@@ -113,7 +113,7 @@ export class OwedDeliveries {
     return page.map((row) => toFound(partition, row))
   }
 
-  /** The entries of a queue page by page, however many wait for an earlier one of their event. */
+  /** The entries of a queue, page by page, even if many wait for an earlier one of their event. */
   async *#pagesOf({ channel, fleet, entries }: FleetQueue): AsyncGenerator<Found[]> {
     let page = entries
     for (let pages = 1; pages <= maxChannelPages; pages++) {
@@ -124,7 +124,10 @@ export class OwedDeliveries {
     }
   }
 
-  /** What of one fleet may be sent to a channel as far as its events go, by the time of its entry. */
+  /**
+   * One fleet's deliveries that a channel may be sent, as far as their events allow, by time of
+   * entry.
+   */
   async *owedTo(
     queue: FleetQueue,
     events: Map<string, HeldEvent>,

@@ -12,7 +12,7 @@ export interface StoredEvent {
   record: EventRecord
   due?: Entry | undefined
   ended?: Entry | undefined
-  /** While the event is open. */
+  /** Only while the event is open. */
   open?: Entry | undefined
   listed: Entry[]
 }
@@ -91,12 +91,12 @@ export function heldEvent(row: Row): Held<StoredEvent> {
   return { ...rest, stored: { ...stored, record: unpackEvent(stored.record) } }
 }
 
-/** As `heldEvent` reads it. */
+/** The format that `heldEvent` reads. */
 export function eventBody(stored: StoredEvent): string {
   return JSON.stringify({ ...stored, record: packEvent(stored.record) })
 }
 
-/** Of a row of a view. */
+/** Reads the row of a view. */
 export function toView({ body }: Row): EventView {
   return unpackEvent(JSON.parse(body) as EventView)
 }

@@ -1,10 +1,10 @@
-// What SQLite's errors mean for an owner, where the disk is to blame.
+// Explains SQLite's errors to an owner if the disk is the cause.
 import { FoghornError } from '../../shared/errors.ts'
 
 /** sqlite.org/rescode.html */
 const sqliteFull = 13
 
-/** The same error, but for a full disk: SQLite names neither the disk nor what to do. */
+/** Replaces the error of a full disk: SQLite names neither the disk nor the remedy. */
 export function explainDisk(error: unknown, path: string): unknown {
   if (!isFull(error)) return error
   const text = `The disk that holds "${path}" is full. Free space on it: the relay stores nothing until then.`

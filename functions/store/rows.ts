@@ -14,12 +14,12 @@ export function eventBody(event: EventRecord | EventView): string {
   return JSON.stringify(packEvent(event))
 }
 
-/** What `eventBody` wrote. */
+/** Reads what `eventBody` wrote. */
 export function toEvent<Event extends EventRecord | EventView>(body: unknown): Event {
   return unpackEvent(parse<Event>(body))
 }
 
-/** Without the event, which all deliveries of one commit share. */
+/** Without the event: all deliveries of one commit share it. */
 export function deliveryBody({ urgentUntil, telling }: Delivery): string {
   const { event: _, ...rest } = telling
   return JSON.stringify({ urgentUntil, telling: rest })
@@ -27,7 +27,7 @@ export function deliveryBody({ urgentUntil, telling }: Delivery): string {
 
 type Body = Pick<Delivery, 'urgentUntil' | 'telling'>
 
-/** `event` is the view that the row names; rows of format 1 hold their own. */
+/** `event` is the view that the row names. Rows of format 1 contain their own. */
 export function toDelivery(row: Row, event: EventView | undefined): Delivery {
   const { urgentUntil, telling } = parse<Body>(row.body)
   return {

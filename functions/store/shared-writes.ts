@@ -19,7 +19,10 @@ export class SharedWrites {
   readonly #explain: (error: unknown) => unknown
   readonly #waiting: Waiting[] = []
 
-  /** `soon` says when what has come goes to the disk; `explain` words what a write fails with. */
+  /**
+   * `soon` chooses when the waiting writes go to the disk. `explain` words the error of a failed
+   * write.
+   */
   constructor(
     db: Database,
     soon: (flush: () => void) => void,
@@ -40,7 +43,7 @@ export class SharedWrites {
           this.#db.exec('RELEASE one')
           return () => resolve(value)
         } catch (error) {
-          // on a full disk SQLite has ended the whole transaction
+          // if the disk is full, SQLite has already ended the whole transaction
           if (!this.#db.isTransaction) throw error
           this.#db.exec('ROLLBACK TO one; RELEASE one')
           return () => reject(this.#explain(error))

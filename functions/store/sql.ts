@@ -13,7 +13,7 @@ const openEvents = `CREATE TABLE IF NOT EXISTS open_events (
   PRIMARY KEY (fleet, event_id)
 ) STRICT, WITHOUT ROWID;`
 
-/** Brings a file of an older format up to date, by that format. */
+/** How to upgrade a file, by its older format. */
 export const upgrades: Record<number, string> = {
   1: `ALTER TABLE deliveries ADD COLUMN view TEXT;
     ${openEvents}
@@ -70,7 +70,7 @@ CREATE INDEX IF NOT EXISTS deliveries_turn ON deliveries (channel, fleet, next_a
 CREATE INDEX IF NOT EXISTS deliveries_event ON deliveries (fleet, event_id, channel, seq);
 `
 
-/** Alerts are kept as events are, and no list shows them. */
+/** Alerts are stored like events, but no list shows them. */
 const isEvent = `event_id NOT GLOB '${alertPrefix}*'`
 
 /** No earlier message of the same event and channel is still owed. */
@@ -128,7 +128,7 @@ export const sql = {
   readViews: 'SELECT view, body FROM views WHERE fleet = ? AND event_id = ?',
   supersede: `UPDATE deliveries SET state = 'superseded', lease = NULL, note = ?
     WHERE id = ? AND state = 'pending' AND (lease IS NULL OR next_at <= ?)`,
-  // from one channel and fleet to the next by the index, however many wait in each
+  // jumps by the index from one channel and fleet to the next, even if long queues wait
   queues: `WITH RECURSIVE queue (channel, fleet) AS (
       SELECT channel, fleet FROM (SELECT channel, fleet FROM deliveries
         WHERE state = 'pending' ORDER BY channel, fleet LIMIT 1)
@@ -154,7 +154,8 @@ export const sql = {
   settle: `UPDATE deliveries SET state = ?, next_at = ?, note = ?, lease = NULL,
       attempts = attempts - ?, alone = max(alone, ?)
     WHERE id = ? AND lease = ? AND next_at > ? AND state = 'pending'`,
-  // what waited behind it in its event and channel is due from now: other events have their turn first
+  // the delivery behind it in its event and channel becomes due now: other events have their turn
+  // first
   follow: `UPDATE deliveries SET next_at = ? WHERE rowid = (
       SELECT rowid FROM deliveries WHERE fleet = ? AND event_id = ? AND channel = ? AND seq > ?
         AND state = 'pending' ORDER BY seq LIMIT 1)
@@ -184,7 +185,7 @@ export const sql = {
   forgetPosts: 'DELETE FROM posts WHERE fleet = ? AND event_id = ?',
   forgetSightings: 'DELETE FROM sightings WHERE fleet = ? AND event_id = ?',
   forgetEvent: 'DELETE FROM events WHERE fleet = ? AND event_id = ?',
-  // CROSS JOIN: from the few events that a beacon sees, not from all of its fleet
+  // CROSS JOIN: begin with the few events that a beacon sees, not with all events of its fleet
   forgetBeacons: `DELETE FROM beacons WHERE (fleet, beacon) IN
     (SELECT b.fleet, b.beacon FROM beacons b WHERE b.heard_at < ? AND NOT EXISTS (
         SELECT 1 FROM json_each(b.body, '$.sees') seen

@@ -6,9 +6,12 @@ import { explainDisk } from './disk.ts'
 import { schema, schemaVersion, upgrades } from './sql.ts'
 
 const inMemory = ':memory:'
-/** Events, names of VMs and what people decided are for the relay's own user. */
+/** Only the relay's own user may read events, names of VMs and decisions. */
 const ownerOnly = 0o600
-/** SQLite gives a new one the mode of the database; those of an older relay may be open to others. */
+/**
+ * SQLite creates these with the mode of the database. An older relay may have left them open to
+ * others.
+ */
 const companions = ['-wal', '-shm', '-journal']
 
 /** Of 4 KB each. A page that changes often is copied into the file once in so many, not each time. */
@@ -16,9 +19,9 @@ const checkpointPages = 8_000
 const cacheKib = 65_536
 
 /**
- * With `alone`, every other process is kept off. Throws FoghornError `data_in_use` where another one is
- * alone on the file, or this one cannot be; `data_version` where another version of the relay wrote it;
- * `disk_full`.
+ * With `alone`, keeps every other process off. Throws FoghornError `data_in_use` if another process
+ * has the file alone, or this one cannot get it alone; `data_version` if another version of the relay
+ * wrote it; `disk_full`.
  */
 export function openFile(path: string, alone: boolean): DatabaseSync {
   if (path !== inMemory) keepPrivate(path)
@@ -34,14 +37,14 @@ export function openFile(path: string, alone: boolean): DatabaseSync {
   }
 }
 
-/** Where modes cannot be set (Windows, some network shares) the files keep those they have. */
+/** If modes cannot be set (Windows, some network shares), the files keep the modes they have. */
 function keepPrivate(path: string): void {
   attempt(() => closeSync(openSync(path, 'wx', ownerOnly)))
-  // closing a file that SQLite has open would end its locks, so an existing one is not opened here
+  // do not open an existing file here: closing it would end the locks of an open SQLite connection
   for (const file of ['', ...companions]) attempt(() => chmodSync(path + file, ownerOnly))
 }
 
-/** What keeps SQLite from opening the file is reported by SQLite. */
+/** Ignore system errors: if SQLite cannot open the file, SQLite reports it. */
 function attempt(change: () => void): void {
   try {
     change()

@@ -32,7 +32,7 @@ export interface SqliteOptions {
   alone?: boolean
 }
 
-/** A channel that messages wait for, and its fleets, the longest due first. */
+/** A channel that messages wait for, and its fleets. The fleet that is due longest comes first. */
 interface Waiting {
   channel: string
   nextAt: number
@@ -45,7 +45,7 @@ export class SqliteStore implements Store {
   readonly #statements = new Map<string, StatementSync>()
   readonly #random: () => string
   readonly #writes: SharedWrites
-  /** By channel, the fleet that had the last turn; after a restart any fleet begins. */
+  /** For each channel, the fleet that had the last turn. After a restart any fleet begins. */
   readonly #served = new Map<string, string>()
 
   /** Throws as `openFile` does. */
@@ -278,7 +278,9 @@ export class SqliteStore implements Store {
     return next === Infinity ? undefined : next
   }
 
-  /** Channels that messages wait for and that there is room for, the longest due first. */
+  /**
+   * Channels that have waiting messages and room for them. The one that is due longest comes first.
+   */
   #waitingChannels({ roomOf }: Pacing): Waiting[] {
     const rows = this.#all(sql.queues).filter(
       ({ next_at, channel }) => next_at !== null && roomOf(String(channel)) > 0,
@@ -308,7 +310,7 @@ export class SqliteStore implements Store {
     }
   }
 
-  /** Named by what differs from commit to commit of an event, and by its content. */
+  /** The name depends on the commit's sequence and on the content. */
   #insertView(fleet: string, eventId: string, event: EventView): string {
     const body = eventBody(event)
     const view = `${event.sequence}-${hash(body)}`

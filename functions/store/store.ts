@@ -42,7 +42,7 @@ export interface ClaimRequest extends Pacing {
   limit: number
 }
 
-/** What a list shows of a beacon: its tags and the events that it sees may be large. */
+/** The part of a beacon that a list shows. Its tags and the events that it sees may be large. */
 export interface ListedBeacon
   extends Pick<Beacon, 'beacon' | 'vm' | 'resourceGroup' | 'scaleSet' | 'heardAt' | 'paceMs'> {
   seesEvents: number
@@ -66,8 +66,8 @@ export interface Store {
   readBeacon(fleet: string, beacon: string): Promise<Beacon | undefined>
 
   /**
-   * At most `limit` of a fleet's beacons, by their ids, from the one after `after` on. Reads no more of each
-   * than is listed.
+   * At most `limit` of a fleet's beacons, sorted by id, beginning after `after`. Reads only what is
+   * listed.
    */
   listBeacons(fleet: string, page: { after?: string; limit: number }): Promise<ListedBeacon[]>
 
@@ -137,15 +137,15 @@ export interface Store {
   replay(which: Replay, now: number, limit: number): Promise<number>
 
   /**
-   * Removes events that ended before a time, with their deliveries, posts and sightings, and beacons not
-   * heard since `unheardSince` (usually the same time), at most `limit` of each. Open events stay, however
-   * old, and beacons whose last document shows one. Returns how many went.
+   * Removes events that ended before a time, with their deliveries, posts and sightings. Also removes
+   * beacons that were not heard since `unheardSince` (usually the same time). At most `limit` of
+   * each. Open events stay, and so do beacons whose last document shows one. Returns how many went.
    */
   forget(before: number, limit: number, unheardSince?: number): Promise<number>
 
   /**
-   * Open events of a fleet, and those of them that one beacon alone reports. Counts end at the limits of
-   * core/share.ts, and may lag some seconds behind other workers.
+   * Counts the open events of a fleet, and those that this beacon alone reports. Counting stops at the
+   * limits of core/share.ts, and may lag some seconds behind other workers.
    */
   countOpen(fleet: string, beacon: string, now: number): Promise<OpenCounts>
 

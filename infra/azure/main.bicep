@@ -20,7 +20,7 @@ param storageSku string = 'Standard_LRS'
 @description('Spreads instances and storage over zones. Azure then keeps instances running, and bills them.')
 param zoneRedundant bool = false
 
-@description('Id of a subnet that the app sends from. Storage and vault then take nobody else.')
+@description('Id of a subnet that the app sends from. Storage and vault then accept no other network.')
 param subnetId string = ''
 
 @description('Id of a subnet for private endpoints. Storage and vault then have no public address.')
@@ -35,7 +35,7 @@ param instanceMemoryMB int = 512
 @maxValue(1000)
 param maximumInstanceCount int = 40
 
-@description('Requests that one instance takes at once. README.md, "Memory", says why so many.')
+@description('Requests that one instance accepts at once. See README.md, "Memory".')
 @minValue(1)
 @maxValue(1000)
 param httpConcurrency int = 32

@@ -25,7 +25,7 @@ export type Reply = Sent | 'hang'
 export interface Played {
   /** What IMDS shows now, or how it fails. */
   events: ScheduledEvent[] | Failed | 'hang'
-  /** With which version it does. */
+  /** The api-version that it sends. */
   apiVersion: ApiVersion
   unreadable: Unreadable
   oddities: string[]
@@ -55,7 +55,7 @@ export function directing(...eventIds: string[]): Sent {
   return accepted({ directives: eventIds.map((eventId) => aDirective({ eventId })) })
 }
 
-/** What approves the event of `anEvent`. */
+/** The directive that approves the event of `anEvent`. */
 export function aDirective(fields: Partial<Directive> = {}): Directive {
   const { eventId, eventType, resources } = anEvent()
   return { eventId, eventType, resources: resources.map((name) => name.toLowerCase()), ...fields }
@@ -82,7 +82,7 @@ export function startBeacon(
   }
   const polledAt: number[] = []
   const identifiedAt: number[] = []
-  /** The events of each request. */
+  /** The events of each start request. */
   const posts: string[][] = []
   const approvals: { at: number; eventId: string }[] = []
   const reports: { at: number; report: Report }[] = []

@@ -1,5 +1,5 @@
-// What a whole beacon asks of IMDS, which grants a VM 5 requests a second: never more than 4 from here,
-// whatever has to be started, and none while IMDS asks to be left alone.
+// What a whole beacon asks of IMDS, which grants a VM 5 requests a second. The beacon sends at most
+// 4, even if it must start many events, and none while IMDS asks it to wait.
 import { describe, expect, test } from 'vitest'
 import { TokenCredential } from '../../beacon/token.ts'
 import { accepted, aDirective, startBeacon } from './agent-world.ts'
@@ -8,7 +8,7 @@ import { type Request, withoutNetwork } from './fake-imds.ts'
 const second = 1_000
 const ids = Array.from({ length: 20 }, (_, i) => `e${i}`)
 
-/** All events; those of `frozen` are of another type than the rest. */
+/** All events. Those of `frozen` have another type than the rest. */
 function documentWith(frozen: string[] = []) {
   const Events = ids.map((EventId) => {
     const EventType = frozen.includes(EventId) ? 'Freeze' : 'Reboot'
@@ -23,7 +23,7 @@ type Answer = Parameters<typeof withoutNetwork>[0]
 const shown: Answer = ({ endpoint, method }) =>
   endpoint === 'instance' || method === 'POST' ? {} : document
 
-/** Counts as Azure does, with `others` requests a second of other agents. */
+/** Counts as Azure does. Other agents send `others` requests a second. */
 function throttling(answer: Answer, others = 0) {
   const times: number[] = []
   let throttled = 0
@@ -38,7 +38,7 @@ function throttling(answer: Answer, others = 0) {
   return { granting, throttled: () => throttled }
 }
 
-/** A beacon that is told at 5 s to start all events. */
+/** A beacon that receives directives for all events after 5 s. */
 async function starting(answer: Answer) {
   const { requests, imdsOf } = withoutNetwork(answer)
   const beacon = startBeacon({ reply: () => accepted({ paceMs: 2 * second }) }, {}, imdsOf)
@@ -59,7 +59,7 @@ async function starting(answer: Answer) {
 
 const allAccepted = new Map(ids.map((id) => [id, 'accepted']))
 
-/** The most requests that any second holds. */
+/** The largest number of requests in any second. */
 function mostInASecond(requests: readonly Request[]): number {
   const times = requests.map(({ at }) => at)
   return Math.max(
@@ -143,7 +143,7 @@ describe('Retry-After', () => {
     }
     const { clock } = startBeacon(world, {}, (clock, log) => {
       const imds = imdsOf(clock, log)
-      // another that asks who the VM is, at the time of the trouble
+      // another request, which asks for the VM's identity, at the time of the trouble
       void clock.sleep(from, forever).then(() => imds.identify(forever))
       return imds
     })

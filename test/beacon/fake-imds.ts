@@ -37,19 +37,19 @@ export function versionOf({ url }: Asked): string {
 }
 
 export interface Request {
-  /** Monotonic ms, when it arrived. */
+  /** When it arrived, monotonic ms. */
   at: number
   method: 'GET' | 'POST'
   /** `scheduledevents`, `instance` or `token`. */
   endpoint: string
   version: string
-  /** What a POST names. */
+  /** The ids that a POST names. */
   eventIds: string[]
 }
 
 /**
- * A client of an IMDS that answers without a network, so that nothing depends on how fast one is: hand
- * `imdsOf` to `startBeacon`. Who the VM is it says by itself.
+ * A client of an IMDS that answers without a network, so that no test depends on speed. Pass
+ * `imdsOf` to `startBeacon`. It answers itself which VM it is.
  */
 export function withoutNetwork(
   answer: (request: Request) => Exclude<Reply, 'silence'> & { delayMs?: number },

@@ -1,4 +1,4 @@
-// The budget of IMDS: how often requests go out, in which order, and when none does.
+// The budget of IMDS: how often requests go out, in which order, and when none goes out.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createGate } from '../../beacon/gate.ts'
@@ -15,11 +15,11 @@ function setUp() {
     await gate.pass(kind, signal)
     if (!signal.aborted) passed.push({ at: clock.monotonic(), kind })
   }
-  /** Asks again as soon as it may, for ever. */
+  /** Asks again as soon as it may, without end. */
   const flood = async () => {
     for (;;) await pass('other')
   }
-  /** As the poll loop does. */
+  /** Asks as the poll loop does. */
   const poll = async (everyMs: number) => {
     for (;;) {
       const askedAt = clock.monotonic()
@@ -31,7 +31,7 @@ function setUp() {
   return { clock, gate, passed, pass, flood, poll, timesOf }
 }
 
-/** The most requests that any second holds. */
+/** The largest number of requests in any second. */
 function mostInASecond(times: readonly number[]): number {
   return Math.max(
     ...times.map((from) => times.filter((at) => at >= from && at <= from + 1_000).length),

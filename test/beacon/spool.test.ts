@@ -251,7 +251,7 @@ describe('a full disk', () => {
     expect(isDiskFull(full(fields), temporaryDirectory())).toBe(expected)
   })
 
-  /** The next statement finds it full, as no test can fill a disk. */
+  /** Makes the next statement fail as on a full disk, which no test can fill. */
   const fill = () => {
     const filled = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementationOnce(() => {
       throw full({ code: 'ERR_SQLITE_ERROR', errcode: 13 })

@@ -1,5 +1,5 @@
-// Which api-version the beacon asks for: the newest that this cloud answers, through bursts of 400 of every
-// length, and what the relay learns of it.
+// Which api-version the beacon asks for: the newest that this cloud answers. Bursts of 400 of any
+// length must not change that for long. Also what the relay learns of it.
 import { describe, expect, test } from 'vitest'
 import { type ApiVersion, apiVersions } from '../../shared/document.ts'
 import { accepted, startBeacon } from './agent-world.ts'
@@ -10,7 +10,7 @@ const minute = 60 * second
 const newest = apiVersions[0]
 const refused = { status: 400 }
 
-/** What a cloud shows of one event in a version. */
+/** The document of a cloud with one event, in a version. */
 function shownIn(version: string) {
   const event = {
     ...{ EventId: 'E1', EventType: 'Reboot', EventStatus: 'Scheduled', Resources: ['vm1'] },
@@ -21,7 +21,7 @@ function shownIn(version: string) {
   return { body: JSON.stringify({ DocumentIncarnation: 1, Events: [event] }) }
 }
 
-/** A beacon whose IMDS answers as `answer` says; time stands still until `clock.advance`. */
+/** A beacon whose IMDS answers as `answer` does. Time stands still until `clock.advance`. */
 function start(
   answer: Parameters<typeof withoutNetwork>[0],
   { pollMs = second, paceMs = 5 * second } = {},
@@ -54,7 +54,7 @@ describe('a burst of 400', () => {
       const { clock, versionsSince, changes, lastReport } = start(answer, {
         pollMs: pollSeconds * second,
       })
-      // once all versions were refused, a beacon asks every 60 s only
+      // after all versions were refused, a beacon asks only every 60 s
       await clock.advance(until + 62 * second + 2 * pollSeconds * second)
       const end = clock.monotonic()
       await clock.advance(30 * second)
@@ -146,7 +146,7 @@ describe('a cloud that knows no more than an older version', () => {
     const probes = polls().filter(({ version, at }) => version === newest && at > since)
     const seconds = probes.map(({ at }) => Math.floor((at - since) / second))
     expect(seconds).toEqual([0, 10, 30, 60, 660, 1_260, 1_860])
-    // not one poll was lost to that
+    // not one poll was lost to the probes
     const others = polls().filter(({ version, at }) => version !== newest && at >= since)
     expect(others.length).toBeGreaterThanOrEqual(Math.floor((41 * minute - since) / second))
   })
@@ -170,7 +170,7 @@ describe('a cloud that knows no more than an older version', () => {
       events: [{ source: 'User', durationSeconds: 9, description: 'Restart' }],
     })
     expect(log.named('imds_version_restored')).toMatchObject([{ apiVersion: newest }])
-    // what became visible has not changed
+    // a value that became visible is no change
     expect(changes().map(({ kind }) => kind)).toEqual(['appeared'])
   })
 

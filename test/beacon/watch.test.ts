@@ -9,14 +9,14 @@ fc.configureGlobal({ seed: 1 })
 
 const [newest, older] = apiVersions
 const none = { count: 0, samples: [] }
-/** A document of the newest api-version, in which everything can be read. */
+/** A document of the newest api-version with readable entries only. */
 const at = (seenAt: number, ...events: ScheduledEvent[]): Shown => {
   return { seenAt, events, apiVersion: newest, unreadable: none }
 }
-/** What a beacon made of documents, one after the other. */
+/** What a beacon makes of a series of documents. */
 const seeing = (...documents: Shown[]) =>
   documents.reduce<Snapshot | undefined>((last, next) => watch(last, next).snapshot, undefined)
-/** The steps that the last of several documents shows. */
+/** The steps that the last of several documents causes. */
 const steps = (...documents: Shown[]) =>
   watch(seeing(...documents.slice(0, -1)), documents.at(-1)!).steps
 const full = anEvent({

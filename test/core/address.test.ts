@@ -63,7 +63,7 @@ test('ports that are refused are those that fetch asks nothing', async () => {
   }
 })
 
-/** The networks of Node itself: what our own reading of addresses is compared with. */
+/** The networks according to Node. Our own reading of addresses is compared with this. */
 function listOf(networks: string[]): BlockList {
   const list = new BlockList()
   for (const network of networks) {

@@ -15,7 +15,7 @@ const noted = {
 const now = at + 30 * second
 const heard = { heardAt: at + 29 * second }
 const gone = (vm = 'web_0', beacon = {}) => observer(vm, { ...heard, ...beacon }, missing)
-/** The VM that it hits made no poll for 20 s, and then missed it. */
+/** The hit VM did not poll for 20 s, and then missed the event. */
 const paused = (beacon = {}) =>
   observer(
     'web_0',

@@ -1,4 +1,4 @@
-// An event has room in one row, whatever is reported: history makes way, and decisions stay.
+// An event fits into one row, whatever is reported: history is cut, and decisions stay.
 import { expect, test } from 'vitest'
 import { agreedOf, isWithin } from '../../functions/core/agreed.ts'
 import { viewOf } from '../../functions/core/delivery.ts'
@@ -46,7 +46,7 @@ test('history of before the limit of notes makes way, the oldest of the least va
 
 test('where history has to go, repetitions go before steps, and decisions stay', () => {
   let full = bigRecord({ history: [{ at, what: 'seen', note: 'web_0' }] })
-  // an approval of other VMs that Azure knows of: nothing of it is in the facts
+  // an approval for other VMs, which Azure knows of, so its names are not in the facts
   full = {
     ...full,
     verdict: {

@@ -20,7 +20,7 @@ function seen(changes: Partial<ScheduledEvent> = {}, more: Partial<Seen> = {}): 
   }
 }
 
-/** By a beacon whose documents have shown it all along. */
+/** Seen by a beacon whose documents always showed the event. */
 const lagging = (more: Partial<Seen>) => seen({}, { missedBefore: false, ...more })
 
 const begun = (more: Partial<Seen> = {}): Seen => ({ ...seen({}, more), event: started() })

@@ -1,4 +1,5 @@
-// A relay with little memory outlives large reports of many VMs. Each report names 980 VMs, as long as names may be.
+// A relay with little memory survives large reports of many VMs. Each report names 980 VMs with the
+// longest names.
 import { expect, test } from 'vitest'
 import { bigNames } from '../support/big.ts'
 import { fleetName, startStage } from '../support/stage.ts'

@@ -107,7 +107,7 @@ test('lost answers to all that an attempt writes: nobody is told twice', async (
   expect(lines.filter((line) => line.event === 'delivery_lease_lost')).toEqual([])
 })
 
-/** With the admin key: the troubles are for owners. */
+/** With the admin key, since the troubles are for owners only. */
 const askHealth = () => {
   const headers = { authorization: `Bearer ${stage.secrets.adminKey}` }
   return fetch(`${stage.relayUrl}/healthz`, { headers })

@@ -1,5 +1,6 @@
-// The host pools its connections to the worker, so a body that one client leaves there unread meets the next
-// request of another client. Each case refuses a body, then sends a request on the same connection.
+// The host pools its connections to the worker. If one client's body is left unread on a
+// connection, the next request there is another client's. Each case refuses a body, then uses the
+// same connection again.
 import { once } from 'node:events'
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -11,10 +12,10 @@ const pieceBytes = 16_000
 /** 320 KB and 6.4 MB: less than the relay reads after its answer. */
 const sizes = [20, 400]
 
-/** Sends a body to its end, whatever is answered meanwhile. */
+/** Sends the whole body, even if the answer arrives before. */
 async function send(path: string, pieces: number, isMeasured: boolean) {
   const headers = isMeasured ? { 'content-length': String(pieces * pieceBytes) } : {}
-  // without one, the client asks the host to close its connection after the answer
+  // without an agent, the client asks the host to close its connection after the answer
   const agent = new Agent({ keepAlive: true })
   const request = httpRequest(`${host.url}${path}`, { method: 'POST', headers, agent })
   const answered = once(request, 'response') as Promise<[IncomingMessage]>

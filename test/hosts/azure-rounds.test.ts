@@ -91,7 +91,7 @@ test('a request waits for a channel no longer than it says', async () => {
   const from = performance.now()
   await rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]), 20)
   expect(performance.now() - from).toBeLessThan(requestWaitMs)
-  // on a slow machine its wait is over before anything is claimed, and sending goes on
+  // on a slow machine the wait ends before anything is claimed, and sending continues
   await expect.poll(() => world.sent.length).toBeGreaterThan(0)
 })
 

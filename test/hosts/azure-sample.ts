@@ -20,7 +20,7 @@ const { log, during } = createAzureLog({
   secrets: ['a-secret-of-the-app'],
 })
 
-/** Read while this file is loaded, as the relay does it. */
+/** Read while this file loads, as in the relay. */
 const settings = { own: process.env.SAMPLE_SETTING, mode: process.env.WEBSITE_PLACEHOLDER_MODE }
 
 const gates = new Map<string, PromiseWithResolvers<void>>()

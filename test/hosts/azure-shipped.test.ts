@@ -43,7 +43,7 @@ describe('host.json', () => {
     const talkative = Object.entries(logLevel).filter(
       ([, level]) => !['Warning', 'Error', 'Critical', 'None'].includes(String(level)),
     )
-    // the relay's own log lines, and what it prints after an invocation returned
+    // the relay's own log lines, also those printed after an invocation returned
     const own = ['relay', 'wake', 'sweep'].map((name) => [`Function.${name}.User`, 'Debug'])
     const printed = ['Host.Function.Console', 'Information']
     // when the timer ran: it has no address
@@ -88,7 +88,7 @@ describe('the bundle', () => {
   let directory: string
   let azure: string
 
-  /** Its exit code, and all that it said. */
+  /** Its exit code and its output. */
   const bundle = async (words: string[], own: Record<string, string> = {}) => {
     const all = ['infra/bundle.ts', directory, ...words]
     const env = { ...process.env, ...own }
@@ -109,7 +109,7 @@ describe('the bundle', () => {
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'foghorn-shipped-'))
     azure = join(directory, 'azure')
-    // of a bundle before
+    // from an earlier bundle
     mkdirSync(azure)
     writeFileSync(join(azure, 'left-over.mjs'), '')
     const config = write('own.json', JSON.stringify(baseConfig))

@@ -224,7 +224,7 @@ describe('the end in the middle of an attempt', () => {
       await run('sweep')
       return webhookOf(cut)
     }
-    // a lease is longer
+    // a lease takes longer
     const timeout = deliveryLeaseMs / 2
     await expect.poll(sweepAndLook, { timeout }).toMatchObject({ state: 'delivered', attempts: 2 })
   })

@@ -139,7 +139,7 @@ test('an alert for each failure, and one for the state that nothing runs', () =>
   const [failures, silence] = ['alert', 'silence'].map(
     (name) => of('modules/logs.bicep', 'resource').find((one) => one.name === name)!.text,
   )
-  // one that is still open would hide the next failure
+  // an alert that is still open would hide the next failure
   expect(failures).toContain('autoMitigate: false')
   const durationOf = (key: string) => new RegExp(`${key}: '(\\w+)'`).exec(failures!)?.[1]
   expect(durationOf('muteActionsDuration')).toBe(durationOf('windowSize'))

@@ -43,7 +43,7 @@ function textsOf(kind: Kind, body: string): string[] {
 }
 
 const marks = /[\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u2028\u2029]|(?!\n)\p{Cc}/u
-/** What clients make a link of, where nothing tells them not to. */
+/** Text that clients turn into a link, unless they are prevented. */
 const links = /[a-z]:\/\/|\bwww\.|mailto:|\bevil\.example/i
 const linking: Kind[] = ['teams', 'pagerduty']
 

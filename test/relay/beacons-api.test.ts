@@ -78,7 +78,7 @@ test('a deleted VM is listed for a week; what it saw stays on record, and so doe
   world.clock.now += 1
   await forgetOld(world.relay)
   expect(await vms()).toEqual(['web_1'])
-  // nobody sees it any more: it is lost, and its beacon goes
+  // no beacon sees it any more, so it is lost and its beacon is removed
   await world.drain()
   await forgetOld(world.relay)
   expect(await vms()).toEqual([])

@@ -1,5 +1,5 @@
-// Clients that send a part of a body and go away, and bytes that are no HTTP: no fault of the relay, so no error, and
-// no line in the log for each.
+// Clients that go away in the middle of a body, and bytes that are not HTTP. Neither is an error of
+// the relay, and the log has no line for each of them.
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { type ServerType, serve } from '@hono/node-server'
@@ -36,7 +36,7 @@ const routes: [string, Record<string, string>][] = [
 
 const entries = () => world.lines.map((line) => JSON.parse(line))
 
-/** What a host makes of an upload that breaks off after a first part. */
+/** How a host passes on an upload that breaks off after its first part. */
 function brokenBody(): ReadableStream {
   let pulls = 0
   return new ReadableStream({
@@ -108,7 +108,7 @@ describe('over connections of plain Node', () => {
   })
   afterEach(() => new Promise((closed) => server.close(closed)))
 
-  /** Sends bytes and goes away. */
+  /** Sends bytes and closes the connection. */
   async function leave(bytes: string): Promise<void> {
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => {})

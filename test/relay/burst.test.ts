@@ -109,7 +109,7 @@ describe('a list that does not get through', () => {
     ['503', down],
     ['an error without an answer', () => Promise.reject(new TypeError('fetch failed'))],
   ])('%s: it stays a list, and is sent again as one', async (_, fail) => {
-    // each message has a wait of its own only if the list is split
+    // if the list were split, each message would have a wait of its own
     let draws = 0
     world.relay.random = () => (draws++ % 10) / 10
     await beacon.sees(wave(0, 1))

@@ -13,7 +13,7 @@ const plain =
   'plain http is for networks in allowNetworks; write https://, or add its network to allowNetworks'
 const page = 'a page for people, which takes no messages; write the address that the workflow'
 const port = 'this port belongs to another protocol, and neither fetch nor a browser asks it'
-const discord = 'an address of Discord, which takes messages of no kind that Foghorn has; write'
+const discord = 'Foghorn has no kind of channel for Discord; write'
 const routing = 'a routing key has 32 characters, letters and digits'
 
 describe('a mistake', () => {
@@ -139,7 +139,7 @@ describe('no mistake', () => {
     ['channels.chat.url', 'https://hooks.slack.com/services/T0/B0/x', []],
     ['channels.chat.url', 'https://hooks.slack-gov.com/services/T0/B0/x', []],
     ['channels.chat.url', 'https://proxy.example/slack', []],
-    // servers of one's own that take Slack's messages
+    // own servers that accept Slack's messages
     ['channels.chat.url', 'https://mattermost.example/hooks/x', []],
     ['channels.chat.url', 'https://notdiscord.com/api/webhooks/1/x/slack', []],
     ['channels.team.url', 'https://whatever.microsoft.example/x?sig=y', []],

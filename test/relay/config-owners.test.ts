@@ -1,4 +1,4 @@
-// `owners`: which channels are sent alerts, for the whole configuration and for each fleet.
+// `owners`: the channels that receive alerts, of the whole configuration and of each fleet.
 import { describe, expect, test } from 'vitest'
 import { adviseOn } from '../../functions/advice/index.ts'
 import { ownersOf } from '../../functions/alert.ts'

@@ -1,5 +1,5 @@
-// Beacons that contradict each other. With a fleet's key, a liar can report events of other VMs: no lie
-// may start anything, and people must learn that the VMs disagree.
+// Beacons that contradict each other. With a fleet's key, a liar can report events of other VMs. No
+// lie may start anything, and people must learn that the VMs disagree.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import { forge, press } from '../support/people.ts'
@@ -33,7 +33,7 @@ const startsOf = async (beacon: FakeBeacon, shown: ScheduledEvent) =>
   (await beacon.sees([shown])).directives
 const asked = () => world.sent.findLast(({ url }) => url.includes('slack'))!.body
 
-/** Nothing is started, whoever reports however often. */
+/** Nothing is started, even if many beacons report many times. */
 async function expectNothingStarts(...seen: [FakeBeacon, ScheduledEvent][]): Promise<void> {
   for (let round = 0; round < 8; round++) {
     for (const [beacon, shown] of seen) expect(await startsOf(beacon, shown)).toEqual([])

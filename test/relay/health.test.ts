@@ -1,4 +1,4 @@
-// `GET /healthz`: a word for strangers, who cost the store nothing; what is in trouble for an admin.
+// `GET /healthz`: strangers get one word and cost the store nothing, an admin gets the troubles.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { healthOf } from '../support/health.ts'
 import { adminKey, createWorld, event, FakeBeacon, type World } from '../support/world.ts'
@@ -18,7 +18,7 @@ async function ask(authorization?: string) {
   return { status: response.status, body: await response.json(), response }
 }
 
-/** A channel that refuses whatever it is sent. */
+/** A channel that refuses every message. */
 async function breakChannel() {
   world.channels.answer = () => new Response('no_service', { status: 404 })
   await new FakeBeacon(world, 'web_0').sees([event()])

@@ -1,4 +1,4 @@
-// VMs whose documents lag behind the others: they neither delay an end nor reopen it.
+// VMs whose documents are late. They neither delay an end nor reopen an event.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import { createWorld, event, eventId, FakeBeacon, started, type World } from '../support/world.ts'
@@ -15,7 +15,10 @@ const moments = () => world.told().map((type) => type.replace('foghorn.event.', 
 
 type Shows = (seconds: number) => ScheduledEvent[]
 
-/** Every beacon reports a change at once, and what it sees every 30 s; the relay sweeps every second. */
+/**
+ * Every beacon reports a change at once, and its document every 30 s. The relay sweeps every
+ * second.
+ */
 async function watchFor(seconds: number, shows: (vm: number) => Shows): Promise<number> {
   const last: string[] = []
   for (let second = 0; second <= seconds; second++) {

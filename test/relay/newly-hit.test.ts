@@ -1,5 +1,5 @@
-// A route by tag needs the hit VM's own beacon. A VM can be added to an event while its beacon's first report is
-// being handled; its channels must still be notified.
+// A route by tag needs the hit VM's own beacon. A VM can be added to an event while its beacon's
+// first report is handled. Then the channels of that route must still be notified.
 import { expect, test } from 'vitest'
 import { createWorld, event, FakeBeacon, startAt, started } from '../support/world.ts'
 
@@ -10,7 +10,7 @@ const byTag = {
   ],
 }
 const grown = { resources: ['web_0', 'db_0'] }
-/** So far away that no beacon is asked to come back soon, which would be a write of its own. */
+/** So far away that no beacon is asked to come back soon: that would be another write. */
 const far = { notBeforeAt: startAt + 3 * 3_600_000 }
 
 test.each([
@@ -24,7 +24,7 @@ test.each([
   await web.sees([shown])
   await world.drain()
 
-  // the observers are read before the new beacon is stored, and the event is written after
+  // the observers are read before the new beacon is stored, but the event is written after
   const { store } = world.relay
   const readObservers = store.readObservers.bind(store)
   store.readObservers = async (key) => {

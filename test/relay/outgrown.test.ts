@@ -128,7 +128,7 @@ describe('PagerDuty, when an approval lapses', () => {
   const grownMore = event({ resources: ['web_0', 'db_0', 'db_1'] })
   const notNow = async () => press(world, await forge(world), 'not_now')
 
-  /** As PagerDuty keeps them: a trigger wakes people only where it opens an incident. */
+  /** PagerDuty's incidents. A trigger wakes people only if it opens an incident. */
   function incidents(): { key: string; state: string; opened: number }[] {
     const kept = new Map<string, { key: string; state: string; opened: number }>()
     for (const { json } of sentTo(world, 'pager')) {
@@ -179,7 +179,7 @@ describe('PagerDuty, when an approval lapses', () => {
     await world.drain()
     expect(told()).toEqual(['scheduled', 'approved', 'changed', 'declined', 'approved'])
     expect(states()).toEqual(['resolved', 'acknowledged'])
-    // a new time after the second approval wakes nobody
+    // a new time after the second approval pages nobody
     world.clock.now += 1_000
     await first.sees([{ ...grown, notBeforeAt: grown.notBeforeAt! + minute }])
     await world.drain()

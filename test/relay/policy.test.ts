@@ -13,7 +13,7 @@ import {
 } from '../support/world.ts'
 
 const approved = { eventId, eventType: 'Reboot', resources: ['web_0'], source: 'Platform' }
-/** What a rule approves, it approves for that duration only. */
+/** A rule's approval is for this duration only. */
 const directed = [{ ...approved, durationSeconds: -1 }]
 
 let world: World

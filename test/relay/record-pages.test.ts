@@ -45,7 +45,7 @@ async function cookie(): Promise<string> {
   return (await signIn()).headers.get('set-cookie')!.split(';')[0]!
 }
 
-/** The list with its form for signing out, in a browser that is signed in. */
+/** The list and its form for signing out, in a browser that is signed in. */
 const openList = async () => openForm(world, '/record/events', await cookie())
 
 const paths = ['/record/events', `/record/events/prod/${eventId}`, '/record/events/prod/other']
@@ -152,7 +152,7 @@ describe('signing in and out', () => {
     ['another browser', { cookie: `__Host-foghorn-form=${'0'.repeat(36)}` }],
   ]
 
-  /** Nothing happened, and the page says how to go on. */
+  /** Nothing happened, and the page says how to continue. */
   async function expectForeign(response: Response) {
     expect([response.status, response.headers.get('set-cookie')]).toEqual([403, null])
     expect(await textOf(response)).toContain('Open /record again')
@@ -329,7 +329,7 @@ describe('what stands there', () => {
     await second!.sees([started()])
     world.clock.now += 30_000
     await first!.sees([])
-    // its poll was earlier, and its report came later
+    // its poll was earlier, but its report arrived later
     world.clock.now += 2_000
     await second!.sees([], { ageMs: 5_000 })
     await world.pass(60_000)

@@ -1,5 +1,5 @@
-// Refused reports in the relay's log: of a report with the fleet's credential the log names the VM. The body of any
-// other is not read as JSON, and the log has only the fleet that its header names.
+// Refused reports in the relay's log. If a report has the fleet's credential, the log names the VM.
+// Otherwise its body is not parsed, and the log has only the fleet of its header.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createWorld, event, FakeBeacon, testKey, type World } from '../support/world.ts'
 

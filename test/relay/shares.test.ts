@@ -1,4 +1,4 @@
-// What one beacon and one fleet may have open, what becomes of the rest, and who hears of it.
+// How many open events one beacon and one fleet may have, what happens to more, and who is alerted.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { maxOpenOfBeacon, maxOpenOfFleet } from '../../functions/core/share.ts'
 import { bigNames } from '../support/big.ts'
@@ -32,7 +32,7 @@ const alerts = () =>
 const isStored = async (i: number, fleet?: string) =>
   (await world.getEvent(idOf(i), fleet)).status === 200
 
-/** Throws where the relay fails to commit this event. */
+/** Makes the relay fail to commit these events. */
 function failFor(...eventIds: string[]): void {
   const { store } = world
   const commit = store.commit.bind(store)
@@ -53,7 +53,7 @@ describe('one event that fails', () => {
       true,
       true,
     ])
-    // the same report counts as new, as its counter was not noted
+    // the same report counts as new, since its counter was not stored
     liar.counter -= 1
     expect((await liar.post(liar.body(invented(0, 4)))).status).toBe(500)
   })
@@ -82,7 +82,7 @@ describe('open events that one beacon alone reports', () => {
     await liar.sees(invented(0, maxOpenOfBeacon + 2))
     const again = await liar.sees(invented(0, maxOpenOfBeacon + 2).reverse())
     expect(ids(again.refused).sort()).toEqual(ids(invented(maxOpenOfBeacon, 2)))
-    // also by a beacon that says it is new, as long as it has the same name
+    // also from a beacon that claims to be new but has the same name
     const reborn = new FakeBeacon(world, 'liar')
     expect((await reborn.sees(invented(0, maxOpenOfBeacon + 2))).refused).toHaveLength(2)
   })
@@ -112,7 +112,7 @@ describe('open events that one beacon alone reports', () => {
     const { refused } = await new FakeBeacon(world, 'web_0').sees(invented(maxOpenOfBeacon, 1))
     expect(refused).toEqual([])
     expect(await isStored(maxOpenOfBeacon)).toBe(true)
-    // another beacon sees it now, so the first may report it as well
+    // another beacon sees it now, so the first one may report it too
     expect((await liar.sees(invented(0, maxOpenOfBeacon + 1))).refused).toEqual([])
   })
 
@@ -196,7 +196,7 @@ describe('the alert', () => {
     const config = {
       owners: ['hook'],
       fleets: { prod: { ...prod, owners: ['chat', 'team', 'pager'] }, test: second },
-      // nothing of an event is sent: what arrives are alerts
+      // no route sends an event to this channel, so only alerts arrive
       routes: [{ match: { eventType: 'Terminate' }, channels: ['hook'] }],
     }
     world = await createWorld({ config })

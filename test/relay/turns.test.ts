@@ -1,5 +1,5 @@
-// Fleets share channels, and channels have rates. However many events one fleet has waiting, another fleet's
-// event goes out within about one turn.
+// Fleets share channels, and channels have rates. Even if one fleet has many events waiting,
+// another fleet's event is sent within about one turn.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { idOf, passInSteps, sentTo } from '../support/deliveries.ts'
 import {
@@ -17,7 +17,7 @@ const perBeacon = 100
 let world: World
 beforeEach(async () => {
   world = await createWorld({ paced: true })
-  // fleet "test" reports what nobody else sees
+  // fleet "test" reports events that no other beacon sees
   for (let from = 0; from < invented; from += perBeacon) {
     const liar = new FakeBeacon(world, `liar_${from}`, { fleet: 'test', key: testKey })
     const events = Array.from({ length: perBeacon }, (_, i) =>
@@ -28,7 +28,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.store.close())
 
-/** When the first message about an event reached a channel, in ms after it was reported. */
+/** When the first message about an event reached a channel, in ms after the report. */
 async function delays(id: string): Promise<Record<string, number>> {
   const reportedAt = world.clock.now
   const found: Record<string, number> = {}
@@ -64,7 +64,7 @@ test('and the next steps of that event as well', async () => {
   await passInSteps(world, 1_500, 100)
   const since = sentTo(world, 'pager').slice(before)
   expect(since.some(({ body }) => body.includes(eventId))).toBe(true)
-  // the other fleet is not kept waiting in its turn
+  // the other fleet keeps its turn
   expect(since.some(({ body }) => !body.includes(eventId))).toBe(true)
 })
 

@@ -1,4 +1,4 @@
-// Whatever a body holds, few of its mistakes are looked at: reports of 256 KB that are wrong in every entry.
+// Only a few mistakes of a body are examined: reports of 256 KB that are wrong in every entry.
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { listOf, maxWrongEntries, recordOf } from '../../shared/bounded.ts'
@@ -59,7 +59,7 @@ function fail(): never {
   throw new Error('nothing is sent')
 }
 
-/** So many copies that they fill a report. */
+/** As many copies as fill a report. */
 function manyOf(entry: unknown, limit = Number.POSITIVE_INFINITY) {
   const room = Math.floor((maxReportBytes - 2_000) / (JSON.stringify(entry).length + 1))
   return Array(Math.min(room, limit)).fill(entry)
@@ -94,7 +94,7 @@ describe('a report of 256 KB', () => {
   test.each(hostile)('%s: few mistakes are found, and fewer described', (_, part) => {
     const report = JSON.parse(JSON.stringify({ ...usual, ...part }))
     const { error } = reportSchema.safeParse(report)
-    // ten of a list within ten of another one
+    // ten wrong entries in each of ten lists
     expect(error!.issues.length).toBeLessThanOrEqual(5 * maxWrongEntries ** 2)
     const said = describeIssues(error!, report)
     expect(said.length).toBeLessThanOrEqual(maxDescribed + 1)

@@ -118,7 +118,7 @@ describe('NotBefore', () => {
     ['28 Feb 2026 10:60:00 GMT', undefined],
     ['28 Fab 2026 10:00:00 GMT', undefined],
     ['2026-02-28T10:00:00+25:00', undefined],
-    // Date.parse takes a year below 100 for one of the last or this century
+    // Date.parse reads a year below 100 as one of the last or this century
     ['Mon, 01 Jan 0026 10:00:00 GMT', undefined],
     ['Mon, 01 Jan 0070 10:00:00 GMT', undefined],
     ['Mon, 01 Jan 26 10:00:00 GMT', undefined],
@@ -126,7 +126,7 @@ describe('NotBefore', () => {
     expect(parseNotBefore(text)).toBe(expected)
   })
 
-  // what .NET writes where there is no date: its least and its greatest
+  // .NET's first and last date, which it writes if there is no date
   test.each([
     '0001-01-01T00:00:00',
     '0001-01-01T00:00:00Z',

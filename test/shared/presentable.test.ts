@@ -1,8 +1,9 @@
-// What is shown of a text from outside: nothing unseen, and no link where a client would make one.
+// What is shown of a text from outside: no invisible characters, and no text that clients make a
+// link.
 import { describe, expect, test } from 'vitest'
 import { escapeUnseen, linkless, visible } from '../../shared/presentable.ts'
 
-/** From, to, and what it is. */
+/** First and last code point, and a name. */
 const ranges: [number, number, string][] = [
   [0x00, 0x1f, 'C0 controls'],
   [0x7f, 0x9f, 'DEL and C1 controls'],

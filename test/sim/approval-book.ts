@@ -33,14 +33,14 @@ interface Noted extends Press {
 interface Cover {
   eventType: string
   resources: string[]
-  /** Of what a rule approved, as far as it was known. */
+  /** Only for a rule's approval, as far as it was known. */
   source?: string | undefined
   durationSeconds?: number | undefined
   /** When it stopped being valid. */
   until: number
 }
 
-/** A directive arrives within 10 s of its report, and waits for those before it. */
+/** A directive arrives within 10 s of its report, after those that were given before it. */
 const directiveMs = 20_000
 
 export class ApprovalBook {
@@ -58,7 +58,10 @@ export class ApprovalBook {
     return this.#approved.has(key)
   }
 
-  /** Why no approval covers what a VM sees; those that ended just now count, as a directive takes time. */
+  /**
+   * Why no approval covers what a VM sees. An approval that ended just now counts: a directive
+   * takes time.
+   */
   whyUncovered(key: string, own: ScheduledEvent): string | undefined {
     const valid = (this.#approved.get(key) ?? []).filter(
       ({ until }) => until > this.#docket.now - directiveMs,
@@ -90,7 +93,10 @@ export class ApprovalBook {
     else this.#checkPolicy(verdict, earlier, broke)
   }
 
-  /** A rule's approval ends where a VM that reports sees something else, unless Azure knows of it. */
+  /**
+   * A rule's approval ends if a reporting VM sees something else, unless Azure knows of the
+   * approval.
+   */
   heard(record: EventRecord, vm: string, own: ScheduledEvent, polledAt: number): void {
     const { fleet, eventId, verdict, passedOn, phase, ended } = record
     if (verdict?.how !== 'policy' || verdict.decision !== 'approved' || polledAt < verdict.at)
@@ -100,17 +106,17 @@ export class ApprovalBook {
     if (this.#docket.parts.faults.report_delayed > 0) return
     const key = `${fleet}/${eventId}`
     const cover = this.#approved.get(key)?.at(-1)
-    // what its api-version does not show contradicts nothing
+    // values that its api-version does not show contradict nothing
     const { source, durationSeconds } = cover ?? {}
     const why = cover && whyBeyond(cover, { source, durationSeconds, ...own } as ScheduledEvent)
     if (why !== undefined)
       this.#docket.broke('unasked', `${key} stays approved by a rule, and for ${vm} ${why}`)
   }
 
-  /** Whether some VM sees something else than a rule approved. */
+  /** Whether a VM sees something else than a rule approved. */
   #isDoubted(key: string, { fleet, eventId }: EventRecord, verdict: Verdict | undefined): boolean {
     if (verdict?.how !== 'policy') return false
-    // what somebody saw earlier may arrive late
+    // a document that was seen earlier may arrive late
     if (this.#docket.lies.has(key) || this.#docket.parts.faults.report_delayed > 0) return true
     const covers = this.#approved.get(key) ?? []
     return this.#docket.parts
@@ -138,7 +144,7 @@ export class ApprovalBook {
     )
     if (own.length === 0) broke('who never pressed')
     else if (!own.some(({ stamp }) => stamp === stampOf(record))) broke('who saw something else')
-    // with a fleet's key alone, who speaks as another VM can also change its tags
+    // with a fleet's key, a liar who speaks as another VM can also change its tags
     const isKnown = !this.#docket.mistaken.has(record.fleet)
     if (isKnown && !mayDecide(this.#docket.parts.plan, record, verdict)) broke('who may not')
   }

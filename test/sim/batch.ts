@@ -1,4 +1,5 @@
-// One thread of `npm run sim`: runs the seeds it is handed, a chunk at a time, and answers with what they add up to.
+// One thread of `npm run sim`. It runs the seeds it is given, in chunks, and answers with their
+// totals.
 import { parentPort, workerData } from 'node:worker_threads'
 import { createTotals } from './totals.ts'
 import { type Options, runWorld } from './world.ts'
@@ -11,7 +12,7 @@ export interface Chunk {
 
 export interface Ran {
   sums: ReturnType<typeof createTotals>['sums']
-  /** Encounters, by how many worlds had each. */
+  /** The number of worlds that had each encounter. */
   met: Map<string, number>
   broken: { seed: number; promise: string }[]
 }

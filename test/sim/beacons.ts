@@ -40,18 +40,18 @@ export class Beacon {
   offsetMs = 0
   bootedAt: number
   acked: Acked | undefined
-  /** When its operating system last started within this world. */
+  /** When its operating system last started in this world. */
   restartedAt = Number.NEGATIVE_INFINITY
   /** Whether its documents are late. */
   isLate = false
   /** Whether an event took the whole VM. */
   wentDown = false
-  /** It has checked a directive against its document, and is about to send it to Azure. */
+  /** The beacon has checked a directive against its document, and is about to send it to Azure. */
   onAsked: (eventId: string) => void = () => {}
   /** When a poll of this VM showed an event last, where the newest one does not. */
   readonly lastShownAt = new Map<string, number>()
   readonly #shownSince = new Map<string, number>()
-  /** Source and duration of events, as this process saw them last. */
+  /** Source and duration of events, as this process last saw them. */
   readonly #lastSaid = new Map<string, Pick<ScheduledEvent, 'source' | 'durationSeconds'>>()
   /** A poll shows an event for the first time. */
   onAppeared: (eventId: string) => void = () => {}
@@ -122,13 +122,13 @@ export class Beacon {
     this.#lastSaid.clear()
   }
 
-  /** The VM starts anew. */
+  /** The VM restarts. */
   reboot(): void {
     this.bootedAt = this.#kernel.now
     this.restartedAt = this.#kernel.now
   }
 
-  /** What it sees, filled in with what it saw before where its api-version does not show that any more. */
+  /** What it sees. Values that its api-version no longer shows are as it saw them before. */
   asItKnows(eventId: string): ScheduledEvent | undefined {
     const event = this.state?.document?.events.find((one) => one.eventId === eventId)
     return event && { ...event, ...this.#lastSaid.get(eventId) }

@@ -13,7 +13,7 @@ export class Cluster {
     this.workers = ['relay-a', 'relay-b'].map((name) => new Worker(name, parts))
   }
 
-  /** Nobody answers for so long. */
+  /** For how long no relay answers. */
   stop(ms: number): void {
     for (const worker of this.workers) worker.stop(ms)
   }

@@ -27,13 +27,13 @@ export class Docket {
   readonly trace: string[] = []
   readonly broken: Broken[] = []
   readonly met = new Set<Encounter>()
-  /** Fleets in which somebody speaks as other VMs: what the relay makes of that proves nothing. */
+  /** Fleets in which a liar speaks as other VMs. What the relay concludes there proves nothing. */
   readonly mistaken = new Set<string>()
-  /** Events, by fleet and id, that Azure does not know of. */
+  /** Events that Azure does not know, by fleet and id. */
   readonly invented = new Set<string>()
-  /** A fleet in which one VM invents events, and how many. */
+  /** A fleet in which one VM invents events, and how many it invents. */
   flooded: { fleet: string; by: string; events: number } | undefined
-  /** Events, by fleet and id, that somebody lies about. */
+  /** Events with lies about them, by fleet and id. */
   readonly lies = new Set<string>()
   readonly stats = { events: 0, crashes: 0, reopened: 0, failovers: 0, deliveries: 0 }
   readonly parts: DocketParts

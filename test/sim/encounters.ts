@@ -1,6 +1,6 @@
-// What worlds may meet, by name.
+// The names of what worlds may meet.
 
-/** What a world may bring about, and enough worlds must. */
+/** A world may bring these about, and enough worlds must. */
 export const encounters = [
   'two people decide at once',
   'a person and a policy decide',

@@ -17,7 +17,7 @@ const settleMs = 10_000
 const graceMs = 1_000
 /** One less than the relay's: within a pace it need not note that a beacon was heard again. */
 const silentPaces = 2
-/** A report takes no longer than this, or its beacon has given up. */
+/** A report takes at most this long. After that its beacon has given up. */
 const handlingMs = 10_000
 /** An approval is with Azure by then, whatever goes wrong on the way for a while. */
 const passOnMs = 4 * 60_000
@@ -94,8 +94,8 @@ export class EventBook {
   }
 
   /**
-   * An end that was seen must have lasted for the settle time: while the event is scheduled, in the documents of all
-   * hit VMs and most observers; once it has started, of either.
+   * An end that was seen must have lasted for the settle time. While the event is scheduled, all
+   * hit VMs and most observers must miss it. Once it has started, either is enough.
    */
   #checkEnd(key: string, before: EventRecord | undefined, record: EventRecord): void {
     const { inferred } = record.ended!
@@ -112,12 +112,12 @@ export class EventBook {
     const unknown = this.#docket.parts.faults.report_delayed > 0 ? 1 : 0
     const most = count('misses') + unknown > against
     const all = hit.every(({ view }) => view === 'misses')
-    // what a hit VM that is down said before may count
+    // the last document of a hit VM that is down may count
     const isHitKnown = this.#docket.parts
       .beacons()
       .some(({ vm }) => vm.fleet === record.fleet && isHit(record.facts, vm.name))
     const started = before?.phase === 'started'
-    // a hit VM whose document was late follows the others
+    // a hit VM whose document was late now agrees with the others
     const none = hit.every(({ view }) => view !== 'sees') && count('misses') > 0
     if (started ? (isHitKnown && all) || most || none : all && most) return
     const others = views.filter(({ view }) => view !== 'misses')
@@ -126,13 +126,16 @@ export class EventBook {
     this.#docket.broke('settling', `${key} is told as over, but ${text}`)
   }
 
-  /** What a beacon makes of an event, as far as the relay was told; nothing where it can't be relied on. */
+  /**
+   * What a beacon makes of an event, as far as the relay was told. Undefined if that cannot be
+   * relied on.
+   */
   #viewOf(beacon: Beacon, record: EventRecord): View | undefined {
     const { acked, process, vm } = beacon
     const { now, parts } = this.#docket
     const { store_slow, report_delayed } = parts.faults
     if (acked === undefined || acked.ackedAt >= now - graceMs) return undefined
-    // what a VM that is down said last still counts against what others see
+    // the last document of a VM that is down still counts against the others
     if (!process.alive) return acked.missing.has(record.eventId) ? { view: 'misses' } : undefined
     if (beacon.shows(record.eventId)) {
       const heard = now - acked.at < silentPaces * acked.paceMs
@@ -142,7 +145,7 @@ export class EventBook {
     }
     const lastShownAt = acked.missing.get(record.eventId)
     if (lastShownAt === undefined) return undefined
-    // the relay takes what was long under way for younger than it is
+    // if a report was long under way, the relay takes it for younger than it is
     const early = report_delayed === 0 && now - lastShownAt < settleMs - 1
     return { view: early ? 'missed just now' : 'misses' }
   }
@@ -207,7 +210,8 @@ export class EventBook {
       this.#docket.broke('acknowledged', `${key} became a ${event.eventType}, which is not kept`)
     }
     if (record.policy.decide === 'ignore') return
-    // its document did not show yet that the VM was added: one that does brings its channels
+    // its document did not show yet that the VM was added; a document that shows it brings its
+    // channels
     const addedAt = this.#grownAt.get(key) ?? 0
     if (!isHit(event, beacon.vm.name) && (beacon.isLate || this.#docket.now < addedAt + handlingMs))
       return
@@ -236,8 +240,8 @@ export class EventBook {
   }
 
   /**
-   * A beacon is about to send a start to Azure: what it sees now must be approved. What it sees while the request is
-   * under way comes too late for it.
+   * A beacon is about to send a start to Azure: what it sees now must be approved. Changes while
+   * the request is under way come too late.
    */
   asked(beacon: Beacon, eventId: string): void {
     const { vm } = beacon

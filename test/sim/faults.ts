@@ -31,17 +31,17 @@ const faultKinds = [
   'channel_dead',
 ] as const
 
-/** These make whole stories, which take longer: each is in fewer worlds. */
+/** These faults make whole stories, which take longer, so each is in fewer worlds. */
 const storyKinds = [
   // all relays are down for minutes, and events are announced and started meanwhile
   'relay_away',
   // a VM's document is seconds late, or does not change for minutes, while its polls work
   'imds_lags',
-  // 400 to every request for seconds
+  // every request is answered 400 for seconds
   'imds_refuses',
   // more than 5 requests in a second are answered 429
   'imds_throttles',
-  // entries that nobody can read, and events in two parts
+  // entries that cannot be read, and events in two entries
   'imds_unreadable',
   // an event vanishes before its time and comes back as Started
   'event_blinks',
@@ -51,7 +51,7 @@ const storyKinds = [
   'event_revised',
   // the beacons of hit VMs stop for a minute, and Azure cancels the event meanwhile
   'beacon_updates',
-  // somebody has the fleet's key, and lies
+  // a liar has the fleet's key
   'vm_lies',
   'fleet_floods',
 ] as const
@@ -65,7 +65,7 @@ const storyShare = 0.25
 /** A flood takes as long as ten other worlds. */
 const floodShare = 0.07
 
-/** Kinds that strike nowhere, and kinds that alone strike, in every world. */
+/** Kinds that strike in no world, and kinds that alone strike, in every world. */
 interface Chosen {
   without?: readonly string[]
   only?: readonly string[]

@@ -31,7 +31,7 @@ export function troubleOf(random: Random, rate: number, now: number): Window[] {
   })
 }
 
-/** Who hears what a VM asks its metadata service, and how that fares. */
+/** Receives what a VM asks its metadata service, and the results. */
 export interface ImdsWatcher {
   met: Pick<Set<Encounter>, 'add'>
   sights: {
@@ -58,7 +58,7 @@ export class VmImds {
   readonly #isOld: boolean
   #versions: Versions | undefined
   apiVersion: ApiVersion
-  /** Of requests to start, the newest last. */
+  /** The start requests, the newest last. */
   #startedAt: number[] = []
   /** When this process began to poll, so that polls stay a second apart. */
   #phase = 0
@@ -148,7 +148,7 @@ export class VmImds {
         if (typeof document === 'string') return { ...failed, status: 200, reason: document }
         return { kind: 'document', document, apiVersion: this.apiVersion }
       }
-      // an older version asks for the newest again in its own time
+      // an older version asks for the newest again at its own times
       if (this.#isOld || this.apiVersion === apiVersions[0]) await this.#change()
       else await this.#kernel.pause(this.#process, second)
       const next = this.#gridBefore(this.#kernel.now - 1) + second
@@ -235,7 +235,7 @@ function refusalOf(luck: Random, now: number): Window {
 
 const oddEntries = [null, {}, { EventId: 7, EventType: 'Reboot' }, 'an event']
 
-/** With entries that nobody can read, and each event in two entries where it hits several VMs. */
+/** Adds unreadable entries, and shows an event that hits several VMs in two entries. */
 function withOddEntries(document: EventsDocument): object {
   const events = document.Events.flatMap((event) => {
     const [first, ...others] = event.Resources

@@ -1,4 +1,5 @@
-// A metadata service whose documents are late: by seconds all the time, or unchanged for minutes. Its polls work.
+// A metadata service whose documents are late: always by seconds, or unchanged for minutes. Its
+// polls work.
 import type { Kernel } from './kernel.ts'
 import type { Platform } from './platform.ts'
 import type { Random } from './random.ts'
@@ -6,11 +7,11 @@ import type { Random } from './random.ts'
 const second = 1_000
 
 export interface Lag {
-  /** What a poll gets now. */
+  /** What a poll receives now. */
   text(): string
 }
 
-/** `fresh` is what a service that works would show. */
+/** `fresh` is what a working service would show. */
 export function createLag(
   kernel: Kernel,
   platform: Platform,
@@ -20,7 +21,7 @@ export function createLag(
   const behindMs = luck.pick([2, 8, 14, 14]) * second
   const from = kernel.now + luck.int(20, 150) * second
   const frozen = luck.chance(0.4) ? { from, until: from + luck.int(40, 180) * second } : undefined
-  /** What it has shown, and from when on; the newest last. */
+  /** What it has shown, and since when; the newest last. */
   let shown: { at: number; text: string }[] = []
   const note = () => {
     const text = fresh()
@@ -29,7 +30,7 @@ export function createLag(
     if (frozen === undefined) kernel.after(behindMs, () => platform.wake())
   }
   if (frozen !== undefined) kernel.after(frozen.until - kernel.now, () => platform.wake())
-  // it has begun before the world, and outlives every process
+  // it began before the world, and survives every process
   kernel.after(0, () => {
     note()
     platform.watchers.add(note)

@@ -1,5 +1,6 @@
-// Somebody who has a fleet's key, and lies: about another VM's event, in the name of other VMs, or by inventing events.
-// The relay cannot know. But no lie may start what honest VMs see otherwise, or get in the way of another fleet.
+// A liar with a fleet's key. It lies about another VM's event, in the name of other VMs, or by
+// inventing events. The relay cannot know. But no lie may start an event that honest VMs see
+// otherwise, or delay another fleet.
 import { parseDocument, type ScheduledEvent } from '../../shared/document.ts'
 import { reportPath } from '../../shared/report.ts'
 import type { Cluster } from './cluster.ts'
@@ -12,7 +13,7 @@ import type { Platform, Truth } from './platform.ts'
 import type { Random } from './random.ts'
 
 const second = 1_000
-/** So often it says what it says, while there is something to say it of. */
+/** How often it repeats its lie, as long as there is an event to lie about. */
 const everyMs = 8 * second
 const fullText = 4_000
 const fillingReports = 130
@@ -29,7 +30,7 @@ interface Parts {
   http: boolean
 }
 
-/** Whose report it pretends to be. */
+/** The VM whose report it forges. */
 interface Mask {
   name: string
   vmId: string
@@ -46,7 +47,7 @@ export class Liar {
   readonly #lie: Lie
   readonly #own: Mask
   readonly #impersonates: boolean
-  /** Whether it is to fill up the next event's row; it says more in each report. */
+  /** Whether it fills up the next event's row. Each report then says more. */
   #fills: boolean
   #masks = 0
 
@@ -63,7 +64,7 @@ export class Liar {
     judge.met.add('somebody speaks as other VMs')
   }
 
-  /** Azure has a new event: it is faster than the VMs that see it. */
+  /** Azure has a new event. The liar is faster than the VMs that see it. */
   begun({ fleet, eventId, planned }: Truth): void {
     if (fleet !== this.#fleet) return
     const { kernel, judge, platform, random, plan, calmAt } = this.#parts
@@ -84,7 +85,7 @@ export class Liar {
     this.#fills = false
   }
 
-  /** In the name of all VMs that see it: nothing is there any more. */
+  /** In the name of all VMs that see the event: nothing is there any more. */
   #hide(vms: string[]): void {
     for (const name of vms) this.#send(this.#maskOf(name, `id-${this.#fleet}-${name}`), [])
   }
@@ -119,7 +120,10 @@ const lies: Lie[] = [
   (event) => ({ ...event, resources: event.resources.slice(0, 1) }),
 ]
 
-/** One VM of the other fleet invents events, more than channels take in a minute; after a while they are gone. */
+/**
+ * One VM of the other fleet invents more events than channels accept in a minute. Later they are
+ * gone.
+ */
 export function flood(parts: Parts): void {
   const { kernel, judge, random } = parts
   const fleet = 'test'

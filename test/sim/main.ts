@@ -1,7 +1,7 @@
-// `npm run sim`: worlds, one for each seed, on all cores at once. `SEED` is the first (1), `RUNS` how many (1000),
-// `STORAGE` what the relays keep their rows in. `WITHOUT` leaves out kinds of faults; `ONLY` has the kinds it names in
-// every world, and no others. `MET=1` lists what the worlds met. Ends with the stories of seeds that broke, the lowest
-// first; the last line sums up.
+// `npm run sim`: worlds, one for each seed, on all cores. `SEED` is the first (1), `RUNS` is how
+// many (1000), and `STORAGE` chooses the store. `WITHOUT` leaves out kinds of faults. `ONLY` has
+// the kinds it names in every world, and no others. `MET=1` lists what the worlds met. At the end
+// come the stories of seeds that broke, the lowest first. The last line sums up.
 import { readKinds } from './faults.ts'
 import { storages } from './storages.ts'
 import { shrink, tell } from './story.ts'

@@ -31,9 +31,9 @@ const ends = ['completed', 'cancelled', 'lost']
  */
 const overtakeMs = 8_000
 const frozenMs = 21_000
-/** What another fleet does delays nobody for longer than this. */
+/** Another fleet's events delay a message at most this long. */
 const neighbourMs = 15_000
-/** More events of its own may fill a channel for that long. */
+/** More events of its own fleet may fill a channel for this long. */
 const maxQuietEvents = 4
 /** Requests to one channel, by kind: so many in that time. */
 const rates: Record<string, { requests: number; ms: number }> = {
@@ -48,7 +48,7 @@ const stuckKey = /\/stuck$/
 
 const anewKey = /\/anew-[0-9a-f]{64}(?=\/stuck$|$)/
 
-/** Whether PagerDuty is sent the end of an earlier incident, before what the message is about. */
+/** Whether PagerDuty is sent the end of an earlier incident before this message. */
 export function isAside({ telling }: Delivery, request: Pick<Sent, 'url' | 'json'>): boolean {
   if (unsticks(request)) return true
   return resolvesIn(request) && !ends.includes(telling.moment)
@@ -238,7 +238,7 @@ export class MessageBook {
     }
   }
 
-  /** A fleet that floods the relay does not delay what another fleet is first notified of. */
+  /** A fleet that floods the relay does not delay the first message about another fleet's event. */
   #checkNeighbour({ id, fleet, channel, telling }: Claimed): void {
     const { now, flooded, parts } = this.#docket
     const own = parts.plan.events.length <= maxQuietEvents
@@ -302,7 +302,7 @@ export class MessageBook {
     const { fleet, eventId, telling } = row
     const own = `foghorn/${fleet}/${eventId}/${telling.event.epoch}`
     const ofStuck = telling.moment === 'stuck' || unsticks({ url, json })
-    // after an approval lapsed, people are asked by another incident
+    // after an approval lapsed, people are asked by a new incident
     const name = key.replace(anewKey, '')
     if (telling.moment !== 'notice' && name !== (ofStuck ? `${own}/stuck` : own)) {
       this.#docket.broke('incidents', `${row.id} has the dedup key ${key}`)
@@ -338,7 +338,7 @@ function whatIsTold({ id, fleet, eventId, channel, telling }: Delivery): string 
     return `${step} ${notBeforeAt} ${telling.event.reminder?.beforeSeconds}`
   if (['approved', 'declined', 'stuck'].includes(telling.moment)) return `${step} ${lapsedAt}`
   if (telling.moment !== 'changed') return step
-  // what VMs disagree about is news of its own
+  // a disagreement of VMs is news of its own
   const { disputed } = telling.event
   const values = [notBeforeAt, resources, durationSeconds, description, eventType, source]
   return `${step} ${lapsedAt} ${JSON.stringify([...values, disputed])}`

@@ -1,4 +1,4 @@
-// An event as Azure and the owner of its VMs intend it.
+// An event as planned by Azure and by the owner of its VMs.
 import type { EventPatch, EventRequest } from '../simulator/requests.ts'
 
 export type FleetName = 'prod' | 'test'
@@ -11,11 +11,11 @@ export interface PlannedEvent {
   request: EventRequest
   patches: { afterMs: number; patch: (now: number) => EventPatch }[]
   cancelAfterMs: number | undefined
-  /** Somebody approves it in Azure's portal. */
+  /** Someone approves it in Azure's portal. */
   approvedElsewhereAfterMs: number | undefined
-  /** Documents lack it in this time, counted from its beginning. */
+  /** Documents lack it during this time, counted from its beginning. */
   hiddenMs?: { from: number; until: number }
-  /** Documents show a NotBefore that is so much earlier than its real one. */
+  /** Documents show a NotBefore that is earlier than the real one by this much. */
   overdueMs?: number
   /** What changes under the same EventId. */
   alterations?: { afterMs: number; values: Alteration }[]

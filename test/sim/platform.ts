@@ -13,7 +13,7 @@ export interface Truth {
   planned: PlannedEvent
   steps: Step[]
   begunAt: number
-  /** When Azure last changed something of it. */
+  /** When Azure last changed it. */
   changedAt: number
 }
 
@@ -21,7 +21,7 @@ export interface PlatformHooks {
   /** A POST arrived; called before it takes effect. */
   onStart(fleet: FleetName, vm: string, eventId: string): void
   onStep(truth: Truth, step: Step): void
-  /** Documents show it from now on. */
+  /** Documents show it from this time on. */
   onBegin(truth: Truth): void
 }
 
@@ -115,7 +115,10 @@ export class Platform {
     this.#hooks.onBegin(truth)
   }
 
-  /** Changes an event that has not started, its type and source too, which Azure does not announce. */
+  /**
+   * Changes an event that has not started. Azure does not announce this, and may change type and
+   * source.
+   */
   alter(event: Pick<PlannedEvent, 'fleet' | 'id'>, values: Alteration): void {
     const found = this.find(event.fleet, event.id)
     if (found === undefined || found.startedAt !== null) return
@@ -133,7 +136,7 @@ export class Platform {
     return all.find((event) => event.id.toLowerCase() === lower)
   }
 
-  /** What this VM's IMDS has to show now. */
+  /** What this VM's IMDS shows now. */
   shown({ fleet, name }: Pick<PlannedVm, 'fleet' | 'name'>, version: ApiVersion): EventsDocument {
     const document = this.#fleets[fleet].document(name, version) as EventsDocument
     if (!this.#disguises) return document
@@ -149,7 +152,7 @@ export class Platform {
     return { ...document, Events }
   }
 
-  /** Lets everybody look again. */
+  /** Lets all observers look again. */
   wake(): void {
     for (const wake of [...this.watchers]) wake()
   }

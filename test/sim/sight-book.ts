@@ -1,5 +1,6 @@
-// The book of sights: which beacons see an event, as far as the relay was told. Time must conclude nothing behind the
-// back of a beacon that is heard, and nothing that every hit VM misses may stay open.
+// The book of sights: which beacons see an event, as far as the relay was told. Time must not
+// conclude anything against a beacon that is heard. An event that every hit VM misses must not stay
+// open.
 import { type EventRecord, isHit } from '../../functions/core/event.ts'
 import { apiVersions } from '../../shared/document.ts'
 import type { Answer, Report } from '../../shared/report.ts'
@@ -14,19 +15,22 @@ import type { Truth } from './platform.ts'
 const second = 1_000
 const minute = 60 * second
 const graceMs = 5 * second
-/** That a beacon was heard is written once a pace, which is no longer than this while an event is open. */
+/**
+ * The relay writes once per pace that a beacon was heard. The pace is at most this while an event
+ * is open.
+ */
 const longestPaceMs = minute
 const lostMs = 10 * minute
 const vmGoneMs = 2 * minute
-/** Hit VMs have missed a started event for this long: people know by then. */
+/** If hit VMs have missed a started event for this long, people have been notified. */
 const completedMs = 30 * second + 2 * graceMs
-/** A VM that comes back in this time can say whether it restarted. */
+/** A VM that comes back within this time can report whether it restarted. */
 const comesBackMs = 150 * second
 const unseenMs = 40 * second
 const newestAgainMs = 70 * second
-/** Shorter bursts of 400 are no reason to ask for another api-version. */
+/** Shorter bursts of 400 must not lead to another api-version. */
 const shortBurstMs = 4 * second
-/** Requests of one VM to IMDS in any second, one of which is its poll. */
+/** Requests of one VM to IMDS in any second, including its poll. */
 const maxStarts = 3
 
 interface Arrival {
@@ -45,15 +49,15 @@ interface Sight {
 
 export class SightBook {
   readonly #docket: Docket
-  /** Reports that a relay has in hand. */
+  /** Reports that a relay is working on. */
   #arrivals: Arrival[] = []
   readonly #sights = new Map<string, Map<Beacon, Sight>>()
-  /** By event and beacon: the first acknowledged report that lacks what it had shown. */
+  /** By event and beacon: the first acknowledged report that lacks the event after it was shown. */
   readonly #missing = new Map<string, Map<Beacon, number>>()
   readonly #scheduled = new Set<string>()
   /** By VM and event: the first poll that showed it. */
   readonly #firstAt = new Map<string, number>()
-  /** By event: when a hit VM was heard first after Azure had cancelled it. */
+  /** By event: when a hit VM was first heard after Azure had cancelled it. */
   readonly #backAt = new Map<string, Map<Beacon, number>>()
   #records: ReadonlyMap<string, EventRecord> = new Map()
   #relayDiedAt = Number.NEGATIVE_INFINITY
@@ -71,7 +75,7 @@ export class SightBook {
     this.#arrivals = this.#arrivals.filter((one) => one.process !== process)
   }
 
-  /** A relay begins to work on a report that shows these events. */
+  /** A relay begins to work on a report with these events. */
   arrived(beacon: Beacon, eventIds: string[], polledAt: number, process: Process): void {
     const sight = { heardAt: this.#docket.now, polledAt }
     for (const eventId of eventIds) {
@@ -107,7 +111,7 @@ export class SightBook {
   #noteMissing(beacon: Beacon, document: NonNullable<Report['document']>): void {
     const { kernel } = this.#docket.parts
     const { events: shown } = document
-    // what an earlier process saw may be in an entry that nobody can read
+    // an event that an earlier process saw may be in an unreadable entry
     const hides = 'unreadable' in document && document.unreadable !== 0
     for (const [key, sights] of this.#sights) {
       const sight = sights.get(beacon)
@@ -160,7 +164,7 @@ export class SightBook {
     this.#sights.set(key, sights)
   }
 
-  /** Nobody who sees an event has been silent for less than it takes. */
+  /** An end by silence needs long silence of every observer that sees the event. */
   #checkSilence(key: string, record: EventRecord): void {
     const { now } = this.#docket
     const { inferred } = record.ended!
@@ -176,12 +180,12 @@ export class SightBook {
     }
   }
 
-  /** What is no more comes back to nobody, but to a hit VM that goes on to see it. */
+  /** An event that is over does not reopen, except for a hit VM that keeps seeing it. */
   #checkReopened(key: string, before: EventRecord, record: EventRecord): void {
     const over = endOf(this.#docket.parts.platform().truths.get(key))
     const at = record.history.findLast(({ what }) => what === 'reopened')?.at
     if (over === undefined || at === undefined || before.ended?.outcome === 'lost') return
-    // late, and for the first time: nobody can tell that from an event that is back
+    // first seen late: this cannot be told from an event that is back
     const mayReopen = ({ isLate, vm }: Beacon) =>
       isLate &&
       (isHit(record.facts, vm.name) || (this.#firstAt.get(`${vm.name} ${key}`) ?? at) > over)
@@ -191,7 +195,7 @@ export class SightBook {
     this.#docket.broke('reopened', `${key} is open again ${at - over} ms after its end in Azure`)
   }
 
-  /** Every hit VM, or where none reports, most of the others, have missed it for long. */
+  /** Every hit VM has missed it for long, or most of the others if no hit VM reports. */
   #checkLate(key: string): void {
     const { now } = this.#docket
     const record = this.#records.get(key)
@@ -222,7 +226,7 @@ export class SightBook {
     if (truth.planned.updatesBeacon) met.add('a beacon is updated while Azure cancels')
   }
 
-  /** Documents show a new event: if nothing stands in the way, it is on record soon. */
+  /** Documents show a new event. If nothing prevents it, it is on record soon. */
   begun(truth: Truth): void {
     const { kernel, plan, beacons, platform } = this.#docket.parts
     const blind = ['imds_empty', 'imds_glitch', 'imds_fails', 'imds_lags', 'imds_refuses'] as const
@@ -258,7 +262,7 @@ export class SightBook {
     })
   }
 
-  /** A VM's IMDS answers 400 for a while. */
+  /** A VM's IMDS answers 400 for some time. */
   refuses(imds: VmImds, process: Process, { from, until }: { from: number; until: number }): void {
     const { kernel } = this.#docket.parts
     if (this.#has('imds_fails')) return
@@ -272,13 +276,13 @@ export class SightBook {
     if (until - from < shortBurstMs) after(until + 2 * second, `after ${until - from} ms of 400`)
   }
 
-  /** So many requests to start in the last second, the newest included. */
+  /** The number of start requests in the last second, including this one. */
   asksImds({ name }: PlannedVm, starts: number): void {
     if (starts > maxStarts)
       this.#docket.broke('budget', `${name} sends IMDS ${starts} starts in a second, and polls it`)
   }
 
-  /** A cancelled event whose hit VMs came back and had not restarted was no restart. */
+  /** A cancelled event must not be completed if its hit VMs came back without a restart. */
   checkCancelled(key: string, { ended, verdict, passedOn, facts, fleet }: EventRecord): void {
     const { parts } = this.#docket
     const overAt = endOf(parts.platform().truths.get(key))

@@ -36,7 +36,7 @@ function pickLines(trace: string[], text: string): string[] {
   const eventId = /[\da-f]{8}-[\da-f-]{27}/.exec(text)?.[0]
   const end = trace.findIndex((line) => line.includes('BROKEN'))
   const past = end === -1 ? trace : trace.slice(0, end + 1)
-  // a VM that says the same again is left out
+  // a VM that repeats its last line is left out
   const lastOf = new Map<string, string>()
   const isNews = (line: string) => {
     const [, vm, said] = / (\S+) is heard: (.*)/.exec(line) ?? []

@@ -1,4 +1,4 @@
-// Runs seeds on all cores at once. Which thread has which seed changes nothing: a world depends on its seed alone.
+// Runs seeds on all cores. The choice of thread changes nothing: a world depends on its seed alone.
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { Chunk, Ran } from './batch.ts'
@@ -7,7 +7,7 @@ import type { Options } from './world.ts'
 /** Small enough that no core waits long for another at the end. */
 const seedsPerChunk = 20
 
-/** Hands out the seeds from `first` on in order; `ran` hears of each chunk when it is done, in any order. */
+/** Gives out the seeds from `first` on, in order. Calls `ran` after each chunk, in any order. */
 export async function runSeeds(
   { first, count }: Chunk,
   options: Options,

@@ -1,5 +1,5 @@
-// The stories of a world: events that happen at a bad time. Each belongs to a kind of fault, and is planned with the
-// world. The rest of a world does not depend on them.
+// The stories of a world: events at a bad time. Each belongs to a kind of fault, and is planned
+// with the world. The rest of the world does not depend on them.
 import type { EventRequest } from '../simulator/requests.ts'
 import type { Faults } from './faults.ts'
 import type { Alteration, FleetName, PlannedEvent } from './planned.ts'
@@ -8,7 +8,7 @@ import type { Random } from './random.ts'
 const second = 1_000
 const minute = 60 * second
 
-/** All relays are down: ms after the world began. */
+/** When all relays are down: ms after the world began. */
 export interface Away {
   fromMs: number
   untilMs: number
@@ -59,7 +59,7 @@ export function troublesOf(random: Random, tenants: Tenants, faults: Faults): Tr
   return { away, events }
 }
 
-/** What a story says of its event; the rest is drawn. */
+/** What a story fixes about its event. The rest is random. */
 interface Story extends Omit<PlannedEvent, 'request'> {
   request: Partial<EventRequest>
 }
@@ -96,7 +96,7 @@ function whileAway(luck: Random, { fromMs, untilMs }: Away): Partial<Story> {
   }
 }
 
-/** Announced and started at once when no relay answers, and still running long after one does. */
+/** Announced and started at once while no relay answers, and still running long after one does. */
 function startsWhileAway(luck: Random, { fromMs }: Away): Partial<Story> {
   return {
     afterMs: fromMs + luck.int(-2, 10) * second,
@@ -107,7 +107,7 @@ function startsWhileAway(luck: Random, { fromMs }: Away): Partial<Story> {
   }
 }
 
-/** Gone long enough to be told as cancelled, and back as Started. */
+/** Gone long enough to be reported as cancelled, and back as Started. */
 function blinks(luck: Random): Partial<Story> {
   const noticeSeconds = luck.int(25, 60)
   const goneMs = luck.int(12, 16) * second
@@ -142,7 +142,7 @@ function revised(luck: Random, vms: string[]): Partial<Story> {
   }
 }
 
-/** Many restarts that users asked for, within a moment. */
+/** Users ask for many restarts within a moment. */
 function crowd(luck: Random, tenants: Tenants): PlannedEvent[] {
   const vms = luck.pick(tenants.prod)
   const afterMs = luck.int(20, 60) * second

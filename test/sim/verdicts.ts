@@ -8,7 +8,7 @@ import type { Judge } from './judge.ts'
 const finished = ['delivered', 'refused', 'superseded', 'given_up']
 const maxEvents = 1_000
 
-/** What one beacon alone reports takes up no more than this. */
+/** Events that only one beacon reports take up at most this. */
 const maxOfOneBeacon = 100
 
 export async function checkEnd(judge: Judge, store: Store): Promise<void> {

@@ -38,7 +38,7 @@ export interface Request {
   fleet: string
   body: string
   headers?: Record<string, string>
-  /** A relay begins to work on it. */
+  /** A relay begins to work on the report. */
   onTaken?: (relay: Process) => void
 }
 
@@ -284,7 +284,7 @@ export class Worker {
     return dead
   }
 
-  /** Ends the process at once; another one takes its place after `ms`, or later where it was to. */
+  /** Kills the process. Another one takes its place after `ms`, or later if that was planned. */
   stop(ms: number): void {
     const { kernel, judge } = this.#parts
     const { process } = this

@@ -38,7 +38,7 @@ export interface Options {
   storage?: keyof typeof storages
   /** Kinds of faults that this run leaves out. */
   without?: readonly string[]
-  /** Kinds of faults that each run has, and no others; absent or empty: the seed chooses. */
+  /** The kinds of faults in each run, and no others. Absent or empty: the seed chooses. */
   only?: readonly string[]
   /** Changes what the relay makes of its store, to see whether that is noticed. */
   spoil?: () => (store: Store) => Store

@@ -139,7 +139,7 @@ async function scheduledEvents(
   return { status: 200, body: { ...document, ...spoiltEvents(fault, document?.Events) } }
 }
 
-/** What a fault makes of the `Events` of a document. */
+/** The `Events` of a document, changed by a fault. */
 function spoiltEvents({ emptyEvents, unreadable }: FaultRequest, events: unknown) {
   if (emptyEvents) return { Events: [] }
   if (unreadable === undefined || !Array.isArray(events)) return {}

@@ -47,7 +47,9 @@ export const faultRequest = z.strictObject({
   delayMs: seconds.optional(),
   emptyBody: z.boolean().optional(),
   emptyEvents: z.boolean().optional(),
-  /** An entry of `Events` that cannot be read: `added` to the others, or `instead` of each of them. */
+  /**
+   * An entry of `Events` that cannot be read: `added` to the others, or `instead` of each of them.
+   */
   unreadable: z.enum(['added', 'instead']).optional(),
   /** For how many requests of each VM; left out: until cleared. */
   times: z.number().int().min(1).optional(),

@@ -84,7 +84,8 @@ describe('100 members that report one event at once', () => {
     expect(commits - conflicts).toBeGreaterThan(0)
     if (process.env.CONFLICTS) process.stdout.write(`conflicts ${conflicts} of ${commits}\n`)
     expect(await unfound(rows, [key])).toEqual([])
-    // of the event in due, two lists and those that are open, four deliveries, and a hundred beacons: the losers left none
+    // of the event: due, two lists and the open ones; four deliveries; a hundred beacons. The
+    // losers left none
     expect(await entriesIn(rows)).toHaveLength(4 + 4 + 100)
   })
 })

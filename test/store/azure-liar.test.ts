@@ -1,5 +1,5 @@
-// One VM of a fleet reports whatever it likes about another one's event: honest reports are still stored,
-// and the event can still be decided. On Azure a row has room for about 480 000 characters.
+// One VM of a fleet reports lies about another VM's event. Honest reports are still stored, and the
+// event can still be decided. On Azure a row has room for about 480 000 characters.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApp } from '../../functions/app.ts'
 import { eventLength, maxEventLength } from '../../functions/core/event-size.ts'
@@ -20,7 +20,7 @@ test('an event that a liar filled up is reported, decided and directed as before
   const reachable = { app: createApp(relay), clock: world.clock }
   const liar = new FakeBeacon(reachable, 'liar')
   for (let i = 0; i < 12; i++) {
-    // each list is 250 KB of names that differ from those before
+    // each list is 250 KB of names that are not in the lists before
     await liar.sees([event({ resources: bigNames(i * 1_000, 980), description: `${i}` })])
     world.clock.now += 1_000
   }

@@ -1,4 +1,5 @@
-// A full disk, as SQLite itself reports it: the error names the file and the remedy, and no other directory.
+// A full disk, as SQLite itself reports it. The error names the file and the remedy, and no other
+// folder.
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { explainDisk } from '../../functions/store/disk.ts'

@@ -1,9 +1,9 @@
-// The largest event that a fleet may lawfully report, and what it may look like in the record.
+// The largest event that a fleet may report, and a large form of its record.
 import { agreedOf } from '../../functions/core/agreed.ts'
 import { addHistory, type EventRecord, type Facts } from '../../functions/core/event.ts'
 import { at, facts, record } from './records.ts'
 
-/** 1 000 names of 256 characters each, no two alike; `from` makes other names. */
+/** 1 000 names of 256 characters each, all different. `from` makes other names. */
 export function bigNames(from = 0, count = 1_000): string[] {
   return Array.from({ length: count }, (_, i) => `vm-${from + i}-`.padEnd(256, 'x'))
 }

@@ -58,7 +58,7 @@ export async function serve(host: Invoker, options: EdgeOptions): Promise<HttpEd
   if (hasHttp && options.workerUrl === undefined) {
     throw new Error('HTTP runs with streams only here; call app.setup({ enableHttpStream: true })')
   }
-  // the worker closes an idle connection after 5 s: give it up long before, however slow this machine is
+  // the worker closes an idle connection after 5 s: drop it long before, even on a slow machine
   const pool = new Agent({
     keepAlive: true,
     scheduling: 'lifo',
@@ -124,8 +124,8 @@ function headersOf(request: IncomingMessage): Record<string, string> {
 }
 
 /**
- * As the host's proxy does it: the rest of a body is sent on after an early answer, and the connection goes
- * back to the pool once both are over.
+ * Works as the host's proxy does. After an early answer it sends the rest of the body. Once both
+ * are over, the connection goes back to the pool.
  */
 async function forward(
   { workerUrl, pool }: Edge,
@@ -148,14 +148,14 @@ async function forward(
   const answer = new Promise<IncomingMessage>((resolve, reject) => {
     forwarded.once('response', resolve).on('error', reject)
   })
-  // Node's client does not listen for a drained socket any more once the answer is complete
+  // after the complete answer, Node's client no longer listens for a drained socket
   forwarded.once('socket', (socket) => {
     const drained = () => forwarded.emit('drain')
     socket.on('drain', drained)
     forwarded.once('close', () => socket.off('drain', drained))
   })
   request.pipe(forwarded)
-  // the worker ended the connection: the rest has nowhere to go, and the client may still send it
+  // the worker closed the connection, so the rest is dropped; the client may still send it
   forwarded.once('close', () => request.unpipe(forwarded).resume())
   // the client went away
   request.once('close', () => {

@@ -45,7 +45,7 @@ print(
   }),
 )
 await ended
-// Azure waits for no function that still runs, and not for long for the worker
+// Azure does not wait for a running function, and only briefly for the worker
 setTimeout(() => process.kill(process.pid, 'SIGKILL'), killAfterMs)
 void triggers?.stop()
 await host.stop()
@@ -53,13 +53,13 @@ print(JSON.stringify({ event: 'functions_host_stopped' }))
 // the library's own server stays open
 process.exit(0)
 
-/** Flex Consumption starts workers ahead of need, with neither an app nor its settings. */
+/** Flex Consumption starts workers in advance, without an app and its settings. */
 function becomePlaceholder(): void {
   const { PATH = '' } = process.env
   replaceEnvironment({ PATH, WEBSITE_PLACEHOLDER_MODE: '1', FUNCTIONS_WORKER_RUNTIME: 'node' })
 }
 
-/** What `functionEnvironmentReloadRequest` does in the worker, before it loads the app. */
+/** Does what `functionEnvironmentReloadRequest` does in the worker before it loads the app. */
 function specialize(environment: NodeJS.ProcessEnv, directory: string): void {
   replaceEnvironment(environment)
   process.chdir(directory)

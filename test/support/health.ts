@@ -1,4 +1,4 @@
-// How a relay says that it is, to an admin.
+// What a relay reports about itself to an admin.
 import { adminKey, type World } from './world.ts'
 
 export async function healthOf({ app }: Pick<World, 'app'>) {

@@ -1,16 +1,17 @@
-// The forms of the record, as a browser fills them in: it opens the page, keeps its cookies, and sends both back.
+// The record's forms, filled in like a browser: it opens the page, keeps its cookies, and sends
+// both back.
 import { fieldsOf, formType } from './form.ts'
 import { adminKey, type World } from './world.ts'
 
 type Asked = Pick<World, 'app'>
 
-/** A page with a form, and what the browser knows by then. */
+/** A page with a form, and the browser's cookies by then. */
 export interface Opened {
   fields: Record<string, string>
   cookie: string
 }
 
-/** `cookie`: what the browser has already. */
+/** `cookie`: the cookies that the browser already has. */
 export async function openForm({ app }: Asked, path: string, cookie = ''): Promise<Opened> {
   const page = await app.request(path, { headers: { cookie } })
   return { fields: fieldsOf(await page.text()), cookie: withCookies(cookie, page) }

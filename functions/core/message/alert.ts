@@ -1,4 +1,4 @@
-// What an alert says, for each kind: what is wrong, what follows from it, and what to do.
+// The text of each kind of alert: what is wrong, what follows from it, and what to do.
 import type { Alert } from '../event.ts'
 import { maxOpenOfBeacon, maxOpenOfFleet } from '../share.ts'
 

@@ -1,4 +1,4 @@
-// What became of an approval: Azure was told, or could not be, or the event grew beyond it.
+// What became of an approval: Azure was told or could not be told, or the event grew beyond it.
 import type { EventView } from '../delivery.ts'
 import type { StartFailure } from '../event.ts'
 import { relative, span } from '../time.ts'
@@ -6,7 +6,9 @@ import { azureStarts, describeVerdict } from './phrases.ts'
 
 const maxInSentence = 5
 
-/** Why an approved event has not started, and what to do about it. `at`: for when this is said. */
+/**
+ * Why an approved event has not started, and what to do. `at` is the time that the text describes.
+ */
 export function stuckLines(event: EventView, at: number, now: number): string[] {
   const { passedOn, startFailure } = event
   if (passedOn !== undefined) {
@@ -45,7 +47,7 @@ function whyNotTold({ startFailure, verdict, facts }: EventView, at: number): st
   ]
 }
 
-/** What came of the last try, from the beacon on. */
+/** The result of the last attempt, beginning with the beacon. */
 export function describeFailure({ vm, outcome, status }: Omit<StartFailure, 'at'>): string {
   const answer = status === undefined ? '' : ` (HTTP ${status})`
   return `the beacon on ${vm} ${failures[outcome]}${answer}`
@@ -62,7 +64,7 @@ const failures: Record<StartFailure['outcome'], string> = {
   not_as_approved: 'sees more than what was approved',
 }
 
-/** An approval that no longer holds: the approver saw less. */
+/** An approval that no longer holds, because the event is now more than the approver saw. */
 export function lapseLines(event: EventView, asks: boolean): string[] {
   const { overruled, verdict, facts } = event
   if (overruled?.lapsedAt === undefined || verdict !== undefined) return []
@@ -75,7 +77,7 @@ export function lapseLines(event: EventView, asks: boolean): string[] {
   return [`${why}, so the approval no longer applies.${again}`]
 }
 
-/** What Azure does beyond an approval that can't be taken back. */
+/** What Azure does beyond an approval that cannot be taken back. */
 export function growthLines(event: EventView, now: number): string[] {
   const { verdict, passedOn, facts } = event
   const added = unapprovedOf(event)
@@ -91,7 +93,7 @@ export function growthLines(event: EventView, now: number): string[] {
   ]
 }
 
-/** As `describeVerdict`, and for which VMs where not for all. */
+/** As `describeVerdict`, with the VMs if the decision is not for all of them. */
 export function describeDecision(event: EventView): string | undefined {
   const { verdict, facts } = event
   if (verdict === undefined) return undefined
@@ -108,7 +110,7 @@ export function unapprovedOf({ facts, verdict }: EventView): string[] {
   return namesBeyond(facts.resources, verdict.agreed?.resources)
 }
 
-/** Of an approval that named no VM, nobody can say which are new. */
+/** If the approval named no VM, no VM can be called new. */
 function namesBeyond(names: string[], agreed: string[] = []): string[] {
   return agreed.length === 0 ? [] : names.filter((name) => !agreed.includes(name.toLowerCase()))
 }
@@ -117,14 +119,14 @@ export function hitVms({ facts: { resources } }: Pick<EventView, 'facts'>): stri
   return resources.length === 1 ? inSentence(resources) : 'the VMs that it hits'
 }
 
-/** What comes if nothing else does, as long as that is still to come. */
+/** What happens if nobody acts, if that is still ahead. */
 export function byItself(where: string, event: EventView, now: number): string[] {
   const { notBeforeAt } = event.facts
   const isAhead = notBeforeAt !== undefined && notBeforeAt > now
   return isAhead ? [`${where}, ${azureStarts(event, now)}.`] : []
 }
 
-/** As many names as a sentence holds; the facts below it list the others. */
+/** As many names as fit into a sentence. The facts below it list the others. */
 function inSentence(names: string[]): string {
   const shown = names.length > maxInSentence ? names.slice(0, maxInSentence) : names.slice(0, -1)
   const rest = names.length - shown.length

@@ -48,7 +48,7 @@ function describeChanged(name: keyof Values, event: EventView, now: number): str
     case 'resources': {
       const { resources: before } = from
       if (before === undefined) return ['Azure changed which VMs it hits.']
-      // beside what became of the approval, it would be said twice
+      // the lines about the approval already name the added VMs
       const isSaid = lapseLines(event, false).length > 0 || unapprovedOf(event).length > 0
       const added = namesBeside(facts.resources, before)
       const spared = namesBeside(before, facts.resources)

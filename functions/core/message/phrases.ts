@@ -9,12 +9,12 @@ import type { SlackPerson } from './shape.ts'
 /** What a title has room for beside the time, which must not be cut away: 150 characters in Slack. */
 const limit = { names: 5, allNames: 64, name: 64, eventType: 24, listed: 40, allListed: 400 }
 
-/** Names from outside may hold breaks, marks that turn text, and characters that nobody sees. */
+/** Names from outside may hold line breaks, direction marks and invisible characters. */
 export function plain(text: string): string {
   return visible(text)
 }
 
-/** Of a name in which nothing can be seen. */
+/** Shown for a name without visible characters. */
 const noName = '(blank)'
 
 /** `Reboot of web_3`, `Freeze of web_0, web_1, web_2, web_3, web_4 and 3 more`. */
@@ -81,12 +81,12 @@ export function aftermathOf({ facts: { eventType, resources } }: EventView): str
   return `If it was approved elsewhere, ${may}.`
 }
 
-/** Whether Foghorn closed it before: nothing of it is a first sight. */
+/** Whether Foghorn closed the event before, so that this is not its first sight. */
 export function isBack({ epoch }: Pick<EventView, 'epoch'>): boolean {
   return epoch > 1
 }
 
-/** Of an event that people were told the end of. */
+/** For an event whose end people were notified of. */
 export function backLines(event: Pick<EventView, 'epoch'>): string[] {
   return isBack(event)
     ? ['It is back: Foghorn had closed this event, but Azure lists it again.']

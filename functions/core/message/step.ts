@@ -182,7 +182,7 @@ function startLines(event: EventView): string[] {
 
 function noticeLines(event: EventView, now: number): string[] {
   const { notice, startedAt } = event
-  // it was known before
+  // the event was known before, so its notice is no news
   if (isBack(event) && notice !== 'reported_late') return []
   const seenAt = startedAt === undefined ? '' : `, at ${lastingClock(startedAt, now)}`
   switch (notice) {

@@ -98,7 +98,7 @@ resource app 'Microsoft.Web/sites@2025-03-01' = {
   properties: {
     serverFarmId: plan.id
     httpsOnly: true
-    // beacons, Slack and people come from anywhere
+    // the app is public: beacons, Slack and people come from anywhere
     publicNetworkAccess: 'Enabled'
     virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
     // client certificates are ignored

@@ -24,10 +24,11 @@ param identityPrincipalId string
 // https://learn.microsoft.com/azure/role-based-access-control/built-in-roles/monitor
 var metricsPublisher = '3913510d-42f4-4e42-8a64-420c390055eb'
 
-// Our own errors come by two ways, with the same text: at their level in the category of their function, and,
-// after an invocation returned, at Information in Host.Function.Console. What is not ours (the host, a bundle
-// that does not load, a function that times out, a wake-up that was given up) counts by its level. A client
-// that went away is no failure; RequestBodyDestination also means a body beyond the relay's limit.
+// The relay's errors arrive in two ways with the same text: at their level in the category of their
+// function, or, after the invocation returned, at Information in Host.Function.Console. Other
+// errors (the host, a bundle that does not load, a function that times out, a wake-up that was
+// given up) count by their level. A client that went away is no failure. RequestBodyDestination
+// also means a body beyond the relay's limit.
 var failureQuery = '''
 union isfuzzy=true AppTraces, AppExceptions
 | extend level = tostring(parse_json(Message).level)
@@ -37,7 +38,7 @@ union isfuzzy=true AppTraces, AppExceptions
 | summarize TimeGenerated = min(TimeGenerated) by text, OperationId
 '''
 
-// The timer runs once a minute, and the host says so. Without any such line in two days there is no relay yet.
+// The host logs each run of the timer, once a minute. No such line in two days means that there is no relay yet.
 var silenceQuery = '''
 AppTraces
 | where tostring(Properties.Category) == 'Function.sweep'
@@ -122,8 +123,8 @@ resource alert 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = if (!empty(
     // the window overlaps, because lines arrive minutes late
     evaluationFrequency: 'PT15M'
     windowSize: 'PT30M'
-    // Each failure counts, so an alert does not wait until the one before is over. It is muted for one
-    // window, so that nobody is mailed twice about the same line.
+    // Each failure counts, so the alert does not wait until an earlier one is resolved. It is muted
+    // for one window, so that the same line is not mailed twice.
     autoMitigate: false
     muteActionsDuration: 'PT30M'
     criteria: {
@@ -165,7 +166,7 @@ resource silence 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = if (!empt
     evaluationFrequency: 'PT15M'
     windowSize: 'PT15M'
     overrideQueryTimeRange: 'P2D'
-    // a state: one mail when it begins, one when it is over
+    // a state, not an event: one mail when it begins, one when it ends
     autoMitigate: true
     criteria: {
       allOf: [

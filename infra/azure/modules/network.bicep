@@ -1,4 +1,5 @@
-// Private endpoints of the storage account and the vault, and the DNS zones by which the app finds them.
+// Private endpoints of the storage account and the vault, and the DNS zones through which the app
+// finds them.
 
 @description('Start of the names of the endpoints.')
 param name string

@@ -14,16 +14,16 @@ param tags object
 @description('Redundancy.')
 param sku string
 
-@description('Subnet that alone gets in, with a service endpoint for Azure Storage. Empty: any network.')
+@description('The only subnet with access, by a service endpoint for Azure Storage. Empty: any network.')
 param subnetId string
 
-@description('Whether only private endpoints get in.')
+@description('Whether only private endpoints have access.')
 param privateOnly bool
 
 @description('Principal id of the identity that the relay runs as.')
 param identityPrincipalId string
 
-// the package, and what the Functions host keeps: locks and the timer's state, and the keys of its API
+// the package, and what the Functions host stores: locks, the timer's state and the keys of its API
 var containerNames = ['packages', 'azure-webjobs-hosts', 'azure-webjobs-secrets']
 var queueNames = ['foghorn-wake', 'foghorn-wake-poison']
 
@@ -63,7 +63,7 @@ resource account 'Microsoft.Storage/storageAccounts@2025-06-01' = {
   }
 }
 
-// not for blobs: the host rewrites its own every few seconds, and each old one would be kept
+// not for blobs: the host rewrites its own every few seconds, and each old version would be kept
 resource blobService 'Microsoft.Storage/storageAccounts/blobServices@2025-06-01' = {
   parent: account
   name: 'default'

@@ -13,10 +13,10 @@ param tags object
 @description('Forbids purging. Cannot be switched off again.')
 param purgeProtection bool
 
-@description('Subnet that alone gets in, with a service endpoint for Key Vault. Empty: any network.')
+@description('The only subnet with access, by a service endpoint for Key Vault. Empty: any network.')
 param subnetId string
 
-@description('Whether only private endpoints get in.')
+@description('Whether only private endpoints have access.')
 param privateOnly bool
 
 @description('Values by name of the app setting; an empty value writes nothing.')
@@ -50,7 +50,7 @@ resource vault 'Microsoft.KeyVault/vaults@2024-11-01' = {
     publicNetworkAccess: privateOnly ? 'Disabled' : 'Enabled'
     networkAcls: {
       defaultAction: privateOnly || !empty(subnetId) ? 'Deny' : 'Allow'
-      // deployments write secrets through Azure Resource Manager
+      // lets deployments write secrets through Azure Resource Manager
       bypass: 'AzureServices'
       virtualNetworkRules: privateOnly || empty(subnetId)
         ? []

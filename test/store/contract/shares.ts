@@ -5,7 +5,7 @@ import { maxOpenOfBeacon } from '../../../functions/core/share.ts'
 import { at, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
-/** How many events are open, of a fleet and of those that one beacon alone reports. */
+/** The number of open events, of a fleet and of those that one beacon alone reports. */
 export function sharePromises(bench: Bench): void {
   let later = 0
   const write = (changes: Partial<EventRecord>, basedOn = 0) =>

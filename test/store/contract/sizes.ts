@@ -9,7 +9,7 @@ import { type Bench, expectCommitted } from './bench.ts'
 const moments = ['changed', 'approved', 'started'] as const
 const channels = Array.from({ length: 20 }, (_, i) => `channel-${i}`)
 
-/** The largest event that the core lets through has room, with all that one commit may plan. */
+/** The largest event that the core accepts fits, with all deliveries that one commit may plan. */
 export function sizePromises(bench: Bench): void {
   describe('the largest event', () => {
     test('is committed with 60 deliveries, read back, and claimed, again and again', async () => {

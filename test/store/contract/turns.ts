@@ -8,7 +8,7 @@ const single: Rate = { everyMs: 1_000, burst: 1, together: 1, atOnce: 4 }
 const merging: Rate = { everyMs: 1_000, burst: 1, together: 4, atOnce: 4 }
 const free: Rate = { everyMs: 0, burst: 1, together: 1, atOnce: 4 }
 
-/** Requests of one claim, as lists of ids; all are delivered at once. */
+/** The requests of one claim, as lists of ids. All are delivered at once. */
 async function turn(store: Store, rate: Rate, now: number): Promise<string[][]> {
   const pacing: Pacing = { now, rateOf: () => rate, roomOf: () => rate.atOnce }
   const requests = await store.claim({ leaseMs: 20_000, limit: 9, ...pacing })
@@ -18,9 +18,9 @@ async function turn(store: Store, rate: Rate, now: number): Promise<string[][]> 
   return requests.map((group) => group.map(({ id }) => id))
 }
 
-/** A channel takes messages of its fleets by turns, and within a fleet of its events by turns. */
+/** A channel serves its fleets by turns, and within a fleet its events by turns. */
 export function turnPromises(bench: Bench): void {
-  /** Events of a fleet, one message each, the first due first. */
+  /** Events of a fleet with one message each, in the order in which they are due. */
   async function oweEvents(fleet: string, count: number, nextAt = at): Promise<void> {
     const works = Array.from({ length: count }, (_, i) => {
       const id = `${fleet}-${i}`
@@ -31,7 +31,7 @@ export function turnPromises(bench: Bench): void {
     await Promise.all(works)
   }
 
-  /** Messages of one event, each of a commit of its own. */
+  /** Messages of one event, each from its own commit. */
   async function oweSteps(eventId: string, count: number, nextAt: number): Promise<void> {
     for (let i = 0; i < count; i++) {
       const row = delivery(`${eventId}-${i}`, { eventId, nextAt, seq: 64 * (i + 1) })
