@@ -2,7 +2,16 @@
 // of end it was. A lagging document, or one IMDS hiccup, must not decide that.
 import { type Ended, type EventRecord, type Inference, isHit, type Witness } from './event.ts'
 import { settleMs } from './life.ts'
-import { freshUntil, goneOf, type Missing, missingIn, seeingIn, silentPaces } from './witness.ts'
+import {
+  freshUntil,
+  goneOf,
+  isHeardWithoutPolls,
+  type Missing,
+  missingIn,
+  polledAt,
+  seeingIn,
+  silentPaces,
+} from './witness.ts'
 
 /** Most observers end a started event after this time, where a VM that it hits still shows it. */
 export const majorityMs = 30_000
@@ -69,7 +78,10 @@ function spanOf(record: EventRecord, missing: Missing[]): Omit<Span, 'settleAt'>
   return { lastSeenAt, firstAt: Math.min(...after.map((one) => one.firstAt)) }
 }
 
-/** Gone early, not started by us, and VMs that it hits say nothing: until when they may still speak. */
+/**
+ * Gone early, not started by us, and VMs that it hits say nothing of it: until when they may still speak. It counts
+ * from their last poll, as a beacon whose polls fail is heard for as long as they do.
+ */
 function uptimeAwaitedUntil(
   record: EventRecord,
   witnesses: Witness[],
@@ -78,7 +90,7 @@ function uptimeAwaitedUntil(
   if (record.phase !== 'scheduled' || knownReason(record, firstAt) !== undefined) return 0
   const silent = witnesses.filter((one) => isHit(record.facts, one.beacon.vm) && !misses(one))
   if (silent.length === 0) return 0
-  return Math.max(firstAt, ...silent.map(({ beacon }) => beacon.heardAt)) + uptimeWaitMs
+  return Math.max(firstAt, ...silent.map(({ beacon }) => polledAt(beacon))) + uptimeWaitMs
 }
 
 function misses({ sighting }: Witness): boolean {
@@ -95,11 +107,11 @@ export function nextAbsenceLook(record: EventRecord, witnesses: Witness[], now: 
 }
 
 /** What the absence means, judged on its span, never on when we concluded. */
-export function judge(record: EventRecord, witnesses: Witness[], span: Span): Ended {
+export function judge(record: EventRecord, witnesses: Witness[], span: Span, now: number): Ended {
   const { firstAt } = span
   if (record.phase === 'started') return { at: firstAt, outcome: 'completed' }
   const hit = witnesses.filter(({ beacon }) => isHit(record.facts, beacon.vm))
-  const why = hit.some((one) => wasInterrupted(record, one))
+  const why = hit.some((one) => wasInterrupted(record, one, now))
     ? 'start_not_seen_vm_rebooted'
     : knownReason(record, firstAt)
   return why === undefined
@@ -124,10 +136,17 @@ function wasPassedOn(record: EventRecord): boolean {
 
 /**
  * The VM restarted between its last sight of the event and its first miss, or is still silent. A pause
- * shows as a gap between those polls, unless the beacon itself was restarted in the gap.
+ * shows as a gap between those polls, unless the beacon itself was restarted in the gap. Of a VM that is
+ * heard while its polls fail, the uptime alone counts.
  */
-function wasInterrupted(record: EventRecord, { beacon, sighting: { gone } }: Witness): boolean {
-  if (gone === undefined) return true
+function wasInterrupted(record: EventRecord, one: Witness, now: number): boolean {
+  const {
+    beacon,
+    sighting: { gone },
+  } = one
+  if (gone === undefined) {
+    return !isHeardWithoutPolls(one, now) || beacon.bootedAt > polledAt(beacon)
+  }
   const { bootedAt, bootHeardAt, paceMs } = beacon
   if (bootedAt > gone.lastSeenAt && bootedAt <= gone.firstAt) return true
   if (restarting.includes(record.facts.eventType)) return false

@@ -78,6 +78,15 @@ export function freshUntil({ beacon }: Witness): number {
   return polledAt(beacon) + silentPaces * beacon.paceMs
 }
 
+/** A document this old in a report: the beacon asks every second, and gets no answer. */
+const failingMs = 10_000
+
+/** Whether the beacon still speaks while its polls fail. It says nothing of the event, but its uptime counts. */
+export function isHeardWithoutPolls({ beacon }: Witness, now: number): boolean {
+  const isFresh = beacon.heardAt + silentPaces * beacon.paceMs >= now
+  return isFresh && beacon.heardAt > polledAt(beacon) + failingMs
+}
+
 /** A beacon that is heard but can't poll repeats its last document with a growing age. */
 export function polledAt(beacon: Witness['beacon']): number {
   return beacon.polledAt ?? beacon.heardAt
