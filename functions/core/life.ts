@@ -31,7 +31,7 @@ export interface Seen extends Observed {
   previous?: ScheduledEvent
   /** No earlier poll of this beacon could have shown it. */
   firstPoll: boolean
-  /** This beacon's document before this one lacked it. */
+  /** This beacon saw it, and then a document of it lacked it. */
   missedBefore: boolean
   /** First poll of this beacon that showed it. */
   since: number
@@ -106,8 +106,9 @@ function noticeOf(seen: Seen): Notice {
 const lagMs = 60_000
 
 /**
- * A poll later than the first *gone* proves that a concluded event is alive, unless the document lags:
- * so the beacon must have missed the event before, or be that of a VM that it hits, for long enough.
+ * A poll later than the first *gone* proves that a concluded event is alive, unless the document lags: so the
+ * beacon must have missed the event before. One of a VM that it hits, or that never saw it before it was over,
+ * must see it for long enough.
  */
 function reopens(known: EventRecord, seen: Seen): boolean {
   const { at, outcome, inferred } = known.ended!
@@ -116,7 +117,8 @@ function reopens(known: EventRecord, seen: Seen): boolean {
   const isOfHit = isHit(known.facts, seen.vm)
   if (inferred === 'vm_gone') return isOfHit
   if (outcome === 'lost' || seen.missedBefore) return true
-  return isOfHit && seen.at - Math.max(seen.since, overFrom) >= lagMs
+  const isNewcomer = seen.since > overFrom
+  return (isOfHit || isNewcomer) && seen.at - Math.max(seen.since, overFrom) >= lagMs
 }
 
 /** A late word that it had started proves that it was not cancelled. */

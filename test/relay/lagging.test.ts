@@ -81,6 +81,35 @@ describe('an end that was told', () => {
     expect(moments()).toEqual(['started', 'completed', 'started', 'completed'])
   })
 
+  describe('by a VM that sees the event for the first time after its end', () => {
+    beforeEach(async () => {
+      for (const one of beacons.slice(0, 3)) await one.sees([event()])
+      await world.pass(2_000)
+      for (const one of beacons.slice(0, 3)) await one.sees([started()])
+      await world.pass(8_000)
+      for (const one of beacons.slice(0, 3)) await one.sees([])
+      await world.pass(11_000)
+      expect(moments()).toEqual(['scheduled', 'started', 'completed'])
+    })
+
+    test('is not taken back, as its document only lags', async () => {
+      for (const shown of [[event()], [started()], []]) {
+        await beacons[3]!.sees(shown)
+        await world.pass(8_000)
+      }
+      await world.pass(60_000)
+      expect(moments()).toEqual(['scheduled', 'started', 'completed'])
+    })
+
+    test('is taken back once it has seen the event for 60 s on end', async () => {
+      for (let seconds = 0; seconds <= 60; seconds += 20) {
+        await beacons[3]!.sees([started()])
+        await world.pass(20_000)
+      }
+      expect(moments()).toEqual(['scheduled', 'started', 'completed', 'started'])
+    })
+  })
+
   test('is taken back at once by a VM that had missed the event', async () => {
     await watchFor(120, (vm) => until(vm === 3 ? 24 : 10))
     await beacons[0]!.sees(running)
