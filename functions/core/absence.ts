@@ -109,7 +109,11 @@ export function nextAbsenceLook(record: EventRecord, witnesses: Witness[], now: 
 /** What the absence means, judged on its span, never on when we concluded. */
 export function judge(record: EventRecord, witnesses: Witness[], span: Span, now: number): Ended {
   const { firstAt } = span
-  if (record.phase === 'started') return { at: firstAt, outcome: 'completed' }
+  // a document that lags may show the start after another one showed the end
+  const { startedAt = firstAt } = record
+  if (record.phase === 'started') {
+    return { at: Math.max(firstAt, startedAt), outcome: 'completed' }
+  }
   const hit = witnesses.filter(({ beacon }) => isHit(record.facts, beacon.vm))
   const why = hit.some((one) => wasInterrupted(record, one, now))
     ? 'start_not_seen_vm_rebooted'

@@ -126,11 +126,13 @@ function correct(known: EventRecord, seen: Seen): Step {
   const wrong = known.ended?.outcome === 'cancelled' && seen.event.status === 'Started'
   if (!wrong) return nothing(known, 'concluded_before')
   const { at } = known.ended!
-  const noted = addHistory(known, { at: seen.at, what: 'started', note: seen.vm })
+  // a document that lags shows the start after the end
+  const startedAt = Math.min(seen.at, at)
+  const noted = addHistory(known, { at: startedAt, what: 'started', note: seen.vm })
   const record: EventRecord = {
     ...addHistory(noted, { at, what: 'completed' }),
     phase: 'completed',
-    startedAt: seen.at,
+    startedAt,
     ended: { at, outcome: 'completed' },
   }
   return { record, moments: ['completed'], reason: 'corrected' }

@@ -1,7 +1,15 @@
 // VMs whose documents lag behind the others: they neither delay an end nor reopen it.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ScheduledEvent } from '../../shared/document.ts'
-import { createWorld, event, eventId, FakeBeacon, started, type World } from '../support/world.ts'
+import {
+  createWorld,
+  event,
+  eventId,
+  FakeBeacon,
+  startAt,
+  started,
+  type World,
+} from '../support/world.ts'
 
 let world: World
 let beacons: FakeBeacon[]
@@ -115,6 +123,38 @@ describe('an end that was told', () => {
     await beacons[0]!.sees(running)
     await world.drain()
     expect(moments()).toEqual(['started', 'completed', 'started'])
+  })
+})
+
+describe('an event never ends before it started', () => {
+  const [scheduled, running] = [event({ notBeforeAt: startAt + 10_000 }), started()]
+
+  test('where a document that lags shows the start last', async () => {
+    const [hit, other] = beacons as [FakeBeacon, FakeBeacon]
+    for (const one of [hit, other]) await one.sees([scheduled])
+    await world.pass(20_000)
+    await hit.sees([])
+    await world.pass(4_000)
+    await other.sees([running])
+    await world.pass(4_000)
+    await other.sees([])
+    await world.pass(60_000)
+    expect(moments()).toEqual(['scheduled', 'started', 'completed'])
+    const { startedAt, endedAt } = (await world.getEvent(eventId)).body
+    expect(Date.parse(endedAt)).toBeGreaterThanOrEqual(Date.parse(startedAt))
+  })
+
+  test('nor where it shows that a cancelled event had started', async () => {
+    const [hit, other] = beacons as [FakeBeacon, FakeBeacon]
+    for (const one of [hit, other]) await one.sees([event()])
+    await world.pass(1_000)
+    for (const one of [hit, other]) await one.sees([])
+    await world.pass(11_000)
+    await beacons[2]!.sees([running])
+    await world.drain()
+    expect(moments()).toEqual(['scheduled', 'cancelled', 'completed'])
+    const { startedAt, endedAt } = (await world.getEvent(eventId)).body
+    expect(Date.parse(endedAt)).toBeGreaterThanOrEqual(Date.parse(startedAt))
   })
 })
 
