@@ -307,7 +307,9 @@ async function decideOn(
   if (covered !== record) moments.push('changed')
   record = covered
   const settling = record.gone !== undefined && record.gone.settleAt <= now && !news.inDocument
-  const newcomer = isOpen(record) && news.firstSighting && isHit(record.facts, beacon.vm)
+  // in a later epoch, a beacon may have reported the event before it was open again
+  const isNew = news.firstSighting || record.reopenedAt !== undefined
+  const newcomer = isOpen(record) && isNew && isHit(record.facts, beacon.vm)
   const lately = told || newcomer || (news.inDocument && isHit(record.facts, beacon.vm))
   const undecided = isOpen(record) && record.verdict === undefined
   const judged = undecided && (lately || (news.inDocument && record.policy.decide === 'approve'))

@@ -2,7 +2,16 @@
 // its end, and what kind of end it was. One late document or one IMDS hiccup must not decide that.
 import { type Ended, type EventRecord, type Inference, isHit, type Witness } from './event.ts'
 import { settleMs } from './life.ts'
-import { freshUntil, goneOf, type Missing, missingIn, seeingIn, silentPaces } from './witness.ts'
+import {
+  freshUntil,
+  goneOf,
+  isHeardWithoutPolls,
+  type Missing,
+  missingIn,
+  polledAt,
+  seeingIn,
+  silentPaces,
+} from './witness.ts'
 
 /** If a hit VM still shows a started event, most observers end it after this time. */
 export const majorityMs = 30_000
@@ -72,7 +81,10 @@ function spanOf(record: EventRecord, missing: Missing[]): Omit<Span, 'settleAt'>
   return { lastSeenAt, firstAt: Math.min(...after.map((one) => one.firstAt)) }
 }
 
-/** How long to wait for silent hit VMs, if the event disappeared early and we did not start it. */
+/**
+ * How long to wait for silent hit VMs, if the event disappeared early and we did not start it. The
+ * wait begins at their last poll: a beacon whose polls fail is still heard.
+ */
 function uptimeAwaitedUntil(
   record: EventRecord,
   witnesses: Witness[],
@@ -81,7 +93,7 @@ function uptimeAwaitedUntil(
   if (record.phase !== 'scheduled' || knownReason(record, firstAt) !== undefined) return 0
   const silent = witnesses.filter((one) => isHit(record.facts, one.beacon.vm) && !misses(one))
   if (silent.length === 0) return 0
-  return Math.max(firstAt, ...silent.map(({ beacon }) => beacon.heardAt)) + uptimeWaitMs
+  return Math.max(firstAt, ...silent.map(({ beacon }) => polledAt(beacon))) + uptimeWaitMs
 }
 
 function misses({ sighting }: Witness): boolean {
@@ -98,11 +110,15 @@ export function nextAbsenceLook(record: EventRecord, witnesses: Witness[], now: 
 }
 
 /** What the absence means. Judged by its span, not by the time of our conclusion. */
-export function judge(record: EventRecord, witnesses: Witness[], span: Span): Ended {
+export function judge(record: EventRecord, witnesses: Witness[], span: Span, now: number): Ended {
   const { firstAt } = span
-  if (record.phase === 'started') return { at: firstAt, outcome: 'completed' }
+  // a document that lags may show the start after another one showed the end
+  const { startedAt = firstAt } = record
+  if (record.phase === 'started') {
+    return { at: Math.max(firstAt, startedAt), outcome: 'completed' }
+  }
   const hit = witnesses.filter(({ beacon }) => isHit(record.facts, beacon.vm))
-  const why = hit.some((one) => wasInterrupted(record, one))
+  const why = hit.some((one) => wasInterrupted(record, one, now))
     ? 'start_not_seen_vm_rebooted'
     : knownReason(record, firstAt)
   return why === undefined
@@ -127,10 +143,17 @@ function wasPassedOn(record: EventRecord): boolean {
 
 /**
  * The VM restarted between its last sight of the event and its first miss, or is still silent. A gap
- * between those polls shows a pause, unless the beacon itself restarted in the gap.
+ * between those polls shows a pause, unless the beacon itself restarted in the gap. If the VM is heard
+ * while its polls fail, only its uptime counts.
  */
-function wasInterrupted(record: EventRecord, { beacon, sighting: { gone } }: Witness): boolean {
-  if (gone === undefined) return true
+function wasInterrupted(record: EventRecord, one: Witness, now: number): boolean {
+  const {
+    beacon,
+    sighting: { gone },
+  } = one
+  if (gone === undefined) {
+    return !isHeardWithoutPolls(one, now) || beacon.bootedAt > polledAt(beacon)
+  }
   const { bootedAt, bootHeardAt, paceMs } = beacon
   if (bootedAt > gone.lastSeenAt && bootedAt <= gone.firstAt) return true
   if (restarting.includes(record.facts.eventType)) return false

@@ -43,7 +43,7 @@ export function conclude(
   if (drillPlan !== undefined) return concludeDrill(record, drillPlan, now, reminders)
   const settled = settledSpan(record, witnesses, now)
   if (settled !== undefined) {
-    return end({ ...record, gone: settled }, judge(record, witnesses, settled))
+    return end({ ...record, gone: settled }, judge(record, witnesses, settled, now))
   }
   const ended = endedBySilence(record, witnesses, now)
   if (ended !== undefined) return end(record, ended)

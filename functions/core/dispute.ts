@@ -1,6 +1,7 @@
 // Beacons that contradict each other about one event. With a fleet's key anybody can report a lie,
 // and rules read these values. So if beacons disagree, people decide.
 import type { ScheduledEvent } from '../../shared/document.ts'
+import { isWithin } from './agreed.ts'
 import {
   addHistory,
   type Disputable,
@@ -63,9 +64,9 @@ export function reconcile(record: EventRecord, observers: Observer[], now: numbe
  */
 function lastingIn(record: EventRecord, seen: Observer[]): Disputable[] {
   const { facts, changedAt = {}, verdict } = record
-  // what a rule approved may start at any moment, so a new beacon's report counts at once
-  const isUrgent = verdict?.how === 'policy'
   const lasting = seen.flatMap(({ beacon, sighting: { event, firstSeenAt = 0 } }) => {
+    // what a rule approved may start at any moment, so a new beacon that shows more counts at once
+    const isUrgent = verdict?.how === 'policy' && !isWithin(verdict.agreed, event)
     const since = isUrgent ? 0 : firstSeenAt
     return contradictions(facts, event).filter(
       (name) => Math.max(since, changedAt[name] ?? 0) + changeLagMs <= polledAt(beacon),

@@ -31,7 +31,7 @@ export interface Seen extends Observed {
   previous?: ScheduledEvent
   /** No earlier poll of this beacon could have shown it. */
   firstPoll: boolean
-  /** The previous document of this beacon lacked the event. */
+  /** This beacon had seen the event, and then a document of this beacon lacked it. */
   missedBefore: boolean
   /** The first poll of this beacon that showed the event. */
   since: number
@@ -107,8 +107,8 @@ const lagMs = 60_000
 
 /**
  * A poll after the first *gone* proves that a concluded event is alive, unless the document is
- * late. So the beacon must have missed the event before, or be on a hit VM and see the event long
- * enough.
+ * late. So the beacon must have missed the event before. A hit VM, or a VM that saw the event only
+ * after its end, must see it for long enough.
  */
 function reopens(known: EventRecord, seen: Seen): boolean {
   const { at, outcome, inferred } = known.ended!
@@ -117,7 +117,8 @@ function reopens(known: EventRecord, seen: Seen): boolean {
   const isOfHit = isHit(known.facts, seen.vm)
   if (inferred === 'vm_gone') return isOfHit
   if (outcome === 'lost' || seen.missedBefore) return true
-  return isOfHit && seen.at - Math.max(seen.since, overFrom) >= lagMs
+  const isNewcomer = seen.since > overFrom
+  return (isOfHit || isNewcomer) && seen.at - Math.max(seen.since, overFrom) >= lagMs
 }
 
 /** A late word that it had started proves that it was not cancelled. */
@@ -125,11 +126,13 @@ function correct(known: EventRecord, seen: Seen): Step {
   const wrong = known.ended?.outcome === 'cancelled' && seen.event.status === 'Started'
   if (!wrong) return nothing(known, 'concluded_before')
   const { at } = known.ended!
-  const noted = addHistory(known, { at: seen.at, what: 'started', note: seen.vm })
+  // a document that lags shows the start after the end
+  const startedAt = Math.min(seen.at, at)
+  const noted = addHistory(known, { at: startedAt, what: 'started', note: seen.vm })
   const record: EventRecord = {
     ...addHistory(noted, { at, what: 'completed' }),
     phase: 'completed',
-    startedAt: seen.at,
+    startedAt,
     ended: { at, outcome: 'completed' },
   }
   return { record, moments: ['completed'], reason: 'corrected' }

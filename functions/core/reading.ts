@@ -189,7 +189,7 @@ function newsOf(
 ): EventNews[] {
   const { name: vm } = report.vm
   const observations: Observation[] = []
-  const missedBefore = missesBefore(eventId, report, before, known)
+  const missedBefore = missesBefore(eventId, report, before)
   // also over a moment without it: what changed in that time is a change
   let last = before?.event
   let lastSeenAt = known?.polledAt ?? now
@@ -252,19 +252,15 @@ function newsOf(
   ]
 }
 
-/** Whether this beacon's document lacked the event before the document that shows it now. */
-function missesBefore(
-  eventId: string,
-  { changes }: Report,
-  before: Sighting | undefined,
-  known: Beacon | undefined,
-): boolean {
-  const appeared = changes.findLast(
-    ({ kind, event }) => kind === 'appeared' && event.eventId === eventId,
-  )
-  if (before?.gone !== undefined) return true
-  if (appeared !== undefined) return !appeared.firstPoll
-  return before === undefined && known?.polledAt !== undefined
+/**
+ * Whether this beacon saw the event, and then a document of it lacked the event. A first sight does
+ * not count: a late document may show what is over elsewhere.
+ */
+function missesBefore(eventId: string, { changes }: Report, before: Sighting | undefined): boolean {
+  const own = changes.filter(({ event }) => event.eventId === eventId)
+  if (before?.gone !== undefined || own.some(({ kind }) => kind === 'gone')) return true
+  const appeared = own.findLast(({ kind }) => kind === 'appeared')
+  return before !== undefined && appeared !== undefined && !appeared.firstPoll
 }
 
 /** First gone and last seen as precisely as the beacon told, else by its documents. */

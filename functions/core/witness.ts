@@ -79,6 +79,15 @@ export function freshUntil({ beacon }: Witness): number {
   return polledAt(beacon) + silentPaces * beacon.paceMs
 }
 
+/** The beacon polls every second. If its document is this old, its polls fail. */
+const failingMs = 10_000
+
+/** Whether the beacon is heard while its polls fail. Then only its uptime counts. */
+export function isHeardWithoutPolls({ beacon }: Witness, now: number): boolean {
+  const isFresh = beacon.heardAt + silentPaces * beacon.paceMs >= now
+  return isFresh && beacon.heardAt > polledAt(beacon) + failingMs
+}
+
 /** A beacon that is heard but cannot poll repeats its last document with a growing age. */
 export function polledAt(beacon: Witness['beacon']): number {
   return beacon.polledAt ?? beacon.heardAt

@@ -114,7 +114,8 @@ async function postDecision(relay: Relay, c: Context): Promise<Response> {
     return problem(c, 400, 'decision_malformed', detail)
   }
   const shown = await relay.store.readEvent(keyIn(c))
-  if (shown === undefined) return unknownEvent(c)
+  // an alert is a row as an event is, and nothing that anybody decides
+  if (shown === undefined || shown.alert !== undefined) return unknownEvent(c)
   const decision = wish.data.decision === 'approve' ? 'approved' : 'declined'
   const { outcome, record } = await decideEvent(relay, shown, { decision, by: byAdmin })
   if (outcome === 'decided') return c.json(publicView(viewOf(record)))

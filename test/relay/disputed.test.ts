@@ -143,6 +143,17 @@ describe('no disagreement', () => {
     expect(asked()).not.toContain('different values')
   })
 
+  test('a VM that leaves the event is one change, whichever VM sees that first', async () => {
+    await honest.sees([event({ source: 'User', resources: ['web_0', 'web_1'] })])
+    for (const one of [other, honest]) {
+      await world.pass(500)
+      await one.sees([user])
+    }
+    await world.drain()
+    expect(moments()).toEqual(['scheduled', 'approved', 'changed'])
+    expect(asked()).not.toContain('different values')
+  })
+
   test('an older api-version contradicts nothing', async () => {
     const { source: _, durationSeconds: __, ...less } = user
     await other.sees([less])

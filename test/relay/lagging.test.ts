@@ -1,7 +1,15 @@
 // VMs whose documents are late. They neither delay an end nor reopen an event.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ScheduledEvent } from '../../shared/document.ts'
-import { createWorld, event, eventId, FakeBeacon, started, type World } from '../support/world.ts'
+import {
+  createWorld,
+  event,
+  eventId,
+  FakeBeacon,
+  startAt,
+  started,
+  type World,
+} from '../support/world.ts'
 
 let world: World
 let beacons: FakeBeacon[]
@@ -84,11 +92,72 @@ describe('an end that was told', () => {
     expect(moments()).toEqual(['started', 'completed', 'started', 'completed'])
   })
 
+  describe('by a VM that sees the event for the first time after its end', () => {
+    beforeEach(async () => {
+      for (const one of beacons.slice(0, 3)) await one.sees([event()])
+      await world.pass(2_000)
+      for (const one of beacons.slice(0, 3)) await one.sees([started()])
+      await world.pass(8_000)
+      for (const one of beacons.slice(0, 3)) await one.sees([])
+      await world.pass(11_000)
+      expect(moments()).toEqual(['scheduled', 'started', 'completed'])
+    })
+
+    test('is not taken back, as its document only lags', async () => {
+      for (const shown of [[event()], [started()], []]) {
+        await beacons[3]!.sees(shown)
+        await world.pass(8_000)
+      }
+      await world.pass(60_000)
+      expect(moments()).toEqual(['scheduled', 'started', 'completed'])
+    })
+
+    test('is taken back once it has seen the event for 60 s on end', async () => {
+      for (let seconds = 0; seconds <= 60; seconds += 20) {
+        await beacons[3]!.sees([started()])
+        await world.pass(20_000)
+      }
+      expect(moments()).toEqual(['scheduled', 'started', 'completed', 'started'])
+    })
+  })
+
   test('is taken back at once by a VM that had missed the event', async () => {
     await watchFor(120, (vm) => until(vm === 3 ? 24 : 10))
     await beacons[0]!.sees(running)
     await world.drain()
     expect(moments()).toEqual(['started', 'completed', 'started'])
+  })
+})
+
+describe('an event never ends before it started', () => {
+  const [scheduled, running] = [event({ notBeforeAt: startAt + 10_000 }), started()]
+
+  test('where a document that lags shows the start last', async () => {
+    const [hit, other] = beacons as [FakeBeacon, FakeBeacon]
+    for (const one of [hit, other]) await one.sees([scheduled])
+    await world.pass(20_000)
+    await hit.sees([])
+    await world.pass(4_000)
+    await other.sees([running])
+    await world.pass(4_000)
+    await other.sees([])
+    await world.pass(60_000)
+    expect(moments()).toEqual(['scheduled', 'started', 'completed'])
+    const { startedAt, endedAt } = (await world.getEvent(eventId)).body
+    expect(Date.parse(endedAt)).toBeGreaterThanOrEqual(Date.parse(startedAt))
+  })
+
+  test('nor where it shows that a cancelled event had started', async () => {
+    const [hit, other] = beacons as [FakeBeacon, FakeBeacon]
+    for (const one of [hit, other]) await one.sees([event()])
+    await world.pass(1_000)
+    for (const one of [hit, other]) await one.sees([])
+    await world.pass(11_000)
+    await beacons[2]!.sees([running])
+    await world.drain()
+    expect(moments()).toEqual(['scheduled', 'cancelled', 'completed'])
+    const { startedAt, endedAt } = (await world.getEvent(eventId)).body
+    expect(Date.parse(endedAt)).toBeGreaterThanOrEqual(Date.parse(startedAt))
   })
 })
 

@@ -38,3 +38,27 @@ test.each([
   await world.drain()
   expect(world.sent.filter(({ url }) => url.startsWith('https://teams.'))).toHaveLength(1)
 })
+
+test('a VM that first reports an event while it is over brings its channels once it is back', async () => {
+  const world = await createWorld({ config: byTag })
+  const web = new FakeBeacon(world, 'web_0')
+  const data = new FakeBeacon(world, 'db_0', { vm: { tags: { tier: 'data' } } })
+  const shown = event({ ...far, ...grown })
+  await web.sees([shown])
+  await web.sees([])
+  await world.pass(10_001)
+
+  // the event is open again after it was read for the new beacon, and before that beacon is stored
+  const { store } = world.relay
+  const writeBeacon = store.writeBeacon.bind(store)
+  store.writeBeacon = async (...args) => {
+    store.writeBeacon = writeBeacon
+    await web.sees([shown])
+    return writeBeacon(...args)
+  }
+  await data.sees([shown])
+  await data.sees([shown])
+  await world.drain()
+  expect((await world.getEvent(shown.eventId)).body.epoch).toBe(2)
+  expect(world.sent.filter(({ url }) => url.startsWith('https://teams.'))).toHaveLength(1)
+})

@@ -162,6 +162,16 @@ test('ids that the relay uses for its alerts are refused with the whole report',
 describe('the alert', () => {
   const many = invented(0, maxOpenOfBeacon + 1)
 
+  test('is no event that an admin decides', async () => {
+    await liar.sees(many)
+    const { status } = await world.app.request('/v1/events/prod/alert-over_limits/decision', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${adminKey}` },
+      body: '{"decision":"approve"}',
+    })
+    expect(status).toBe(404)
+  })
+
   test('collects for 60 s, then goes to the owners once, for as long as the cause lasts', async () => {
     await liar.sees(many)
     const other = new FakeBeacon(world, 'liar_2')
