@@ -351,7 +351,10 @@ async function isWatched(relay: Relay, record: EventRecord, now: number): Promis
 function isDisputable(record: EventRecord, { inDocument, sighting }: EventNews): boolean {
   const matters = inDocument && isOpen(record) && record.phase === 'scheduled'
   if (!matters || record.passedOn !== undefined) return false
-  return record.disputed !== undefined || contradictions(record.facts, sighting.event).length > 0
+  // a rule that is not carried out may wait for a silent beacon that saw something else
+  const waits = record.policy.decide === 'approve' && record.verdict === undefined
+  const contradicts = contradictions(record.facts, sighting.event).length > 0
+  return waits || contradicts || record.disputed !== undefined
 }
 
 function settle(

@@ -118,7 +118,9 @@ export function withStart(
     const { startFailure: _, ...accepted } = record
     return addHistory({ ...accepted, passedOn }, { at, what: 'passed_on', note: directive.vm })
   }
-  if (directive.failed) return undefined
+  // a repeated report may tell the failure of an earlier lease
+  const isEarlier = at < directive.until - directiveLeaseMs
+  if (directive.failed || isEarlier) return undefined
   const { outcome, status } = start
   const note = `${directive.vm}: ${outcome}${status === undefined ? '' : ` (HTTP ${status})`}`
   const startFailure = { vm: directive.vm, outcome, at, ...(status !== undefined && { status }) }

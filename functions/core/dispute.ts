@@ -47,8 +47,8 @@ export function isUndisputed(record: EventRecord, observers: Observer[], now: nu
  */
 export function reconcile(record: EventRecord, observers: Observer[], now: number): Reconciled {
   const seen = seenNow(observers, now)
-  const settled = withMajority(record, seen, lastingIn(record, seen), now)
-  const disputed = lastingIn(settled, seen)
+  const settled = withMajority(record, seen, lastingIn(record, seen, now), now)
+  const disputed = lastingIn(settled, seen, now)
   const { disputed: before = [], ...rest } = settled
   const news = settled !== record || disputed.some((name) => !before.includes(name))
   if (!news && disputed.length === before.length) return { record, moments: [] }
@@ -59,20 +59,26 @@ export function reconcile(record: EventRecord, observers: Observer[], now: numbe
 }
 
 /**
- * The values that a beacon still contradicts in a poll long enough after it, or another, saw a
- * change.
+ * The values that a beacon still contradicts, long enough after the beacon first saw the event and
+ * after the value was learned. A silent beacon's last document counts as well.
  */
-function lastingIn(record: EventRecord, seen: Observer[]): Disputable[] {
-  const { facts, changedAt = {}, verdict } = record
-  const lasting = seen.flatMap(({ beacon, sighting: { event, firstSeenAt = 0 } }) => {
+function lastingIn(record: EventRecord, seen: Observer[], now: number): Disputable[] {
+  const { facts, verdict } = record
+  const lasting = seen.flatMap(({ sighting: { event, firstSeenAt = 0 } }) => {
     // what a rule approved may start at any moment, so a new beacon that shows more counts at once
     const isUrgent = verdict?.how === 'policy' && !isWithin(verdict.agreed, event)
-    const since = isUrgent ? 0 : firstSeenAt
-    return contradictions(facts, event).filter(
-      (name) => Math.max(since, changedAt[name] ?? 0) + changeLagMs <= polledAt(beacon),
-    )
+    return contradictions(facts, event).filter((name) => {
+      const changedAt = record.changedAt?.[name]
+      const since = isUrgent ? (changedAt ?? 0) : Math.max(firstSeenAt, learnedAt(record, name))
+      return since + changeLagMs <= now
+    })
   })
   return disputable.filter((name) => lasting.includes(name))
+}
+
+/** When the record learned the value that it holds. */
+function learnedAt({ changedAt, reopenedAt, firstSeenAt }: EventRecord, name: Disputable): number {
+  return changedAt?.[name] ?? reopenedAt ?? firstSeenAt
 }
 
 /**
@@ -91,10 +97,13 @@ function withMajority(
   now: number,
 ): EventRecord {
   const hit = seen.filter(({ beacon }) => isHit(record.facts, beacon.vm))
-  const voters = (hit.length > 0 ? hit : seen).map(({ sighting }) => sighting.event)
   const outvoted = names.flatMap((name) => {
     if (name === 'resources') return []
-    const known = voters.filter((event) => comparable(name, event) !== undefined)
+    // a document from before the value was learned cannot outvote it
+    const known = (hit.length > 0 ? hit : seen)
+      .filter(({ beacon }) => polledAt(beacon) >= learnedAt(record, name))
+      .map(({ sighting }) => sighting.event)
+      .filter((event) => comparable(name, event) !== undefined)
     const chosen = known.find(
       (event) => 2 * known.filter((other) => isSame(name, event, other)).length > known.length,
     )

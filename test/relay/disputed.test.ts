@@ -154,6 +154,23 @@ describe('no disagreement', () => {
     expect(asked()).not.toContain('different values')
   })
 
+  test('a VM that fell silent before a change delays the rule for a minute, then people are asked', async () => {
+    const long = event({ eventType: 'Freeze', durationSeconds: 60 })
+    const short = { ...long, durationSeconds: 5 }
+    for (const one of [honest, other]) await one.sees([long])
+    await world.drain()
+    world.clock.now += 1_000
+    for (let round = 0; round < 5; round++) {
+      expect(await startsOf(honest, short)).toEqual([])
+      await world.pass(15_000)
+    }
+    expect(asked()).toContain('different values for its duration')
+    expect((await read()).policy.decide).toBe('ask')
+    expect((await read()).durationSeconds).toBe(5)
+    await press(world, await forge(world), 'approve')
+    expect(await startsOf(honest, short)).toMatchObject([{ eventId }])
+  })
+
   test('an older api-version contradicts nothing', async () => {
     const { source: _, durationSeconds: __, ...less } = user
     await other.sees([less])
