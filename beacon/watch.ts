@@ -47,7 +47,7 @@ export interface Step {
   seenAt: number
   /** For `gone`: when the last document with the event arrived. */
   lastSeenAt?: number
-  /** For `appeared`: there was no earlier document that could have shown it. */
+  /** For `appeared`: no document of the last seconds could have shown it. */
   firstPoll: boolean
   /** As the newer document has it; for `gone`, as the older had it. */
   event: ScheduledEvent
@@ -67,8 +67,12 @@ export interface Watched {
  */
 export const keptForMs = 5 * 60_000
 
+/** If polls failed for longer, an event may have been announced and may have started unseen. */
+export const blindMs = 10_000
+
 export function watch(last: Snapshot | undefined, next: Shown): Watched {
   const { seenAt } = next
+  const wasBlind = last === undefined || seenAt - last.seenAt > blindMs
   const steps: Step[] = []
   const learned: ScheduledEvent[] = []
   const known = new Map<string, ScheduledEvent>()
@@ -76,7 +80,7 @@ export function watch(last: Snapshot | undefined, next: Shown): Watched {
     const before = last?.known.get(event.eventId)
     known.set(event.eventId, merged(before, event))
     if (before === undefined) {
-      steps.push({ kind: 'appeared', seenAt, firstPoll: last === undefined, event })
+      steps.push({ kind: 'appeared', seenAt, firstPoll: wasBlind, event })
       continue
     }
     const news = newsIn(before, event)

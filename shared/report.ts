@@ -67,7 +67,7 @@ export const changeSchema = z.object({
   ageMs,
   /** For `gone`: age of the last poll that still showed the event. */
   lastSeenAgeMs: ageMs.optional(),
-  /** For `appeared`: no earlier poll of this boot could have shown it. */
+  /** For `appeared`: no poll of this boot in the last seconds could have shown it. */
   firstPoll: z.boolean().default(false),
   event: scheduledEventSchema,
 })

@@ -1,7 +1,7 @@
 // What the configuration makes of an event that just took a step: policy, and who is to be told.
 import { decideByPolicy } from './approval.ts'
 import type { Delivery } from './delivery.ts'
-import { isUndisputed } from './dispute.ts'
+import { changeLagMs, isUndisputed } from './dispute.ts'
 import type { EventRecord, Moment, Observer } from './event.ts'
 import { channelsFor, judgePolicy, type PolicyRule, type Route } from './policy.ts'
 
@@ -30,7 +30,9 @@ export function approveByPolicy(
   now: number,
 ): EventRecord {
   if (record.policy.decide !== 'approve' || record.verdict !== undefined) return record
-  if (!isUndisputed(record, observers, now)) return record
+  // a beacon's own row, with what it saw, is written after the lapse that its report caused
+  const { lapsedAt = Number.NEGATIVE_INFINITY } = record
+  if (now - lapsedAt < changeLagMs || !isUndisputed(record, observers, now)) return record
   const decided = decideByPolicy(record, now)
   if (decided.outcome !== 'decided') return record
   moments.push(...decided.moments)

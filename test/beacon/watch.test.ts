@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { hits, keptForMs, type Shown, type Snapshot, type Step, watch } from '../../beacon/watch.ts'
+import {
+  blindMs,
+  hits,
+  keptForMs,
+  type Shown,
+  type Snapshot,
+  type Step,
+  watch,
+} from '../../beacon/watch.ts'
 import { type ApiVersion, apiVersions, limits, type ScheduledEvent } from '../../shared/document.ts'
 import { anEvent } from './events.ts'
 
@@ -82,6 +90,11 @@ describe('coming and going', () => {
     expect(steps(at(1), at(7, full))).toEqual([
       { kind: 'appeared', seenAt: 7, firstPoll: false, event: full },
     ])
+  })
+
+  test('an event that appears after polls failed may have been there before', () => {
+    const firstAfter = (ms: number) => steps(at(1), at(1 + ms, full))[0]?.firstPoll
+    expect([firstAfter(blindMs), firstAfter(blindMs + 1)]).toEqual([false, true])
   })
 
   test('an event that is gone, with what was last known of it and when', () => {

@@ -296,6 +296,8 @@ describe('what a rule approved', () => {
     world.clock.now += 6_000
     expect((await second.sees([grown])).directives).toEqual([])
     const all = [{ resources: ['db_0', 'web_0'] }]
+    expect((await first.sees([grown])).directives).toEqual([])
+    world.clock.now += minute
     expect((await first.sees([grown])).directives).toMatchObject(all)
   })
 })
