@@ -9,7 +9,7 @@ import { agreedOf, withoutOutgrown } from './core/agreed.ts'
 import { leaseOf, withLease, withStart } from './core/approval.ts'
 import { conclude, nextLookOf } from './core/conclude.ts'
 import type { Delivery } from './core/delivery.ts'
-import { contradictions, reconcile } from './core/dispute.ts'
+import { contradictions, reconcile, withoutOutdated } from './core/dispute.ts'
 import {
   type Beacon,
   type EventRecord,
@@ -302,7 +302,7 @@ async function decideOn(
     record = reconciled.record
     moments.push(...reconciled.moments)
   }
-  const covered = withoutOutgrown(record, self.sighting.event, now)
+  const covered = withoutOutgrown(record, withoutOutdated(record, self), now)
   // people must decide again, even if only this beacon's own document shows more
   if (covered !== record) moments.push('changed')
   record = covered

@@ -76,6 +76,16 @@ function lastingIn(record: EventRecord, seen: Observer[], now: number): Disputab
   return disputable.filter((name) => lasting.includes(name))
 }
 
+/** The event as a beacon sees it, without values that its poll saw before another poll saw them change. */
+export function withoutOutdated(
+  record: EventRecord,
+  { beacon, sighting }: Observer,
+): ScheduledEvent {
+  const { facts, changedAt = {} } = record
+  const outdated = disputable.filter((name) => (changedAt[name] ?? 0) > polledAt(beacon))
+  return { ...sighting.event, ...Object.fromEntries(outdated.map((name) => [name, facts[name]])) }
+}
+
 /** When the record learned the value that it holds. */
 function learnedAt({ changedAt, reopenedAt, firstSeenAt }: EventRecord, name: Disputable): number {
   return changedAt?.[name] ?? reopenedAt ?? firstSeenAt

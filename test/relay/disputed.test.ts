@@ -171,6 +171,18 @@ describe('no disagreement', () => {
     expect(await startsOf(honest, short)).toMatchObject([{ eventId }])
   })
 
+  test('a late report from before a change ends no approval of what it became', async () => {
+    const long = event({ eventType: 'Freeze', durationSeconds: 60 })
+    const short = { ...long, durationSeconds: 5 }
+    await honest.sees([long])
+    world.clock.now += 2_000
+    expect(await startsOf(honest, short)).toMatchObject([{ durationSeconds: 5 }])
+    await other.sees([long], { ageMs: 1_000 })
+    expect((await read()).approvals[0].lapsedAt).toBeUndefined()
+    await other.sees([long])
+    expect((await read()).approvals[0].lapsedAt).toBeDefined()
+  })
+
   test('an older api-version contradicts nothing', async () => {
     const { source: _, durationSeconds: __, ...less } = user
     await other.sees([less])
