@@ -190,10 +190,10 @@ function join(known: EventRecord, seen: Seen): Step {
   return { record, moments, reason: rises ? 'started' : changed ? 'changed' : 'learned' }
 }
 
-/** A spooled change can show that an event first told as Started had been Scheduled before. */
+/** A spooled change or a late document can show that a started event was Scheduled before. */
 function lateNotice(known: EventRecord, seen: Seen): Notice | undefined {
-  const before = seen.event.status === 'Scheduled' && seen.at < (known.startedAt ?? 0)
-  return before && known.notice !== undefined && known.notice !== 'reported_late'
+  const wasScheduled = seen.event.status === 'Scheduled' && known.phase === 'started'
+  return wasScheduled && known.notice !== undefined && known.notice !== 'reported_late'
     ? 'reported_late'
     : undefined
 }

@@ -112,6 +112,8 @@ describe('the phase only rises', () => {
     expect(known.notice).toBe('none')
     const before = seen({}, { at: at - 60_000, live: false })
     expect(step(known, before).record?.notice).toBe('reported_late')
+    const lagging = seen({}, { at: at + 5_000, vm: 'web_1' })
+    expect(step(known, lagging).record?.notice).toBe('reported_late')
     expect(step(lifeOf(seen(), begun()), before).record?.notice).toBeUndefined()
   })
 })
