@@ -8,7 +8,9 @@ import { event, FakeBeacon, type Reachable } from '../support/world.ts'
 const reports = 40
 const heapMb = 250
 
-test(`with ${heapMb} MB, ${reports} VMs that name 980 others each, and one that does so ${reports} times`, async () => {
+test(`with ${heapMb} MB, ${reports} VMs that name 980 others each, and one that does so ${reports} times`, {
+  timeout: 120_000,
+}, async () => {
   const stage = await startStage({ vms: [['web_0']] })
   try {
     const environment = { NODE_OPTIONS: `--max-old-space-size=${heapMb}` }
