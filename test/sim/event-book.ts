@@ -215,6 +215,8 @@ export class EventBook {
     const addedAt = this.#grownAt.get(key) ?? 0
     if (!isHit(event, beacon.vm.name) && (beacon.isLate || this.#docket.now < addedAt + handlingMs))
       return
+    // reopened while this report was handled: the next report brings the channels
+    if (this.#docket.now < (record.reopenedAt ?? 0) + handlingMs) return
     const observer = beacon.asObserver(event)
     const hearers = channelsFor(plan.config.routes, record, [observer], 'scheduled')
     const rows = [...this.#messages.rows.values()].filter(
