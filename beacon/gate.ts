@@ -3,9 +3,9 @@
 import type { Clock } from './clock.ts'
 
 /** Requests in any `windowMs`. */
-export const requestsPerWindow = 4
+const requestsPerWindow = 4
 /** One second, and a margin: two requests may arrive closer together than they were sent. */
-export const windowMs = 1_050
+const windowMs = 1_050
 
 export interface Gate {
   /**

@@ -14,9 +14,9 @@ import {
 } from './witness.ts'
 
 /** If a hit VM still shows a started event, most observers end it after this time. */
-export const majorityMs = 30_000
+const majorityMs = 30_000
 /** How long to wait for a silent hit VM. Its uptime says whether it restarted. */
-export const uptimeWaitMs = 3 * 60_000
+const uptimeWaitMs = 3 * 60_000
 
 export type Span = NonNullable<EventRecord['gone']>
 
@@ -41,7 +41,7 @@ export function settledSpan(
 }
 
 /** When the absence counts if no further report arrives. Infinity if too few VMs miss the event. */
-export function settlesAt(record: EventRecord, witnesses: Witness[], now: number): number {
+function settlesAt(record: EventRecord, witnesses: Witness[], now: number): number {
   const missing = missingIn(record, witnesses)
   if (missing.length === 0) return Number.POSITIVE_INFINITY
   const agreedAt = agreesAt(record, missing, seeingIn(record, witnesses, now))

@@ -6,7 +6,7 @@ import { alertDeliveryId, type Delivery, type FleetAlert, urgentMs, viewOf } fro
 import type { Alert, EventRecord } from './event.ts'
 
 /** Occurrences within this time go into one message. */
-export const collectMs = 60_000
+const collectMs = 60_000
 /**
  * An episode ends when its cause did not occur for this long. So owners get at most one message in
  * this time.
@@ -26,10 +26,6 @@ export interface Occurrence {
 
 export function alertId(kind: Alert['kind']): string {
   return `${alertPrefix}${kind}`
-}
-
-export function isAlertId(eventId: string): boolean {
-  return eventId.startsWith(alertPrefix)
 }
 
 /** The row with this occurrence, or undefined if it need not be written. */

@@ -17,7 +17,7 @@ import { polledAt } from './witness.ts'
 /** After a change, honest documents may differ for this long. */
 export const changeLagMs = 60_000
 /** How long a silent beacon's last document counts. */
-export const rememberedMs = 10 * 60_000
+const rememberedMs = 10 * 60_000
 
 export interface Reconciled {
   record: EventRecord

@@ -1,13 +1,12 @@
 // Only a few mistakes of a body are examined: reports of 256 KB that are wrong in every entry.
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { listOf, maxWrongEntries, recordOf } from '../../shared/bounded.ts'
+import { listOf, maxWrongEntries } from '../../shared/bounded.ts'
 import { describeIssues, maxDescribed } from '../../shared/errors.ts'
 import { maxReportBytes, reportSchema } from '../../shared/report.ts'
 import { event, FakeBeacon } from '../support/world.ts'
 
 const names = listOf(z.string().min(1), 20)
-const tags = recordOf(z.string().max(5), z.string())
 
 const zeros = (length: number) => Array<number>(length).fill(0)
 const issuesOf = (schema: z.ZodType, value: unknown) =>
@@ -31,24 +30,6 @@ describe('a list', () => {
 
   test('that is too long, or none, is one mistake', () => {
     for (const value of [zeros(21), 'a', {}, null]) expect(issuesOf(names, value)).toEqual([[]])
-  })
-})
-
-describe('a record', () => {
-  test('is read as its keys and values are, without a prototype of its own', () => {
-    expect(tags.parse({ a: '1' })).toEqual({ a: '1' })
-    const odd = tags.parse(JSON.parse('{"__proto__": {"b": "2"}, "a": "1"}'))
-    expect([odd, odd.b]).toEqual([{ a: '1' }, undefined])
-  })
-
-  test('says where it is wrong, for the first entries that are', () => {
-    expect(issuesOf(tags, { a: 1, b: 'x', toolong: 'x' })).toEqual([['a'], ['toolong']])
-    const wrong = Object.fromEntries(zeros(50).map((zero, i) => [`k${i}`, zero]))
-    expect(issuesOf(tags, wrong)).toHaveLength(maxWrongEntries)
-  })
-
-  test.each([[['a']], ['a'], [null], [7]])('%j is none', (value) => {
-    expect(issuesOf(tags, value)).toEqual([[]])
   })
 })
 
