@@ -1,6 +1,6 @@
 // The body of a report, built from what the beacon knows at this moment: no body is ever sent twice.
 // Its surprise: what does not fit is left for the next report, or left unsaid, but never half said.
-import { limits } from '../shared/document.ts'
+import { limits, type ScheduledEvent } from '../shared/document.ts'
 import { type Change, maxReportBytes, type Report, type Start, type Vm } from '../shared/report.ts'
 import type { Pending } from './spool.ts'
 import type { Snapshot } from './watch.ts'
@@ -59,15 +59,19 @@ function headOf(facts: Facts, form: BuiltReport['document']): Omit<Report, 'chan
   const head = { version: 1 as const, vm, beacon: { ...beacon, uptimeMs } }
   if (document === undefined || form === 'left_out') return { ...head, document: null }
   const { seenAt, apiVersion, incarnation, events, kept, unreadable } = document
-  const shown = [...events, ...kept.map(({ event }) => event)]
   return {
     ...head,
     document: {
       ...{ ageMs: clampAge(now - seenAt), incarnation, apiVersion },
-      events: form === 'whole' ? shown : shown.map(({ description: _, ...event }) => event),
+      events: form === 'whole' ? [...events] : events.map(withoutDescription),
       unreadable: unreadable.count,
+      hidden: kept.map(({ event }) => event.eventId),
     },
   }
+}
+
+function withoutDescription({ description: _, ...event }: ScheduledEvent): ScheduledEvent {
+  return event
 }
 
 /** The same bytes as of the whole report, without serialising each item a second time. */

@@ -1,6 +1,6 @@
 // The loop that carries out directives. The one place that ever approves anything, and only what the
 // relay directed and this VM's own document shows as Scheduled.
-import type { Directive, Start } from '../shared/report.ts'
+import { type Directive, freshDocumentMs, type Start } from '../shared/report.ts'
 import { createDue } from './due.ts'
 import type { Started } from './metadata.ts'
 import type { StartResult } from './spool.ts'
@@ -111,10 +111,11 @@ class Queue {
 
   #check(one: Waiting): void {
     const { eventId } = one.directive
-    const obstacle = obstacleTo(one.directive, this.#state.document)
+    const now = this.#parts.clock.monotonic()
+    const obstacle = obstacleTo(one.directive, this.#state.document, now)
     if (this.#isQuiet(eventId)) this.#waiting.delete(eventId)
     else if (obstacle !== undefined) this.#end([one], { outcome: obstacle })
-    else if (this.#parts.clock.monotonic() - one.receivedAt >= workForMs) {
+    else if (now - one.receivedAt >= workForMs) {
       this.#end([one], { outcome: 'unreachable', reason: 'IMDS did not take it in time' })
     }
   }
@@ -158,8 +159,10 @@ interface Ended {
 function obstacleTo(
   { eventId, eventType, resources, durationSeconds, source }: Directive,
   document: State['document'],
+  now: number,
 ): 'not_scheduled' | 'not_as_approved' | undefined {
-  const shown = document?.events.find((event) => event.eventId === eventId)
+  const isFresh = document !== undefined && now - document.seenAt <= freshDocumentMs
+  const shown = isFresh ? document.events.find((event) => event.eventId === eventId) : undefined
   // Compare with all that was seen before: an older api-version does not show every value.
   const event = document?.known.get(eventId)
   if (shown?.status !== 'Scheduled' || event === undefined) return 'not_scheduled'

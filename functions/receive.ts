@@ -71,8 +71,9 @@ export async function receive(
   if (failures.length > 0) throw failures[0]
   if (refused.length > 0) await raiseOverLimits(relay, fleet, reading.beacon.vm, refused)
   const usualPaceMs = paceFor(seen, reading.beacon.beacon, now)
-  // there may be room soon, so the beacon reports again soon
-  const paceMs = refused.length > 0 ? Math.min(usualPaceMs, openPaceMs) : usualPaceMs
+  // there may be room soon, or a hidden event may be shown again, so the beacon reports again soon
+  const isSoon = refused.length > 0 || reading.hidden.length > 0
+  const paceMs = isSoon ? Math.min(usualPaceMs, openPaceMs) : usualPaceMs
   const outside = new Set(refused.map(({ eventId }) => eventId))
   const isStored = (id: string) => !outside.has(id)
   const beacon = { ...reading.beacon, paceMs, sees: reading.beacon.sees.filter(isStored) }
@@ -329,7 +330,7 @@ async function decideOn(
   if (news.inDocument && news.status === 'Scheduled') {
     watched = await isWatched(relay, record, now)
     record = watch(record, beacon.beacon, now, watched)
-    const lease = leaseOf(record, beacon.beacon, self.sighting.event, now)
+    const lease = leaseOf(record, beacon, self.sighting.event, now)
     directed = lease !== 'not_due'
     if (lease === 'granted') record = withLease(record, beacon.beacon, beacon.vm, now)
   }

@@ -8,6 +8,9 @@ export { alertPrefix, drillPrefix } from './document.ts'
 export const maxReportBytes = 256 * 1024
 export const maxChanges = 1_000
 
+/** An event may have changed since an older document. Then no beacon starts it. */
+export const freshDocumentMs = 60_000
+
 export const reportPath = '/v1/reports'
 export const fleetHeader = 'x-foghorn-fleet'
 
@@ -108,11 +111,13 @@ export const reportSchema = z
         incarnation: z.number().optional(),
         apiVersion: name,
         events: listOf(scheduledEventSchema, limits.events),
-        /**
-         * Entries of `Events` that could not be read. Events that they may hide are in `events`, as
-         * last seen.
-         */
+        /** Entries of `Events` that could not be read. */
         unreadable: z.int().min(0).default(0),
+        /**
+         * Events of earlier documents that this one may hide, in an unreadable entry or because its
+         * api-version does not show their type. They are neither seen nor gone.
+         */
+        hidden: listOf(scheduledEventSchema.shape.eventId, limits.events).default([]),
       })
       .nullable(),
     /** Since the last accepted report, oldest first. */

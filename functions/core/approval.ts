@@ -1,8 +1,15 @@
 // Deciding an event, and passing an approval on: who may have the directive now, and what came of it.
 import type { ScheduledEvent } from '../../shared/document.ts'
-import type { Start } from '../../shared/report.ts'
+import { freshDocumentMs, type Start } from '../../shared/report.ts'
 import { agreedOf, isWithin } from './agreed.ts'
-import { addHistory, type EventRecord, isOpen, type Moment, type Verdict } from './event.ts'
+import {
+  addHistory,
+  type Beacon,
+  type EventRecord,
+  isOpen,
+  type Moment,
+  type Verdict,
+} from './event.ts'
 import { hash } from './hash.ts'
 
 /** A beacon that was told to start an event has this long to confirm, then the next one gets it. */
@@ -52,12 +59,12 @@ export const retellMs = 60_000
 export type Lease = 'granted' | 'held_already' | 'not_due'
 
 /**
- * Whether the beacon may have the directive. `own` is the event in its document, where it is Scheduled: it
- * must be no more than what was approved, as the record must.
+ * Whether the beacon may have the directive. Its document must be fresh. `own` is the event in that
+ * document, where it is Scheduled. Neither it nor the record may go beyond what was approved.
  */
 export function leaseOf(
   record: EventRecord,
-  beacon: string,
+  { beacon, polledAt = 0 }: Pick<Beacon, 'beacon' | 'polledAt'>,
   own: ScheduledEvent,
   now: number,
 ): Lease {
@@ -67,6 +74,7 @@ export function leaseOf(
     record.drill === undefined &&
     isOpen(record) &&
     record.phase === 'scheduled' &&
+    now - polledAt <= freshDocumentMs &&
     verdict?.decision === 'approved' &&
     isWithin(verdict.agreed, record.facts) &&
     isWithin(verdict.agreed, own)

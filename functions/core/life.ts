@@ -121,8 +121,15 @@ function reopens(known: EventRecord, seen: Seen): boolean {
   return (isOfHit || isNewcomer) && seen.at - Math.max(seen.since, overFrom) >= lagMs
 }
 
-/** A late word that it had started proves that it was not cancelled. */
+/**
+ * A late report can still show that the event was announced before it started, or that it started
+ * and was not cancelled.
+ */
 function correct(known: EventRecord, seen: Seen): Step {
+  const notice = known.startedAt === undefined ? undefined : lateNotice(known, seen)
+  if (notice !== undefined) {
+    return { record: { ...known, notice }, moments: [], reason: 'learned' }
+  }
   const wrong = known.ended?.outcome === 'cancelled' && seen.event.status === 'Started'
   if (!wrong) return nothing(known, 'concluded_before')
   const { at } = known.ended!
@@ -192,7 +199,7 @@ function join(known: EventRecord, seen: Seen): Step {
 
 /** A spooled change or a late document can show that a started event was Scheduled before. */
 function lateNotice(known: EventRecord, seen: Seen): Notice | undefined {
-  const wasScheduled = seen.event.status === 'Scheduled' && known.phase === 'started'
+  const wasScheduled = seen.event.status === 'Scheduled' && known.phase !== 'scheduled'
   return wasScheduled && known.notice !== undefined && known.notice !== 'reported_late'
     ? 'reported_late'
     : undefined

@@ -22,6 +22,8 @@ export interface Reading {
   beacon: Beacon
   news: EventNews[]
   changedSightings: Sighting[]
+  /** Events that the document may hide. They do not count as gone. */
+  hidden: string[]
   /** The beacon before this report. */
   known: Beacon | undefined
   asObserver(news: EventNews): Observer
@@ -118,6 +120,7 @@ export function readReport(
     beacon: hidden.length === 0 ? beacon : { ...beacon, sees: [...beacon.sees, ...hidden] },
     news,
     changedSightings,
+    hidden,
     known,
     asObserver: ({ sighting }) => ({ beacon, sighting }),
   }
@@ -156,20 +159,21 @@ function beaconOf(
 /** How long unreadable entries may hide events that a restarted beacon no longer remembers. */
 const hiddenMs = 5 * 60_000
 
-/**
- * Events that this beacon's earlier boot saw and unreadable entries may hide. They do not count as
- * gone.
- */
+/** A restarted beacon does not name the events that its earlier boot saw. */
 function hiddenIn(
   { document, changes }: Report,
   { bootHeardAt = 0 }: Beacon,
   known: Beacon | undefined,
   now: number,
 ): string[] {
-  if (document === null || document.unreadable === 0 || known === undefined) return []
-  if (now - bootHeardAt > hiddenMs) return []
+  if (document === null || known === undefined) return []
+  const mayHideMore = document.unreadable > 0 && now - bootHeardAt <= hiddenMs
   const shown = [...document.events, ...changes.map(({ event }) => event)]
-  return known.sees.filter((eventId) => !shown.some((event) => event.eventId === eventId))
+  return known.sees.filter(
+    (eventId) =>
+      (mayHideMore || document.hidden.includes(eventId)) &&
+      !shown.some((event) => event.eventId === eventId),
+  )
 }
 
 function bootHeard(known: Beacon | undefined, bootId: string, now: number) {
@@ -227,7 +231,7 @@ function newsOf(
   }
   const hitsNow = before !== undefined && !isHit(before.event, vm) && isHit(event, vm)
   const common = { eventId, observations, starts, firstSighting: firstSighting || hitsNow }
-  if (report.document === null) {
+  if (report.document === null || report.document.hidden.includes(eventId)) {
     return [{ ...common, inDocument: false, status: undefined, sighting: before ?? sighting }]
   }
   if (shown !== undefined) {

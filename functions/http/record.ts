@@ -29,7 +29,7 @@ export function recordPages(relay: Relay, refusals: Refusals): Hono {
   )
   pages.post('/sign-in', limitForm(maxFormBytes), async (c) => {
     const fields = await readForm(relay, c, 'sign-in')
-    if (fields === undefined) return foreign(relay, refusals, c)
+    if (fields === undefined) return signInAgain(relay, refusals, c)
     const checked = await guard.check(fields.get('key') ?? '')
     if (checked.outcome === 'right') {
       relay.log.info('admin_signed_in')
@@ -104,6 +104,15 @@ function cookieOf({ config }: Relay) {
 /** Where the pages are, as browsers see it. */
 function baseOf({ config }: Relay): string {
   return new URL(`${config.publicUrl}/record`).pathname
+}
+
+/** Another tab may have replaced the browser's cookie. A sign-in form is shown again for that. */
+function signInAgain(relay: Relay, refusals: Refusals, c: Context): Promise<Response> {
+  refusals.note('forms_refused')
+  const text =
+    'You are not signed in: another tab opened a newer form, or the browser keeps no cookies. ' +
+    'Enter the key again.'
+  return showSignIn(relay, c, 403, text)
 }
 
 function foreign(relay: Relay, refusals: Refusals, c: Context): Promise<Response> {

@@ -113,7 +113,7 @@ describe('entries that cannot be read', () => {
     await clock.advance(1_500)
     Object.assign(world, { events: [], unreadable: unreadable('?') })
     await clock.advance(60_000)
-    expect(lastReport()?.document).toMatchObject({ events: [anEvent()], unreadable: 1 })
+    expect(lastReport()?.document).toMatchObject({ events: [], unreadable: 1, hidden: ['e1'] })
     Object.assign(world, { events: [anEvent()], unreadable: unreadable() })
     await clock.advance(10_000)
     const changes = reports.flatMap(({ report }) => report.changes)

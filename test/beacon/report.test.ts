@@ -26,13 +26,18 @@ function start(sequence: number): Pending {
   }
 }
 
+const keptEvent = {
+  ...{ event: anEvent({ eventId: 'e9' }), lastSeenAt: 900, since: 1_000 },
+  unreadable: { count: 0, samples: [] },
+}
+
 function facts(fields: Partial<Facts> = {}): Facts {
   return {
     vm: vmSchema.parse({ name: 'vm1' }),
     beacon: { version: '0.1.0', bootId: 'boot-0001', counter: 3, uptimeMs: 60_000 },
     document: {
       ...{ seenAt: 1_000, apiVersion: '2020-07-01', incarnation: 4 },
-      ...{ events: [anEvent()], kept: [], unreadable: { count: 2, samples: [] } },
+      ...{ events: [anEvent()], kept: [keptEvent], unreadable: { count: 2, samples: [] } },
     },
     pending: [],
     now: 1_250,
@@ -61,7 +66,7 @@ test('all that is known, in the form of the contract, with ages', () => {
     beacon: { version: '0.1.0', bootId: 'boot-0001', counter: 3, uptimeMs: 60_000 },
     document: {
       ...{ ageMs: 250, incarnation: 4, apiVersion: '2020-07-01' },
-      ...{ events: [anEvent()], unreadable: 2 },
+      ...{ events: [anEvent()], unreadable: 2, hidden: ['e9'] },
     },
     changes: [
       { kind: 'gone', firstPoll: false, event: anEvent(), ageMs: 10, lastSeenAgeMs: 1_010 },

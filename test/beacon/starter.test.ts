@@ -99,6 +99,19 @@ test('an event that an unreadable entry may hide is kept, and not approved', asy
   ])
 })
 
+test('a document of more than a minute ago starts nothing', async () => {
+  const { clock, world, approvals, reports } = startBeacon({ events: [anEvent()] })
+  await clock.advance(1_500)
+  world.events = failing()
+  await clock.advance(60_000)
+  world.reply = directOnce(aDirective())
+  await clock.advance(610_000)
+  expect(approvals).toEqual([])
+  expect(reports.flatMap(({ report }) => report.starts)).toMatchObject([
+    { outcome: 'not_scheduled' },
+  ])
+})
+
 describe('nothing is approved', () => {
   test.each<[string, Parameters<typeof startBeacon>[0]]>([
     ['that is Started', { events: [started] }],

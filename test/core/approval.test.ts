@@ -65,9 +65,20 @@ describe('decide', () => {
 })
 
 describe('leaseOf', () => {
+  const fresh = (beacon: string) => ({ beacon, polledAt: at })
+
+  test.each([
+    [60_000, 'granted'],
+    [60_001, 'not_due'],
+  ] as const)('a document that is %d ms old: %s', (ageMs, lease) => {
+    const approvedEvent = record({ verdict: approved })
+    const beacon = { beacon: 'a', polledAt: at - ageMs }
+    expect(leaseOf(approvedEvent, beacon, event(), at)).toBe(lease)
+  })
+
   test.each(states)('$phase, over: $over, $verdict.decision', (row) => {
     const due = row.phase === 'scheduled' && !row.over && row.verdict === approved
-    expect(leaseOf(made(row), 'a', event(), at)).toBe(due ? 'granted' : 'not_due')
+    expect(leaseOf(made(row), fresh('a'), event(), at)).toBe(due ? 'granted' : 'not_due')
   })
 
   const held = (changes = {}) => ({
@@ -89,9 +100,9 @@ describe('leaseOf', () => {
     ['I failed, and it is over', held({ failed: true, until: at }), 'a', 'granted'],
   ] as const)('%s', (_, directive, beacon, lease) => {
     const open = record({ verdict: approved, ...(directive && { directive }) })
-    expect(leaseOf(open, beacon, event(), at)).toBe(lease)
+    expect(leaseOf(open, fresh(beacon), event(), at)).toBe(lease)
     const done = { ...open, passedOn: { vm: 'A', at } }
-    expect(leaseOf(done, beacon, event(), at)).toBe('not_due')
+    expect(leaseOf(done, fresh(beacon), event(), at)).toBe('not_due')
   })
 
   test('a lease lasts 5 s', () => {

@@ -153,12 +153,13 @@ describe('its course', () => {
 
 describe('no beacon is told to start it', () => {
   test('neither after an approval by a person nor by policy, whoever asks', () => {
+    const observer = { beacon: 'id-web_3', polledAt: at }
     for (const how of ['link', 'policy'] as const) {
       const verdict: Verdict = { decision: 'approved', how, who: 'x', at }
       const approved = { ...begin(), verdict }
-      expect(leaseOf(approved, 'id-web_3', event(), at + 1)).toBe('not_due')
+      expect(leaseOf(approved, observer, event(), at + 1)).toBe('not_due')
       // the same of a real event would be given
-      expect(leaseOf(record({ verdict }), 'id-web_3', event(), at + 1)).toBe('granted')
+      expect(leaseOf(record({ verdict }), observer, event(), at + 1)).toBe('granted')
     }
   })
 })

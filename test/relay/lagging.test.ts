@@ -1,6 +1,8 @@
 // VMs whose documents are late. They neither delay an end nor reopen an event.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ScheduledEvent } from '../../shared/document.ts'
+import type { Answer, Change } from '../../shared/report.ts'
+import { forge, press } from '../support/people.ts'
 import {
   createWorld,
   event,
@@ -254,6 +256,52 @@ describe('a restarted beacon that cannot read an entry', () => {
     await world.pass(1_000)
     await unreadable(hit, [])
     await world.pass(10_001)
+    expect(moments()).toEqual(['scheduled', 'cancelled'])
+  })
+})
+
+describe('an event that a document may hide', () => {
+  const hiding = async (one: FakeBeacon, extra: { changes?: Change[] } = {}) => {
+    const report = one.body([], extra)
+    const document = { ...report.document!, unreadable: 1, hidden: [eventId] }
+    const response = await one.post({ ...report, document })
+    expect(response.status).toBe(200)
+    return (await response.json()) as Answer
+  }
+
+  test('is neither gone nor due for a directive', async () => {
+    const [hit] = beacons as [FakeBeacon]
+    await hit.sees([event()])
+    await press(world, await forge(world), 'approve')
+    for (let round = 0; round < 4; round++) {
+      const { directives, paceMs } = await hiding(hit)
+      expect([directives, paceMs]).toEqual([[], 60_000])
+      await world.pass(20_000)
+    }
+    expect(moments()).not.toContain('cancelled')
+    expect((await hit.sees([event()])).directives).toHaveLength(1)
+  })
+
+  test('is not gone even if the same report shows that it appeared', async () => {
+    const [hit] = beacons as [FakeBeacon]
+    await hiding(hit, {
+      changes: [{ kind: 'appeared', ageMs: 9, firstPoll: false, event: event() }],
+    })
+    await world.pass(20_000)
+    await hiding(hit)
+    await world.pass(20_000)
+    expect(moments()).toEqual(['scheduled'])
+  })
+
+  test('reopens nothing', async () => {
+    const [hit] = beacons as [FakeBeacon]
+    await hit.sees([event()])
+    await hit.sees([])
+    await world.pass(11_000)
+    for (let round = 0; round < 4; round++) {
+      await hiding(hit)
+      await world.pass(30_000)
+    }
     expect(moments()).toEqual(['scheduled', 'cancelled'])
   })
 })

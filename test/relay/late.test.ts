@@ -129,6 +129,21 @@ describe('without notice', () => {
     expect(page.body.toLowerCase()).not.toContain('without notice')
   })
 
+  test('is not what an event had that a late report shows as Scheduled, after its end', async () => {
+    await beacon.sees([])
+    await beacon.sees([started()], { changes: [change('appeared', 100, started())] })
+    await beacon.sees([])
+    await world.pass(11_000)
+    expect((await read()).notice).toBe('none')
+    const late = new FakeBeacon(world, 'web_1')
+    await late.sees([], {
+      changes: [change('appeared', 60_000, event()), change('gone', 10_000, started())],
+    })
+    await world.pass(1_000)
+    expect(moments()).toEqual(['started', 'completed'])
+    expect((await read()).notice).toBe('reported_late')
+  })
+
   test('is what an event had that was first seen Started by a beacon that had polled before', async () => {
     await beacon.sees([])
     await beacon.sees([started()], { changes: [change('appeared', 100, started())] })

@@ -158,8 +158,15 @@ describe('signing in and out', () => {
     expect(await textOf(response)).toContain('Open /record again')
   }
 
+  /** The page has a sign-in form, and nobody is signed in. */
+  async function expectNotSignedIn(response: Response) {
+    expect(response.status).toBe(403)
+    expect(response.headers.get('set-cookie') ?? '').not.toContain('foghorn-admin')
+    expect(await textOf(response)).toContain('Enter the key again')
+  }
+
   test.each(foreignHeaders)('no form from %s', async (_, headers) => {
-    await expectForeign(await signIn(adminKey, headers))
+    await expectNotSignedIn(await signIn(adminKey, headers))
     await expectForeign(await sendForm(world, '/record/sign-out', await openList(), headers))
   })
 
@@ -199,8 +206,8 @@ describe('signing in and out', () => {
   test.each(['', 'sign-in.AAAA'])('no form of signing in with the token %j', async (form) => {
     const { cookie: kept } = await openForm(world, '/record')
     const fields = { key: adminKey, form }
-    await expectForeign(await sendForm(world, '/record/sign-in', { fields, cookie: kept }))
-    await expectForeign(await post('/record/sign-in', { key: adminKey }))
+    await expectNotSignedIn(await sendForm(world, '/record/sign-in', { fields, cookie: kept }))
+    await expectNotSignedIn(await post('/record/sign-in', { key: adminKey }))
   })
 
   test('guesses without a form try no key, and fill no log', async () => {
@@ -228,6 +235,16 @@ describe('signing in and out', () => {
       const opened = { fields: { ...fields, key: adminKey }, cookie: first.cookie }
       expect((await sendForm(world, '/record/sign-in', opened)).status).toBe(303)
     }
+  })
+
+  test('two first pages at once: the form that lost its cookie is followed by one that works', async () => {
+    const [lost, kept] = [await openForm(world, '/record'), await openForm(world, '/record')]
+    const late = { fields: { ...lost.fields, key: adminKey }, cookie: kept.cookie }
+    const answer = await sendForm(world, '/record/sign-in', late)
+    expect(answer.status).toBe(403)
+    const fields = { ...fieldsOf(await answer.text()), key: adminKey }
+    const again = await sendForm(world, '/record/sign-in', { fields, cookie: kept.cookie })
+    expect(again.status).toBe(303)
   })
 
   test('the page that names a wrong key has a form that works', async () => {

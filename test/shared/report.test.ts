@@ -21,7 +21,14 @@ const report: Report = {
     tags: { tier: 'db' },
   },
   beacon: { version: '0.1.0', bootId: 'boot-0001', counter: 1, uptimeMs: 5 },
-  document: { ageMs: 0, incarnation: 2, apiVersion: '2020-07-01', events: [event], unreadable: 1 },
+  document: {
+    ageMs: 0,
+    incarnation: 2,
+    apiVersion: '2020-07-01',
+    events: [event],
+    unreadable: 1,
+    hidden: ['b2'],
+  },
   changes: [{ kind: 'gone', ageMs: 3, lastSeenAgeMs: 1003, firstPoll: false, event }],
   starts: [{ eventId: 'a1', ageMs: 2, outcome: 'rejected', status: 400 }],
 }
@@ -40,9 +47,10 @@ test('what IMDS left out has a default', () => {
   expect(change?.firstPoll).toBe(false)
 })
 
-test('an older beacon counts no unreadable entries', () => {
-  const { unreadable: _, ...document } = report.document!
-  expect(reportSchema.parse({ ...report, document }).document?.unreadable).toBe(0)
+test('an older beacon counts no unreadable entries and hides no events', () => {
+  const { unreadable: _u, hidden: _h, ...document } = report.document!
+  const parsed = reportSchema.parse({ ...report, document }).document
+  expect(parsed).toMatchObject({ unreadable: 0, hidden: [] })
 })
 
 test('event ids become lower case, wherever they stand', () => {

@@ -50,6 +50,8 @@ export class Beacon {
   onAsked: (eventId: string) => void = () => {}
   /** When a poll of this VM showed an event last, where the newest one does not. */
   readonly lastShownAt = new Map<string, number>()
+  /** What reports showed that a relay took in and has not answered. */
+  #unanswered: string[][] = []
   readonly #shownSince = new Map<string, number>()
   /** Source and duration of events, as this process last saw them. */
   readonly #lastSaid = new Map<string, Pick<ScheduledEvent, 'source' | 'durationSeconds'>>()
@@ -143,18 +145,31 @@ export class Beacon {
     return this.#shownSince.get(eventId) ?? Number.POSITIVE_INFINITY
   }
 
+  taken(sees: string[]): void {
+    this.#unanswered.push(sees)
+  }
+
+  /** A relay took in a report without the event after the last answer. */
+  missesSince(eventId: string): boolean {
+    return this.#unanswered.some((sees) => !sees.includes(eventId))
+  }
+
   acknowledged(report: Report, { time, paceMs }: Answer): void {
+    this.#unanswered = []
     const at = time - (report.document?.ageMs ?? 0)
     const shown = (report.document?.events ?? []).map((event) => [event.eventId, event] as const)
+    const hidden = report.document?.hidden ?? []
     const values = new Map([...(this.acked?.values ?? []), ...shown])
     const missing = new Map(
-      [...this.lastShownAt].filter(([id]) => !shown.some(([one]) => one === id)),
+      [...this.lastShownAt].filter(
+        ([id]) => !shown.some(([one]) => one === id) && !hidden.includes(id),
+      ),
     )
     this.acked = {
       at,
       ackedAt: this.#kernel.now,
       paceMs,
-      sees: shown.map(([id]) => id),
+      sees: [...shown.map(([id]) => id), ...hidden],
       values,
       missing,
     }

@@ -23,7 +23,8 @@ const handlingMs = 10_000
 const passOnMs = 4 * 60_000
 
 interface View {
-  view: 'sees' | 'misses' | 'missed just now'
+  /** `unsure`: it misses the event, and the relay may have heard that too late. */
+  view: 'sees' | 'misses' | 'missed just now' | 'unsure'
 }
 
 export class EventBook {
@@ -87,8 +88,10 @@ export class EventBook {
     if (epoch > before.epoch && before.ended === undefined) broke('is reopened while it is open')
     if (epoch > before.epoch) return
     if (ranks.indexOf(phase) < ranks.indexOf(before.phase)) broke(`falls back to ${phase}`)
-    // a late word that it had started makes a cancelled one completed
-    const corrected = before.ended?.outcome === 'cancelled' && phase === 'completed'
+    // a late report can show that it started, or that it was announced
+    const corrected =
+      (before.ended?.outcome === 'cancelled' && phase === 'completed') ||
+      (record.notice === 'reported_late' && before.notice !== record.notice)
     if (before.ended !== undefined && before.ended.outcome !== 'lost' && !corrected)
       broke('changes after its end')
   }
@@ -110,8 +113,8 @@ export class EventBook {
     const against = count('sees') + count('missed just now')
     // the relay may know of one more miss whose answer is under way
     const unknown = this.#docket.parts.faults.report_delayed > 0 ? 1 : 0
-    const most = count('misses') + unknown > against
-    const all = hit.every(({ view }) => view === 'misses')
+    const most = count('misses') + count('unsure') + unknown > against
+    const all = hit.every(({ view }) => view === 'misses' || view === 'unsure')
     // the last document of a hit VM that is down may count
     const isHitKnown = this.#docket.parts
       .beacons()
@@ -120,7 +123,7 @@ export class EventBook {
     // a hit VM whose document was late now agrees with the others
     const none = hit.every(({ view }) => view !== 'sees') && count('misses') > 0
     if (started ? (isHitKnown && all) || most || none : all && most) return
-    const others = views.filter(({ view }) => view !== 'misses')
+    const others = views.filter(({ view }) => view === 'sees' || view === 'missed just now')
     if (others.length === 0) return
     const text = others.map(({ beacon, view }) => `${beacon.vm.name} ${view}`)
     this.#docket.broke('settling', `${key} is told as over, but ${text}`)
@@ -134,17 +137,23 @@ export class EventBook {
     const { acked, process, vm } = beacon
     const { now, parts } = this.#docket
     const { store_slow, report_delayed } = parts.faults
-    if (acked === undefined || acked.ackedAt >= now - graceMs) return undefined
+    if (acked === undefined) return undefined
+    // its report without the event is being handled
+    const isHandled = beacon.missesSince(record.eventId) && !beacon.shows(record.eventId)
+    const isMissing = acked.missing.has(record.eventId)
+    if (acked.ackedAt >= now - graceMs)
+      return isMissing || isHandled ? { view: 'unsure' } : undefined
     // the last document of a VM that is down still counts against the others
-    if (!process.alive) return acked.missing.has(record.eventId) ? { view: 'misses' } : undefined
+    if (!process.alive) return isMissing ? { view: 'misses' } : undefined
     if (beacon.shows(record.eventId)) {
       const heard = now - acked.at < silentPaces * acked.paceMs
-      const told = heard && acked.sees.includes(record.eventId)
+      const told =
+        heard && acked.sees.includes(record.eventId) && !beacon.missesSince(record.eventId)
       const taken = takesVm(record) && isHit(record.facts, vm.name)
       return told && store_slow === 0 && !taken ? { view: 'sees' } : undefined
     }
     const lastShownAt = acked.missing.get(record.eventId)
-    if (lastShownAt === undefined) return undefined
+    if (lastShownAt === undefined) return isHandled ? { view: 'unsure' } : undefined
     // if a report was long under way, the relay takes it for younger than it is
     const early = report_delayed === 0 && now - lastShownAt < settleMs - 1
     return { view: early ? 'missed just now' : 'misses' }

@@ -92,7 +92,10 @@ export class Network {
       for (let copy = 0; copy < copies; copy++) {
         const request = {
           ...{ path: reportPath, fleet: beacon.vm.fleet, body, headers },
-          onTaken: (relay: Process) => judge.sights.arrived(beacon, sees, polledAt, relay),
+          onTaken: (relay: Process) => {
+            beacon.taken(sees)
+            judge.sights.arrived(beacon, sees, polledAt, relay)
+          },
         }
         const arrive = () =>
           cluster.post(request, (reply) => {

@@ -26,7 +26,7 @@ export function reporter(stage: Stage, vm: string) {
       version: 1,
       vm: { name: vm, vmId: `id-of-${vm}` },
       beacon: { version: 'test', bootId, counter: ++counter, uptimeMs: 1e6 },
-      document: { ageMs: 0, apiVersion: '2020-07-01', events, unreadable: 0 },
+      document: { ageMs: 0, apiVersion: '2020-07-01', events, unreadable: 0, hidden: [] },
       changes: [],
       starts: [],
     } satisfies Omit<Report, 'vm'> & { vm: Partial<Report['vm']> }

@@ -213,7 +213,7 @@ export class FakeBeacon {
       document:
         events === null
           ? null
-          : { ageMs, incarnation: 1, apiVersion: '2020-07-01', events, unreadable: 0 },
+          : { ageMs, incarnation: 1, apiVersion: '2020-07-01', events, unreadable: 0, hidden: [] },
       changes,
       starts,
     }
