@@ -128,17 +128,19 @@ export function judge(record: EventRecord, witnesses: Witness[], span: Span, now
 
 /** Evidence without the VM's own report that the event ran, though nobody saw it Started. */
 function knownReason(record: EventRecord, firstAt: number): Inference | undefined {
-  if (record.verdict?.decision === 'approved' && wasPassedOn(record)) {
-    return 'start_not_seen_approved'
-  }
+  if (wasPassedOn(record)) return 'start_not_seen_approved'
   const { notBeforeAt } = record.facts
   if (notBeforeAt !== undefined && notBeforeAt <= firstAt) return 'start_not_seen_not_before_passed'
   return undefined
 }
 
-/** Azure confirmed it, or a beacon had the directive and may have died before it could confirm. */
-function wasPassedOn(record: EventRecord): boolean {
-  return record.passedOn !== undefined || record.directive !== undefined
+/**
+ * Azure confirmed a start, even if the approval lapsed while the request was under way. Or a beacon
+ * had the directive and may have died before it could confirm.
+ */
+function wasPassedOn({ passedOn, directive, verdict }: EventRecord): boolean {
+  if (passedOn !== undefined) return true
+  return directive !== undefined && verdict?.decision === 'approved'
 }
 
 /**

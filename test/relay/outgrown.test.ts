@@ -57,6 +57,19 @@ describe('an event that grows after it was approved', () => {
     expect(changed.body).toContain('Open its page to approve')
   })
 
+  test('is completed if its VM told Azure before it grew, and nobody saw it start', async () => {
+    const soon = { notBeforeAt: world.clock.now + 30 * minute }
+    for (const one of [first, second]) await one.sees([event(soon)])
+    await approve()
+    expect((await first.sees([event(soon)])).directives).toHaveLength(1)
+    await second.sees([event({ ...soon, resources: ['web_0', 'db_0'] })])
+    expect(await steps()).toContain('lapsed')
+    await first.sees([], starts('accepted'))
+    await second.sees([])
+    await world.pass(11_000)
+    expect(told().at(-1)).toBe('completed')
+  })
+
   test('is started once it is approved as it is, and that is told', async () => {
     await approve()
     await world.drain()

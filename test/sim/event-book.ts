@@ -19,8 +19,12 @@ const graceMs = 1_000
 const silentPaces = 2
 /** A report takes at most this long. After that its beacon has given up. */
 const handlingMs = 10_000
-/** An approval is with Azure by then, whatever goes wrong on the way for a while. */
+/**
+ * An approval is with Azure by then, whatever goes wrong on the way for a while. If the store is
+ * slow, most answers come after the beacon has given up.
+ */
 const passOnMs = 4 * 60_000
+const slowPassOnMs = 8 * 60_000
 
 interface View {
   /** `unsure`: it misses the event, and the relay may have heard that too late. */
@@ -275,7 +279,8 @@ export class EventBook {
 
   /** An approval that waits although a beacon that sees the event has lived all the while. */
   checkApprovals(): void {
-    const { now } = this.#docket
+    const { now, parts } = this.#docket
+    const waitMs = parts.faults.store_slow > 0 ? slowPassOnMs : passOnMs
     for (const [key, record] of this.records) {
       const { verdict, ended, phase, passedOn } = record
       if (ended !== undefined || phase !== 'scheduled' || passedOn !== undefined) continue
@@ -288,9 +293,9 @@ export class EventBook {
         .beacons()
         .filter(
           (beacon) =>
-            beacon.vm.fleet === record.fleet && beacon.showsSince(record.eventId) < now - passOnMs,
+            beacon.vm.fleet === record.fleet && beacon.showsSince(record.eventId) < now - waitMs,
         )
-      if (now - since < passOnMs || able.length === 0 || this.#posts.has(key)) continue
+      if (now - since < waitMs || able.length === 0 || this.#posts.has(key)) continue
       this.#overdue.add(key)
       this.#docket.broke('passed on', `${key} was approved ${now - since} ms ago and never started`)
     }
