@@ -2,8 +2,8 @@
 // the second of two clicks is shown what the first one did.
 import { type DecideOutcome, decide, stampOf } from './core/approval.ts'
 import { nextLook } from './core/conclude.ts'
-import { standInsOf } from './core/drill.ts'
-import type { Decider, EventRecord, Observer, Verdict } from './core/event.ts'
+import { knownOf } from './core/drill.ts'
+import type { Decider, EventRecord, Verdict } from './core/event.ts'
 import { type Permission, permissionOf } from './core/permission.ts'
 import { withHeard } from './core/witness.ts'
 import { isExpired, type LinkToken, type ListToken, readToken } from './link.ts'
@@ -42,11 +42,6 @@ export interface Wish {
   by: Decider
   /** `stampOf` what the person saw; absent for whoever names the event itself. */
   seen?: string
-}
-
-/** Who says what the hit VMs are: their beacons, or a drill's plan. */
-export function knownOf(record: EventRecord, observers: Observer[]): Observer[] {
-  return record.drill ? standInsOf(record) : observers
 }
 
 export type Decided = {

@@ -1,8 +1,9 @@
 // Buttons that decide in a message of Slack: whether an event has them in a channel now, and what they carry. The
 // surprise: holding a value is worth no more than a link; it is Slack's signature that says who pressed.
-import { knownOf } from './approve.ts'
+
 import { stampOf } from './core/approval.ts'
 import type { Telling } from './core/delivery.ts'
+import { knownOf } from './core/drill.ts'
 import type { EventRecord, Observer } from './core/event.ts'
 import { type Askers, askersOf, confirmOf } from './core/message.ts'
 import { decidersOf, decidesInSlack } from './core/permission.ts'

@@ -133,6 +133,11 @@ function withMovedTime(record: EventRecord, plan: DrillPlan, now: number): Event
   }
 }
 
+/** VM facts come from the VMs' own beacons, or from the plan of a drill. */
+export function knownOf(record: EventRecord, observers: Observer[]): Observer[] {
+  return record.drill ? standInsOf(record) : observers
+}
+
 /** Policy and routes know VMs by their beacons; these stand in for the ones that a drill does not have. */
 export function standInsOf({ fleet, eventId, facts, drillPlan }: EventRecord): Observer[] {
   const event: ScheduledEvent = { eventId, status: 'Scheduled', ...facts }

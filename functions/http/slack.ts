@@ -2,9 +2,10 @@
 // after, so the answer waits for the work for a while only, and what came of it goes to the address that Slack names.
 import { type Context, Hono } from 'hono'
 import { messageOf } from '../../shared/errors.ts'
-import { decideEvent, knownOf, type Opened, open } from '../approve.ts'
+import { decideEvent, type Opened, open } from '../approve.ts'
 import { addressOf } from '../core/address.ts'
 import { viewOf } from '../core/delivery.ts'
+import { knownOf } from '../core/drill.ts'
 import type { Decider, EventRecord, Observer } from '../core/event.ts'
 import {
   asksFor,

@@ -1,6 +1,6 @@
 // Who looks at an event's page, what proves it, and whether they may decide. Whoever is signed in decides as
 // themselves, anybody else as a holder of the link.
-import { knownOf } from '../approve.ts'
+import { knownOf } from '../core/drill.ts'
 import type { Decider, EventRecord, Observer } from '../core/event.ts'
 import { decidersOf, type Permission, permissionOf } from '../core/permission.ts'
 import { readPrincipal } from '../identity/principal.ts'
