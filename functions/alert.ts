@@ -3,7 +3,8 @@ import { messageOf } from '../shared/errors.ts'
 import type { Config } from './config.ts'
 import { alertId, type Occurrence, sendAlert, withOccurrence } from './core/alert.ts'
 import type { Alert, EventRecord } from './core/event.ts'
-import { channelNamed, maxCommitAttempts, type Relay } from './relay.ts'
+import { channelNamed, type Relay } from './relay.ts'
+import { commitEvent } from './use-cases/commit-event.ts'
 
 /** Never throws. If an alert cannot be noted, it is logged: its cause will occur again. */
 export async function raiseAlert(
@@ -20,18 +21,13 @@ export async function raiseAlert(
 
 async function note(relay: Relay, fleet: string, occurrence: Occurrence): Promise<void> {
   const key = { fleet, eventId: alertId(occurrence.kind) }
-  for (let attempt = 0; attempt < maxCommitAttempts; attempt++) {
-    const now = relay.now()
-    const before = await relay.store.readEvent(key)
-    const next = withOccurrence(before, fleet, occurrence, now)
-    if (next === undefined) return
-    const basedOn = before?.sequence ?? 0
-    const record = { ...next, sequence: basedOn + 1 }
-    const commit = { record, basedOn, deliveries: [], supersede: [], now }
-    if ((await relay.store.commit(commit)) === 'conflict') continue
-    if (record.epoch !== before?.epoch) relay.wake(0)
-    return
-  }
+  await commitEvent(relay, key, {
+    decide: (before, _, now) => {
+      const record = withOccurrence(before, fleet, occurrence, now) ?? before
+      return { record, moments: [], reason: 'occurred', deliveries: [] }
+    },
+    log: { event: 'alert_noted' },
+  })
 }
 
 /** Whether the row is an alert's. */
@@ -39,23 +35,25 @@ export function isAlert(record: EventRecord): record is EventRecord & { alert: A
   return record.alert !== undefined
 }
 
-/** Sends an alert that is due. `conflict`: read it again. */
+/** Sends an alert that is due. */
 export async function concludeAlert(
   relay: Relay,
-  before: EventRecord & { alert: Alert },
-): Promise<'committed' | 'conflict'> {
-  const now = relay.now()
-  if (before.dueAt === undefined || before.dueAt > now) return 'committed'
-  const { fleet, alert } = before
+  first: EventRecord & { alert: Alert },
+): Promise<void> {
+  const { fleet } = first
   const owners = ownersOf(relay.config, fleet).filter((name) => channelNamed(relay, name))
-  const { record, deliveries } = sendAlert(before, owners, now)
-  const commit = { record, basedOn: before.sequence, deliveries, supersede: [], now }
-  const outcome = await relay.store.commit(commit)
-  if (outcome === 'conflict') return outcome
-  const { kind, vms, reasons } = alert
+  const committed = await commitEvent(relay, first, {
+    first,
+    decide: (before, _, now) => {
+      const isDue = before !== undefined && isAlert(before) && (before.dueAt ?? now + 1) <= now
+      if (!isDue) return { record: before, moments: [], reason: 'not_due', deliveries: [] }
+      return { ...sendAlert(before, owners, now), moments: [], reason: 'due' }
+    },
+    log: { event: 'alert_sent' },
+  })
+  if (committed.outcome !== 'committed') return
+  const { kind, vms, reasons } = first.alert
   relay.log.warn('fleet_alert', { fleet, kind, vms, reasons, owners })
-  relay.wake(deliveries.length)
-  return outcome
 }
 
 /**

@@ -1,13 +1,10 @@
 // A person decides. Showing an event changes nothing; deciding is a compare-and-set on the event, so
 // the second of two clicks is shown what the first one did.
-import { type DecideOutcome, decide, stampOf } from './core/approval.ts'
-import { nextLook } from './core/conclude.ts'
-import { knownOf } from './core/drill.ts'
-import type { Decider, EventRecord, Verdict } from './core/event.ts'
-import { type Permission, permissionOf } from './core/permission.ts'
-import { withHeard } from './core/witness.ts'
+import { decideByPerson, type PersonDecision, type Wish } from './core/event/person.ts'
+import type { EventRecord } from './core/event.ts'
 import { isExpired, type LinkToken, type ListToken, readToken } from './link.ts'
-import { channelNamed, commitOf, maxCommitAttempts, type Relay } from './relay.ts'
+import { channelNamed, type Relay } from './relay.ts'
+import { commitEvent } from './use-cases/commit-event.ts'
 
 export type Opened =
   | { outcome: 'open'; token: LinkToken; record: EventRecord }
@@ -37,53 +34,25 @@ export async function openToken(
   return { outcome: 'open', token, record }
 }
 
-export interface Wish {
-  decision: Verdict['decision']
-  by: Decider
-  /** `stampOf` what the person saw; absent for whoever names the event itself. */
-  seen?: string
-}
-
 export type Decided = {
-  outcome: DecideOutcome['outcome'] | Exclude<Permission, 'allowed'> | 'moved_on' | 'busy'
+  outcome: PersonDecision['reason'] | 'busy'
   record: EventRecord
 }
 
-/**
- * Puts a decision on record, or says why not: it is too late, the decider may not, or the event is no
- * longer what was seen.
- */
-export async function decideEvent(
-  relay: Relay,
-  shown: EventRecord,
-  { decision, by, seen }: Wish,
-): Promise<Decided> {
-  let before = shown
+/** Puts a decision on record, or says why not. */
+export async function decideEvent(relay: Relay, shown: EventRecord, wish: Wish): Promise<Decided> {
+  const { routes } = relay.config
+  const { decision, by } = wish
   const { fleet, eventId } = shown
-  for (let attempt = 0; attempt < maxCommitAttempts; attempt++) {
-    const now = relay.now()
-    const decided = decide(before, { decision, how: by.how, who: by.who, at: now })
-    if (decided.outcome !== 'decided') return { outcome: decided.outcome, record: before }
-    const observers = await relay.store.readObservers(shown)
-    const permission = permissionOf(relay.config.routes, before, knownOf(before, observers), by)
-    if (permission !== 'allowed') {
-      relay.log.warn('decision_refused', { fleet, eventId, permission, ...by })
-      return { outcome: permission, record: before }
-    }
-    if (seen !== undefined && seen !== stampOf(before)) {
-      return { outcome: 'moved_on', record: before }
-    }
-    const { moments } = decided
-    const dueAt = nextLook(decided.record, withHeard(before, observers), now)
-    const record = { ...decided.record, dueAt }
-    const existing = await relay.store.readDeliveries(shown)
-    const commit = commitOf(relay, before, record, moments, { observers, existing, now })
-    if ((await relay.store.commit(commit)) === 'committed') {
-      relay.wake(commit.deliveries.length)
-      relay.log.info('event_decided', { fleet, eventId, decision, ...by })
-      return { outcome: 'decided', record: commit.record }
-    }
-    before = (await relay.store.readEvent(shown)) ?? before
+  const committed = await commitEvent(relay, shown, {
+    first: shown,
+    decide: (before, known, now) => decideByPerson(before ?? shown, wish, known, routes, now),
+    log: { event: 'event_decided', fields: () => ({ decision, ...by }) },
+  })
+  if (committed.outcome === 'busy') return { outcome: 'busy', record: committed.record ?? shown }
+  const { record = shown, decision: decided } = committed
+  if (decided.permission !== undefined) {
+    relay.log.warn('decision_refused', { fleet, eventId, permission: decided.permission, ...by })
   }
-  return { outcome: 'busy', record: before }
+  return { outcome: decided.reason, record }
 }

@@ -4,12 +4,13 @@ import { z } from 'zod'
 import { eventTypes, limits } from '../shared/document.ts'
 import { object, oneOf } from './config/checks.ts'
 import { nextLook } from './core/conclude.ts'
-import { beginDrill, type DrillWish, standInsOf } from './core/drill.ts'
+import { beginDrill, type DrillWish, drillId, standInsOf } from './core/drill.ts'
+import { approveByPolicy, withPolicy } from './core/event/judgement.ts'
 import { type EventRecord, isOpen } from './core/event.ts'
-import { approveByPolicy, withPolicy } from './core/judgement.ts'
 import { remindersOf } from './core/policy.ts'
 import { tryAgain } from './outage.ts'
-import { commitOf, type Relay } from './relay.ts'
+import type { Relay } from './relay.ts'
+import { commitEvent } from './use-cases/commit-event.ts'
 
 /** Of one fleet at a time: a drill calls people. */
 export const maxOpenDrills = 3
@@ -71,25 +72,30 @@ export type DrillStarted =
   | { outcome: 'too_many'; open: EventRecord[] }
   | { outcome: 'conflict' }
 
-/** Commits a drill with the messages it owes. `id` must be new; the fleet is one of the configuration. */
+/** Commits a drill with its messages. `id` must be new; the fleet is one of the configuration. */
 export async function startDrill(relay: Relay, wish: DrillWish, id: string): Promise<DrillStarted> {
-  const now = relay.now()
   // two at the same moment may make one too many, which calls people once more and harms nobody
   const open = await openDrills(relay, wish.fleet)
   if (open.length >= maxOpenDrills) return { outcome: 'too_many', open }
-  const { record: begun, moments } = beginDrill(wish, id, now)
-  const judged = withPolicy(relay.config, begun, standInsOf(begun))
-  const decided = approveByPolicy(judged, [], moments, now)
-  const dueAt = nextLook(decided, [], now, remindersOf(relay.config.routes))
-  const context = { observers: [], existing: [], now }
   // a drill is to show what a channel takes now, and not what it refused a while ago
   await tryAgain(relay)
-  const commit = commitOf(relay, undefined, { ...decided, dueAt }, moments, context)
-  if ((await relay.store.commit(commit)) === 'conflict') return { outcome: 'conflict' }
-  relay.wake(commit.deliveries.length)
-  const { fleet, eventId, policy } = commit.record
-  relay.log.info('drill_started', { fleet, eventId, moments, policy: policy.rule })
-  return { outcome: 'started', record: commit.record }
+  const { config } = relay
+  const key = { fleet: wish.fleet, eventId: drillId(id) }
+  const committed = await commitEvent(relay, key, {
+    decide: (before, _, now) => {
+      if (before !== undefined) return { record: before, moments: [], reason: 'exists' }
+      const begun = beginDrill(wish, id, now)
+      const judged = withPolicy(config, begun.record, standInsOf(begun.record))
+      const approved = approveByPolicy(judged, [], now)
+      const { record } = approved
+      const dueAt = nextLook(record, [], now, remindersOf(config.routes))
+      const moments = [...begun.moments, ...approved.moments]
+      return { record: { ...record, dueAt }, moments, reason: 'drill' }
+    },
+    log: { event: 'drill_started' },
+  })
+  if (committed.outcome !== 'committed') return { outcome: 'conflict' }
+  return { outcome: 'started', record: committed.record! }
 }
 
 async function openDrills(relay: Relay, fleet: string): Promise<EventRecord[]> {

@@ -1,16 +1,17 @@
 // What would become of an event: which rule decides and why, and who would hear of each moment. The
 // relay's own functions judge it; only what Azure and people do is made up.
 import type { ScheduledEvent } from '../shared/document.ts'
+import { commitPlan } from './core/delivery/commit.ts'
 import type { Delivery } from './core/delivery.ts'
 import { standIn } from './core/drill.ts'
+import { type Rules, withPolicy } from './core/event/judgement.ts'
 import type { Decide, EventRecord, KnownVm, Moment, Observer, Verdict } from './core/event.ts'
 import { whyNoMatch, whyNotDecided } from './core/explain.ts'
-import { type Rules, withPolicy } from './core/judgement.ts'
 import { asksFor } from './core/message.ts'
 import { decidersOf, decidesInSlack } from './core/permission.ts'
 import { remindersOf } from './core/policy.ts'
 import { nextReminder, remind } from './core/reminder.ts'
-import { commitOf, type Relay } from './relay.ts'
+import { channelFacts, type Relay } from './relay.ts'
 
 export interface Case {
   fleet: string
@@ -116,7 +117,13 @@ function tell(
   const maybe: Delivery[] = []
   const say = (moment: Moment, at: EventRecord, label: string = moment, before = sure) => {
     const plan = (existing: Delivery[]) =>
-      commitOf(relay, undefined, at, [moment], { observers, existing, now: 0 }).deliveries
+      commitPlan(
+        relay.config.routes,
+        channelFacts(relay),
+        undefined,
+        { record: at, moments: [moment] },
+        { observers, deliveries: existing, now: 0 },
+      ).deliveries
     const deliveries = plan([...before, ...maybe])
     const channels = deliveries.map(({ channel }) => channel)
     const always = plan(before).map(({ channel }) => channel)

@@ -25,10 +25,13 @@ export const notStartedMs = 10 * 60_000
 /** An approval that no beacon could pass on for this long is told as stuck. */
 export const stuckMs = 30_000
 
+export type ConcludeReason = Ended['outcome'] | 'drill_moved' | 'stuck' | 'reminder' | 'look_later'
+
+/** An unchanged record is the same object. */
 export interface Conclusion {
   record: EventRecord
   moments: Moment[]
-  changed: boolean
+  reason: ConcludeReason
 }
 
 /** Draws every conclusion that is due at `now`, and sets the time of the next look. */
@@ -38,7 +41,7 @@ export function conclude(
   now: number,
   reminders: number[] = [],
 ): Conclusion {
-  if (!isOpen(record)) return { record, moments: [], changed: false }
+  if (!isOpen(record)) return { record, moments: [], reason: 'look_later' }
   const { drillPlan } = record
   if (drillPlan !== undefined) return concludeDrill(record, drillPlan, now, reminders)
   const settled = settledSpan(record, witnesses, now)
@@ -54,12 +57,16 @@ export function conclude(
     : unstuck
   const reminded = remind(told, reminders, now)
   const noted = reminded ?? told
-  const dueAt = nextLook(noted, witnesses, now, reminders)
+  const moments = [...(stuck ? ['stuck' as const] : []), ...(reminded ? ['reminder' as const] : [])]
   return {
-    record: { ...noted, dueAt },
-    moments: [...(stuck ? ['stuck' as const] : []), ...(reminded ? ['reminder' as const] : [])],
-    changed: noted !== record || dueAt !== record.dueAt,
+    record: withDueAt(record, noted, nextLook(noted, witnesses, now, reminders)),
+    moments,
+    reason: moments[0] ?? 'look_later',
   }
+}
+
+function withDueAt(before: EventRecord, record: EventRecord, dueAt: number): EventRecord {
+  return record === before && dueAt === before.dueAt ? before : { ...record, dueAt }
 }
 
 /** A drill has no observers: what is concluded from silence does not hold for it. */
@@ -73,11 +80,11 @@ function concludeDrill(
   if ('ended' in moved) return end(record, moved.ended)
   const reminded = remind(moved.record, reminders, now)
   const noted = reminded ?? moved.record
-  const dueAt = nextLook(noted, [], now, reminders)
+  const moments = [...moved.moments, ...(reminded ? ['reminder' as const] : [])]
   return {
-    record: { ...noted, dueAt },
-    moments: [...moved.moments, ...(reminded ? ['reminder' as const] : [])],
-    changed: noted !== record || dueAt !== record.dueAt,
+    record: withDueAt(record, noted, nextLook(noted, [], now, reminders)),
+    moments,
+    reason: moments.length === 0 ? 'look_later' : reminded ? 'reminder' : 'drill_moved',
   }
 }
 
@@ -89,7 +96,7 @@ function end(record: EventRecord, ended: Ended): Conclusion {
   const note = ended.inferred === undefined ? {} : { note: ended.inferred }
   const entry = { at: ended.at, what: ended.outcome, ...note }
   const noted = addHistory({ ...rest, phase, ended, watchers: [] }, entry)
-  return { record: noted, moments: [ended.outcome], changed: true }
+  return { record: noted, moments: [ended.outcome], reason: ended.outcome }
 }
 
 function endedBySilence(record: EventRecord, witnesses: Witness[], now: number): Ended | undefined {

@@ -34,6 +34,10 @@ export interface DrillWish {
   vms: KnownVm[]
 }
 
+export function drillId(id: string): string {
+  return `${drillPrefix}${id}`
+}
+
 /** `id` makes it one of its kind. */
 export function beginDrill(
   wish: DrillWish,
@@ -45,7 +49,7 @@ export function beginDrill(
   const changes = changeAfterSeconds !== undefined
   const record: EventRecord = {
     fleet,
-    eventId: `${drillPrefix}${id}`,
+    eventId: drillId(id),
     epoch: 1,
     phase: started ? 'started' : 'scheduled',
     facts: started ? facts : { ...facts, notBeforeAt: now + noticeSeconds * 1_000 },

@@ -47,19 +47,20 @@ export type Observation = Seen | Gone
 export interface Step {
   record: EventRecord | undefined
   moments: Moment[]
-  /** Why, for the log and the tests. */
-  reason:
-    | 'new'
-    | 'reopened'
-    | 'started'
-    | 'changed'
-    | 'learned'
-    | 'gone'
-    | 'corrected'
-    | 'nothing_new'
-    | 'concluded_before'
-    | 'unknown_event'
+  reason: StepReason
 }
+
+export type StepReason =
+  | 'new'
+  | 'reopened'
+  | 'started'
+  | 'changed'
+  | 'learned'
+  | 'gone'
+  | 'corrected'
+  | 'nothing_new'
+  | 'concluded_before'
+  | 'unknown_event'
 
 /** Joins one observation into what is known. */
 export function advance(

@@ -1,31 +1,19 @@
 // Where events, sightings and deliveries are kept. Every comment is a promise with a test in
 // test/store/contract.ts, which each technology passes without exception.
 import type { Settlement } from '../core/attempt.ts'
+import type { Commit } from '../core/delivery/commit.ts'
 import type { Claimed, Delivery } from '../core/delivery.ts'
 import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
 import type { Mark, Outage } from '../core/outage.ts'
-import type { Superseded } from '../core/overtake.ts'
 import type { Post, PostKey, PostState } from '../core/post.ts'
 import type { Rate } from '../core/rate.ts'
 import type { OpenCounts } from '../core/share.ts'
 
+export type { Commit }
+
 export interface EventKey {
   fleet: string
   eventId: string
-}
-
-export interface Commit {
-  record: EventRecord
-  /** `sequence` of the record this was decided from; 0 where there was none. */
-  basedOn: number
-  /**
-   * New deliveries of this event; one whose id exists already is left as it is. What waits for a later
-   * attempt on the same event and channel is due at once, so that it holds nothing up.
-   */
-  deliveries: Delivery[]
-  /** What shall not be sent any more, and why; one under a lease or finished is left as it is. */
-  supersede: Superseded[]
-  now: number
 }
 
 /** How fast each channel may be told, and how much more of it this worker can do now. */

@@ -257,12 +257,14 @@ describe('settling', () => {
     expect(first.record.gone).toBeUndefined()
     expect(first.record.history.at(-1)?.what).toBe('seen_again')
     const again = conclude(first.record, [seeing('web_0')], now)
-    expect(again.changed).toBe(false)
+    expect(again.record).toBe(first.record)
   })
 
   test('what is over stays as it is', () => {
     const over = record({ ended: { at, outcome: 'cancelled' } })
-    expect(conclude(over, [gone()], now)).toEqual({ record: over, moments: [], changed: false })
+    expect(conclude(over, [gone()], now)).toEqual({
+      ...{ record: over, moments: [], reason: 'look_later' },
+    })
   })
 })
 

@@ -154,7 +154,9 @@ export class EventBook {
       const told =
         heard && acked.sees.includes(record.eventId) && !beacon.missesSince(record.eventId)
       const taken = takesVm(record) && isHit(record.facts, vm.name)
-      return told && store_slow === 0 && !taken ? { view: 'sees' } : undefined
+      if (told && store_slow === 0 && !taken) return { view: 'sees' }
+      // the relay has not heard yet that it sees the event again
+      return isMissing || beacon.missesSince(record.eventId) ? { view: 'unsure' } : undefined
     }
     const lastShownAt = acked.missing.get(record.eventId)
     if (lastShownAt === undefined) return isHandled ? { view: 'unsure' } : undefined

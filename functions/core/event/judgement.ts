@@ -1,13 +1,19 @@
 // What the configuration makes of an event that just took a step: policy, and who is to be told.
-import { decideByPolicy } from './approval.ts'
-import type { Delivery } from './delivery.ts'
-import { changeLagMs, isUndisputed } from './dispute.ts'
-import type { EventRecord, Moment, Observer } from './event.ts'
-import { channelsFor, judgePolicy, type PolicyRule, type Route } from './policy.ts'
+import { decideByPolicy } from '../approval.ts'
+import { heardOf } from '../delivery/commit.ts'
+import type { Delivery } from '../delivery.ts'
+import { changeLagMs, isUndisputed } from '../dispute.ts'
+import type { EventRecord, Moment, Observer } from '../event.ts'
+import { channelsFor, judgePolicy, type PolicyRule, type Route } from '../policy.ts'
 
 export interface Rules {
   policy: PolicyRule[]
   routes: Route[]
+}
+
+interface Judged {
+  record: EventRecord
+  moments: Moment[]
 }
 
 /**
@@ -23,26 +29,14 @@ export function withPolicy(rules: Rules, record: EventRecord, observers: Observe
 }
 
 /** Approves if a rule says so and all beacons that see the event agree on what it is. */
-export function approveByPolicy(
-  record: EventRecord,
-  observers: Observer[],
-  moments: Moment[],
-  now: number,
-): EventRecord {
-  if (record.policy.decide !== 'approve' || record.verdict !== undefined) return record
+export function approveByPolicy(record: EventRecord, observers: Observer[], now: number): Judged {
+  const unchanged = { record, moments: [] }
+  if (record.policy.decide !== 'approve' || record.verdict !== undefined) return unchanged
   // a beacon's own row, with what it saw, is written after the lapse that its report caused
   const { lapsedAt = Number.NEGATIVE_INFINITY } = record
-  if (now - lapsedAt < changeLagMs || !isUndisputed(record, observers, now)) return record
+  if (now - lapsedAt < changeLagMs || !isUndisputed(record, observers, now)) return unchanged
   const decided = decideByPolicy(record, now)
-  if (decided.outcome !== 'decided') return record
-  moments.push(...decided.moments)
-  return decided.record
-}
-
-/** Scheduled and Started in one report: it had been scheduled, but the news came late. */
-export function withNotice(record: EventRecord, moments: Moment[]): EventRecord {
-  const late = moments.includes('scheduled') && moments.includes('started')
-  return late ? { ...record, notice: 'reported_late' } : record
+  return decided.outcome === 'decided' ? decided : unchanged
 }
 
 /**
@@ -60,13 +54,6 @@ export function missed(
   const heard = heardOf(record, existing)
   const hearers = channelsFor(rules.routes, record, observers, moment)
   return hearers.every((name) => heard.includes(name)) ? [] : [moment]
-}
-
-/** Channels that a message of this epoch was planned for. */
-export function heardOf({ epoch }: EventRecord, existing: Delivery[]): string[] {
-  return existing
-    .filter(({ telling }) => telling.event.epoch === epoch && telling.moment !== 'notice')
-    .map(({ channel }) => channel)
 }
 
 /**
@@ -96,11 +83,10 @@ export function holdBack(record: EventRecord, moments: Moment[], worth: Moment[]
   return held === undefined || record.heldBack ? record : { ...record, heldBack: held }
 }
 
-/** What seemed over is in somebody's document: what was held back is told after all. */
-export function tellHeldBack(record: EventRecord, moments: Moment[]): EventRecord {
-  const { heldBack, ...told } = record
-  if (heldBack === undefined || record.ended !== undefined) return record
-  if (record.phase === 'scheduled') moments.push(heldBack)
-  else if (heldBack === 'scheduled') moments.push('started')
-  return told
+/** What seemed over is in a document again: people are notified of what was held back. */
+export function heldBackNews(record: EventRecord): Judged {
+  const { heldBack, ...rest } = record
+  if (heldBack === undefined || record.ended !== undefined) return { record, moments: [] }
+  if (record.phase === 'scheduled') return { record: rest, moments: [heldBack] }
+  return { record: rest, moments: heldBack === 'scheduled' ? ['started'] : [] }
 }

@@ -1,0 +1,196 @@
+// What one beacon's report means for one event: the record that follows from it, and the moments that
+// people should hear of. The surprise: a decision that lacks a fact says so and is asked again. So only
+// the facts that matter are read.
+import { leaseOf, withLease } from '../approval.ts'
+import { conclude, nextLookOf } from '../conclude.ts'
+import { type EventRecord, isHit, isOpen, type Observer } from '../event.ts'
+import { settleMs } from '../life.ts'
+import { isDecisionNear, watch } from '../pace.ts'
+import { openedBy, opens } from '../share.ts'
+import { asHeard, heardSince, silentPaces, withHeard } from '../witness.ts'
+import {
+  type Decision,
+  type EventReport,
+  follow,
+  type Known,
+  type Needs,
+  type ReportReason,
+  type Step,
+} from './decision.ts'
+import {
+  approveByPolicy,
+  holdBack,
+  missed,
+  type Rules,
+  withPolicy,
+  worthTelling,
+} from './judgement.ts'
+import { agree, type Observed, observe } from './observe.ts'
+
+export interface Context {
+  rules: Rules
+  /** Distances from NotBefore at which people are reminded, in seconds. */
+  reminders: number[]
+  /** Epoch ms. Before that, the relay could hear no beacon. */
+  listeningSince: number
+}
+
+export interface ReportDecision extends Decision<ReportReason> {
+  /** The beacon shall start the event. */
+  isDirected: boolean
+  /** Its page was opened lately, and that matters. */
+  isWatched: boolean
+  /** The event is new, or open again. */
+  isOpening: boolean
+  refusal?: string
+}
+
+export function decideReport(
+  before: EventRecord | undefined,
+  report: EventReport,
+  known: Known,
+  context: Context,
+  now: number,
+): ReportDecision | Needs {
+  const { reading, news } = report
+  const { beacon } = reading
+  // no beacon sees these: what a report says of them changes nothing
+  if (before?.drill || before?.alert) return unchanged(undefined, 'relays_own')
+  const isNew = before === undefined && news.observations.some(({ kind }) => kind === 'seen')
+  // check this before other reads: the beacon reports a refused event again and again
+  if (isNew && known.room === undefined) return { needs: 'room' }
+  if (isNew && known.room?.refusal !== undefined) return refused(before, known.room.refusal)
+
+  const observed = observe(before, report, now)
+  if (observed === undefined) return unchanged(undefined, 'unknown_event')
+  const agreed = agree(observed, report, known, now)
+  if ('needs' in agreed) return agreed
+  const judged = judge(before, agreed, report, known, context, now)
+  if ('needs' in judged) return judged
+  const directed = direct(judged, report, known, now)
+  if ('needs' in directed) return directed
+
+  const record = withNextLook(before, directed.record, report, context, now)
+  const moments = worthTelling(directed.moments, record, news.inDocument)
+  const isOpening = opens(before, record)
+  if (isOpening && known.room === undefined) return { needs: 'room' }
+  if (isOpening && known.room?.refusal !== undefined) return refused(before, known.room.refusal)
+  const held = holdBack(record, directed.moments, moments)
+  const { reason, isDirected, isWatched } = directed
+  const own = isOpening ? openedBy(held, beacon.beacon) : held
+  return { record: own, moments, reason, isDirected, isWatched, isOpening }
+}
+
+function unchanged(record: EventRecord | undefined, reason: ReportReason): ReportDecision {
+  return { record, moments: [], reason, isDirected: false, isWatched: false, isOpening: false }
+}
+
+function refused(before: EventRecord | undefined, refusal: string): ReportDecision {
+  return { ...unchanged(before, 'refused'), refusal }
+}
+
+/** What the rules of the configuration and the time make of it. */
+function judge(
+  before: EventRecord | undefined,
+  agreed: Observed,
+  { reading: { beacon }, news }: EventReport,
+  known: Known,
+  { rules, reminders, listeningSince }: Context,
+  now: number,
+): Step | Needs {
+  const { record, isNews } = agreed
+  const isSettling = record.gone !== undefined && record.gone.settleAt <= now && !news.inDocument
+  // in a later epoch, a beacon may have reported the event before it was open again
+  const isFirst = news.firstSighting || record.reopenedAt !== undefined
+  const isNewcomer = isOpen(record) && isFirst && isHit(record.facts, beacon.vm)
+  const isLately = isNews || isNewcomer || (news.inDocument && isHit(record.facts, beacon.vm))
+  const isUndecided = isOpen(record) && record.verdict === undefined
+  const approves = news.inDocument && record.policy.decide === 'approve'
+  const isJudged = isUndecided && (isLately || approves)
+  // another list of VMs may bring other rules and channels
+  const hasGrown = isNews && before?.facts.resources !== record.facts.resources
+  const isIdle = !(isSettling || isJudged || isNewcomer || hasGrown || agreed.moments.length > 0)
+  if (isIdle) return agreed
+  const { observers, deliveries } = known
+  if (observers === undefined) return { needs: 'observers' }
+  const mayMiss = (isNewcomer || hasGrown) && before !== undefined && agreed.moments.length === 0
+  if (mayMiss && deliveries === undefined) return { needs: 'deliveries' }
+
+  let step: Step = agreed
+  if (isJudged) step = { ...step, record: withPolicy(rules, record, observers) }
+  if (isJudged && news.inDocument) {
+    const approved = approveByPolicy(step.record, observers, now)
+    step = follow(step, approved.record, 'approved_by_rule', approved.moments)
+  }
+  if (mayMiss) {
+    const moments = missed(rules, step.record, observers, deliveries!)
+    step = follow(step, step.record, 'newly_routed', moments)
+  }
+  if (!isSettling) return step
+  const witnesses = heardSince(withHeard(step.record, observers), listeningSince)
+  const concluded = conclude(step.record, witnesses, now, reminders)
+  return follow(step, concluded.record, concluded.reason, concluded.moments)
+}
+
+type Directed = Step & { isDirected: boolean; isWatched: boolean }
+
+/** Whether this beacon shall report often, and whether it shall start the event. */
+function direct(
+  step: Step,
+  { reading: { beacon }, news }: EventReport,
+  known: Known,
+  now: number,
+): Directed | Needs {
+  const { record } = step
+  if (!news.inDocument || news.status !== 'Scheduled') {
+    return { ...step, isDirected: false, isWatched: false }
+  }
+  // ask only where the answer makes a difference
+  const asks = !isDecisionNear(record, now, false) && isDecisionNear(record, now, true)
+  if (asks && known.isWatched === undefined) return { needs: 'isWatched' }
+  const isWatched = asks && known.isWatched === true
+  const watched = follow(step, watch(record, beacon.beacon, now, isWatched), 'watched')
+  const lease = leaseOf(watched.record, beacon, news.sighting.event, now)
+  const isGranted = lease === 'granted'
+  const leased = isGranted
+    ? follow(watched, withLease(watched.record, beacon.beacon, beacon.vm, now), 'directed')
+    : watched
+  return { ...leased, isDirected: lease !== 'not_due', isWatched }
+}
+
+/** The beacon's own row is written later. So the event notes that it was heard, and the next look. */
+function withNextLook(
+  before: EventRecord | undefined,
+  record: EventRecord,
+  report: EventReport,
+  { reminders }: Context,
+  now: number,
+): EventRecord {
+  const self = report.reading.asObserver(report.news)
+  const contradicts = report.news.inDocument && isAboutToClose(record, report, now)
+  if (record === before && !contradicts) return withAbsence(record, self)
+  if (!isOpen(record)) return record
+  const heard = { ...record, heard: asHeard(self) }
+  return { ...heard, dueAt: nextLookOf(heard, now, reminders) }
+}
+
+/** If a conclusion is this near, it must take the report into account. */
+const aboutToCloseMs = 5_000
+
+/** Whether a conclusion is near that would ignore a beacon which was not heard before. */
+function isAboutToClose(
+  record: EventRecord,
+  { reading: { known }, news: { firstSighting } }: EventReport,
+  now: number,
+): boolean {
+  if (!isOpen(record) || record.dueAt === undefined) return false
+  const wasHeard = known !== undefined && now - known.heardAt <= silentPaces * known.paceMs
+  return record.dueAt <= now + aboutToCloseMs && (firstSighting || !wasHeard)
+}
+
+/** One more beacon misses the event, so the conclusion may come before the planned look. */
+function withAbsence(record: EventRecord, { sighting: { gone } }: Observer): EventRecord {
+  if (gone === undefined || !isOpen(record) || record.gone === undefined) return record
+  const dueAt = Math.max(record.gone.settleAt, gone.firstAt + settleMs)
+  return record.dueAt !== undefined && record.dueAt > dueAt ? { ...record, dueAt } : record
+}

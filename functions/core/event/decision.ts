@@ -1,0 +1,73 @@
+// What a decision is made from and what comes out of it. Each step of a decision has the same shape.
+
+import type { ConcludeReason } from '../conclude.ts'
+import type { Delivery } from '../delivery.ts'
+import type { EventRecord, Moment, Observer } from '../event.ts'
+import type { StepReason } from '../life.ts'
+import type { EventNews, Reading } from '../reading.ts'
+
+/** A record, the moments that lead to messages, and why. An unchanged record is the same object. */
+export interface Decision<Reason = string> {
+  record: EventRecord | undefined
+  moments: Moment[]
+  reason: Reason
+}
+
+/** Facts that only some decisions need. */
+export interface Known {
+  /** All that saw the event, the reporting beacon as it is now. */
+  observers?: Observer[]
+  /** All messages of the event so far. */
+  deliveries?: Delivery[]
+  /** Somebody opened the event's page lately. */
+  isWatched?: boolean
+  /** Whether the fleet and the beacon may have one more open event. */
+  room?: { refusal: string | undefined }
+}
+
+export interface Needs {
+  needs: keyof Known
+}
+
+export type ReportReason =
+  | StepReason
+  | 'relays_own'
+  | 'refused'
+  | 'seen_again'
+  | 'start_reported'
+  | 'disputed'
+  | 'lapsed'
+  | 'approved_by_rule'
+  | 'newly_routed'
+  | 'directed'
+  | 'watched'
+  | 'seen_by_another'
+  | ConcludeReason
+
+/** What one report says of one event. */
+export interface EventReport {
+  reading: Reading
+  news: EventNews
+}
+
+export interface Step {
+  record: EventRecord
+  moments: Moment[]
+  reason: ReportReason
+}
+
+/** The step that follows. The last step with moments gives the reason. */
+export function follow(
+  step: Step,
+  record: EventRecord,
+  reason: ReportReason,
+  moments: Moment[] = [],
+): Step {
+  if (record === step.record && moments.length === 0) return step
+  const explains = moments.length > 0 || step.moments.length === 0
+  return {
+    record,
+    moments: [...step.moments, ...moments],
+    reason: explains ? reason : step.reason,
+  }
+}

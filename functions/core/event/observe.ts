@@ -1,0 +1,86 @@
+// What a report shows of one event, and whether the beacons agree on it.
+import { withoutOutgrown } from '../agreed.ts'
+import { withStart } from '../approval.ts'
+import { contradictions, reconcile, withoutOutdated } from '../dispute.ts'
+import { type EventRecord, isOpen, type Moment } from '../event.ts'
+import { advance, type StepReason } from '../life.ts'
+import type { EventNews } from '../reading.ts'
+import { confirmedBy } from '../share.ts'
+import { type EventReport, follow, type Known, type Needs, type Step } from './decision.ts'
+import { heldBackNews } from './judgement.ts'
+
+/** `isNews`: the documents changed what is known of the event. */
+export type Observed = Step & { isNews: boolean }
+
+/** What the beacon saw, and what came of its directives. */
+export function observe(
+  before: EventRecord | undefined,
+  { reading: { beacon }, news }: EventReport,
+  now: number,
+): Observed | undefined {
+  const key = { fleet: beacon.fleet, eventId: news.eventId }
+  let seen: { record: EventRecord | undefined; moments: Moment[]; reason: StepReason } = {
+    ...{ record: before, moments: [], reason: 'nothing_new' },
+  }
+  for (const observation of news.observations) {
+    const step = advance(seen.record, observation, now, key)
+    const isNews = step.record !== seen.record
+    // what this report said of the epoch before is no longer news
+    const moments = step.reason === 'reopened' ? [] : seen.moments
+    seen = {
+      record: step.record,
+      moments: [...moments, ...step.moments],
+      reason: isNews ? step.reason : seen.reason,
+    }
+  }
+  if (seen.record === undefined) return undefined
+  const { moments, reason } = seen
+  let step: Step = { record: withStartKind(seen.record, moments), moments, reason }
+  if (news.inDocument) {
+    const held = heldBackNews(step.record)
+    step = follow(step, held.record, 'seen_again', held.moments)
+    step = follow(step, confirmedBy(step.record, beacon.beacon), 'seen_by_another')
+  }
+  for (const { start, at } of news.starts) {
+    const started = withStart(step.record, beacon.beacon, start, at) ?? step.record
+    step = follow(step, started, 'start_reported')
+  }
+  return { ...step, isNews: seen.record !== before }
+}
+
+/** Scheduled and Started in one report: it had been scheduled, but the news came late. */
+function withStartKind(record: EventRecord, moments: Moment[]): EventRecord {
+  const late = moments.includes('scheduled') && moments.includes('started')
+  return late ? { ...record, notice: 'reported_late' } : record
+}
+
+/** Compares the beacons' documents, and ends an approval that the event outgrew. */
+export function agree(
+  observed: Observed,
+  { reading, news }: EventReport,
+  { observers }: Known,
+  now: number,
+): Observed | Needs {
+  let step: Step = observed
+  if (isDisputable(step.record, news)) {
+    if (observers === undefined) return { needs: 'observers' }
+    const reconciled = reconcile(step.record, observers, now)
+    step = follow(step, reconciled.record, 'disputed', reconciled.moments)
+  }
+  const { record } = step
+  const isNews = observed.isNews || record !== observed.record
+  const covered = withoutOutgrown(record, withoutOutdated(record, reading.asObserver(news)), now)
+  // people must decide again, even if only this beacon's own document shows more
+  const outgrown = covered === record ? step : follow(step, covered, 'lapsed', ['changed'])
+  return { ...outgrown, isNews }
+}
+
+/** Whether this beacon may contradict the others about the event, as long as that matters. */
+function isDisputable(record: EventRecord, { inDocument, sighting }: EventNews): boolean {
+  const matters = inDocument && isOpen(record) && record.phase === 'scheduled'
+  if (!matters || record.passedOn !== undefined) return false
+  // a rule that is not carried out may wait for a silent beacon that saw something else
+  const waits = record.policy.decide === 'approve' && record.verdict === undefined
+  const contradicts = contradictions(record.facts, sighting.event).length > 0
+  return waits || contradicts || record.disputed !== undefined
+}

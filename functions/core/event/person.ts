@@ -1,0 +1,48 @@
+// What a person decides about an event: an approval, or a "not now".
+import { type DecideOutcome, decide, stampOf } from '../approval.ts'
+import { nextLook } from '../conclude.ts'
+import { knownOf } from '../drill.ts'
+import type { Decider, EventRecord, Verdict } from '../event.ts'
+import { type Permission, permissionOf } from '../permission.ts'
+import type { Route } from '../policy.ts'
+import { withHeard } from '../witness.ts'
+import type { Decision, Known, Needs } from './decision.ts'
+
+export interface Wish {
+  decision: Verdict['decision']
+  by: Decider
+  /** `stampOf` what the person saw. Absent if the person named the event itself. */
+  seen?: string
+}
+
+type Forbidden = Exclude<Permission, 'allowed'>
+
+export interface PersonDecision extends Decision {
+  record: EventRecord
+  reason: DecideOutcome['outcome'] | Forbidden | 'moved_on'
+  /** Why this person may not decide. */
+  permission?: Forbidden
+}
+
+/**
+ * The decision on record, or why not: it is too late, the person may not decide, or the event is no
+ * longer what the person saw.
+ */
+export function decideByPerson(
+  before: EventRecord,
+  { decision, by, seen }: Wish,
+  { observers }: Known,
+  routes: Route[],
+  now: number,
+): PersonDecision | Needs {
+  const decided = decide(before, { decision, how: by.how, who: by.who, at: now })
+  const unchanged = { record: before, moments: [] }
+  if (decided.outcome !== 'decided') return { ...unchanged, reason: decided.outcome }
+  if (observers === undefined) return { needs: 'observers' }
+  const permission = permissionOf(routes, before, knownOf(before, observers), by)
+  if (permission !== 'allowed') return { ...unchanged, reason: permission, permission }
+  if (seen !== undefined && seen !== stampOf(before)) return { ...unchanged, reason: 'moved_on' }
+  const { record, moments } = decided
+  const dueAt = nextLook(record, withHeard(before, observers), now)
+  return { record: { ...record, dueAt }, moments, reason: 'decided' }
+}

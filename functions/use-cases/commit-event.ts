@@ -1,0 +1,125 @@
+// The one loop that changes an event: read it, decide, commit, wake, log. It decides anew if another
+// writer was faster.
+
+import type { Fields } from '../../shared/log.ts'
+import { type Commit, commitPlan } from '../core/delivery/commit.ts'
+import type { Delivery } from '../core/delivery.ts'
+import type { Decision, Known, Needs } from '../core/event/decision.ts'
+import type { EventRecord } from '../core/event.ts'
+import { channelFacts, type Relay } from '../relay.ts'
+import type { EventKey } from '../store/store.ts'
+
+const maxAttempts = 100
+
+type Parts = Pick<Relay, 'store' | 'config' | 'notifiers' | 'attention' | 'wake' | 'log' | 'now'>
+
+/** Reads what a decision asks for. */
+type Loaders = { [Need in keyof Known]-?: () => Promise<NonNullable<Known[Need]>> }
+
+/** `deliveries`: planned already, for an event that no route is for. */
+export type Decided = Decision & { deliveries?: Delivery[] }
+
+export interface Change<D extends Decided> {
+  decide(before: EventRecord | undefined, known: Known, now: number): D | Needs
+  /** Called again after a conflict. Default: the relay's clock. */
+  now?: () => number
+  /** The event as the caller has read it already. */
+  first?: EventRecord | undefined
+  load?: Partial<Loaders>
+  /** The log line of a commit with moments. */
+  log: { event: string; fields?: (decision: D) => Fields }
+}
+
+/** `unchanged`: there was nothing to write. `busy`: too many writers at once. */
+export type Committed<D> =
+  | { outcome: 'committed' | 'unchanged'; decision: D; record: EventRecord | undefined }
+  | { outcome: 'busy'; record: EventRecord | undefined }
+
+export async function commitEvent<D extends Decided>(
+  relay: Parts,
+  key: EventKey,
+  { decide, now: clock = () => relay.now(), first, load, log }: Change<D>,
+): Promise<Committed<D>> {
+  const { store } = relay
+  let before = first ?? (await store.readEvent(key))
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const now = clock()
+    const loaders: Loaders = {
+      observers: () => store.readObservers(key),
+      deliveries: () => store.readDeliveries(key),
+      isWatched: () => relay.attention.isOn(key, now),
+      room: async () => ({ refusal: undefined }),
+      ...load,
+    }
+    const { decision, known } = await decideWith(loaders, (facts) => decide(before, facts, now))
+    const { record, moments } = decision
+    const isIdle = record === before && moments.length === 0
+    if (record === undefined || isIdle) return { outcome: 'unchanged', decision, record }
+    const commit = await plan(relay, before, { ...decision, record }, known, loaders, now)
+    if ((await store.commit(commit)) === 'committed') {
+      relay.wake(commit.deliveries.length)
+      sayStep(relay, commit.record, decision, log)
+      return { outcome: 'committed', decision, record: commit.record }
+    }
+    before = await store.readEvent(key)
+  }
+  return { outcome: 'busy', record: before }
+}
+
+/** Asks until the decision has all facts that it needs. Each fact is read once. */
+async function decideWith<D>(
+  loaders: Loaders,
+  decide: (known: Known) => D | Needs,
+): Promise<{ decision: D; known: Known }> {
+  let known: Known = {}
+  for (;;) {
+    const decision = decide(known)
+    if (!isNeed(decision)) return { decision, known }
+    known = { ...known, [decision.needs]: await loaders[decision.needs]() }
+  }
+}
+
+function isNeed<D>(decision: D | Needs): decision is Needs {
+  return typeof decision === 'object' && decision !== null && 'needs' in decision
+}
+
+async function plan(
+  relay: Parts,
+  before: EventRecord | undefined,
+  decision: Decided & { record: EventRecord },
+  known: Known,
+  loaders: Loaders,
+  now: number,
+): Promise<Commit> {
+  const { record, moments, deliveries } = decision
+  if (deliveries !== undefined) {
+    const basedOn = before?.sequence ?? 0
+    return {
+      ...{ record: { ...record, sequence: basedOn + 1 }, basedOn },
+      deliveries,
+      supersede: [],
+      now,
+    }
+  }
+  // without a moment nobody is notified, so nobody has to be found
+  const isNews = moments.length > 0
+  const context = {
+    observers: known.observers ?? (isNews ? await loaders.observers() : []),
+    deliveries:
+      isNews && before !== undefined ? (known.deliveries ?? (await loaders.deliveries())) : [],
+    now,
+  }
+  return commitPlan(relay.config.routes, channelFacts(relay), before, decision, context)
+}
+
+function sayStep<D extends Decided>(
+  { log }: Parts,
+  { fleet, eventId, phase, epoch, policy }: EventRecord,
+  decision: D,
+  { event, fields }: Change<D>['log'],
+): void {
+  const { moments, reason } = decision
+  if (moments.length === 0) return
+  const own = fields?.(decision) ?? {}
+  log.info(event, { fleet, eventId, phase, epoch, moments, reason, policy: policy.rule, ...own })
+}

@@ -1,0 +1,103 @@
+// Who is notified of each moment: the channels of the routes, those that stood in for another channel,
+// and those with an open incident.
+import { describe, expect, test } from 'vitest'
+import { type ChannelFacts, commitPlan } from '../../../functions/core/delivery/commit.ts'
+import type { Delivery } from '../../../functions/core/delivery.ts'
+import { type EventRecord, type Moment, moments } from '../../../functions/core/event.ts'
+import type { Route } from '../../../functions/core/policy.ts'
+import { at, delivery, observer, record, telling } from '../../support/records.ts'
+
+const routes: Route[] = [{ match: {}, channels: ['routed'], remindBeforeSeconds: [300] }]
+const reminder = { beforeSeconds: 300, due: [300], late: false }
+
+/** `pager` opens incidents. `removed` is no longer in the configuration. */
+const channels: ChannelFacts = {
+  exists: (name) => name !== 'removed',
+  opensIncidents: (name) => name.includes('pager'),
+  overtakes: () => () => true,
+}
+
+const heard = (channel: string, changes: Partial<Delivery> = {}) =>
+  delivery(channel, { channel, state: 'delivered', attempts: 1, ...changes })
+const insteadOf = (channel: string, changes: Partial<Delivery> = {}) =>
+  heard(channel, { telling: telling({ insteadOf: 'routed' }), ...changes })
+
+function hearers(
+  moment: Moment,
+  deliveries: Delivery[],
+  { before = {}, after = {} }: { before?: Partial<EventRecord>; after?: Partial<EventRecord> } = {},
+  given: Route[] = routes,
+): string[] {
+  const decided = { record: record({ reminder, ...before, ...after }), moments: [moment] }
+  const context = { observers: [observer('web_0')], deliveries, now: at }
+  const plan = commitPlan(given, channels, record(before), decided, context)
+  return plan.deliveries.map(({ channel }) => channel).sort()
+}
+
+describe('each moment', () => {
+  const earlier = [
+    heard('pager'),
+    insteadOf('reached'),
+    insteadOf('refused', { state: 'refused', attempts: 2 }),
+  ]
+  const usual = ['reached', 'routed']
+  const closing = ['pager', 'reached', 'refused', 'routed']
+  test.each<[Moment, string[]]>([
+    ['scheduled', usual],
+    ['changed', usual],
+    ['reminder', ['routed']],
+    ['approved', closing],
+    ['declined', closing],
+    ['stuck', usual],
+    ['started', usual],
+    ['completed', closing],
+    ['cancelled', closing],
+    ['lost', closing],
+  ])('%s', (moment, expected) => {
+    expect(hearers(moment, earlier)).toEqual(expected)
+  })
+
+  test('is in this table', () => {
+    expect(moments).toHaveLength(10)
+  })
+})
+
+test('the lapse of an approval also goes to open incidents', () => {
+  const lapse = { after: { lapsedAt: at } }
+  expect(hearers('changed', [heard('pager')], lapse)).toEqual(['pager', 'routed'])
+})
+
+test('if a channel that heard of the event is gone, all incident channels of the routes count', () => {
+  const renamed: Route[] = [{ match: {}, moments: ['started'], channels: ['new-pager'] }]
+  expect(hearers('completed', [heard('removed')], {}, renamed)).toEqual(['new-pager'])
+  expect(hearers('completed', [heard('routed')], {}, renamed)).toEqual([])
+})
+
+test('a fallback message of an earlier epoch counts no more', () => {
+  const old = insteadOf('reached', { telling: telling({ insteadOf: 'routed' }) })
+  expect(hearers('started', [old], { before: { epoch: 2 } })).toEqual(['routed'])
+})
+
+describe('an event that a rule ignores', () => {
+  const ignored = { before: { policy: { decide: 'ignore' as const, rule: 'quiet' } } }
+
+  test('ends only for channels that had heard of it', () => {
+    expect(hearers('completed', [heard('routed')], ignored)).toEqual(['routed'])
+    expect(hearers('completed', [], ignored)).toEqual([])
+  })
+
+  test.each(['scheduled', 'started', 'changed'] as const)('%s is sent to nobody', (moment) => {
+    expect(hearers(moment, [heard('routed')], ignored)).toEqual([])
+  })
+})
+
+test('after 50 changes in one epoch, people are notified of no further one', () => {
+  const changes = Array.from({ length: 50 }, (_, sequence) =>
+    heard('routed', {
+      id: `${sequence}`,
+      telling: telling({ moment: 'changed', event: { ...record(), sequence } }),
+    }),
+  )
+  expect(hearers('changed', changes)).toEqual([])
+  expect(hearers('changed', changes.slice(1))).toEqual(['routed'])
+})
