@@ -116,8 +116,9 @@ export class ApprovalBook {
   /** Whether a VM sees something else than a rule approved. */
   #isDoubted(key: string, { fleet, eventId }: EventRecord, verdict: Verdict | undefined): boolean {
     if (verdict?.how !== 'policy') return false
-    // a document that was seen earlier may arrive late
-    if (this.#docket.lies.has(key) || this.#docket.parts.faults.report_delayed > 0) return true
+    // a document that was seen earlier may be judged late
+    const { report_delayed, store_slow } = this.#docket.parts.faults
+    if (this.#docket.lies.has(key) || report_delayed + store_slow > 0) return true
     const covers = this.#approved.get(key) ?? []
     return this.#docket.parts
       .beacons()

@@ -116,7 +116,9 @@ export class EventBook {
     const count = (view: View['view']) => views.filter((one) => one.view === view).length
     const against = count('sees') + count('missed just now')
     // the relay may know of one more miss whose answer is under way
-    const unknown = this.#docket.parts.faults.report_delayed > 0 ? 1 : 0
+    const delayed = this.#docket.parts.faults.report_delayed > 0 ? 1 : 0
+    // a liar is an observer, too
+    const unknown = delayed + (this.#docket.lies.has(key) ? 1 : 0)
     const most = count('misses') + count('unsure') + unknown > against
     const all = hit.every(({ view }) => view === 'misses' || view === 'unsure')
     // the last document of a hit VM that is down may count
