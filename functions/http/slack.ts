@@ -17,10 +17,10 @@ import {
   replyTo,
 } from '../core/message.ts'
 import { isListed } from '../core/permission.ts'
+import { decidesHere, readValue, waysToDecide } from '../decision-buttons.ts'
 import { pageLink } from '../link.ts'
 import type { Press, Reply } from '../notify/notifier.ts'
 import { channelNamed, type Relay } from '../relay.ts'
-import { decidesHere, readValue, waysToDecide } from '../slack-buttons.ts'
 import { limit, problem } from './problem.ts'
 import type { Refusals } from './refusals.ts'
 

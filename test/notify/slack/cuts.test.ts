@@ -1,11 +1,11 @@
 // What is too long for Slack, or too much, is cut at a length of our own: each by messages that are made to
 // just fit, and to have one character more.
 import { describe, expect, test } from 'vitest'
-import type { Message } from '../../functions/core/message.ts'
-import type { Buttons } from '../../functions/notify/notifier.ts'
-import { slackBlocks, slackLine, slackReply } from '../../functions/notify/slack-blocks.ts'
-import type { Json } from './kinds.ts'
-import { outgoing } from './outgoing.ts'
+import type { Message } from '../../../functions/core/message.ts'
+import type { Buttons } from '../../../functions/notify/notifier.ts'
+import { slackBlocks, slackLine, slackReply } from '../../../functions/notify/slack/blocks.ts'
+import type { Json } from '../kinds.ts'
+import { outgoing } from '../outgoing.ts'
 
 const x = (length: number) => 'x'.repeat(length)
 

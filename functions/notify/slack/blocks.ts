@@ -1,6 +1,6 @@
-// A message as Slack's blocks. What is in it from outside goes through slack-text.ts, as Slack would obey its marks.
+// A message as Slack's blocks. What is in it from outside goes through text.ts, as Slack would obey its marks.
 import type { IncomingWebhookSendArguments } from '@slack/webhook'
-import { cut } from '../../shared/document.ts'
+import { cut } from '../../../shared/document.ts'
 import {
   asksByLink,
   buttonOf,
@@ -8,9 +8,9 @@ import {
   type Line,
   listButtonOf,
   type Message,
-} from '../core/message.ts'
-import type { Buttons, Outgoing, Part } from './notifier.ts'
-import { deaden, escapeText, shorten, withName } from './slack-text.ts'
+} from '../../core/message.ts'
+import type { Buttons, Outgoing, Part } from '../notifier.ts'
+import { deaden, escapeText, shorten, withName } from './text.ts'
 
 /**
  * In characters; api.slack.com/reference/block-kit/blocks. Slack takes 3 000 in a section and 2 000 in

@@ -4,11 +4,11 @@
 // stamp says.
 
 import { z } from 'zod'
-import { parseJson } from '../../shared/json.ts'
-import { maskOf } from '../../shared/log.ts'
-import { linkless } from '../../shared/presentable.ts'
-import { type Hmac, isSame } from '../../shared/signature.ts'
-import type { SendOutcome } from '../core/attempt.ts'
+import { parseJson } from '../../../shared/json.ts'
+import { maskOf } from '../../../shared/log.ts'
+import { linkless } from '../../../shared/presentable.ts'
+import { type Hmac, isSame } from '../../../shared/signature.ts'
+import type { SendOutcome } from '../../core/attempt.ts'
 import {
   fromError,
   fromStatus,
@@ -18,9 +18,9 @@ import {
   type Reply,
   type Send,
   type SlackDesk,
-} from './notifier.ts'
-import { actionIds, single, slackLine } from './slack-blocks.ts'
-import { escapeText, withName } from './slack-text.ts'
+} from '../notifier.ts'
+import { actionIds, single, slackLine } from './blocks.ts'
+import { escapeText, withName } from './text.ts'
 
 /** Slack's own figure, for both directions; https://docs.slack.dev/authentication/verifying-requests-from-slack */
 const toleranceMs = 5 * 60_000

@@ -1,7 +1,7 @@
 // Words for Slack's mrkdwn. Names come from outside, and Slack has no way to escape its marks: `&`, `<` and `>`
 // are escaped everywhere, other marks become letters that look like them.
-import { cut } from '../../shared/document.ts'
-import type { SlackPerson } from '../core/message.ts'
+import { cut } from '../../../shared/document.ts'
+import type { SlackPerson } from '../../core/message.ts'
 
 /**
  * Slack shows the name where such a mark stands. Words from outside that happen to be the same name the

@@ -2,11 +2,11 @@
 // cause of an error, and sends a redirect mode that some runtimes reject: the fetch it is given mends it.
 import { IncomingWebhook } from '@slack/webhook'
 import { z } from 'zod'
-import { parseJson } from '../../shared/json.ts'
-import type { SendOutcome } from '../core/attempt.ts'
-import { type Answer, fromError, fromStatus, type Notifier, post, wordsOf } from './notifier.ts'
-import { slackBlocks } from './slack-blocks.ts'
-import type { Incoming } from './slack-schema.ts'
+import { parseJson } from '../../../shared/json.ts'
+import type { SendOutcome } from '../../core/attempt.ts'
+import { type Answer, fromError, fromStatus, type Notifier, post, wordsOf } from '../notifier.ts'
+import { slackBlocks } from './blocks.ts'
+import type { Incoming } from './schema.ts'
 
 /** Nothing else says that it was taken: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks */
 const success = 'ok'
