@@ -1,10 +1,23 @@
-// Slack incoming webhooks, through Slack's own library. It drops the status, the Retry-After and the
-// cause of an error, and sends a redirect mode that some runtimes reject: the fetch it is given mends it.
-import { IncomingWebhook } from '@slack/webhook'
+// Slack incoming webhooks, through Slack's own library. Its fetch is ours: it goes through the guarded send, never
+// follows a redirect, and keeps what the library does not report: Retry-After, and whether the text broke off.
+import {
+  type FetchFunction,
+  IncomingWebhook,
+  IncomingWebhookHTTPError,
+  IncomingWebhookRequestError,
+} from '@slack/webhook'
 import { z } from 'zod'
 import { parseJson } from '../../../shared/json.ts'
 import type { SendOutcome } from '../../core/attempt.ts'
-import { type Answer, fromError, fromStatus, type Notifier, post, wordsOf } from '../notifier.ts'
+import {
+  type Answer,
+  fromError,
+  fromStatus,
+  isSuccess,
+  type Notifier,
+  post,
+  wordsOf,
+} from '../notifier.ts'
 import { slackBlocks } from './blocks.ts'
 import type { Incoming } from './schema.ts'
 
@@ -26,22 +39,33 @@ export const slackWebhook: Notifier<Incoming> = {
   // its event. A list of this many keeps the limits of blocks and characters.
   rate: { everyMs: 1_000, burst: 2, together: 20, atOnce: 4 },
   opensIncidents: false,
-  async notify(outgoing, channel, send) {
-    let outcome: SendOutcome | undefined
-    const fetch: typeof globalThis.fetch = async (_url, init) => {
-      const { signal, now } = outgoing
-      try {
-        const { body, headers = {} } = init ?? {}
-        outcome = judge(await post(send, channel.url, String(body), headers, signal), now)
-      } catch (error) {
-        outcome = fromError(error, signal)
-      }
-      // what the library makes of an answer says less than the answer
-      return new Response('ok')
+  async notify(outgoing, { url }, send) {
+    const { now, signal } = outgoing
+    let answer: Answer | undefined
+    const fetch: FetchFunction = async (to, { body, headers = {} } = {}) => {
+      answer = await post(send, String(to), String(body), headers, signal)
+      return responseOf(answer)
     }
-    await new IncomingWebhook(channel.url, { fetch }).send(slackBlocks(outgoing))
-    return outcome ?? { outcome: 'retry', note: 'no answer' }
+    try {
+      const { text } = await new IncomingWebhook(url, { fetch }).send(slackBlocks(outgoing))
+      return judge({ ...answer!, text }, now)
+    } catch (error) {
+      if (error instanceof IncomingWebhookHTTPError) {
+        return judge({ ...answer!, status: error.statusCode, text: error.body }, now)
+      }
+      // its own code would hide the reason, such as a forbidden address
+      return fromError(
+        error instanceof IncomingWebhookRequestError ? error.original : error,
+        signal,
+      )
+    }
   },
+}
+
+/** The parts that the library reads. The platform's Response takes no status beyond 599, and fetch does. */
+function responseOf({ status, text }: Answer) {
+  const ok = isSuccess(status)
+  return { ok, status, statusText: '', text: async () => text } as Response
 }
 
 function judge(answer: Answer, now: number): SendOutcome {

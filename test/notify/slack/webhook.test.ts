@@ -68,3 +68,9 @@ test('where reading stops, the first line is shown, and half an address is not',
   const result = await notify('slack', send, outgoing(), { ...channels.slack, url })
   expect(result).toEqual({ outcome: 'refused', note: 'HTTP 400: no' })
 })
+
+test('a status that no standard knows is an answer, and no lost connection', async () => {
+  const answer = { status: 999, headers: new Headers(), body: null }
+  const result = await notify('slack', async () => answer as Response)
+  expect(result).toEqual({ outcome: 'retry', note: 'HTTP 999' })
+})
