@@ -13,7 +13,8 @@ import { channelsFor } from './core/policy.ts'
 import { type Rate, unlimited } from './core/rate.ts'
 import { sparedBy } from './core/reach.ts'
 import type { Identity } from './identity/identity.ts'
-import type { Send, SlackDesk } from './notify/notifier.ts'
+import type { Desk } from './notify/desk.ts'
+import type { Send } from './notify/notifier.ts'
 import type { Commit, Store } from './store/store.ts'
 
 export interface Relay {
@@ -23,7 +24,7 @@ export interface Relay {
   /** `fetch` with the host's guard against addresses that a channel must not reach. */
   send: Send
   /** Reads what people press in Slack, and answers them. */
-  slackDesk: SlackDesk
+  slackDesk: Desk
   /** Checks the signatures of reports. */
   hmac: Hmac
   /** Checks the tokens of reports. */

@@ -80,7 +80,8 @@ const rules: Record<string, Rule> = {
     files: /^functions\/(http\/)?[^/]+\.ts$/,
     banned: (name) =>
       (inFolders(name, 'functions/store') && name !== 'functions/store/store.ts') ||
-      (inFolders(name, 'functions/notify') && name !== 'functions/notify/notifier.ts') ||
+      (inFolders(name, 'functions/notify') &&
+        !inFolders(name, 'functions/notify/notifier.ts', 'functions/notify/desk.ts')) ||
       (inFolders(name, 'functions/identity') &&
         !inFolders(name, 'functions/identity/identity.ts', 'functions/identity/principal.ts')) ||
       (isPackage(name) && !inFolders(name, 'hono', 'zod')),

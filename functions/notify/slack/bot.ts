@@ -6,7 +6,7 @@ import type { Delivery } from '../../core/delivery.ts'
 import { nextStep, type Posted } from '../../core/post.ts'
 import type { Notifier, Outgoing, Send } from '../notifier.ts'
 import { type Answer, callSlack, type Method } from './api.ts'
-import { slackBlocks, slackReply } from './blocks.ts'
+import { buttonSupport, slackBlocks, slackReply } from './blocks.ts'
 import type { Bot } from './schema.ts'
 
 /** The message is gone, or too old to be edited: a new one takes its place. */
@@ -36,6 +36,7 @@ export const slackBot: Notifier<Bot> = {
   // a message of several events could not be edited for one of them
   rate: { everyMs: 1_200, burst: 2, together: 1, atOnce: 4 },
   opensIncidents: false,
+  buttons: { ...buttonSupport, isEdited: true },
   async notify(outgoing, channel, send) {
     const attempt = { outgoing, channel, send }
     if (outgoing.delivery.telling.moment === 'notice') return toOutcome(await create(attempt))

@@ -18,7 +18,7 @@ import {
   post,
   wordsOf,
 } from '../notifier.ts'
-import { slackBlocks } from './blocks.ts'
+import { buttonSupport, slackBlocks } from './blocks.ts'
 import type { Incoming } from './schema.ts'
 
 /** Nothing else says that it was taken: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks */
@@ -39,6 +39,7 @@ export const slackWebhook: Notifier<Incoming> = {
   // its event. A list of this many keeps the limits of blocks and characters.
   rate: { everyMs: 1_000, burst: 2, together: 20, atOnce: 4 },
   opensIncidents: false,
+  buttons: { ...buttonSupport, isEdited: false },
   async notify(outgoing, { url }, send) {
     const { now, signal } = outgoing
     let answer: Answer | undefined
