@@ -1,4 +1,4 @@
-// A person pressed a button of a message: whether that decides the event, and what answers the press.
+// A person pressed a button of a message. Whether that decides the event, and what the answer is.
 import { decideEvent, open } from './approve.ts'
 import { viewOf } from './core/delivery.ts'
 import { knownOf } from './core/drill.ts'
@@ -66,8 +66,9 @@ function barredFrom(
 }
 
 /**
- * What stands in the message's place: who decided. If a route notifies this channel of the decision, that delivery
- * edits the message where the kind can; elsewhere it is a message of its own, and the pressed one becomes one line.
+ * What replaces the message: who decided. If a route notifies this channel of the decision, some
+ * kinds edit the message with that delivery. For the others it is a message of its own, and the
+ * pressed one becomes one line.
  */
 async function replacementFor(
   relay: Relay,
@@ -86,7 +87,6 @@ async function replacementFor(
   if (hasOwn && buttonSupportOf(relay, channel)?.isEdited) return undefined
   const now = relay.now()
   const pageUrl = await pageLink(relay, { ...record, channel }, now)
-  // the decision has a message of its own, so what was pressed becomes a line that points at nothing twice
   if (hasOwn) return { decided: record, pageUrl }
   const event = viewOf(record)
   const telling = { moment: decision, at: now, event }

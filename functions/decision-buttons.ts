@@ -1,5 +1,5 @@
-// Buttons that decide in a message: whether an event has them in a channel now, and what they carry. The surprise:
-// holding a value is worth no more than a link; the proof that comes with a press says who pressed.
+// Buttons that decide in a message: whether an event has them in a channel now, and what they carry.
+// The surprise: a value is worth no more than a link. The proof of a press says who pressed.
 
 import { stampOf } from './core/approval.ts'
 import type { Telling } from './core/delivery.ts'

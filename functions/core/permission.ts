@@ -98,7 +98,7 @@ function stops(route: Route): boolean {
   return route.continue === false && (route.moments?.includes('scheduled') ?? true)
 }
 
-/** Whether a message of this event in this channel is to have buttons that decide, pressed under this proof. */
+/** Whether a message of this event in this channel has buttons that decide, under this proof. */
 export function decidesInMessage(
   routes: Route[],
   record: Subject,

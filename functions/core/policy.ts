@@ -34,9 +34,9 @@ export interface Route {
   remindBeforeSeconds?: number[] | undefined
   /** False: where it holds for every VM that is hit, later routes are not asked for that moment. */
   continue?: boolean | undefined
-  /** Who may decide, each as the proof and the person (`how:who` of a `Decider`); absent: whoever has the link. */
+  /** Who may decide, each as `how:who` of a `Decider`; absent: whoever has the link. */
   approvers?: string[] | undefined
-  /** On the page, or by buttons of the message itself in its channels whose presses come with this proof. */
+  /** `page`, or a proof: then messages have buttons that decide, where a press brings this proof. */
   approveIn?: 'page' | Proof | undefined
 }
 

@@ -1,4 +1,4 @@
-// The way back from a service whose messages have buttons: what a person pressed, and what they are answered.
+// The way back from a service whose messages have buttons: what a person pressed, and the answer.
 import type { DecideOutcome } from '../core/approval.ts'
 import type { SendOutcome } from '../core/attempt.ts'
 import type { Claimed } from '../core/delivery.ts'
@@ -21,7 +21,7 @@ export interface Press {
 
 export type Reading =
   | { outcome: 'pressed'; press: Press }
-  /** Signed by the service, and nothing to act upon: something else was pressed, or this came before. */
+  /** Signed, and nothing to act upon: something else was pressed, or this came before. */
   | { outcome: 'acknowledged'; note: string }
   | { outcome: 'refused'; status: 400 | 401; code: string; detail: string }
 
@@ -53,7 +53,10 @@ export type Reply =
   | { decided: EventRecord; pageUrl: string }
 
 export interface Desk {
-  /** Judges signature, time and form; a payload is `pressed` once. `secrets`: while one is replaced, several. */
+  /**
+   * Judges signature, time and form. A payload is `pressed` once. While a secret is replaced, `secrets`
+   * holds both.
+   */
   read(
     header: (name: string) => string | undefined,
     body: string,
@@ -61,8 +64,8 @@ export interface Desk {
     now: number,
   ): Promise<Reading>
   /**
-   * Answers a press, with one more attempt where that may help. `own`: the channel's address, as an answer
-   * goes to the service itself or there. Throws nothing, and never puts `replyUrl` into the outcome.
+   * Answers a press, and tries once more if that may help. An answer goes to the service itself or to
+   * `own`, the channel's address. Throws nothing, and never puts `replyUrl` into the outcome.
    */
   reply(
     send: Send,

@@ -40,7 +40,7 @@ export interface ButtonSupport {
   service: string
   /** What the service takes as a button's value, in characters. */
   maxValueLength: number
-  /** Whether the next message of an event edits the one with the buttons; else a press replaces it. */
+  /** Whether the event's next message edits the one with the buttons; else a press replaces it. */
   isEdited: boolean
 }
 

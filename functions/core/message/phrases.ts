@@ -5,7 +5,7 @@ import type { EventView } from '../delivery.ts'
 import type { Decider, Ended, Inference, Proof } from '../event.ts'
 import { lastingClock } from '../time.ts'
 
-/** What a title has room for beside the time, which must not be cut away: 150 characters where least fit. */
+/** What fits into a title beside the time, which must not be cut: some kinds take 150 characters. */
 const limit = { names: 5, allNames: 64, name: 64, eventType: 24, listed: 40, allListed: 400 }
 
 /** Names from outside may hold line breaks, direction marks and invisible characters. */
@@ -173,7 +173,7 @@ export function areReaders(askers: Askers): askers is Readers {
   return typeof askers === 'string'
 }
 
-/** By the names of those who may, as `how:who`. `services`: whose messages have buttons, by the proof of a press. */
+/** `names`: who may, as `how:who`. `services`: by proof, those whose messages have buttons. */
 export function askersOf(names: string[], services: Partial<Record<Proof, string>>): Listed {
   const has = (how: string) => names.some((name) => name.startsWith(`${how}:`))
   const own = Object.entries(services).filter(([how]) => has(how))

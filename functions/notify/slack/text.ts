@@ -5,8 +5,8 @@ import type { EventView } from '../../core/delivery.ts'
 import { userOf } from '../../core/message/phrases.ts'
 
 /**
- * Shows the name of the person who decided in Slack, in place of the words for them. Words from outside that
- * happen to be the same name the same person.
+ * Shows the name of the person who decided in Slack, in place of the words for them. Words from
+ * outside that happen to be the same name the same person.
  */
 export function withName(harmless: string, { verdict }: Pick<EventView, 'verdict'>): string {
   if (verdict?.how !== 'slack') return harmless

@@ -1,5 +1,6 @@
-// Slack incoming webhooks, through Slack's own library. Its fetch is ours: it goes through the guarded send, never
-// follows a redirect, and keeps what the library does not report: Retry-After, and whether the text broke off.
+// Slack incoming webhooks, through Slack's own library. Its fetch is ours: it uses the guarded send,
+// never follows a redirect, and keeps what the library does not report: Retry-After, and whether the
+// text broke off.
 import {
   type FetchFunction,
   IncomingWebhook,
@@ -63,7 +64,7 @@ export const slackWebhook: Notifier<Incoming> = {
   },
 }
 
-/** The parts that the library reads. The platform's Response takes no status beyond 599, and fetch does. */
+/** What the library reads. A `Response` cannot be made with a status above 599; servers send some. */
 function responseOf({ status, text }: Answer) {
   const ok = isSuccess(status)
   return { ok, status, statusText: '', text: async () => text } as Response

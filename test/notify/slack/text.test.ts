@@ -1,4 +1,4 @@
-// Slack shows the name of the person who decided in place of the words for them, and of nobody else.
+// Slack shows the name of the person who decided, in place of the words for them.
 import { expect, test } from 'vitest'
 import { describeVerdict } from '../../../functions/core/message.ts'
 import { withName } from '../../../functions/notify/slack/text.ts'
