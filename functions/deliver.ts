@@ -9,12 +9,12 @@ import { asksFor, compose } from './core/message.ts'
 import { isOverdue, type Outage, type Passage } from './core/outage.ts'
 import { mayHaveHeard, overtaken, skippedBefore } from './core/overtake.ts'
 import { channelsFor } from './core/policy.ts'
+import { partsForOne, waysToDecide } from './decision-buttons.ts'
 import { listLink, pageLink } from './link.ts'
 import type { Outgoing, Part, PostAccess } from './notify/notifier.ts'
 import { type Gate, noteAnswer, outagesOf, passGate } from './outage.ts'
 import { channelNamed, type Relay, rateOf } from './relay.ts'
 import { setApart, settle } from './settle.ts'
-import { partsForOne, waysToDecide } from './slack-buttons.ts'
 import type { Pacing } from './store/store.ts'
 
 /** How many requests to a channel this worker has under way. */

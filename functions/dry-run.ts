@@ -8,9 +8,10 @@ import { type Rules, withPolicy } from './core/event/judgement.ts'
 import type { Decide, EventRecord, KnownVm, Moment, Observer, Verdict } from './core/event.ts'
 import { whyNoMatch, whyNotDecided } from './core/explain.ts'
 import { asksFor } from './core/message.ts'
-import { decidersOf, decidesInSlack } from './core/permission.ts'
+import { decidersOf } from './core/permission.ts'
 import { remindersOf } from './core/policy.ts'
 import { nextReminder, remind } from './core/reminder.ts'
+import { decidesHere } from './decision-buttons.ts'
 import { channelFacts, type Relay } from './relay.ts'
 
 export interface Case {
@@ -67,13 +68,9 @@ export function dryRun(relay: Pick<Relay, 'config' | 'notifiers'>, one: Case): O
     asked: askedOf(config, record, observers),
     routes,
     ...(isOpen ? { deciders: decidersOf(config.routes, record, observers) } : {}),
-    buttons: Object.entries(config.channels).flatMap(([name, { kind }]) =>
-      asksFor(record, 0) &&
-      ['slack', 'slack_bot'].includes(kind) &&
-      decidesInSlack(config.routes, record, observers, name)
-        ? [name]
-        : [],
-    ),
+    buttons: asksFor(record, 0)
+      ? Object.keys(config.channels).filter((name) => decidesHere(relay, record, observers, name))
+      : [],
     told,
     ...(before === undefined ? {} : { before }),
   }

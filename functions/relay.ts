@@ -6,7 +6,8 @@ import type { Channel, Config, Notifiers } from './config.ts'
 import type { ChannelFacts } from './core/delivery/commit.ts'
 import { type Rate, unlimited } from './core/rate.ts'
 import type { Identity } from './identity/identity.ts'
-import type { Send, SlackDesk } from './notify/notifier.ts'
+import type { Desk } from './notify/desk.ts'
+import type { Send } from './notify/notifier.ts'
 import type { Store } from './store/store.ts'
 
 export interface Relay {
@@ -16,7 +17,7 @@ export interface Relay {
   /** `fetch` with the host's guard against addresses that a channel must not reach. */
   send: Send
   /** Reads what people press in Slack, and answers them. */
-  slackDesk: SlackDesk
+  slackDesk: Desk
   /** Checks the signatures of reports. */
   hmac: Hmac
   /** Checks the tokens of reports. */

@@ -4,7 +4,7 @@
 import type { ChannelTrouble, EventView, Notice, Telling } from './delivery.ts'
 import type { Moment } from './event.ts'
 import { alertFacts, alertText } from './message/alert.ts'
-import { type Askers, areReaders, plain, slackPersonOf, subjectOf } from './message/phrases.ts'
+import { type Askers, areReaders, plain, subjectOf } from './message/phrases.ts'
 import type { Message, Tone } from './message/shape.ts'
 import { asksFor, factsOf, linesOf, toneOf } from './message/step.ts'
 import { lastingTitleOf, titleOf } from './message/title.ts'
@@ -34,9 +34,7 @@ export {
   plain,
   subjectOf,
 } from './message/phrases.ts'
-export type { Line, PressOutcome, Question } from './message/press.ts'
-export { confirmOf, deadButtons, decidedLine, failedReply, replyTo } from './message/press.ts'
-export type { Message, SlackPerson, Tone } from './message/shape.ts'
+export type { Message, Tone } from './message/shape.ts'
 export { asksFor, hardwareAdvice, lostLines } from './message/step.ts'
 
 /** Messages sent this long after their moment say so. */
@@ -126,7 +124,6 @@ export function listButtonOf(messages: Pick<Message, 'asks' | 'lookOnly'>[]): st
 
 function stepOf(telling: Telling, now: number, askers: Askers): Message {
   const { event } = telling
-  const slackPerson = slackPersonOf(event)
   return {
     title: titleOf(telling, now),
     lastingTitle: lastingTitleOf(telling, now),
@@ -137,7 +134,6 @@ function stepOf(telling: Telling, now: number, askers: Askers): Message {
     asks: asksFor(event, now),
     declined: event.verdict?.decision === 'declined',
     ...(areReaders(askers) ? {} : { lookOnly: true as const }),
-    ...(slackPerson && { slackPerson }),
   }
 }
 

@@ -1,7 +1,7 @@
 // Who may decide an event. An approval starts it for every VM that it hits, so whoever decides must be
 // allowed for each of them, whatever is not known yet: of a VM whose beacon is silent, or has a namesake,
 // a rule may hold or not, and one may decide only where both would allow it.
-import type { Decider, EventRecord, Observer } from './event.ts'
+import type { Decider, EventRecord, Observer, Proof } from './event.ts'
 import { type Grip, matchEvent, matchVm, type Route } from './policy.ts'
 
 /** `identity_needed`: a link proves nobody. `not_listed`: somebody, but not one who may. */
@@ -98,12 +98,12 @@ function stops(route: Route): boolean {
   return route.continue === false && (route.moments?.includes('scheduled') ?? true)
 }
 
-/** Whether a message of this event in this channel is to have buttons that decide. */
-export function decidesInSlack(
+/** Whether a message of this event in this channel has buttons that decide, under this proof. */
+export function decidesInMessage(
   routes: Route[],
   record: Subject,
   observers: Observer[],
-  channel: string,
+  { channel, how }: { channel: string; how: Proof },
 ): boolean {
   const extents = routes.map(({ match }) =>
     matchEvent(match, record.fleet, record.facts, observers),
@@ -114,7 +114,7 @@ export function decidesInSlack(
     ({ approveIn, channels }, i) =>
       (stop === -1 || i <= stop) &&
       extents[i] !== 'none' &&
-      approveIn === 'slack' &&
+      approveIn === how &&
       channels.includes(channel),
   )
 }

@@ -2,7 +2,7 @@
 // (all that match add their channels, until one stops).
 import { eventTypes } from '../../shared/document.ts'
 import type { Delivery } from './delivery.ts'
-import type { Decide, EventRecord, Facts, Moment, Observer } from './event.ts'
+import type { Decide, EventRecord, Facts, Moment, Observer, Proof } from './event.ts'
 
 /** Conditions of a rule; all that are given must hold, any value of a list will do. */
 export interface Match {
@@ -34,10 +34,10 @@ export interface Route {
   remindBeforeSeconds?: number[] | undefined
   /** False: where it holds for every VM that is hit, later routes are not asked for that moment. */
   continue?: boolean | undefined
-  /** Who may decide, as `slack:team/user` and `entra:tenant/object id`; absent: whoever has the link. */
+  /** Who may decide, each as `how:who` of a `Decider`; absent: whoever has the link. */
   approvers?: string[] | undefined
-  /** Where its Slack channels decide: on the page, or by buttons of the message itself. */
-  approveIn?: 'page' | 'slack' | undefined
+  /** `page`, or a proof: then messages have buttons that decide, where a press brings this proof. */
+  approveIn?: 'page' | Proof | undefined
 }
 
 /** What is known of a VM in `Resources`; absent where its beacon never reported the event. */

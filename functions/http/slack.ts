@@ -2,25 +2,10 @@
 // after, so the answer waits for the work for a while only, and what came of it goes to the address that Slack names.
 import { type Context, Hono } from 'hono'
 import { messageOf } from '../../shared/errors.ts'
-import { decideEvent, type Opened, open } from '../approve.ts'
 import { addressOf } from '../core/address.ts'
-import { viewOf } from '../core/delivery.ts'
-import { knownOf } from '../core/drill.ts'
-import type { Decider, EventRecord, Observer } from '../core/event.ts'
-import {
-  asksFor,
-  compose,
-  deadButtons,
-  decidedLine,
-  failedReply,
-  type PressOutcome,
-  replyTo,
-} from '../core/message.ts'
-import { isListed } from '../core/permission.ts'
-import { pageLink } from '../link.ts'
-import type { Press, Reply } from '../notify/notifier.ts'
+import { type Answer, decidePress } from '../decide-press.ts'
+import type { Press } from '../notify/desk.ts'
 import { channelNamed, type Relay } from '../relay.ts'
-import { decidesHere, readValue, waysToDecide } from '../slack-buttons.ts'
 import { limit, problem } from './problem.ts'
 import type { Refusals } from './refusals.ts'
 
@@ -78,20 +63,14 @@ function settledWithin(ms: number, work: Promise<void>): Promise<void> {
   return Promise.race([work, late])
 }
 
-interface Answer {
-  /** Nothing, where the message will be edited anyway. */
-  reply: Reply | undefined
-  /** The channel that the button was sent to. */
-  channel: string | undefined
-}
-
 /** Decides, and tells what came of it. Throws nothing: nobody may be waiting any more. */
 async function serve(relay: Relay, press: Press, { replyMs }: Patience): Promise<void> {
   const failed = (error: unknown): Answer => {
     relay.log.error('press_failed', { error: messageOf(error) })
-    return { reply: { words: { text: failedReply } }, channel: undefined }
+    return { reply: { dead: 'failed' }, channel: undefined }
   }
-  const { reply, channel } = await decidePress(relay, press).catch(failed)
+  const isHome = relay.config.slackApp?.team.includes(press.team) ?? false
+  const { reply, channel } = await decidePress(relay, { ...press, isHome }).catch(failed)
   if (reply === undefined) return
   try {
     const configured = channel === undefined ? undefined : channelNamed(relay, channel)
@@ -102,83 +81,4 @@ async function serve(relay: Relay, press: Press, { replyMs }: Patience): Promise
   } catch (error) {
     relay.log.error('slack_reply_failed', { error: messageOf(error) })
   }
-}
-
-async function decidePress(relay: Relay, press: Press): Promise<Answer> {
-  const carried = readValue(press.value)
-  const opened: Opened =
-    carried === undefined ? { outcome: 'forged' } : await open(relay, carried.token)
-  if (carried === undefined || opened.outcome !== 'open') {
-    const { outcome } = opened as Exclude<Opened, { outcome: 'open' }>
-    relay.log.warn('press_refused', { reason: outcome })
-    // no button of ours carries a list
-    const reason = outcome === 'list' ? 'forged' : outcome
-    return { reply: { words: { text: deadButtons[reason] } }, channel: undefined }
-  }
-  const { token, record } = opened
-  const { channel } = token
-  const { decision } = press
-  const by: Decider = { how: 'slack', who: `${press.team}/${press.user}` }
-  const say = (outcome: PressOutcome, about: EventRecord): Answer => {
-    return { reply: { words: replyTo(outcome, about, by, relay.now()) }, channel }
-  }
-  const observers = await relay.store.readObservers(record)
-  const barred = barredFrom(relay, press, record, observers, channel)
-  if (barred !== undefined) {
-    const { fleet, eventId } = record
-    relay.log.warn('press_refused', { reason: barred, fleet, eventId, channel, ...by })
-    return say(barred, record)
-  }
-  const decided = await decideEvent(relay, record, { decision, by, seen: carried.stamp })
-  if (decided.outcome !== 'decided') return say(decided.outcome, decided.record)
-  return { reply: await replacementFor(relay, decided.record, decision, channel), channel }
-}
-
-/** Before anybody's list is asked: whose button it is, and where it stands. */
-function barredFrom(
-  relay: Relay,
-  { team, user }: Press,
-  record: EventRecord,
-  observers: Observer[],
-  channel: string,
-): 'outsider' | 'not_here' | undefined {
-  const { routes, slackApp } = relay.config
-  // a shared channel holds people of other companies: they decide only what lists them by name
-  const by = { how: 'slack' as const, who: `${team}/${user}` }
-  const named = isListed(routes, record, knownOf(record, observers), by)
-  if (!slackApp?.team.includes(team) && !named) return 'outsider'
-  return decidesHere(relay, record, observers, channel) ? undefined : 'not_here'
-}
-
-/**
- * What stands in the message's place: who decided. Where a route owes this channel the decision, a bot's message
- * is edited by that delivery, and an incoming webhook's becomes one line, as the delivery is a message of its own.
- */
-async function replacementFor(
-  relay: Relay,
-  record: EventRecord,
-  decision: Press['decision'],
-  channel: string,
-): Promise<Reply | undefined> {
-  const owed = await relay.store.readDeliveries(record)
-  const own = owed.find(
-    ({ channel: name, telling }) =>
-      name === channel &&
-      telling.moment === decision &&
-      telling.event.epoch === record.epoch &&
-      telling.event.verdict?.at === record.verdict?.at,
-  )
-  if (own !== undefined && channelNamed(relay, channel)?.kind === 'slack_bot') return undefined
-  const now = relay.now()
-  const event = viewOf(record)
-  const pageUrl = await pageLink(relay, { ...record, channel }, now)
-  // the decision has a message of its own, so what was pressed becomes a line that points at nothing twice
-  if (own !== undefined) return { line: decidedLine(record, now), pageUrl }
-  if (!asksFor(event, now)) {
-    return { part: { message: compose({ moment: decision, at: now, event }, now) } }
-  }
-  // after "not now" it can still be approved
-  const { buttons, askers } = await waysToDecide(relay, record, event, channel)
-  const message = compose({ moment: decision, at: now, event }, now, [], askers)
-  return { part: { message, pageUrl, ...(buttons && { buttons }) } }
 }

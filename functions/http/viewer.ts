@@ -3,9 +3,9 @@
 import { knownOf } from '../core/drill.ts'
 import type { Decider, EventRecord, Observer } from '../core/event.ts'
 import { decidersOf, type Permission, permissionOf } from '../core/permission.ts'
+import { decidesHere } from '../decision-buttons.ts'
 import { readPrincipal } from '../identity/principal.ts'
 import type { Relay } from '../relay.ts'
-import { decidesHere } from '../slack-buttons.ts'
 
 /** By the buttons of a message, or signed in on the page. */
 export type Way = 'slack' | 'sign_in'

@@ -3,7 +3,8 @@
 import { parseRetryAfter } from '../../shared/retry.ts'
 import type { SendOutcome } from '../core/attempt.ts'
 import type { Claimed, Telling } from '../core/delivery.ts'
-import { type Line, type Message, plain, type Question } from '../core/message.ts'
+import type { Proof } from '../core/event.ts'
+import { type Message, plain } from '../core/message.ts'
 import type { Overtakes } from '../core/overtake.ts'
 import type { Post, PostState } from '../core/post.ts'
 import type { Rate } from '../core/rate.ts'
@@ -25,12 +26,22 @@ export interface Part {
 
 /** *Approve* and *Not now* in a message. */
 export interface Buttons {
-  /** Comes back with a press, at most 2 000 characters. */
+  /** Comes back with a press. */
   value: string
-  /** Asked before *Approve* counts. */
-  confirm: Question
   /** Absent once somebody said so. */
   notNow: boolean
+}
+
+/** How the messages of a kind can have such buttons. */
+export interface ButtonSupport {
+  /** What `approveIn` of a route says to have them, and the proof that comes with a press. */
+  how: Proof
+  /** What people call the service that they press them in. */
+  service: string
+  /** What the service takes as a button's value, in characters. */
+  maxValueLength: number
+  /** Whether the event's next message edits the one with the buttons; else a press replaces it. */
+  isEdited: boolean
 }
 
 /** What stands in the channel of this epoch of the event, for kinds that edit what they posted. */
@@ -59,56 +70,13 @@ export interface Notifier<Channel> {
   rate: Rate
   /** What it tells stays open until it is told the end. */
   opensIncidents: boolean
+  /** Undefined where a message can only link to the event's page. */
+  buttons: ButtonSupport | undefined
   /**
    * Makes one attempt. Throws nothing but what `posts` throws, and never puts the channel's secret into
    * the outcome.
    */
   notify(outgoing: Outgoing, channel: Channel, send: Send): Promise<SendOutcome>
-}
-
-/** A button of ours that a person pressed in Slack. */
-export interface Press {
-  /** As Slack vouches for them; an organisation's id where Slack gives that for the team. */
-  team: string
-  user: string
-  decision: 'approved' | 'declined'
-  /** Of `Buttons`, as far as anybody knows. */
-  value: string
-  /** Takes a few answers for half an hour from whoever knows it: a secret. */
-  replyUrl: string
-}
-
-export type Reading =
-  | { outcome: 'pressed'; press: Press }
-  /** Signed by Slack, and nothing to act upon: something else was pressed, or this came before. */
-  | { outcome: 'acknowledged'; note: string }
-  | { outcome: 'refused'; status: 400 | 401; code: string; detail: string }
-
-/** What answers a press: words for that person alone, or what stands in the message's place. */
-export type Reply =
-  | { words: Line }
-  | { part: Pick<Part, 'message' | 'pageUrl' | 'buttons'> }
-  | { line: Line; pageUrl: string }
-
-/** The way back from Slack. */
-export interface SlackDesk {
-  /** Judges signature, time and form; a payload is `pressed` once. `secrets`: while one is replaced, several. */
-  read(
-    header: (name: string) => string | undefined,
-    body: string,
-    secrets: readonly string[],
-    now: number,
-  ): Promise<Reading>
-  /**
-   * Answers a press, with one more attempt where that may help. `own`: the channel's address, as an answer
-   * goes to Slack or there. Throws nothing, and never puts `replyUrl` into the outcome.
-   */
-  reply(
-    send: Send,
-    to: { replyUrl: string; own: string | undefined },
-    reply: Reply,
-    times: { now: number; attemptMs: number },
-  ): Promise<SendOutcome>
 }
 
 const maxAnswerBytes = 4_096

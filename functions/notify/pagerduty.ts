@@ -60,6 +60,7 @@ const notifier: Notifier<Channel> = {
   // about 120 events a minute and key
   rate: { everyMs: 667, burst: 30, together: 1, atOnce: 4 },
   opensIncidents: true,
+  buttons: undefined,
   async notify(outgoing, channel, send) {
     const steps = stepsOf(outgoing)
     let outcome: SendOutcome = { outcome: 'superseded', note: 'no incident was opened' }

@@ -55,6 +55,7 @@ const notifier: Notifier<z.output<typeof schema>> = {
   // about 4 messages a second; the limit of a card's size holds this many
   rate: { everyMs: 250, burst: 2, together: 15, atOnce: 4 },
   opensIncidents: false,
+  buttons: undefined,
   async notify(outgoing, channel, send) {
     const { now, signal } = outgoing
     const body = shorten(outgoing)

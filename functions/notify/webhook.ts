@@ -31,6 +31,7 @@ const notifier: Notifier<z.output<typeof schema>> = {
   overtakes: () => false,
   rate: unlimited,
   opensIncidents: false,
+  buttons: undefined,
   async notify({ delivery, now, signal }, channel, send) {
     const { telling } = delivery
     const body = isAlertOf(telling) ? alertBody(delivery.id, telling) : bodyOf(delivery)

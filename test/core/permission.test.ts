@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Decider, Facts, Observer } from '../../functions/core/event.ts'
-import { decidersOf, decidesInSlack, permissionOf } from '../../functions/core/permission.ts'
+import { decidersOf, decidesInMessage, permissionOf } from '../../functions/core/permission.ts'
 import { type Match, matchVm, type Route } from '../../functions/core/policy.ts'
 import { facts, observer, record } from '../support/records.ts'
 
@@ -261,7 +261,7 @@ describe('buttons in a channel', () => {
     ['after one that ends it for some', [by('', db, stop), by('', {}, slack)], true],
     ['by the route that ends it', [by('', {}, { ...slack, ...stop })], true],
   ])('%s', (_, routes, decides) => {
-    expect(decidesInSlack(routes, mixed, known, 'chat')).toBe(decides)
+    expect(decidesInMessage(routes, mixed, known, { channel: 'chat', how: 'slack' })).toBe(decides)
   })
 })
 

@@ -80,7 +80,8 @@ const rules: Record<string, Rule> = {
     files: /^functions\/(http\/)?[^/]+\.ts$/,
     banned: (name) =>
       (inFolders(name, 'functions/store') && name !== 'functions/store/store.ts') ||
-      (inFolders(name, 'functions/notify') && name !== 'functions/notify/notifier.ts') ||
+      (inFolders(name, 'functions/notify') &&
+        !inFolders(name, 'functions/notify/notifier.ts', 'functions/notify/desk.ts')) ||
       (inFolders(name, 'functions/identity') &&
         !inFolders(name, 'functions/identity/identity.ts', 'functions/identity/principal.ts')) ||
       (isPackage(name) && !inFolders(name, 'hono', 'zod')),
@@ -119,6 +120,12 @@ const rules: Record<string, Rule> = {
         ...['functions/config/checks.ts', 'functions/config/suggest.ts'],
       ),
     instead: "the interface in notifier.ts and core's types",
+  },
+  'what one service needs stays in its folder, its door and the hosts': {
+    files: /^functions\//,
+    except: /^functions\/(notify\/(index\.ts|slack\/)|host\/)/,
+    banned: (name) => inFolders(name, 'functions/notify/slack'),
+    instead: 'the interfaces in functions/notify/notifier.ts and desk.ts',
   },
   'identity imports its interface, shared, the types of the configuration and the schema library': {
     files: /^functions\/identity\//,
@@ -209,7 +216,7 @@ const bans: Record<string, Ban> = {
   },
   'use cases take clock and randomness from the relay': {
     files:
-      /^functions\/([^/]+|notify\/(?!undici)[^/]+|identity\/[^/]+|pages\/(?!live)[^/]+|advice\/[^/]+)\.ts$/,
+      /^functions\/([^/]+|notify\/(?!undici)[\w/-]+|identity\/[^/]+|pages\/(?!live)[^/]+|advice\/[^/]+)\.ts$/,
     call: /\bDate\.now\(|\bMath\.random\(|\bsetTimeout\(/,
     instead: 'relay.now(), relay.random(), or a due time in the store',
   },

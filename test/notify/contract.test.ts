@@ -139,6 +139,13 @@ describe.each(kinds)('%s', (kind) => {
     expect(request?.headers['content-type']).toContain(kindTable[kind].contentType)
   })
 
+  test('carries the value of a button, at its longest, if it has buttons that decide', async () => {
+    const { buttons } = notifiers[kind]
+    const value = 'v'.repeat(buttons?.maxValueLength ?? 2_000)
+    const { request } = await capture(kind, outgoing({ buttons: { value, notNow: true } }))
+    expect(request!.body.includes(value)).toBe(buttons !== undefined)
+  })
+
   test('a time-out is a retry', async () => {
     const controller = new AbortController()
     const send: Send = (_url, { signal }) =>

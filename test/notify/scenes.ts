@@ -11,7 +11,7 @@ import {
   viewOf,
 } from '../../functions/core/delivery.ts'
 import type { EventRecord, Moment, Verdict } from '../../functions/core/event.ts'
-import { compose, confirmOf } from '../../functions/core/message.ts'
+import { compose } from '../../functions/core/message.ts'
 import type { Posted } from '../../functions/core/post.ts'
 import { maxOpenOfBeacon, refusalOf } from '../../functions/core/share.ts'
 import type { Outgoing, Part } from '../../functions/notify/notifier.ts'
@@ -334,7 +334,7 @@ function outgoingOf(name: string, setting: Setting): Outgoing {
   if (!setting.decides) return one
   const notNow = event.verdict === undefined
   const value = `key.content.mac:${stampOf(event)}`
-  return { ...one, buttons: { value, confirm: confirmOf(event), notNow } }
+  return { ...one, buttons: { value, notNow } }
 }
 
 function sent(

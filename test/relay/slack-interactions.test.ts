@@ -1,7 +1,7 @@
 // What comes to /slack/interactions: Slack's signature, its time, its form. Nothing else gets to decide, and what is
 // refused says nothing of secrets.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createSlackDesk } from '../../functions/notify/slack-desk.ts'
+import { createSlackDesk } from '../../functions/notify/slack/desk.ts'
 import { webHmac } from '../../shared/signature.ts'
 import {
   actionOf,

@@ -2,11 +2,10 @@
 import { cut } from '../../../shared/document.ts'
 import { visible } from '../../../shared/presentable.ts'
 import type { EventView } from '../delivery.ts'
-import type { Decider, Ended, Inference } from '../event.ts'
+import type { Decider, Ended, Inference, Proof } from '../event.ts'
 import { lastingClock } from '../time.ts'
-import type { SlackPerson } from './shape.ts'
 
-/** What a title has room for beside the time, which must not be cut away: 150 characters in Slack. */
+/** What fits into a title beside the time, which must not be cut: some kinds take 150 characters. */
 const limit = { names: 5, allNames: 64, name: 64, eventType: 24, listed: 40, allListed: 400 }
 
 /** Names from outside may hold line breaks, direction marks and invisible characters. */
@@ -135,23 +134,18 @@ export function describeVerdict(verdict: NonNullable<EventView['verdict']>): str
   return `${what} ${describeDecider(verdict)}`
 }
 
-/** `Slack user U0ADA`, wherever a message says who decided, where the id has Slack's form. */
-export function slackPersonOf({ verdict }: Pick<EventView, 'verdict'>): SlackPerson | undefined {
-  if (verdict?.how !== 'slack') return undefined
-  const [, id = ''] = verdict.who.split('/')
-  return /^[UW][A-Z0-9]{2,30}$/.test(id) ? { words: slackUser(id), id } : undefined
+/** `Slack user U0ADA`: the words for a person, wherever a text says who decided. */
+export function userOf({ how, who }: Decider): string {
+  return `${capital(how)} user ${who.split('/')[1] ?? ''}`
 }
 
-function slackUser(id: string): string {
-  return `Slack user ${id}`
-}
-
-function describeDecider({ how, who }: Decider): string {
-  const [place = '', person = ''] = who.split('/')
+function describeDecider(by: Decider): string {
+  const { how, who } = by
+  const [place = ''] = who.split('/')
   const words: Record<Decider['how'], string> = {
     link: `through the link sent to "${who}"`,
-    slack: `by ${slackUser(person)} (team ${place}, signed by Slack)`,
-    entra: `by Entra user ${person} (tenant ${place}, signed in)`,
+    slack: `by ${userOf(by)} (team ${place}, signed by Slack)`,
+    entra: `by ${userOf(by)} (tenant ${place}, signed in)`,
     admin: 'with the admin key',
     policy: `by policy rule "${who}"`,
   }
@@ -160,32 +154,41 @@ function describeDecider({ how, who }: Decider): string {
 
 /**
  * Who is asked to decide: whoever reads the message, by its link or, as `pressers`, by buttons of its own; or
- * people on lists, each with their way.
+ * listed people.
  */
-export type Askers = Readers | 'in_slack' | 'signed_in' | 'in_slack_or_signed_in' | 'nobody'
+export type Askers = Readers | Listed
 
 type Readers = 'readers' | 'pressers'
 
+/** The ways that listed people have. With none of them, only the admin key decides. */
+export interface Listed {
+  /** Services with messages whose buttons they can press, as people call them. */
+  services: string[]
+  /** On the page. */
+  signedIn: boolean
+}
+
 /** Whether the message says what to do, rather than who does it. */
 export function areReaders(askers: Askers): askers is Readers {
-  return askers === 'readers' || askers === 'pressers'
+  return typeof askers === 'string'
 }
 
-/** By the names in `approvers` of those who may; empty: only the admin key may. */
-export function askersOf(names: string[]): Exclude<Askers, Readers> {
-  const inSlack = names.some((name) => name.startsWith('slack:'))
-  const signedIn = names.some((name) => name.startsWith('entra:'))
-  if (inSlack && signedIn) return 'in_slack_or_signed_in'
-  if (inSlack) return 'in_slack'
-  return signedIn ? 'signed_in' : 'nobody'
+/** `names`: who may, as `how:who`. `services`: by proof, those whose messages have buttons. */
+export function askersOf(names: string[], services: Partial<Record<Proof, string>>): Listed {
+  const has = (how: string) => names.some((name) => name.startsWith(`${how}:`))
+  const own = Object.entries(services).filter(([how]) => has(how))
+  return { services: own.map(([, service]) => service), signedIn: has('entra') }
 }
 
-export const whoDecides: Record<Exclude<Askers, Readers>, string> = {
-  in_slack: 'Only listed approvers can decide, by the buttons in Slack.',
-  signed_in: 'Only listed approvers can decide: open the page and sign in.',
-  in_slack_or_signed_in:
-    'Only listed approvers can decide: by the buttons in Slack, or signed in on the page.',
-  nobody: 'No approver covers all of its VMs; only the admin key can decide.',
+export function whoDecides({ services, signedIn }: Listed): string {
+  const only = 'Only listed approvers can decide'
+  const buttons = `by the buttons in ${services.join(' or ')}`
+  if (services.length > 0) {
+    return signedIn ? `${only}: ${buttons}, or signed in on the page.` : `${only}, ${buttons}.`
+  }
+  return signedIn
+    ? `${only}: open the page and sign in.`
+    : 'No approver covers all of its VMs; only the admin key can decide.'
 }
 
 /**

@@ -20,11 +20,4 @@ export interface Message {
   declined: boolean
   /** Whoever has the link alone sees the event there, and decides nothing. */
   lookOnly?: true
-  /** Somebody of Slack decided: the words that say so, and the id by which Slack shows the name. */
-  slackPerson?: SlackPerson
-}
-
-export interface SlackPerson {
-  words: string
-  id: string
 }

@@ -117,7 +117,7 @@ function ahead(event: EventView, now: number, askers: Askers): string[] {
 function stillApproved({ facts }: EventView, now: number, askers: Askers): string[] {
   if (facts.notBeforeAt !== undefined && facts.notBeforeAt <= now) return []
   const can = 'Until then it can still be approved'
-  return [areReaders(askers) ? `${can}.` : `${can}. ${whoDecides[askers]}`]
+  return [areReaders(askers) ? `${can}.` : `${can}. ${whoDecides(askers)}`]
 }
 
 function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Askers): string {
@@ -128,7 +128,7 @@ function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Ask
     return `${capital(azureStarts(event, now))}.`
   }
   if (asksFor(event, now)) {
-    const how = areReaders(askers) ? howTo(event, isAdvised, askers) : whoDecides[askers]
+    const how = areReaders(askers) ? howTo(event, isAdvised, askers) : whoDecides(askers)
     return `${how} If nobody acts, ${azureStarts(event, now)}.`
   }
   if (event.verdict?.decision === 'approved') {

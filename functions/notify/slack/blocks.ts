@@ -1,16 +1,19 @@
-// A message as Slack's blocks. What is in it from outside goes through slack-text.ts, as Slack would obey its marks.
+// A message as Slack's blocks. What is in it from outside goes through text.ts, as Slack would obey its marks.
 import type { IncomingWebhookSendArguments } from '@slack/webhook'
-import { cut } from '../../shared/document.ts'
+import { cut } from '../../../shared/document.ts'
+import type { Claimed } from '../../core/delivery.ts'
+import type { EventRecord } from '../../core/event.ts'
 import {
   asksByLink,
   buttonOf,
   composeList,
-  type Line,
   listButtonOf,
   type Message,
-} from '../core/message.ts'
-import type { Buttons, Outgoing, Part } from './notifier.ts'
-import { deaden, escapeText, shorten, withName } from './slack-text.ts'
+} from '../../core/message.ts'
+import type { Shown } from '../desk.ts'
+import type { ButtonSupport, Buttons, Outgoing, Part } from '../notifier.ts'
+import { decidedLine, type Question, questionOf } from './press.ts'
+import { deaden, escapeText, shorten, withName } from './text.ts'
 
 /**
  * In characters; api.slack.com/reference/block-kit/blocks. Slack takes 3 000 in a section and 2 000 in
@@ -28,8 +31,13 @@ const limit = {
   item: 500,
   reply: 1_000,
   lines: 300,
-  confirmTitle: 100,
-  confirmText: 300,
+}
+
+/** Of both ways to Slack. */
+export const buttonSupport: Omit<ButtonSupport, 'isEdited'> = {
+  how: 'slack',
+  service: 'Slack',
+  maxValueLength: 2_000,
 }
 
 /** What Slack calls the buttons that decide, when one is pressed. */
@@ -51,42 +59,40 @@ export function slackBlocks(
   wayIn: WayIn = 'button',
 ): IncomingWebhookSendArguments {
   const { also, listUrl, ...first } = outgoing
-  return also.length === 0 ? single(first, wayIn) : list([first, ...also], listUrl)
+  if (also.length > 0) return list([first, ...also], listUrl)
+  return single({ ...first, telling: first.delivery.telling }, wayIn)
 }
 
 /** The question and its buttons first, then what one may want to look up. */
-export function single(
-  part: Pick<Part, 'message' | 'pageUrl' | 'buttons'>,
-  wayIn: WayIn = 'button',
-) {
-  const { message, pageUrl } = part
+export function single(shown: Shown, wayIn: WayIn = 'button') {
+  const { message, pageUrl, telling } = shown
   const title = `${marks[message.tone]} ${message.title}`
   const asButton = pageUrl !== undefined && (wayIn === 'button' || message.asks)
   const link = pageUrl === undefined || asButton ? '' : ` ${linkTo(pageUrl, message)}`
   return {
-    text: said(message, [title, ...message.lines].join('\n'), limit.text),
+    text: said(telling, [title, ...message.lines].join('\n'), limit.text),
     unfurl_links: false,
     unfurl_media: false,
     blocks: [
       header(title),
-      section(said(message, message.lines.join('\n'), limit.section)),
-      ...actions(part, asButton),
-      ...facts(message),
+      section(said(telling, message.lines.join('\n'), limit.section)),
+      ...actions(shown, asButton),
+      ...facts(shown),
       context(shorten(message.reference, limit.context) + link),
     ],
   } satisfies IncomingWebhookSendArguments
 }
 
 /** Where the message itself decides, the page is what one may look at besides. */
-function actions({ message, pageUrl, buttons }: Parameters<typeof single>[0], withPage: boolean) {
-  const decide = buttons === undefined ? [] : deciding(buttons)
+function actions({ message, pageUrl, buttons, telling }: Shown, withPage: boolean) {
+  const decide = buttons === undefined ? [] : deciding(buttons, questionOf(telling.event))
   const rank = buttons === undefined ? message : { asks: false, declined: false }
   const look = pageUrl === undefined || !withPage ? [] : [buttonTo(pageUrl, rank)]
   const elements = [...decide, ...look]
   return elements.length === 0 ? [] : [{ type: 'actions' as const, elements }]
 }
 
-function deciding({ value, confirm, notNow }: Buttons) {
+function deciding({ value, notNow }: Buttons, question: Question) {
   const say = (text: string) => ({ type: 'plain_text' as const, text })
   const approve = {
     type: 'button' as const,
@@ -96,8 +102,8 @@ function deciding({ value, confirm, notNow }: Buttons) {
     // somebody said *not now*: a second thought is not what the message asks for
     ...(notNow && { style: 'primary' as const }),
     confirm: {
-      title: say(cut(confirm.title, limit.confirmTitle)),
-      text: say(cut(confirm.text, limit.confirmText)),
+      title: say(question.title),
+      text: say(question.text),
       confirm: say('Approve'),
       deny: say('Cancel'),
     },
@@ -112,12 +118,12 @@ function deciding({ value, confirm, notNow }: Buttons) {
 }
 
 /** Short ones side by side, each long one across the message. */
-function facts(message: Message) {
+function facts({ message, telling }: Shown) {
   const { facts: all } = message
   const isShort = ({ value }: Message['facts'][number]) => value.length <= limit.beside
   const texts = (some: Message['facts']) =>
     some.map(
-      ({ name, value }) => `*${name}*\n${said(message, value, limit.field - name.length - 3)}`,
+      ({ name, value }) => `*${name}*\n${said(telling, value, limit.field - name.length - 3)}`,
     )
   const fields = texts(all.filter(isShort).slice(0, limit.fields))
   const across = texts(all.filter((fact) => !isShort(fact)).slice(0, limit.fields))
@@ -129,20 +135,21 @@ function facts(message: Message) {
 }
 
 /** A step of the course, for the thread below what stands there of the event. */
-export function slackReply({ message }: Part): IncomingWebhookSendArguments {
+export function slackReply({ message, delivery }: Part): IncomingWebhookSendArguments {
+  const { telling } = delivery
   const heading = `${marks[message.tone]} ${message.title}`
-  const text = titled(message, message.lines.join('\n'), limit.reply)
+  const text = titled(message, telling, message.lines.join('\n'), limit.reply)
   return {
-    text: said(message, [heading, ...message.lines].join('\n'), limit.text),
+    text: said(telling, [heading, ...message.lines].join('\n'), limit.text),
     unfurl_links: false,
     unfurl_media: false,
     blocks: [{ type: 'section', text: { ...mrkdwn, text } }],
   }
 }
 
-/** What stands in place of a message that asked. */
-export function slackLine({ text, slackPerson }: Line, pageUrl: string) {
-  const shown = withName(shorten(text, limit.item), slackPerson)
+/** What stands in place of a message that asked, where the decision has a message of its own. */
+export function slackLine(record: EventRecord, pageUrl: string, now: number) {
+  const shown = withName(shorten(decidedLine(record, now), limit.item), record)
   return {
     text: shown,
     unfurl_links: false,
@@ -175,16 +182,18 @@ function list(parts: Part[], listUrl: string | undefined): IncomingWebhookSendAr
   }
 }
 
-function item({ message, pageUrl }: Part) {
+function item({ message, pageUrl, delivery }: Part) {
   const lines = cut(message.lines.join(' '), limit.lines)
-  const block = section(titled(message, `${lines} ${message.reference}`, limit.item))
+  const block = section(
+    titled(message, delivery.telling, `${lines} ${message.reference}`, limit.item),
+  )
   return pageUrl === undefined ? block : { ...block, accessory: buttonTo(pageUrl, message) }
 }
 
 /** Bold, and what it is the title of; together within the limit. */
-function titled(message: Message, text: string, length: number): string {
+function titled(message: Message, telling: About, text: string, length: number): string {
   const head = `${marks[message.tone]} *${shorten(message.title, limit.title)}*\n`
-  return head + said(message, text, length - head.length)
+  return head + said(telling, text, length - head.length)
 }
 
 /** Without markup, but for `:names:` of emoji. */
@@ -224,7 +233,10 @@ function button(url: string, text: string, asks: boolean) {
   }
 }
 
-/** As `shorten`, with the name of whoever decided in Slack. */
-function said({ slackPerson }: Message, text: string, length: number): string {
-  return withName(shorten(text, length), slackPerson)
+type About = Pick<Claimed['telling'], 'moment' | 'event'>
+
+/** As `shorten`, with the name of the person who decided. Trouble with a channel calls nobody. */
+function said({ moment, event }: About, text: string, length: number): string {
+  const harmless = shorten(text, length)
+  return moment === 'notice' ? harmless : withName(harmless, event)
 }

@@ -1,13 +1,13 @@
 // Slack by the token of a bot: one message for each epoch of an event, edited as the event moves, and its course
 // as replies in the thread below. What it posted is noted by compare-and-set. An edit is no news on anybody's
 // phone, so a reply that calls for somebody is shown in the channel as well.
-import type { SendOutcome } from '../core/attempt.ts'
-import type { Delivery } from '../core/delivery.ts'
-import { nextStep, type Posted } from '../core/post.ts'
-import type { Notifier, Outgoing, Send } from './notifier.ts'
-import { type Answer, callSlack, type Method } from './slack-api.ts'
-import { slackBlocks, slackReply } from './slack-blocks.ts'
-import type { Bot } from './slack-schema.ts'
+import type { SendOutcome } from '../../core/attempt.ts'
+import type { Delivery } from '../../core/delivery.ts'
+import { nextStep, type Posted } from '../../core/post.ts'
+import type { Notifier, Outgoing, Send } from '../notifier.ts'
+import { type Answer, callSlack, type Method } from './api.ts'
+import { buttonSupport, slackBlocks, slackReply } from './blocks.ts'
+import type { Bot } from './schema.ts'
 
 /** The message is gone, or too old to be edited: a new one takes its place. */
 const cannotBeEdited = [
@@ -36,6 +36,7 @@ export const slackBot: Notifier<Bot> = {
   // a message of several events could not be edited for one of them
   rate: { everyMs: 1_200, burst: 2, together: 1, atOnce: 4 },
   opensIncidents: false,
+  buttons: { ...buttonSupport, isEdited: true },
   async notify(outgoing, channel, send) {
     const attempt = { outgoing, channel, send }
     if (outgoing.delivery.telling.moment === 'notice') return toOutcome(await create(attempt))

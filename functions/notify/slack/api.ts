@@ -1,8 +1,8 @@
 // One call of Slack's Web API. It answers 200 to nearly everything: what counts is `ok`, and the code in `error`.
 
 import { z } from 'zod'
-import { parseJson } from '../../shared/json.ts'
-import type { SendOutcome } from '../core/attempt.ts'
+import { parseJson } from '../../../shared/json.ts'
+import type { SendOutcome } from '../../core/attempt.ts'
 import {
   fromError,
   fromStatus,
@@ -12,8 +12,8 @@ import {
   type Answer as Said,
   type Send,
   wordsOf,
-} from './notifier.ts'
-import type { Bot } from './slack-schema.ts'
+} from '../notifier.ts'
+import type { Bot } from './schema.ts'
 
 export type Method = 'chat.postMessage' | 'chat.update' | 'chat.delete'
 

@@ -1,9 +1,9 @@
 // Answers to Slack's incoming webhook, word by word: which are taken for its "ok", and what people read of the others.
 import { expect, test } from 'vitest'
-import type { SendOutcome } from '../../functions/core/attempt.ts'
-import type { Send } from '../../functions/notify/notifier.ts'
-import { channels } from './kinds.ts'
-import { notify, outgoing } from './outgoing.ts'
+import type { SendOutcome } from '../../../functions/core/attempt.ts'
+import type { Send } from '../../../functions/notify/notifier.ts'
+import { channels } from '../kinds.ts'
+import { notify, outgoing } from '../outgoing.ts'
 
 const limited = '{"ok":false,"error":"rate_limited"}'
 
@@ -67,4 +67,10 @@ test('where reading stops, the first line is shown, and half an address is not',
   const send: Send = async () => new Response(`no ${url.repeat(20)}`, { status: 400 })
   const result = await notify('slack', send, outgoing(), { ...channels.slack, url })
   expect(result).toEqual({ outcome: 'refused', note: 'HTTP 400: no' })
+})
+
+test('a status that no standard knows is an answer, and no lost connection', async () => {
+  const answer = { status: 999, headers: new Headers(), body: null }
+  const result = await notify('slack', async () => answer as Response)
+  expect(result).toEqual({ outcome: 'retry', note: 'HTTP 999' })
 })

@@ -1,12 +1,12 @@
 // A bot of Slack, the channel that it posts to, and the steps of one event that it is to tell.
-import { type Telling, viewOf } from '../../functions/core/delivery.ts'
-import type { EventRecord, Moment } from '../../functions/core/event.ts'
-import { compose } from '../../functions/core/message.ts'
-import { type ChannelOf, notifiers } from '../../functions/notify/kinds.ts'
-import type { Outgoing, Send } from '../../functions/notify/notifier.ts'
-import { at, claimed, record } from '../support/records.ts'
-import { botChannel, createSlackBot } from '../support/slack-bot.ts'
-import { memoryPosts, outgoing } from './outgoing.ts'
+import { type Telling, viewOf } from '../../../functions/core/delivery.ts'
+import type { EventRecord, Moment } from '../../../functions/core/event.ts'
+import { compose } from '../../../functions/core/message.ts'
+import { type ChannelOf, notifiers } from '../../../functions/notify/kinds.ts'
+import type { Outgoing, Send } from '../../../functions/notify/notifier.ts'
+import { at, claimed, record } from '../../support/records.ts'
+import { botChannel, createSlackBot } from '../../support/slack-bot.ts'
+import { memoryPosts, outgoing } from '../outgoing.ts'
 
 export const channel: ChannelOf<'slack_bot'> = { ...botChannel, kind: 'slack_bot' }
 export const approved = { decision: 'approved' as const, how: 'link' as const, who: 'ops', at }

@@ -1,10 +1,7 @@
-// What a button that decides asks before it does, and what whoever pressed one is told in private.
+// What a button that decides asks before it does, and what the person who pressed one reads.
 import { cut } from '../../../shared/document.ts'
-import type { DecideOutcome } from '../approval.ts'
-import { type EventView, viewOf } from '../delivery.ts'
-import type { Decider, EventRecord } from '../event.ts'
-import type { Permission } from '../permission.ts'
-import { clock } from '../time.ts'
+import { type EventView, viewOf } from '../../core/delivery.ts'
+import type { Decider, EventRecord } from '../../core/event.ts'
 import {
   capital,
   describeNames,
@@ -12,12 +9,12 @@ import {
   impactOf,
   isGuess,
   plain,
-  slackPersonOf,
   subjectOf,
-} from './phrases.ts'
-import type { SlackPerson } from './shape.ts'
+} from '../../core/message/phrases.ts'
+import { clock } from '../../core/time.ts'
+import type { DeadPress, PressOutcome } from '../desk.ts'
 
-/** What Slack takes in such a dialog, in characters. */
+/** What Slack takes in the dialog of a button, in characters. */
 const limit = { title: 100, text: 300, names: 120, eventType: 24 }
 
 export interface Question {
@@ -26,7 +23,7 @@ export interface Question {
 }
 
 /** Against an accidental press: what an approval starts, and for which VMs. */
-export function confirmOf(event: EventView): Question {
+export function questionOf(event: EventView): Question {
   const { resources } = event.facts
   const names = cut(plain(describeNames(resources)), limit.names)
   const count = resources.length > 1 ? `${resources.length} VMs: ${names}` : names
@@ -41,43 +38,22 @@ export function confirmOf(event: EventView): Question {
   }
 }
 
-/** One line, in a message's place. */
-export interface Line {
-  text: string
-  slackPerson?: SlackPerson
-}
-
 /** Who decided, where the message that asked stood; the decision's own message says the rest. */
-export function decidedLine(record: EventRecord, now: number): Line {
-  const event = viewOf(record)
-  const { verdict } = event
+export function decidedLine(record: EventRecord, now: number): string {
+  const { verdict, drill } = record
   const who = verdict === undefined ? 'decided' : describeVerdict(verdict)
   const at = verdict === undefined ? '' : `, at ${clock(verdict.at, now)}`
-  const person = slackPersonOf(event)
-  const mark = event.drill ? 'DRILL: ' : ''
-  const text = plain(`${mark}${subjectOf(event)}: ${who}${at}.`)
-  return { text, ...(person && { slackPerson: person }) }
+  return plain(`${drill ? 'DRILL: ' : ''}${subjectOf(viewOf(record))}: ${who}${at}.`)
 }
 
-/** What came of pressing a button, where that is no decision. */
-export type PressOutcome =
-  | Exclude<DecideOutcome['outcome'], 'decided'>
-  | Exclude<Permission, 'allowed'>
-  | 'moved_on'
-  | 'busy'
-  | 'outsider'
-  | 'not_here'
-
-/** The reason, for whoever pressed; one or two sentences. */
-export function replyTo(
+/** The reason, for the person who pressed; one or two sentences. */
+export function refusalOf(
   outcome: PressOutcome,
   record: EventRecord,
   by: Decider,
   now: number,
-): Line {
-  const person = slackPersonOf(viewOf(record))
-  const text = plain(`${subjectOf(viewOf(record))}: ${reasonOf(outcome, record, by, now)}`)
-  return { text, ...(person && { slackPerson: person }) }
+): string {
+  return plain(`${subjectOf(viewOf(record))}: ${reasonOf(outcome, record, by, now)}`)
 }
 
 function reasonOf(
@@ -126,14 +102,12 @@ function reasonOf(
 const endings = { completed: 'was completed', cancelled: 'was cancelled', lost: 'was closed' }
 
 /** Where there is no event to speak of. */
-export const deadButtons: Record<'forged' | 'expired' | 'channel_gone' | 'unknown', string> = {
+export const deadPresses: Record<DeadPress, string> = {
   forged:
     'Nothing was decided: this button was not made by this relay, or with a key that it has no more.',
   expired: 'Nothing was decided: this button has expired. The event is long over.',
   channel_gone:
     'Nothing was decided: the channel that this button was sent to is not in the configuration any more.',
   unknown: 'Nothing was decided: the relay has no record of this event any more.',
+  failed: 'The relay failed, so your press may or may not count. Press again, or open the page.',
 }
-
-export const failedReply =
-  'The relay failed, so your press may or may not count. Press again, or open the page.'

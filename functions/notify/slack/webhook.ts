@@ -1,12 +1,26 @@
-// Slack incoming webhooks, through Slack's own library. It drops the status, the Retry-After and the
-// cause of an error, and sends a redirect mode that some runtimes reject: the fetch it is given mends it.
-import { IncomingWebhook } from '@slack/webhook'
+// Slack incoming webhooks, through Slack's own library. Its fetch is ours: it uses the guarded send,
+// never follows a redirect, and keeps what the library does not report: Retry-After, and whether the
+// text broke off.
+import {
+  type FetchFunction,
+  IncomingWebhook,
+  IncomingWebhookHTTPError,
+  IncomingWebhookRequestError,
+} from '@slack/webhook'
 import { z } from 'zod'
-import { parseJson } from '../../shared/json.ts'
-import type { SendOutcome } from '../core/attempt.ts'
-import { type Answer, fromError, fromStatus, type Notifier, post, wordsOf } from './notifier.ts'
-import { slackBlocks } from './slack-blocks.ts'
-import type { Incoming } from './slack-schema.ts'
+import { parseJson } from '../../../shared/json.ts'
+import type { SendOutcome } from '../../core/attempt.ts'
+import {
+  type Answer,
+  fromError,
+  fromStatus,
+  isSuccess,
+  type Notifier,
+  post,
+  wordsOf,
+} from '../notifier.ts'
+import { buttonSupport, slackBlocks } from './blocks.ts'
+import type { Incoming } from './schema.ts'
 
 /** Nothing else says that it was taken: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks */
 const success = 'ok'
@@ -26,22 +40,34 @@ export const slackWebhook: Notifier<Incoming> = {
   // its event. A list of this many keeps the limits of blocks and characters.
   rate: { everyMs: 1_000, burst: 2, together: 20, atOnce: 4 },
   opensIncidents: false,
-  async notify(outgoing, channel, send) {
-    let outcome: SendOutcome | undefined
-    const fetch: typeof globalThis.fetch = async (_url, init) => {
-      const { signal, now } = outgoing
-      try {
-        const { body, headers = {} } = init ?? {}
-        outcome = judge(await post(send, channel.url, String(body), headers, signal), now)
-      } catch (error) {
-        outcome = fromError(error, signal)
-      }
-      // what the library makes of an answer says less than the answer
-      return new Response('ok')
+  buttons: { ...buttonSupport, isEdited: false },
+  async notify(outgoing, { url }, send) {
+    const { now, signal } = outgoing
+    let answer: Answer | undefined
+    const fetch: FetchFunction = async (to, { body, headers = {} } = {}) => {
+      answer = await post(send, String(to), String(body), headers, signal)
+      return responseOf(answer)
     }
-    await new IncomingWebhook(channel.url, { fetch }).send(slackBlocks(outgoing))
-    return outcome ?? { outcome: 'retry', note: 'no answer' }
+    try {
+      const { text } = await new IncomingWebhook(url, { fetch }).send(slackBlocks(outgoing))
+      return judge({ ...answer!, text }, now)
+    } catch (error) {
+      if (error instanceof IncomingWebhookHTTPError) {
+        return judge({ ...answer!, status: error.statusCode, text: error.body }, now)
+      }
+      // its own code would hide the reason, such as a forbidden address
+      return fromError(
+        error instanceof IncomingWebhookRequestError ? error.original : error,
+        signal,
+      )
+    }
   },
+}
+
+/** What the library reads. A `Response` cannot be made with a status above 599; servers send some. */
+function responseOf({ status, text }: Answer) {
+  const ok = isSuccess(status)
+  return { ok, status, statusText: '', text: async () => text } as Response
 }
 
 function judge(answer: Answer, now: number): SendOutcome {

@@ -1,10 +1,10 @@
 // The notifier of Slack's bots where something comes between: what each answer comes to, and two workers at once.
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Send } from '../../functions/notify/notifier.ts'
-import { at } from '../support/records.ts'
-import { refusing } from '../support/slack-bot.ts'
+import type { Send } from '../../../functions/notify/notifier.ts'
+import { at } from '../../support/records.ts'
+import { refusing } from '../../support/slack-bot.ts'
+import { memoryPosts } from '../outgoing.ts'
 import { channel, createBotBench, titleOf } from './bot-bench.ts'
-import { memoryPosts } from './outgoing.ts'
 
 let bot: ReturnType<typeof createBotBench>
 beforeEach(() => {

@@ -1,14 +1,15 @@
-// What a button asks before it counts, and what whoever pressed one is told in private.
+// What a button asks before it counts, and what the person who pressed one reads in private.
 import { describe, expect, test } from 'vitest'
-import { viewOf } from '../../functions/core/delivery.ts'
-import type { EventRecord } from '../../functions/core/event.ts'
-import { confirmOf, type PressOutcome, replyTo } from '../../functions/core/message.ts'
-import { at, facts, record } from '../support/records.ts'
+import { viewOf } from '../../../functions/core/delivery.ts'
+import type { EventRecord } from '../../../functions/core/event.ts'
+import type { PressOutcome } from '../../../functions/notify/desk.ts'
+import { questionOf, refusalOf } from '../../../functions/notify/slack/press.ts'
+import { at, facts, record } from '../../support/records.ts'
 
 const minute = 60_000
 
 describe('the question before Approve', () => {
-  const ask = (changes: Partial<EventRecord>) => confirmOf(viewOf(record(changes)))
+  const ask = (changes: Partial<EventRecord>) => questionOf(viewOf(record(changes)))
 
   test('names what starts and every VM, as long as there is room', () => {
     expect(ask({})).toEqual({
@@ -76,7 +77,7 @@ describe('what a press that decides nothing is told', () => {
   ]
 
   test.each(rows)('%s', (outcome, about, said) => {
-    const { text } = replyTo(outcome, about, { how: 'slack', who: 'T0HOME/U0BOB' }, at)
+    const text = refusalOf(outcome, about, { how: 'slack', who: 'T0HOME/U0BOB' }, at)
     expect(text).toContain(`Reboot of web_0: ${said}`)
   })
 })

@@ -1,11 +1,11 @@
 // What is too long for Slack, or too much, is cut at a length of our own: each by messages that are made to
 // just fit, and to have one character more.
 import { describe, expect, test } from 'vitest'
-import type { Message } from '../../functions/core/message.ts'
-import type { Buttons } from '../../functions/notify/notifier.ts'
-import { slackBlocks, slackLine, slackReply } from '../../functions/notify/slack-blocks.ts'
-import type { Json } from './kinds.ts'
-import { outgoing } from './outgoing.ts'
+import type { Message } from '../../../functions/core/message.ts'
+import { slackBlocks, slackLine, slackReply } from '../../../functions/notify/slack/blocks.ts'
+import { at, record } from '../../support/records.ts'
+import type { Json } from '../kinds.ts'
+import { outgoing } from '../outgoing.ts'
 
 const x = (length: number) => 'x'.repeat(length)
 
@@ -21,13 +21,11 @@ const inList = (changes: Partial<Message>): string => {
   return blocks.at(-1).text.text
 }
 const reply = (changes: Partial<Message>): Json => slackReply(saying(changes))
-const asking = (confirm: Buttons['confirm']): Json => {
-  const buttons = { value: 'v', confirm, notNow: false }
-  const { blocks }: Json = slackBlocks({ ...saying({}), buttons })
-  return blocks.find(({ type }: Json) => type === 'actions').elements[0].confirm
-}
 const page = 'https://foghorn.example/approve/token'
-const line = (length: number): Json => slackLine({ text: x(length) }, page)
+const line = (length: number): Json => {
+  const verdict = { decision: 'approved', how: 'link', who: x(length), at } as const
+  return slackLine(record({ verdict }), page, at)
+}
 
 /** Texts around the one that is made to fit, such as the mark and the blank of a title. */
 const mark = '🔵 '.length
@@ -56,10 +54,13 @@ test.each<[part: string, most: number, sent: (length: number) => string, around?
   ],
   ['a reply', 1_000, (n) => reply({ lines: [x(n)] }).blocks[0].text.text, mark + '**\n'.length],
   ['the text of a reply', 3_000, (n) => reply({ title: x(n) }).text, mark],
-  ['the title of a question', 100, (n) => asking({ title: x(n), text: 'x' }).title.text],
-  ['a question', 300, (n) => asking({ title: 'x', text: x(n) }).text.text],
-  ['a line', 500, (n) => line(n).text],
-  ['a line, with its link', 500, (n) => line(n).blocks[0].text.text.replace(/ <.*>$/, '')],
+  ['a line', 500, (n) => line(n).text, line(0).text.length],
+  [
+    'a line, with its link',
+    500,
+    (n) => line(n).blocks[0].text.text.replace(/ <.*>$/, ''),
+    line(0).text.length,
+  ],
 ])('%s has %i characters at most', (_, most, sent, around = 0) => {
   const fitting = sent(most - around)
   expect(fitting.length).toBe(most)

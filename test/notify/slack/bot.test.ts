@@ -1,17 +1,17 @@
 // The notifier of Slack's bots against the simulator's Web API: what stands in the channel, and what the
 // thread says.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { viewOf } from '../../functions/core/delivery.ts'
-import type { Moment } from '../../functions/core/event.ts'
-import { compose } from '../../functions/core/message.ts'
-import { notifiers } from '../../functions/notify/kinds.ts'
-import type { Send } from '../../functions/notify/notifier.ts'
-import { startSinks } from '../simulator/sinks.ts'
-import { at, claimed, facts, record } from '../support/records.ts'
-import { buttonsOf, refusing } from '../support/slack-bot.ts'
+import { viewOf } from '../../../functions/core/delivery.ts'
+import type { Moment } from '../../../functions/core/event.ts'
+import { compose } from '../../../functions/core/message.ts'
+import { notifiers } from '../../../functions/notify/kinds.ts'
+import type { Send } from '../../../functions/notify/notifier.ts'
+import { startSinks } from '../../simulator/sinks.ts'
+import { at, claimed, facts, record } from '../../support/records.ts'
+import { buttonsOf, refusing } from '../../support/slack-bot.ts'
+import { outgoing } from '../outgoing.ts'
+import { scenes } from '../scenes.ts'
 import { approved, channel, createBotBench, titleOf } from './bot-bench.ts'
-import { outgoing } from './outgoing.ts'
-import { scenes } from './scenes.ts'
 
 let bot: ReturnType<typeof createBotBench>
 beforeEach(() => {

@@ -1,8 +1,8 @@
 // Slack, in two ways: by an incoming webhook, or by the token of a bot.
-import type { Kind } from './kind.ts'
-import { slackBot } from './slack-bot.ts'
-import { slackSchema } from './slack-schema.ts'
-import { slackWebhook } from './slack-webhook.ts'
+import type { Kind } from '../kind.ts'
+import { slackBot } from './bot.ts'
+import { slackSchema } from './schema.ts'
+import { slackWebhook } from './webhook.ts'
 
 export const slack: Kind<typeof slackSchema> = {
   schema: slackSchema,

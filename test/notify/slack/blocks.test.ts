@@ -1,13 +1,12 @@
 // Slack's limits, one by one: api.slack.com/reference/block-kit/blocks.
 import { describe, expect, test } from 'vitest'
-import { confirmOf } from '../../functions/core/message.ts'
-import { maxLinkLength } from '../../functions/link.ts'
-import { notifiers } from '../../functions/notify/kinds.ts'
-import type { Outgoing } from '../../functions/notify/notifier.ts'
-import { limits } from '../../shared/document.ts'
-import type { Json } from './kinds.ts'
-import { about, capture } from './outgoing.ts'
-import { scenes } from './scenes.ts'
+import { maxLinkLength } from '../../../functions/link.ts'
+import { notifiers } from '../../../functions/notify/kinds.ts'
+import type { Outgoing } from '../../../functions/notify/notifier.ts'
+import { limits } from '../../../shared/document.ts'
+import type { Json } from '../kinds.ts'
+import { about, capture } from '../outgoing.ts'
+import { scenes } from '../scenes.ts'
 
 const long = (filling: string) => filling.repeat(limits.text).slice(0, limits.text)
 const cut = (filling: string) => long(filling).slice(0, limits.name)
@@ -24,8 +23,7 @@ const longest = ['x', '<', '&', '🚢', '☃'].map((filling): [string, Outgoing]
 ])
 
 function deciding(one: Outgoing): Outgoing {
-  const confirm = confirmOf(one.delivery.telling.event)
-  return { ...one, buttons: { value: 'x'.repeat(2_000), confirm, notNow: true } }
+  return { ...one, buttons: { value: 'x'.repeat(2_000), notNow: true } }
 }
 
 const longestLink = 'https://foghorn.example/approve/'.padEnd(maxLinkLength, 'x')

@@ -4,23 +4,16 @@
 // stamp says.
 
 import { z } from 'zod'
-import { parseJson } from '../../shared/json.ts'
-import { maskOf } from '../../shared/log.ts'
-import { linkless } from '../../shared/presentable.ts'
-import { type Hmac, isSame } from '../../shared/signature.ts'
-import type { SendOutcome } from '../core/attempt.ts'
-import {
-  fromError,
-  fromStatus,
-  type Press,
-  post,
-  type Reading,
-  type Reply,
-  type Send,
-  type SlackDesk,
-} from './notifier.ts'
-import { actionIds, single, slackLine } from './slack-blocks.ts'
-import { escapeText, withName } from './slack-text.ts'
+import { parseJson } from '../../../shared/json.ts'
+import { maskOf } from '../../../shared/log.ts'
+import { linkless } from '../../../shared/presentable.ts'
+import { type Hmac, isSame } from '../../../shared/signature.ts'
+import type { SendOutcome } from '../../core/attempt.ts'
+import type { Desk, Press, Reading, Reply } from '../desk.ts'
+import { fromError, fromStatus, post, type Send } from '../notifier.ts'
+import { actionIds, single, slackLine } from './blocks.ts'
+import { deadPresses, refusalOf } from './press.ts'
+import { escapeText, withName } from './text.ts'
 
 /** Slack's own figure, for both directions; https://docs.slack.dev/authentication/verifying-requests-from-slack */
 const toleranceMs = 5 * 60_000
@@ -30,7 +23,7 @@ const maxReplyAttempts = 2
 const replyOrigins = ['https://hooks.slack.com', 'https://hooks.slack-gov.com']
 
 /** `maxSeen`: signatures that are kept; beyond it the oldest goes. */
-export function createSlackDesk(hmac: Hmac, maxSeen = usualSeen): SlackDesk {
+export function createSlackDesk(hmac: Hmac, maxSeen = usualSeen): Desk {
   /** Signatures by when they came, the oldest first. */
   const seen = new Map<string, number>()
   const keys = new Map<string, Uint8Array<ArrayBuffer>>()
@@ -122,7 +115,8 @@ function readPayload(body: string): Reading {
   if (team === undefined) {
     return refused(400, 'payload_malformed', 'payload: neither user.team_id nor team.id is there')
   }
-  return { outcome: 'pressed', press: { team, user: user.id, decision, value, replyUrl } }
+  const by = { how: 'slack' as const, who: `${team}/${user.id}` }
+  return { outcome: 'pressed', press: { by, team, decision, value, replyUrl } }
 }
 
 const decisions: Press['decision'][] = ['approved', 'declined']
@@ -154,7 +148,7 @@ async function replyWith(
   if (!mayReply(replyUrl, own)) {
     return { outcome: 'refused', note: 'its response_url is at no address of Slack' }
   }
-  const body = JSON.stringify(bodyOf(reply))
+  const body = JSON.stringify(bodyOf(reply, now))
   const headers = { 'content-type': 'application/json; charset=utf-8' }
   let outcome: SendOutcome = { outcome: 'retry', note: 'not sent' }
   for (let attempt = 0; attempt < maxReplyAttempts && outcome.outcome === 'retry'; attempt++) {
@@ -178,10 +172,19 @@ function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return Promise.race([work, limit])
 }
 
-function bodyOf(reply: Reply): object {
-  if ('part' in reply) return { replace_original: true, ...single(reply.part) }
-  if ('line' in reply) return { replace_original: true, ...slackLine(reply.line, reply.pageUrl) }
-  const { text, slackPerson } = reply.words
-  const words = withName(escapeText(linkless(text)), slackPerson)
-  return { response_type: 'ephemeral', replace_original: false, text: words }
+function bodyOf(reply: Reply, now: number): object {
+  if ('shown' in reply) return { replace_original: true, ...single(reply.shown) }
+  if ('decided' in reply) {
+    return { replace_original: true, ...slackLine(reply.decided, reply.pageUrl, now) }
+  }
+  return { response_type: 'ephemeral', replace_original: false, text: privateWords(reply, now) }
+}
+
+function privateWords(
+  reply: Extract<Reply, { dead: unknown } | { refused: unknown }>,
+  now: number,
+) {
+  if ('dead' in reply) return escapeText(deadPresses[reply.dead])
+  const { refused, record, by } = reply
+  return withName(escapeText(linkless(refusalOf(refused, record, by, now))), record)
 }

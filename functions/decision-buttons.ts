@@ -1,44 +1,50 @@
-// Buttons that decide in a message of Slack: whether an event has them in a channel now, and what they carry. The
-// surprise: holding a value is worth no more than a link; it is Slack's signature that says who pressed.
+// Buttons that decide in a message: whether an event has them in a channel now, and what they carry.
+// The surprise: a value is worth no more than a link. The proof of a press says who pressed.
 
 import { stampOf } from './core/approval.ts'
 import type { Telling } from './core/delivery.ts'
 import { knownOf } from './core/drill.ts'
 import type { EventRecord, Observer } from './core/event.ts'
-import { type Askers, askersOf, confirmOf } from './core/message.ts'
-import { decidersOf, decidesInSlack } from './core/permission.ts'
+import { type Askers, askersOf } from './core/message.ts'
+import { decidersOf, decidesInMessage } from './core/permission.ts'
 import { createToken } from './link.ts'
-import type { Buttons, Part } from './notify/notifier.ts'
+import type { ButtonSupport, Buttons, Part } from './notify/notifier.ts'
 import { channelNamed, type Relay } from './relay.ts'
 
-/** What Slack takes; a longer one would lose the whole message. */
-const maxValueLength = 2_000
 /** In neither a token, which is base64url and dots, nor a stamp. */
 const separator = ':'
 
+type Knowing = Pick<Relay, 'config' | 'notifiers'>
+
+/** Undefined where the messages of this channel cannot have such buttons. */
+export function buttonSupportOf(relay: Knowing, channel: string): ButtonSupport | undefined {
+  const configured = channelNamed(relay, channel)
+  return configured && relay.notifiers[configured.kind].buttons
+}
+
 /** Whether any message in this channel may have such buttons, so that there is something to look up. */
-function mayDecideIn(relay: Pick<Relay, 'config'>, channel: string): boolean {
-  const { config } = relay
-  const kind = channelNamed(relay, channel)?.kind
+function mayDecideIn(relay: Knowing, channel: string): boolean {
+  const support = buttonSupportOf(relay, channel)
   return (
-    config.slackApp !== undefined &&
-    (kind === 'slack' || kind === 'slack_bot') &&
-    config.routes.some((route) => route.approveIn === 'slack' && route.channels.includes(channel))
+    support !== undefined &&
+    relay.config.routes.some(
+      ({ approveIn, channels }) => approveIn === support.how && channels.includes(channel),
+    )
   )
 }
 
 /** Whether this event is decided in this channel, as the configuration says now. */
 export function decidesHere(
-  relay: Pick<Relay, 'config'>,
+  relay: Knowing,
   record: EventRecord,
   observers: Observer[],
   channel: string,
 ): boolean {
+  const support = buttonSupportOf(relay, channel)
+  if (support === undefined) return false
   const { routes } = relay.config
-  return (
-    mayDecideIn(relay, channel) &&
-    decidesInSlack(routes, record, knownOf(record, observers), channel)
-  )
+  const known = knownOf(record, observers)
+  return decidesInMessage(routes, record, known, { channel, how: support.how })
 }
 
 /** How a message that asks is answered: by its own buttons, by its link, or by others elsewhere. */
@@ -63,7 +69,13 @@ export async function waysToDecide(
     : undefined
   if (buttons !== undefined) return { buttons, askers: 'pressers' }
   const deciders = decidersOf(routes, record, knownOf(record, observers))
-  return { askers: deciders === 'anybody' ? 'readers' : askersOf(deciders) }
+  return { askers: deciders === 'anybody' ? 'readers' : askersOf(deciders, servicesOf(relay)) }
+}
+
+/** Services whose messages can have such buttons, by the proof of a press. */
+function servicesOf({ notifiers }: Knowing): Record<string, string> {
+  const supports = Object.values(notifiers).flatMap(({ buttons }) => buttons ?? [])
+  return Object.fromEntries(supports.map(({ how, service }) => [how, service]))
 }
 
 async function buttonsFor(
@@ -78,13 +90,11 @@ async function buttonsFor(
     issuedAt: relay.now(),
   })
   const value = `${token}${separator}${stampOf(shown)}`
-  if (value.length > maxValueLength) return undefined
-  return {
-    value,
-    confirm: confirmOf(shown),
-    // whoever said so before can still approve
-    notNow: shown.verdict?.decision !== 'declined',
-  }
+  const maxLength = buttonSupportOf(relay, channel)?.maxValueLength ?? 0
+  // a longer one would lose the whole message
+  if (value.length > maxLength) return undefined
+  // whoever said so before can still approve
+  return { value, notNow: shown.verdict?.decision !== 'declined' }
 }
 
 /**

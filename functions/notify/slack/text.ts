@@ -1,14 +1,18 @@
 // Words for Slack's mrkdwn. Names come from outside, and Slack has no way to escape its marks: `&`, `<` and `>`
 // are escaped everywhere, other marks become letters that look like them.
-import { cut } from '../../shared/document.ts'
-import type { SlackPerson } from '../core/message.ts'
+import { cut } from '../../../shared/document.ts'
+import type { EventView } from '../../core/delivery.ts'
+import { userOf } from '../../core/message/phrases.ts'
 
 /**
- * Slack shows the name where such a mark stands. Words from outside that happen to be the same name the
- * same person, who decided this event.
+ * Shows the name of the person who decided in Slack, in place of the words for them. Words from
+ * outside that happen to be the same name the same person.
  */
-export function withName(harmless: string, person: SlackPerson | undefined): string {
-  return person === undefined ? harmless : harmless.replaceAll(person.words, `<@${person.id}>`)
+export function withName(harmless: string, { verdict }: Pick<EventView, 'verdict'>): string {
+  if (verdict?.how !== 'slack') return harmless
+  const [, id = ''] = verdict.who.split('/')
+  const isId = /^[UW][A-Z0-9]{2,30}$/.test(id)
+  return isId ? harmless.replaceAll(userOf(verdict), `<@${id}>`) : harmless
 }
 
 /** Harmless as mrkdwn and in `text`, which Slack reads the same way, and cut to a limit. */

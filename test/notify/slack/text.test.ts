@@ -1,0 +1,17 @@
+// Slack shows the name of the person who decided, in place of the words for them.
+import { expect, test } from 'vitest'
+import { describeVerdict } from '../../../functions/core/message.ts'
+import { withName } from '../../../functions/notify/slack/text.ts'
+import { at } from '../../support/records.ts'
+
+test.each([
+  ['slack', 'T0HOME/U0ADA', 'not now, chosen by <@U0ADA> (team T0HOME, signed by Slack)'],
+  ['slack', 'T0HOME/!channel', 'not now, chosen by Slack user !channel (team T0HOME'],
+  ['slack', 'T0HOME/', 'not now, chosen by Slack user  (team T0HOME'],
+  ['entra', 'T0HOME/U0ADA', 'not now, chosen by Entra user U0ADA (tenant T0HOME'],
+  ['link', 'T0HOME/U0ADA', 'not now, chosen through the link sent to "T0HOME/U0ADA"'],
+] as const)('%s %s', (how, who, shown) => {
+  const verdict = { decision: 'declined' as const, how, who, at }
+  expect(withName(describeVerdict(verdict), { verdict })).toContain(shown)
+  expect(withName('Slack user U0ADA', {})).toBe('Slack user U0ADA')
+})
