@@ -1,5 +1,5 @@
 // The schema of the configuration file. Each part says what to write where it is wrong, and what it is
-// for: editors show that (infra/config.schema.json; `npm run schema` writes it).
+// for: editors show that (infra/config.schema.json; `npm run generate` writes it).
 import { z } from 'zod'
 import { isSecretAddress, looksSecret } from '../../shared/presentable.ts'
 import { hasBlockedPort, portRefusal } from '../core/address.ts'

@@ -63,7 +63,7 @@ function startsOf({ drill }: EventRecord): string {
   return drill ? 'the drill starts' : 'Azure starts it'
 }
 
-/** Data for the script; see live.ts. */
+/** What the program in the browser needs to know; see browser/show.ts. */
 export function liveAttributes({ record }: Seen): Html {
   return html`data-event data-seen="${seenOf(record)}" data-sequence="${record.sequence}"
  data-step="${stepOf(record)}"`

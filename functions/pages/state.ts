@@ -49,6 +49,12 @@ export interface LiveState extends State {
   facts?: Fact[]
 }
 
+/** What the relay answers to a page that stands open: null for an event that it no longer knows. */
+export interface LiveAnswer {
+  time: number
+  events: (LiveState | null)[]
+}
+
 /** Where the event is; what a page says of somebody's press holds for one of them. */
 export type Step =
   | 'open'
