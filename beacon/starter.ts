@@ -15,7 +15,7 @@ const leaseMs = 5_000
 /** A directive waits here at most this long, for its turn and while IMDS throttles. */
 const workForMs = 15_000
 
-export interface Starter {
+interface Starter {
   /** Takes directives, by canonical event id. */
   direct(directives: readonly Directive[]): void
   loop(stop: AbortSignal): Promise<void>

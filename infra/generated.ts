@@ -8,7 +8,7 @@ import { editorSchema } from '../functions/config/editor-schema.ts'
 
 export const root = join(import.meta.dirname, '..')
 
-export interface Generated {
+interface Generated {
   /** From the top of the repository, with slashes. */
   path: string
   content: () => string
@@ -36,13 +36,16 @@ function embeddedProgram(): string {
   const program = compile('functions/pages/browser/live.ts')
   const hash = createHash('sha256').update(program).digest('base64')
   const escaped = program.replace(/[\\`]|\$\{/g, '\\$&')
-  return `// Generated from live.ts by \`npm run generate\`: do not edit.
-
-export const liveScript = \`${escaped}\`
-
-/** SHA-256 of the text in base64, for the policy that lets a page run it. */
-export const liveScriptHash = '${hash}'
-`
+  const lines = [
+    '// Generated from live.ts by `npm run generate`: do not edit.',
+    '',
+    `export const liveScript = \`${escaped}\``,
+    '',
+    '/** SHA-256 of the text in base64, for the policy that lets a page run it. */',
+    `export const liveScriptHash = '${hash}'`,
+    '',
+  ]
+  return lines.join('\n')
 }
 
 /** One script, for browsers as old as those that understand the requests it makes. */

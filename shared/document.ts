@@ -25,7 +25,7 @@ const typeSince: Record<string, ApiVersion> = { Preempt: '2017-11-01', Terminate
 export const eventTypes = ['Freeze', 'Reboot', 'Redeploy', 'Preempt', 'Terminate'] as const
 
 /** Scheduled and Started are all that Azure documents; anything else is shown, and never approved. */
-export type EventStatus = 'Scheduled' | 'Started' | 'Unknown'
+type EventStatus = 'Scheduled' | 'Started' | 'Unknown'
 
 /** Limits of what is kept of one event; longer values are cut, never refused. */
 export const limits = { text: 4_000, name: 256, resources: 1_000, events: 500 }

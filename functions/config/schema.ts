@@ -23,7 +23,7 @@ import { approver, approversRule, signInSchema } from './people.ts'
 import { slackAppSchema } from './slack-app.ts'
 
 /** A commit stays within 60 deliveries: up to three moments come together. */
-export const maxChannels = 20
+const maxChannels = 20
 const maxRules = 200
 const maxNetworks = 64
 /** Failing hardware is announced up to 7 days ahead. */

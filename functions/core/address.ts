@@ -59,9 +59,9 @@ export function addressOf(channel: { endpoint: string } | { url: string }): stri
   return 'endpoint' in channel ? channel.endpoint : channel.url
 }
 
-export const plainHttpRefusal =
+const plainHttpRefusal =
   'plain http is for networks in allowNetworks; write https://, or add its network to allowNetworks'
-export const privateRefusal =
+const privateRefusal =
   'the address is private or reserved; name its network in allowNetworks to mean it'
 
 /**

@@ -44,7 +44,7 @@ export interface Gone extends Observed {
 
 export type Observation = Seen | Gone
 
-export interface Step {
+interface Step {
   record: EventRecord | undefined
   moments: Moment[]
   /** Why, for the log and the tests. */

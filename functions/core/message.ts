@@ -40,7 +40,7 @@ export type { Message, SlackPerson, Tone } from './message/shape.ts'
 export { asksFor, hardwareAdvice, lostLines } from './message/step.ts'
 
 /** Messages sent this long after their moment say so. */
-export const lateMs = 60_000
+const lateMs = 60_000
 
 /**
  * `skipped`: earlier moments that this channel was not told; `now` is when the message is sent; `askers`:

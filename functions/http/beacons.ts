@@ -7,7 +7,7 @@ import type { ListedBeacon } from '../store/store.ts'
 import { named, problem } from './problem.ts'
 
 /** In one answer. For a larger fleet, `cursor` leads to the next page. */
-export const maxBeacons = 1_000
+const maxBeacons = 1_000
 
 export async function getBeacons(relay: Relay, c: Context): Promise<Response> {
   const fleets = Object.keys(relay.config.fleets)

@@ -10,7 +10,7 @@ import type { Relay } from '../relay.ts'
 import { type Visit, viewerOf } from './viewer.ts'
 
 /** The second tap of a double one comes within this; a page that shows an answer takes none before. */
-export const settleMs = 1_500
+const settleMs = 1_500
 
 /** Who asks for a page: what the host says of them, and where they are to come back to. */
 export interface Visitor extends Pick<Visit, 'header' | 'path'> {

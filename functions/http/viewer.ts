@@ -8,9 +8,9 @@ import type { Relay } from '../relay.ts'
 import { decidesHere } from '../slack-buttons.ts'
 
 /** By the buttons of a message, or signed in on the page. */
-export type Way = 'slack' | 'sign_in'
+type Way = 'slack' | 'sign_in'
 
-export interface Viewer {
+interface Viewer {
   by: Decider
   permission: Permission
   /** How those who may decide can say who they are; none where anybody with the link may. */

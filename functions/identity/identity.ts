@@ -39,7 +39,7 @@ const claimsSchema = z.object({
 })
 export type Claims = z.output<typeof claimsSchema>
 
-export type Judged =
+type Judged =
   | { outcome: 'accepted'; claims: Claims }
   | { outcome: 'refused'; reason: string }
 
@@ -69,7 +69,7 @@ export function judgeClaims(genuine: unknown, entra: Entra, now: number): Judged
   return { outcome: 'accepted', claims }
 }
 
-export type Proven = { outcome: 'proven'; beacon: string } | { outcome: 'refused'; reason: string }
+type Proven = { outcome: 'proven'; beacon: string } | { outcome: 'refused'; reason: string }
 
 /**
  * Whether accepted claims prove that this VM speaks, and that its fleet takes it. `beacon` is the key of
@@ -113,7 +113,7 @@ export function proves(claims: Claims, entra: Entra, vm: Vm): Proven {
 }
 
 /** What an ARM id says of a VM, by the names that a report has for it. */
-export interface Resource {
+interface Resource {
   subscriptionId: string
   resourceGroup: string
   name?: string

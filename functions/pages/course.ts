@@ -43,7 +43,7 @@ export function placed({ history }: Pick<EventRecord, 'history'>) {
 }
 
 /** `First seen by web_0`, `Approved through the link sent to "chat"` */
-export function describeEntry({ at, what, note }: HistoryEntry): string {
+function describeEntry({ at, what, note }: HistoryEntry): string {
   if (note === undefined) return bare[what]
   if (what === 'approved' || what === 'declined') {
     const [how = '', ...who] = note.split(': ')

@@ -12,7 +12,7 @@ import { whole } from './times.ts'
 export type Html = ReturnType<typeof html> | string
 
 /** Where the configuration names who may decide, those people can prove themselves in these ways. */
-export type Way = 'slack' | 'sign_in'
+type Way = 'slack' | 'sign_in'
 
 /** Who looks, as far as the relay knows. */
 export interface Viewer {

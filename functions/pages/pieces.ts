@@ -1,7 +1,7 @@
 // Splits a text into pieces so that a time or a quoted name is never broken across two lines. The server
 // and the program in the browser share it.
 
-export interface Piece {
+interface Piece {
   text: string
   /** A time or a quoted name: it stays on one line. */
   isWhole: boolean

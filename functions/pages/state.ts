@@ -25,7 +25,7 @@ import { utcOn } from './times.ts'
 /** `ask`: somebody is wanted. `wait`: it goes on by itself. `bad`: it does not go on as it should. */
 export type Tone = 'ask' | 'wait' | 'bad' | 'good' | 'over'
 
-export interface State {
+interface State {
   tone: Tone
   headline: string
   lines: string[]

@@ -16,7 +16,7 @@ export function readStatus(status: number): 'state' | 'gone' | 'failed' {
 }
 
 /** The page that answered a form. A proxy in front of the relay can also answer with a page. */
-export interface AnswerPage {
+interface AnswerPage {
   status: number
   isOurs: boolean
   hasEvent: boolean

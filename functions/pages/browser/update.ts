@@ -12,7 +12,7 @@ export interface Shown {
   wasClosed: boolean
 }
 
-export interface Update {
+interface Update {
   /** The event took a step: what the page says about an earlier press is out of date. */
   isNextStep: boolean
   /** Nobody can decide any more. */
