@@ -25,6 +25,7 @@ export {
   askersOf,
   azureStarts,
   backLines,
+  capital,
   describeDuration,
   describeInference,
   describeVerdict,

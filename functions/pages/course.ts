@@ -3,6 +3,7 @@
 import { drillNote } from '../core/drill.ts'
 import type { EventRecord, HistoryEntry, Inference, Proof } from '../core/event.ts'
 import {
+  capital,
   describeFailure,
   describeInference,
   describeVerdict,
@@ -104,8 +105,4 @@ const bare: Record<HistoryEntry['what'], string> = {
   cancelled: 'Cancelled',
   lost: 'Lost sight of',
   reopened: 'Reopened',
-}
-
-export function capital(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }

@@ -2,17 +2,16 @@
 // each of them does, or why whoever looks has none. Ids carry the place in the list, as pages have many.
 import { html } from 'hono/html'
 import type { EventRecord, Verdict } from '../core/event.ts'
-import { azureStarts, hardwareAdvice, plain } from '../core/message.ts'
+import { azureStarts, capital, hardwareAdvice, plain } from '../core/message.ts'
 import type { Permission } from '../core/permission.ts'
 import { remaining } from '../core/time.ts'
-import { capital } from './course.ts'
 import { isDecidable, seenOf, stateOf, stepOf } from './state.ts'
 import { whole } from './times.ts'
 
 export type Html = ReturnType<typeof html> | string
 
 /** Where the configuration names who may decide, those people can prove themselves in these ways. */
-type Way = 'slack' | 'sign_in'
+export type Way = 'slack' | 'sign_in'
 
 /** Who looks, as far as the relay knows. */
 export interface Viewer {

@@ -6,6 +6,7 @@ import {
   aftermathOf,
   azureStarts,
   backLines,
+  capital,
   describeDecision,
   describeFailure,
   describeInference,
@@ -18,7 +19,7 @@ import {
   stuckLines,
 } from '../core/message.ts'
 import { lastingClock, relative } from '../core/time.ts'
-import { type CourseEntry, capital, courseOf } from './course.ts'
+import { type CourseEntry, courseOf } from './course.ts'
 import { type Fact, factsOf } from './facts.ts'
 import { utcOn } from './times.ts'
 
