@@ -55,19 +55,22 @@ async function ask(): Promise<void> {
   if (isAsking || isOver || document.hidden) return
   isAsking = true
   const asked = round
-  const answer = await fetchState()
-  isAsking = false
-  if (answer === 'failed') {
-    failures += 1
-    setText(bar, 'The relay does not answer: this page may be out of date.')
-    showBar(failures >= failuresShown)
-  } else {
-    failures = 0
-    if (asked === round) showAnswer(answer)
+  try {
+    const answer = await fetchState()
+    failures = answer === 'failed' ? failures + 1 : 0
+    if (answer === 'failed') showFailure()
+    else if (asked === round) showAnswer(answer)
     tick()
+  } finally {
+    isAsking = false
+    clearTimeout(timer)
+    if (!isOver) timer = setTimeout(ask, waitMs(failures))
   }
-  clearTimeout(timer)
-  if (!isOver) timer = setTimeout(ask, waitMs(failures))
+}
+
+function showFailure(): void {
+  setText(bar, 'The relay does not answer: this page may be out of date.')
+  showBar(failures >= failuresShown)
 }
 
 async function fetchState(): Promise<LiveAnswer | 'gone' | 'failed'> {
