@@ -1,5 +1,6 @@
 // What `/metadata/identity/oauth2/token` answers. No sentence about it may show any of it.
 import { z } from 'zod'
+import { parseJson } from '../shared/json.ts'
 
 export interface AccessToken {
   token: string
@@ -18,12 +19,8 @@ const answer = z.object({
 
 /** The token, or a sentence that says why the text holds none. */
 export function parseAccessToken(body: string): AccessToken | string {
-  let json: unknown
-  try {
-    json = JSON.parse(body)
-  } catch {
-    return 'the answer for a token is not JSON'
-  }
+  const json = parseJson(body)
+  if (json === undefined) return 'the answer for a token is not JSON'
   const parsed = answer.safeParse(json)
   if (parsed.success) {
     return { token: parsed.data.access_token, expiresAt: parsed.data.expires_on * 1000 }

@@ -8,8 +8,6 @@ import { reportLoop } from './reporter.ts'
 import { createStarter } from './starter.ts'
 import type { Parts, State } from './state.ts'
 
-export type { Parts } from './state.ts'
-
 /** Tags change while a VM runs, and policies look at them. */
 const identityRefreshMs = 10 * 60_000
 /** Base of the pace at which a failing `/metadata/instance` is asked again. */

@@ -22,7 +22,7 @@ export interface Asked {
   timeoutMs: number
 }
 
-export interface Ask {
+interface Ask {
   (asked: Asked & { prepare(): { path: string } }): Promise<Exchanged>
   (asked: Asked): Promise<Exchanged | undefined>
 }

@@ -2,6 +2,7 @@
 // it is what `Resources` of an event lists.
 import { z } from 'zod'
 import { cut, limits } from '../shared/document.ts'
+import { parseJson } from '../shared/json.ts'
 import { tagLimits, type Vm } from '../shared/report.ts'
 
 /** Without `optional` a missing key would refuse the whole instance. */
@@ -28,12 +29,8 @@ const tag = z.object({ name: z.string().min(1), value: z.string() })
 
 /** The VM, or a sentence that says why the text names none. */
 export function parseInstance(body: string): Vm | string {
-  let json: unknown
-  try {
-    json = JSON.parse(body)
-  } catch {
-    return `the instance document is not JSON: ${cut(body, 60)}`
-  }
+  const json = parseJson(body)
+  if (json === undefined) return `the instance document is not JSON: ${cut(body, 60)}`
   const parsed = instance.safeParse(json)
   if (!parsed.success) return `the instance document has no "compute": ${cut(body, 60)}`
   const { compute } = parsed.data

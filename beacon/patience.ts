@@ -10,14 +10,14 @@ const absentBackoff: Backoff = { baseMs: 1_000, capMs: 60_000 }
 const longestRetryAfterMs = 60_000
 
 /** The failures of one class in a row, the newest included. */
-export interface Streak {
+interface Streak {
   attempt: number
   /** Since the first of them. */
   lastingMs: number
 }
 
 /** No wait is shorter than `pollMs`; `random` is in [0, 1). */
-export function imdsWaitMs(failed: Failed, streak: Streak, pollMs: number, random: number): number {
+function imdsWaitMs(failed: Failed, streak: Streak, pollMs: number, random: number): number {
   const backedOffMs = backoffMs(streak.attempt, transientBackoff, random)
   const askedMs = Math.min(failed.retryAfterMs ?? 0, longestRetryAfterMs)
   const transientMs = Math.max(backedOffMs, askedMs)

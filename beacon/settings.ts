@@ -20,7 +20,7 @@ export interface Settings {
 }
 
 /** What shows the relay who reports: a key, or a token for an audience. */
-export type SignIn =
+type SignIn =
   | { by: 'key'; fleetKey: string }
   | { by: 'token'; audience: string; clientId: string | undefined }
 

@@ -1,5 +1,6 @@
 // The loop that carries out directives. The one place that ever approves anything, and only what the
 // relay directed and this VM's own document shows as Scheduled.
+import { isSameName } from '../shared/document.ts'
 import { type Directive, freshDocumentMs, type Start } from '../shared/report.ts'
 import { createDue } from './due.ts'
 import type { Started } from './metadata.ts'
@@ -15,7 +16,7 @@ const leaseMs = 5_000
 /** A directive waits here at most this long, for its turn and while IMDS throttles. */
 const workForMs = 15_000
 
-export interface Starter {
+interface Starter {
   /** Takes directives, by canonical event id. */
   direct(directives: readonly Directive[]): void
   loop(stop: AbortSignal): Promise<void>
@@ -167,9 +168,9 @@ function obstacleTo(
   const event = document?.known.get(eventId)
   if (shown?.status !== 'Scheduled' || event === undefined) return 'not_scheduled'
   const isAsApproved =
-    isSame(event.eventType, eventType) &&
+    isSameName(event.eventType, eventType) &&
     isCovered(event.resources, resources) &&
-    (source === undefined || isSame(event.source, source)) &&
+    (source === undefined || (event.source !== undefined && isSameName(event.source, source))) &&
     (durationSeconds === undefined || event.durationSeconds === durationSeconds)
   return isAsApproved ? undefined : 'not_as_approved'
 }
@@ -178,8 +179,4 @@ function obstacleTo(
 function isCovered(names: readonly string[], approved: readonly string[]): boolean {
   const isKnown = names.length > 0 || approved.length === 0
   return isKnown && names.every((name) => approved.includes(name.toLowerCase()))
-}
-
-function isSame(one: string | undefined, other: string): boolean {
-  return one?.toLowerCase() === other.toLowerCase()
 }

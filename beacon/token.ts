@@ -26,7 +26,7 @@ export function renewAfterMs(leftMs: number): number {
   return Math.max(leastAgeMs, Math.min(leftMs / 2, leftMs - marginMs))
 }
 
-export interface TokenParts {
+interface TokenParts {
   source: TokenSource
   /** What the token is for, as the relay has it in `entra.audience`. */
   audience: string

@@ -30,7 +30,7 @@ export interface Snapshot extends Shown {
   known: ReadonlyMap<string, ScheduledEvent>
 }
 
-export interface Kept {
+interface Kept {
   /** As in the last document that showed it. */
   event: ScheduledEvent
   /** When that document arrived, and its unreadable entries. */
@@ -53,7 +53,7 @@ export interface Step {
   event: ScheduledEvent
 }
 
-export interface Watched {
+interface Watched {
   snapshot: Snapshot
   /** In the order of the documents, `gone` last. */
   steps: Step[]

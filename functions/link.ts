@@ -8,11 +8,11 @@ import type { Relay } from './relay.ts'
 import type { EventKey } from './store/store.ts'
 
 /** No token lives longer; failing hardware is announced up to 7 days ahead. */
-export const maxTokenMs = 9 * 86_400_000
+const maxTokenMs = 9 * 86_400_000
 /** After the event's end the page still shows what happened. */
-export const tokenAfterEndMs = 86_400_000
+const tokenAfterEndMs = 86_400_000
 /** As many as a channel is told in one message; see `together` of the notifiers. */
-export const maxListed = 20
+const maxListed = 20
 /** Slack takes no more than 3 000 in a button, and all of a card in Teams has 20 KB. */
 export const maxLinkLength = 2_400
 /** What is longer than any token of ours is not looked at. */

@@ -5,10 +5,10 @@ import { type PublicSighting, publicSightings } from './core/public-view.ts'
 import type { Relay } from './relay.ts'
 import type { EventKey } from './store/store.ts'
 
-export const maxPage = 200
-export const usualPage = 50
+const maxPage = 200
+const usualPage = 50
 
-export interface WholeRecord {
+interface WholeRecord {
   record: EventRecord
   deliveries: Delivery[]
   seenBy: PublicSighting[]
@@ -29,7 +29,7 @@ export async function readRecord(
   return { record, deliveries, seenBy: publicSightings(record, observers) }
 }
 
-export type PageRead =
+type PageRead =
   | { outcome: 'read'; records: EventRecord[]; more: boolean }
   | { outcome: 'refused'; reason: string }
 

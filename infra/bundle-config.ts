@@ -26,7 +26,7 @@ const options = {
   local: { type: 'boolean' },
 } as const
 
-export interface Choice {
+interface Choice {
   folder: string
   /** Undefined: no configuration is packed. */
   config: string | undefined

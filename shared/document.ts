@@ -24,8 +24,18 @@ const typeSince: Record<string, ApiVersion> = { Preempt: '2017-11-01', Terminate
 
 export const eventTypes = ['Freeze', 'Reboot', 'Redeploy', 'Preempt', 'Terminate'] as const
 
+/** The documented type that the text names, in either case. */
+export function knownType(text: string): (typeof eventTypes)[number] | undefined {
+  return eventTypes.find((type) => isSameName(type, text))
+}
+
+/** Azure compares names without regard to case. */
+export function isSameName(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase()
+}
+
 /** Scheduled and Started are all that Azure documents; anything else is shown, and never approved. */
-export type EventStatus = 'Scheduled' | 'Started' | 'Unknown'
+type EventStatus = 'Scheduled' | 'Started' | 'Unknown'
 
 /** Limits of what is kept of one event; longer values are cut, never refused. */
 export const limits = { text: 4_000, name: 256, resources: 1_000, events: 500 }
@@ -235,8 +245,7 @@ function statusOf(text: string): EventStatus {
 }
 
 function typeOf(text: string): string {
-  const known = eventTypes.find((type) => type.toLowerCase() === text.toLowerCase())
-  return known ?? (cut(text, limits.name) || unknownType)
+  return knownType(text) ?? (cut(text, limits.name) || unknownType)
 }
 
 function resourcesOf(value: unknown, apiVersion: ApiVersion): string[] {

@@ -143,7 +143,7 @@ export const reportSchema = z
 export type Report = z.infer<typeof reportSchema>
 
 /** An event to start, and what was approved. The beacon compares this with its own document. */
-export const directiveSchema = z.object({
+const directiveSchema = z.object({
   eventId: z.string().min(1),
   eventType: name,
   /** Names of VMs, in lower case. */

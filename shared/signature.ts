@@ -10,7 +10,7 @@ const secretPrefix = 'whsec_'
 const minSecretBytes = 24
 const maxSecretBytes = 64
 
-export interface SignatureHeaders {
+interface SignatureHeaders {
   /** Message id, the same on every attempt, without a dot. */
   'webhook-id': string
   /** Unix seconds of this attempt. */

@@ -1,7 +1,7 @@
 // Where channels are: hosts of one service in a channel of another, and networks that leave nothing to
 // guard. What an address of Teams must look like is judged only at hosts that are known: they change.
 import type { Channel, Config } from '../config.ts'
-import { addressOf, isWide, isWithin } from '../core/address.ts'
+import { addressOf, isWiderThanPrivate, isWithin } from '../core/address.ts'
 
 type Kind = Channel['kind']
 
@@ -62,7 +62,7 @@ export function onPlace(at: string, channel: Channel): string[] {
 /** The guard keeps a mistyped or moved address from reaching machines that trust the relay. */
 export function adviseOnNetworks({ allowNetworks }: Config): string[] {
   return allowNetworks.flatMap((network, i) => {
-    if (!isWide(network)) return onHostAddresses(network, i)
+    if (!isWiderThanPrivate(network)) return onHostAddresses(network, i)
     const isAll = network.endsWith('/0')
     const size = isAll ? 'every address' : 'wider than any private network'
     const what = `"${network}" is ${size}, and switches off the guard of private networks${isAll ? '' : ' there'}`

@@ -1,5 +1,5 @@
 // Routes: events that nobody hears of, routes that never tell, and reminders that come too early.
-import { eventTypes } from '../../shared/document.ts'
+import { eventTypes, knownType } from '../../shared/document.ts'
 import type { Config } from '../config.ts'
 import { isHidden, isNarrow, mayMatch } from '../core/cover.ts'
 import { usualNoticeOf } from '../core/notice.ts'
@@ -60,14 +60,10 @@ function isEverAsked(policy: PolicyRule[], fleet: string, type: string, source: 
   for (const { match, decide } of policy) {
     if (!mayMatch(match, fleet, type, source)) continue
     if (decide === 'ask') return true
-    const passesOn = isNarrow(match) || (decide === 'approve' && !isKnown(type))
+    const passesOn = isNarrow(match) || (decide === 'approve' && knownType(type) === undefined)
     if (!passesOn) return false
   }
   return true
-}
-
-function isKnown(type: string): boolean {
-  return eventTypes.some((one) => one.toLowerCase() === type.toLowerCase())
 }
 
 /** Events that no route matches, and events that only narrow routes match. */

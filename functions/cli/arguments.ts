@@ -28,8 +28,11 @@ Examples:
   npm run check-config -- infra/example.config.json --without-env --type Reboot --resource web_3
 `
 
-const text = { type: 'string' } as const
-const texts = { type: 'string', multiple: true } as const
+/** Of every command: `wrong` if there is something to write differently. */
+export const exitCodes = { fine: 0, broken: 1, wrong: 2 }
+
+export const text = { type: 'string' } as const
+export const texts = { type: 'string', multiple: true } as const
 const options = {
   help: { type: 'boolean', short: 'h' },
   'without-env': { type: 'boolean' },

@@ -7,11 +7,9 @@ import type { Environment } from '../config/environment.ts'
 import { type Config, readConfigWith } from '../config.ts'
 import { dryRun } from '../dry-run.ts'
 import { notifiers } from '../notify/kinds.ts'
-import { type Arguments, help, readArguments, wrong } from './arguments.ts'
+import { type Arguments, exitCodes, help, readArguments, wrong } from './arguments.ts'
 import { caseOf } from './event.ts'
 import { describeOutcome, listed, wrap } from './layout.ts'
-
-const exitCodes = { fine: 0, broken: 1, wrong: 2 }
 
 interface Ran {
   code: number

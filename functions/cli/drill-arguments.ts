@@ -1,8 +1,8 @@
 // What somebody typed after `npm run drill --`, and where the relay is.
-import { eventTypes } from '../../shared/document.ts'
+import { eventTypes, knownType } from '../../shared/document.ts'
 import { isLoopback, isWebUrl } from '../config/checks.ts'
 import { didYouMean } from '../config/suggest.ts'
-import { parseWords, wrong } from './arguments.ts'
+import { parseWords, text, texts, wrong } from './arguments.ts'
 
 export const drillHelp = `npm run drill -- --fleet NAME --type TYPE [options]
 
@@ -34,8 +34,6 @@ Example:
   npm run drill -- --fleet prod --type Reboot --resource web_3 --tag role=web
 `
 
-const text = { type: 'string' } as const
-const texts = { type: 'string', multiple: true } as const
 const options = {
   help: { type: 'boolean', short: 'h' },
   fleet: text,
@@ -89,7 +87,7 @@ export function readDrillArguments(words: string[]): DrillArguments | 'help' {
 function typeOf(wanted: string | undefined): string {
   const types = eventTypes.join(', ')
   if (!wanted) throw wrong(`the drill has no type; write --type and one of ${types}`)
-  const known = eventTypes.find((type) => type.toLowerCase() === wanted.toLowerCase())
+  const known = knownType(wanted)
   if (known !== undefined) return known
   throw wrong(`--type: there is no "${wanted}"; write ${types}${didYouMean(wanted, eventTypes)}`)
 }

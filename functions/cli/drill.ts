@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { readConfigWith } from '../config.ts'
 import type { PublicEvent } from '../core/public-view.ts'
-import { wrong } from './arguments.ts'
+import { exitCodes, wrong } from './arguments.ts'
 import {
   adminKeyOf,
   type DrillArguments,
@@ -17,7 +17,6 @@ import {
 import { beginning, isOver, newsOf, resultOf, type Shown } from './drill-course.ts'
 import { listed, wrap } from './layout.ts'
 
-const exitCodes = { fine: 0, broken: 1, wrong: 2 }
 const requestMs = 15_000
 const lookEveryMs = 1_000
 /** After its last possible end: messages may still be under way, and looking takes time. */

@@ -14,7 +14,7 @@ import { wrong } from './arguments.ts'
 
 const eventId = 'dry-run'
 
-export interface FromFile {
+interface FromFile {
   event: ScheduledEvent
   vms?: KnownVm[]
 }

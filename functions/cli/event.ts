@@ -1,5 +1,5 @@
 // The event of a dry run, from a file, from options, or from both: what an option says goes before.
-import { eventTypes, type ScheduledEvent } from '../../shared/document.ts'
+import { eventTypes, isSameName, knownType, type ScheduledEvent } from '../../shared/document.ts'
 import { didYouMean } from '../config/suggest.ts'
 import type { KnownVm } from '../core/event.ts'
 import { usualNoticeOf } from '../core/notice.ts'
@@ -23,7 +23,7 @@ export function caseOf(
   const type = options.type ?? read?.event.eventType
   const types = eventTypes.join(', ')
   if (!type) throw wrong(`the event has no type; write --type and one of ${types}`)
-  const known = eventTypes.find((one) => one.toLowerCase() === type.toLowerCase())
+  const known = knownType(type)
   const source = options.source ?? (read === undefined ? 'Platform' : read.event.source)
   const seconds = numberOf('--duration', options.duration, -1) ?? read?.event.durationSeconds
   const names = options.resource?.flatMap(namesIn)
@@ -45,7 +45,7 @@ export function caseOf(
   const notes: string[] = []
   if (event.resources.length === 0) {
     notes.push('No VM is named, so no rule about VMs holds; --resource names one.')
-  } else if (event.resources.some((name) => vms.every(({ vm }) => !isSame(vm, name)))) {
+  } else if (event.resources.some((name) => vms.every(({ vm }) => !isSameName(vm, name)))) {
     notes.push(
       'As for VMs whose beacon has not reported, tags, groups and scale sets are not known; ' +
         '--tag, --resource-group and --scale-set say them.',
@@ -111,8 +111,4 @@ function numberOf(
   if (text.trim() !== '' && number >= least && number <= most) return number
   const upTo = most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`
   throw wrong(`${flag} is "${text}"; write a number of seconds, from ${least}${upTo}`)
-}
-
-function isSame(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase()
 }

@@ -76,7 +76,7 @@ export function textBy(rule: string) {
   return z.string({ error: ({ input }) => (input === undefined ? `missing; ${rule}` : rule) })
 }
 
-export const nameRule = 'a name has letters, digits, "_" and "-", at most 64, and is no secret'
+const nameRule = 'a name has letters, digits, "_" and "-", at most 64, and is no secret'
 /** Names are shown to everybody. */
 const nameForm = /^(?!whsec_|xox[a-z]-)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 export const identifier = z.string().regex(nameForm, nameRule)
@@ -127,7 +127,7 @@ export function isLoopback(url: string): boolean {
   return ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname)
 }
 
-export function isSecret(value: string): boolean {
+function isSecret(value: string): boolean {
   try {
     return secretBytes(value).length > 0
   } catch (error) {

@@ -26,7 +26,7 @@ interface KnownRoute {
 }
 
 /** What can be told of a configuration, whatever is wrong with the rest of it. */
-export interface Parts {
+interface Parts {
   channels: Record<string, KnownChannel>
   fleets: string[]
   /**

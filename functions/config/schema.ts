@@ -1,5 +1,5 @@
 // The schema of the configuration file. Each part says what to write where it is wrong, and what it is
-// for: editors show that (infra/config.schema.json; `npm run schema` writes it).
+// for: editors show that (infra/config.schema.json; `npm run generate` writes it).
 import { z } from 'zod'
 import { isSecretAddress, looksSecret } from '../../shared/presentable.ts'
 import { hasBlockedPort, portRefusal } from '../core/address.ts'
@@ -23,7 +23,7 @@ import { approver, approversRule, signInSchema } from './people.ts'
 import { slackAppSchema } from './slack-app.ts'
 
 /** A commit stays within 60 deliveries: up to three moments come together. */
-export const maxChannels = 20
+const maxChannels = 20
 const maxRules = 200
 const maxNetworks = 64
 /** Failing hardware is announced up to 7 days ahead. */

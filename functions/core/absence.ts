@@ -18,7 +18,7 @@ const majorityMs = 30_000
 /** How long to wait for a silent hit VM. Its uptime says whether it restarted. */
 const uptimeWaitMs = 3 * 60_000
 
-export type Span = NonNullable<EventRecord['gone']>
+type Span = NonNullable<EventRecord['gone']>
 
 /**
  * These types end with a restart or removal of the VM, which its uptime shows. Others may only

@@ -59,9 +59,9 @@ export function addressOf(channel: { endpoint: string } | { url: string }): stri
   return 'endpoint' in channel ? channel.endpoint : channel.url
 }
 
-export const plainHttpRefusal =
+const plainHttpRefusal =
   'plain http is for networks in allowNetworks; write https://, or add its network to allowNetworks'
-export const privateRefusal =
+const privateRefusal =
   'the address is private or reserved; name its network in allowNetworks to mean it'
 
 /**
@@ -130,7 +130,7 @@ function networkBits(network: string): string | undefined {
 const widest = { ipv4: 8, ipv6: 7 }
 
 /** Whether a network (CIDR) is wider than any that is private, also where it holds IPv4 inside IPv6. */
-export function isWide(network: string): boolean {
+export function isWiderThanPrivate(network: string): boolean {
   const bits = networkBits(network) ?? ''
   if (bits.startsWith(mapped)) return bits.length < mapped.length + widest.ipv4
   return bits.length < widest.ipv6 || mapped.startsWith(bits)

@@ -11,7 +11,7 @@ const collectMs = 60_000
  * An episode ends when its cause did not occur for this long. So owners get at most one message in
  * this time.
  */
-export const quietMs = 15 * 60_000
+const quietMs = 15 * 60_000
 /** How often the row notes that the cause lasts. */
 const noteEveryMs = 60_000
 const maxVms = 10

@@ -54,9 +54,9 @@ export function decideByPolicy(record: EventRecord, now: number): DecideOutcome 
 }
 
 /** Azure was told, and still shows the event as Scheduled: after this time it is told again. */
-export const retellMs = 60_000
+const retellMs = 60_000
 
-export type Lease = 'granted' | 'held_already' | 'not_due'
+type Lease = 'granted' | 'held_already' | 'not_due'
 
 /**
  * Whether the beacon may have the directive. Its document must be fresh. `own` is the event in that

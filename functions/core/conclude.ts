@@ -21,14 +21,14 @@ export const vmGoneMs = 2 * 60_000
 /** Without any observer for this long, the event is given up as lost. */
 export const lostMs = 10 * 60_000
 /** Azure was told, and has not started it for so long: somebody has to look. */
-export const notStartedMs = 10 * 60_000
+const notStartedMs = 10 * 60_000
 /** An approval that no beacon could pass on for this long is told as stuck. */
 export const stuckMs = 30_000
 
 export type ConcludeReason = Ended['outcome'] | 'drill_moved' | 'stuck' | 'reminder' | 'look_later'
 
 /** An unchanged record is the same object. */
-export interface Conclusion {
+interface Conclusion {
   record: EventRecord
   moments: Moment[]
   reason: ConcludeReason

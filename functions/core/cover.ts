@@ -1,14 +1,14 @@
 // What is certain of rules without any event: whether one holds wherever another does. Where that is
 // open, the answer is no: advice that is wrong is worse than none.
-import { eventTypes } from '../../shared/document.ts'
+import { isSameName, knownType } from '../../shared/document.ts'
 import { type Moment, moments } from './event.ts'
 import { type Match, matchesGlob, type PolicyRule, type Route } from './policy.ts'
 
 /** Conditions that a VM meets, each with when a value of the outer rule holds for one of the inner. */
 const vmConditions = {
   resource: globCovers,
-  resourceGroup: isSame,
-  scaleSet: isSame,
+  resourceGroup: isSameName,
+  scaleSet: isSameName,
   tag: tagCovers,
 } as const
 
@@ -26,8 +26,8 @@ export function conditionsOnVms(match: Match): (keyof typeof vmConditions)[] {
 export function mayMatch(match: Match, fleet: string, eventType: string, source: string): boolean {
   return (
     (match.fleet?.includes(fleet) ?? true) &&
-    (match.eventType?.some((one) => isSame(one, eventType)) ?? true) &&
-    (match.source?.some((one) => isSame(one, source)) ?? true)
+    (match.eventType?.some((one) => isSameName(one, eventType)) ?? true) &&
+    (match.source?.some((one) => isSameName(one, source)) ?? true)
   )
 }
 
@@ -76,8 +76,8 @@ function covers(
   const ofVms = conditionsOnVms(outer)
   return (
     each(outer.fleet, inner.fleet ?? fleets, (one, other) => one === other) &&
-    each(outer.eventType, inner.eventType, isSame) &&
-    each(outer.source, inner.source, isSame) &&
+    each(outer.eventType, inner.eventType, isSameName) &&
+    each(outer.source, inner.source, isSameName) &&
     (short === undefined || (inner.maxDurationSeconds ?? Number.POSITIVE_INFINITY) <= short) &&
     (ofVms.length === 0 || outerNeeds === 'some' || innerNeeds === 'every') &&
     ofVms.every((key) => each(outer[key], inner[key], vmConditions[key]))
@@ -85,16 +85,12 @@ function covers(
 }
 
 function isKnown({ eventType }: Match): boolean {
-  return eventType?.every((one) => eventTypes.some((type) => isSame(type, one))) ?? false
-}
-
-function isSame(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase()
+  return eventType?.every((one) => knownType(one) !== undefined) ?? false
 }
 
 /** Certain for equal globs, for a name, and for `web*` before `web_*`. */
 function globCovers(outer: string, inner: string): boolean {
-  if (isSame(outer, inner) || outer === '*') return true
+  if (isSameName(outer, inner) || outer === '*') return true
   if (!/[*?]/.test(inner)) return matchesGlob(outer, inner)
   const start = /^([^*?]+)\*$/.exec(outer)?.[1]?.toLowerCase()
   return start !== undefined && inner.toLowerCase().startsWith(start)
@@ -103,6 +99,6 @@ function globCovers(outer: string, inner: string): boolean {
 function tagCovers(outer: string, inner: string): boolean {
   const [name = '', ...value] = outer.split('=')
   const [innerName = '', ...innerValue] = inner.split('=')
-  if (!isSame(name, innerName)) return false
+  if (!isSameName(name, innerName)) return false
   return value.length === 0 || (innerValue.length > 0 && value.join('=') === innerValue.join('='))
 }

@@ -1,5 +1,5 @@
-// Messages owed to channels: which ones a commit plans. The id says what is told to whom, so planning the
-// same message twice is a no-op.
+// The delivery of a message to a channel: its shape, its id, and the rows that a commit or a failed
+// delivery plans. The id names event, moment and channel, so planning a message twice is a no-op.
 import type { Alert, EventRecord, Moment } from './event.ts'
 import { hash } from './hash.ts'
 

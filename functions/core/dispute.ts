@@ -19,7 +19,7 @@ export const changeLagMs = 60_000
 /** How long a silent beacon's last document counts. */
 const rememberedMs = 10 * 60_000
 
-export interface Reconciled {
+interface Reconciled {
   record: EventRecord
   moments: Moment[]
 }

@@ -91,7 +91,7 @@ export interface Verdict extends Decider {
 }
 
 /** The lease on telling Azure: one beacon at a time has it. */
-export interface Directive {
+interface Directive {
   beacon: string
   vm: string
   until: number
@@ -145,7 +145,7 @@ export interface DrillPlan {
   vms: KnownVm[]
 }
 
-export const alertKinds = ['over_limits'] as const
+const alertKinds = ['over_limits'] as const
 
 /** A problem of Foghorn itself, as long as it lasts. There is one for each fleet and kind. */
 export interface Alert {

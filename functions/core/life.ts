@@ -1,5 +1,6 @@
-// The life of an event: what an observation makes of what is known, and what time makes of it.
-// Within an epoch the phase only rises; duplicates and late arrivals change nothing.
+// Joins one observation of a beacon into the record of an event. Within an epoch the phase only rises.
+// Duplicates change nothing; a late observation can only correct the record, see `correct`.
+// What passing time concludes is in conclude.ts.
 import { limits, type ScheduledEvent } from '../../shared/document.ts'
 import {
   addHistory,
@@ -44,7 +45,7 @@ export interface Gone extends Observed {
 
 export type Observation = Seen | Gone
 
-export interface Step {
+interface Step {
   record: EventRecord | undefined
   moments: Moment[]
   reason: StepReason

@@ -25,6 +25,7 @@ export {
   askersOf,
   azureStarts,
   backLines,
+  capital,
   describeDuration,
   describeInference,
   describeVerdict,
@@ -38,7 +39,7 @@ export type { Message, Tone } from './message/shape.ts'
 export { asksFor, hardwareAdvice, lostLines } from './message/step.ts'
 
 /** Messages sent this long after their moment say so. */
-export const lateMs = 60_000
+const lateMs = 60_000
 
 /**
  * `skipped`: earlier moments that this channel was not told; `now` is when the message is sent; `askers`:

@@ -5,7 +5,7 @@ import type { eventTypes } from '../../shared/document.ts'
  * Seconds, as Microsoft documents them; in practice sometimes less. Terminate: 5 to 15 min, as the owner
  * of the scale set chose. Failing hardware alone is announced days ahead, or not at all.
  */
-export const usualNoticeSeconds: Record<(typeof eventTypes)[number], number> = {
+const usualNoticeSeconds: Record<(typeof eventTypes)[number], number> = {
   Freeze: 900,
   Reboot: 900,
   Redeploy: 600,

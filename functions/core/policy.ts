@@ -44,7 +44,7 @@ export interface Route {
 type KnownVm = Pick<Observer['beacon'], 'resourceGroup' | 'scaleSet' | 'tags'>
 
 /** How many of the hit VMs a rule's conditions hold for, with known values. */
-export type Extent = 'every' | 'some' | 'none'
+type Extent = 'every' | 'some' | 'none'
 
 export const defaultRule = 'default'
 

@@ -33,7 +33,7 @@ export interface Post {
   state: PostState
 }
 
-export type PostStep =
+type PostStep =
   | { step: 'post' }
   | { step: 'edit'; posted: Posted }
   /** Nothing is to be sent now, and why. */

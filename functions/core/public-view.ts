@@ -74,7 +74,7 @@ function defined(value: object): object {
 }
 
 /** Of more than these VMs nobody reads when each saw it; the VMs that are hit come first. */
-export const maxSeenBy = 1_000
+const maxSeenBy = 1_000
 
 export interface PublicSighting {
   vm: string

@@ -15,7 +15,7 @@ export const opensNothing: readonly Moment[] = [
 ]
 
 /** A pause below this is what Microsoft's own sample approves without asking. */
-export const shortFreezeSeconds = 9
+const shortFreezeSeconds = 9
 
 /** `asked`: the policy asks people. `otherwise`: it approves by itself, or only tells. */
 interface Row {

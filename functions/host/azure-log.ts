@@ -8,7 +8,7 @@ import { createLog, type Fields, type Level, type Log } from '../../shared/log.t
 
 type Handler<Input, Result> = (input: Input, context: InvocationContext) => Result | Promise<Result>
 
-export interface AzureLog {
+interface AzureLog {
   log: Log
   /** The same handler, of any trigger; what is logged while it runs belongs to its invocation. */
   during<Input, Result>(handler: Handler<Input, Result>): Handler<Input, Result>

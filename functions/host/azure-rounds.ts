@@ -30,7 +30,7 @@ interface Request {
 }
 
 /** Sets a wake-up after so many ms. */
-export type Schedule = (delayMs: number) => Promise<void>
+type Schedule = (delayMs: number) => Promise<void>
 
 export class Rounds {
   readonly #relay: Relay

@@ -7,7 +7,7 @@ import { FoghornError } from '../../shared/errors.ts'
 import { AzureTable, explain } from '../store/azure-table.ts'
 import type { Environment } from './settings.ts'
 
-export const tableName = 'foghorn'
+const tableName = 'foghorn'
 export const queueName = 'foghorn-wake'
 /** Azure's own name for where messages go that failed `maxDequeueCount` times. */
 export const poisonQueueName = `${queueName}-poison`

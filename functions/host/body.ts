@@ -4,7 +4,7 @@
 /**
  * Beyond these limits the connection is closed, so that one client cannot keep the relay reading.
  */
-export const restLimits = { bytes: 8 * 1024 * 1024, ms: 5_000 }
+const restLimits = { bytes: 8 * 1024 * 1024, ms: 5_000 }
 
 export interface WatchedBody {
   /** For the handler, which may stop reading at any point. */

@@ -41,7 +41,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
 }
 
 /** Starts the relay; `stop` drains it. */
-export async function start(settings: Settings, write: (line: string) => void) {
+async function start(settings: Settings, write: (line: string) => void) {
   const { config, linkKeys, adminKey, port, address, dataDirectory } = settings
   const secrets = allSecrets(settings)
   const log = createLog({ write, now: Date.now, level: settings.level, secrets })

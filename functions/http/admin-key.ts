@@ -13,7 +13,7 @@ export interface KeyGuard {
   check(given: string): Promise<Checked>
 }
 
-export type Checked = { outcome: 'right' | 'wrong' } | { outcome: 'busy'; waitSeconds: number }
+type Checked = { outcome: 'right' | 'wrong' } | { outcome: 'busy'; waitSeconds: number }
 
 /** `where` it is shown; each place has a bound of its own, so that a script closes no form. */
 export function createKeyGuard(relay: Relay, refusals: Refusals, where: 'api' | 'page'): KeyGuard {

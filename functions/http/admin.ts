@@ -6,8 +6,7 @@ import { z } from 'zod'
 import { describeIssues } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
 import { type Decided, decideEvent } from '../approve.ts'
-import { quoted, remedyOf } from '../config/checks.ts'
-import { didYouMean } from '../config/suggest.ts'
+import { remedyOf } from '../config/checks.ts'
 import type { Channel } from '../config.ts'
 import { viewOf } from '../core/delivery.ts'
 import { drillEndsBy } from '../core/drill.ts'
@@ -21,7 +20,7 @@ import type { Relay } from '../relay.ts'
 import type { EventKey } from '../store/store.ts'
 import { type KeyGuard, refuseAdmin } from './admin-key.ts'
 import { getBeacons } from './beacons.ts'
-import { limit, named, problem } from './problem.ts'
+import { fleetUnknown, limit, named, problem } from './problem.ts'
 
 const maxReplayed = 1_000
 const maxBodyBytes = 4_096
@@ -179,11 +178,7 @@ async function postDrill(relay: Relay, c: Context): Promise<Response> {
   }
   const { fleet } = wish.data
   const fleets = Object.keys(relay.config.fleets)
-  if (!fleets.includes(fleet)) {
-    const meant = didYouMean(fleet, fleets)
-    const detail = `there is no fleet ${named(fleet)}; there are ${quoted(fleets)}${meant}`
-    return problem(c, 404, 'fleet_unknown', detail)
-  }
+  if (!fleets.includes(fleet)) return fleetUnknown(c, fleet, fleets)
   const begun = await startDrill(relay, wish.data, crypto.randomUUID())
   if (begun.outcome === 'conflict') {
     return problem(c, 503, 'busy', 'another event has the id of this drill; send it again')

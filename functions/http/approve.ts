@@ -8,7 +8,7 @@ import { type FormToken, oneOf, readFormToken } from '../link.ts'
 import { eventPage, messagePage } from '../pages/approve.ts'
 import type { Seen } from '../pages/event.ts'
 import { listPage } from '../pages/list.ts'
-import { liveOf } from '../pages/state.ts'
+import { type LiveAnswer, liveOf } from '../pages/state.ts'
 import type { Relay } from '../relay.ts'
 import { charge, type Found, find, type Link, pathIn, readLink, signedInAs } from './entry.ts'
 import { isOwnForm, isPrefetch, isSurelyOwn } from './form.ts'
@@ -77,7 +77,7 @@ async function getState(relay: Relay, guard: LinkGuard, c: Context): Promise<Res
   const time = relay.now()
   const have = (c.req.query('have') ?? '').split('.')
   const events = records.map((record, i) => record && liveOf(record, time, Number(have[i] ?? 0)))
-  return c.json({ time, events: events.map((live) => live ?? null) })
+  return c.json({ time, events: events.map((live) => live ?? null) } satisfies LiveAnswer)
 }
 
 interface Form {

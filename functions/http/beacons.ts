@@ -1,13 +1,12 @@
 // Whether beacons work: who of a fleet was heard, when, and what they see. For admins.
 import type { Context } from 'hono'
 import { quoted } from '../config/checks.ts'
-import { didYouMean } from '../config/suggest.ts'
 import type { Relay } from '../relay.ts'
 import type { ListedBeacon } from '../store/store.ts'
-import { named, problem } from './problem.ts'
+import { fleetUnknown, problem } from './problem.ts'
 
 /** In one answer. For a larger fleet, `cursor` leads to the next page. */
-export const maxBeacons = 1_000
+const maxBeacons = 1_000
 
 export async function getBeacons(relay: Relay, c: Context): Promise<Response> {
   const fleets = Object.keys(relay.config.fleets)
@@ -15,11 +14,7 @@ export async function getBeacons(relay: Relay, c: Context): Promise<Response> {
   if (fleet === undefined) {
     return problem(c, 400, 'query_invalid', `name one fleet, as in ?fleet=…: ${quoted(fleets)}`)
   }
-  if (!fleets.includes(fleet)) {
-    const meant = didYouMean(fleet, fleets)
-    const detail = `there is no fleet ${named(fleet)}; there are ${quoted(fleets)}${meant}`
-    return problem(c, 404, 'fleet_unknown', detail)
-  }
+  if (!fleets.includes(fleet)) return fleetUnknown(c, fleet, fleets)
   const limit = Number(c.req.query('limit') ?? maxBeacons)
   if (!Number.isInteger(limit) || limit < 1 || limit > maxBeacons) {
     return problem(c, 400, 'query_invalid', `limit is a whole number from 1 to ${maxBeacons}`)

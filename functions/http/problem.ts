@@ -3,6 +3,8 @@ import type { Context, MiddlewareHandler, Next } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { cut } from '../../shared/document.ts'
 import { type Problem, problemContentType } from '../../shared/errors.ts'
+import { quoted } from '../config/checks.ts'
+import { didYouMean } from '../config/suggest.ts'
 
 /** A problem before it is answered. */
 export type Refusal = Omit<Problem, 'title'>
@@ -11,6 +13,13 @@ export function problem(c: Context, status: number, code: string, detail: string
   const title = code.replaceAll('_', ' ')
   const body: Problem = { code, title, status, detail, ...(time === undefined ? {} : { time }) }
   return c.body(JSON.stringify(body), status as 400, { 'content-type': problemContentType })
+}
+
+/** The answer if the configuration has no such fleet. */
+export function fleetUnknown(c: Context, fleet: string, fleets: string[]) {
+  const meant = didYouMean(fleet, fleets)
+  const detail = `there is no fleet ${named(fleet)}; there are ${quoted(fleets)}${meant}`
+  return problem(c, 404, 'fleet_unknown', detail)
 }
 
 /** Shortens a name that the sender chose, for an answer. It may be as long as the body. */

@@ -9,7 +9,7 @@ import type { Relay } from '../relay.ts'
 import { isOwnForm } from './form.ts'
 import { cookieNamed } from './session.ts'
 
-export type RecordForm = 'sign-in' | 'sign-out'
+type RecordForm = 'sign-in' | 'sign-out'
 
 /** For the hidden field `form`. Sets the browser's cookie if it has none. */
 export function tokenFor(relay: Relay, c: Context, form: RecordForm): Promise<string> {

@@ -1,5 +1,5 @@
-// What somebody sees by a link: the event, whether they may decide it, and the token of the form. The
-// relay's own identity check plugs in here; a bare link proves nobody.
+// Collects what the page of a link needs: the event or the events of a list, what the viewer may do
+// (viewer.ts judges that), and the token of the form.
 import { openToken } from '../approve.ts'
 import { stampOf } from '../core/approval.ts'
 import type { EventRecord } from '../core/event.ts'
@@ -9,8 +9,8 @@ import type { Listed } from '../pages/list.ts'
 import type { Relay } from '../relay.ts'
 import { type Visit, viewerOf } from './viewer.ts'
 
-/** The second tap of a double one comes within this; a page that shows an answer takes none before. */
-export const settleMs = 1_500
+/** The second tap of a double tap comes within this time. A page that answers a press takes none before. */
+const pressGuardMs = 1_500
 
 /** Who asks for a page: what the host says of them, and where they are to come back to. */
 export interface Visitor extends Pick<Visit, 'header' | 'path'> {
@@ -27,7 +27,7 @@ export async function seenBy(
   visitor: Visitor,
 ): Promise<Seen> {
   const viewer = await viewerOf(relay, record, { ...visitor, channel })
-  const countsAt = visitor.pressed ? relay.now() + settleMs : 0
+  const countsAt = visitor.pressed ? relay.now() + pressGuardMs : 0
   const form = await createFormToken(relay.linkKeys, shownBy, stampOf(record), countsAt)
   return { record, viewer, form, listed: shownBy.includes(placeMark) }
 }

@@ -8,7 +8,7 @@ import { type Claims, judgeClaims, proves } from '../identity/identity.ts'
 import type { Relay } from '../relay.ts'
 import type { Refusal } from './problem.ts'
 
-export type SignedIn = { by: 'key' } | { by: 'token'; claims: Claims; entra: Entra }
+type SignedIn = { by: 'key' } | { by: 'token'; claims: Claims; entra: Entra }
 
 type Header = (name: string) => string | undefined
 

@@ -14,7 +14,7 @@ export const interactionsPath = '/slack/interactions'
 /** The payload repeats the message, with up to 13 000 characters of text. */
 const maxPayloadBytes = 64 * 1024
 
-export interface Patience {
+interface Patience {
   /** Slack shows a fault after 3 s; a host may need some of that for itself. */
   answerMs: number
   /** For each attempt to tell what came of it. */

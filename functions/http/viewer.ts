@@ -2,25 +2,15 @@
 // themselves, anybody else as a holder of the link.
 import { knownOf } from '../core/drill.ts'
 import type { Decider, EventRecord, Observer } from '../core/event.ts'
-import { decidersOf, type Permission, permissionOf } from '../core/permission.ts'
+import { decidersOf, permissionOf } from '../core/permission.ts'
 import { decidesHere } from '../decision-buttons.ts'
 import { readPrincipal } from '../identity/principal.ts'
+import type { Viewer, Way } from '../pages/event.ts'
 import type { Relay } from '../relay.ts'
 
-/** By the buttons of a message, or signed in on the page. */
-export type Way = 'slack' | 'sign_in'
-
-export interface Viewer {
+/** The viewer of the page, with the name that a decision would be recorded under. */
+interface Known extends Viewer {
   by: Decider
-  permission: Permission
-  /** How those who may decide can say who they are; none where anybody with the link may. */
-  ways: Way[]
-  /** Channels whose messages of this event have buttons that decide. */
-  places: string[]
-  /** Where to say who one is; only where that can help. */
-  signInUrl?: string
-  /** Of whoever is signed in; to be shown and nothing else. */
-  name?: string
 }
 
 export interface Visit {
@@ -32,7 +22,7 @@ export interface Visit {
 }
 
 /** Reads observers only where a route says who may decide. */
-export async function viewerOf(relay: Relay, record: EventRecord, visit: Visit): Promise<Viewer> {
+export async function viewerOf(relay: Relay, record: EventRecord, visit: Visit): Promise<Known> {
   const { routes } = relay.config
   const isAsked = routes.some(({ approvers }) => approvers !== undefined)
   return judgeViewer(relay, record, isAsked ? await relay.store.readObservers(record) : [], visit)
@@ -43,7 +33,7 @@ function judgeViewer(
   record: EventRecord,
   observers: Observer[],
   { header, channel, path }: Visit,
-): Viewer {
+): Known {
   const { config } = relay
   const known = knownOf(record, observers)
   const ways = waysOf(decidersOf(config.routes, record, known))

@@ -27,7 +27,7 @@ const maxKeysBytes = 256 * 1024
 /** A managed identity's token takes 2 KB. */
 const maxTokenLength = 8 * 1024
 
-export interface EntraOptions {
+interface EntraOptions {
   /** The part of `fetch` that reads keys. Their address is the owner's own, from the configuration. */
   fetch: (url: string, init: RequestInit) => Promise<Response>
   /** Epoch ms; the clock of the process, which `jose` goes by too. */

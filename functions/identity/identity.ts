@@ -3,7 +3,7 @@
 // The surprise: one of Entra's signing keys serves many tenants, and every application of a tenant gets
 // tokens. A good signature alone says nothing: tenant, audience and resource do.
 import { z } from 'zod'
-import { cut } from '../../shared/document.ts'
+import { cut, isSameName } from '../../shared/document.ts'
 import type { Vm } from '../../shared/report.ts'
 import type { Entra } from '../config.ts'
 
@@ -39,9 +39,7 @@ const claimsSchema = z.object({
 })
 export type Claims = z.output<typeof claimsSchema>
 
-export type Judged =
-  | { outcome: 'accepted'; claims: Claims }
-  | { outcome: 'refused'; reason: string }
+type Judged = { outcome: 'accepted'; claims: Claims } | { outcome: 'refused'; reason: string }
 
 /** Whether a genuine token was made by this tenant, for this relay, and for now. */
 export function judgeClaims(genuine: unknown, entra: Entra, now: number): Judged {
@@ -69,7 +67,7 @@ export function judgeClaims(genuine: unknown, entra: Entra, now: number): Judged
   return { outcome: 'accepted', claims }
 }
 
-export type Proven = { outcome: 'proven'; beacon: string } | { outcome: 'refused'; reason: string }
+type Proven = { outcome: 'proven'; beacon: string } | { outcome: 'refused'; reason: string }
 
 /**
  * Whether accepted claims prove that this VM speaks, and that its fleet takes it. `beacon` is the key of
@@ -97,7 +95,7 @@ export function proves(claims: Claims, entra: Entra, vm: Vm): Proven {
   }
   for (const [field, proven] of Object.entries(resource)) {
     const said = vm[field as keyof Resource]
-    if (isSame(said, proven)) continue
+    if (isSameName(said, proven)) continue
     return refused(
       `the report's vm.${field} is ${shown([said])}; "${claim}" proves ${shown([proven])}`,
     )
@@ -113,7 +111,7 @@ export function proves(claims: Claims, entra: Entra, vm: Vm): Proven {
 }
 
 /** What an ARM id says of a VM, by the names that a report has for it. */
-export interface Resource {
+interface Resource {
   subscriptionId: string
   resourceGroup: string
   name?: string
@@ -140,15 +138,11 @@ export function parseResource(id: string): Resource | undefined {
 
 function isInstanceOf(name: string, scaleSet: string): boolean {
   const prefix = `${scaleSet}_`
-  return name.length > prefix.length && isSame(name.slice(0, prefix.length), prefix)
-}
-
-function isSame(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase()
+  return name.length > prefix.length && isSameName(name.slice(0, prefix.length), prefix)
 }
 
 function isListed(list: string[] | undefined, value: string): boolean {
-  return list === undefined || list.some((one) => isSame(one, value))
+  return list === undefined || list.some((one) => isSameName(one, value))
 }
 
 function notListed(claim: string, what: string, value: string, list: string[] | undefined) {

@@ -13,7 +13,7 @@ const maxHeaderLength = 64 * 1024
 const maxClaims = 2_000
 const maxName = 128
 
-export interface Principal {
+interface Principal {
   /** GUIDs in lower case. */
   tenant: string
   user: string
@@ -21,7 +21,7 @@ export interface Principal {
   name?: string
 }
 
-export type PrincipalRead =
+type PrincipalRead =
   | { outcome: 'signed_in'; principal: Principal }
   | { outcome: 'absent' | 'sign_in_is_off' | 'malformed' | 'other_tenant' }
 

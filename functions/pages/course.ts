@@ -3,6 +3,7 @@
 import { drillNote } from '../core/drill.ts'
 import type { EventRecord, HistoryEntry, Inference, Proof } from '../core/event.ts'
 import {
+  capital,
   describeFailure,
   describeInference,
   describeVerdict,
@@ -43,7 +44,7 @@ export function placed({ history }: Pick<EventRecord, 'history'>) {
 }
 
 /** `First seen by web_0`, `Approved through the link sent to "chat"` */
-export function describeEntry({ at, what, note }: HistoryEntry): string {
+function describeEntry({ at, what, note }: HistoryEntry): string {
   if (note === undefined) return bare[what]
   if (what === 'approved' || what === 'declined') {
     const [how = '', ...who] = note.split(': ')
@@ -104,8 +105,4 @@ const bare: Record<HistoryEntry['what'], string> = {
   cancelled: 'Cancelled',
   lost: 'Lost sight of',
   reopened: 'Reopened',
-}
-
-export function capital(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }

@@ -2,10 +2,9 @@
 // each of them does, or why whoever looks has none. Ids carry the place in the list, as pages have many.
 import { html } from 'hono/html'
 import type { EventRecord, Verdict } from '../core/event.ts'
-import { azureStarts, hardwareAdvice, plain } from '../core/message.ts'
+import { azureStarts, capital, hardwareAdvice, plain } from '../core/message.ts'
 import type { Permission } from '../core/permission.ts'
 import { remaining } from '../core/time.ts'
-import { capital } from './course.ts'
 import { isDecidable, seenOf, stateOf, stepOf } from './state.ts'
 import { whole } from './times.ts'
 
@@ -63,7 +62,7 @@ function startsOf({ drill }: EventRecord): string {
   return drill ? 'the drill starts' : 'Azure starts it'
 }
 
-/** Data for the script; see live.ts. */
+/** What the program in the browser needs to know; see browser/show.ts. */
 export function liveAttributes({ record }: Seen): Html {
   return html`data-event data-seen="${seenOf(record)}" data-sequence="${record.sequence}"
  data-step="${stepOf(record)}"`

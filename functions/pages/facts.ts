@@ -2,9 +2,8 @@
 // open gets it again when the event has moved.
 import { viewOf } from '../core/delivery.ts'
 import type { EventRecord } from '../core/event.ts'
-import { compose, describeVerdict, plain } from '../core/message.ts'
+import { capital, compose, describeVerdict, plain } from '../core/message.ts'
 import { utc } from '../core/time.ts'
-import { capital } from './course.ts'
 import { minuteUtc } from './times.ts'
 
 export type Fact = [name: string, value: string]

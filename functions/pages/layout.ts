@@ -1,19 +1,18 @@
 // The frame of every page, and the headers that go with it: nothing from elsewhere, never kept, never
 // framed, never indexed. Style and script are allowed by their hashes, so nothing else can be slipped in.
 import { html, raw } from 'hono/html'
-import { liveScript } from './live.ts'
+import { liveScript, liveScriptHash } from './browser/embedded.ts'
 import { style } from './style.ts'
 
-let hashes: Promise<[style: string, script: string]> | undefined
+let styleHash: Promise<string> | undefined
 
 /** What a page may load and run. */
 export async function pagePolicy(): Promise<string> {
-  hashes ??= Promise.all([hashOf(style), hashOf(liveScript)])
-  const [ofStyle, ofScript] = await hashes
+  styleHash ??= hashOf(style)
   return [
     "default-src 'none'",
-    `style-src 'sha256-${ofStyle}'`,
-    `script-src 'sha256-${ofScript}'`,
+    `style-src 'sha256-${await styleHash}'`,
+    `script-src 'sha256-${liveScriptHash}'`,
     "connect-src 'self'",
     "form-action 'self'",
     "frame-ancestors 'none'",

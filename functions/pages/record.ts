@@ -45,7 +45,7 @@ ${state}
   )
 }
 
-export interface List extends Own {
+interface List extends Own {
   events: EventView[]
   fleets: string[]
   fleet: string | undefined
@@ -123,7 +123,7 @@ function standOf({ phase, ended }: EventView): string {
   return ended.outcome + why
 }
 
-export interface Shown {
+interface Shown {
   base: string
   record: EventRecord
   deliveries: ReturnType<typeof publicDelivery>[]

@@ -6,6 +6,7 @@ import {
   aftermathOf,
   azureStarts,
   backLines,
+  capital,
   describeDecision,
   describeFailure,
   describeInference,
@@ -18,14 +19,14 @@ import {
   stuckLines,
 } from '../core/message.ts'
 import { lastingClock, relative } from '../core/time.ts'
-import { type CourseEntry, capital, courseOf } from './course.ts'
+import { type CourseEntry, courseOf } from './course.ts'
 import { type Fact, factsOf } from './facts.ts'
 import { utcOn } from './times.ts'
 
 /** `ask`: somebody is wanted. `wait`: it goes on by itself. `bad`: it does not go on as it should. */
 export type Tone = 'ask' | 'wait' | 'bad' | 'good' | 'over'
 
-export interface State {
+interface State {
   tone: Tone
   headline: string
   lines: string[]
@@ -47,6 +48,12 @@ export interface LiveState extends State {
   /** These two are left out where the page has them. */
   course?: CourseEntry[]
   facts?: Fact[]
+}
+
+/** What the relay answers to a page that stands open: null for an event that it no longer knows. */
+export interface LiveAnswer {
+  time: number
+  events: (LiveState | null)[]
 }
 
 /** Where the event is; what a page says of somebody's press holds for one of them. */

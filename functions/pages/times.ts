@@ -1,16 +1,11 @@
-// Instants as pages show them: in UTC, beside which the script writes the reader's own time. What is to stay
-// on one line, a time or a quoted name, is marked by one pattern here and in the script.
+// Instants as pages show them: in UTC. The program in the browser adds the reader's own time.
 import { html } from 'hono/html'
 import { utc } from '../core/time.ts'
+import { piecesOf } from './pieces.ts'
 
-/** For `split`: what it captures stays on one line. */
-export const wholePattern =
-  '((?:\\d{4}-\\d\\d-\\d\\d )?\\d\\d:\\d\\d(?::\\d\\d)? UTC|"[^"\\s]{1,40}")'
-
-/** The text with its times and names kept whole. */
+/** The text with its times and names kept on one line. */
 export function whole(text: string) {
-  const parts = text.split(new RegExp(wholePattern))
-  return html`${parts.map((part, i) => (i % 2 === 1 ? html`<span class="t">${part}</span>` : part))}`
+  return html`${piecesOf(text).map((piece) => (piece.isWhole ? html`<span class="t">${piece.text}</span>` : piece.text))}`
 }
 
 /** `12:15 UTC`: a time that Azure plans by the minute, to the second only where it says so. */

@@ -20,9 +20,9 @@ import { anEvent } from './events.ts'
 import { createFakeClock, type FakeClock } from './fake-clock.ts'
 import { createTestLog, temporaryDirectory } from './world.ts'
 
-export type Reply = Sent | 'hang'
+type Reply = Sent | 'hang'
 
-export interface Played {
+interface Played {
   /** What IMDS shows now, or how it fails. */
   events: ScheduledEvent[] | Failed | 'hang'
   /** The api-version that it sends. */

@@ -27,7 +27,7 @@ export async function throughput(): Promise<Figure[]> {
   }
 }
 
-export interface Plan {
+interface Plan {
   beacons?: number
   reportsPerBeacon: number
   concurrency: number

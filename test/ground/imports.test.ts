@@ -154,6 +154,21 @@ const rules: Record<string, Rule> = {
     banned: (name) => !inFolders(name, 'functions/pages', 'functions/core', 'shared', 'hono/html'),
     instead: 'values handed in by functions/http/',
   },
+  'the program in the browser imports itself, and the types of the state': {
+    files: /^functions\/pages\/browser\//,
+    banned: (name) =>
+      !inFolders(
+        name,
+        ...['functions/pages/browser', 'functions/pages/pieces.ts', 'functions/pages/state.ts'],
+      ),
+    instead: 'what the page carries in its data attributes, or a small file that both sides share',
+  },
+  'the server imports the program in the browser as the text that is embedded': {
+    files: /^(beacon|functions|shared)\//,
+    except: /^functions\/pages\/browser\//,
+    banned: (name) => inFolders(name, 'functions/pages/browser') && !name.endsWith('/embedded.ts'),
+    instead: 'a small file beside browser/ that both sides share',
+  },
   'Node stays in the files named for it': {
     files: /^functions\//,
     except:
@@ -216,7 +231,7 @@ const bans: Record<string, Ban> = {
   },
   'use cases take clock and randomness from the relay': {
     files:
-      /^functions\/([^/]+|notify\/(?!undici)[\w/-]+|identity\/[^/]+|pages\/(?!live)[^/]+|advice\/[^/]+)\.ts$/,
+      /^functions\/([^/]+|notify\/(?!undici)[\w/-]+|identity\/[^/]+|pages\/[^/]+|advice\/[^/]+)\.ts$/,
     call: /\bDate\.now\(|\bMath\.random\(|\bsetTimeout\(/,
     instead: 'relay.now(), relay.random(), or a due time in the store',
   },

@@ -10,7 +10,7 @@ export interface Declaration {
   decorators: string[]
 }
 
-export interface Bicep {
+interface Bicep {
   /** Without comments and texts; what stands in `${…}` of a text is kept. */
   code: string
   /** Unclosed or unexpected brackets and quotes, with their lines. */

@@ -9,9 +9,9 @@ export type Kind = keyof Notifiers
 export type Json = ReturnType<typeof JSON.parse>
 
 /** A status, and the text that comes with it. */
-export type Answer = readonly [number, string?]
+type Answer = readonly [number, string?]
 
-export interface Row<K extends Kind> {
+interface Row<K extends Kind> {
   /** With a secret in it that no outcome may show. */
   channel: Extract<Channel, { kind: K }>
   /** The same kind at the address of the simulated channels; undefined where they have none of it. */

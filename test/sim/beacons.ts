@@ -20,7 +20,7 @@ import type { PlannedVm } from './plan.ts'
 import type { Random } from './random.ts'
 
 /** What the relay has acknowledged to this VM last. */
-export interface Acked {
+interface Acked {
   /** Poll time of the document, as the relay counts. */
   at: number
   /** When the relay had taken it in. */

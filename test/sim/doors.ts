@@ -18,7 +18,7 @@ import { actionOf, formOf, payloadOf, personOf, postSigned } from '../support/sl
 type Decision = Verdict['decision']
 
 /** What somebody agrees to: the stamp of what they saw, and what the page's form sends back. */
-export interface Shown {
+interface Shown {
   stamp: string
   fields: Record<string, string>
 }

@@ -55,7 +55,7 @@ const storyKinds = [
   'vm_lies',
   'fleet_floods',
 ] as const
-export const allKinds = [...faultKinds, ...storyKinds]
+const allKinds = [...faultKinds, ...storyKinds]
 export type FaultKind = (typeof allKinds)[number]
 
 /** How often each kind strikes where it may, in [0, 1]; 0 where this world does not know it. */

@@ -32,7 +32,7 @@ export function troubleOf(random: Random, rate: number, now: number): Window[] {
 }
 
 /** Receives what a VM asks its metadata service, and the results. */
-export interface ImdsWatcher {
+interface ImdsWatcher {
   met: Pick<Set<Encounter>, 'add'>
   sights: {
     refuses(imds: VmImds, process: Process, window: Window): void

@@ -17,7 +17,7 @@ export interface Truth {
   changedAt: number
 }
 
-export interface PlatformHooks {
+interface PlatformHooks {
   /** A POST arrived; called before it takes effect. */
   onStart(fleet: FleetName, vm: string, eventId: string): void
   onStep(truth: Truth, step: Step): void

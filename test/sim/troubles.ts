@@ -14,7 +14,7 @@ export interface Away {
   untilMs: number
 }
 
-export interface Troubles {
+interface Troubles {
   away: Away | undefined
   events: PlannedEvent[]
 }

@@ -28,7 +28,7 @@ export interface VisibleEvent {
   readonly startedAt: number | null
 }
 
-export interface ScheduledEvent {
+interface ScheduledEvent {
   EventId: string
   EventStatus: 'Scheduled' | 'Started'
   EventType: string

@@ -16,7 +16,7 @@ import { sharePromises } from './contract/shares.ts'
 import { sizePromises } from './contract/sizes.ts'
 import { turnPromises } from './contract/turns.ts'
 
-export interface Opened {
+interface Opened {
   store: Store
   reopen(): Promise<Store>
   close(): Promise<void>

@@ -16,7 +16,7 @@ export interface LogLine {
   functionName?: string
 }
 
-export type Binding = { type: string; direction: 'in' | 'out' } & Record<string, unknown>
+type Binding = { type: string; direction: 'in' | 'out' } & Record<string, unknown>
 
 export interface FunctionMetadata {
   name: string
@@ -24,7 +24,7 @@ export interface FunctionMetadata {
   retryOptions?: unknown
 }
 
-export type FunctionCallback = (...inputs: unknown[]) => unknown
+type FunctionCallback = (...inputs: unknown[]) => unknown
 
 /** What travels over gRPC in Azure; exactly one member is present. */
 export interface TypedData {
@@ -52,7 +52,7 @@ interface InvocationModel {
   getResponse(context: unknown, result: unknown): Promise<unknown>
 }
 
-export interface ProgrammingModel {
+interface ProgrammingModel {
   name: string
   version: string
   getInvocationModel(context: CoreInvocationContext): InvocationModel

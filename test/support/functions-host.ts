@@ -14,7 +14,7 @@ import {
 import { type HttpEdge, type Invocation, type InvocationRequest, serve } from './functions-http.ts'
 import { triggerOf } from './functions-route.ts'
 
-export interface HostOptions {
+interface HostOptions {
   /** Loads the app: `() => import('…/azure.ts')`. Once in a process. */
   load: () => Promise<unknown>
   /** 0: any free one. */
@@ -25,7 +25,7 @@ export interface HostOptions {
 }
 
 /** What Azure tells of a queue message; what is left out gets a usual value. */
-export interface QueueMetadata {
+interface QueueMetadata {
   id?: string
   dequeueCount?: number
   insertionTime?: string

@@ -16,7 +16,7 @@ import type { FunctionMetadata, TypedData } from './functions-core.ts'
 import { match, triggerOf } from './functions-route.ts'
 
 /** What the edge needs of its host. */
-export interface Invoker {
+interface Invoker {
   functions: FunctionMetadata[]
   begin(name: string, type: string, request: InvocationRequest): Invocation
   invokeQueue(name: string, message: string, metadata?: object): Promise<void>

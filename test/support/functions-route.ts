@@ -2,7 +2,7 @@
 // parameters.
 import { type FunctionMetadata, registered } from './functions-core.ts'
 
-export interface Match {
+interface Match {
   metadata: FunctionMetadata
   params: Record<string, string>
 }

@@ -12,7 +12,7 @@ const minuteMs = 60_000
 /** The real host polls an empty queue less and less often, up to its maxPollingInterval. */
 const firstPollMs = 100
 
-export interface TriggerOptions {
+interface TriggerOptions {
   /** `queueTrigger`, `timerTrigger`; others never fire by themselves. */
   types: string[]
   /** How long a message that failed is hidden; as host.json says, where nothing is said. */

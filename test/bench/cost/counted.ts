@@ -5,7 +5,7 @@ import { Table } from '../../sim/table.ts'
 /** A page of an answer: https://learn.microsoft.com/rest/api/storageservices/query-timeout-and-pagination */
 const pageRows = 1_000
 
-export interface Counts {
+interface Counts {
   reads: number
   lists: number
   changes: number

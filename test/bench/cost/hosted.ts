@@ -19,7 +19,7 @@ import { Agenda } from './agenda.ts'
 import { assumed } from './assumptions.ts'
 import { CountedRows, operations } from './counted.ts'
 
-export const functionNames = ['relay', 'wake', 'sweep'] as const
+const functionNames = ['relay', 'wake', 'sweep'] as const
 export type FunctionName = (typeof functionNames)[number]
 
 export interface Invocation {
@@ -34,7 +34,7 @@ export interface Invocation {
   lineBytes: number
 }
 
-export interface HostedOptions {
+interface HostedOptions {
   config: object
   /** Without it, nothing but the timer finds what is due. */
   wakeUps?: boolean

@@ -39,7 +39,7 @@ export interface EventUsage extends Usage {
   activeMs: number
 }
 
-export function usageOf(invocations: Invocation[]): Usage {
+function usageOf(invocations: Invocation[]): Usage {
   const of = (name: FunctionName) => invocations.filter((one) => one.name === name)
   const total = (of: Invocation[], field: keyof Omit<Invocation, 'name'>) =>
     of.reduce((sum, one) => sum + one[field], 0)
@@ -94,7 +94,7 @@ export async function measureIdle(): Promise<Idle> {
   return { heartbeat: average('relay'), timer: average('sweep'), storedBytes }
 }
 
-export interface EventPlan {
+interface EventPlan {
   vms: number
   /** So many VMs of the fleet, each hit by an event of its own, all at once. */
   events?: number

@@ -3,7 +3,7 @@
 // overlap are billed once, and one that fits into a second that is billed already costs no time.
 import { flex } from './prices.ts'
 
-export interface Span {
+interface Span {
   startedAt: number
   endedAt: number
 }

@@ -1,0 +1,12 @@
+// The text of the countdown.
+
+/** `59 s`, `89 min 59 s`, `2 h 0 min`, `3 d 4 h`. It keeps the second unit at 0, so that the text does not jump. */
+export function countdown(ms: number): string {
+  const seconds = Math.ceil(ms / 1000)
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 5400) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  const minutes = Math.floor(seconds / 60)
+  const hours = Math.floor(minutes / 60)
+  if (hours < 48) return `${hours} h ${minutes % 60} min`
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`
+}

@@ -1,0 +1,32 @@
+// Protects against a press on something else than the thumb aimed at. When a change moves the page, the
+// page scrolls along. Where that is not possible, presses do not count for a moment.
+
+const guardMs = 700
+let guardedUntil = 0
+
+export function guardPresses(): void {
+  guardedUntil = performance.now() + guardMs
+}
+
+export function arePressesGuarded(): boolean {
+  return performance.now() < guardedUntil
+}
+
+/** Makes the change. `follow`: scroll so that the first target stays where it was. */
+export function keepInPlace(change: () => void, follow = true): void {
+  const all = [...document.querySelectorAll<HTMLElement>('button, summary, a')]
+  const targets = all
+    .filter((node) => node.offsetHeight > 0 && node.getBoundingClientRect().bottom > 0)
+    .map((node) => ({ node, top: topOf(node) }))
+  change()
+  const first = targets.find(({ node }) => node.isConnected && node.offsetHeight > 0)
+  if (follow && first !== undefined) scrollBy(0, topOf(first.node) - first.top)
+  const hasMoved = targets.some(
+    ({ node, top }) => !node.isConnected || Math.abs(topOf(node) - top) > 1,
+  )
+  if (hasMoved) guardPresses()
+}
+
+function topOf(node: Element): number {
+  return node.getBoundingClientRect().top
+}

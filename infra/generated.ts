@@ -1,0 +1,66 @@
+// The files in the repository that are generated from others. A test fails if one is out of date, so a
+// further kind needs one entry here and nothing else.
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { buildSync } from 'esbuild'
+import { editorSchema } from '../functions/config/editor-schema.ts'
+
+export const root = join(import.meta.dirname, '..')
+
+interface Generated {
+  /** From the top of the repository, with slashes. */
+  path: string
+  content: () => string
+}
+
+export const generated: Generated[] = [
+  {
+    path: 'infra/config.schema.json',
+    content: () => `${JSON.stringify(editorSchema(), null, 2)}\n`,
+  },
+  { path: 'functions/pages/browser/embedded.ts', content: embeddedProgram },
+]
+
+/** The paths of the files that are missing or not as they would be generated now. */
+export function outdated(): string[] {
+  const isCurrent = ({ path, content }: Generated) => {
+    const file = join(root, path)
+    // git may have checked it out with the line ends of Windows
+    return existsSync(file) && readFileSync(file, 'utf8').replaceAll('\r\n', '\n') === content()
+  }
+  return generated.filter((one) => !isCurrent(one)).map(({ path }) => path)
+}
+
+function embeddedProgram(): string {
+  const program = compile('functions/pages/browser/live.ts')
+  const hash = createHash('sha256').update(program).digest('base64')
+  const escaped = program.replace(/[\\`]|\$\{/g, '\\$&')
+  const lines = [
+    '// Generated from live.ts by `npm run generate`: do not edit.',
+    '',
+    `export const liveScript = \`${escaped}\``,
+    '',
+    '/** SHA-256 of the text in base64, for the policy that lets a page run it. */',
+    `export const liveScriptHash = '${hash}'`,
+    '',
+  ]
+  return lines.join('\n')
+}
+
+/** One script, for browsers as old as those that understand the requests it makes. */
+function compile(entry: string): string {
+  const { outputFiles } = buildSync({
+    absWorkingDir: root,
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    format: 'iife',
+    target: 'es2019',
+    charset: 'utf8',
+    minify: true,
+    // the settings of tsconfig.json must not change the text
+    tsconfigRaw: {},
+  })
+  return outputFiles[0]!.text.trimEnd()
+}
