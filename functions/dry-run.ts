@@ -5,7 +5,17 @@ import { commitPlan } from './core/delivery/commit.ts'
 import type { Delivery } from './core/delivery.ts'
 import { standIn } from './core/drill.ts'
 import { type Rules, withPolicy } from './core/event/judgement.ts'
-import type { Decide, EventRecord, KnownVm, Moment, Observer, Verdict } from './core/event.ts'
+import {
+  type Decide,
+  type EventRecord,
+  type KnownVm,
+  type Moment,
+  type Observer,
+  type OpenRecord,
+  type Verdict,
+  withEnd,
+  withStarted,
+} from './core/event.ts'
 import { whyNoMatch, whyNotDecided } from './core/explain.ts'
 import { asksFor } from './core/message.ts'
 import { decidersOf } from './core/permission.ts'
@@ -105,7 +115,7 @@ function beforeKnown(
 /** Who hears of each moment that may come, in the order of an event's life. */
 function tell(
   relay: Pick<Relay, 'config' | 'notifiers'>,
-  record: EventRecord,
+  record: OpenRecord,
   observers: Observer[],
 ): Told[] {
   const told: Told[] = []
@@ -145,20 +155,19 @@ function tell(
     }
     if (decide !== 'ignore') maybe.push(...say('stuck', record))
   }
-  const started: EventRecord = { ...record, phase: 'started' }
+  const started = withStarted(record, 0)
   const begun = say('started', started)
-  const completed: EventRecord = { ...started, phase: 'completed' }
-  const ended = (outcome: 'completed' | 'cancelled' | 'lost') => ({ ended: { at: 0, outcome } })
-  say('completed', { ...completed, ...ended('completed') }, 'completed', [...sure, ...begun])
+  const completed = withEnd(started, { at: 0, outcome: 'completed' })
+  say('completed', completed, 'completed', [...sure, ...begun])
   if (record.phase === 'scheduled') {
-    say('cancelled', { ...record, phase: 'cancelled', ...ended('cancelled') })
+    say('cancelled', withEnd(record, { at: 0, outcome: 'cancelled' }))
     maybe.push(...begun)
   } else sure.push(...begun)
-  say('lost', { ...record, ...ended('lost') })
+  say('lost', withEnd(record, { at: 0, outcome: 'lost' }))
   return told
 }
 
-function remindersFor(first: EventRecord, beforeSeconds: number[]) {
+function remindersFor(first: OpenRecord, beforeSeconds: number[]) {
   const found: { at: EventRecord; label: string }[] = []
   let record = first
   for (;;) {
@@ -180,15 +189,15 @@ function decidedBy(
   return { ...record, verdict: { decision, how, who, at: 0 } }
 }
 
-function recordOf({ fleet, event, noticeSeconds }: Case): EventRecord {
+function recordOf({ fleet, event, noticeSeconds }: Case): OpenRecord {
   const { eventId, status, notBeforeAt: _, ...facts } = event
-  const phase = status === 'Started' ? 'started' : 'scheduled'
+  const started = status === 'Started'
   return {
     fleet,
     eventId,
     epoch: 1,
-    phase,
-    facts: phase === 'started' ? facts : { ...facts, notBeforeAt: noticeSeconds * 1_000 },
+    ...(started ? { phase: 'started', startedAt: 0 } : { phase: 'scheduled' }),
+    facts: started ? facts : { ...facts, notBeforeAt: noticeSeconds * 1_000 },
     firstSeenAt: 0,
     policy: { decide: 'ask', rule: '' },
     watchers: [],

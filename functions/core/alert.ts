@@ -3,7 +3,7 @@
 // add one entry to `alertKinds` in event.ts and one to message/alert.ts.
 import { alertPrefix } from '../../shared/report.ts'
 import { alertDeliveryId, type Delivery, type FleetAlert, urgentMs, viewOf } from './delivery.ts'
-import type { Alert, EventRecord } from './event.ts'
+import { type Alert, type EventRecord, withEnd } from './event.ts'
 
 /** Occurrences within this time go into one message. */
 const collectMs = 60_000
@@ -82,12 +82,8 @@ export function sendAlert(
   owners: string[],
   now: number,
 ): { record: EventRecord; deliveries: Delivery[] } {
-  const { dueAt: _, ...rest } = before
   const sequence = before.sequence + 1
-  const record: EventRecord = {
-    ...rest,
-    ...{ sequence, phase: 'completed', ended: { at: now, outcome: 'completed' } },
-  }
+  const record = { ...withEnd(before, { at: now, outcome: 'completed' }), sequence }
   const { fleet, eventId, epoch, alert } = before
   const about: FleetAlert = { alert: alert.kind, episode: epoch }
   const event = viewOf(record)

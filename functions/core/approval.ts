@@ -8,6 +8,7 @@ import {
   type EventRecord,
   isOpen,
   type Moment,
+  type OpenRecord,
   type Verdict,
 } from './event.ts'
 import { hash } from './hash.ts'
@@ -16,7 +17,7 @@ import { hash } from './hash.ts'
 export const directiveLeaseMs = 5_000
 
 export type DecideOutcome =
-  | { outcome: 'decided'; record: EventRecord; moments: Moment[] }
+  | { outcome: 'decided'; record: OpenRecord; moments: Moment[] }
   | { outcome: 'already_approved' | 'already_declined' | 'started' | 'ended' }
 
 /**
@@ -91,12 +92,7 @@ function isToldInVain({ passedOn, directive }: EventRecord, beacon: string, now:
   return passedOn !== undefined && now >= passedOn.at + patienceMs
 }
 
-export function withLease(
-  record: EventRecord,
-  beacon: string,
-  vm: string,
-  now: number,
-): EventRecord {
+export function withLease(record: OpenRecord, beacon: string, vm: string, now: number): OpenRecord {
   const again = record.passedOn !== undefined
   const directive = {
     ...{ beacon, vm, until: now + directiveLeaseMs, failed: false },
@@ -119,7 +115,7 @@ export function withStart(
   at: number,
 ): EventRecord | undefined {
   const { directive } = record
-  if (directive?.beacon !== beacon) return undefined
+  if (!isOpen(record) || directive?.beacon !== beacon) return undefined
   if (record.passedOn !== undefined && !isAskedAgain(record)) return undefined
   if (start.outcome === 'accepted') {
     const passedOn = { vm: directive.vm, at }

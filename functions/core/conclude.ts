@@ -10,7 +10,9 @@ import {
   isHit,
   isOpen,
   type Moment,
+  type OpenRecord,
   type Witness,
+  withEnd,
 } from './event.ts'
 import { isNear, openPaceMs } from './pace.ts'
 import { nextReminder, remind } from './reminder.ts'
@@ -65,13 +67,13 @@ export function conclude(
   }
 }
 
-function withDueAt(before: EventRecord, record: EventRecord, dueAt: number): EventRecord {
+function withDueAt(before: OpenRecord, record: OpenRecord, dueAt: number): OpenRecord {
   return record === before && dueAt === before.dueAt ? before : { ...record, dueAt }
 }
 
 /** A drill has no observers: what is concluded from silence does not hold for it. */
 function concludeDrill(
-  record: EventRecord,
+  record: OpenRecord,
   plan: DrillPlan,
   now: number,
   reminders: number[],
@@ -88,14 +90,10 @@ function concludeDrill(
   }
 }
 
-function end(record: EventRecord, ended: Ended): Conclusion {
-  const { dueAt: _, directive: _lease, heard: _heard, ...others } = record
-  // an event that ended no longer counts against its reporter's limit
-  const { onlyBeacon: _only, ...rest } = others
-  const phase = ended.outcome === 'lost' ? record.phase : ended.outcome
+function end(record: OpenRecord, ended: Ended): Conclusion {
   const note = ended.inferred === undefined ? {} : { note: ended.inferred }
   const entry = { at: ended.at, what: ended.outcome, ...note }
-  const noted = addHistory({ ...rest, phase, ended, watchers: [] }, entry)
+  const noted = addHistory(withEnd(record, ended), entry)
   return { record: noted, moments: [ended.outcome], reason: ended.outcome }
 }
 
@@ -110,7 +108,7 @@ function endedBySilence(record: EventRecord, witnesses: Witness[], now: number):
 }
 
 /** Gone once, but nobody misses it any more: the document was wrong for a moment. */
-function clearHiccup(record: EventRecord, witnesses: Witness[], now: number): EventRecord {
+function clearHiccup(record: OpenRecord, witnesses: Witness[], now: number): OpenRecord {
   const { gone, ...rest } = record
   const over =
     gone !== undefined && gone.settleAt <= now && missingIn(record, witnesses).length === 0

@@ -12,6 +12,8 @@ import {
   type KnownVm,
   type Moment,
   type Observer,
+  type OpenRecord,
+  withStarted,
 } from './event.ts'
 
 /** An approved drill starts after this time: Azure takes some seconds, too, and at once would be told first. */
@@ -43,18 +45,17 @@ export function beginDrill(
   wish: DrillWish,
   id: string,
   now: number,
-): { record: EventRecord; moments: Moment[] } {
+): { record: OpenRecord; moments: Moment[] } {
   const { fleet, facts, noticeSeconds, impactSeconds, changeAfterSeconds, vms } = wish
   const started = noticeSeconds === 0
   const changes = changeAfterSeconds !== undefined
-  const record: EventRecord = {
+  const record: OpenRecord = {
     fleet,
     eventId: drillId(id),
     epoch: 1,
-    phase: started ? 'started' : 'scheduled',
     facts: started ? facts : { ...facts, notBeforeAt: now + noticeSeconds * 1_000 },
     firstSeenAt: now,
-    ...(started ? { startedAt: now, notice: 'none' } : {}),
+    ...(started ? { phase: 'started', startedAt: now, notice: 'none' } : { phase: 'scheduled' }),
     drill: true,
     drillPlan: {
       impactSeconds,
@@ -71,10 +72,10 @@ export function beginDrill(
 
 /** What time makes of an open drill. What was slept through happens now, so that people hear each step. */
 export function moveDrill(
-  record: EventRecord,
+  record: OpenRecord,
   plan: DrillPlan,
   now: number,
-): { record: EventRecord; moments: Moment[] } | { ended: Ended } {
+): { record: OpenRecord; moments: Moment[] } | { ended: Ended } {
   if (record.phase === 'started') {
     return endsAt(record, plan) <= now
       ? { ended: { at: now, outcome: 'completed' } }
@@ -85,7 +86,7 @@ export function moveDrill(
   }
   if (startsAt(record) <= now) {
     const noted = addHistory(record, { at: now, what: 'started', note: drillNote })
-    return { record: { ...noted, phase: 'started', startedAt: now }, moments: ['started'] }
+    return { record: withStarted(noted, now), moments: ['started'] }
   }
   if (changesAt(record, plan) <= now) {
     return { record: withMovedTime(record, plan, now), moments: ['changed'] }
@@ -121,7 +122,7 @@ function changesAt({ verdict }: EventRecord, plan: DrillPlan): number {
   return approved ? Number.POSITIVE_INFINITY : (plan.changesAt ?? Number.POSITIVE_INFINITY)
 }
 
-function withMovedTime(record: EventRecord, plan: DrillPlan, now: number): EventRecord {
+function withMovedTime(record: OpenRecord, plan: DrillPlan, now: number): OpenRecord {
   const { notBeforeAt: before = now } = record.facts
   const notBeforeAt = before + drillMoveMs
   const { changesAt: _, ...drillPlan } = plan

@@ -159,33 +159,28 @@ export interface Alert {
   reasons: string[]
 }
 
-export interface EventRecord {
+/** What is kept of an event in every state. */
+interface Kept {
   fleet: string
   eventId: string
   /** Grows when a concluded event turns out to be alive. */
   epoch: number
-  phase: Phase
   facts: Facts
   firstSeenAt: number
   /** An event of the relay's own, to prove the set-up: it never reaches a beacon. */
   drill?: true
-  /** There for a drill, and only then. */
-  drillPlan?: DrillPlan
-  startedAt?: number
-  notice?: Notice
-  /** First poll that no longer showed it, the last one that did, and when the settle time is over. */
-  gone?: { firstAt: number; lastSeenAt: number; settleAt: number }
+  /** Only in the row of an alert. */
+  alert?: Alert
   /** Poll time of each value's last change: what an earlier poll saw of that value is outdated. */
   changedAt?: Partial<Record<keyof Values, number>>
   /** The values that the newest change replaced, as far as they were known. */
   changedFrom?: Partial<Values>
   /** Values on which the beacons disagree. Then no rule approves, and people are asked. */
   disputed?: Disputable[]
-  /** The beacon whose report this commit holds. Its own row is written after the event's. */
-  heard?: Witness
+  /** First poll that no longer showed it, the last one that did, and when the settle time is over. */
+  gone?: { firstAt: number; lastSeenAt: number; settleAt: number }
   /** The poll that began this epoch, if an event that had ended was seen again. */
   reopenedAt?: number
-  ended?: Ended
   /** What nobody was told, as the event seemed over when the news of it came. */
   heldBack?: 'scheduled' | 'changed'
   policy: { decide: Decide; rule: string }
@@ -195,7 +190,6 @@ export interface EventRecord {
   overruled?: Verdict
   /** When an approval last lapsed. Later steps have ids of their own, so they are sent again. */
   lapsedAt?: number
-  directive?: Directive
   /** Removed when Azure accepts. */
   startFailure?: StartFailure
   /** Azure's 200 to a StartRequests of ours. */
@@ -211,15 +205,52 @@ export interface EventRecord {
   /** Observers asked to come back fast, with the end of that favour. */
   watchers: { beacon: string; until: number }[]
   history: HistoryEntry[]
-  /** The only beacon that reports it. Absent once another one has reported it. */
-  onlyBeacon?: string
-  /** Only in the row of an alert. */
-  alert?: Alert
   /** Grows with every commit; receivers may drop what is older than what they know. */
   sequence: number
-  /** When time alone may bring a conclusion; the sweep asks then. */
-  dueAt?: number
 }
+
+/** What the relay needs only until the end of the event. */
+interface Pending extends Kept {
+  ended?: undefined
+  /** There for a drill, and only then. */
+  drillPlan?: DrillPlan
+  /** The beacon whose report this commit holds. Its own row is written after the event's. */
+  heard?: Witness | undefined
+  directive?: Directive | undefined
+  /** The only beacon that reports it. Absent once another one has reported it. */
+  onlyBeacon?: string | undefined
+  /** When time alone may bring a conclusion; the sweep asks then. */
+  dueAt?: number | undefined
+}
+
+interface ScheduledRecord extends Pending {
+  phase: 'scheduled'
+  startedAt?: undefined
+  notice?: undefined
+}
+
+export interface StartedRecord extends Pending {
+  phase: 'started'
+  startedAt: number
+  /** Absent if a beacon saw it Scheduled before. */
+  notice?: Notice | undefined
+}
+
+export interface EndedRecord extends Kept {
+  /** A lost event keeps the phase in which it was last seen. */
+  phase: Phase
+  ended: Ended
+  startedAt?: number | undefined
+  notice?: Notice | undefined
+  drillPlan?: DrillPlan
+  heard?: undefined
+  directive?: undefined
+  onlyBeacon?: undefined
+  dueAt?: undefined
+}
+
+export type OpenRecord = ScheduledRecord | StartedRecord
+export type EventRecord = OpenRecord | EndedRecord
 
 /** One beacon, as far as judging events needs it. */
 export interface Beacon {
@@ -279,8 +310,19 @@ export interface Witness {
   sighting: Pick<Sighting, 'gone'>
 }
 
-export function isOpen(record: EventRecord): boolean {
+export function isOpen(record: EventRecord): record is OpenRecord {
   return record.ended === undefined
+}
+
+/** The record without what matters only until its end. */
+export function withEnd(record: EventRecord, ended: Ended): EndedRecord {
+  const { heard: _h, directive: _l, onlyBeacon: _o, dueAt: _d, ...kept } = record
+  const phase = ended.outcome === 'lost' ? record.phase : ended.outcome
+  return { ...kept, phase, ended, watchers: [] }
+}
+
+export function withStarted(record: OpenRecord, startedAt: number): StartedRecord {
+  return { ...record, phase: 'started', startedAt }
 }
 
 export function isHit(facts: Pick<Facts, 'resources'>, vm: string): boolean {
@@ -323,7 +365,7 @@ export function shortNote(entry: HistoryEntry): HistoryEntry {
  * Appends. Where the record is full, the oldest of what is missed least makes room: first what repeats, last
  * what people decided. The first entry never does.
  */
-export function addHistory(record: EventRecord, entry: HistoryEntry): EventRecord {
+export function addHistory<State extends EventRecord>(record: State, entry: HistoryEntry): State {
   const history = [...record.history, shortNote(entry)]
   while (history.length > maxHistory) history.splice(leastValuable(history, 'cut_decisions')!, 1)
   return { ...record, history }

@@ -5,13 +5,18 @@ import { limits, type ScheduledEvent } from '../../shared/document.ts'
 import {
   addHistory,
   disputable,
+  type EndedRecord,
   type EventRecord,
   type Facts,
   isHit,
   isOpen,
   type Moment,
   type Notice,
+  type OpenRecord,
+  type StartedRecord,
   type Values,
+  withEnd,
+  withStarted,
 } from './event.ts'
 
 /** How long *gone* must stand before it counts: an IMDS hiccup must not cancel an event. */
@@ -81,17 +86,18 @@ function begin(
   { fleet, eventId }: { fleet: string; eventId: string },
   seen: Seen,
   epoch: number,
-): Pick<Step, 'record' | 'moments'> {
+): { record: OpenRecord; moments: Moment[] } {
   const { eventId: _, status, ...facts } = seen.event
   const started = status === 'Started'
-  const record: EventRecord = {
+  const record: OpenRecord = {
     fleet,
     eventId,
     epoch,
-    phase: started ? 'started' : 'scheduled',
     facts,
     firstSeenAt: seen.at,
-    ...(started ? { startedAt: seen.at, notice: noticeOf(seen) } : {}),
+    ...(started
+      ? { phase: 'started', startedAt: seen.at, notice: noticeOf(seen) }
+      : { phase: 'scheduled' }),
     policy: { decide: 'ask', rule: 'default' },
     watchers: [],
     history: [{ at: seen.at, what: started ? 'started' : 'seen', note: seen.vm }],
@@ -112,8 +118,8 @@ const lagMs = 60_000
  * late. So the beacon must have missed the event before. A hit VM, or a VM that saw the event only
  * after its end, must see it for long enough.
  */
-function reopens(known: EventRecord, seen: Seen): boolean {
-  const { at, outcome, inferred } = known.ended!
+function reopens(known: EndedRecord, seen: Seen): boolean {
+  const { at, outcome, inferred } = known.ended
   const overFrom = known.gone?.firstAt ?? at
   if (!seen.live || seen.at <= overFrom) return false
   const isOfHit = isHit(known.facts, seen.vm)
@@ -127,48 +133,46 @@ function reopens(known: EventRecord, seen: Seen): boolean {
  * A late report can still show that the event was announced before it started, or that it started
  * and was not cancelled.
  */
-function correct(known: EventRecord, seen: Seen): Step {
+function correct(known: EndedRecord, seen: Seen): Step {
   const notice = known.startedAt === undefined ? undefined : lateNotice(known, seen)
   if (notice !== undefined) {
     return { record: { ...known, notice }, moments: [], reason: 'learned' }
   }
-  const wrong = known.ended?.outcome === 'cancelled' && seen.event.status === 'Started'
+  const wrong = known.ended.outcome === 'cancelled' && seen.event.status === 'Started'
   if (!wrong) return nothing(known, 'concluded_before')
-  const { at } = known.ended!
+  const { at } = known.ended
   // a document that lags shows the start after the end
   const startedAt = Math.min(seen.at, at)
   const noted = addHistory(known, { at: startedAt, what: 'started', note: seen.vm })
-  const record: EventRecord = {
-    ...addHistory(noted, { at, what: 'completed' }),
-    phase: 'completed',
-    startedAt,
-    ended: { at, outcome: 'completed' },
-  }
+  const completed = addHistory(noted, { at, what: 'completed' })
+  const record = { ...withEnd(completed, { at, outcome: 'completed' }), startedAt }
   return { record, moments: ['completed'], reason: 'corrected' }
 }
 
-function reopen(known: EventRecord, seen: Seen): Pick<Step, 'record' | 'moments'> {
-  const { record, moments } = begin(known, seen, known.epoch + 1)
+function reopen(known: EndedRecord, seen: Seen): { record: OpenRecord; moments: Moment[] } {
+  const { record: begun, moments } = begin(known, seen, known.epoch + 1)
   // what it says now counts, also where it is not what was known
-  const facts = merge(record!.facts, { ...seen.event, ...known.facts })
+  const facts = merge(begun.facts, { ...seen.event, ...known.facts })
   const { firstSeenAt, sequence } = known
   const { history } = addHistory(known, { at: seen.at, what: 'reopened', note: seen.vm })
-  const { notice, ...begun } = record!
-  // an event that was known before it started was announced, even if this beacon did not see that
-  const unannounced = notice !== undefined && known.notice !== undefined
   const kept = { ...stands(known), firstSeenAt, history, sequence }
-  const since = { reopenedAt: seen.at, ...(unannounced && { notice: known.notice! }) }
-  return { record: { ...begun, facts, ...since, ...kept }, moments }
+  const record = { ...begun, facts, reopenedAt: seen.at, ...kept }
+  return { record: record.phase === 'started' ? asAnnounced(record, known) : record, moments }
+}
+
+/** An event that was known before it started was announced, even if this beacon did not see that. */
+function asAnnounced({ notice: _, ...begun }: StartedRecord, known: EndedRecord): StartedRecord {
+  return known.notice === undefined ? begun : { ...begun, notice: known.notice }
 }
 
 /** An approval that Azure confirmed stands, and a person's *not now*; what never left does not. */
-function stands({ passedOn, verdict }: EventRecord): Partial<EventRecord> {
+function stands({ passedOn, verdict }: EventRecord): Pick<EndedRecord, 'passedOn' | 'verdict'> {
   if (verdict === undefined) return {}
   if (verdict.decision === 'declined') return { verdict }
   return passedOn === undefined ? {} : { passedOn, verdict }
 }
 
-function join(known: EventRecord, seen: Seen): Step {
+function join(known: OpenRecord, seen: Seen): Step {
   const differing =
     seen.previous === undefined ? newcomersNews(known, seen) : transition(known, seen)
   const changed = Object.keys(differing).length > 0
@@ -177,7 +181,8 @@ function join(known: EventRecord, seen: Seen): Step {
   const rises = known.phase === 'scheduled' && seen.event.status === 'Started'
   const late = lateNotice(known, seen)
   if (!learned && !rises && late === undefined) return nothing(known, 'nothing_new')
-  let record: EventRecord = { ...known, facts, ...(late === undefined ? {} : { notice: late }) }
+  let record: OpenRecord = { ...known, facts }
+  if (late !== undefined && record.phase === 'started') record = { ...record, notice: late }
   const moments: Moment[] = []
   if (changed) {
     record = addHistory(record, { at: seen.at, what: 'changed', note: noteOf(differing) })
@@ -193,7 +198,7 @@ function join(known: EventRecord, seen: Seen): Step {
   }
   if (rises) {
     record = addHistory(record, { at: seen.at, what: 'started', note: seen.vm })
-    record = { ...record, phase: 'started', startedAt: seen.at }
+    record = withStarted(record, seen.at)
     moments.push('started')
   }
   return { record, moments, reason: rises ? 'started' : changed ? 'changed' : 'learned' }
@@ -296,21 +301,21 @@ function vanish(known: EventRecord | undefined, gone: Gone, now: number): Step {
 }
 
 /** Somebody came back and can say how a lost event ended: it gets its proper end. */
-function heardAfterLost(known: EventRecord, gone: Gone, now: number): Step {
-  if (known.ended?.outcome !== 'lost' || !gone.live) return nothing(known, 'concluded_before')
-  const { ended: _, verdict: _v, passedOn: _p, directive: _d, ...undecided } = known
-  const { stuckAt: _s, startFailure: _f, ...open } = undecided
+function heardAfterLost(known: EndedRecord, gone: Gone, now: number): Step {
+  if (known.ended.outcome !== 'lost' || !gone.live) return nothing(known, 'concluded_before')
+  const { ended: _, verdict: _v, passedOn: _p, stuckAt: _s, startFailure: _f, ...kept } = known
+  const { phase: _phase, startedAt, notice, ...undecided } = kept
   // what is told from now on is told for the second time; that it is there, if somebody sees it
-  const again: EventRecord = {
-    ...addHistory(open, { at: gone.at, what: 'reopened', note: gone.vm }),
-    ...stands(known),
-    epoch: known.epoch + 1,
-    ...(known.phase === 'scheduled' && { heldBack: 'scheduled' as const }),
-  }
-  return { record: withGone(again, gone, now), moments: [], reason: 'gone' }
+  const entry = { at: gone.at, what: 'reopened' as const, note: gone.vm }
+  const rest = { ...undecided, ...stands(known), epoch: known.epoch + 1 }
+  const open: OpenRecord =
+    startedAt === undefined
+      ? { ...rest, phase: 'scheduled', heldBack: 'scheduled' }
+      : { ...rest, phase: 'started', startedAt, notice }
+  return { record: withGone(addHistory(open, entry), gone, now), moments: [], reason: 'gone' }
 }
 
-function withGone(known: EventRecord, gone: Gone, now: number): EventRecord {
+function withGone(known: OpenRecord, gone: Gone, now: number): OpenRecord {
   const noted = addHistory(known, { at: gone.at, what: 'gone', note: gone.vm })
   const { at: firstAt, lastSeenAt } = gone
   return { ...noted, gone: { firstAt, lastSeenAt, settleAt: now + settleMs } }

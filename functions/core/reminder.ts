@@ -1,5 +1,5 @@
 // People who have not decided are reminded at the distances from NotBefore that the routes name.
-import { addHistory, type EventRecord } from './event.ts'
+import { addHistory, type EventRecord, type OpenRecord } from './event.ts'
 
 /**
  * When the next reminder is due, and which; undefined where none is. `beforeSeconds`: all distances
@@ -22,10 +22,10 @@ export function nextReminder(
 
 /** The record with its due reminder, or undefined. Of several that are due, only the nearest is told. */
 export function remind(
-  record: EventRecord,
+  record: OpenRecord,
   beforeSeconds: number[],
   now: number,
-): EventRecord | undefined {
+): OpenRecord | undefined {
   const next = nextReminder(record, beforeSeconds)
   const { notBeforeAt = 0 } = record.facts
   if (next === undefined || next.at > now || notBeforeAt <= now) return undefined

@@ -1,6 +1,6 @@
 // How many open events one beacon and one fleet may have. The relay refuses further events in its
 // answer, with the reason, and stores the rest of the report.
-import { type EventRecord, isOpen } from './event.ts'
+import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
 
 /** Open events that no other beacon has reported. */
 export const maxOpenOfBeacon = 100
@@ -30,7 +30,7 @@ export function opens(before: EventRecord | undefined, record: EventRecord): boo
 }
 
 /** The event as one that only this beacon reports so far. */
-export function openedBy(record: EventRecord, beacon: string): EventRecord {
+export function openedBy(record: OpenRecord, beacon: string): OpenRecord {
   return { ...record, onlyBeacon: beacon }
 }
 

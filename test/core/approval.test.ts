@@ -10,7 +10,7 @@ import {
 } from '../../functions/core/approval.ts'
 import type { EventRecord, Phase, Verdict } from '../../functions/core/event.ts'
 import type { Start } from '../../shared/report.ts'
-import { at, record } from '../support/records.ts'
+import { at, openRecord, record } from '../support/records.ts'
 import { event } from '../support/world.ts'
 
 const approved: Verdict = { decision: 'approved', how: 'link', who: 'chat', at }
@@ -106,7 +106,7 @@ describe('leaseOf', () => {
   })
 
   test('a lease lasts 5 s', () => {
-    const leased = withLease(record({ verdict: approved }), 'a', 'A', at)
+    const leased = withLease(openRecord({ verdict: approved }), 'a', 'A', at)
     expect(leased.directive).toEqual(held({ until: at + directiveLeaseMs }))
     expect(directiveLeaseMs).toBe(5_000)
     expect(leased.history.at(-1)).toMatchObject({ what: 'directed', note: 'A' })
@@ -114,7 +114,7 @@ describe('leaseOf', () => {
 })
 
 describe('withStart', () => {
-  const leased = withLease(record({ verdict: approved }), 'a', 'A', at)
+  const leased = withLease(openRecord({ verdict: approved }), 'a', 'A', at)
   const said = (outcome: Start['outcome'], status?: number): Start => ({
     eventId: leased.eventId,
     ageMs: 0,

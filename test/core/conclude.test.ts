@@ -1,8 +1,8 @@
 // What time brings: each row an event, who has seen it how, and what follows.
 import { describe, expect, test } from 'vitest'
 import { conclude, lostMs, nextLook, stuckMs, vmGoneMs } from '../../functions/core/conclude.ts'
-import type { EventRecord, Observer } from '../../functions/core/event.ts'
-import { at, facts, observer, record } from '../support/records.ts'
+import type { Observer } from '../../functions/core/event.ts'
+import { at, type Fields, facts, observer, record } from '../support/records.ts'
 
 const second = 1_000
 const minute = 60_000
@@ -26,7 +26,7 @@ const seeing = (vm: string, beacon = {}) => observer(vm, { ...heard, ...beacon }
 
 interface Row {
   name: string
-  record: Partial<EventRecord>
+  record: Fields
   observers: Observer[]
   ended?: [outcome: string, inferred?: string]
 }
@@ -270,7 +270,7 @@ describe('settling', () => {
 
 describe('a VM that is gone', () => {
   const silent = (vm: string, heardAt: number) => observer(vm, { heardAt })
-  const dies = (changes: Partial<EventRecord>, observers: Observer[], when: number) =>
+  const dies = (changes: Fields, observers: Observer[], when: number) =>
     conclude(record(changes), observers, when).record.ended?.inferred
   const preempt = { facts: facts({ eventType: 'Preempt', notBeforeAt: at }) }
   const started = { ...preempt, phase: 'started' as const, startedAt: at + minute }
@@ -311,7 +311,7 @@ describe('a VM that is gone', () => {
 
 describe('lost', () => {
   const { notBeforeAt: _, ...undated } = facts()
-  test.each<[string, Partial<EventRecord>, number, number]>([
+  test.each<[string, Fields, number, number]>([
     ['10 min after NotBefore', { facts: facts({ notBeforeAt: at + minute }) }, at, at + minute],
     ['after it was last heard', { facts: facts({ notBeforeAt: at }) }, at + minute, at + minute],
     ['after it started', { phase: 'started', startedAt: at + minute }, at, at + minute],
@@ -339,7 +339,7 @@ describe('stuck', () => {
     expect(conclude(after, alive, at + 2 * stuckMs).moments).toEqual([])
   })
 
-  test.each<[string, Partial<EventRecord>]>([
+  test.each<[string, Fields]>([
     ['passed on', { ...waiting, passedOn: { vm: 'a', at } }],
     ['started', { ...waiting, phase: 'started', startedAt: at }],
     ['not now', { verdict: { ...approved, decision: 'declined' } }],

@@ -2,15 +2,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { plan, planNotice } from '../../functions/core/delivery.ts'
-import { type EventRecord, type Moment, moments } from '../../functions/core/event.ts'
-import { at, delivery, facts, record } from '../support/records.ts'
+import { type Moment, moments } from '../../functions/core/event.ts'
+import { at, delivery, type Fields, facts, record } from '../support/records.ts'
 
 const minute = 60_000
 /** The same cases at every run; another one explores others. */
 const seed = 20_261_121
 const hour = 60 * minute
 
-function idOf(changes: Partial<EventRecord>, moment: Moment = 'scheduled', channel = 'chat') {
+function idOf(changes: Fields, moment: Moment = 'scheduled', channel = 'chat') {
   return plan(record(changes), [moment], () => [channel], at)[0]!.id
 }
 

@@ -1,7 +1,12 @@
 // The record of an event: what was decided stays in it, however much happens besides.
 import { describe, expect, test } from 'vitest'
 import { decide, withLease, withStart } from '../../functions/core/approval.ts'
-import { addHistory, type EventRecord, type HistoryEntry } from '../../functions/core/event.ts'
+import {
+  addHistory,
+  type EventRecord,
+  type HistoryEntry,
+  type OpenRecord,
+} from '../../functions/core/event.ts'
 import { at, record } from '../support/records.ts'
 
 const person = { how: 'entra', who: 'tenant/user' } as const
@@ -41,7 +46,7 @@ describe('a record that is full', () => {
   test('through 1 000 attempts of beacons, by the functions that note them', () => {
     let full = decided()
     for (let i = 0; i < 1_000; i++) {
-      const leased = withLease(full, `id-${i}`, `web_${i}`, at + 10_000 * i)
+      const leased = withLease(full as OpenRecord, `id-${i}`, `web_${i}`, at + 10_000 * i)
       const failed = { eventId: full.eventId, ageMs: 0, outcome: 'rejected' as const, status: 400 }
       full = withStart(leased, `id-${i}`, failed, at + 10_000 * i + 1)!
     }

@@ -1,6 +1,6 @@
 // What one observation makes of what is known: each row a decision, with its reason.
 import { describe, expect, test } from 'vitest'
-import type { EventRecord } from '../../functions/core/event.ts'
+import { type EventRecord, withEnd } from '../../functions/core/event.ts'
 import { advance, type Gone, type Observation, type Seen } from '../../functions/core/life.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import { at, facts, key } from '../support/records.ts'
@@ -38,11 +38,8 @@ function lifeOf(...observations: Observation[]): EventRecord {
 
 const step = (known: EventRecord | undefined, one: Observation) => advance(known, one, one.at, key)
 
-const cancelled = (known: EventRecord): EventRecord => ({
-  ...known,
-  phase: 'cancelled',
-  ended: { at: at + 5_000, outcome: 'cancelled', inferred: 'gone_before_its_time' },
-})
+const cancelled = (known: EventRecord) =>
+  withEnd(known, { at: at + 5_000, outcome: 'cancelled', inferred: 'gone_before_its_time' })
 
 describe('first sight', () => {
   test('as Scheduled', () => {
@@ -240,13 +237,10 @@ describe('reopening', () => {
 
   test('begins a course of its own: nothing of the old one but its history stays', () => {
     const verdict = { decision: 'approved', how: 'link', who: 'chat', at } as const
-    const directive = { beacon: 'a', vm: 'A', until: at, failed: false }
     const known = {
       ...over,
       verdict,
-      directive,
       stuckAt: at,
-      dueAt: at,
       startedAt: at,
       notice: 'none' as const,
       sequence: 7,
@@ -296,10 +290,7 @@ describe('reopening', () => {
   })
 
   test('a lost event that is seen gone is open again in a new epoch, for its proper end', () => {
-    const lost: EventRecord = {
-      ...lifeOf(seen()),
-      ended: { at, outcome: 'lost', inferred: 'nobody_left_to_see' },
-    }
+    const lost = withEnd(lifeOf(seen()), { at, outcome: 'lost', inferred: 'nobody_left_to_see' })
     const { record, reason } = step(lost, gone({ at: later }))
     expect(reason).toBe('gone')
     expect(record).toMatchObject({ epoch: 2, gone: { firstAt: later } })

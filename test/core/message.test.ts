@@ -5,7 +5,6 @@ import { viewOf } from '../../functions/core/delivery.ts'
 import {
   type Decide,
   decisions,
-  type EventRecord,
   type Inference,
   moments,
   type Verdict,
@@ -20,14 +19,14 @@ import {
   wantsDecision,
 } from '../../functions/core/message.ts'
 import { eventTypes } from '../../shared/document.ts'
-import { at, facts, record } from '../support/records.ts'
+import { at, type Fields, facts, record } from '../support/records.ts'
 
 const minute = 60_000
 const approved: Verdict = { decision: 'approved', how: 'link', who: 'ops', at }
 const declined: Verdict = { decision: 'declined', how: 'link', who: 'ops', at }
 const byPolicy: Verdict = { decision: 'approved', how: 'policy', who: 'short freeze', at }
 
-const view = (changes: Partial<EventRecord> = {}): EventView => viewOf(record(changes))
+const view = (changes: Fields = {}): EventView => viewOf(record(changes))
 
 function textOf({ title, lines, facts }: Message): string {
   return [title, ...lines, ...facts.map(({ name, value }) => `${name}: ${value}`)].join('\n')
@@ -67,7 +66,7 @@ describe('every message is whole', () => {
       // a decision is never told without one
       if (moment === 'declined' && course.verdict === undefined) continue
       if (moment === 'approved' && course.verdict === undefined) continue
-      const event = view(course as Partial<EventRecord>)
+      const event = view(course as Fields)
       const message = compose({ moment, at, event }, at)
       const text = textOf(message)
       expect(text).not.toMatch(/undefined|NaN|null|Invalid|\[object|Infinity|(^|\s)[.,;]|\s{2}/m)
@@ -102,7 +101,7 @@ describe('every message is whole', () => {
 })
 
 describe('what it says', () => {
-  const say = (moment: (typeof moments)[number], changes: Partial<EventRecord> = {}, now = at) =>
+  const say = (moment: (typeof moments)[number], changes: Fields = {}, now = at) =>
     compose({ moment, at, event: view(changes) }, now)
 
   test.each([

@@ -1,6 +1,7 @@
 // How often beacons come back: a few of them fast while a decision can be near, the others slowly.
+
 import { describe, expect, test } from 'vitest'
-import type { EventRecord } from '../../functions/core/event.ts'
+import { type EventRecord, withEnd } from '../../functions/core/event.ts'
 import {
   idlePaceMs,
   isDecisionNear,
@@ -12,14 +13,14 @@ import {
   watch,
   watcherLeaseMs,
 } from '../../functions/core/pace.ts'
-import { at, facts, record } from '../support/records.ts'
+import { at, type Fields, facts, record } from '../support/records.ts'
 
 const approved = { decision: 'approved', how: 'link', who: 'chat', at } as const
 const due = (inMs: number) => ({ facts: facts({ notBeforeAt: at + inMs }) })
 const { notBeforeAt: _, ...undated } = facts()
 
 describe('a decision is near', () => {
-  test.each<[string, Partial<EventRecord>, boolean]>([
+  test.each<[string, Fields, boolean]>([
     ['30 min before', due(nearMs), true],
     ['earlier', due(nearMs + 1), false],
     ['after NotBefore, while it is scheduled', due(-60_000), true],
@@ -67,9 +68,9 @@ describe('watchers', () => {
 
 describe('the pace', () => {
   const near = watch(record(), 'a', at, false)
-  const started = { ...near, phase: 'started' as const }
-  const ended = { ...near, ended: { at, outcome: 'completed' as const } }
-  test.each([
+  const started = record({ phase: 'started', startedAt: at, watchers: near.watchers })
+  const ended = withEnd(near, { at, outcome: 'completed' })
+  test.each<[string, EventRecord[], string, number]>([
     ['nothing open', [], 'a', idlePaceMs],
     ['only what is over', [ended], 'a', openPaceMs],
     ['a watcher', [near], 'a', nearPaceMs],

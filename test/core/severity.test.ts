@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { viewOf } from '../../functions/core/delivery.ts'
-import { type EventRecord, type Moment, moments } from '../../functions/core/event.ts'
+import { type Moment, moments } from '../../functions/core/event.ts'
 import { type Severity, severities, severityOf } from '../../functions/core/severity.ts'
-import { facts, record } from '../support/records.ts'
+import { type Fields, facts, record } from '../support/records.ts'
 
 const loud: Severity[] = ['critical', 'error']
 
-function of(changes: Partial<EventRecord>, moment: Moment = 'scheduled'): Severity {
+function of(changes: Fields, moment: Moment = 'scheduled'): Severity {
   return severityOf({ moment, event: viewOf(record(changes)) })
 }
 

@@ -1,9 +1,9 @@
 // What the steps after the first say: who did it, what happens if nobody acts, and when; never more than is known.
 import { describe, expect, test } from 'vitest'
 import { viewOf } from '../../functions/core/delivery.ts'
-import type { EventRecord, Moment, Verdict } from '../../functions/core/event.ts'
+import type { Moment, Verdict } from '../../functions/core/event.ts'
 import { compose, describeInference, type Message } from '../../functions/core/message.ts'
-import { at, facts, record } from '../support/records.ts'
+import { at, type Fields, facts, record } from '../support/records.ts'
 
 const minute = 60_000
 const dueAt = at + 15 * minute
@@ -11,7 +11,7 @@ const past = dueAt + minute
 const approved: Verdict = { decision: 'approved', how: 'link', who: 'ops', at }
 const declined: Verdict = { ...approved, decision: 'declined' }
 
-function say(moment: Moment, changes: Partial<EventRecord>, now = at): Message {
+function say(moment: Moment, changes: Fields, now = at): Message {
   return compose({ moment, at: now, event: viewOf(record(changes)) }, now)
 }
 
@@ -54,7 +54,7 @@ describe('approved', () => {
 
 describe('stuck', () => {
   const passedOn = { vm: 'web_9', at }
-  const rows: [string, Partial<EventRecord>, number, RegExp][] = [
+  const rows: [string, Fields, number, RegExp][] = [
     [
       'no VM could tell Azure',
       {},
@@ -221,7 +221,7 @@ test('an event that started after its approval lapsed was decided once', () => {
 })
 
 describe('started: by whom', () => {
-  const rows: [string, Partial<EventRecord>, string | undefined][] = [
+  const rows: [string, Fields, string | undefined][] = [
     ['nobody', {}, 'Nobody decided; Azure started it when its time came.'],
     ['not now', { verdict: declined }, 'Not now was chosen; Azure started it when its time came.'],
     [

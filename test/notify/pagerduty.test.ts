@@ -1,12 +1,12 @@
 // PagerDuty's incidents: one for each epoch of an event, opened once, and closed only where opened.
 import { describe, expect, test } from 'vitest'
 import { type Delivery, type Notice, viewOf } from '../../functions/core/delivery.ts'
-import { type EventRecord, type Moment, moments, type Verdict } from '../../functions/core/event.ts'
+import { type Moment, moments, type Verdict } from '../../functions/core/event.ts'
 import { compose } from '../../functions/core/message.ts'
 import { opensNothing } from '../../functions/core/severity.ts'
 import { notifiers } from '../../functions/notify/kinds.ts'
 import type { Outgoing, Send } from '../../functions/notify/notifier.ts'
-import { at, claimed, facts, record, telling } from '../support/records.ts'
+import { at, claimed, type Fields, facts, record, telling } from '../support/records.ts'
 import { channels } from './kinds.ts'
 import { capture as captureAny, notify, outgoing } from './outgoing.ts'
 
@@ -17,7 +17,7 @@ async function capture(what: Outgoing) {
   return { result, json: request?.json, bytes: Buffer.byteLength(request?.body ?? '') }
 }
 
-function step(moment: Moment, changes: Partial<EventRecord> = {}, more: Partial<Outgoing> = {}) {
+function step(moment: Moment, changes: Fields = {}, more: Partial<Outgoing> = {}) {
   const told = telling({ moment, event: viewOf(record(changes)) })
   const delivery = claimed(`id/${moment}`, { telling: told })
   return outgoing({ delivery, message: compose(told, at), ...more })
@@ -105,7 +105,7 @@ describe('a stuck approval', () => {
   const earlier = (...moments: Moment[]) =>
     moments.map((moment) => telling({ moment, event: viewOf(record({ verdict: approved })) }))
   const ended = { at, outcome: 'cancelled' } as const
-  const sentFor = async (moment: Moment, heard: Moment[], changes: Partial<EventRecord> = {}) => {
+  const sentFor = async (moment: Moment, heard: Moment[], changes: Fields = {}) => {
     const what = step(moment, { verdict: approved, stuckAt, ...changes })
     const all = { ...what, mayHaveHeard: earlier(...heard) }
     const { result, requests } = await captureAny('pagerduty', all)

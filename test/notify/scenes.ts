@@ -10,12 +10,12 @@ import {
   type Telling,
   viewOf,
 } from '../../functions/core/delivery.ts'
-import type { EventRecord, Moment, Verdict } from '../../functions/core/event.ts'
+import type { Moment, Verdict } from '../../functions/core/event.ts'
 import { compose } from '../../functions/core/message.ts'
 import type { Posted } from '../../functions/core/post.ts'
 import { maxOpenOfBeacon, refusalOf } from '../../functions/core/share.ts'
 import type { Outgoing, Part } from '../../functions/notify/notifier.ts'
-import { at, claimed, facts, record } from '../support/records.ts'
+import { at, claimed, type Fields, facts, record } from '../support/records.ts'
 import { eventId } from '../support/world.ts'
 import { channels } from './kinds.ts'
 import { lastingPosts } from './outgoing.ts'
@@ -38,7 +38,7 @@ interface Setting {
   moment: Moment
   /** Since the event was first seen. */
   afterMs?: number
-  course?: Partial<EventRecord>
+  course?: Fields
   spared?: number
   /** Between the moment and the message. */
   lateMs?: number

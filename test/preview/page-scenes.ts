@@ -1,11 +1,11 @@
 // Every state that the page behind a link can show, as HTML; for eyes, and for the browser's checks.
 
-import type { EventRecord, HistoryEntry, Verdict } from '../../functions/core/event.ts'
+import type { HistoryEntry, Verdict } from '../../functions/core/event.ts'
 import { deadLinks } from '../../functions/http/entry.ts'
 import { eventPage, messagePage } from '../../functions/pages/approve.ts'
 import type { Seen, Viewer } from '../../functions/pages/event.ts'
 import { listPage } from '../../functions/pages/list.ts'
-import { at, facts, record } from '../support/records.ts'
+import { at, type Fields, facts, record } from '../support/records.ts'
 
 const second = 1_000
 const minute = 60 * second
@@ -32,12 +32,12 @@ const passed: HistoryEntry = { at: passedOn.at, what: 'passed_on', note: 'web_1'
 const startedAt = approved.at + 20 * second
 const began: HistoryEntry = { at: startedAt, what: 'started', note: 'web_3' }
 
-const notNow: Partial<EventRecord> = {
+const notNow: Fields = {
   verdict: declined,
   history: [...seen, { ...told, at: declined.at, what: 'declined' }],
 }
 const decided = { verdict: approved, history: [...seen, told] }
-const running: Partial<EventRecord> = {
+const running: Fields = {
   ...{ verdict: approved, passedOn, phase: 'started', startedAt },
   history: [...seen, told, directed, passed, began],
 }
@@ -47,7 +47,7 @@ const places = ['ops-slack']
 const bare: Viewer = { permission: 'identity_needed', ways: ['slack', 'sign_in'], places }
 const slackOnly: Viewer = { ...bare, ways: ['slack'] }
 
-const courses: Record<string, Partial<EventRecord>> = {
+const courses: Record<string, Fields> = {
   open: {},
   'open, many VMs': {
     facts: {
@@ -151,7 +151,7 @@ const viewers: Record<string, Viewer> = {
   'not listed': { permission: 'not_listed', ways: ['sign_in'], places: [], name: 'Ada Example' },
 }
 
-const tries: Record<string, [string, Partial<EventRecord>]> = {
+const tries: Record<string, [string, Fields]> = {
   'decided now': ['Your approval is on record.', decided],
   'declined now': ['Your "not now" is on record.', notNow],
   'too quick': ['That was too quick to be meant: press again.', notNow],
@@ -162,7 +162,7 @@ const tries: Record<string, [string, Partial<EventRecord>]> = {
   'too late': ['Too late to decide: it has started.', running],
 }
 
-function seenAs(course: Partial<EventRecord>, changes: Partial<Seen> = {}): Seen {
+function seenAs(course: Fields, changes: Partial<Seen> = {}): Seen {
   const shown = record({ facts: usual, history: seen, ...course })
   return { record: shown, viewer: allowed, form: 'stamp.mac', listed: false, ...changes }
 }

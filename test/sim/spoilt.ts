@@ -4,7 +4,7 @@
 import type { Config } from '../../functions/config.ts'
 import type { Settlement } from '../../functions/core/attempt.ts'
 import type { Claimed, Delivery } from '../../functions/core/delivery.ts'
-import type { Observer } from '../../functions/core/event.ts'
+import { isOpen, type Observer } from '../../functions/core/event.ts'
 import { settleMs } from '../../functions/core/life.ts'
 import type { Change, Rows } from '../../functions/store/azure-rows.ts'
 import type { Commit, Store } from '../../functions/store/store.ts'
@@ -44,11 +44,11 @@ const settleWithoutLease: Spoil = () => {
 const withoutSettleTime: Spoil = () => (store) => ({
   ...store,
   commit: (commit: Commit) => {
-    const { gone } = commit.record
-    if (gone === undefined || gone.settleAt === 0) return store.commit(commit)
+    const { record } = commit
+    const { gone } = record
+    if (!isOpen(record) || gone === undefined || gone.settleAt === 0) return store.commit(commit)
     const dueAt = gone.settleAt - settleMs
-    const record = { ...commit.record, gone: { ...gone, settleAt: 0 }, dueAt }
-    return store.commit({ ...commit, record: commit.record.ended ? commit.record : record })
+    return store.commit({ ...commit, record: { ...record, gone: { ...gone, settleAt: 0 }, dueAt } })
   },
   readObservers: async (key) => (await store.readObservers(key)).map(longGone),
 })

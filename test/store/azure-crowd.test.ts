@@ -1,6 +1,8 @@
 // Many at once, and much that waits: what one worker, one channel or one event does holds no other up, and
 // nothing is lost on the way.
+
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { withEnd } from '../../functions/core/event.ts'
 import type { Rate } from '../../functions/core/rate.ts'
 import { receive } from '../../functions/receive.ts'
 import type { AzureStore } from '../../functions/store/azure.ts'
@@ -191,7 +193,7 @@ describe('what does not fit into one page', () => {
     const works = upTo(150).map(async (i) => {
       const whole = record({ eventId: `e${i}`, firstSeenAt: at + Math.floor(i / 3) })
       const ended = { at: at - 1, outcome: 'completed' as const }
-      await commit({ record: i % 50 === 7 ? { ...whole, ended } : whole })
+      await commit({ record: i % 50 === 7 ? withEnd(whole, ended) : whole })
     })
     await Promise.all(works)
     expect(await store.forget(at, 99)).toBe(3)

@@ -1,7 +1,7 @@
 // The largest event that a fleet may report, and a large form of its record.
 import { agreedOf } from '../../functions/core/agreed.ts'
 import { addHistory, type EventRecord, type Facts } from '../../functions/core/event.ts'
-import { at, facts, record } from './records.ts'
+import { at, type Fields, facts, record } from './records.ts'
 
 /** 1 000 names of 256 characters each, all different. `from` makes other names. */
 export function bigNames(from = 0, count = 1_000): string[] {
@@ -13,7 +13,7 @@ export function bigFacts(from = 0): Facts {
 }
 
 /** Approved, changed before, with a full history of long notes. */
-export function bigRecord(changes: Partial<EventRecord> = {}): EventRecord {
+export function bigRecord(changes: Fields = {}): EventRecord {
   const whole = bigFacts()
   let full = record({ facts: whole, ...changes })
   full.verdict = {

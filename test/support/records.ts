@@ -1,7 +1,18 @@
 // Values of the core for tests: a record, a delivery, a beacon and what it saw, each as usual as can be.
 import type { Claimed, Delivery, Telling } from '../../functions/core/delivery.ts'
 import { viewOf } from '../../functions/core/delivery.ts'
-import type { Beacon, EventRecord, Facts, Observer, Sighting } from '../../functions/core/event.ts'
+import type {
+  Beacon,
+  Ended,
+  EndedRecord,
+  EventRecord,
+  Facts,
+  Observer,
+  OpenRecord,
+  Phase,
+  Sighting,
+  StartedRecord,
+} from '../../functions/core/event.ts'
 import type { Commit } from '../../functions/store/store.ts'
 import { event, eventId, startAt } from './world.ts'
 
@@ -13,7 +24,13 @@ export function facts(changes: Partial<Facts> = {}): Facts {
   return { ...rest, ...changes }
 }
 
-export function record(changes: Partial<EventRecord> = {}): EventRecord {
+/** The fields of a record, whatever its state. */
+export type Fields = Omit<Partial<StartedRecord>, 'phase' | 'ended'> & {
+  phase?: Phase
+  ended?: Ended
+}
+
+export function record(changes: Fields = {}): EventRecord {
   return {
     ...key,
     epoch: 1,
@@ -25,7 +42,15 @@ export function record(changes: Partial<EventRecord> = {}): EventRecord {
     history: [{ at, what: 'seen', note: 'web_0' }],
     sequence: 1,
     ...changes,
-  }
+  } as EventRecord
+}
+
+export function openRecord(changes: Omit<Fields, 'ended'> = {}): OpenRecord {
+  return record(changes) as OpenRecord
+}
+
+export function endedRecord(ended: Ended, changes: Omit<Fields, 'ended'> = {}): EndedRecord {
+  return record({ ...changes, ended }) as EndedRecord
 }
 
 export function telling(changes: Partial<Telling> = {}): Telling {

@@ -77,7 +77,7 @@ export function decideReport(
   if (isOpening && known.room?.refusal !== undefined) return refused(before, known.room.refusal)
   const held = holdBack(record, directed.moments, moments)
   const { reason, isDirected, isWatched } = directed
-  const own = isOpening ? openedBy(held, beacon.beacon) : held
+  const own = isOpening && isOpen(held) ? openedBy(held, beacon.beacon) : held
   return { record: own, moments, reason, isDirected, isWatched, isOpening }
 }
 
@@ -151,10 +151,11 @@ function direct(
   const isWatched = asks && known.isWatched === true
   const watched = follow(step, watch(record, beacon.beacon, now, isWatched), 'watched')
   const lease = leaseOf(watched.record, beacon, news.sighting.event, now)
-  const isGranted = lease === 'granted'
-  const leased = isGranted
-    ? follow(watched, withLease(watched.record, beacon.beacon, beacon.vm, now), 'directed')
-    : watched
+  const { record: open } = watched
+  const leased =
+    lease === 'granted' && isOpen(open)
+      ? follow(watched, withLease(open, beacon.beacon, beacon.vm, now), 'directed')
+      : watched
   return { ...leased, isDirected: lease !== 'not_due', isWatched }
 }
 

@@ -3,7 +3,7 @@ import { decideByPolicy } from '../approval.ts'
 import { heardOf } from '../delivery/commit.ts'
 import type { Delivery } from '../delivery.ts'
 import { changeLagMs, isUndisputed } from '../dispute.ts'
-import type { EventRecord, Moment, Observer } from '../event.ts'
+import type { EventRecord, Moment, Observer, OpenRecord } from '../event.ts'
 import { channelsFor, judgePolicy, type PolicyRule, type Route } from '../policy.ts'
 
 export interface Rules {
@@ -11,8 +11,8 @@ export interface Rules {
   routes: Route[]
 }
 
-interface Judged {
-  record: EventRecord
+interface Judged<State = EventRecord> {
+  record: State
   moments: Moment[]
 }
 
@@ -20,7 +20,11 @@ interface Judged {
  * The record with the decision of the first rule that matches what is known now. If beacons
  * disagree about the event, people are asked even if a rule approves.
  */
-export function withPolicy(rules: Rules, record: EventRecord, observers: Observer[]): EventRecord {
+export function withPolicy<State extends EventRecord>(
+  rules: Rules,
+  record: State,
+  observers: Observer[],
+): State {
   const judged = judgePolicy(rules.policy, record, observers)
   const asks = judged.decide === 'approve' && record.disputed !== undefined
   const policy = asks ? { ...judged, decide: 'ask' as const } : judged
@@ -29,7 +33,11 @@ export function withPolicy(rules: Rules, record: EventRecord, observers: Observe
 }
 
 /** Approves if a rule says so and all beacons that see the event agree on what it is. */
-export function approveByPolicy(record: EventRecord, observers: Observer[], now: number): Judged {
+export function approveByPolicy<State extends EventRecord>(
+  record: State,
+  observers: Observer[],
+  now: number,
+): Judged<State | OpenRecord> {
   const unchanged = { record, moments: [] }
   if (record.policy.decide !== 'approve' || record.verdict !== undefined) return unchanged
   // a beacon's own row, with what it saw, is written after the lapse that its report caused

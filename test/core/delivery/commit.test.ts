@@ -3,9 +3,9 @@
 import { describe, expect, test } from 'vitest'
 import { type ChannelFacts, commitPlan } from '../../../functions/core/delivery/commit.ts'
 import type { Delivery } from '../../../functions/core/delivery.ts'
-import { type EventRecord, type Moment, moments } from '../../../functions/core/event.ts'
+import { type Moment, moments } from '../../../functions/core/event.ts'
 import type { Route } from '../../../functions/core/policy.ts'
-import { at, delivery, observer, record, telling } from '../../support/records.ts'
+import { at, delivery, type Fields, observer, record, telling } from '../../support/records.ts'
 
 const routes: Route[] = [{ match: {}, channels: ['routed'], remindBeforeSeconds: [300] }]
 const reminder = { beforeSeconds: 300, due: [300], late: false }
@@ -25,7 +25,7 @@ const insteadOf = (channel: string, changes: Partial<Delivery> = {}) =>
 function hearers(
   moment: Moment,
   deliveries: Delivery[],
-  { before = {}, after = {} }: { before?: Partial<EventRecord>; after?: Partial<EventRecord> } = {},
+  { before = {}, after = {} }: { before?: Fields; after?: Fields } = {},
   given: Route[] = routes,
 ): string[] {
   const decided = { record: record({ reminder, ...before, ...after }), moments: [moment] }

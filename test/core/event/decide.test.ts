@@ -3,11 +3,19 @@
 import { describe, expect, test } from 'vitest'
 import { decideReport } from '../../../functions/core/event/decide.ts'
 import type { Known } from '../../../functions/core/event/decision.ts'
-import type { EventRecord, Verdict } from '../../../functions/core/event.ts'
+import type { Verdict } from '../../../functions/core/event.ts'
 import { readReport } from '../../../functions/core/reading.ts'
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { type Report, reportSchema } from '../../../shared/report.ts'
-import { at, beaconOf, delivery, observer, record, sighting } from '../../support/records.ts'
+import {
+  at,
+  beaconOf,
+  delivery,
+  type Fields,
+  observer,
+  record,
+  sighting,
+} from '../../support/records.ts'
 import { event, eventId, started } from '../../support/world.ts'
 
 const minute = 60_000
@@ -21,7 +29,7 @@ const short = { decide: 'approve' as const, rule: 'short' }
 const grown = event({ resources: ['web_0', 'db_0'] })
 
 interface Row {
-  before?: Partial<EventRecord>
+  before?: Fields
   shows: ScheduledEvent[]
   vm?: string
   /** The beacon has reported the event before. */

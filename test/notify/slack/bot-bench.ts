@@ -1,10 +1,10 @@
 // A bot of Slack, the channel that it posts to, and the steps of one event that it is to tell.
 import { type Telling, viewOf } from '../../../functions/core/delivery.ts'
-import type { EventRecord, Moment } from '../../../functions/core/event.ts'
+import type { Moment } from '../../../functions/core/event.ts'
 import { compose } from '../../../functions/core/message.ts'
 import { type ChannelOf, notifiers } from '../../../functions/notify/kinds.ts'
 import type { Outgoing, Send } from '../../../functions/notify/notifier.ts'
-import { at, claimed, record } from '../../support/records.ts'
+import { at, claimed, type Fields, record } from '../../support/records.ts'
 import { botChannel, createSlackBot } from '../../support/slack-bot.ts'
 import { memoryPosts, outgoing } from '../outgoing.ts'
 
@@ -17,7 +17,7 @@ export function createBotBench() {
     slack,
     posts: memoryPosts(),
     /** A step of one event; each comes after the one before. */
-    step(moment: Moment, seq: number, changes: Partial<EventRecord> = {}): Outgoing {
+    step(moment: Moment, seq: number, changes: Fields = {}): Outgoing {
       const telling: Telling = { moment, at, event: viewOf(record(changes)) }
       const delivery = claimed(`d-${seq}`, { telling, seq, lease: `lease-${seq}` })
       return outgoing({ delivery, message: compose(telling, at), posts: bench.posts })

@@ -4,12 +4,12 @@ import { viewOf } from '../../../functions/core/delivery.ts'
 import type { EventRecord } from '../../../functions/core/event.ts'
 import type { PressOutcome } from '../../../functions/notify/desk.ts'
 import { questionOf, refusalOf } from '../../../functions/notify/slack/press.ts'
-import { at, facts, record } from '../../support/records.ts'
+import { at, type Fields, facts, record } from '../../support/records.ts'
 
 const minute = 60_000
 
 describe('the question before Approve', () => {
-  const ask = (changes: Partial<EventRecord>) => questionOf(viewOf(record(changes)))
+  const ask = (changes: Fields) => questionOf(viewOf(record(changes)))
 
   test('names what starts and every VM, as long as there is room', () => {
     expect(ask({})).toEqual({
@@ -42,7 +42,9 @@ describe('what a press that decides nothing is told', () => {
   const by = { how: 'slack' as const, who: 'T0HOME/U0ADA', at: at - 2 * minute }
   const approved = record({ verdict: { decision: 'approved', ...by } })
   const declined = record({ verdict: { decision: 'declined', ...by } })
-  const begun = record({ ...approved, phase: 'started', startedAt: at - minute })
+  const begun = record({
+    ...{ verdict: approved.verdict!, phase: 'started', startedAt: at - minute },
+  })
   const over = record({ ended: { at: at - minute, outcome: 'cancelled' } })
   const guessed = record({ ended: { ...over.ended!, inferred: 'gone_before_its_time' } })
   const ada = 'by Slack user U0ADA (team T0HOME, signed by Slack), at 11:58 UTC.'

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { EventRecord } from '../../../functions/core/event.ts'
 import { claim, free, freeBut } from '../../support/claims.ts'
-import { at, beaconOf, delivery, record, sighting } from '../../support/records.ts'
+import { at, beaconOf, delivery, type Fields, record, sighting } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
 const leaseMs = 20_000
 
 export function listPromises(bench: Bench): void {
-  async function keep(changes: Partial<EventRecord>): Promise<void> {
+  async function keep(changes: Fields): Promise<void> {
     await expectCommitted(bench.store, { record: record(changes) })
   }
 

@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { withOccurrence } from '../../../functions/core/alert.ts'
-import type { EventRecord } from '../../../functions/core/event.ts'
 import { maxOpenOfBeacon } from '../../../functions/core/share.ts'
-import { at, record } from '../../support/records.ts'
+import { at, type Fields, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
 /** The number of open events, of a fleet and of those that one beacon alone reports. */
 export function sharePromises(bench: Bench): void {
   let later = 0
-  const write = (changes: Partial<EventRecord>, basedOn = 0) =>
+  const write = (changes: Fields, basedOn = 0) =>
     expectCommitted(bench.store, { record: record({ ...changes, sequence: basedOn + 1 }), basedOn })
   /** Counts may lag some seconds. */
   const count = async (beacon: string, fleet = 'prod') => {
