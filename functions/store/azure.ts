@@ -1,24 +1,32 @@
 // The store on Azure Tables, for any number of workers. An event and its deliveries share a partition, so
-// that a commit is one transaction; what has to be found by time is named in an index first. The rows that
-// each promise rests on are in azure-events, azure-claims, azure-beacons and azure-forget.
+// that a commit is one transaction. Before a write, an index gets an entry for each row that must be found
+// by time. The rows themselves are read and written in the azure-* files beside this one.
 import { FoghornError } from '../../shared/errors.ts'
 import type { Attention } from '../attention.ts'
 import type { Settlement } from '../core/attempt.ts'
 import type { Claimed, Delivery } from '../core/delivery.ts'
 import type { Beacon, Sighting } from '../core/event.ts'
-import type { Outage } from '../core/outage.ts'
-import type { PostKey, PostState } from '../core/post.ts'
 import { AzureAttention } from './azure-attention.ts'
 import { Beacons } from './azure-beacons.ts'
 import { Claims } from './azure-claims.ts'
 import { Events } from './azure-events.ts'
 import { Forgetting } from './azure-forget.ts'
 import { Index } from './azure-index.ts'
-import { Marks } from './azure-marks.ts'
+import { Memos } from './azure-memos.ts'
 import { OpenEvents } from './azure-open.ts'
-import { Posts } from './azure-posts.ts'
 import type { Rows } from './azure-rows.ts'
-import type { ClaimRequest, Commit, EventKey, Pacing, Replay, Store } from './store.ts'
+import type {
+  BeaconPage,
+  ClaimRequest,
+  Commit,
+  EventKey,
+  EventPage,
+  MemoKey,
+  MemoKind,
+  Pacing,
+  Replay,
+  Store,
+} from './store.ts'
 import { together as atOnce, type Together } from './together.ts'
 
 /** Grows with every change of the rows that a relay of before would not understand. */
@@ -44,8 +52,7 @@ export class AzureStore implements Store {
   readonly #claims: Claims
   readonly #beacons: Beacons
   readonly #forgetting: Forgetting
-  readonly #posts: Posts
-  readonly #marks: Marks
+  readonly #memos: Memos
   readonly #open: OpenEvents
   readonly attention: Attention
 
@@ -55,13 +62,13 @@ export class AzureStore implements Store {
     this.#rows = rows
     this.#together = together
     this.attention = new AzureAttention(rows)
-    this.#events = new Events({ rows, index, together, stepAside })
-    this.#claims = new Claims(rows, index, newId, together)
-    this.#beacons = new Beacons({ rows, index, newId, together, stepAside })
-    this.#forgetting = new Forgetting({ rows, index, together })
-    this.#posts = new Posts(rows)
-    this.#marks = new Marks(rows)
-    this.#open = new OpenEvents(rows, index, together)
+    const parts = { rows, index, together, newId, stepAside }
+    this.#events = new Events(parts)
+    this.#claims = new Claims(parts)
+    this.#beacons = new Beacons(parts)
+    this.#forgetting = new Forgetting(parts)
+    this.#memos = new Memos(rows)
+    this.#open = new OpenEvents(parts)
   }
 
   /** To be called once, first. Throws FoghornError `data_version` where another version of the relay wrote the table. */
@@ -113,7 +120,7 @@ export class AzureStore implements Store {
     return (await this.#beacons.read(fleet, beacon))?.beacon
   }
 
-  listBeacons(fleet: string, page: { after?: string; limit: number }) {
+  listBeacons(fleet: string, page: BeaconPage) {
     return this.#beacons.list(fleet, page)
   }
 
@@ -143,27 +150,23 @@ export class AzureStore implements Store {
     return this.#events.settle(claimed, settlement, now, follow, rest)
   }
 
-  readPost(key: PostKey) {
-    return this.#posts.read(key)
+  readMemo(key: MemoKey) {
+    return this.#memos.read(key)
   }
 
-  writePost(key: PostKey, state: PostState, basedOn: number) {
-    return this.#posts.write(key, state, basedOn)
+  listMemos(kind: MemoKind) {
+    return this.#memos.list(kind)
   }
 
-  readMarks() {
-    return this.#marks.all()
-  }
-
-  writeMark(channel: string, outage: Outage, basedOn: number) {
-    return this.#marks.write(channel, outage, basedOn)
+  writeMemo(key: MemoKey, fields: object, basedOn: number) {
+    return this.#memos.write(key, fields, basedOn)
   }
 
   readDeliveries(key: EventKey) {
     return this.#events.deliveries(key)
   }
 
-  listEvents(page: { fleet?: string; before?: number; limit: number }) {
+  listEvents(page: EventPage) {
     return this.#events.list(page)
   }
 
