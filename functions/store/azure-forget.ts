@@ -2,6 +2,7 @@
 // entry behind that a later call would not find.
 import { type Found, partitions } from './azure-index.ts'
 import { newestFirst, timeKey } from './azure-keys.ts'
+import { tidyOpen } from './azure-open.ts'
 import type { Parts } from './azure-parts.ts'
 import { maxChanges, type Range } from './azure-rows.ts'
 import {
@@ -88,7 +89,12 @@ export class Forgetting {
     const listed = await this.#tidyList(partitions.listed(), older, before)
     for (const fleet of new Set([...fleets, ...fleetsOf(listed)])) {
       await this.#tidyList(partitions.listed(fleet), older, before)
-      await this.#tidyOpen(partitions.open(fleet), limit, before)
+      const open = await this.#parts.index.list(partitions.open(fleet), {
+        from: '',
+        to: end,
+        limit,
+      })
+      await tidyOpen(this.#parts, open, before)
     }
     await this.#tidyList(partitions.failed, { from: '', to: timeKey(before), limit }, before)
   }
@@ -100,15 +106,6 @@ export class Forgetting {
     const isNamed = async ({ target }: Found) => (await readHeldEvent(rows, target)) !== undefined
     await index.tidyUnnamed(found, isNamed, before)
     return found
-  }
-
-  /** Entries of events that were never written or are no longer open. */
-  async #tidyOpen(partition: string, limit: number, before: number): Promise<void> {
-    const { rows, index } = this.#parts
-    const found = await index.list(partition, { from: '', to: end, limit })
-    const isNamed = async (entry: Found) =>
-      isSameEntry((await readHeldEvent(rows, entry.target))?.stored.open, entry)
-    await index.tidyUnnamed(found, isNamed, before)
   }
 }
 

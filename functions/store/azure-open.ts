@@ -50,16 +50,20 @@ export class OpenEvents {
   }
 
   async #countIn(fleet: string, range: Range & { limit: number }, now: number): Promise<number> {
-    const { rows, index } = this.#parts
-    const found = await index.list(partitions.open(fleet), range)
+    const found = await this.#parts.index.list(partitions.open(fleet), range)
     const name = JSON.stringify([fleet, range.from])
     const looked = this.#looks.get(name) ?? Number.NEGATIVE_INFINITY
     if (found.length < range.limit || Math.abs(now - looked) < lookMs) return found.length
     keep(this.#looks, name, now)
-    const isNamed = async (entry: Found) =>
-      isSameEntry((await readHeldEvent(rows, entry.target))?.stored.open, entry)
-    return found.length - (await index.tidyUnnamed(found, isNamed, now))
+    return found.length - (await tidyOpen(this.#parts, found, now))
   }
+}
+
+/** Removes the entries of events that are no longer open. Returns how many there were. */
+export function tidyOpen({ rows, index }: Parts, found: Found[], now: number): Promise<number> {
+  const isNamed = async (entry: Found) =>
+    isSameEntry((await readHeldEvent(rows, entry.target))?.stored.open, entry)
+  return index.tidyUnnamed(found, isNamed, now)
 }
 
 function keep<T>(map: Map<string, T>, name: string, value: T): void {

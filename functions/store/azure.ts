@@ -5,7 +5,6 @@ import { FoghornError } from '../../shared/errors.ts'
 import type { Attention } from '../attention.ts'
 import type { Settlement } from '../core/attempt.ts'
 import type { Claimed, Delivery } from '../core/delivery.ts'
-import type { Beacon, Sighting } from '../core/event.ts'
 import { AzureAttention } from './azure-attention.ts'
 import { Beacons } from './azure-beacons.ts'
 import { Claims } from './azure-claims.ts'
@@ -15,18 +14,7 @@ import { Index } from './azure-index.ts'
 import { Memos } from './azure-memos.ts'
 import { OpenEvents } from './azure-open.ts'
 import type { Rows } from './azure-rows.ts'
-import type {
-  BeaconPage,
-  ClaimRequest,
-  Commit,
-  EventKey,
-  EventPage,
-  MemoKey,
-  MemoKind,
-  Pacing,
-  Replay,
-  Store,
-} from './store.ts'
+import type { Commit, EventKey, Pacing, Store } from './store.ts'
 import { together as atOnce, type Together } from './together.ts'
 
 /** Grows with every change of the rows that a relay of before would not understand. */
@@ -55,6 +43,24 @@ export class AzureStore implements Store {
   readonly #memos: Memos
   readonly #open: OpenEvents
   readonly attention: Attention
+
+  // which part keeps which promise
+  readonly readEvent: Store['readEvent'] = (key) => this.#events.read(key)
+  readonly countOpen: Store['countOpen'] = (fleet, beacon, now) =>
+    this.#open.count(fleet, beacon, now)
+  readonly readObservers: Store['readObservers'] = (key) => this.#beacons.observers(key)
+  readonly listBeacons: Store['listBeacons'] = (fleet, page) => this.#beacons.list(fleet, page)
+  readonly writeBeacon: Store['writeBeacon'] = (beacon, sightings) =>
+    this.#beacons.write(beacon, sightings)
+  readonly dueEvents: Store['dueEvents'] = (now, limit) => this.#events.due(now, limit)
+  readonly claim: Store['claim'] = (request) => this.#claims.claim(request)
+  readonly readMemo: Store['readMemo'] = (key) => this.#memos.read(key)
+  readonly listMemos: Store['listMemos'] = (kind) => this.#memos.list(kind)
+  readonly writeMemo: Store['writeMemo'] = (key, fields, basedOn) =>
+    this.#memos.write(key, fields, basedOn)
+  readonly readDeliveries: Store['readDeliveries'] = (key) => this.#events.deliveries(key)
+  readonly listEvents: Store['listEvents'] = (page) => this.#events.list(page)
+  readonly replay: Store['replay'] = (which, now, limit) => this.#events.replay(which, now, limit)
 
   constructor({ rows, newId, random, wait, together = atOnce }: AzureOptions) {
     const index = new Index(rows, newId, together)
@@ -98,30 +104,14 @@ export class AzureStore implements Store {
     return since
   }
 
-  readEvent(key: EventKey) {
-    return this.#events.read(key)
-  }
-
   async commit(commit: Commit) {
     const outcome = await this.#events.commit(commit)
     if (outcome === 'committed') this.#open.note(commit.record)
     return outcome
   }
 
-  countOpen(fleet: string, beacon: string, now: number) {
-    return this.#open.count(fleet, beacon, now)
-  }
-
-  readObservers(key: EventKey) {
-    return this.#beacons.observers(key)
-  }
-
   async readBeacon(fleet: string, beacon: string) {
     return (await this.#beacons.read(fleet, beacon))?.beacon
-  }
-
-  listBeacons(fleet: string, page: BeaconPage) {
-    return this.#beacons.list(fleet, page)
   }
 
   async readSightings(fleet: string, beacon: string, eventIds: string[]) {
@@ -130,48 +120,12 @@ export class AzureStore implements Store {
     return (known?.sightings ?? []).filter(({ eventId }) => eventIds.includes(eventId))
   }
 
-  writeBeacon(beacon: Beacon, sightings: Sighting[]) {
-    return this.#beacons.write(beacon, sightings)
-  }
-
-  dueEvents(now: number, limit: number) {
-    return this.#events.due(now, limit)
-  }
-
-  claim(request: ClaimRequest) {
-    return this.#claims.claim(request)
-  }
-
   settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
     const { spentUntil } = settlement
     const rest = async () => {
       if (spentUntil !== undefined) await this.#claims.pause(claimed.channel, spentUntil)
     }
     return this.#events.settle(claimed, settlement, now, follow, rest)
-  }
-
-  readMemo(key: MemoKey) {
-    return this.#memos.read(key)
-  }
-
-  listMemos(kind: MemoKind) {
-    return this.#memos.list(kind)
-  }
-
-  writeMemo(key: MemoKey, fields: object, basedOn: number) {
-    return this.#memos.write(key, fields, basedOn)
-  }
-
-  readDeliveries(key: EventKey) {
-    return this.#events.deliveries(key)
-  }
-
-  listEvents(page: EventPage) {
-    return this.#events.list(page)
-  }
-
-  replay(which: Replay, now: number, limit: number) {
-    return this.#events.replay(which, now, limit)
   }
 
   async forget(before: number, limit: number, unheardSince = before) {
