@@ -11,6 +11,7 @@ import { mayHaveHeard, overtaken, skippedBefore } from './core/overtake.ts'
 import { channelsFor } from './core/policy.ts'
 import { partsForOne, waysToDecide } from './decision-buttons.ts'
 import { listLink, pageLink } from './link.ts'
+import { readPost, writePost } from './memos.ts'
 import type { Outgoing, Part, PostAccess } from './notify/notifier.ts'
 import { type Gate, noteAnswer, outagesOf, passGate } from './outage.ts'
 import { channelNamed, type Relay, rateOf } from './relay.ts'
@@ -254,7 +255,7 @@ function listedIn(parts: Part[]): Claimed[] {
 function postsOf({ store }: Relay, { fleet, eventId, channel, telling }: Claimed): PostAccess {
   const key = { fleet, eventId, epoch: telling.event.epoch, channel }
   return {
-    read: () => store.readPost(key),
-    write: (state, basedOn) => store.writePost(key, state, basedOn),
+    read: () => readPost(store, key),
+    write: (state, basedOn) => writePost(store, key, state, basedOn),
   }
 }

@@ -17,6 +17,7 @@ import {
   withoutTry,
   withTeller,
 } from './core/outage.ts'
+import { readMarks, writeMark } from './memos.ts'
 import type { Relay } from './relay.ts'
 
 /** Writers of one mark that meet. */
@@ -42,7 +43,7 @@ export async function passGate(relay: Relay, channel: Channel, first: Claimed): 
   if (outage?.of !== of) return { passage }
   const next = taken(withTeller(outage, first, now), passage, first)
   if (next === outage) return { passage, outage }
-  const written = await relay.store.writeMark(first.channel, next, version)
+  const written = await writeMark(relay.store, first.channel, next, version)
   if (written === 'written') return { passage, outage: next }
   if (passage.go === 'send') return { passage, outage }
   return { passage: { go: 'wait', note: 'another worker tries the channel just now' } }
@@ -116,7 +117,7 @@ export async function noteTold(relay: Relay, channel: string): Promise<void> {
 
 /** An owner says that a channel is mended, or that all are: the next message tries it. */
 export async function tryAgain(relay: Relay, channel?: string): Promise<void> {
-  for (const mark of await relay.store.readMarks()) {
+  for (const mark of await readMarks(relay.store)) {
     if ((channel ?? mark.channel) !== mark.channel) continue
     await change(relay, mark.channel, (known, now) =>
       known?.kind === 'refuses' ? { ...known, nextTryAt: now } : known,
@@ -126,7 +127,7 @@ export async function tryAgain(relay: Relay, channel?: string): Promise<void> {
 
 /** Channels of the configuration that don't get what they are owed, as their marks say. */
 export async function outagesOf(relay: Relay): Promise<(Refusing | Unreachable)[]> {
-  const marks = await relay.store.readMarks()
+  const marks = await readMarks(relay.store)
   const { channels } = relay.config
   return marks.flatMap(({ channel: name, outage }) => {
     const channel = Object.hasOwn(channels, name) ? channels[name] : undefined
@@ -136,7 +137,7 @@ export async function outagesOf(relay: Relay): Promise<(Refusing | Unreachable)[
 }
 
 async function readMark(relay: Relay, channel: string): Promise<Partial<Mark>> {
-  const marks = await relay.store.readMarks()
+  const marks = await readMarks(relay.store)
   return marks.find((mark) => mark.channel === channel) ?? {}
 }
 
@@ -150,7 +151,7 @@ async function change(
     const { version = 0, outage } = await readMark(relay, channel)
     const next = decide(outage, relay.now())
     if (next === undefined || next === outage) return outage
-    if ((await relay.store.writeMark(channel, next, version)) === 'written') return next
+    if ((await writeMark(relay.store, channel, next, version)) === 'written') return next
   }
   throw new Error(`the mark of channel "${channel}" has too many writers at once`)
 }

@@ -3,20 +3,12 @@
 // observers of an event are found without reading every beacon.
 import { FoghornError } from '../../shared/errors.ts'
 import type { Beacon, Observer, Sighting } from '../core/event.ts'
-import {
-  type Entry,
-  type Found,
-  type Index,
-  partitions,
-  shards,
-  timeOf,
-  toFound,
-} from './azure-index.ts'
+import { type Entry, type Found, partitions, shards, timeOf } from './azure-index.ts'
 import { endOf, keyOf, shardOf, startOf, timeKey } from './azure-keys.ts'
-import { type Change, maxChanges, type Rows } from './azure-rows.ts'
+import type { Parts } from './azure-parts.ts'
+import { type Change, insertOrReplace, maxChanges, type Range } from './azure-rows.ts'
 import { type Held, held, isSameEntry } from './azure-stored.ts'
-import type { EventKey, ListedBeacon } from './store.ts'
-import type { Together } from './together.ts'
+import type { BeaconPage, EventKey, ListedBeacon } from './store.ts'
 
 const maxWriteAttempts = 20
 /** How many rows are in memory at a time while beacons are listed. A row may have 1 MB. */
@@ -38,19 +30,10 @@ interface StoredBeacon {
   write: string
 }
 
-export interface BeaconParts {
-  rows: Rows
-  index: Index
-  newId: () => string
-  together: Together
-  /** Waits a short while before another attempt. */
-  stepAside: () => Promise<void>
-}
-
 export class Beacons {
-  readonly #parts: BeaconParts
+  readonly #parts: Parts
 
-  constructor(parts: BeaconParts) {
+  constructor(parts: Parts) {
     this.#parts = parts
   }
 
@@ -58,10 +41,7 @@ export class Beacons {
     return (await this.#held(fleet, beacon))?.stored
   }
 
-  async list(
-    fleet: string,
-    { after, limit }: { after?: string; limit: number },
-  ): Promise<ListedBeacon[]> {
+  async list(fleet: string, { after, limit }: BeaconPage): Promise<ListedBeacon[]> {
     const from = after === undefined ? startOf('beacon') : `${keyOf('beacon', after)} `
     const found: (ListedBeacon & { row: string })[] = []
     // one after another: rows may be large, but little of each is listed
@@ -120,7 +100,7 @@ export class Beacons {
 
   async observers(key: EventKey): Promise<Observer[]> {
     const { rows, together } = this.#parts
-    const range = { from: startOf('seen', key.eventId), to: endOf('seen', key.eventId) }
+    const range = copiesOf(key)
     const works = partitionsOf(key.fleet).map((partition) => () => rows.list(partition, range))
     const found = (await together(works)).flat().map(({ body }) => JSON.parse(body) as Observer)
     return found.sort((a, b) => (a.beacon.beacon < b.beacon.beacon ? -1 : 1))
@@ -129,13 +109,10 @@ export class Beacons {
   /** What everybody saw of an event that is forgotten. */
   async forgetSightings(key: EventKey): Promise<void> {
     const { rows, together } = this.#parts
-    const range = { from: startOf('seen', key.eventId), to: endOf('seen', key.eventId) }
+    const range = copiesOf(key)
     const works = partitionsOf(key.fleet).map((partition) => async () => {
-      const found = await rows.list(partition, range)
-      await this.#remove(
-        partition,
-        found.map(({ row }) => row),
-      )
+      const found = (await rows.list(partition, range)).map(({ row }) => row)
+      await this.#remove(partition, found)
     })
     await together(works)
   }
@@ -151,9 +128,7 @@ export class Beacons {
   ): Promise<number> {
     const { rows, index, together } = this.#parts
     const range = { from: '', to: timeKey(before), limit }
-    const works = partitions.all('heard').map((partition) => async () => {
-      return (await rows.list(partition, range)).map((row) => toFound(partition, row))
-    })
+    const works = partitions.all('heard').map((partition) => () => index.list(partition, range))
     const found = (await together(works)).flat().sort((a, b) => timeOf(a) - timeOf(b))
     const outcomes = await together(
       found.slice(0, limit).map((entry) => async () => {
@@ -221,6 +196,11 @@ function partitionsOf(fleet: string): string[] {
   return Array.from({ length: shards }, (_, shard) => keyOf('beacons', fleet, shard))
 }
 
+/** The copies of all sightings of an event, in each partition. */
+function copiesOf({ eventId }: EventKey): Range {
+  return { from: startOf('seen', eventId), to: endOf('seen', eventId) }
+}
+
 /** Whether this one was sent after the other. */
 function follows(known: Beacon, { bootId, counter }: Beacon): boolean {
   if (known.bootId === bootId) return known.counter < counter
@@ -231,15 +211,11 @@ function changesOf(before: Held<StoredBeacon> | undefined, stored: StoredBeacon)
   const { beacon, sightings } = stored
   const row = keyOf('beacon', beacon.beacon)
   const body = JSON.stringify(stored)
-  const own: Change =
-    before === undefined
-      ? { kind: 'insert', row, body }
-      : { kind: 'replace', row, body, etag: before.etag }
   const copies = sightings.map((sighting): Change => {
     const copy = JSON.stringify({ beacon, sighting } satisfies Observer)
     return { kind: 'put', row: keyOf('seen', sighting.eventId, beacon.beacon), body: copy }
   })
-  return [own, ...copies]
+  return [insertOrReplace(before, row, body), ...copies]
 }
 
 /** As many changes in each as a transaction takes. */

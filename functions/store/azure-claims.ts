@@ -4,7 +4,7 @@ import { FoghornError } from '../../shared/errors.ts'
 import type { Claimed } from '../core/delivery.ts'
 import { afterTurns, freeAt, turnsAt } from '../core/rate.ts'
 import { inTurn, type Queue } from '../core/turns.ts'
-import type { Found, Index } from './azure-index.ts'
+import type { Found } from './azure-index.ts'
 import { keyOf } from './azure-keys.ts'
 import {
   channelsPartition,
@@ -15,10 +15,10 @@ import {
   toSpent,
   type Waiting,
 } from './azure-owed.ts'
-import type { Rows } from './azure-rows.ts'
+import type { Parts } from './azure-parts.ts'
+import { changeOwn, insertOrReplace } from './azure-rows.ts'
 import { type Held, type HeldEvent, toDelivery, toView } from './azure-stored.ts'
 import type { ClaimRequest, Pacing } from './store.ts'
-import type { Together } from './together.ts'
 
 /** Claims of others that were faster. */
 const maxPasses = 12
@@ -38,24 +38,18 @@ interface Ready {
 }
 
 export class Claims {
-  readonly #rows: Rows
-  readonly #index: Index
-  readonly #random: () => string
-  readonly #together: Together
+  readonly #parts: Parts
   readonly #owed: OwedDeliveries
   /** For each channel without a rate, the fleet that had this worker's last turn. */
   readonly #served = new Map<string, string>()
 
-  constructor(rows: Rows, index: Index, random: () => string, together: Together) {
-    this.#rows = rows
-    this.#index = index
-    this.#random = random
-    this.#together = together
-    this.#owed = new OwedDeliveries(rows, together)
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#owed = new OwedDeliveries(parts)
   }
 
   async claim(request: ClaimRequest): Promise<Claimed[][]> {
-    const lease = this.#random()
+    const lease = this.#parts.newId()
     const claimed: Claimed[][] = []
     const taken = new Map<string, number>()
     const room = (channel: string) => {
@@ -74,7 +68,7 @@ export class Claims {
         free -= wish.turns
         return wish.turns === 0 ? [] : [() => this.#take(wish, request, lease)]
       })
-      const outcomes = await this.#together(works)
+      const outcomes = await this.#parts.together(works)
       for (const { requests } of outcomes) {
         claimed.push(...requests)
         for (const [one] of requests) taken.set(one!.channel, (taken.get(one!.channel) ?? 0) + 1)
@@ -95,17 +89,17 @@ export class Claims {
           if (entry >= next) break
           next = Math.min(next, nextAt)
         }
-        await this.#index.tidy(stale, pacing.now)
+        await this.#parts.index.tidy(stale, pacing.now)
         return Math.max(next, freeAt(pacing.rateOf(channel), spentUntil, pacing.now))
       }),
     )
-    return Math.min(...(await this.#together(works)))
+    return Math.min(...(await this.#parts.together(works)))
   }
 
   /** Lets a channel rest, unless it rests longer already. */
   async pause(channel: string, spentUntil: number): Promise<void> {
     for (let attempt = 0; attempt < maxSpendAttempts; attempt++) {
-      const row = await this.#rows.read(channelsPartition, keyOf(channel))
+      const row = await this.#parts.rows.read(channelsPartition, keyOf(channel))
       const spent = row && toSpent(row)
       if (spent !== undefined && spent.stored.spentUntil >= spentUntil) return
       if (await this.#spend(channel, spent, spentUntil, spent?.stored.fleet)) return
@@ -131,7 +125,7 @@ export class Claims {
       const first = queues[0]?.waiting[0]
       return first === undefined ? [] : [{ waiting: one, owed: inTurn(queues, last, most), first }]
     })
-    const channels = await this.#together(works)
+    const channels = await this.#parts.together(works)
     return channels.flat().sort((a, b) => byDue(a.first, b.first))
   }
 
@@ -142,7 +136,7 @@ export class Claims {
       if (each.entry > now || due.length >= most) break
       if (each.nextAt <= now) due.push(each)
     }
-    await this.#index.tidy(stale, now)
+    await this.#parts.index.tidy(stale, now)
     return due.sort(byDue)
   }
 
@@ -182,7 +176,7 @@ export class Claims {
     }
     const leaseUntil = request.now + request.leaseMs
     const works = groups.flat().map((owed) => () => this.#lease(owed, lease, leaseUntil))
-    const leased = await this.#together(works)
+    const leased = await this.#parts.together(works)
     const byId = new Map(leased.flatMap((one) => (one === undefined ? [] : [[one.id, one]])))
     const requests = groups.map((group) =>
       group.flatMap(({ held }) => byId.get(held.stored.delivery.id) ?? []),
@@ -192,18 +186,15 @@ export class Claims {
   }
 
   async #lease(owed: Owed, lease: string, leaseUntil: number): Promise<Claimed | undefined> {
+    const { rows } = this.#parts
     const { partition, held } = owed
-    const { stored, row, etag } = held
+    const { stored, row } = held
     const { attempts } = stored.delivery
     const delivery = { ...stored.delivery, attempts: attempts + 1, nextAt: leaseUntil }
     const body = JSON.stringify({ ...stored, delivery, lease })
-    const view = await this.#rows.read(partition, stored.view)
-    const changes = [{ kind: 'replace' as const, row, body, etag }]
-    if ((await this.#rows.change(partition, changes)) === 'conflict') {
-      // an answer that never came may have been a success
-      const now = await this.#rows.read(partition, row)
-      if (now?.body !== body) return undefined
-    }
+    const view = await rows.read(partition, stored.view)
+    const isOurs = await changeOwn(rows, partition, insertOrReplace(held, row, body))
+    if (!isOurs) return undefined
     const event = view && toView(view)
     return { ...toDelivery({ ...stored, delivery }, event), lease, leaseUntil }
   }
@@ -216,11 +207,8 @@ export class Claims {
   ) {
     const row = keyOf(channel)
     const body = JSON.stringify({ channel, spentUntil, fleet } satisfies Spent)
-    const change =
-      spent === undefined
-        ? { kind: 'insert' as const, row, body }
-        : { kind: 'replace' as const, row, body, etag: spent.etag }
-    return (await this.#rows.change(channelsPartition, [change])) === 'changed'
+    const change = insertOrReplace(spent, row, body)
+    return (await this.#parts.rows.change(channelsPartition, [change])) === 'changed'
   }
 }
 

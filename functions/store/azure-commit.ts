@@ -3,7 +3,7 @@
 import type { Settlement } from '../core/attempt.ts'
 import type { Delivery } from '../core/delivery.ts'
 import type { Entry, Index, Target } from './azure-index.ts'
-import { type Change, maxChanges } from './azure-rows.ts'
+import { type Change, insertOrReplace, maxChanges } from './azure-rows.ts'
 import {
   deliveryRow,
   eventBody,
@@ -154,9 +154,7 @@ function eventChange(
     listed: old?.listed ?? lists.map((of) => add(index.listedAt(of, firstSeenAt))),
   }
   const body = eventBody(stored)
-  return before === undefined
-    ? { kind: 'insert', row: eventRow, body }
-    : { kind: 'replace', row: eventRow, body, etag: before.etag }
+  return insertOrReplace(before, eventRow, body)
 }
 
 /** The name under which an open event is counted, or undefined if it does not count. */

@@ -5,22 +5,21 @@ import type { Settlement } from '../core/attempt.ts'
 import type { Claimed, Delivery } from '../core/delivery.ts'
 import type { EventRecord } from '../core/event.ts'
 import { commitWrites, replayWrites, settleWrites, type Writes } from './azure-commit.ts'
-import { type Found, type Index, partitions, timeOf, toFound } from './azure-index.ts'
+import { type Found, partitions, timeOf } from './azure-index.ts'
 import { newestFirst, timeKey } from './azure-keys.ts'
-import type { Change, Row, Rows } from './azure-rows.ts'
+import type { Parts } from './azure-parts.ts'
+import type { Change, Row } from './azure-rows.ts'
 import {
   entriesOf,
   eventPartition,
-  eventRow,
   type HeldEvent,
-  heldEvent,
   isSameEntry,
   ranges,
+  readHeldEvent,
   toDelivery,
   toHeldEvent,
 } from './azure-stored.ts'
-import type { Commit, EventKey, Replay } from './store.ts'
-import type { Together } from './together.ts'
+import type { Commit, EventKey, EventPage, Replay } from './store.ts'
 
 const maxWriteAttempts = 20
 /** Pages of one look at what is due, while entries that point to nothing are skipped. */
@@ -28,18 +27,10 @@ const maxPages = 5
 const pageSize = 100
 const end = '~'
 
-export interface EventParts {
-  rows: Rows
-  index: Index
-  together: Together
-  /** Waits a short while before another attempt. */
-  stepAside: () => Promise<void>
-}
-
 export class Events {
-  readonly #parts: EventParts
+  readonly #parts: Parts
 
-  constructor(parts: EventParts) {
+  constructor(parts: Parts) {
     this.#parts = parts
   }
 
@@ -101,15 +92,14 @@ export class Events {
     return Math.min(...(await this.#parts.together(works)))
   }
 
-  async list(page: { fleet?: string; before?: number; limit: number }): Promise<EventRecord[]> {
-    const { rows, together } = this.#parts
+  async list(page: EventPage): Promise<EventRecord[]> {
+    const { index, together } = this.#parts
     const partition = partitions.listed(page.fleet)
     const before = page.before ?? Number.MAX_SAFE_INTEGER
     const records: EventRecord[] = []
     let from = newestFirst(before - 1)
     for (;;) {
-      const found = await rows.list(partition, { from, to: end, limit: pageSize })
-      const entries = found.map((row) => toFound(partition, row))
+      const entries = await index.list(partition, { from, to: end, limit: pageSize })
       const works = entries.map((entry) => () => this.#event(entry.target))
       const events = await together(works)
       for (const [i, event] of events.entries()) {
@@ -120,18 +110,17 @@ export class Events {
         if (records.length >= page.limit && last?.firstSeenAt !== next.firstSeenAt) return records
         records.push(next)
       }
-      if (found.length < pageSize) return records
-      from = `${found.at(-1)!.row}${end}`
+      if (entries.length < pageSize) return records
+      from = `${entries.at(-1)!.row}${end}`
     }
   }
 
   async replay(which: Replay, now: number, limit: number): Promise<number> {
-    const { rows, index, together } = this.#parts
+    const { index, together } = this.#parts
     const from = 'id' in which ? '' : timeKey(which.since)
     const isWanted = ({ target }: Found) =>
       'id' in which ? target.id === which.id : (which.channel ?? target.channel) === target.channel
-    const all = await rows.list(partitions.failed, { from, to: end })
-    const wanted = all.map((row) => toFound(partitions.failed, row)).filter(isWanted)
+    const wanted = (await index.list(partitions.failed, { from, to: end })).filter(isWanted)
     let replayed = 0
     // those that point to nothing do not count
     for (let i = 0; i < wanted.length && replayed < limit; ) {
@@ -152,30 +141,24 @@ export class Events {
 
   /** The first that are due before `to`, without entries that point to nothing. */
   async #dueIn(partition: string, now: number, { to, limit }: { to: string; limit: number }) {
-    const { rows, index, together } = this.#parts
+    const { index, together } = this.#parts
     const due: (EventKey & { at: number })[] = []
     let from = ''
     for (let page = 0; page < maxPages && due.length < limit; page++) {
       // a few that point to nothing must not end the look of who wants one only
       const size = page === 0 ? limit : Math.max(limit, pageSize)
-      const found = await rows.list(partition, { from, to, limit: size })
-      const entries = found.map((row) => toFound(partition, row))
+      const entries = await index.list(partition, { from, to, limit: size })
       const stale: Found[] = []
-      const events = await together(
-        entries.map(
-          ({ target }) =>
-            () =>
-              this.#event(target),
-        ),
-      )
+      const works = entries.map((entry) => () => this.#event(entry.target))
+      const events = await together(works)
       for (const [i, event] of events.entries()) {
         const entry = entries[i]!
         if (isSameEntry(event?.stored.due, entry)) due.push({ ...entry.target, at: timeOf(entry) })
         else stale.push(entry)
       }
       await index.tidy(stale, now)
-      if (found.length < size) break
-      from = `${found.at(-1)!.row}${end}`
+      if (entries.length < size) break
+      from = `${entries.at(-1)!.row}${end}`
     }
     return due
   }
@@ -198,9 +181,8 @@ export class Events {
     return true
   }
 
-  async #event(key: EventKey) {
-    const row = await this.#parts.rows.read(eventPartition(key), eventRow)
-    return row && heldEvent(row)
+  #event(key: EventKey) {
+    return readHeldEvent(this.#parts.rows, key)
   }
 
   /** The event without its deliveries, for what does not touch them. */

@@ -1,34 +1,29 @@
 // Events that ended long ago go, and with them what no due time leads to any more: a crash leaves no row and no
 // entry behind that a later call would not find.
-import { type Found, type Index, partitions, toFound } from './azure-index.ts'
+import { type Found, partitions } from './azure-index.ts'
 import { newestFirst, timeKey } from './azure-keys.ts'
-import { maxChanges, type Range, type Rows } from './azure-rows.ts'
+import { tidyOpen } from './azure-open.ts'
+import type { Parts } from './azure-parts.ts'
+import { maxChanges, type Range } from './azure-rows.ts'
 import {
   eventBody,
   eventPartition,
   eventRow,
-  heldEvent,
   isSameEntry,
   ranges,
+  readHeldEvent,
   toHeldEvent,
 } from './azure-stored.ts'
 import type { EventKey } from './store.ts'
-import type { Together } from './together.ts'
 
 /** Transactions that one event is forgotten in; what is left then is left for the next time. */
 const maxForgetSteps = 100
 const end = '~'
 
-export interface ForgettingParts {
-  rows: Rows
-  index: Index
-  together: Together
-}
-
 export class Forgetting {
-  readonly #parts: ForgettingParts
+  readonly #parts: Parts
 
-  constructor(parts: ForgettingParts) {
+  constructor(parts: Parts) {
     this.#parts = parts
   }
 
@@ -40,11 +35,9 @@ export class Forgetting {
   ): Promise<number> {
     const { rows, index, together } = this.#parts
     const range = { from: '', to: timeKey(before), limit }
-    const ended = (await rows.list(partitions.ended, range)).map((row) =>
-      toFound(partitions.ended, row),
-    )
+    const ended = await index.list(partitions.ended, range)
     const works = ended.map((entry) => async () => {
-      const event = await this.#read(entry.target)
+      const event = await readHeldEvent(rows, entry.target)
       if (!isSameEntry(event?.stored.ended, entry)) {
         await index.tidy([entry], before)
         return false
@@ -96,37 +89,23 @@ export class Forgetting {
     const listed = await this.#tidyList(partitions.listed(), older, before)
     for (const fleet of new Set([...fleets, ...fleetsOf(listed)])) {
       await this.#tidyList(partitions.listed(fleet), older, before)
-      await this.#tidyOpen(partitions.open(fleet), limit, before)
+      const open = await this.#parts.index.list(partitions.open(fleet), {
+        from: '',
+        to: end,
+        limit,
+      })
+      await tidyOpen(this.#parts, open, before)
     }
     await this.#tidyList(partitions.failed, { from: '', to: timeKey(before), limit }, before)
   }
 
   /** Returns what it looked at. */
   async #tidyList(partition: string, range: Range, before: number): Promise<Found[]> {
-    const { rows, index, together } = this.#parts
-    const found = (await rows.list(partition, range)).map((row) => toFound(partition, row))
-    const works = found.map((entry) => async () => {
-      return (await this.#read(entry.target)) === undefined ? [entry] : []
-    })
-    await index.tidy((await together(works)).flat(), before)
+    const { rows, index } = this.#parts
+    const found = await index.list(partition, range)
+    const isNamed = async ({ target }: Found) => (await readHeldEvent(rows, target)) !== undefined
+    await index.tidyUnnamed(found, isNamed, before)
     return found
-  }
-
-  /** Entries of events that were never written or are no longer open. */
-  async #tidyOpen(partition: string, limit: number, before: number): Promise<void> {
-    const { rows, index, together } = this.#parts
-    const found = await rows.list(partition, { from: '', to: end, limit })
-    const works = found.map((row) => async () => {
-      const entry = toFound(partition, row)
-      const event = await this.#read(entry.target)
-      return isSameEntry(event?.stored.open, entry) ? [] : [entry]
-    })
-    await index.tidy((await together(works)).flat(), before)
-  }
-
-  async #read(key: EventKey) {
-    const row = await this.#parts.rows.read(eventPartition(key), eventRow)
-    return row && heldEvent(row)
   }
 }
 

@@ -3,7 +3,7 @@
 // entry too many, never one too few. Who comes across one that points to nothing removes it.
 
 import { keyOf, newestFirst, shardOf, startOf, timeKey } from './azure-keys.ts'
-import { type Change, maxChanges, type Row, type Rows } from './azure-rows.ts'
+import { type Change, maxChanges, type Range, type Rows } from './azure-rows.ts'
 import type { EventKey } from './store.ts'
 import type { Together } from './together.ts'
 
@@ -91,6 +91,15 @@ export class Index {
     return { partition: partitions.listed(fleet), row: `${newestFirst(at)}|${this.#name()}` }
   }
 
+  /** The entries of a range, in order. */
+  async list(partition: string, range: Range): Promise<Found[]> {
+    const rows = await this.#rows.list(partition, range)
+    return rows.map(({ row, body }) => {
+      const { target, writtenAt } = JSON.parse(body) as Pick<Found, 'target' | 'writtenAt'>
+      return { partition, row, target, writtenAt }
+    })
+  }
+
   /** Durable once it returns. */
   async add(entries: Entry[], target: (entry: Entry) => Target, now: number): Promise<void> {
     const changes = Map.groupBy(entries, ({ partition }) => partition)
@@ -126,14 +135,22 @@ export class Index {
     await this.drop(stale.filter(({ writtenAt }) => now - writtenAt > graceMs))
   }
 
+  /** Tidies the entries that `isNamed` says no row names. Returns how many there were. */
+  async tidyUnnamed(
+    entries: Found[],
+    isNamed: (entry: Found) => Promise<boolean>,
+    now: number,
+  ): Promise<number> {
+    const works = entries.map((entry) => async () => ((await isNamed(entry)) ? [] : [entry]))
+    const stale = (await this.#together(works)).flat()
+    await this.tidy(stale, now)
+    return stale.length
+  }
+
   /** Names differ, so that whoever removes an entry removes no other's. */
   #name(): string {
     return keyOf(this.#random())
   }
-}
-
-export function toFound(partition: string, { row, body }: Row): Found {
-  return { partition, row, ...(JSON.parse(body) as Pick<Found, 'target' | 'writtenAt'>) }
 }
 
 /** The time in an entry's name. */

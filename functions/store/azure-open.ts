@@ -2,11 +2,11 @@
 // beacon that alone reports it. A crash may leave a stale entry, so a full share is checked again.
 import type { EventRecord } from '../core/event.ts'
 import { maxOpenOfBeacon, maxOpenOfFleet, type OpenCounts } from '../core/share.ts'
-import { type Index, partitions, toFound } from './azure-index.ts'
+import { type Found, partitions } from './azure-index.ts'
 import { endOf, startOf } from './azure-keys.ts'
-import type { Range, Rows } from './azure-rows.ts'
-import { eventPartition, eventRow, heldEvent, isSameEntry } from './azure-stored.ts'
-import type { Together } from './together.ts'
+import type { Parts } from './azure-parts.ts'
+import type { Range } from './azure-rows.ts'
+import { isSameEntry, readHeldEvent } from './azure-stored.ts'
 
 /**
  * How long a count of a fleet is used. In a wave, reports with new events come faster than that.
@@ -18,21 +18,17 @@ const lookMs = 60_000
 const maxKept = 1_000
 
 export class OpenEvents {
-  readonly #rows: Rows
-  readonly #index: Index
-  readonly #together: Together
+  readonly #parts: Parts
   readonly #fleets = new Map<string, { at: number; count: number }>()
   readonly #looks = new Map<string, number>()
 
-  constructor(rows: Rows, index: Index, together: Together) {
-    this.#rows = rows
-    this.#index = index
-    this.#together = together
+  constructor(parts: Parts) {
+    this.#parts = parts
   }
 
   async count(fleet: string, beacon: string, now: number): Promise<OpenCounts> {
     const own = { from: startOf(beacon), to: endOf(beacon), limit: maxOpenOfBeacon }
-    const [ofBeacon = 0, ofFleet = 0] = await this.#together([
+    const [ofBeacon = 0, ofFleet = 0] = await this.#parts.together([
       () => this.#countIn(fleet, own, now),
       () => this.#ofFleet(fleet, now),
     ])
@@ -54,21 +50,20 @@ export class OpenEvents {
   }
 
   async #countIn(fleet: string, range: Range & { limit: number }, now: number): Promise<number> {
-    const partition = partitions.open(fleet)
-    const found = await this.#rows.list(partition, range)
+    const found = await this.#parts.index.list(partitions.open(fleet), range)
     const name = JSON.stringify([fleet, range.from])
     const looked = this.#looks.get(name) ?? Number.NEGATIVE_INFINITY
     if (found.length < range.limit || Math.abs(now - looked) < lookMs) return found.length
     keep(this.#looks, name, now)
-    const entries = found.map((row) => toFound(partition, row))
-    const works = entries.map((entry) => async () => {
-      const row = await this.#rows.read(eventPartition(entry.target), eventRow)
-      return isSameEntry(row && heldEvent(row).stored.open, entry) ? [] : [entry]
-    })
-    const stale = (await this.#together(works)).flat()
-    await this.#index.tidy(stale, now)
-    return found.length - stale.length
+    return found.length - (await tidyOpen(this.#parts, found, now))
   }
+}
+
+/** Removes the entries of events that are no longer open. Returns how many there were. */
+export function tidyOpen({ rows, index }: Parts, found: Found[], now: number): Promise<number> {
+  const isNamed = async (entry: Found) =>
+    isSameEntry((await readHeldEvent(rows, entry.target))?.stored.open, entry)
+  return index.tidyUnnamed(found, isNamed, now)
 }
 
 function keep<T>(map: Map<string, T>, name: string, value: T): void {

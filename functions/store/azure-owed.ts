@@ -1,8 +1,9 @@
 // What is owed to each channel, as far as the index knows, and which of it may be sent as far as its event goes.
 // However much waits for one channel, or has to wait for something earlier, it hides nothing else.
-import { type Found, partitions, timeOf, toFound } from './azure-index.ts'
+import { type Found, partitions, timeOf } from './azure-index.ts'
 import { endOf, keyOf, startOf } from './azure-keys.ts'
-import type { Row, Rows } from './azure-rows.ts'
+import type { Parts } from './azure-parts.ts'
+import type { Row } from './azure-rows.ts'
 import {
   deliveryRow,
   eventPartition,
@@ -16,7 +17,6 @@ import {
   toHeldEvent,
 } from './azure-stored.ts'
 import type { Pacing } from './store.ts'
-import type { Together } from './together.ts'
 
 /** Entries of one page. */
 const pageSize = 200
@@ -61,20 +61,18 @@ export interface Owed {
 }
 
 export class OwedDeliveries {
-  readonly #rows: Rows
-  readonly #together: Together
+  readonly #parts: Parts
 
-  constructor(rows: Rows, together: Together) {
-    this.#rows = rows
-    this.#together = together
+  constructor(parts: Parts) {
+    this.#parts = parts
   }
 
   /** Channels with room, and what the index says is owed to them. */
   async look({ roomOf }: Pick<Pacing, 'roomOf'>) {
     const all = { from: '', to: '~' }
     const works = partitions.all('owed').map((partition) => () => this.#scan(partition))
-    const [spent = [], ...found] = await this.#together<Row[] | Found[]>([
-      () => this.#rows.list(channelsPartition, all),
+    const [spent = [], ...found] = await this.#parts.together<Row[] | Found[]>([
+      () => this.#parts.rows.list(channelsPartition, all),
       ...works,
     ])
     const spends = new Map((spent as Row[]).map(toSpent).map((one) => [one.stored.channel, one]))
@@ -108,9 +106,8 @@ export class OwedDeliveries {
     return found
   }
 
-  async #page(partition: string, from: string, to: string): Promise<Found[]> {
-    const page = await this.#rows.list(partition, { from, to, limit: pageSize })
-    return page.map((row) => toFound(partition, row))
+  #page(partition: string, from: string, to: string): Promise<Found[]> {
+    return this.#parts.index.list(partition, { from, to, limit: pageSize })
   }
 
   /** The entries of a queue, page by page, even if many wait for an earlier one of their event. */
@@ -157,9 +154,9 @@ export class OwedDeliveries {
     const partitions = new Set(entries.map(({ target }) => eventPartition(target)))
     const missing = [...partitions].filter((partition) => !events.has(partition))
     const works = missing.map((partition) => async () => {
-      events.set(partition, toHeldEvent(await this.#rows.list(partition, ranges.decided)))
+      events.set(partition, toHeldEvent(await this.#parts.rows.list(partition, ranges.decided)))
     })
-    await this.#together(works)
+    await this.#parts.together(works)
   }
 }
 

@@ -39,3 +39,28 @@ export interface Rows {
 
 /** Entities of one transaction in Azure Tables. */
 export const maxChanges = 100
+
+type RowChange = Extract<Change, { body: string }>
+
+/** The change of a row that was just read. */
+export function insertOrReplace(
+  found: Pick<Row, 'etag'> | undefined,
+  row: string,
+  body: string,
+): RowChange {
+  if (found === undefined) return { kind: 'insert', row, body }
+  return { kind: 'replace', row, body, etag: found.etag }
+}
+
+/**
+ * Changes one row. Returns false if another writer was faster. After a conflict it reads the row: if the
+ * answer to a write is lost, the client writes again and meets its own row.
+ */
+export async function changeOwn(
+  rows: Rows,
+  partition: string,
+  change: RowChange,
+): Promise<boolean> {
+  if ((await rows.change(partition, [change])) === 'changed') return true
+  return (await rows.read(partition, change.row))?.body === change.body
+}

@@ -5,7 +5,7 @@ import type { EventRecord } from '../core/event.ts'
 import { packEvent, unpackEvent } from '../core/event-size.ts'
 import type { Entry } from './azure-index.ts'
 import { digestOf, endOf, keyOf, startOf } from './azure-keys.ts'
-import type { Row } from './azure-rows.ts'
+import type { Row, Rows } from './azure-rows.ts'
 import type { EventKey } from './store.ts'
 
 export interface StoredEvent {
@@ -89,6 +89,12 @@ export function held<T>({ row, etag, body }: Row): Held<T> {
 export function heldEvent(row: Row): Held<StoredEvent> {
   const { stored, ...rest } = held<StoredEvent>(row)
   return { ...rest, stored: { ...stored, record: unpackEvent(stored.record) } }
+}
+
+/** The event without its deliveries. */
+export async function readHeldEvent(rows: Rows, key: EventKey) {
+  const row = await rows.read(eventPartition(key), eventRow)
+  return row && heldEvent(row)
 }
 
 /** The format that `heldEvent` reads. */

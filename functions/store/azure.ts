@@ -1,24 +1,20 @@
 // The store on Azure Tables, for any number of workers. An event and its deliveries share a partition, so
-// that a commit is one transaction; what has to be found by time is named in an index first. The rows that
-// each promise rests on are in azure-events, azure-claims, azure-beacons and azure-forget.
+// that a commit is one transaction. Before a write, an index gets an entry for each row that must be found
+// by time. The rows themselves are read and written in the azure-* files beside this one.
 import { FoghornError } from '../../shared/errors.ts'
 import type { Attention } from '../attention.ts'
 import type { Settlement } from '../core/attempt.ts'
 import type { Claimed, Delivery } from '../core/delivery.ts'
-import type { Beacon, Sighting } from '../core/event.ts'
-import type { Outage } from '../core/outage.ts'
-import type { PostKey, PostState } from '../core/post.ts'
 import { AzureAttention } from './azure-attention.ts'
 import { Beacons } from './azure-beacons.ts'
 import { Claims } from './azure-claims.ts'
 import { Events } from './azure-events.ts'
 import { Forgetting } from './azure-forget.ts'
 import { Index } from './azure-index.ts'
-import { Marks } from './azure-marks.ts'
+import { Memos } from './azure-memos.ts'
 import { OpenEvents } from './azure-open.ts'
-import { Posts } from './azure-posts.ts'
 import type { Rows } from './azure-rows.ts'
-import type { ClaimRequest, Commit, EventKey, Pacing, Replay, Store } from './store.ts'
+import type { Commit, EventKey, Pacing, Store } from './store.ts'
 import { together as atOnce, type Together } from './together.ts'
 
 /** Grows with every change of the rows that a relay of before would not understand. */
@@ -44,10 +40,27 @@ export class AzureStore implements Store {
   readonly #claims: Claims
   readonly #beacons: Beacons
   readonly #forgetting: Forgetting
-  readonly #posts: Posts
-  readonly #marks: Marks
+  readonly #memos: Memos
   readonly #open: OpenEvents
   readonly attention: Attention
+
+  // which part keeps which promise
+  readonly readEvent: Store['readEvent'] = (key) => this.#events.read(key)
+  readonly countOpen: Store['countOpen'] = (fleet, beacon, now) =>
+    this.#open.count(fleet, beacon, now)
+  readonly readObservers: Store['readObservers'] = (key) => this.#beacons.observers(key)
+  readonly listBeacons: Store['listBeacons'] = (fleet, page) => this.#beacons.list(fleet, page)
+  readonly writeBeacon: Store['writeBeacon'] = (beacon, sightings) =>
+    this.#beacons.write(beacon, sightings)
+  readonly dueEvents: Store['dueEvents'] = (now, limit) => this.#events.due(now, limit)
+  readonly claim: Store['claim'] = (request) => this.#claims.claim(request)
+  readonly readMemo: Store['readMemo'] = (key) => this.#memos.read(key)
+  readonly listMemos: Store['listMemos'] = (kind) => this.#memos.list(kind)
+  readonly writeMemo: Store['writeMemo'] = (key, fields, basedOn) =>
+    this.#memos.write(key, fields, basedOn)
+  readonly readDeliveries: Store['readDeliveries'] = (key) => this.#events.deliveries(key)
+  readonly listEvents: Store['listEvents'] = (page) => this.#events.list(page)
+  readonly replay: Store['replay'] = (which, now, limit) => this.#events.replay(which, now, limit)
 
   constructor({ rows, newId, random, wait, together = atOnce }: AzureOptions) {
     const index = new Index(rows, newId, together)
@@ -55,13 +68,13 @@ export class AzureStore implements Store {
     this.#rows = rows
     this.#together = together
     this.attention = new AzureAttention(rows)
-    this.#events = new Events({ rows, index, together, stepAside })
-    this.#claims = new Claims(rows, index, newId, together)
-    this.#beacons = new Beacons({ rows, index, newId, together, stepAside })
-    this.#forgetting = new Forgetting({ rows, index, together })
-    this.#posts = new Posts(rows)
-    this.#marks = new Marks(rows)
-    this.#open = new OpenEvents(rows, index, together)
+    const parts = { rows, index, together, newId, stepAside }
+    this.#events = new Events(parts)
+    this.#claims = new Claims(parts)
+    this.#beacons = new Beacons(parts)
+    this.#forgetting = new Forgetting(parts)
+    this.#memos = new Memos(rows)
+    this.#open = new OpenEvents(parts)
   }
 
   /** To be called once, first. Throws FoghornError `data_version` where another version of the relay wrote the table. */
@@ -91,30 +104,14 @@ export class AzureStore implements Store {
     return since
   }
 
-  readEvent(key: EventKey) {
-    return this.#events.read(key)
-  }
-
   async commit(commit: Commit) {
     const outcome = await this.#events.commit(commit)
     if (outcome === 'committed') this.#open.note(commit.record)
     return outcome
   }
 
-  countOpen(fleet: string, beacon: string, now: number) {
-    return this.#open.count(fleet, beacon, now)
-  }
-
-  readObservers(key: EventKey) {
-    return this.#beacons.observers(key)
-  }
-
   async readBeacon(fleet: string, beacon: string) {
     return (await this.#beacons.read(fleet, beacon))?.beacon
-  }
-
-  listBeacons(fleet: string, page: { after?: string; limit: number }) {
-    return this.#beacons.list(fleet, page)
   }
 
   async readSightings(fleet: string, beacon: string, eventIds: string[]) {
@@ -123,52 +120,12 @@ export class AzureStore implements Store {
     return (known?.sightings ?? []).filter(({ eventId }) => eventIds.includes(eventId))
   }
 
-  writeBeacon(beacon: Beacon, sightings: Sighting[]) {
-    return this.#beacons.write(beacon, sightings)
-  }
-
-  dueEvents(now: number, limit: number) {
-    return this.#events.due(now, limit)
-  }
-
-  claim(request: ClaimRequest) {
-    return this.#claims.claim(request)
-  }
-
   settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
     const { spentUntil } = settlement
     const rest = async () => {
       if (spentUntil !== undefined) await this.#claims.pause(claimed.channel, spentUntil)
     }
     return this.#events.settle(claimed, settlement, now, follow, rest)
-  }
-
-  readPost(key: PostKey) {
-    return this.#posts.read(key)
-  }
-
-  writePost(key: PostKey, state: PostState, basedOn: number) {
-    return this.#posts.write(key, state, basedOn)
-  }
-
-  readMarks() {
-    return this.#marks.all()
-  }
-
-  writeMark(channel: string, outage: Outage, basedOn: number) {
-    return this.#marks.write(channel, outage, basedOn)
-  }
-
-  readDeliveries(key: EventKey) {
-    return this.#events.deliveries(key)
-  }
-
-  listEvents(page: { fleet?: string; before?: number; limit: number }) {
-    return this.#events.list(page)
-  }
-
-  replay(which: Replay, now: number, limit: number) {
-    return this.#events.replay(which, now, limit)
   }
 
   async forget(before: number, limit: number, unheardSince = before) {

@@ -1,4 +1,4 @@
-// Rows of the SQLite stores as the values that were written.
+// Rows of the SQLite store as the values that were written.
 import type { Delivery, DeliveryState, EventView } from '../core/delivery.ts'
 import type { EventRecord } from '../core/event.ts'
 import { packEvent, unpackEvent } from '../core/event-size.ts'

@@ -1,24 +1,39 @@
-// The SQL that every SQLite store shares: one statement for each verb, the lease in the where clause.
+// The SQL of the SQLite store: its tables, their upgrades, and one statement for each verb. A lease is
+// checked in the where clause of the statement that ends it.
 
 import { alertPrefix } from '../../shared/report.ts'
 
 /**
- * Grows with every change of the tables that a relay of before would not understand. A table that it does
- * not know, and need not, is none: it is made where it is missing.
+ * Grows with each change of the tables that an older relay would not understand. A new table that an
+ * older relay need not know is no such change: the schema creates it if it is missing.
  */
-export const schemaVersion = 2
+export const schemaVersion = 3
 
 const openEvents = `CREATE TABLE IF NOT EXISTS open_events (
   fleet TEXT NOT NULL, event_id TEXT NOT NULL, only_beacon TEXT NOT NULL,
   PRIMARY KEY (fleet, event_id)
 ) STRICT, WITHOUT ROWID;`
 
+const memos = `CREATE TABLE IF NOT EXISTS memos (
+  fleet TEXT NOT NULL, event_id TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
+  version INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (fleet, event_id, kind, name)
+) STRICT, WITHOUT ROWID;`
+
+const toFormat2 = `ALTER TABLE deliveries ADD COLUMN view TEXT;
+  ${openEvents}
+  INSERT INTO open_events SELECT fleet, event_id, '' FROM events WHERE ended_at IS NULL;`
+
+/** Older files may lack either table. */
+const toFormat3 = `${memos}
+  CREATE TABLE IF NOT EXISTS posts (fleet, event_id, epoch, channel, version, state);
+  CREATE TABLE IF NOT EXISTS marks (channel, version, mark);
+  INSERT INTO memos SELECT fleet, event_id, 'post', json_array(epoch, channel), version,
+    json_object('version', version, 'state', json(state)) FROM posts;
+  INSERT INTO memos SELECT '', '', 'marks', json_array(channel), version, mark FROM marks;
+  DROP TABLE posts; DROP TABLE marks;`
+
 /** How to upgrade a file, by its older format. */
-export const upgrades: Record<number, string> = {
-  1: `ALTER TABLE deliveries ADD COLUMN view TEXT;
-    ${openEvents}
-    INSERT INTO open_events SELECT fleet, event_id, '' FROM events WHERE ended_at IS NULL`,
-}
+export const upgrades: Record<number, string> = { 1: toFormat2 + toFormat3, 2: toFormat3 }
 
 export const schema = `
 PRAGMA user_version = ${schemaVersion};
@@ -54,13 +69,7 @@ CREATE TABLE IF NOT EXISTS views (
 CREATE TABLE IF NOT EXISTS channels (
   name TEXT PRIMARY KEY, spent_until INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS posts (
-  fleet TEXT NOT NULL, event_id TEXT NOT NULL, epoch INTEGER NOT NULL, channel TEXT NOT NULL,
-  version INTEGER NOT NULL, state TEXT NOT NULL, PRIMARY KEY (fleet, event_id, epoch, channel)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS marks (
-  channel TEXT PRIMARY KEY, version INTEGER NOT NULL, mark TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
+${memos}
 CREATE INDEX IF NOT EXISTS beacons_heard ON beacons (heard_at);
 CREATE INDEX IF NOT EXISTS deliveries_failed ON deliveries (owed_at)
   WHERE state IN ('refused', 'given_up');
@@ -161,15 +170,14 @@ export const sql = {
         AND state = 'pending' ORDER BY seq LIMIT 1)
     AND lease IS NULL AND next_at < ?`,
   freeLeases: 'UPDATE deliveries SET lease = NULL, next_at = ? WHERE lease IS NOT NULL',
-  readPost: `SELECT version, state FROM posts
-    WHERE fleet = ? AND event_id = ? AND epoch = ? AND channel = ?`,
-  insertPost: `INSERT INTO posts (version, state, fleet, event_id, epoch, channel)
+  readMemo: `SELECT body FROM memos
+    WHERE fleet = ? AND event_id = ? AND kind = ? AND name = ?`,
+  listMemos: `SELECT body FROM memos WHERE fleet = '' AND event_id = '' AND kind = ?
+    ORDER BY name`,
+  insertMemo: `INSERT INTO memos (version, body, fleet, event_id, kind, name)
     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-  updatePost: `UPDATE posts SET version = ?, state = ?
-    WHERE fleet = ? AND event_id = ? AND epoch = ? AND channel = ? AND version = ?`,
-  readMarks: 'SELECT mark FROM marks ORDER BY channel',
-  insertMark: `INSERT INTO marks (version, mark, channel) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
-  updateMark: 'UPDATE marks SET version = ?, mark = ? WHERE channel = ? AND version = ?',
+  updateMemo: `UPDATE memos SET version = ?, body = ?
+    WHERE fleet = ? AND event_id = ? AND kind = ? AND name = ? AND version = ?`,
   readDeliveries: `SELECT * FROM deliveries WHERE fleet = ? AND event_id = ?
     ORDER BY seq, rowid`,
   replayOne: `UPDATE deliveries SET state = 'pending', next_at = ?, owed_at = ?
@@ -182,7 +190,7 @@ export const sql = {
     ORDER BY ended_at LIMIT ?`,
   forgetDeliveries: 'DELETE FROM deliveries WHERE fleet = ? AND event_id = ?',
   forgetViews: 'DELETE FROM views WHERE fleet = ? AND event_id = ?',
-  forgetPosts: 'DELETE FROM posts WHERE fleet = ? AND event_id = ?',
+  forgetMemos: 'DELETE FROM memos WHERE fleet = ? AND event_id = ?',
   forgetSightings: 'DELETE FROM sightings WHERE fleet = ? AND event_id = ?',
   forgetEvent: 'DELETE FROM events WHERE fleet = ? AND event_id = ?',
   // CROSS JOIN: begin with the few events that a beacon sees, not with all events of its fleet

@@ -73,7 +73,7 @@ function checkVersion(db: DatabaseSync, path: string): void {
   if (found === schemaVersion || Number(tables?.n) === 0) return
   const upgrade = upgrades[found]
   if (upgrade !== undefined) {
-    db.exec(`BEGIN; ${upgrade}; PRAGMA user_version = ${schemaVersion}; COMMIT`)
+    db.exec(`BEGIN; ${upgrade} PRAGMA user_version = ${schemaVersion}; COMMIT`)
     return
   }
   const remedy = 'start the relay that wrote it, or give this one another FOGHORN_DATA'

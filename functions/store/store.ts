@@ -1,26 +1,89 @@
-// Where events, sightings and deliveries are kept. Every comment is a promise with a test in
-// test/store/contract.ts, which each technology passes without exception.
+// Where events, beacons and deliveries are stored. Each comment on a method is a promise with a test in
+// test/store/contract.ts, which every adapter passes. A use case takes the narrowest interface it needs.
 import type { Settlement } from '../core/attempt.ts'
 import type { Commit } from '../core/delivery/commit.ts'
 import type { Claimed, Delivery } from '../core/delivery.ts'
 import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
-import type { Mark, Outage } from '../core/outage.ts'
-import type { Post, PostKey, PostState } from '../core/post.ts'
 import type { Rate } from '../core/rate.ts'
 import type { OpenCounts } from '../core/share.ts'
-
-export type { Commit }
 
 export interface EventKey {
   fleet: string
   eventId: string
 }
 
-/** How fast each channel may be told, and how much more of it this worker can do now. */
+export type { Commit }
+
+export interface EventPage {
+  fleet?: string
+  /** `firstSeenAt` of the last event of the page before. */
+  before?: number
+  /** At least 1. */
+  limit: number
+}
+
+export interface EventStore {
+  /** The committed record, or undefined. */
+  readEvent(key: EventKey): Promise<EventRecord | undefined>
+
+  /**
+   * Writes an event with its deliveries, all or nothing. `conflict` if the stored record's sequence
+   * is not `basedOn`: read again, decide again. Durable once it returns.
+   */
+  commit(commit: Commit): Promise<'committed' | 'conflict'>
+
+  /**
+   * The event that was first seen last comes first. A page is longer than `limit` if more events share
+   * the millisecond of its last one.
+   */
+  listEvents(page: EventPage): Promise<EventRecord[]>
+
+  /** Open events whose due time has come, the longest due first, at most `limit`. */
+  dueEvents(now: number, limit: number): Promise<EventKey[]>
+
+  /**
+   * Counts the open events of a fleet, and those that this beacon alone reports. Counting stops at the
+   * limits of core/share.ts, and may lag some seconds behind other workers.
+   */
+  countOpen(fleet: string, beacon: string, now: number): Promise<OpenCounts>
+}
+
+/** The part of a beacon that a list shows. Its tags and the events that it sees may be large. */
+export interface ListedBeacon
+  extends Pick<Beacon, 'beacon' | 'vm' | 'resourceGroup' | 'scaleSet' | 'heardAt' | 'paceMs'> {
+  seesEvents: number
+}
+
+export interface BeaconPage {
+  /** Id of the last beacon of the page before. */
+  after?: string
+  limit: number
+}
+
+export interface BeaconStore {
+  readBeacon(fleet: string, beacon: string): Promise<Beacon | undefined>
+
+  /** A fleet's beacons, sorted by id, at most `limit`. */
+  listBeacons(fleet: string, page: BeaconPage): Promise<ListedBeacon[]>
+
+  /** This beacon's sightings of the given events, those that exist. */
+  readSightings(fleet: string, beacon: string, eventIds: string[]): Promise<Sighting[]>
+
+  /** All beacons that have seen the event, each with its sighting. */
+  readObservers(key: EventKey): Promise<Observer[]>
+
+  /**
+   * Writes a beacon with changed sightings, all or nothing. `stale`, and nothing written, if a later
+   * counter of the same boot was written before, or a boot that retired this one.
+   */
+  writeBeacon(beacon: Beacon, sightings: Sighting[]): Promise<'written' | 'stale'>
+}
+
+/** How fast each channel accepts requests, and how many more of them this worker can send now. */
 export interface Pacing {
   now: number
   rateOf(channel: string): Rate
-  /** Requests that may be begun; 0: the channel is passed over. */
+  /** Requests that this worker may begin. With 0, claims leave the channel out. */
   roomOf(channel: string): number
 }
 
@@ -30,59 +93,24 @@ export interface ClaimRequest extends Pacing {
   limit: number
 }
 
-/** The part of a beacon that a list shows. Its tags and the events that it sees may be large. */
-export interface ListedBeacon
-  extends Pick<Beacon, 'beacon' | 'vm' | 'resourceGroup' | 'scaleSet' | 'heardAt' | 'paceMs'> {
-  seesEvents: number
-}
-
 export type Replay = { id: string } | { since: number; channel?: string }
 
-export interface Store {
-  /** The committed record, or undefined. */
-  readEvent(key: EventKey): Promise<EventRecord | undefined>
+export interface DeliveryStore {
+  /** All deliveries of an event, in order. */
+  readDeliveries(key: EventKey): Promise<Delivery[]>
 
   /**
-   * Writes an event with its deliveries, all or nothing. `conflict` where the stored record's
-   * sequence is not `basedOn`: read again, decide again. Durable once it returns.
-   */
-  commit(commit: Commit): Promise<'committed' | 'conflict'>
-
-  /** Everybody who has seen the event, each with its sighting. */
-  readObservers(key: EventKey): Promise<Observer[]>
-
-  readBeacon(fleet: string, beacon: string): Promise<Beacon | undefined>
-
-  /**
-   * At most `limit` of a fleet's beacons, sorted by id, beginning after `after`. Reads only what is
-   * listed.
-   */
-  listBeacons(fleet: string, page: { after?: string; limit: number }): Promise<ListedBeacon[]>
-
-  /** This beacon's sightings of the given events, those that exist. */
-  readSightings(fleet: string, beacon: string, eventIds: string[]): Promise<Sighting[]>
-
-  /**
-   * Writes a beacon with changed sightings, all or nothing. `stale`, and nothing written, where a
-   * later counter of the same boot, or a boot that retired this one, was written before.
-   */
-  writeBeacon(beacon: Beacon, sightings: Sighting[]): Promise<'written' | 'stale'>
-
-  /** Open events whose due time has come, the longest due first, at most `limit`. */
-  dueEvents(now: number, limit: number): Promise<EventKey[]>
-
-  /**
-   * Takes due deliveries under a lease, the longest due first, each list to be sent as one request. No
-   * delivery is under two leases at once; one waits while an earlier one of the same event and
-   * channel is pending. All workers together keep each channel's rate. Counts an attempt; what was
-   * settled as `alone` is in no list with others.
+   * Leases due deliveries, the longest due first. Each list is sent as one request. No delivery has
+   * two leases at once. A delivery waits while an earlier one of its event and channel is pending. All
+   * workers together keep each channel's rate. Counts an attempt. A delivery that was settled as
+   * `alone` shares its list with no other.
    */
   claim(request: ClaimRequest): Promise<Claimed[][]>
 
   /**
-   * Ends an attempt and plans what follows from it, all or nothing; the channel rests from then on,
-   * where it asked for that. `lost` and nothing written where the lease ended or another claim has it,
-   * success or not.
+   * Ends an attempt and adds the deliveries that follow from it, all or nothing. If the channel asked
+   * for a pause, it begins. `lost`, and nothing written, if the lease ended or another claim has the
+   * delivery, even after a success.
    */
   settle(
     claimed: Claimed,
@@ -91,52 +119,51 @@ export interface Store {
     follow: Delivery[],
   ): Promise<'settled' | 'lost'>
 
-  /** What stands in a channel of one epoch of an event, as it was written last. */
-  readPost(key: PostKey): Promise<Post | undefined>
-
   /**
-   * Notes what stands there. `conflict`, and nothing written, where the stored version is not
-   * `basedOn` (0: there is none). Durable once it returns.
-   */
-  writePost(key: PostKey, state: PostState, basedOn: number): Promise<'written' | 'conflict'>
-
-  /** The marks of all channels that refuse, or did, as they were written last. */
-  readMarks(): Promise<Mark[]>
-
-  /**
-   * Marks a channel. `conflict`, and nothing written, where the stored version is not `basedOn` (0: there is
-   * none). Durable once it returns.
-   */
-  writeMark(channel: string, outage: Outage, basedOn: number): Promise<'written' | 'conflict'>
-
-  /** All deliveries of an event, in order. */
-  readDeliveries(key: EventKey): Promise<Delivery[]>
-
-  /**
-   * Newest first seen first; `before` is the `firstSeenAt` of the last one of the page before. A page
-   * is longer than `limit` (≥ 1) where more events share the millisecond of its last one.
-   */
-  listEvents(page: { fleet?: string; before?: number; limit: number }): Promise<EventRecord[]>
-
-  /**
-   * Owes again what was refused or given up: one by its id, or all planned since a time, at most
-   * `limit`, the oldest first. Attempts count on. Returns how many.
+   * Makes refused and given-up deliveries pending again: one by its id, or all that were planned since a
+   * time, the oldest first, at most `limit`. Keeps the count of attempts. Returns how many.
    */
   replay(which: Replay, now: number, limit: number): Promise<number>
+}
+
+/** `post`: the message of an event in a channel. `marks`: the health of a channel. */
+export type MemoKind = 'post' | 'marks'
+
+export interface MemoKey {
+  kind: MemoKind
+  /** The memo is forgotten with this event. */
+  event?: EventKey
+  name: readonly (string | number)[]
+}
+
+/** A small object that workers replace by compare-and-set. functions/memos.ts gives the kinds types. */
+export interface Memo {
+  /** Grows by one with each write. */
+  version: number
+}
+
+export interface MemoStore {
+  /** The memo as it was written last, or undefined. */
+  readMemo(key: MemoKey): Promise<Memo | undefined>
+
+  /** All memos of a kind that belong to no event. */
+  listMemos(kind: MemoKind): Promise<Memo[]>
 
   /**
-   * Removes events that ended before a time, with their deliveries, posts and sightings. Also removes
+   * Replaces all fields of a memo. `conflict`, and nothing written, if the stored version is not
+   * `basedOn` (0: there is none). Durable once it returns.
+   */
+  writeMemo(key: MemoKey, fields: object, basedOn: number): Promise<'written' | 'conflict'>
+}
+
+export interface Store extends EventStore, BeaconStore, DeliveryStore, MemoStore {
+  /**
+   * Removes events that ended before a time, with their deliveries, memos and sightings. Also removes
    * beacons that were not heard since `unheardSince` (usually the same time). At most `limit` of
-   * each. Open events stay, and so do beacons whose last document shows one. Returns how many went.
+   * each. Open events stay, and so do beacons whose last document shows one. Returns how many it removed.
    */
   forget(before: number, limit: number, unheardSince?: number): Promise<number>
 
-  /**
-   * Counts the open events of a fleet, and those that this beacon alone reports. Counting stops at the
-   * limits of core/share.ts, and may lag some seconds behind other workers.
-   */
-  countOpen(fleet: string, beacon: string, now: number): Promise<OpenCounts>
-
-  /** When an event is due, or a delivery can be claimed, next; undefined where nothing waits. */
+  /** When the next event is due or the next delivery can be claimed; undefined if nothing waits. */
   nextDueAt(pacing: Pacing): Promise<number | undefined>
 }

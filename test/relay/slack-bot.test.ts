@@ -1,6 +1,8 @@
 // Slack by a bot, through the whole relay: one message for each event, however many reports, restarts and decisions.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { readConfigWith } from '../../functions/config.ts'
+import type { PostState } from '../../functions/core/post.ts'
+import { readPost } from '../../functions/memos.ts'
 import { around } from '../sim/around.ts'
 import { mistakesOf, withValue } from '../support/config.ts'
 import { answer, passInSteps, rowsOf } from '../support/deliveries.ts'
@@ -96,9 +98,9 @@ describe('the course of an event', () => {
     await beacon.sees([])
     await world.pass(11_000)
     const key = { fleet: 'prod', eventId, epoch: 1, channel: 'bot' }
-    expect((await world.store.readPost(key))?.state.is).toBe('posted')
+    expect((await readPost(world.store, key))?.state.is).toBe('posted')
     await world.store.forget(world.clock.now + 1, 9)
-    expect(await world.store.readPost(key)).toBeUndefined()
+    expect(await readPost(world.store, key)).toBeUndefined()
   })
 })
 
@@ -120,8 +122,11 @@ test('a relay that dies at any call: one message, unless it died between posting
       const { store, send } = world.relay
       await beacon.sees([event()])
       world.relay.store = around(store, (name, args, call) => {
-        const state = name === 'writePost' ? ` ${(args[1] as { is: string }).is}` : ''
-        return dying(name + state, call as () => Promise<never>) as Promise<never>
+        const { state } = (name === 'writeMemo' ? args[1] : {}) as { state?: PostState }
+        return dying(
+          state === undefined ? name : `post ${state.is}`,
+          call as () => Promise<never>,
+        ) as Promise<never>
       })
       world.relay.send = (url, init) => dying('send', () => send(url, init))
       await world.drain().catch(() => undefined)
@@ -131,7 +136,7 @@ test('a relay that dies at any call: one message, unless it died between posting
       world.store.freeLeases(world.clock.now)
       await beacon.sees([started()])
       await passInSteps(world, minute, 1_000)
-      const unnoted = after ? diedAt === 'send' : diedAt === 'writePost posted'
+      const unnoted = after ? diedAt === 'send' : diedAt === 'post posted'
       const when = `dead ${after ? 'after' : 'before'} ${diedAt}, call ${calls}`
       expect(slack.messages().length, when).toBeLessThanOrEqual(unnoted ? 2 : 1)
       expect(slack.replies().length, when).toBeLessThanOrEqual(unnoted ? 2 : 1)

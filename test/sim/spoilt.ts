@@ -99,16 +99,18 @@ const withoutOvertaking: Spoil = () => (store) => ({
 /** What stands in a channel is noted, and never read. */
 const withoutPosts: Spoil = () => (store) => ({
   ...store,
-  readPost: async () => undefined,
-  writePost: async () => 'written',
+  readMemo: async (key) => (key.kind === 'post' ? undefined : store.readMemo(key)),
+  writeMemo: async (key, fields, basedOn) =>
+    key.kind === 'post' ? 'written' : store.writeMemo(key, fields, basedOn),
 })
 
 /** That a channel refuses is noted, and nobody looks. */
 const withoutMarks: Spoil = () => (store) => ({
   ...store,
-  readMarks: async () => [],
-  writeMark: async (channel, outage) => {
-    await store.writeMark(channel, outage, 0)
+  listMemos: async (kind) => (kind === 'marks' ? [] : store.listMemos(kind)),
+  writeMemo: async (key, fields, basedOn) => {
+    if (key.kind !== 'marks') return store.writeMemo(key, fields, basedOn)
+    await store.writeMemo(key, fields, 0)
     return 'written'
   },
 })

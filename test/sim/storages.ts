@@ -1,6 +1,7 @@
 // What the relays of a world keep their rows in. Each process has its own view of it: slow, deadly, and
 // watched. A call of SQLite is one step; a call of the store on Azure is many, and may end after each.
 import type { Claimed } from '../../functions/core/delivery.ts'
+import type { Mark } from '../../functions/core/outage.ts'
 import { AzureStore } from '../../functions/store/azure.ts'
 import type { Rows } from '../../functions/store/azure-rows.ts'
 import { SqliteStore } from '../../functions/store/sqlite.ts'
@@ -29,9 +30,10 @@ export const storages = {
           const result = await call()
           if (method === 'commit') judge.committed(name, args[0] as Commit, result as string)
           if (method === 'claim') judge.claimed(name, result as Claimed[][])
-          if (method === 'writeMark' && result === 'written') {
-            const [channel, outage] = args as Marking
-            judge.marks.written(channel, outage)
+          if (method === 'writeMemo' && result === 'written') {
+            const [{ kind }, fields] = args as Noting
+            const { channel, outage } = fields as Mark
+            if (kind === 'marks') judge.marks.written(channel, outage)
           }
           if (method === 'settle' && result === 'settled') judge.settled(...(args as Settling))
           return result
@@ -71,7 +73,7 @@ export const storages = {
   },
 }
 
-type Marking = Parameters<Store['writeMark']>
+type Noting = Parameters<Store['writeMemo']>
 type Settling = Parameters<Store['settle']>
 
 /** The judge hears of everything but what it has to hear of at the moment when it takes effect. */

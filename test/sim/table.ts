@@ -2,7 +2,7 @@
 // it takes effect, and the process may end in either: what it had begun to write stays as far as it came. The answer
 // to a write may be lost, and the client then writes again by itself, as Azure's does.
 import type { Mark } from '../../functions/core/outage.ts'
-import { marksPartition } from '../../functions/store/azure-marks.ts'
+import { listPartition } from '../../functions/store/azure-memos.ts'
 import type { Change, Range, Row, Rows } from '../../functions/store/azure-rows.ts'
 import { maxChanges } from '../../functions/store/azure-rows.ts'
 import {
@@ -121,7 +121,7 @@ export class Table {
 
   /** What is now on record, whatever becomes of the process that wrote it. */
   #tell(judge: Judge, process: string, partition: string, written: Written[]): void {
-    if (partition === marksPartition) {
+    if (partition === listPartition('marks')) {
       for (const { row } of written) {
         const { channel, outage } = JSON.parse(row.body) as Mark
         judge.marks.written(channel, outage)

@@ -8,8 +8,7 @@ import { claimPromises } from './contract/claims.ts'
 import { commitPromises } from './contract/commits.ts'
 import { growthPromises } from './contract/growth.ts'
 import { listPromises } from './contract/lists.ts'
-import { markPromises } from './contract/marks.ts'
-import { postPromises } from './contract/posts.ts'
+import { memoPromises } from './contract/memos.ts'
 import { ratePromises } from './contract/rates.ts'
 import { settlePromises } from './contract/settling.ts'
 import { sharePromises } from './contract/shares.ts'
@@ -45,7 +44,6 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
     beaconPromises(bench)
     listPromises(bench)
     growthPromises(bench)
-    postPromises(bench)
-    markPromises(bench)
+    memoPromises(bench)
   })
 }

@@ -7,6 +7,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Outage } from '../../functions/core/outage.ts'
+import type { PostState } from '../../functions/core/post.ts'
+import { readMarks, readPost, writeMark, writePost } from '../../functions/memos.ts'
 import { SqliteStore } from '../../functions/store/sqlite.ts'
 import { claim } from '../support/claims.ts'
 import { at, commitOf, delivery, key, record } from '../support/records.ts'
@@ -123,7 +126,7 @@ test('a file of format 1 is read on, with what its deliveries hold themselves', 
   const db = new DatabaseSync(path)
   const { urgentUntil, telling } = delivery('a')
   db.prepare('UPDATE deliveries SET body = ?').run(JSON.stringify({ urgentUntil, telling }))
-  db.exec(`DROP TABLE views; DROP TABLE open_events; DROP INDEX deliveries_turn;
+  db.exec(`DROP TABLE memos; DROP TABLE views; DROP TABLE open_events; DROP INDEX deliveries_turn;
     ALTER TABLE deliveries DROP COLUMN view; PRAGMA user_version = 1;
     CREATE INDEX deliveries_due ON deliveries (channel, next_at) WHERE state = 'pending'`)
   db.close()
@@ -150,20 +153,67 @@ test('a file of another version is left alone, and says what to do', () => {
   )
 })
 
-test('a file from before messages were edited is taken, and what stands in channels is kept in it', async () => {
-  const path = newPath()
+const outage: Outage = {
+  ...{ kind: 'refuses', channel: 'ch"at', of: 'c0ffee', since: at, note: 'ü "no"' },
+  ...{ nextTryAt: at + 60_000, waitMs: 60_000 },
+}
+
+/** Makes a file of format 2, which had a table for posts and one for marks. */
+async function writeFormat2(path: string, older = ''): Promise<void> {
   const store = new SqliteStore(path, { random: randomUUID })
   await store.commit(commitOf())
   store.close()
   const db = new DatabaseSync(path)
-  db.exec('DROP TABLE posts')
+  db.exec(`DROP TABLE memos; PRAGMA user_version = 2;
+    CREATE TABLE posts (
+      fleet TEXT NOT NULL, event_id TEXT NOT NULL, epoch INTEGER NOT NULL, channel TEXT NOT NULL,
+      version INTEGER NOT NULL, state TEXT NOT NULL,
+      PRIMARY KEY (fleet, event_id, epoch, channel)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE marks (
+      channel TEXT PRIMARY KEY, version INTEGER NOT NULL, mark TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID`)
+  const post = db.prepare('INSERT INTO posts VALUES (?, ?, ?, ?, ?, ?)')
+  post.run(key.fleet, key.eventId, 2, 'ch"at', 7, JSON.stringify(posted))
+  const mark = db.prepare('INSERT INTO marks VALUES (?, ?, ?)')
+  mark.run('ch"at', 3, JSON.stringify({ version: 3, channel: 'ch"at', outage }))
+  db.exec(older)
   db.close()
-  const later = new SqliteStore(path, { random: randomUUID })
-  const post = { ...key, epoch: 1, channel: 'chat' }
-  expect(await later.writePost(post, { is: 'absent', by: 'x' }, 0)).toBe('written')
-  expect(await later.readEvent(key)).toEqual(record())
-  later.close()
+}
+
+const post = { ...key, epoch: 2, channel: 'ch"at' }
+const posted: PostState = { is: 'posted', to: 'C1', place: 'C1', message: 'ü', seq: 64 }
+
+test('a file of format 2 is upgraded: its posts and marks can be read and replaced', async () => {
+  const path = newPath()
+  await writeFormat2(path)
+  for (let opened = 0; opened < 2; opened++) {
+    const store = new SqliteStore(path, { random: randomUUID })
+    expect(await store.readEvent(key)).toEqual(record())
+    expect(await readPost(store, post)).toEqual({ version: 7, state: posted })
+    expect(await readMarks(store)).toEqual([{ version: 3, channel: 'ch"at', outage }])
+    store.close()
+  }
+  const store = new SqliteStore(path, { random: randomUUID })
+  expect(await writePost(store, post, { is: 'absent', by: 'x' }, 7)).toBe('written')
+  expect(await writeMark(store, 'ch"at', { ...outage, note: 'new' }, 3)).toBe('written')
+  store.close()
 })
+
+test.each(['DROP TABLE posts; DROP TABLE marks', 'DROP TABLE marks'])(
+  'a file of format 2 from before these tables is upgraded, too: %s',
+  async (older) => {
+    const path = newPath()
+    await writeFormat2(path, older)
+    const store = new SqliteStore(path, { random: randomUUID })
+    expect(await store.readEvent(key)).toEqual(record())
+    expect(await readMarks(store)).toEqual([])
+    expect(await writeMark(store, 'ch"at', outage, 0)).toBe('written')
+    const known = older.includes('posts') ? undefined : { version: 7, state: posted }
+    expect(await readPost(store, post)).toEqual(known)
+    store.close()
+  },
+)
 
 const enough = 25
 

@@ -1,7 +1,7 @@
 // Claiming without a thought of rates.
 import type { Claimed } from '../../functions/core/delivery.ts'
 import { unlimited } from '../../functions/core/rate.ts'
-import type { ClaimRequest, Pacing, Store } from '../../functions/store/store.ts'
+import type { ClaimRequest, DeliveryStore, Pacing } from '../../functions/store/store.ts'
 import { at } from './records.ts'
 
 /** Every channel takes whatever comes. */
@@ -14,7 +14,7 @@ export function freeBut(...busy: string[]): Pacing {
 
 /** What a claim takes, of channels that take whatever comes and one in each request. */
 export async function claim(
-  store: Store,
+  store: DeliveryStore,
   request: Partial<ClaimRequest> & Pick<ClaimRequest, 'limit'>,
 ): Promise<Claimed[]> {
   const whole = { leaseMs: 20_000, ...free, ...request }

@@ -1,6 +1,6 @@
 // What the parts of the contract share.
 import { expect } from 'vitest'
-import type { Store } from '../../../functions/store/store.ts'
+import type { Commit, EventKey, EventStore, Store } from '../../../functions/store/store.ts'
 import { free } from '../../support/claims.ts'
 import { at } from '../../support/records.ts'
 
@@ -11,7 +11,7 @@ export interface Bench {
 }
 
 /** Everything that a store says of some events, for "nothing was written". */
-export async function contentsOf(store: Store, keys: { fleet: string; eventId: string }[]) {
+export async function contentsOf(store: Store, keys: EventKey[]) {
   const parts = keys.map(async (key) => ({
     event: await store.readEvent(key),
     deliveries: await store.readDeliveries(key),
@@ -21,8 +21,8 @@ export async function contentsOf(store: Store, keys: { fleet: string; eventId: s
 }
 
 export async function expectCommitted(
-  store: Store,
-  commit: Partial<Parameters<Store['commit']>[0]> & Pick<Parameters<Store['commit']>[0], 'record'>,
+  store: EventStore,
+  commit: Partial<Commit> & Pick<Commit, 'record'>,
 ): Promise<void> {
   const whole = { basedOn: 0, deliveries: [], supersede: [], now: at, ...commit }
   expect(await store.commit(whole)).toBe('committed')

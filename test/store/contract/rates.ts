@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { freeAt, pausedUntil, type Rate } from '../../../functions/core/rate.ts'
-import type { Pacing, Store } from '../../../functions/store/store.ts'
+import type { DeliveryStore, Pacing } from '../../../functions/store/store.ts'
 import { at, delivery, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
@@ -13,7 +13,7 @@ const pacing: Pacing = {
 }
 
 /** Requests of a claim, as lists of ids. */
-async function turn(store: Store, now: number): Promise<string[][]> {
+async function turn(store: DeliveryStore, now: number): Promise<string[][]> {
   const request = { leaseMs: 20_000, limit: 9, ...pacing, now }
   return (await store.claim(request)).map((group) => group.map(({ id }) => id))
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Rate } from '../../../functions/core/rate.ts'
-import type { Pacing, Store } from '../../../functions/store/store.ts'
+import type { DeliveryStore, Pacing } from '../../../functions/store/store.ts'
 import { at, delivery, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
@@ -9,7 +9,7 @@ const merging: Rate = { everyMs: 1_000, burst: 1, together: 4, atOnce: 4 }
 const free: Rate = { everyMs: 0, burst: 1, together: 1, atOnce: 4 }
 
 /** The requests of one claim, as lists of ids. All are delivered at once. */
-async function turn(store: Store, rate: Rate, now: number): Promise<string[][]> {
+async function turn(store: DeliveryStore, rate: Rate, now: number): Promise<string[][]> {
   const pacing: Pacing = { now, rateOf: () => rate, roomOf: () => rate.atOnce }
   const requests = await store.claim({ leaseMs: 20_000, limit: 9, ...pacing })
   for (const one of requests.flat()) {
