@@ -1,6 +1,6 @@
 // Marks of channels in trouble: a row for each, all in one partition. An answer that never came may have been a
 // success, so who wrote a row knows its own.
-import type { Mark, Outage } from '../core/outage.ts'
+import type { ChannelHealth, HealthRow } from '../core/outage.ts'
 import { keyOf } from './azure-keys.ts'
 import type { Row, Rows } from './azure-rows.ts'
 
@@ -13,15 +13,15 @@ export class Marks {
     this.#rows = rows
   }
 
-  async all(): Promise<Mark[]> {
+  async all(): Promise<HealthRow[]> {
     return (await this.#rows.list(marksPartition, { from: '', to: '~' })).map(toMark)
   }
 
-  async write(channel: string, outage: Outage, basedOn: number) {
+  async write(channel: string, health: ChannelHealth, basedOn: number) {
     const row = keyOf(channel)
     const found = await this.#rows.read(marksPartition, row)
     if ((found && toMark(found).version) !== (basedOn || undefined)) return 'conflict'
-    const mark: Mark = { version: basedOn + 1, channel, outage }
+    const mark: HealthRow = { version: basedOn + 1, channel, health }
     const body = JSON.stringify(mark)
     const change =
       found === undefined
@@ -32,6 +32,6 @@ export class Marks {
   }
 }
 
-function toMark({ body }: Row): Mark {
-  return JSON.parse(body) as Mark
+function toMark({ body }: Row): HealthRow {
+  return JSON.parse(body) as HealthRow
 }

@@ -6,7 +6,7 @@ import type { Attention } from '../attention.ts'
 import type { Settlement } from '../core/attempt.ts'
 import type { Claimed, Delivery } from '../core/delivery.ts'
 import type { Beacon, Sighting } from '../core/event.ts'
-import type { Outage } from '../core/outage.ts'
+import type { ChannelHealth } from '../core/outage.ts'
 import type { PostKey, PostState } from '../core/post.ts'
 import { AzureAttention } from './azure-attention.ts'
 import { Beacons } from './azure-beacons.ts'
@@ -155,8 +155,8 @@ export class AzureStore implements Store {
     return this.#marks.all()
   }
 
-  writeMark(channel: string, outage: Outage, basedOn: number) {
-    return this.#marks.write(channel, outage, basedOn)
+  writeMark(channel: string, health: ChannelHealth, basedOn: number) {
+    return this.#marks.write(channel, health, basedOn)
   }
 
   readDeliveries(key: EventKey) {

@@ -5,7 +5,7 @@ import type { Settlement } from '../core/attempt.ts'
 import type { Claimed, Delivery, EventView } from '../core/delivery.ts'
 import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
 import { hash } from '../core/hash.ts'
-import type { Mark, Outage } from '../core/outage.ts'
+import type { ChannelHealth, HealthRow } from '../core/outage.ts'
 import type { Post, PostKey, PostState } from '../core/post.ts'
 import { afterTurns, freeAt, turnsAt } from '../core/rate.ts'
 import { maxOpenOfBeacon, maxOpenOfFleet } from '../core/share.ts'
@@ -211,14 +211,14 @@ export class SqliteStore implements Store {
     })
   }
 
-  async readMarks(): Promise<Mark[]> {
-    return this.#all(sql.readMarks).map((row) => parse<Mark>(row.mark))
+  async readMarks(): Promise<HealthRow[]> {
+    return this.#all(sql.readMarks).map((row) => parse<HealthRow>(row.mark))
   }
 
-  async writeMark(channel: string, outage: Outage, basedOn: number) {
+  async writeMark(channel: string, health: ChannelHealth, basedOn: number) {
     return this.#write(() => {
       const version = basedOn + 1
-      const mark: Mark = { version, channel, outage }
+      const mark: HealthRow = { version, channel, health }
       const values = [version, JSON.stringify(mark), channel]
       const written =
         basedOn === 0

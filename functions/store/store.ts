@@ -3,7 +3,7 @@
 import type { Settlement } from '../core/attempt.ts'
 import type { Claimed, Delivery } from '../core/delivery.ts'
 import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
-import type { Mark, Outage } from '../core/outage.ts'
+import type { ChannelHealth, HealthRow } from '../core/outage.ts'
 import type { Superseded } from '../core/overtake.ts'
 import type { Post, PostKey, PostState } from '../core/post.ts'
 import type { Rate } from '../core/rate.ts'
@@ -113,13 +113,17 @@ export interface Store {
   writePost(key: PostKey, state: PostState, basedOn: number): Promise<'written' | 'conflict'>
 
   /** The marks of all channels that refuse, or did, as they were written last. */
-  readMarks(): Promise<Mark[]>
+  readMarks(): Promise<HealthRow[]>
 
   /**
    * Marks a channel. `conflict`, and nothing written, where the stored version is not `basedOn` (0: there is
    * none). Durable once it returns.
    */
-  writeMark(channel: string, outage: Outage, basedOn: number): Promise<'written' | 'conflict'>
+  writeMark(
+    channel: string,
+    health: ChannelHealth,
+    basedOn: number,
+  ): Promise<'written' | 'conflict'>
 
   /** All deliveries of an event, in order. */
   readDeliveries(key: EventKey): Promise<Delivery[]>

@@ -107,8 +107,8 @@ const withoutPosts: Spoil = () => (store) => ({
 const withoutMarks: Spoil = () => (store) => ({
   ...store,
   readMarks: async () => [],
-  writeMark: async (channel, outage) => {
-    await store.writeMark(channel, outage, 0)
+  writeMark: async (channel, health) => {
+    await store.writeMark(channel, health, 0)
     return 'written'
   },
 })

@@ -30,8 +30,8 @@ export const storages = {
           if (method === 'commit') judge.committed(name, args[0] as Commit, result as string)
           if (method === 'claim') judge.claimed(name, result as Claimed[][])
           if (method === 'writeMark' && result === 'written') {
-            const [channel, outage] = args as Marking
-            judge.marks.written(channel, outage)
+            const [channel, health] = args as Marking
+            judge.marks.written(channel, health)
           }
           if (method === 'settle' && result === 'settled') judge.settled(...(args as Settling))
           return result
