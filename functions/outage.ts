@@ -29,7 +29,7 @@ function fingerprint(channel: Channel): string {
 /** A channel's health as it was read; `version` 0: no row. */
 type Read = Pick<HealthRow, 'version'> & Partial<HealthRow>
 
-export interface Gate {
+interface Gate {
   passage: Passage
   /** Which configuration of the channel the request is for. */
   of: string

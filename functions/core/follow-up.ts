@@ -25,7 +25,7 @@ export interface Context {
   list?: { retryAt: number | undefined } | undefined
 }
 
-export interface Aftermath {
+interface Aftermath {
   settlement: Settlement
   followUps: Delivery[]
   /** With this delivery, the fallback is notified that the channel is in trouble. */

@@ -16,7 +16,7 @@ export interface Known {
   inTrouble: string[]
 }
 
-export type Judgement =
+type Judgement =
   | { go: 'send' }
   | { go: 'wait'; reason: string }
   | { go: 'superseded'; reason: string }

@@ -78,7 +78,7 @@ export function passageOf(health: ChannelHealth | undefined, now: number): Passa
 }
 
 /** Whose lease a request has: the first message in it. */
-export type Lease = Pick<Claimed, 'id' | 'lease' | 'leaseUntil'>
+type Lease = Pick<Claimed, 'id' | 'lease' | 'leaseUntil'>
 
 /**
  * Before a request: what becomes of it, and the health that says who tries and who notifies the fallback. If
@@ -109,7 +109,7 @@ export interface Answer extends Lease {
   overdueSince?: number | undefined
 }
 
-export type HealthLog = 'channel_refuses' | 'channel_unreachable' | 'channel_recovered'
+type HealthLog = 'channel_refuses' | 'channel_unreachable' | 'channel_recovered'
 
 /**
  * The health after a request, and what the log says of it. A health that begins now names the delivery whose
