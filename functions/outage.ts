@@ -10,13 +10,14 @@ import {
   afterTold,
   beforeRequest,
   type ChannelHealth,
-  type HealthRow,
   type Passage,
   type Refusing,
   tryNow,
   type Unreachable,
 } from './core/outage.ts'
-import type { Relay } from './relay.ts'
+import { channelNamed, type Relay } from './relay.ts'
+
+type Health = ChannelHealth | undefined
 
 /** Workers that write one channel's health at the same moment. */
 const maxAttempts = 20
@@ -27,7 +28,10 @@ function fingerprint(channel: Channel): string {
 }
 
 /** A channel's health as it was read; `version` 0: no row. */
-type Read = Pick<HealthRow, 'version'> & Partial<HealthRow>
+interface Read {
+  version: number
+  health?: Health
+}
 
 interface Gate {
   passage: Passage
@@ -40,22 +44,15 @@ interface Gate {
 
 /** What becomes of a request to this channel. Never throws: the request waits if the health can't be read. */
 export async function passGate(relay: Relay, channel: Channel, first: Claimed): Promise<Gate> {
-  const request = { of: fingerprint(channel), first }
+  const of = fingerprint(channel)
+  const decide = (before: Health) => beforeRequest(before, of, first, relay.now())
   try {
-    const read = await readHealth(relay, first.channel)
-    const { passage, health } = beforeRequest(read.health, request.of, first, relay.now())
-    if (health === undefined || health === read.health) return { ...request, passage, read }
-    const { version } = read
-    if (await writeHealth(relay, first.channel, health, version)) {
-      return { ...request, passage, read: { ...read, health, version: version + 1 } }
-    }
-    if (passage.go === 'send') return { ...request, passage, read }
-    const note = 'another worker tries the channel just now'
-    return { ...request, passage: { go: 'wait', note }, read }
+    const { passage, read } = await change(relay, first.channel, decide)
+    return { passage, of, first, read }
   } catch (error) {
     relay.log.error('mark_failed', { channel: first.channel, error: messageOf(error) })
     const note = 'the health of the channel could not be read; see the log'
-    return { ...request, passage: { go: 'wait', note }, read: { version: 0 } }
+    return { passage: { go: 'wait', note }, of, first, read: { version: 0 } }
   }
 }
 
@@ -68,10 +65,10 @@ export async function noteAnswer(
   { of, first, read }: Gate,
   sent: SendOutcome | undefined,
   overdueSince: number | undefined,
-): Promise<ChannelHealth | undefined> {
+): Promise<Health> {
   const { channel, id, lease, leaseUntil } = first
   const answer = { channel, of, id, lease, leaseUntil, sent, overdueSince }
-  const decide = (before: ChannelHealth | undefined) => afterAnswer(before, answer, relay.now())
+  const decide = (before: Health) => afterAnswer(before, answer, relay.now())
   try {
     const { health, log } = await change(relay, channel, decide, read)
     if (log === 'channel_recovered') relay.log.info(log, { channel })
@@ -90,56 +87,43 @@ export async function noteTold(relay: Relay, channel: string): Promise<void> {
 
 /** An owner says that all channels are fixed, or this one: the next message tries it. */
 export async function tryAgain(relay: Relay, channel?: string): Promise<void> {
-  for (const read of await readAll(relay)) {
-    if ((channel ?? read.channel) !== read.channel) continue
-    const decide = (known: ChannelHealth | undefined) => ({
-      health: known && tryNow(known, relay.now()),
-    })
-    await change(relay, read.channel, decide, read)
+  for (const { channel: name } of await relay.store.readMarks()) {
+    if ((channel ?? name) !== name) continue
+    await change(relay, name, (known) => ({ health: known && tryNow(known, relay.now()) }))
   }
 }
 
 /** Channels of the configuration that are refusing or unreachable. */
 export async function channelsInTrouble(relay: Relay): Promise<(Refusing | Unreachable)[]> {
-  const { channels } = relay.config
-  return (await readAll(relay)).flatMap(({ channel: name, health }) => {
-    const channel = Object.hasOwn(channels, name) ? channels[name] : undefined
+  const rows = await relay.store.readMarks()
+  return rows.flatMap(({ channel: name, health }) => {
+    const channel = channelNamed(relay, name)
     if (channel === undefined || health.state === 'ok') return []
     return health.of === fingerprint(channel) ? [health] : []
   })
 }
 
 /** Decides on the health as it was read, and again whenever another worker wrote it meanwhile. */
-async function change<After extends { health: ChannelHealth | undefined }>(
+async function change<After extends { health: Health }>(
   relay: Relay,
   channel: string,
-  decide: (before: ChannelHealth | undefined) => After,
+  decide: (before: Health) => After,
   known?: Read,
-): Promise<After> {
+): Promise<After & { read: Read }> {
   let read = known ?? (await readHealth(relay, channel))
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const { version } = read
     const after = decide(read.health)
     const { health } = after
-    if (health === undefined || health === read.health) return after
-    if (await writeHealth(relay, channel, health, read.version)) return after
+    if (health === undefined || health === read.health) return { ...after, read }
+    if ((await relay.store.writeMark(channel, health, version)) === 'written') {
+      return { ...after, read: { health, version: version + 1 } }
+    }
     read = await readHealth(relay, channel)
   }
   throw new Error(`the health of channel "${channel}" has too many writers at once`)
 }
 
-async function readHealth(relay: Relay, channel: string): Promise<Read> {
-  return (await readAll(relay)).find((one) => one.channel === channel) ?? { version: 0 }
-}
-
-function readAll({ store }: Relay): Promise<HealthRow[]> {
-  return store.readMarks()
-}
-
-async function writeHealth(
-  { store }: Relay,
-  channel: string,
-  health: ChannelHealth,
-  basedOn: number,
-): Promise<boolean> {
-  return (await store.writeMark(channel, health, basedOn)) === 'written'
+async function readHealth({ store }: Relay, channel: string): Promise<Read> {
+  return (await store.readMarks()).find((one) => one.channel === channel) ?? { version: 0 }
 }

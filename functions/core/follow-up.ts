@@ -39,28 +39,19 @@ export function afterResult(
   context: Context,
   { now, random, rate }: { now: number; random: number; rate: Rate },
 ): Aftermath {
-  const settlement =
-    result.outcome === 'refused' && (result.broken || context.list !== undefined)
-      ? afterRefusal(claimed, result, context, now)
-      : afterOther(claimed, result, context, now, random, rate)
-  return {
-    settlement,
-    followUps: followUps(claimed, result, settlement, context, now),
-    isTeller: isTeller(claimed, context),
+  const { list } = context
+  let settlement = afterAttempt(claimed, result, now, random, rate)
+  if (result.outcome === 'refused' && (result.broken || list !== undefined)) {
+    settlement = afterRefusal(claimed, result, context, now)
+  } else if (settlement.state === 'pending' && list?.retryAt !== undefined) {
+    settlement = { ...settlement, nextAt: list.retryAt }
   }
+  const isTeller = isTellerIn(context, claimed)
+  return { settlement, followUps: followUps(claimed, result, settlement, context, now), isTeller }
 }
 
-function afterOther(
-  claimed: Claimed,
-  result: SendOutcome,
-  { list }: Context,
-  now: number,
-  random: number,
-  rate: Rate,
-): Settlement {
-  const own = afterAttempt(claimed, result, now, random, rate)
-  const retryAt = own.state === 'pending' ? list?.retryAt : undefined
-  return retryAt === undefined ? own : { ...own, nextAt: retryAt }
+function isTellerIn({ health }: Context, { id }: Claimed): boolean {
+  return health !== undefined && health.state !== 'ok' && health.teller?.id === id
 }
 
 function afterRefusal(
@@ -111,10 +102,6 @@ function copyId(telling: Delivery['telling'], to: string): string | undefined {
   return telling.moment === 'notice' ? undefined : deliveryId(telling.event, telling.moment, to)
 }
 
-function isTeller({ id }: Claimed, { health }: Context): boolean {
-  return health !== undefined && health.state !== 'ok' && health.teller?.id === id
-}
-
 function followUps(
   claimed: Claimed,
   result: SendOutcome,
@@ -125,7 +112,7 @@ function followUps(
   const { health, instead, siblings } = context
   const inTrouble = health !== undefined && health.state !== 'ok'
   const trouble =
-    inTrouble && isTeller(claimed, context)
+    inTrouble && isTellerIn(context, claimed)
       ? instead.map((name) =>
           planNotice(claimed, name, { state, note: health.note }, now, {
             state: health.state,

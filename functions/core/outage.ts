@@ -125,7 +125,7 @@ export function afterAnswer(
   switch (evidenceIn(answer.sent)) {
     case 'refuses':
       if (known?.state === 'refusing') return { health: refusedAgain(known, isTry, answer, now) }
-      return { health: refusing(known, answer, now), log: 'channel_refuses' }
+      return { health: refused(known, answer, now), log: 'channel_refuses' }
     case 'takes':
       if (isTry || known?.state === 'unreachable') {
         return { health: recovered(known, now), log: 'channel_recovered' }
@@ -135,7 +135,7 @@ export function afterAnswer(
     case 'silent':
       if (isTry) return { health: withoutTry(known) }
       if (!isAway(known, answer, now)) return { health: known }
-      return { health: unreachable(known, answer, now), log: 'channel_unreachable' }
+      return { health: begun('unreachable', known, answer, now), log: 'channel_unreachable' }
     case 'none':
       return { health: isTry ? withoutTry(known) : known }
   }
@@ -162,9 +162,9 @@ function isAway(known: ChannelHealth | undefined, { overdueSince }: Answer, now:
   return known.state === 'ok' && (known.since < overdueSince || known.since > now)
 }
 
-function refusing(known: ChannelHealth | undefined, answer: Answer, now: number): Refusing {
-  const times = { nextTryAt: now + firstWaitMs, waitMs: firstWaitMs }
-  return { state: 'refusing', ...begun('refusing', known, answer, now), ...times }
+function refused(known: ChannelHealth | undefined, answer: Answer, now: number): Refusing {
+  const waits = { nextTryAt: now + firstWaitMs, waitMs: firstWaitMs }
+  return { ...begun('refusing', known, answer, now), ...waits }
 }
 
 function refusedAgain(known: Refusing, isTry: boolean, answer: Answer, now: number): Refusing {
@@ -173,10 +173,6 @@ function refusedAgain(known: Refusing, isTry: boolean, answer: Answer, now: numb
   if (!isTry) return note === known.note ? known : { ...known, note }
   const waitMs = Math.min(2 * known.waitMs, maxWaitMs)
   return { ...withoutTry(known), note, waitMs, nextTryAt: now + waitMs }
-}
-
-function unreachable(known: ChannelHealth | undefined, answer: Answer, now: number): Unreachable {
-  return { state: 'unreachable', ...begun('unreachable', known, answer, now) }
 }
 
 function recovered({ state, channel, of, note, toldAt }: Refusing | Unreachable, now: number) {
@@ -188,17 +184,16 @@ function withoutTry({ trying: _, ...rest }: Refusing): Refusing {
   return rest
 }
 
-function begun(
-  state: Recovered['was'],
+function begun<State extends Recovered['was']>(
+  state: State,
   known: ChannelHealth | undefined,
   answer: Answer,
   now: number,
-): Troubled {
+): Troubled & { state: State } {
   const { channel, of, id, leaseUntil } = answer
-  const trouble = { channel, of, since: now, note: noteIn(answer) }
-  const isSame = known?.state === 'ok' && known.was === state
-  const toldAt = (isSame ? known.toldAt : undefined) ?? Number.NEGATIVE_INFINITY
-  const isKnown = toldAt <= now && now - toldAt < sameTroubleMs
+  const trouble = { state, channel, of, since: now, note: noteIn(answer) }
+  const toldAt = known?.state === 'ok' && known.was === state ? known.toldAt : undefined
+  const isKnown = toldAt !== undefined && toldAt <= now && now - toldAt < sameTroubleMs
   return isKnown ? { ...trouble, toldAt } : { ...trouble, teller: { id, until: leaseUntil } }
 }
 
