@@ -25,8 +25,8 @@ export interface Refusing extends Troubled {
   /** When the next message may try the channel, and how long that one waits. */
   nextTryAt: number
   waitMs: number
-  /** The lease of the message that is trying. */
-  trying?: { by: string; until: number }
+  /** The request that is trying, by its first delivery. Requests that were claimed together share a lease. */
+  trying?: { id: string; by: string; until: number }
 }
 
 /** For too long it gave no answer, or answers that may pass by themselves. */
@@ -97,7 +97,7 @@ export function beforeRequest(
   const isLost = teller !== undefined && teller.id !== id && teller.until <= now
   const health = isLost ? { ...known, teller: { id, until } } : known
   if (passage.go !== 'try' || health.state !== 'refusing') return { passage, health }
-  return { passage, health: { ...health, trying: { by: lease, until } } }
+  return { passage, health: { ...health, trying: { id, by: lease, until } } }
 }
 
 export interface Answer extends Lease {
@@ -121,7 +121,7 @@ export function afterAnswer(
   now: number,
 ): { health: ChannelHealth | undefined; log?: HealthLog } {
   const known = before?.of === answer.of ? before : undefined
-  const isTry = known?.state === 'refusing' && known.trying?.by === answer.lease
+  const isTry = known?.state === 'refusing' && isTrying(known, answer)
   switch (evidenceIn(answer.sent)) {
     case 'refuses':
       if (known?.state === 'refusing') return { health: refusedAgain(known, isTry, answer, now) }
@@ -139,6 +139,10 @@ export function afterAnswer(
     case 'none':
       return { health: isTry ? withoutTry(known) : known }
   }
+}
+
+function isTrying({ trying }: Refusing, { id, lease }: Lease): boolean {
+  return trying?.id === id && trying.by === lease
 }
 
 type Evidence = 'refuses' | 'takes' | 'silent' | 'none'

@@ -25,7 +25,7 @@ const teller = { id: 'd0', until: at }
 const known = { channel: 'chat', of: 'a', since: at - minute, note: 'HTTP 404' }
 const waits = { nextTryAt: at + minute, waitMs: minute }
 const refusing: Refusing = { state: 'refusing', ...known, ...waits, teller }
-const trying: Refusing = { ...refusing, trying: { by: 'l1', until: at + 20_000 } }
+const trying: Refusing = { ...refusing, trying: { id: 'd1', by: 'l1', until: at + 20_000 } }
 const unreachable: Unreachable = { state: 'unreachable', ...known, teller }
 const recovered: Recovered = { state: 'ok', was: 'refusing', ...known }
 
@@ -73,7 +73,7 @@ describe('before a request', () => {
     const until = now + 20_000
     const { passage, health } = beforeRequest(refusing, 'a', { ...lease, leaseUntil: until }, now)
     expect(passage).toEqual({ go: 'try' })
-    expect(health).toMatchObject({ trying: { by: 'l1', until } })
+    expect(health).toMatchObject({ trying: { id: 'd1', by: 'l1', until } })
   })
 
   test.each([
@@ -102,7 +102,8 @@ describe('after an answer', () => {
   const refusesNow = { state: 'refusing', ...begun, note: 'HTTP 410', ...waits }
   const awayNow = { state: 'unreachable', ...begun, note: 'no answer in time' }
   const okNow = (was: Recovered['was']) => ({ state: 'ok', was, ...known, since: at })
-  const { trying: _, ...tried } = trying
+  const { trying: own, ...tried } = trying
+  const byOther = (other: object): Refusing => ({ ...trying, trying: { ...own!, ...other } })
   const answers = {
     nothing: answer(undefined),
     unsent: answer(unsent, overdue),
@@ -153,9 +154,14 @@ describe('after an answer', () => {
       { refused: [{ ...refusing, note: 'HTTP 410' }] },
     ],
     [
-      'refusing, and another message tries it',
-      { ...trying, trying: { by: 'l2', until: at } },
-      { refused: [{ ...trying, trying: { by: 'l2', until: at }, note: 'HTTP 410' }] },
+      'refusing, and another worker tries it',
+      byOther({ by: 'l2' }),
+      { refused: [{ ...byOther({ by: 'l2' }), note: 'HTTP 410' }] },
+    ],
+    [
+      'refusing, and another request that was claimed together with this one tries it',
+      byOther({ id: 'd2' }),
+      { refused: [{ ...byOther({ id: 'd2' }), note: 'HTTP 410' }] },
     ],
     [
       'refusing, and this message tries it',
@@ -204,7 +210,7 @@ describe('after an answer', () => {
     const minutes: number[] = []
     let health = refusing
     for (let now = at; minutes.length < 6; now = health.nextTryAt) {
-      const before = { ...health, trying: { by: 'l1', until: now } }
+      const before = { ...health, trying: { id: 'd1', by: 'l1', until: now } }
       health = afterAnswer(before, answer(refused), now).health as Refusing
       minutes.push((health.nextTryAt - now) / minute)
     }
