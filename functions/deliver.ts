@@ -1,19 +1,21 @@
-// Sends what is owed: claim under a lease, one request, settle. Several workers may run at once; the
-// store sees to it that no delivery is under two leases, and no channel is told faster than it takes.
+// Sends what is due: claims it under a lease, judges each delivery, makes one request, and finishes each. Several
+// workers may run at once. The store keeps any delivery from being under two leases, and each channel's rate.
 import { messageOf } from '../shared/errors.ts'
 import type { Channel } from './config.ts'
 import { attemptMs, deliveryLeaseMs, listRetryAt, type SendOutcome } from './core/attempt.ts'
-import { type Claimed, type Delivery, deliveryId, isAlertOf, outageIn } from './core/delivery.ts'
+import { type Claimed, channelTroubleIn, type Delivery, isAlertOf } from './core/delivery.ts'
 import type { EventRecord } from './core/event.ts'
+import { type Context, copyFor } from './core/follow-up.ts'
+import { judgeDelivery, withoutSending } from './core/judge-delivery.ts'
 import { asksFor, compose } from './core/message.ts'
-import { isOverdue, type Outage, type Passage } from './core/outage.ts'
-import { mayHaveHeard, overtaken, skippedBefore } from './core/overtake.ts'
+import { isOverdue, type Passage } from './core/outage.ts'
+import { mayHaveHeard, skippedBefore } from './core/overtake.ts'
 import { channelsFor } from './core/policy.ts'
 import { partsForOne, waysToDecide } from './decision-buttons.ts'
 import { listLink, pageLink } from './link.ts'
 import { readPost, writePost } from './memos.ts'
 import type { Outgoing, Part, PostAccess } from './notify/notifier.ts'
-import { type Gate, noteAnswer, outagesOf, passGate } from './outage.ts'
+import { channelsInTrouble, noteAnswer, passGate } from './outage.ts'
 import { channelNamed, type Relay, rateOf } from './relay.ts'
 import { setApart, settle } from './settle.ts'
 import type { Pacing } from './store/store.ts'
@@ -41,202 +43,137 @@ function pacing(relay: Relay, underWay: UnderWay): Pacing {
   }
 }
 
-interface Judged {
+/** A claimed delivery: the part of the message that tells it, or why nothing is sent. */
+interface Prepared {
   claimed: Claimed
-  /** All deliveries of its event, where it came to that. */
-  siblings?: Delivery[]
-  /** Whom the routes name now, where the configuration has its channel no more. */
-  heirs?: string[]
-  /** What is to be sent, or why it is not. */
-  verdict: { part: Part } | { result: SendOutcome }
+  /** All deliveries of its event, if they could be read. */
+  siblings: Delivery[]
+  /** The channels that get what this one does not take. */
+  instead: string[]
+  next: { part: Part } | { result: SendOutcome }
 }
 
-/** One request, and each delivery in it settled. What goes wrong is logged, and nothing is thrown. */
+/** Makes one request and finishes each delivery in it. Errors are logged, and none is thrown. */
 export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<void> {
-  const leader = group[0]!
-  const channel = channelNamed(relay, leader.channel)
-  const judged: Judged[] = []
-  let gate: Gate | undefined
-  for (const claimed of group) {
-    try {
-      if (channel !== undefined) gate ??= await passGate(relay, channel, leader)
-      judged.push(await judge(relay, claimed, channel, gate?.passage))
-    } catch (error) {
-      relay.log.error('message_failed', { id: claimed.id, error: messageOf(error) })
-      const note = 'it could not be put together; see the log'
-      judged.push({ claimed, verdict: { result: { outcome: 'retry', note } } })
-    }
-  }
-  const parts = judged.flatMap(({ verdict }) => ('part' in verdict ? [verdict.part] : []))
-  const { now, apart } = partsForOne(parts)
-  const [first, ...also] = now
-  const sent = first && channel ? await send(relay, first, also, channel) : undefined
-  const waiting = judged.filter(({ verdict }) => 'part' in verdict && now.includes(verdict.part))
-  const late = waiting.find((one) => isOverdue(one.claimed, one.siblings ?? [], relay.now()))
-  const overdue = late?.claimed
-  const outage = await noteOutage(relay, channel, gate, sent, { first: leader, overdue })
-  const inList = also.length > 0
-  const retryAt = retryAtOf(relay, judged, sent)
-  const fallback = channel?.fallback === undefined ? [] : [channel.fallback]
-  for (const { claimed, siblings = [], heirs: instead = fallback, verdict } of judged) {
-    try {
-      if ('part' in verdict && apart.includes(verdict.part)) {
-        await setApart(relay, claimed, verdict.part)
-        continue
-      }
-      const result = 'result' in verdict ? verdict.result : sent!
-      const isGone = channel === undefined
-      const isPart = 'part' in verdict
-      const together = isTogether({ verdict }) ? retryAt : undefined
-      const which = { inList: inList && isPart, retryAt: together }
-      const context = { outage, siblings, instead, isGone, ...which }
-      await settle(relay, claimed, result, context)
-    } catch (error) {
-      // the lease ends, and it is tried again; the others are not to blame
-      relay.log.error('settle_failed', { id: claimed.id, error: messageOf(error) })
-    }
+  const first = group[0]!
+  const channel = channelNamed(relay, first.channel)
+  const gate = channel && (await passGate(relay, channel, first))
+  const prepared: Prepared[] = []
+  for (const claimed of group) prepared.push(await prepare(relay, claimed, gate?.passage))
+
+  const { now: parts } = partsForOne(
+    prepared.flatMap(({ next }) => ('part' in next ? next.part : [])),
+  )
+  const sent = channel && parts.length > 0 ? await send(relay, parts, channel) : undefined
+
+  const inRequest = prepared.filter(({ next }) => 'part' in next && parts.includes(next.part))
+  const overdue = inRequest.find((one) => isOverdue(one.claimed, one.siblings, relay.now()))
+  const health = gate && (await noteAnswer(relay, gate, sent, overdue?.claimed.owedAt))
+
+  const together = sent ? inRequest : prepared.filter(isWaiting)
+  const list = together.length > 1 ? { retryAt: retryAtOf(relay, together, sent) } : undefined
+  for (const one of prepared) {
+    const { siblings, instead } = one
+    const own = together.includes(one) ? list : undefined
+    const answer = inRequest.includes(one) ? sent : undefined
+    await finish(relay, one, answer, { health, siblings, instead, list: own })
   }
 }
 
-/** When a list that failed, or could not be sent yet, is sent again. Its messages stay one list. */
-function retryAtOf(
-  relay: Relay,
-  judged: Judged[],
-  sent: SendOutcome | undefined,
-): number | undefined {
-  const list = judged.filter(isTogether)
-  const [first] = list
-  if (first === undefined || list.length < 2) return undefined
-  const result = 'result' in first.verdict ? first.verdict.result : sent
-  if (result?.outcome !== 'retry') return undefined
-  const rate = rateOf(relay, first.claimed.channel)
-  const claimed = list.map((one) => one.claimed)
-  return listRetryAt(claimed, result, relay.now(), relay.random(), rate)
-}
-
-/** A message that could not be composed waits on its own. */
-function isTogether({ verdict }: Pick<Judged, 'verdict'>): boolean {
-  return 'part' in verdict || 'unsent' in verdict.result
-}
-
-/** A mark that can't be written costs another try of a channel in trouble, and nothing else. */
-async function noteOutage(
-  relay: Relay,
-  channel: Channel | undefined,
-  gate: Gate | undefined,
-  sent: SendOutcome | undefined,
-  of: { first: Claimed; overdue: Claimed | undefined },
-): Promise<Outage | undefined> {
-  if (channel === undefined || gate === undefined) return undefined
-  try {
-    return await noteAnswer(relay, channel, gate, sent, of)
-  } catch (error) {
-    relay.log.error('mark_failed', { channel: of.first.channel, error: messageOf(error) })
-    return gate.outage
-  }
-}
-
-async function judge(
+/** Loads what the judgement needs, and composes what is to be sent. */
+async function prepare(
   relay: Relay,
   claimed: Claimed,
-  channel: Channel | undefined,
   passage: Passage | undefined,
-): Promise<Judged> {
+): Promise<Prepared> {
+  const channel = channelNamed(relay, claimed.channel)
+  try {
+    const record = await relay.store.readEvent(claimed)
+    const siblings = await relay.store.readDeliveries(claimed)
+    const isAboutChannel = channelTroubleIn(claimed.telling) !== undefined
+    const judgement = judgeDelivery(claimed, {
+      record,
+      siblings,
+      channel: channel &&
+        passage && { overtakes: relay.notifiers[channel.kind].overtakes, passage },
+      inTrouble: isAboutChannel ? (await channelsInTrouble(relay)).map((one) => one.channel) : [],
+    })
+    const next =
+      judgement.go === 'send'
+        ? { part: await partOf(relay, claimed, record, siblings) }
+        : { result: withoutSending(judgement) }
+    const isGone = channel === undefined && judgement.go === 'refused'
+    const instead = isGone ? await heirsOf(relay, claimed, record, siblings) : fallbackOf(channel)
+    return { claimed, siblings, instead, next }
+  } catch (error) {
+    relay.log.error('message_failed', { id: claimed.id, error: messageOf(error) })
+    const note = 'it could not be put together; see the log'
+    const result = { outcome: 'retry' as const, note }
+    return { claimed, siblings: [], instead: fallbackOf(channel), next: { result } }
+  }
+}
+
+function fallbackOf(channel: Channel | undefined): string[] {
+  return channel?.fallback === undefined ? [] : [channel.fallback]
+}
+
+/**
+ * A removed channel may have been renamed. Its message goes to the channels that would get it now and do not
+ * have it: the fallback of the channel that it was sent in place of, else those that the routes name.
+ */
+async function heirsOf(
+  relay: Relay,
+  claimed: Claimed,
+  record: EventRecord | undefined,
+  siblings: Delivery[],
+): Promise<string[]> {
   const { telling } = claimed
-  const record = await relay.store.readEvent(claimed)
-  const siblings = await relay.store.readDeliveries(claimed)
-  const overtakes = channel === undefined ? () => true : relay.notifiers[channel.kind].overtakes
-  const late = overtaken(claimed, record, siblings, overtakes) ?? (await passed(relay, telling))
-  if (late !== undefined) {
-    return { claimed, siblings, verdict: { result: { outcome: 'superseded', note: late } } }
-  }
-  if (channel === undefined) {
-    const note = 'the configuration has no such channel any more'
-    const heirs = await heirsOf(relay, claimed, record, siblings)
-    return { claimed, siblings, heirs, verdict: { result: { outcome: 'refused', note } } }
-  }
-  if (passage?.go === 'wait') {
-    const result = { outcome: 'retry' as const, note: passage.note, unsent: true as const }
-    return { claimed, siblings, verdict: { result } }
-  }
-  if (passage?.go === 'divert') {
-    // counted as an attempt: refused after one means that nothing of it can have arrived
-    const refused = { outcome: 'refused' as const, broken: true as const }
-    return { claimed, siblings, verdict: { result: { ...refused, note: passage.note } } }
-  }
+  if (record === undefined || telling.moment === 'notice') return []
+  const { moment, insteadOf } = telling
+  const fallback = fallbackOf(insteadOf === undefined ? undefined : channelNamed(relay, insteadOf))
+  const observers = await relay.store.readObservers(record)
+  const routed = channelsFor(relay.config.routes, record, observers, moment, siblings)
+  return (fallback.length > 0 ? fallback : routed).filter(
+    (name) => copyFor(claimed, name, siblings) === undefined,
+  )
+}
+
+async function partOf(
+  relay: Relay,
+  claimed: Claimed,
+  record: EventRecord | undefined,
+  siblings: Delivery[],
+): Promise<Part> {
+  const { telling } = claimed
   const now = relay.now()
   const asks = record !== undefined && telling.moment !== 'notice' && asksFor(telling.event, now)
   const { buttons, askers } = asks
     ? await waysToDecide(relay, record, telling.event, claimed.channel)
     : {}
-  const message = compose(telling, now, skippedBefore(claimed, siblings), askers)
-  const part = {
+  return {
     delivery: claimed,
-    message,
+    message: compose(telling, now, skippedBefore(claimed, siblings), askers),
     ...(buttons && { buttons }),
     ...(hasPage(telling) ? { pageUrl: await pageLink(relay, claimed, now) } : {}),
     mayHaveHeard: mayHaveHeard(claimed, siblings, (name) => !channelNamed(relay, name)),
   }
-  return { claimed, siblings, verdict: { part } }
 }
 
 function hasPage(telling: Claimed['telling']): boolean {
-  return outageIn(telling) === undefined && !isAlertOf(telling)
+  return channelTroubleIn(telling) === undefined && !isAlertOf(telling)
 }
 
-/** Nobody is woken for a channel that was mended before anybody could be told. */
-async function passed(relay: Relay, telling: Claimed['telling']): Promise<string | undefined> {
-  const about = outageIn(telling)
-  if (about === undefined) return undefined
-  const { channel } = about
-  const lasts = (await outagesOf(relay)).some((outage) => outage.channel === channel)
-  return lasts ? undefined : 'that channel takes messages again'
-}
-
-/** A channel may have been renamed, or others have taken its place: those that were not told. */
-async function heirsOf(
-  relay: Relay,
-  { telling, channel }: Claimed,
-  record: EventRecord | undefined,
-  siblings: Delivery[],
-): Promise<string[]> {
-  if (record === undefined || telling.moment === 'notice') return []
-  const { moment, event, insteadOf } = telling
-  const observers = await relay.store.readObservers(record)
-  const routed = () => channelsFor(relay.config.routes, record, observers, moment, siblings)
-  const named = insteadOf === undefined ? routed() : chainFrom(relay, insteadOf)
-  const known = siblings.map(({ id }) => id)
-  const untold = named.filter(
-    (name) => name !== channel && !known.includes(deliveryId(event, moment, name)),
-  )
-  return insteadOf === undefined ? untold : untold.slice(0, 1)
-}
-
-/** Its fallback, the fallback of that, and so on; a circle ends where it began. */
-function chainFrom(relay: Relay, name: string): string[] {
-  const chain = [name]
-  for (let next = channelNamed(relay, name)?.fallback; next && !chain.includes(next); ) {
-    chain.push(next)
-    next = channelNamed(relay, next)?.fallback
-  }
-  return chain.slice(1)
-}
-
-async function send(
-  relay: Relay,
-  first: Part,
-  also: Part[],
-  channel: Channel,
-): Promise<SendOutcome> {
+async function send(relay: Relay, parts: Part[], channel: Channel): Promise<SendOutcome> {
+  const [first, ...also] = parts as [Part, ...Part[]]
   const now = relay.now()
   const leftMs = first.delivery.leaseUntil - now
-  // whoever slept through its lease sends nothing: another worker may be sending it now
+  // if this worker slept through its lease, another one may be sending it now
   if (leftMs <= 0) {
     return { outcome: 'retry', note: 'the lease ended before it was sent', unsent: true }
   }
   const signal = AbortSignal.timeout(Math.min(attemptMs, leftMs))
   const posts = postsOf(relay, first.delivery)
-  const listUrl = await listLink(relay, listedIn([first, ...also]), now)
+  const listUrl = await listLink(relay, listedIn(parts), now)
   const list = listUrl === undefined ? {} : { listUrl }
   const outgoing: Outgoing = { ...first, also, ...list, posts, now, signal }
   try {
@@ -257,5 +194,40 @@ function postsOf({ store }: Relay, { fleet, eventId, channel, telling }: Claimed
   return {
     read: () => readPost(store, key),
     write: (state, basedOn) => writePost(store, key, state, basedOn),
+  }
+}
+
+/** Nothing was sent because of the channel, not because of the message. */
+function isWaiting({ next }: Prepared): boolean {
+  return 'result' in next && 'unsent' in next.result
+}
+
+/** When a list that failed, or could not be sent yet, is sent again. Its messages stay one list. */
+function retryAtOf(
+  relay: Relay,
+  together: Prepared[],
+  sent: SendOutcome | undefined,
+): number | undefined {
+  const [{ next, claimed }] = together as [Prepared]
+  const result = 'result' in next ? next.result : sent
+  if (result?.outcome !== 'retry') return undefined
+  const rate = rateOf(relay, claimed.channel)
+  const list = together.map((one) => one.claimed)
+  return listRetryAt(list, result, relay.now(), relay.random(), rate)
+}
+
+/** If it fails, the lease ends, and the delivery is tried again. */
+async function finish(
+  relay: Relay,
+  { claimed, next }: Prepared,
+  sent: SendOutcome | undefined,
+  context: Context,
+): Promise<void> {
+  try {
+    const result = 'result' in next ? next.result : sent
+    if (result !== undefined) await settle(relay, claimed, result, context)
+    else if ('part' in next) await setApart(relay, claimed, next.part)
+  } catch (error) {
+    relay.log.error('settle_failed', { id: claimed.id, error: messageOf(error) })
   }
 }

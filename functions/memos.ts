@@ -1,6 +1,6 @@
 // The types of the store's memos: messages that channels edit, and the health of channels. The relay
 // trusts what it wrote itself, so nothing is checked again when a memo is read.
-import type { Mark, Outage } from './core/outage.ts'
+import type { ChannelHealth, HealthRow } from './core/outage.ts'
 import type { Post, PostKey, PostState } from './core/post.ts'
 import type { MemoKey, MemoStore } from './store/store.ts'
 
@@ -13,14 +13,19 @@ export function writePost(store: MemoStore, key: PostKey, state: PostState, base
   return store.writeMemo(postMemo(key), { state }, basedOn)
 }
 
-/** The marks of all channels that have or had trouble. */
-export async function readMarks(store: MemoStore): Promise<Mark[]> {
-  return (await store.listMemos('marks')) as Mark[]
+/** The health of all channels that have or had trouble. */
+export async function readHealthRows(store: MemoStore): Promise<HealthRow[]> {
+  return (await store.listMemos('health')) as HealthRow[]
 }
 
 /** As `writeMemo`. */
-export function writeMark(store: MemoStore, channel: string, outage: Outage, basedOn: number) {
-  return store.writeMemo({ kind: 'marks', name: [channel] }, { channel, outage }, basedOn)
+export function writeHealth(
+  store: MemoStore,
+  channel: string,
+  health: ChannelHealth,
+  basedOn: number,
+) {
+  return store.writeMemo({ kind: 'health', name: [channel] }, { channel, health }, basedOn)
 }
 
 function postMemo({ fleet, eventId, epoch, channel }: PostKey): MemoKey {

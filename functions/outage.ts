@@ -1,157 +1,130 @@
-// Keeps the marks of channels that don't get what they are owed: who may try one, what an answer makes
-// of its mark, and who tells the fallback. Several workers may find it out at once; one of them tells.
+// Keeps the health of channels: reads it, lets the core judge, and writes it by compare-and-set. Several
+// workers may find the same trouble at once; one of them notifies the fallback.
+import { messageOf } from '../shared/errors.ts'
 import type { Channel } from './config.ts'
 import type { SendOutcome } from './core/attempt.ts'
 import type { Claimed } from './core/delivery.ts'
 import { hash } from './core/hash.ts'
 import {
-  afterRefusal,
-  afterSilence,
-  afterSuccess,
-  type Mark,
-  type Outage,
+  afterAnswer,
+  afterTold,
+  beforeRequest,
+  type ChannelHealth,
   type Passage,
-  passageOf,
   type Refusing,
+  tryNow,
   type Unreachable,
-  withoutTry,
-  withTeller,
 } from './core/outage.ts'
-import { readMarks, writeMark } from './memos.ts'
-import type { Relay } from './relay.ts'
+import { readHealthRows, writeHealth } from './memos.ts'
+import { channelNamed, type Relay } from './relay.ts'
 
-/** Writers of one mark that meet. */
-const maxMarkAttempts = 20
+type Health = ChannelHealth | undefined
 
-/** Tells one configuration of a channel from another, and nothing of what it holds. */
+/** Workers that write one channel's health at the same moment. */
+const maxAttempts = 20
+
+/** Differs for each configuration of a channel, and reveals nothing of it. */
 function fingerprint(channel: Channel): string {
   return hash(JSON.stringify(channel))
 }
 
-export interface Gate {
-  passage: Passage
-  /** The mark as it stands, where it is of this configuration. */
-  outage?: Outage | undefined
+/** A channel's health as it was read; `version` 0: no row. */
+interface Read {
+  version: number
+  health?: Health
 }
 
-/** What becomes of a request to this channel; whoever may try has said so in the mark. */
+interface Gate {
+  passage: Passage
+  /** Which configuration of the channel the request is for. */
+  of: string
+  /** Whose lease the request has. */
+  first: Claimed
+  read: Read
+}
+
+/** What becomes of a request to this channel. Never throws: the request waits if the health can't be read. */
 export async function passGate(relay: Relay, channel: Channel, first: Claimed): Promise<Gate> {
   const of = fingerprint(channel)
-  const { outage, version = 0 } = await readMark(relay, first.channel)
-  const now = relay.now()
-  const passage = passageOf(outage, of, now)
-  if (outage?.of !== of) return { passage }
-  const next = taken(withTeller(outage, first, now), passage, first)
-  if (next === outage) return { passage, outage }
-  const written = await writeMark(relay.store, first.channel, next, version)
-  if (written === 'written') return { passage, outage: next }
-  if (passage.go === 'send') return { passage, outage }
-  return { passage: { go: 'wait', note: 'another worker tries the channel just now' } }
-}
-
-/** Whoever may try, says so. */
-function taken(outage: Outage, { go }: Passage, { lease, leaseUntil }: Claimed): Outage {
-  if (outage.kind !== 'refuses' || go !== 'try') return outage
-  return { ...outage, trying: { by: lease, until: leaseUntil } }
+  const decide = (before: Health) => beforeRequest(before, of, first, relay.now())
+  try {
+    const { passage, read } = await change(relay, first.channel, decide)
+    return { passage, of, first, read }
+  } catch (error) {
+    relay.log.error('mark_failed', { channel: first.channel, error: messageOf(error) })
+    const note = 'the health of the channel could not be read; see the log'
+    return { passage: { go: 'wait', note }, of, first, read: { version: 0 } }
+  }
 }
 
 /**
- * The mark after an answer, of which there is none where nothing was sent after all. `first` is whose lease the
- * request has, `overdue` one of its messages that has waited for too long. Throws nothing but what the store
- * throws.
+ * The health after a request; `sent` undefined: nothing was sent. `overdueSince`: when the message was planned
+ * that has waited for too long. Never throws: a health that can't be written costs one more try of the channel.
  */
 export async function noteAnswer(
   relay: Relay,
-  channel: Channel,
-  gate: Gate,
-  answer: SendOutcome | undefined,
-  { first, overdue }: { first: Claimed; overdue: Claimed | undefined },
-): Promise<Outage | undefined> {
-  const name = first.channel
-  const isTry = gate.passage.go === 'try'
-  const came = answer !== undefined && answer.outcome !== 'superseded' && !('unsent' in answer)
-  if (!came) {
-    if (!isTry) return gate.outage
-    return change(relay, name, (known) => known && withoutTry(known, first.lease))
+  { of, first, read }: Gate,
+  sent: SendOutcome | undefined,
+  overdueSince: number | undefined,
+): Promise<Health> {
+  const { channel, id, lease, leaseUntil } = first
+  const answer = { channel, of, id, lease, leaseUntil, sent, overdueSince }
+  const decide = (before: Health) => afterAnswer(before, answer, relay.now())
+  try {
+    const { health, log } = await change(relay, channel, decide, read)
+    if (log === 'channel_recovered') relay.log.info(log, { channel })
+    else if (log !== undefined) relay.log.error(log, { channel, note: sent?.note })
+    return health
+  } catch (error) {
+    relay.log.error('mark_failed', { channel, error: messageOf(error) })
+    return read.health?.of === of ? read.health : undefined
   }
-  const failure = { ...first, of: fingerprint(channel), note: answer.note }
-  const fields = { channel: name, note: answer.note }
-  let isNew = false
-  const mark = (after: typeof afterRefusal | typeof afterSilence) =>
-    change(relay, name, (known, now) => {
-      const next = after(known, failure, now)
-      isNew = known?.kind !== next.kind || known.of !== next.of
-      return next
-    })
-  if (answer.outcome === 'refused' && answer.broken) {
-    const outage = await mark(afterRefusal)
-    if (isNew) relay.log.error('channel_refuses', fields)
-    return outage
-  }
-  const { kind, since = 0 } = gate.outage ?? {}
-  if (answer.outcome !== 'retry') {
-    // a message that it finds wrong, it has read
-    if (!isTry && kind !== 'unreachable') return gate.outage
-    const outage = await change(relay, name, (known, now) => known && afterSuccess(known, now))
-    relay.log.info('channel_recovered', { channel: name })
-    return outage
-  }
-  // it says nothing of what it refused before: the next message tries again
-  if (isTry) return change(relay, name, (known) => known && withoutTry(known, first.lease))
-  if (overdue === undefined || (kind !== undefined && kind !== 'passed')) return gate.outage
-  // where others came through since, it is the message; a clock that was set back proves nothing
-  if (kind === 'passed' && since >= overdue.owedAt && since <= relay.now()) return gate.outage
-  const outage = await mark(afterSilence)
-  if (isNew) relay.log.error('channel_unreachable', fields)
-  return outage
 }
 
-/** The fallback is told, or there is none: nobody else need do it. */
+/** The fallback is notified of the trouble, or there is none. */
 export async function noteTold(relay: Relay, channel: string): Promise<void> {
-  await change(relay, channel, (known, now) => {
-    if (known === undefined) return undefined
-    const { teller: _, ...told } = known
-    return { ...told, toldAt: now }
-  })
+  await change(relay, channel, (known) => ({ health: known && afterTold(known, relay.now()) }))
 }
 
-/** An owner says that a channel is mended, or that all are: the next message tries it. */
+/** An owner says that all channels are fixed, or this one: the next message tries it. */
 export async function tryAgain(relay: Relay, channel?: string): Promise<void> {
-  for (const mark of await readMarks(relay.store)) {
-    if ((channel ?? mark.channel) !== mark.channel) continue
-    await change(relay, mark.channel, (known, now) =>
-      known?.kind === 'refuses' ? { ...known, nextTryAt: now } : known,
-    )
+  for (const { channel: name } of await readHealthRows(relay.store)) {
+    if ((channel ?? name) !== name) continue
+    await change(relay, name, (known) => ({ health: known && tryNow(known, relay.now()) }))
   }
 }
 
-/** Channels of the configuration that don't get what they are owed, as their marks say. */
-export async function outagesOf(relay: Relay): Promise<(Refusing | Unreachable)[]> {
-  const marks = await readMarks(relay.store)
-  const { channels } = relay.config
-  return marks.flatMap(({ channel: name, outage }) => {
-    const channel = Object.hasOwn(channels, name) ? channels[name] : undefined
-    if (channel === undefined || outage.kind === 'passed') return []
-    return outage.of === fingerprint(channel) ? [outage] : []
+/** Channels of the configuration that are refusing or unreachable. */
+export async function channelsInTrouble(relay: Relay): Promise<(Refusing | Unreachable)[]> {
+  const rows = await readHealthRows(relay.store)
+  return rows.flatMap(({ channel: name, health }) => {
+    const channel = channelNamed(relay, name)
+    if (channel === undefined || health.state === 'ok') return []
+    return health.of === fingerprint(channel) ? [health] : []
   })
 }
 
-async function readMark(relay: Relay, channel: string): Promise<Partial<Mark>> {
-  const marks = await readMarks(relay.store)
-  return marks.find((mark) => mark.channel === channel) ?? {}
-}
-
-/** `decide` sees the mark as it stands, and makes none of nothing. */
-async function change(
+/** Decides on the health as it was read, and again whenever another worker wrote it meanwhile. */
+async function change<After extends { health: Health }>(
   relay: Relay,
   channel: string,
-  decide: (known: Outage | undefined, now: number) => Outage | undefined,
-): Promise<Outage | undefined> {
-  for (let attempt = 0; attempt < maxMarkAttempts; attempt++) {
-    const { version = 0, outage } = await readMark(relay, channel)
-    const next = decide(outage, relay.now())
-    if (next === undefined || next === outage) return outage
-    if ((await writeMark(relay.store, channel, next, version)) === 'written') return next
+  decide: (before: Health) => After,
+  known?: Read,
+): Promise<After & { read: Read }> {
+  let read = known ?? (await readHealth(relay, channel))
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const { version } = read
+    const after = decide(read.health)
+    const { health } = after
+    if (health === undefined || health === read.health) return { ...after, read }
+    if ((await writeHealth(relay.store, channel, health, version)) === 'written') {
+      return { ...after, read: { health, version: version + 1 } }
+    }
+    read = await readHealth(relay, channel)
   }
-  throw new Error(`the mark of channel "${channel}" has too many writers at once`)
+  throw new Error(`the health of channel "${channel}" has too many writers at once`)
+}
+
+async function readHealth({ store }: Relay, channel: string): Promise<Read> {
+  return (await readHealthRows(store)).find((one) => one.channel === channel) ?? { version: 0 }
 }

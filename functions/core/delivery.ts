@@ -34,7 +34,7 @@ export interface ChannelTrouble {
   /**
    * The channel itself is in trouble, which is reported once. `moment` is the message that failed.
    */
-  outage?: 'refuses' | 'unreachable'
+  health?: 'refusing' | 'unreachable'
 }
 
 /** An alert for the owners of a fleet; `Notice.event` is its row, see alert.ts. */
@@ -123,24 +123,24 @@ export function plan(
 }
 
 /**
- * A notice for the channel's fallback: that it refused this delivery, or what it has met is wrong with the
- * channel as such.
+ * A notice for the channel's fallback: that the channel refused this delivery, or with `health`, that the
+ * channel itself is in trouble.
  */
 export function planNotice(
   failed: Delivery,
   fallback: string,
   end: { state: DeliveryState; note: string },
   now: number,
-  outage?: { kind: 'refuses' | 'unreachable'; since: number },
+  health?: { state: 'refusing' | 'unreachable'; since: number },
 ): Delivery {
   const { telling } = failed
-  const which = outage === undefined ? [] : [outage.kind, shortHash(outage.since)]
+  const which = health === undefined ? [] : [health.state, shortHash(health.since)]
   const about = {
     channel: failed.channel,
     moment: telling.moment,
     state: end.state,
     reason: end.note,
-    ...(outage && { outage: outage.kind }),
+    ...(health && { health: health.state }),
   }
   const notice: Delivery = {
     ...failed,
@@ -158,10 +158,10 @@ export function planNotice(
   return notice
 }
 
-/** Trouble with a channel as such, with which no event has to do. */
-export function outageIn(telling: Telling | Notice): ChannelTrouble | undefined {
+/** Trouble with the channel itself. It has nothing to do with the event. */
+export function channelTroubleIn(telling: Telling | Notice): ChannelTrouble | undefined {
   if (telling.moment !== 'notice' || 'alert' in telling.about) return undefined
-  return telling.about.outage === undefined ? undefined : telling.about
+  return telling.about.health === undefined ? undefined : telling.about
 }
 
 export function isAlertOf(telling: Telling | Notice): telling is Notice & { about: FleetAlert } {

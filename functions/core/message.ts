@@ -140,7 +140,7 @@ function stepOf(telling: Telling, now: number, askers: Askers): Message {
 
 function noticeOf({ event, about }: Notice, now: number): Message {
   if ('alert' in about) return alertOf(event)
-  if (about.outage !== undefined) return outageOf(event, about)
+  if (about.health !== undefined) return troubleOf(event, about)
   const title = `Channel "${about.channel}" refused "${about.moment}" of ${subjectOf(event)}`
   return {
     ...trouble,
@@ -165,8 +165,8 @@ function alertOf({ fleet, alert }: EventView): Message {
 }
 
 /** The channel as such: with any other event it would be the same. */
-function outageOf(event: EventView, { channel, reason, outage }: ChannelTrouble): Message {
-  const refuses = outage === 'refuses'
+function troubleOf(event: EventView, { channel, reason, health }: ChannelTrouble): Message {
+  const refuses = health === 'refusing'
   const title = `Channel "${channel}" ${refuses ? 'refuses what it is sent' : "can't be reached"}`
   const lines = refuses
     ? [

@@ -1,69 +1,74 @@
-// A channel that does not get what it is owed, and is marked. One that refuses whatever it is sent is tried
-// again now and then by one message, while the others go to its fallback at once. One that can't be reached is
-// tried by each of them, and its fallback is told as well. Pure; outage.ts beside core keeps the mark.
-import { deliveryLeaseMs } from './attempt.ts'
-import { alertDeliveryId, type Delivery, deliveryId, isAlertOf, isSameStory } from './delivery.ts'
+// Channel health: ok, refusing or unreachable. One message at a time tries a refusing channel, and the others
+// go to its fallback at once. An unreachable channel is sent everything, and so is its fallback. Pure.
+import { deliveryLeaseMs, type SendOutcome } from './attempt.ts'
+import { type Claimed, type Delivery, isSameStory } from './delivery.ts'
 
-interface Marked {
+interface Known {
   channel: string
-  /** Which configuration of the channel it was: another one is tried afresh. */
+  /** Fingerprint of the channel's configuration. With another configuration, it starts as ok. */
   of: string
   since: number
   /** Its last answer, without any secret. */
   note: string
-  /** The delivery whose attempt tells the fallback; until then others leave that to it. Absent: nobody need. */
-  teller?: { id: string; until: number }
-  /** When the fallback was told of it, now or before. */
+  /** When the fallback was notified of this trouble, or of the same trouble before. */
   toldAt?: number
 }
 
-/** Somebody has to mend it. */
-export interface Refusing extends Marked {
-  kind: 'refuses'
-  /** When the next message may try, and how long it was to wait for that. */
+interface Troubled extends Known {
+  /** The delivery whose attempt notifies the fallback, until its lease ends. Absent: nobody needs to. */
+  teller?: { id: string; until: number }
+}
+
+/** It rejects whatever it is sent, so a person has to fix it. */
+export interface Refusing extends Troubled {
+  state: 'refusing'
+  /** When the next message may try the channel, and how long that one waits. */
   nextTryAt: number
   waitMs: number
-  /** Whoever has this lease is trying. */
-  trying?: { by: string; until: number }
+  /** The request that is trying, by its first delivery. Requests that were claimed together share a lease. */
+  trying?: { id: string; by: string; until: number }
 }
 
-/** No answer, or one that may pass by itself, for too long. */
-export interface Unreachable extends Marked {
-  kind: 'unreachable'
+/** For too long it gave no answer, or answers that may pass by themselves. */
+export interface Unreachable extends Troubled {
+  state: 'unreachable'
 }
 
-/** It took a message again at `since`; people are not told that, so that what comes back soon is no news. */
-export interface Passed extends Marked {
-  kind: 'passed'
-  was: 'refuses' | 'unreachable'
+/** It took a message again at `since`. Nobody is notified of that, or of the same trouble soon after. */
+export interface Recovered extends Known {
+  state: 'ok'
+  was: (Refusing | Unreachable)['state']
 }
 
-export type Outage = Refusing | Unreachable | Passed
+/** Undefined, where this is optional: the channel was never in trouble. */
+export type ChannelHealth = Recovered | Refusing | Unreachable
 
-export interface Mark {
+/** A channel's health as it is stored. */
+export interface HealthRow {
   /** Grows by one with each write. */
   version: number
   channel: string
-  outage: Outage
+  health: ChannelHealth
 }
 
 export const firstWaitMs = 60_000
 export const maxWaitMs = 600_000
-/** Of the same trouble, nobody is told again within this time. */
+/** If the same trouble comes back within this time, the fallback is not notified again. */
 const sameTroubleMs = 3_600_000
 
 /** What becomes of messages to a channel now. */
 export type Passage =
   | { go: 'send' }
+  /** This message finds out whether the channel takes any again. */
   | { go: 'try' }
-  /** Another message is trying. */
   | { go: 'wait'; note: string }
+  /** To the fallback. */
   | { go: 'divert'; note: string }
 
-export function passageOf(outage: Outage | undefined, of: string, now: number): Passage {
-  if (outage?.kind !== 'refuses' || outage.of !== of) return { go: 'send' }
-  const { trying, nextTryAt, since, note } = outage
-  // a clock that was set back makes nobody wait for longer
+export function passageOf(health: ChannelHealth | undefined, now: number): Passage {
+  if (health?.state !== 'refusing') return { go: 'send' }
+  const { trying, nextTryAt, since, note } = health
+  // if the clock was set back, no time that lies too far ahead counts
   if (trying !== undefined && trying.until > now && trying.until <= now + deliveryLeaseMs) {
     return { go: 'wait', note: 'another message finds out whether the channel takes any again' }
   }
@@ -72,36 +77,152 @@ export function passageOf(outage: Outage | undefined, of: string, now: number): 
   return { go: 'divert', note: `not sent, as the channel refuses since ${from}: ${note}` }
 }
 
-interface Failure {
+/** Whose lease a request has: the first message in it. */
+type Lease = Pick<Claimed, 'id' | 'lease' | 'leaseUntil'>
+
+/**
+ * Before a request: what becomes of it, and the health that says who tries and who notifies the fallback. If
+ * the worker that was to notify the fallback died, this one takes over.
+ */
+export function beforeRequest(
+  before: ChannelHealth | undefined,
+  of: string,
+  { id, lease, leaseUntil: until }: Lease,
+  now: number,
+): { passage: Passage; health: ChannelHealth | undefined } {
+  const known = before?.of === of ? before : undefined
+  const passage = passageOf(known, now)
+  if (known === undefined || known.state === 'ok') return { passage, health: known }
+  const { teller } = known
+  const isLost = teller !== undefined && teller.id !== id && teller.until <= now
+  const health = isLost ? { ...known, teller: { id, until } } : known
+  if (passage.go !== 'try' || health.state !== 'refusing') return { passage, health }
+  return { passage, health: { ...health, trying: { id, by: lease, until } } }
+}
+
+export interface Answer extends Lease {
   channel: string
   of: string
-  note: string
-  /** The delivery that met it, and its lease. */
-  id: string
-  lease: string
-  leaseUntil: number
+  /** Undefined: nothing was sent. */
+  sent: SendOutcome | undefined
+  /** When the message in it was planned that has waited for too long; absent: none has. */
+  overdueSince?: number | undefined
 }
 
-/** The mark after an answer that only a person can mend. */
-export function afterRefusal(outage: Outage | undefined, refusal: Failure, now: number): Refusing {
-  const { note, lease } = refusal
-  if (outage?.kind !== 'refuses' || outage.of !== refusal.of) {
-    const nextTryAt = now + firstWaitMs
-    return { ...marked('refuses', outage, refusal, now), nextTryAt, waitMs: firstWaitMs }
+type HealthLog = 'channel_refuses' | 'channel_unreachable' | 'channel_recovered'
+
+/**
+ * The health after a request, and what the log says of it. A health that begins now names the delivery whose
+ * end notifies the fallback; see follow-up.ts.
+ */
+export function afterAnswer(
+  before: ChannelHealth | undefined,
+  answer: Answer,
+  now: number,
+): { health: ChannelHealth | undefined; log?: HealthLog } {
+  const known = before?.of === answer.of ? before : undefined
+  const isTry = known?.state === 'refusing' && isTrying(known, answer)
+  switch (evidenceIn(answer.sent)) {
+    case 'refuses':
+      if (known?.state === 'refusing') return { health: refusedAgain(known, isTry, answer, now) }
+      return { health: refused(known, answer, now), log: 'channel_refuses' }
+    case 'takes':
+      if (isTry || known?.state === 'unreachable') {
+        return { health: recovered(known, now), log: 'channel_recovered' }
+      }
+      // a request that began before the first refusal says nothing new
+      return { health: known }
+    case 'silent':
+      if (isTry) return { health: withoutTry(known) }
+      if (!isAway(known, answer, now)) return { health: known }
+      return { health: begun('unreachable', known, answer, now), log: 'channel_unreachable' }
+    case 'none':
+      return { health: isTry ? withoutTry(known) : known }
   }
-  // what was under way when the first was refused says nothing new
-  if (outage.trying?.by !== lease) return { ...outage, note }
-  const { trying: _, ...rest } = outage
-  const waitMs = Math.min(2 * outage.waitMs, maxWaitMs)
-  return { ...rest, note, waitMs, nextTryAt: now + waitMs }
 }
 
-/** What waits for longer is told elsewhere as well: two minutes, or half of the time that is left. */
+function isTrying({ trying }: Refusing, { id, lease }: Lease): boolean {
+  return trying?.id === id && trying.by === lease
+}
+
+type Evidence = 'refuses' | 'takes' | 'silent' | 'none'
+
+/** A channel that refuses one message has read it, so it takes messages. */
+function evidenceIn(sent: SendOutcome | undefined): Evidence {
+  if (sent === undefined || sent.outcome === 'superseded') return 'none'
+  if (sent.outcome === 'delivered') return 'takes'
+  if (sent.outcome === 'refused') return sent.broken ? 'refuses' : 'takes'
+  return sent.unsent ? 'none' : 'silent'
+}
+
+/**
+ * Whether silence means that the channel can't be reached: a message is overdue, and the channel has taken no
+ * other since that was planned. If it has, the message is at fault.
+ */
+function isAway(known: ChannelHealth | undefined, { overdueSince }: Answer, now: number): boolean {
+  if (overdueSince === undefined) return false
+  if (known === undefined) return true
+  // a time in the future is from before the clock was set back
+  return known.state === 'ok' && (known.since < overdueSince || known.since > now)
+}
+
+function refused(known: ChannelHealth | undefined, answer: Answer, now: number): Refusing {
+  const waits = { nextTryAt: now + firstWaitMs, waitMs: firstWaitMs }
+  return { ...begun('refusing', known, answer, now), ...waits }
+}
+
+function refusedAgain(known: Refusing, isTry: boolean, answer: Answer, now: number): Refusing {
+  const note = noteIn(answer)
+  // a request that began before the first refusal puts off no try
+  if (!isTry) return note === known.note ? known : { ...known, note }
+  const waitMs = Math.min(2 * known.waitMs, maxWaitMs)
+  return { ...withoutTry(known), note, waitMs, nextTryAt: now + waitMs }
+}
+
+function recovered({ state, channel, of, note, toldAt }: Refusing | Unreachable, now: number) {
+  const told = toldAt === undefined ? {} : { toldAt }
+  return { state: 'ok' as const, was: state, channel, of, note, since: now, ...told }
+}
+
+function withoutTry({ trying: _, ...rest }: Refusing): Refusing {
+  return rest
+}
+
+function begun<State extends Recovered['was']>(
+  state: State,
+  known: ChannelHealth | undefined,
+  answer: Answer,
+  now: number,
+): Troubled & { state: State } {
+  const { channel, of, id, leaseUntil } = answer
+  const trouble = { state, channel, of, since: now, note: noteIn(answer) }
+  const toldAt = known?.state === 'ok' && known.was === state ? known.toldAt : undefined
+  const isKnown = toldAt !== undefined && toldAt <= now && now - toldAt < sameTroubleMs
+  return isKnown ? { ...trouble, toldAt } : { ...trouble, teller: { id, until: leaseUntil } }
+}
+
+function noteIn({ sent }: Answer): string {
+  return sent?.note ?? ''
+}
+
+/** The fallback is notified, or there is none: no other delivery needs to do it. */
+export function afterTold(health: ChannelHealth, now: number): ChannelHealth {
+  if (health.state === 'ok') return { ...health, toldAt: now }
+  const { teller: _, ...told } = health
+  return { ...told, toldAt: now }
+}
+
+/** An owner says that the channel is fixed: the next message tries it. */
+export function tryNow<Health extends ChannelHealth>(health: Health, now: number): Health {
+  return health.state === 'refusing' ? { ...health, nextTryAt: now } : health
+}
+
+/** A message that waits longer also goes to the fallback: two minutes, or half of the time that is left. */
 const patienceMs = 120_000
 
 /**
- * Whether a channel has kept an event waiting for too long: since the first step that it has not taken, as each
- * step may be overtaken by the next. One attempt that comes to nothing says nothing yet.
+ * Whether a channel has kept an event waiting for too long. It counts from the first step that the channel has
+ * not taken, as each step may be overtaken by the next. One attempt that failed says nothing yet.
  */
 export function isOverdue(delivery: Delivery, siblings: Delivery[], now: number): boolean {
   const untaken = untakenUpTo(delivery, siblings)
@@ -122,70 +243,4 @@ function untakenUpTo(delivery: Delivery, siblings: Delivery[]): Delivery[] {
     return waited && seq > last && attempts > 0 && telling.moment !== 'notice'
   })
   return [...tried, delivery]
-}
-
-/** The mark after an attempt of an overdue message that came to nothing. */
-export function afterSilence(outage: Outage | undefined, failure: Failure, now: number): Outage {
-  if (outage?.of === failure.of && outage.kind !== 'passed') return outage
-  return marked('unreachable', outage, failure, now)
-}
-
-/** The mark of a channel that took a message. */
-export function afterSuccess(outage: Outage, now: number): Passed {
-  const { channel, of, note, toldAt } = outage
-  const was = outage.kind === 'passed' ? outage.was : outage.kind
-  const told = toldAt === undefined ? {} : { toldAt }
-  return { kind: 'passed', was, channel, of, note, since: now, ...told }
-}
-
-/** The mark without whoever tried: it came to nothing that says anything of the channel. */
-export function withoutTry(outage: Outage, lease: string): Outage {
-  if (outage.kind !== 'refuses' || outage.trying?.by !== lease) return outage
-  const { trying: _, ...rest } = outage
-  return rest
-}
-
-function marked<Kind extends Passed['was']>(
-  kind: Kind,
-  before: Outage | undefined,
-  { channel, of, note, id, leaseUntil }: Failure,
-  now: number,
-): Marked & { kind: Kind } {
-  const mark = { kind, channel, of, since: now, note }
-  const { toldAt = Number.NEGATIVE_INFINITY } = before ?? {}
-  const same = before?.kind === 'passed' && before.was === kind && before.of === of
-  const isKnown = same && toldAt <= now && now - toldAt < sameTroubleMs
-  return isKnown ? { ...mark, toldAt } : { ...mark, teller: { id, until: leaseUntil } }
-}
-
-/** The mark in the hands of this delivery, where whoever was to tell the fallback died of it. */
-export function withTeller<Any extends Outage>(
-  outage: Any,
-  { id, leaseUntil }: Pick<Failure, 'id' | 'leaseUntil'>,
-  now: number,
-): Any {
-  const { teller } = outage
-  if (teller === undefined || teller.id === id || teller.until > now) return outage
-  return { ...outage, teller: { id, until: leaseUntil } }
-}
-
-/**
- * The message for another channel; where that hears of this step anyway, it has the same id. `heir`: it has
- * taken the channel's place in the configuration, and stands in for nobody.
- */
-export function divert(failed: Delivery, to: string, now: number, heir = false): Delivery {
-  const { id: _, telling, ...rest } = failed
-  const afresh = { owedAt: now, nextAt: now, state: 'pending', attempts: 0, note: '' } as const
-  if (isAlertOf(telling)) {
-    return { ...rest, id: alertDeliveryId(telling.event, to), channel: to, telling, ...afresh }
-  }
-  if (telling.moment === 'notice') throw new Error('a notice is told nowhere else')
-  const insteadOf = telling.insteadOf ?? failed.channel
-  return {
-    ...rest,
-    id: deliveryId(telling.event, telling.moment, to),
-    channel: to,
-    telling: heir ? telling : { ...telling, insteadOf },
-    ...afresh,
-  }
 }

@@ -14,7 +14,7 @@ import type { EventRecord } from '../core/event.ts'
 import { describeVerdict } from '../core/message.ts'
 import { publicDelivery, publicHistory, publicView } from '../core/public-view.ts'
 import { drillSchema, startDrill } from '../drill.ts'
-import { outagesOf, tryAgain } from '../outage.ts'
+import { channelsInTrouble, tryAgain } from '../outage.ts'
 import { readPage, readRecord } from '../record.ts'
 import type { Relay } from '../relay.ts'
 import type { EventKey } from '../store/store.ts'
@@ -58,15 +58,14 @@ async function getEvents(relay: Relay, c: Context): Promise<Response> {
 
 /** What the owner configured, and what is in trouble; nothing of an address or a key. */
 async function getChannels(relay: Relay, c: Context): Promise<Response> {
-  const outages = await outagesOf(relay)
+  const inTrouble = await channelsInTrouble(relay)
   const channels = Object.entries(relay.config.channels).map(([name, { kind, fallback }]) => {
-    const outage = outages.find(({ channel }) => channel === name)
+    const health = inTrouble.find(({ channel }) => channel === name)
     const what = { name, ...asConfigured(kind), fallback }
-    if (outage === undefined) return { ...what, state: 'ok' }
-    const { since, note } = outage
-    const known = { since: isoOf(since), note }
-    if (outage.kind === 'unreachable') return { ...what, state: 'unreachable', ...known }
-    return { ...what, state: 'refusing', ...known, nextTryAt: isoOf(outage.nextTryAt) }
+    if (health === undefined) return { ...what, state: 'ok' }
+    const { state, since, note } = health
+    const next = state === 'refusing' ? { nextTryAt: isoOf(health.nextTryAt) } : {}
+    return { ...what, state, since: isoOf(since), note, ...next }
   })
   return c.json({ channels })
 }

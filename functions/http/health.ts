@@ -4,7 +4,7 @@
 import type { Context } from 'hono'
 import { messageOf } from '../../shared/errors.ts'
 import { nextDueAt } from '../deliver.ts'
-import { outagesOf } from '../outage.ts'
+import { channelsInTrouble } from '../outage.ts'
 import type { Relay } from '../relay.ts'
 import { authorizationIn, type KeyGuard, refuseAdmin } from './admin-key.ts'
 
@@ -47,9 +47,9 @@ async function readHealth(relay: Relay): Promise<Health> {
 }
 
 async function channelTroubles(relay: Relay): Promise<string[]> {
-  return (await outagesOf(relay)).map(({ kind, channel, since }) => {
+  return (await channelsInTrouble(relay)).map(({ state, channel, since }) => {
     const from = new Date(since).toISOString()
-    const what = kind === 'refuses' ? 'refuses messages' : "can't be reached"
+    const what = state === 'refusing' ? 'refuses messages' : "can't be reached"
     return `channel "${channel}" ${what} since ${from}; the log says what it answers`
   })
 }

@@ -23,14 +23,12 @@ const toFormat2 = `ALTER TABLE deliveries ADD COLUMN view TEXT;
   ${openEvents}
   INSERT INTO open_events SELECT fleet, event_id, '' FROM events WHERE ended_at IS NULL;`
 
-/** Older files may lack either table. */
+/** Older files may lack either table. The relay learns the health of channels again. */
 const toFormat3 = `${memos}
   CREATE TABLE IF NOT EXISTS posts (fleet, event_id, epoch, channel, version, state);
-  CREATE TABLE IF NOT EXISTS marks (channel, version, mark);
   INSERT INTO memos SELECT fleet, event_id, 'post', json_array(epoch, channel), version,
     json_object('version', version, 'state', json(state)) FROM posts;
-  INSERT INTO memos SELECT '', '', 'marks', json_array(channel), version, mark FROM marks;
-  DROP TABLE posts; DROP TABLE marks;`
+  DROP TABLE posts; DROP TABLE IF EXISTS marks;`
 
 /** How to upgrade a file, by its older format. */
 export const upgrades: Record<number, string> = { 1: toFormat2 + toFormat3, 2: toFormat3 }

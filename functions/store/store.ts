@@ -126,8 +126,8 @@ export interface DeliveryStore {
   replay(which: Replay, now: number, limit: number): Promise<number>
 }
 
-/** `post`: the message of an event in a channel. `marks`: the health of a channel. */
-export type MemoKind = 'post' | 'marks'
+/** `post`: the message of an event in a channel. `health`: the health of a channel. */
+export type MemoKind = 'post' | 'health'
 
 export interface MemoKey {
   kind: MemoKind

@@ -216,15 +216,15 @@ describe('what it says', () => {
 
   test('a notice about a channel says what is wrong with it, and where its messages go', () => {
     const what = { channel: 'ops', moment: 'scheduled' as const, state: 'pending' }
-    const say = (outage: 'refuses' | 'unreachable', reason: string) =>
-      compose({ moment: 'notice', at, event: view(), about: { ...what, outage, reason } }, at)
+    const say = (health: 'refusing' | 'unreachable', reason: string) =>
+      compose({ moment: 'notice', at, event: view(), about: { ...what, health, reason } }, at)
     const { title, lines } = say('unreachable', 'no answer in time')
     expect(title).toBe('Channel "ops" can\'t be reached')
     expect(lines.join(' ')).toBe(
       'The last attempt: no answer in time. Foghorn keeps trying. Until that succeeds, its messages come here as well.',
     )
-    expect(say('refuses', 'HTTP 410').title).toBe('Channel "ops" refuses what it is sent')
-    expect(say('refuses', 'HTTP 410').lines.join(' ')).toContain('Somebody has to fix it')
+    expect(say('refusing', 'HTTP 410').title).toBe('Channel "ops" refuses what it is sent')
+    expect(say('refusing', 'HTTP 410').lines.join(' ')).toContain('Somebody has to fix it')
   })
 
   test('a notice names the channel, what it missed and why, and asks for nothing', () => {

@@ -4,9 +4,9 @@
 import { sendAlert, withOccurrence } from '../../functions/core/alert.ts'
 import { stampOf } from '../../functions/core/approval.ts'
 import {
+  channelTroubleIn,
   isAlertOf,
   type Notice,
-  outageIn,
   type Telling,
   viewOf,
 } from '../../functions/core/delivery.ts'
@@ -347,7 +347,7 @@ function sent(
   return {
     delivery: claimed(id, { telling }),
     message: compose(telling, now, skipped),
-    ...(outageIn(telling) || isAlertOf(telling)
+    ...(channelTroubleIn(telling) || isAlertOf(telling)
       ? {}
       : { pageUrl: 'https://foghorn.example/approve/token' }),
     mayHaveHeard: heard.map((moment) => ({ moment, at, event: telling.event })),
@@ -358,10 +358,10 @@ function sent(
   }
 }
 
-function notice(state: string, reason: string, outage?: 'refuses' | 'unreachable'): Outgoing {
+function notice(state: string, reason: string, health?: 'refusing' | 'unreachable'): Outgoing {
   const event = viewOf(record({ facts: usual }))
   const what = { channel: 'ops-teams', moment: 'scheduled' as const, state, reason }
-  const about = { ...what, ...(outage && { outage }) }
+  const about = { ...what, ...(health && { health }) }
   return sent('prod/e/1/scheduled/ops-teams/notice/ops', { moment: 'notice', at, event, about })
 }
 
@@ -387,7 +387,7 @@ export const scenes: Record<string, Outgoing> = {
     Object.entries(settings).map(([name, setting]) => [name, outgoingOf(name, setting)]),
   ),
   'a channel refused one message': notice('refused', 'HTTP 400: invalid_payload'),
-  'a channel refuses everything': notice('refused', 'HTTP 404: no_service', 'refuses'),
+  'a channel refuses everything': notice('refused', 'HTTP 404: no_service', 'refusing'),
   'a channel cannot be reached': notice('pending', 'no answer in time', 'unreachable'),
   'a list': list([
     'scheduled',

@@ -167,6 +167,24 @@ test('a fallback that is renamed while it holds a message: it is told under the 
   expect(await statesOf(world, 'ops')).toContainEqual(['scheduled', 'delivered'])
 })
 
+test('a fallback that is removed while it holds a message: the channels that are routed now get it', async () => {
+  await begin({ channels: { chat, team, pager }, routes: to('chat') })
+  world.channels.answer = ({ url }) => (url.includes('slack') ? gone() : down())
+  await beacon.sees([event()])
+  await world.drain()
+  const { config } = world.relay
+  delete config.channels.team
+  config.channels.chat = { ...config.channels.chat!, fallback: undefined }
+  config.routes[0]!.channels = ['chat', 'pager']
+  answer(world, 'slack', gone)
+  await passInSteps(world, minute, second)
+  expect(await statesOf(world, 'team')).toContainEqual(['scheduled', 'refused'])
+  expect(await statesOf(world, 'pager')).toContainEqual(['scheduled', 'delivered'])
+  await beacon.sees([])
+  await world.pass(10_001)
+  expect(actions().slice(-2)).toEqual(['trigger', 'resolve'])
+})
+
 test('who was asked hears the answer, though its channel has it by then', async () => {
   await begin({ channels: { hook: { ...hook, fallback: 'pager' }, pager }, routes: to('hook') })
   answer(world, 'hook', down)

@@ -1,8 +1,8 @@
 // The book of channels in trouble: nobody sends to one that refuses everything but whoever said that it
 // tries, and the fallback is told of each outage.
 
-import { type Claimed, type Delivery, outageIn } from '../../functions/core/delivery.ts'
-import type { Outage } from '../../functions/core/outage.ts'
+import { type Claimed, channelTroubleIn, type Delivery } from '../../functions/core/delivery.ts'
+import type { ChannelHealth } from '../../functions/core/outage.ts'
 import type { Docket } from './docket.ts'
 
 /** Whoever looked before the mark was written sends within its lease. */
@@ -10,7 +10,7 @@ const lookedBeforeMs = 21_000
 
 export class MarkBook {
   readonly #docket: Docket
-  readonly #marks = new Map<string, { outage: Outage; markedAt: number }>()
+  readonly #marks = new Map<string, { health: ChannelHealth; markedAt: number }>()
   readonly #outages = new Map<string, number>()
   readonly #notices = new Map<string, Set<string>>()
 
@@ -18,31 +18,31 @@ export class MarkBook {
     this.#docket = docket
   }
 
-  written(channel: string, outage: Outage): void {
+  written(channel: string, health: ChannelHealth): void {
     const known = this.#marks.get(channel)
-    this.#docket.note(`${channel} is marked: ${outage.kind}: ${outage.note}`)
-    if (outage.kind === 'passed') {
+    this.#docket.note(`${channel} is ${health.state}: ${health.note}`)
+    if (health.state === 'ok') {
       this.#marks.delete(channel)
       return
     }
-    const same = known?.outage.kind === outage.kind
-    this.#marks.set(channel, { outage, markedAt: same ? known.markedAt : this.#docket.now })
+    const same = known?.health.state === health.state
+    this.#marks.set(channel, { health, markedAt: same ? known.markedAt : this.#docket.now })
     // trouble that comes back soon is not told anew
-    if (!same && outage.teller !== undefined) count(this.#outages, channel)
+    if (!same && health.teller !== undefined) count(this.#outages, channel)
   }
 
   sent({ channel, lease }: Claimed): void {
     const mark = this.#marks.get(channel)
-    if (mark?.outage.kind !== 'refuses') return
+    if (mark?.health.state !== 'refusing') return
     if (this.#docket.now < mark.markedAt + lookedBeforeMs) return
-    if (mark.outage.trying?.by !== lease) {
+    if (mark.health.trying?.by !== lease) {
       this.#docket.broke('hammering', `${channel} is sent to, although it refuses everything`)
     }
   }
 
   planned(deliveries: Delivery[]): void {
     for (const { id, telling } of deliveries) {
-      const about = outageIn(telling)
+      const about = channelTroubleIn(telling)
       if (about === undefined) continue
       const { channel } = about
       this.#notices.set(channel, (this.#notices.get(channel) ?? new Set()).add(id))

@@ -107,9 +107,9 @@ const withoutPosts: Spoil = () => (store) => ({
 /** That a channel refuses is noted, and nobody looks. */
 const withoutMarks: Spoil = () => (store) => ({
   ...store,
-  listMemos: async (kind) => (kind === 'marks' ? [] : store.listMemos(kind)),
+  listMemos: async (kind) => (kind === 'health' ? [] : store.listMemos(kind)),
   writeMemo: async (key, fields, basedOn) => {
-    if (key.kind !== 'marks') return store.writeMemo(key, fields, basedOn)
+    if (key.kind !== 'health') return store.writeMemo(key, fields, basedOn)
     await store.writeMemo(key, fields, 0)
     return 'written'
   },

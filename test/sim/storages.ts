@@ -1,7 +1,7 @@
 // What the relays of a world keep their rows in. Each process has its own view of it: slow, deadly, and
 // watched. A call of SQLite is one step; a call of the store on Azure is many, and may end after each.
 import type { Claimed } from '../../functions/core/delivery.ts'
-import type { Mark } from '../../functions/core/outage.ts'
+import type { HealthRow } from '../../functions/core/outage.ts'
 import { AzureStore } from '../../functions/store/azure.ts'
 import type { Rows } from '../../functions/store/azure-rows.ts'
 import { SqliteStore } from '../../functions/store/sqlite.ts'
@@ -32,8 +32,8 @@ export const storages = {
           if (method === 'claim') judge.claimed(name, result as Claimed[][])
           if (method === 'writeMemo' && result === 'written') {
             const [{ kind }, fields] = args as Noting
-            const { channel, outage } = fields as Mark
-            if (kind === 'marks') judge.marks.written(channel, outage)
+            const { channel, health } = fields as HealthRow
+            if (kind === 'health') judge.marks.written(channel, health)
           }
           if (method === 'settle' && result === 'settled') judge.settled(...(args as Settling))
           return result

@@ -1,7 +1,7 @@
 // The table of a world: rows in memory, as Azure Tables keeps them. Each call takes its time, before and after
 // it takes effect, and the process may end in either: what it had begun to write stays as far as it came. The answer
 // to a write may be lost, and the client then writes again by itself, as Azure's does.
-import type { Mark } from '../../functions/core/outage.ts'
+import type { HealthRow } from '../../functions/core/outage.ts'
 import { listPartition } from '../../functions/store/azure-memos.ts'
 import type { Change, Range, Row, Rows } from '../../functions/store/azure-rows.ts'
 import { maxChanges } from '../../functions/store/azure-rows.ts'
@@ -121,10 +121,10 @@ export class Table {
 
   /** What is now on record, whatever becomes of the process that wrote it. */
   #tell(judge: Judge, process: string, partition: string, written: Written[]): void {
-    if (partition === listPartition('marks')) {
+    if (partition === listPartition('health')) {
       for (const { row } of written) {
-        const { channel, outage } = JSON.parse(row.body) as Mark
-        judge.marks.written(channel, outage)
+        const { channel, health } = JSON.parse(row.body) as HealthRow
+        judge.marks.written(channel, health)
       }
     }
     if (!partition.startsWith('event|')) return

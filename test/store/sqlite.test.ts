@@ -7,9 +7,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Outage } from '../../functions/core/outage.ts'
 import type { PostState } from '../../functions/core/post.ts'
-import { readMarks, readPost, writeMark, writePost } from '../../functions/memos.ts'
+import { readHealthRows, readPost, writePost } from '../../functions/memos.ts'
 import { SqliteStore } from '../../functions/store/sqlite.ts'
 import { claim } from '../support/claims.ts'
 import { at, commitOf, delivery, key, record } from '../support/records.ts'
@@ -153,11 +152,6 @@ test('a file of another version is left alone, and says what to do', () => {
   )
 })
 
-const outage: Outage = {
-  ...{ kind: 'refuses', channel: 'ch"at', of: 'c0ffee', since: at, note: 'ü "no"' },
-  ...{ nextTryAt: at + 60_000, waitMs: 60_000 },
-}
-
 /** Makes a file of format 2, which had a table for posts and one for marks. */
 async function writeFormat2(path: string, older = ''): Promise<void> {
   const store = new SqliteStore(path, { random: randomUUID })
@@ -176,7 +170,7 @@ async function writeFormat2(path: string, older = ''): Promise<void> {
   const post = db.prepare('INSERT INTO posts VALUES (?, ?, ?, ?, ?, ?)')
   post.run(key.fleet, key.eventId, 2, 'ch"at', 7, JSON.stringify(posted))
   const mark = db.prepare('INSERT INTO marks VALUES (?, ?, ?)')
-  mark.run('ch"at', 3, JSON.stringify({ version: 3, channel: 'ch"at', outage }))
+  mark.run('ch"at', 3, JSON.stringify({ version: 3 }))
   db.exec(older)
   db.close()
 }
@@ -184,19 +178,18 @@ async function writeFormat2(path: string, older = ''): Promise<void> {
 const post = { ...key, epoch: 2, channel: 'ch"at' }
 const posted: PostState = { is: 'posted', to: 'C1', place: 'C1', message: 'ü', seq: 64 }
 
-test('a file of format 2 is upgraded: its posts and marks can be read and replaced', async () => {
+test('a file of format 2 is upgraded: its posts can be read and replaced', async () => {
   const path = newPath()
   await writeFormat2(path)
   for (let opened = 0; opened < 2; opened++) {
     const store = new SqliteStore(path, { random: randomUUID })
     expect(await store.readEvent(key)).toEqual(record())
     expect(await readPost(store, post)).toEqual({ version: 7, state: posted })
-    expect(await readMarks(store)).toEqual([{ version: 3, channel: 'ch"at', outage }])
+    expect(await readHealthRows(store)).toEqual([])
     store.close()
   }
   const store = new SqliteStore(path, { random: randomUUID })
   expect(await writePost(store, post, { is: 'absent', by: 'x' }, 7)).toBe('written')
-  expect(await writeMark(store, 'ch"at', { ...outage, note: 'new' }, 3)).toBe('written')
   store.close()
 })
 
@@ -207,8 +200,6 @@ test.each(['DROP TABLE posts; DROP TABLE marks', 'DROP TABLE marks'])(
     await writeFormat2(path, older)
     const store = new SqliteStore(path, { random: randomUUID })
     expect(await store.readEvent(key)).toEqual(record())
-    expect(await readMarks(store)).toEqual([])
-    expect(await writeMark(store, 'ch"at', outage, 0)).toBe('written')
     const known = older.includes('posts') ? undefined : { version: 7, state: posted }
     expect(await readPost(store, post)).toEqual(known)
     store.close()

@@ -4,7 +4,7 @@ import { at, delivery, key, record } from '../../support/records.ts'
 import { type Bench, contentsOf, expectCommitted } from './bench.ts'
 
 const ofEvent: MemoKey = { kind: 'post', event: key, name: [1, 'chat'] }
-const ofNone: MemoKey = { kind: 'marks', name: ['chat'] }
+const ofNone: MemoKey = { kind: 'health', name: ['chat'] }
 
 /** Small objects that workers replace: of two writers, the second one reads again. */
 export function memoPromises(bench: Bench): void {
@@ -47,7 +47,7 @@ export function memoPromises(bench: Bench): void {
     })
 
     test('is one for each kind and name, whatever its letters', async () => {
-      const kinds = (['post', 'marks'] as const).map((kind) => ({ ...own, kind }))
+      const kinds = (['post', 'health'] as const).map((kind) => ({ ...own, kind }))
       const names = [['Chat'], [2, 'chat'], [1, 'team'], [1, 'a/b#c?d'], [1, 'ü"\\'.repeat(100)]]
       const keys = [...kinds, ...names.map((name) => ({ ...own, name }))]
       for (const [i, one] of keys.entries()) {
@@ -79,13 +79,13 @@ export function memoPromises(bench: Bench): void {
     })
 
     test('of a kind are listed, without those of events', async () => {
-      expect(await bench.store.listMemos('marks')).toEqual([])
+      expect(await bench.store.listMemos('health')).toEqual([])
       const names = ['chat', 'Chat', 'a/b#c?d', 'ü'.repeat(300)]
       for (const name of names) await write({ ...ofNone, name: [name] }, 0, name)
       await write(ofNone, 1, 'chat')
       await write({ ...ofNone, event: key }, 0, 'of an event')
       await write({ ...ofNone, kind: 'post' }, 0, 'of another kind')
-      const listed = await bench.store.listMemos('marks')
+      const listed = await bench.store.listMemos('health')
       const expected = names.map((text) => ({ version: text === 'chat' ? 2 : 1, text }))
       expect(listed).toHaveLength(names.length)
       expect(listed).toEqual(expect.arrayContaining(expected))
