@@ -52,7 +52,7 @@ export const momentTexts: Record<Moment, string> = {
   approved: 'A person or a rule approved: start it now.',
   declined: 'A person chose *not now*.',
   stuck:
-    'The event is approved, but no beacon could tell Azure for 30 s (90 s if NotBefore is more than 30 min away). Or Azure was told 10 min ago, and has not started it.',
+    'An approved event has not started: no beacon could tell Azure for 30 s (90 s if NotBefore is far), or Azure was told 10 min ago.',
   started:
     'The event runs. The message says if Azure gave no notice, and whether anybody had decided.',
   completed: 'The event is over. If Foghorn concludes this, the message says from what.',
