@@ -4,9 +4,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { variables } from '../beacon/settings.ts'
+import { run } from '../functions/cli/check-config.ts'
 import { configSchema } from '../functions/config/schema.ts'
 import { moments } from '../functions/core/event.ts'
 import { severities } from '../functions/core/severity.ts'
+import { codesIn, eventsIn, type LogEvent, settingsIn } from './reference-scan.ts'
 import {
   beaconEvents,
   momentTexts,
@@ -38,6 +40,7 @@ export const makers: Record<string, () => string> = {
   'problem-codes': () => codesTable(),
   'example-minimal': () => example('infra/examples/minimal.config.json'),
   'example-full': () => example('infra/examples/full.config.json'),
+  'dry-run': () => dryRun('--type', 'Reboot', '--resource', 'web_3', '--tag', 'role=web'),
 }
 
 const markers =
@@ -51,6 +54,15 @@ export function fillGenerated(text: string, made: Record<string, () => string>):
     if (!end.includes('/generated')) throw new Error(`"${name}" has no <!-- /generated -->`)
     return `${begin}\n${make().trim()}\n\n${end}`
   })
+}
+
+/** The README and the documents in docs, filled, by path. */
+export function filledDocuments(): Record<string, string> {
+  const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
+  const paths = ['README.md', ...pages.sort().map((name) => `docs/${name}`)]
+  return Object.fromEntries(
+    paths.map((path) => [path, fillGenerated(readFileSync(join(root, path), 'utf8'), makers)]),
+  )
 }
 
 /** A markdown table. Bars in cells are escaped. */
@@ -93,6 +105,14 @@ function example(path: string): string {
   return `\`\`\`json\n${readFileSync(join(root, path), 'utf8').trim()}\n\`\`\``
 }
 
+/** What check-config says of this event, by the full example. */
+function dryRun(...event: string[]): string {
+  const file = join(root, 'infra/examples/full.config.json')
+  const { out, err } = run([file, '--without-env', ...event], {})
+  if (err !== '') throw new Error(err)
+  return `\`\`\`\n${out.slice(out.indexOf('Dry run:')).trim()}\n\`\`\``
+}
+
 function settingsTable(settings: Record<string, { usual: string; about: string }>): string {
   const rows = Object.entries(settings).map(([name, { usual, about }]) => [
     code(name),
@@ -100,14 +120,6 @@ function settingsTable(settings: Record<string, { usual: string; about: string }
     about,
   ])
   return table(['variable', 'default', ''], rows)
-}
-
-/** Names of environment variables that hosts read. */
-export function settingsIn(source: string): Set<string> {
-  const read = /\benvironment\.([A-Z_]+)|\b(FOGHORN_[A-Z_]*[A-Z])\b|\b(WEBSITE_AUTH_ENABLED)\b/g
-  const named = [...source.matchAll(read)].map(([, ...names]) => names.find(Boolean)!)
-  const storage = source.includes("'AzureWebJobsStorage'") ? ['AzureWebJobsStorage'] : []
-  return new Set([...named, ...storage])
 }
 
 type Json = z.core.JSONSchema.JSONSchema & {
@@ -187,52 +199,11 @@ function severitiesTable(): string {
   return table(head, rows)
 }
 
-interface LogEvent {
-  name: string
-  level: string
-}
-
-/** Names and levels of log lines, in the order of the alphabet. */
-export function eventsIn(source: string): LogEvent[] {
-  const found = new Map<string, string>()
-  const add = (name: string, level: string) => found.set(name, found.get(name) ?? level)
-  for (const [, level, name] of source.matchAll(/\blog\.(\w+)\(\s*'([a-z_]+)'/g)) add(name!, level!)
-  for (const [, name, rest] of source.matchAll(/refusals\.note\(\s*'([a-z_]+)'([^)]*)/g)) {
-    add(name!, rest!.includes("'info'") ? 'info' : 'warn')
-  }
-  for (const [, name] of source.matchAll(/createEpisode\([\w.]+, '(\w+)'\)/g)) {
-    add(`${name}_failing`, 'warn')
-    add(`${name}_recovered`, 'info')
-  }
-  for (const [, list] of source.matchAll(/const stepEvents = \{([^}]*)\}/g)) {
-    for (const [, name] of list!.matchAll(/'(\w+)'/g)) add(name!, 'info')
-  }
-  return [...found].map(([name, level]) => ({ name, level })).sort(byName)
-}
-
-function byName(one: LogEvent, other: LogEvent): number {
-  return one.name < other.name ? -1 : 1
-}
-
 function eventsTable(events: LogEvent[], texts: Record<string, string>): string {
   const names = events.map(({ name }) => name)
   const about = described(names, texts, 'event of the log')
   const rows = events.map(({ name, level }) => [code(name), level, about[name]!])
   return table(['event', 'level', 'what happened'], rows)
-}
-
-/** Codes of refusals that the HTTP face answers with. */
-export function codesIn(source: string): Set<string> {
-  const forms = [
-    /problem\(c, \d+, '([a-z_]+)'/g,
-    /\bcode: '([a-z_]+)'/g,
-    /refused\(\d+, '([a-z_]+)'/g,
-    /Code = '([a-z_]+)'/g,
-    // why a decision through the API was none
-    /^ {2}(already_approved|already_declined|started|ended):/gm,
-  ]
-  const codes = forms.flatMap((form) => [...source.matchAll(form)].map(([, name]) => name!))
-  return new Set(codes)
 }
 
 function codesTable(): string {

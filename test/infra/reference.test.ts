@@ -1,14 +1,7 @@
 // The reference tables of the documentation: what fills a marker, and what the tables are made of.
 import { describe, expect, test } from 'vitest'
-import {
-  codesIn,
-  described,
-  eventsIn,
-  fillGenerated,
-  makers,
-  settingsIn,
-  table,
-} from '../../infra/reference.ts'
+import { described, filledDocuments, fillGenerated, makers, table } from '../../infra/reference.ts'
+import { codesIn, eventsIn, settingsIn } from '../../infra/reference-scan.ts'
 
 describe('fillGenerated', () => {
   const begin = '<!-- generated: moments -->\n'
@@ -75,7 +68,18 @@ test('reads names from source files', () => {
   expect([...settingsIn(source)]).toEqual(['HOST', 'FOGHORN_DATA'])
 })
 
-test.each(Object.entries(makers))('the maker of %s makes a table or an example', (_name, make) => {
-  expect(make().split('\n').length).toBeGreaterThan(3)
-  expect(make()).toMatch(/^(\| |```json\n)/)
+test.each(Object.entries(makers))(
+  'the maker of %s makes a table, or a block of code',
+  (_name, make) => {
+    expect(make().split('\n').length).toBeGreaterThan(3)
+    expect(make()).toMatch(/^(\| |```(json)?\n)/)
+  },
+)
+
+test('every maker fills a marker of the README or of a document', () => {
+  const filled = Object.values(filledDocuments()).join('\n')
+  const unused = Object.keys(makers).filter(
+    (name) => !filled.includes(`<!-- generated: ${name} -->`),
+  )
+  expect(unused).toEqual([])
 })
