@@ -54,7 +54,7 @@ export const momentTexts: Record<Moment, string> = {
   stuck:
     'An approved event has not started: no beacon could tell Azure for 30 s (90 s if NotBefore is far), or Azure was told 10 min ago.',
   started:
-    'The event runs. The message says if Azure gave no notice, and whether anybody had decided.',
+    'The event runs. The message says if Azure gave no notice, and who had decided, if anyone.',
   completed: 'The event is over. If Foghorn concludes this, the message says from what.',
   cancelled: 'The event disappeared before its time, and nothing shows that it ran.',
   lost: 'No VM that saw the event has reported for 10 min after the event was due.',
@@ -62,17 +62,17 @@ export const momentTexts: Record<Moment, string> = {
 
 /** Of the relay, by the name in `event`. */
 export const relayEvents: Record<string, string> = {
-  admin_key_wrong: 'Somebody sent a wrong admin key, to the API or to the console (`where`).',
-  admin_signed_in: 'Somebody opened the console with the admin key.',
+  admin_key_wrong: 'A request had a wrong admin key, to the API or to the console (`where`).',
+  admin_signed_in: 'An owner opened the console with the admin key.',
   alert_failed: 'An alert could not be noted. The relay tries again when the cause occurs again.',
   beacon_first_heard: 'The first report of a beacon since it started.',
   channel_recovered: 'A channel that was in trouble took a message.',
   channel_refuses:
-    'A channel rejects whatever it is sent. `note` is its answer. Somebody has to mend it.',
+    'A channel rejects whatever it is sent. `note` is its answer. An owner has to repair it.',
   channel_unreachable: 'A channel has not taken a message for too long.',
   conclusion_failed: 'The relay could not judge an event whose time had come. It tries again.',
   decision_refused:
-    'Somebody who may not decide an event tried to. `who` and `permission` say why.',
+    'A person without permission tried to decide an event. `who` and `permission` say why.',
   delivered: 'A channel took a message.',
   delivery_failed: 'A message was refused or given up. `note` is the last answer.',
   delivery_lease_lost: 'An attempt took longer than its lease, so another worker has the message.',
@@ -107,7 +107,7 @@ export const relayEvents: Record<string, string> = {
   report_refused:
     'Reports were refused. `code`, `detail` and `fleet` say why; `vm` is there if the sender had proved who it is.',
   request_answered: 'Azure Functions only. A request and its status.',
-  request_failed: 'A request met an error that nobody expected. The sender got 500.',
+  request_failed: 'A request met an unexpected error. The sender got 500.',
   requests_broken_off: 'Senders went away in the middle of a body. No error of the relay.',
   round_failed: 'Azure Functions only. One round of sending failed. The next one follows.',
   settle_failed: 'The result of an attempt could not be written. The message may be sent again.',
@@ -163,7 +163,7 @@ interface Code {
 
 /** Codes of `application/problem+json`. */
 export const problemCodes: Record<string, Code> = {
-  already_approved: { status: '409', about: 'Somebody approved before. Nothing changed.' },
+  already_approved: { status: '409', about: 'The event was approved before. Nothing changed.' },
   already_declined: { status: '409', about: '*Not now* was on record before.' },
   api_off: { status: '403', about: 'The relay was started without `FOGHORN_ADMIN_KEY`.' },
   body_broken_off: { status: '400', about: 'The body is incomplete. Send the request again.' },
