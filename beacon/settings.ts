@@ -35,6 +35,39 @@ const leastPollSeconds = 0.2
 const mostPollSeconds = 60
 const levels: readonly Level[] = ['debug', 'info', 'warn', 'error']
 
+/** What each variable is for; the reference table in docs/install-beacon.md is made from this. */
+export const variables: Record<string, { usual: string; about: string }> = {
+  FOGHORN_RELAY_URL: {
+    usual: '',
+    about: 'Required. The address of the relay: https, or loopback.',
+  },
+  FOGHORN_FLEET: { usual: '', about: 'Required. The name of the fleet in the configuration.' },
+  FOGHORN_FLEET_KEY: { usual: '', about: 'The key of the fleet: `whsec_` and base64.' },
+  FOGHORN_AUDIENCE: {
+    usual: '',
+    about: 'In place of the key. The audience of the tokens that the identity of the VM gets.',
+  },
+  FOGHORN_IDENTITY_CLIENT_ID: {
+    usual: '',
+    about: 'Which user-assigned identity to use, if the VM has several.',
+  },
+  FOGHORN_IMDS_URL: {
+    usual: defaultImdsUrl,
+    about: 'An origin, for VMs outside a virtual network.',
+  },
+  FOGHORN_POLL_SECONDS: {
+    usual: String(defaultPollSeconds),
+    about: `From ${leastPollSeconds} to ${mostPollSeconds}. Azure allows a VM five requests a second.`,
+  },
+  FOGHORN_STATE_DIR: {
+    usual: defaultStateDirectory,
+    about: 'Changes that the relay has not accepted yet. Locked: a second beacon on it exits.',
+  },
+  FOGHORN_LOG_LEVEL: { usual: 'info', about: `One of ${levels.join(', ')}.` },
+  HTTPS_PROXY: { usual: '', about: 'The proxy on the way to the relay. IMDS never uses one.' },
+  NO_PROXY: { usual: '', about: 'Hosts that the beacon reaches without the proxy.' },
+}
+
 /** What is wrong with one variable, and what to write instead. */
 class Wrong {
   readonly sentence: string

@@ -26,7 +26,6 @@ async function note(relay: Relay, fleet: string, occurrence: Occurrence): Promis
       const record = withOccurrence(before, fleet, occurrence, now) ?? before
       return { record, moments: [], reason: 'occurred', deliveries: [] }
     },
-    log: { event: 'alert_noted' },
   })
 }
 
@@ -49,7 +48,6 @@ export async function concludeAlert(
       if (!isDue) return { record: before, moments: [], reason: 'not_due', deliveries: [] }
       return { ...sendAlert(before, owners, now), moments: [], reason: 'due' }
     },
-    log: { event: 'alert_sent' },
   })
   if (committed.outcome !== 'committed') return
   const { kind, vms, reasons } = first.alert

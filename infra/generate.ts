@@ -13,7 +13,7 @@ if (words.some((word) => word !== '--check')) {
   for (const path of paths) process.stderr.write(`${path} is out of date: run npm run generate\n`)
   if (paths.length > 0) process.exitCode = 1
 } else {
-  for (const { path, content } of generated.filter((one) => paths.includes(one.path))) {
+  for (const { path, content } of generated().filter((one) => paths.includes(one.path))) {
     writeFileSync(join(root, path), content())
     process.stdout.write(`${path}\n`)
   }

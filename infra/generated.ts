@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildSync } from 'esbuild'
 import { editorSchema } from '../functions/config/editor-schema.ts'
+import { filledDocuments } from './reference.ts'
 
 export const root = join(import.meta.dirname, '..')
 
@@ -14,13 +15,17 @@ interface Generated {
   content: () => string
 }
 
-export const generated: Generated[] = [
-  {
-    path: 'infra/config.schema.json',
-    content: () => `${JSON.stringify(editorSchema(), null, 2)}\n`,
-  },
-  { path: 'functions/pages/browser/embedded.ts', content: embeddedProgram },
-]
+export function generated(): Generated[] {
+  const documents = Object.entries(filledDocuments())
+  return [
+    {
+      path: 'infra/config.schema.json',
+      content: () => `${JSON.stringify(editorSchema(), null, 2)}\n`,
+    },
+    { path: 'functions/pages/browser/embedded.ts', content: embeddedProgram },
+    ...documents.map(([path, text]) => ({ path, content: () => text })),
+  ]
+}
 
 /** The paths of the files that are missing or not as they would be generated now. */
 export function outdated(): string[] {
@@ -29,7 +34,9 @@ export function outdated(): string[] {
     // git may have checked it out with the line ends of Windows
     return existsSync(file) && readFileSync(file, 'utf8').replaceAll('\r\n', '\n') === content()
   }
-  return generated.filter((one) => !isCurrent(one)).map(({ path }) => path)
+  return generated()
+    .filter((one) => !isCurrent(one))
+    .map(({ path }) => path)
 }
 
 function embeddedProgram(): string {

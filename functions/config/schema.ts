@@ -43,19 +43,21 @@ const allowListRule =
   'name "subscriptions", "resourceGroups" or both: without them every VM of the tenant might report'
 
 const entraSchema = object({
-  tenantId: guid(tenantRule).describe('The tenant that the VMs and their identities belong to.'),
+  tenantId: guid(tenantRule).describe('The Entra tenant of the VMs and their identities.'),
   audience: list(
     z.string(audienceRule).min(1, audienceRule).max(256),
     audienceRule + listed,
   ).describe(
-    "What tokens are made for: the application's URI in tokens of version 1, its id in version 2.",
+    "The audience of the tokens: the application's URI in tokens of version 1, its id in version 2.",
   ),
   subscriptions: list(guid(subscriptionRule), subscriptionRule + listed)
     .optional()
     .describe('VMs of these subscriptions may report.'),
   resourceGroups: list(z.string(groupRule).regex(/^[^/]{1,90}$/, groupRule), groupRule + listed)
     .optional()
-    .describe('VMs of groups of these names may report; within `subscriptions`, where given.'),
+    .describe(
+      'VMs of these resource groups may report. With `subscriptions`: of these groups there.',
+    ),
   authority: z
     .string()
     .refine(isAuthority, {
@@ -63,7 +65,7 @@ const entraSchema = object({
     })
     .transform((url) => new URL(url).origin)
     .default('https://login.microsoftonline.com')
-    .describe("Where the tenant's keys are read; other clouds have another."),
+    .describe('Where the relay reads the keys of the tenant. Other clouds use another address.'),
 }).refine((entra) => entra.subscriptions !== undefined || entra.resourceGroups !== undefined, {
   error: allowListRule,
 })
@@ -77,8 +79,8 @@ const owners = z
 const fleetSchema = object({
   key: secrets
     .optional()
-    .describe('Signs reports: "whsec_" and base64; a list of up to 4 while one is replaced.'),
-  entra: entraSchema.optional().describe('Whose managed identities may sign in.'),
+    .describe('Signs reports: "whsec_" and base64. A list of up to 4 while you replace one.'),
+  entra: entraSchema.optional().describe('Managed identities that may report.'),
   owners: owners
     .optional()
     .describe('Channels that receive alerts about this fleet, in place of the top-level `owners`.'),
@@ -94,17 +96,17 @@ const texts = (what: string) =>
 const matchSchema = object({
   fleet: texts('Names under `fleets`.'),
   eventType: texts('Freeze, Reboot, Redeploy, Preempt, Terminate.'),
-  source: texts('Platform, or User: somebody asked Azure for it.'),
-  resource: texts('Globs over names of VMs: `*` any characters, `?` one.'),
-  resourceGroup: texts('Of a VM that is hit, as its beacon says.'),
-  scaleSet: texts('Of a VM that is hit, as its beacon says.'),
-  tag: texts('`name` or `name=value`, of a VM that is hit, as its beacon says.'),
+  source: texts('Platform, or User: a person or a program asked Azure for it.'),
+  resource: texts('VM names, as globs: `*` is any characters, `?` is one.'),
+  resourceGroup: texts('The resource group of an affected VM, as its beacon reports it.'),
+  scaleSet: texts('The scale set of an affected VM, as its beacon reports it.'),
+  tag: texts('A tag of an affected VM, as its beacon reports it: `name` or `name=value`.'),
   maxDurationSeconds: z
     .number()
     .min(0)
     .optional()
-    .describe('The expected interruption is known, and no longer than this.'),
-}).describe('All that is given must hold, any value of a list will do. {}: every event.')
+    .describe('Azure expects an interruption of at most this. Unknown durations never match.'),
+}).describe('All conditions must hold. Of a list, one value must match. {} matches every event.')
 
 const ruleNameRule =
   'a name stands in messages and in the record, and is neither an address nor a secret; write words'
@@ -113,7 +115,7 @@ const ruleSchema = object({
   name: text
     .refine((name) => !looksSecret(name) && !/^\S*:\/\/\S*$/.test(name), { error: ruleNameRule })
     .optional()
-    .describe('Stands in the record and in messages: why it was decided so.'),
+    .describe('Shown in messages and in the history as the reason of the decision.'),
   match: matchSchema,
   decide: oneOf(decisions).describe(
     'approve: Azure starts it at once. ask: people decide. tell: nobody is asked. ignore: nobody is told.',
@@ -126,34 +128,32 @@ const routeSchema = object({
     .array(oneOf(moments))
     .min(1)
     .optional()
-    .describe(
-      'Steps of an event that it tells; left out: all, reminders where remindBeforeSeconds says when.',
-    ),
+    .describe('Moments to notify of. If left out: all; reminders only with remindBeforeSeconds.'),
   channels: z.array(text).min(1).describe('Names under `channels`.'),
   remindBeforeSeconds: list(
     z.int().min(30).max(maxRemindSeconds),
     `write seconds, from 30 to ${maxRemindSeconds}${listed}`,
   )
     .optional()
-    .describe('Reminds its channels this long before NotBefore, while nobody has decided.'),
+    .describe('Reminds the channels this long before NotBefore, while nobody has decided.'),
   approvers: z
     .array(approver)
     .min(1, approversRule)
     .max(maxListed, approversRule)
     .optional()
     .describe(
-      'Who may decide these events: `slack:team/user`, `entra:tenant/object id`. Left out: anybody with the link.',
+      'People who may decide: `slack:team/user`, `entra:tenant/object id`. If left out: anyone with the link.',
     ),
   approveIn: oneOf(['page', 'slack'])
     .optional()
     .describe(
-      'slack: messages of its Slack channels have buttons that decide. page: a link to the page (the default).',
+      'slack: messages in Slack have buttons that decide. page (the default): messages have a link.',
     ),
   continue: z
     .boolean()
     .optional()
     .describe(
-      'false: where this route tells a moment, and holds for every VM that is hit, later routes do not.',
+      'false: if this route notifies and matches every affected VM, later routes do not notify.',
     ),
 }).refine(
   ({ moments: some, remindBeforeSeconds }) =>
@@ -171,28 +171,28 @@ export const configSchema = object({
     .refine((url) => !isSecretAddress(url), { error: notOursRule })
     .refine((url) => !hasBlockedPort(url), { error: portRefusal })
     .transform((url) => new URL(url).href.replace(/\/+$/, ''))
-    .describe("Where people's browsers reach the relay: the start of every link."),
+    .describe('The address of the relay for browsers. Every link begins with it.'),
   owners: owners
     .optional()
     .describe(
-      'Channels that receive alerts: messages about Foghorn itself. None: alerts are only logged.',
+      'Channels that receive alerts: messages about Foghorn itself. Without: alerts are only logged.',
     ),
   fleets: z
     .record(identifier, fleetSchema)
     .refine(...atLeastOne('fleet'))
-    .describe('By name: VMs that share a credential. Nothing of one fleet touches another.'),
+    .describe('By name: VMs that share a credential. Fleets do not affect each other.'),
   channels: z
     .record(identifier, channelSchema)
     .refine(...atLeastOne('channel'))
     .refine((channels) => Object.keys(channels).length <= maxChannels, {
       error: `at most ${maxChannels} channels, so that one commit can hold what an event owes`,
     })
-    .describe(`By name: places to tell, at most ${maxChannels}.`),
+    .describe(`By name: places to notify, at most ${maxChannels}.`),
   policy: z
     .array(ruleSchema)
     .max(maxRules)
     .default([])
-    .describe('The first rule that matches decides. None: people are asked.'),
+    .describe('The first rule that matches decides. If no rule matches, people are asked.'),
   routes: z
     .array(routeSchema)
     .min(1)
@@ -204,19 +204,19 @@ export const configSchema = object({
   signIn: signInSchema
     .optional()
     .describe(
-      "The host's own sign-in is on (App Service Authentication with Microsoft Entra): who signs in is known.",
+      'App Service Authentication with Microsoft Entra is on: the relay knows people who sign in.',
     ),
   retentionDays: z
     .int()
     .min(10)
     .max(3_650)
     .default(90)
-    .describe('Events that ended this long ago are forgotten, with all that was said of them.'),
+    .describe('The relay removes events, with all their data, this many days after their end.'),
   allowNetworks: z
     .array(z.union([z.cidrv4(), z.cidrv6()], { error: 'write a network like 10.1.0.0/16' }))
     .max(maxNetworks)
     .default([])
-    .describe('Private networks (CIDR) that channels may be in, also by plain http.'),
+    .describe('Private networks (CIDR) that channels may be in. There plain http is allowed, too.'),
 })
 
 export { type Channel, channelSecrets, type Notifiers }

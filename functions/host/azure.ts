@@ -232,7 +232,7 @@ function checkReferences(environment: Environment): true {
   const open = Object.entries(environment).filter(([, value]) => value?.startsWith('@Microsoft.'))
   if (open.length === 0) return true
   const names = open.map(([name]) => name).join(', ')
-  const remedy = 'see "When it does not work" in infra/azure/README.md'
+  const remedy = 'see "Azure" in docs/when-things-fail.md'
   throw new FoghornError('reference_unresolved', `Azure did not resolve ${names}; ${remedy}`)
 }
 

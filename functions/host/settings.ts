@@ -121,6 +121,6 @@ function checkSignIn(config: Config | undefined, { WEBSITE_AUTH_ENABLED }: Envir
   throw new FoghornError(
     'sign_in_off',
     `signIn: App Service Authentication is off here (WEBSITE_AUTH_ENABLED ${found}), so anybody could ` +
-      'say to be somebody; switch it on (infra/azure/README.md, "Sign-in"), or remove "signIn"',
+      'say to be somebody; switch it on (docs/install-relay-azure.md, "Sign-in"), or remove "signIn"',
   )
 }

@@ -27,7 +27,7 @@ export interface Change<D extends Decided> {
   first?: EventRecord | undefined
   load?: Partial<Loaders>
   /** The log line of a commit with moments. */
-  log: { event: string; fields?: (decision: D) => Fields }
+  log?: { event: string; fields?: (decision: D) => Fields }
 }
 
 /** `unchanged`: there was nothing to write. `busy`: too many writers at once. */
@@ -58,7 +58,7 @@ export async function commitEvent<D extends Decided>(
     const commit = await plan(relay, before, { ...decision, record }, known, loaders, now)
     if ((await store.commit(commit)) === 'committed') {
       relay.wake(commit.deliveries.length)
-      sayStep(relay, commit.record, decision, log)
+      if (log !== undefined) sayStep(relay, commit.record, decision, log)
       return { outcome: 'committed', decision, record: commit.record }
     }
     before = await store.readEvent(key)
@@ -116,7 +116,7 @@ function sayStep<D extends Decided>(
   { log }: Parts,
   { fleet, eventId, phase, epoch, policy }: EventRecord,
   decision: D,
-  { event, fields }: Change<D>['log'],
+  { event, fields }: NonNullable<Change<D>['log']>,
 ): void {
   const { moments, reason } = decision
   if (moments.length === 0) return

@@ -1,5 +1,5 @@
-// The relay on Azure Functions (Flex Consumption), with all that it needs. README.md beside this file says
-// how to deploy it. Each module grants the app's identity its roles, so a role exists before what uses it.
+// The relay on Azure Functions (Flex Consumption), with all that it needs. docs/install-relay-azure.md
+// says how to deploy it. Each module grants the app's identity its roles, so a role exists before what uses it.
 targetScope = 'resourceGroup'
 
 @description('Start of every resource name: lower-case letters and digits, beginning with a letter.')
@@ -35,7 +35,7 @@ param instanceMemoryMB int = 512
 @maxValue(1000)
 param maximumInstanceCount int = 40
 
-@description('Requests that one instance accepts at once. See README.md, "Memory".')
+@description('Requests that one instance accepts at once. See docs/performance-and-cost.md, "Memory".')
 @minValue(1)
 @maxValue(1000)
 param httpConcurrency int = 32

@@ -1,7 +1,8 @@
-// `npm run screenshots`: pictures of the page in every state, light and dark, on a phone and on a desk, to
-// dist/pages; and the two that the README shows, to .github/images.
+// `npm run screenshots`: takes pictures of the page in every state, light and dark, on a phone and on a desk,
+// and writes them to dist/pages. It also takes the two pictures of the README, a message and a page.
 import { mkdirSync } from 'node:fs'
 import { startBrowser } from '../support/browser.ts'
+import { previewPage } from './page.ts'
 import { pageScenes } from './page-scenes.ts'
 
 const themes = ['light', 'dark'] as const
@@ -10,13 +11,15 @@ const screens = {
   desk: { width: 1280, height: 900 },
   narrow: { width: 320, height: 640 },
 }
-const shown = { 'open-phone-dark': 'open', 'approved-and-passed-on-phone-light': 'decided' }
+const images = 'docs/images'
+const shownPage = 'open-phone-light'
+const shownMessage = '#reminder [data-kind=slack] .slack'
 
 /** As much as a README has room for. */
 const clip = { x: 0, y: 0, width: 390, height: 580 }
 
 mkdirSync('dist/pages', { recursive: true })
-mkdirSync('.github/images', { recursive: true })
+mkdirSync(images, { recursive: true })
 const scenes = await pageScenes()
 const wanted = process.argv.slice(2)
 const browser = await startBrowser()
@@ -29,10 +32,17 @@ for (const colorScheme of themes) {
       await page.setContent(html)
       const file = `${name.replace(/\W+/g, '-')}-${screen}-${colorScheme}`
       await page.screenshot({ path: `dist/pages/${file}.png`, fullPage: true })
-      const image = Object.entries(shown).find(([one]) => one === file)?.[1]
-      if (image) await page.screenshot({ path: `.github/images/${image}.png`, clip })
+      if (file === shownPage) await page.screenshot({ path: `${images}/page.png`, clip })
     }
     await page.close()
   }
+}
+if (wanted.length === 0) {
+  const page = await browser.newPage({ viewport: { width: 560, height: 900 } })
+  // this Chromium has no emoji
+  const dot = '<span style="color: #e8912d">●</span>'
+  await page.setContent((await previewPage()).replaceAll('🟠', dot))
+  await page.addStyleTag({ content: '.slack { padding: 1rem }' })
+  await page.locator(shownMessage).screenshot({ path: `${images}/slack.png` })
 }
 await browser.close()

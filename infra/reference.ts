@@ -1,0 +1,220 @@
+// Makes the reference tables of the documentation from the code: from its schemas, its constants, and the names
+// that its source files hold. A document has a table between `<!-- generated: NAME -->` and `<!-- /generated -->`.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { variables } from '../beacon/settings.ts'
+import { run } from '../functions/cli/check-config.ts'
+import { configSchema } from '../functions/config/schema.ts'
+import { moments } from '../functions/core/event.ts'
+import { severities } from '../functions/core/severity.ts'
+import { codesIn, eventsIn, type LogEvent, settingsIn } from './reference-scan.ts'
+import {
+  beaconEvents,
+  momentTexts,
+  problemCodes,
+  relayEvents,
+  relaySettings,
+} from './reference-texts.ts'
+
+const root = join(import.meta.dirname, '..')
+
+/** The text for each marker, by NAME. */
+export const makers: Record<string, () => string> = {
+  'beacon-settings': () => settingsTable(variables),
+  'relay-settings': () => {
+    const names = settingsIn(read('functions/host'))
+    return settingsTable(described(names, relaySettings, 'setting of the relay'))
+  },
+  'config-keys': () => keysTable(keysOf(configJson())),
+  'config-match': () => keysTable(keysOf(routeJson().properties!.match!)),
+  'channel-keys': () => channelsTable(),
+  moments: () =>
+    table(
+      ['moment', 'when'],
+      moments.map((one) => [code(one), momentTexts[one]]),
+    ),
+  severities: () => severitiesTable(),
+  'relay-events': () => eventsTable(eventsIn(read('functions')), relayEvents),
+  'beacon-events': () => eventsTable(eventsIn(read('beacon')), beaconEvents),
+  'problem-codes': () => codesTable(),
+  'example-minimal': () => example('infra/examples/minimal.config.json'),
+  'example-full': () => example('infra/examples/full.config.json'),
+  'dry-run': () => dryRun('--type', 'Reboot', '--resource', 'web_3', '--tag', 'role=web'),
+}
+
+const markers =
+  /(<!-- generated: ([\w-]+) -->\n)([\s\S]*?)(<!-- (?:\/generated|generated: [\w-]+) -->|$)/g
+
+/** The document with the text of each maker between its markers. Throws if a marker has no maker or no end. */
+export function fillGenerated(text: string, made: Record<string, () => string>): string {
+  return text.replaceAll(markers, (_, begin: string, name: string, _old, end: string) => {
+    const make = Object.hasOwn(made, name) ? made[name] : undefined
+    if (make === undefined) throw new Error(`no maker is called "${name}"`)
+    if (!end.includes('/generated')) throw new Error(`"${name}" has no <!-- /generated -->`)
+    return `${begin}\n${make().trim()}\n\n${end}`
+  })
+}
+
+/** The README and the documents in docs, filled, by path. */
+export function filledDocuments(): Record<string, string> {
+  const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
+  const paths = ['README.md', ...pages.sort().map((name) => `docs/${name}`)]
+  return Object.fromEntries(
+    paths.map((path) => [path, fillGenerated(readFileSync(join(root, path), 'utf8'), makers)]),
+  )
+}
+
+/** A markdown table. Bars in cells are escaped. */
+export function table(head: string[], rows: string[][]): string {
+  const line = (cells: string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+function code(text: string): string {
+  return text === '' ? '' : `\`${text}\``
+}
+
+/** The texts of these names. Throws if a name has no text, or a text has no name. */
+export function described<Text>(
+  names: Iterable<string>,
+  texts: Record<string, Text>,
+  what: string,
+): Record<string, Text> {
+  const found = new Set(names)
+  const missing = [...found].filter((name) => !Object.hasOwn(texts, name))
+  const left = Object.keys(texts).filter((name) => !found.has(name))
+  if (missing.length > 0) {
+    throw new Error(`infra/reference-texts.ts: describe each ${what}: ${missing.join(', ')}`)
+  }
+  if (left.length > 0) {
+    throw new Error(`infra/reference-texts.ts: the code has no such ${what}: ${left.join(', ')}`)
+  }
+  return texts
+}
+
+/** The text of all TypeScript files of a folder. */
+function read(folder: string): string {
+  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+  const sources = files.filter((file) => file.endsWith('.ts')).sort()
+  return sources.map((file) => readFileSync(join(root, folder, file), 'utf8')).join('\n')
+}
+
+function example(path: string): string {
+  return `\`\`\`json\n${readFileSync(join(root, path), 'utf8').trim()}\n\`\`\``
+}
+
+/** What check-config says of this event, by the full example. */
+function dryRun(...event: string[]): string {
+  const file = join(root, 'infra/examples/full.config.json')
+  const { out, err } = run([file, '--without-env', ...event], {})
+  if (err !== '') throw new Error(err)
+  return `\`\`\`\n${out.slice(out.indexOf('Dry run:')).trim()}\n\`\`\``
+}
+
+function settingsTable(settings: Record<string, { usual: string; about: string }>): string {
+  const rows = Object.entries(settings).map(([name, { usual, about }]) => [
+    code(name),
+    code(usual),
+    about,
+  ])
+  return table(['variable', 'default', ''], rows)
+}
+
+type Json = z.core.JSONSchema.JSONSchema & {
+  properties?: Record<string, Json>
+  required?: string[]
+}
+
+function configJson(): Json {
+  return z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7' }) as Json
+}
+
+function routeJson(): Json {
+  return (configJson().properties!.routes as { items: Json }).items
+}
+
+interface Key {
+  path: string
+  isRequired: boolean
+  schema: Json
+}
+
+/** Every key of the file, but those of channels and of `match`, which have tables of their own. */
+function keysOf({ properties = {}, required = [] }: Json, prefix = ''): Key[] {
+  return Object.entries(properties).flatMap(([name, schema]) => {
+    const path = `${prefix}${name}`
+    const key = { path, isRequired: required.includes(name), schema }
+    if (name === 'channels' && prefix === '') return [key]
+    if (name === 'match') return [key]
+    return [key, ...keysOf(schema, `${path}.`), ...keysWithin(schema, path)]
+  })
+}
+
+/** Of records, by any name, and of lists of objects. */
+function keysWithin({ additionalProperties, items }: Json, path: string): Key[] {
+  const named = typeof additionalProperties === 'object' ? (additionalProperties as Json) : {}
+  const listed = typeof items === 'object' ? (items as Json) : {}
+  return [...keysOf(named, `${path}.<name>.`), ...keysOf(listed, `${path}[].`)]
+}
+
+function keysTable(keys: Key[]): string {
+  const rows = keys.map(({ path, isRequired, schema }) => [
+    code(path),
+    isRequired ? 'required' : usualOf(schema),
+    schema.description ?? '',
+  ])
+  return table(['key', 'default', ''], rows)
+}
+
+function usualOf(schema: Json): string {
+  return schema.default === undefined ? '' : code(JSON.stringify(schema.default))
+}
+
+function channelsTable(): string {
+  const { oneOf = [] } = configJson().properties!.channels!.additionalProperties as Json
+  const rows = (oneOf as Json[]).flatMap(({ properties = {}, required = [] }) => {
+    const kind = String(properties.kind!.const)
+    const own = Object.entries(properties).filter(([key]) => key !== 'kind' && key !== 'fallback')
+    return own.map(([key, schema]) => {
+      const isRequired = required.includes(key)
+      return [
+        code(kind),
+        code(key),
+        isRequired ? 'required' : usualOf(schema),
+        schema.description ?? '',
+      ]
+    })
+  })
+  return table(['kind', 'key', 'default', ''], rows)
+}
+
+function severitiesTable(): string {
+  const rows = Object.entries(severities).map(([type, { asked, otherwise, unannounced }]) => [
+    type,
+    ...[asked, otherwise, unannounced].map(code),
+  ])
+  const head = ['event', 'people are asked', 'a rule approves, or only notifies', 'no notice']
+  return table(head, rows)
+}
+
+function eventsTable(events: LogEvent[], texts: Record<string, string>): string {
+  const names = events.map(({ name }) => name)
+  const about = described(names, texts, 'event of the log')
+  const rows = events.map(({ name, level }) => [code(name), level, about[name]!])
+  return table(['event', 'level', 'what happened'], rows)
+}
+
+function codesTable(): string {
+  const folders = ['functions/http', 'functions/host', 'functions/notify']
+  const sources = [
+    ...folders.map(read),
+    read('functions'),
+    readFileSync(join(root, 'shared/report.ts'), 'utf8'),
+  ]
+  const codes = [...codesIn(sources.join('\n'))].filter((name) => name !== 'custom').sort()
+  const about = described(codes, problemCodes, 'code of an error')
+  const rows = codes.map((name) => [code(name), about[name]!.status, about[name]!.about])
+  return table(['code', 'status', ''], rows)
+}
