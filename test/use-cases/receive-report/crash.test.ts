@@ -1,11 +1,8 @@
 // The relay dies between any two of its steps: at every single write to the store or call to a channel, before
 // it or right after it took effect, and starts again on the same file. Nothing is lost; of all
 // messages, at most the one in flight is repeated, with the same id.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Fuse, withFuse } from '../../support/fuse.ts'
+import { dieAtEveryCall, type Fuse, withFuse } from '../../support/fuse.ts'
 import { press } from '../../support/people.ts'
 import {
   createWorld,
@@ -96,30 +93,16 @@ async function approve(world: World, sent: Sent[]): Promise<void> {
 test('at every call: nothing lost, at most the message in flight repeated', {
   timeout: 120_000,
 }, async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'foghorn-crash-'))
-  let crashes = 0
-  try {
-    for (const after of [false, true]) {
-      for (let calls = 1; ; calls++) {
-        const path = join(directory, `${after}-${calls}.sqlite`)
-        const { record, sent, deaths } = await play({ left: calls, after }, path)
-        const when = `dead at call ${calls}, ${after ? 'after' : 'before'} its effect`
-        expect(record.phase, when).toBe('completed')
-        for (const host of ['slack', 'teams', 'pager', 'hook']) {
-          const got = sent.filter(({ url }) => url.includes(`//${host}.`))
-          expect(got.length, `${host}, ${when}`).toBeGreaterThanOrEqual(moments.length)
-        }
-        const ids = sent
-          .filter(({ url }) => url.includes('hook'))
-          .map((one) => one.headers['webhook-id'])
-        expect(new Set(ids).size, when).toBe(moments.length)
-        expect(sent.length, when).toBeLessThanOrEqual(4 * moments.length + deaths)
-        crashes += deaths
-        if (deaths === 0) break
-      }
+  const crashes = await dieAtEveryCall(play, ({ record, sent, deaths }, when) => {
+    expect(record.phase, when).toBe('completed')
+    for (const host of ['slack', 'teams', 'pager', 'hook']) {
+      const got = sent.filter(({ url }) => url.includes(`//${host}.`))
+      expect(got.length, `${host}, ${when}`).toBeGreaterThanOrEqual(moments.length)
     }
-  } finally {
-    rmSync(directory, { recursive: true, force: true })
-  }
+    const hooks = sent.filter(({ url }) => url.includes('hook'))
+    const ids = new Set(hooks.map((one) => one.headers['webhook-id']))
+    expect(ids.size, when).toBe(moments.length)
+    expect(sent.length, when).toBeLessThanOrEqual(4 * moments.length + deaths)
+  })
   expect(crashes).toBeGreaterThan(100)
 })

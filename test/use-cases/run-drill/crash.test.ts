@@ -1,11 +1,8 @@
 // The relay dies in the middle of a drill, at every single call to the store or to a channel, and starts again
 // on the same file: the drill goes on by what is on disk, and ends.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { postDrill } from '../../support/drills.ts'
-import { type Fuse, withFuse } from '../../support/fuse.ts'
+import { dieAtEveryCall, type Fuse, withFuse } from '../../support/fuse.ts'
 import { forge, press } from '../../support/people.ts'
 import { createWorld, type Sent, startAt, type World } from '../../support/world.ts'
 
@@ -52,27 +49,15 @@ async function play(fuse: Fuse, path: string) {
 test('at every call: it is completed, and at most the message in flight is repeated', {
   timeout: 120_000,
 }, async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'foghorn-drill-'))
-  let crashes = 0
-  try {
-    for (const after of [false, true]) {
-      // each call once, before its effect or after it: the life of a real event is tried at both
-      for (let calls = after ? 2 : 1; ; calls += 2) {
-        const path = join(directory, `${after}-${calls}.sqlite`)
-        const { record, sent, deaths } = await play({ left: calls, after }, path)
-        const when = `dead at call ${calls}, ${after ? 'after' : 'before'} its effect`
-        expect(record, when).toMatchObject({ phase: 'completed', drill: true })
-        const hooks = sent.filter(({ url }) => url.includes('//hook.'))
-        const ids = new Set(hooks.map((one) => one.headers['webhook-id']))
-        expect(ids.size, when).toBe(moments.length)
-        expect(sent.length, when).toBeGreaterThanOrEqual(4 * moments.length)
-        expect(sent.length, when).toBeLessThanOrEqual(4 * moments.length + deaths)
-        crashes += deaths
-        if (deaths === 0) break
-      }
-    }
-  } finally {
-    rmSync(directory, { recursive: true, force: true })
+  const check = ({ record, sent, deaths }: Awaited<ReturnType<typeof play>>, when: string) => {
+    expect(record, when).toMatchObject({ phase: 'completed', drill: true })
+    const hooks = sent.filter(({ url }) => url.includes('//hook.'))
+    const ids = new Set(hooks.map((one) => one.headers['webhook-id']))
+    expect(ids.size, when).toBe(moments.length)
+    expect(sent.length, when).toBeGreaterThanOrEqual(4 * moments.length)
+    expect(sent.length, when).toBeLessThanOrEqual(4 * moments.length + deaths)
   }
+  // the life of a real event is tried both before and after each call's effect
+  const crashes = await dieAtEveryCall(play, check, true)
   expect(crashes).toBeGreaterThan(40)
 })
