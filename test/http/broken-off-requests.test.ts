@@ -7,16 +7,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { httpHandler } from '../../functions/host/azure-http.ts'
 import { fleetHeader } from '../../shared/report.ts'
 import { formType, linkOf } from '../support/people.ts'
-import { adminKey, createWorld, event, FakeBeacon, type World } from '../support/world.ts'
-
-let world: World
+import { startWithEvent, world } from '../support/relay.ts'
+import { adminKey } from '../support/world.ts'
 
 beforeEach(async () => {
-  world = await createWorld({
-    config: { slackApp: { signingSecret: '0'.repeat(32), team: 'T0TEAM' } },
-  })
-  await new FakeBeacon(world, 'web_0').sees([event()])
-  await world.drain()
+  await startWithEvent({ slackApp: { signingSecret: '0'.repeat(32), team: 'T0TEAM' } })
   world.lines.length = 0
 })
 afterEach(() => world.store.close())

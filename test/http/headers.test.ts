@@ -5,15 +5,10 @@ import { httpHandler } from '../../functions/host/azure-http.ts'
 import { postDrill } from '../support/drills.ts'
 import { formType, linkOf, press } from '../support/people.ts'
 import { signIn } from '../support/record-form.ts'
-import { adminKey, createWorld, event, eventId, FakeBeacon, type World } from '../support/world.ts'
+import { startWithEvent, world } from '../support/relay.ts'
+import { adminKey, createWorld, eventId } from '../support/world.ts'
 
-let world: World
-
-beforeEach(async () => {
-  world = await createWorld()
-  await new FakeBeacon(world, 'web_0').sees([event()])
-  await world.drain()
-})
+beforeEach(() => startWithEvent())
 
 function expectPrivate({ headers }: Response) {
   expect(headers.get('cache-control')).toBe('no-store')

@@ -1,12 +1,10 @@
 // `GET /healthz`: strangers get one word and cost the store nothing, an admin gets the troubles.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { healthOf } from '../support/health.ts'
-import { adminKey, createWorld, event, FakeBeacon, type World } from '../support/world.ts'
+import { report, startRelay, world } from '../support/relay.ts'
+import { adminKey, event } from '../support/world.ts'
 
-let world: World
-beforeEach(async () => {
-  world = await createWorld()
-})
+beforeEach(() => startRelay())
 afterEach(() => {
   vi.restoreAllMocks()
   world.store.close()
@@ -21,8 +19,7 @@ async function ask(authorization?: string) {
 /** A channel that refuses every message. */
 async function breakChannel() {
   world.channels.answer = () => new Response('no_service', { status: 404 })
-  await new FakeBeacon(world, 'web_0').sees([event()])
-  await world.drain()
+  await report(event())
 }
 
 test('strangers get one word, whatever is wrong', async () => {

@@ -4,13 +4,12 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { linkOf } from '../support/people.ts'
 import { annId, signedIn, tenant } from '../support/principals.ts'
 import { signIn } from '../support/record-form.ts'
-import { adminKey, createWorld, event, FakeBeacon, testKey, type World } from '../support/world.ts'
-
-let world: World
+import { startRelay, startWithEvent, world } from '../support/relay.ts'
+import { adminKey, event, FakeBeacon, testKey } from '../support/world.ts'
 
 beforeEach(async () => {
   const slackApp = { signingSecret: '0'.repeat(32), team: 'T0TEAM' }
-  world = await createWorld({ config: { slackApp } })
+  await startRelay({ slackApp })
 })
 
 function linesOf(name: string) {
@@ -101,9 +100,7 @@ describe('wrong keys of the API', () => {
 })
 
 test('a page that stays open for a guest of another tenant: one line, however often it asks', async () => {
-  world = await createWorld({ config: { signIn: { tenantId: tenant } } })
-  await new FakeBeacon(world, 'web_0').sees([event()])
-  await world.drain()
+  await startWithEvent({ signIn: { tenantId: tenant } })
   const guest = signedIn(annId, '99999999-0000-4000-8000-000000000009')
   for (const headers of [guest, { 'x-ms-client-principal': '{}' }]) {
     for (let i = 0; i < 20; i++) {

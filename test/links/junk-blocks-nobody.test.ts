@@ -6,17 +6,15 @@ import { createListToken } from '../../functions/link.ts'
 import { formsOf } from '../support/form.ts'
 import { forge, linkOf, press, submit, textOf } from '../support/people.ts'
 import { ann, annInRecord, bobId, signedIn, tenant } from '../support/principals.ts'
-import { createWorld, event, eventId, FakeBeacon, type World } from '../support/world.ts'
+import { eventNow, startWithEvent, world } from '../support/relay.ts'
+import { event, FakeBeacon } from '../support/world.ts'
 
 const channels = ['chat', 'team', 'pager', 'hook']
 const many = rightRate.burst + 1
-let world: World
 let path: string
 
 async function begin(config: object) {
-  world = await createWorld({ config })
-  await new FakeBeacon(world, 'web_0').sees([event()])
-  await world.drain()
+  await startWithEvent(config)
   path = linkOf(world)
 }
 
@@ -57,7 +55,7 @@ test.each(junk)(
     const statuses = await flood(send)
     expect([statuses[0], statuses.at(-1)]).toEqual([403, 429])
     expect(await textOf(await press(world, path, 'approve', signedIn()))).toContain('on record')
-    const { approvals } = (await world.getEvent(eventId)).body
+    const { approvals } = await eventNow()
     expect(approvals).toMatchObject([annInRecord])
   },
 )
@@ -98,7 +96,7 @@ test('forms of the page, again and again by the link: she still looks and decide
   expect((await world.app.request(path, { headers })).status).toBe(200)
   expect((await world.app.request(`${path}/state`, { headers })).status).toBe(200)
   expect((await submit(world, path, form, headers)).status).toBe(200)
-  expect((await world.getEvent(eventId)).body.approvals).toMatchObject([annInRecord])
+  expect((await eventNow()).approvals).toMatchObject([annInRecord])
 })
 
 test('somebody else who is signed in takes nothing from her, and has a bound, too', async () => {

@@ -3,15 +3,12 @@
 import { beforeEach, expect, test } from 'vitest'
 import { rightRate, wrongRate } from '../../functions/http/link-guard.ts'
 import { forge, linkOf, press, textOf } from '../support/people.ts'
-import { createWorld, event, eventId, FakeBeacon, type World } from '../support/world.ts'
+import { eventNow, startWithEvent, world } from '../support/relay.ts'
 
-let world: World
 let path: string
 
 beforeEach(async () => {
-  world = await createWorld()
-  await new FakeBeacon(world, 'web_0').sees([event()])
-  await world.drain()
+  await startWithEvent()
   path = linkOf(world)
 })
 
@@ -44,7 +41,7 @@ test('1 000 wrong tokens in a second: most get 429, and one right one can look a
   expect((await world.app.request(path)).status).toBe(200)
   expect((await world.app.request(`${path}/state`)).status).toBe(200)
   expect(await textOf(await press(world, path, 'approve'))).toContain('Your approval is on record.')
-  expect((await world.getEvent(eventId)).body.approvals).toHaveLength(1)
+  expect((await eventNow()).approvals).toHaveLength(1)
 })
 
 test('the right one works in the middle of it, too', async () => {

@@ -1,20 +1,10 @@
 // `GET /v1/beacons`: whether beacons work, for whoever sets them up.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { forgetOld } from '../../../functions/retention.ts'
-import {
-  adminKey,
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  testKey,
-  type World,
-} from '../../support/world.ts'
+import { eventNow, startRelay, world } from '../../support/relay.ts'
+import { adminKey, event, FakeBeacon, testKey } from '../../support/world.ts'
 
-let world: World
-beforeEach(async () => {
-  world = await createWorld()
-})
+beforeEach(() => startRelay())
 afterEach(() => world.store.close())
 
 const get = (query: string, authorization = `Bearer ${adminKey}`) =>
@@ -82,7 +72,7 @@ test('a deleted VM is listed for a week; what it saw stays on record, and so doe
   await world.drain()
   await forgetOld(world.relay)
   expect(await vms()).toEqual([])
-  expect((await world.getEvent(eventId)).body).toMatchObject({ phase: 'scheduled' })
+  expect(await eventNow()).toMatchObject({ phase: 'scheduled' })
 })
 
 test('the log names a beacon once for each of its starts', async () => {

@@ -9,23 +9,10 @@ import {
   signIn as signInAt,
   withCookies,
 } from '../../support/record-form.ts'
-import {
-  adminKey,
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  started,
-  type World,
-} from '../../support/world.ts'
+import { eventNow, startRelay, startWithEvent, world } from '../../support/relay.ts'
+import { adminKey, event, eventId, FakeBeacon, started } from '../../support/world.ts'
 
-let world: World
-
-beforeEach(async () => {
-  world = await createWorld()
-  await new FakeBeacon(world, 'web_0').sees([event()])
-  await world.drain()
-})
+beforeEach(() => startWithEvent())
 
 const get = (path: string, cookie = '') => world.app.request(path, { headers: { cookie } })
 
@@ -72,7 +59,7 @@ describe('who gets in', () => {
   })
 
   test('on the own machine by http, with a cookie that browsers keep there', async () => {
-    world = await createWorld({ config: { publicUrl: 'http://127.0.0.1:7071' } })
+    await startRelay({ publicUrl: 'http://127.0.0.1:7071' })
     const set = (await signIn()).headers.get('set-cookie')!
     expect(set).toMatch(/^foghorn-admin=/)
     expect(set).not.toContain('Secure')
@@ -400,12 +387,12 @@ describe('what stands there', () => {
 
   test('looking changes nothing, and nothing there takes a decision', async () => {
     const mine = await cookie()
-    const before = (await world.getEvent(eventId)).body
+    const before = await eventNow()
     for (const path of paths) {
       await get(path, mine)
       const wish = await post(path, { decision: 'approve' }, { cookie: mine })
       expect(wish.status).toBe(404)
     }
-    expect((await world.getEvent(eventId)).body).toEqual(before)
+    expect(await eventNow()).toEqual(before)
   })
 })

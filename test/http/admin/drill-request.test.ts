@@ -3,14 +3,11 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { drillSchema, maxOpenDrills, startDrill } from '../../../functions/drill.ts'
 import { maxDescribed } from '../../../shared/errors.ts'
 import { postDrill, problemOf } from '../../support/drills.ts'
-import { createWorld, type World } from '../../support/world.ts'
+import { startRelay, world } from '../../support/relay.ts'
 
 const wish = { fleet: 'prod', type: 'Reboot' }
-let world: World
 
-beforeEach(async () => {
-  world = await createWorld()
-})
+beforeEach(() => startRelay())
 
 const post = (body: unknown, key?: string) => postDrill(world, body, key)
 

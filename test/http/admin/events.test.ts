@@ -1,20 +1,9 @@
 // The events API: what an admin reads, and nobody else.
 import { beforeEach, describe, expect, test } from 'vitest'
-import {
-  adminKey,
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  usualAnswer,
-  type World,
-} from '../../support/world.ts'
+import { startRelay, world } from '../../support/relay.ts'
+import { adminKey, event, eventId, FakeBeacon, usualAnswer } from '../../support/world.ts'
 
-let world: World
-
-beforeEach(async () => {
-  world = await createWorld()
-})
+beforeEach(() => startRelay())
 
 function get(path: string, authorization = `Bearer ${adminKey}`) {
   return world.app.request(path, { headers: { authorization } })

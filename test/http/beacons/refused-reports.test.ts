@@ -1,12 +1,10 @@
 // Refused reports in the relay's log. If a report has the fleet's credential, the log names the VM.
 // Otherwise its body is not parsed, and the log has only the fleet of its header.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createWorld, event, FakeBeacon, testKey, type World } from '../../support/world.ts'
+import { startRelay, world } from '../../support/relay.ts'
+import { event, FakeBeacon, testKey } from '../../support/world.ts'
 
-let world: World
-beforeEach(async () => {
-  world = await createWorld()
-})
+beforeEach(() => startRelay())
 afterEach(() => world.store.close())
 
 async function refusalOf(report: unknown, options = {}) {

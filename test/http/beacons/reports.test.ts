@@ -1,34 +1,12 @@
 // What a report says, over HTTP: bad input changes nothing but an error that says what is wrong, where, and
 // what to send instead; what was said before changes nothing either. Who says it: `signatures.test.ts`.
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { maxReportBytes } from '../../../shared/report.ts'
 import { expectRefused, type Post } from '../../support/refused.ts'
-import { createTables, type Tables } from '../../support/tables.ts'
-import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  startAt,
-  started,
-  testKey,
-  type World,
-} from '../../support/world.ts'
+import { beacon, eventNow, onFile, report, tables, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, startAt, started, testKey } from '../../support/world.ts'
 
-let world: World
-let beacon: FakeBeacon
-let tables: Tables
-
-beforeEach(async () => {
-  tables = createTables()
-  world = await createWorld({ path: tables.path })
-  beacon = new FakeBeacon(world, 'web_0')
-})
-
-afterEach(() => {
-  world.store.close()
-  tables.remove()
-})
+onFile()
 
 const refused = (post: Post, status: number, code: string) =>
   expectRefused(world, tables, post, status, code)
@@ -147,8 +125,7 @@ describe('what was said before', () => {
   })
 
   test('what brings nothing new costs reads only, but for a sign of life once a pace', async () => {
-    await beacon.sees([started()])
-    await world.drain()
+    await report(started())
     const before = tables.read()
     for (const ms of [100, 9_000, 38_000]) {
       world.clock.now += ms
@@ -163,14 +140,13 @@ describe('what was said before', () => {
   test('a new boot retires the old one for good', async () => {
     const old = new FakeBeacon(world, 'web_0')
     await old.sees([event()])
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     const detail = await refused(() => old.post(old.body([])), 409, 'boot_retired')
     expect(detail).toContain('boot id')
     await new FakeBeacon(world, 'web_0').sees([event()])
     await refused(() => beacon.post(beacon.body([])), 409, 'boot_retired')
     await refused(() => old.post(old.body([])), 409, 'boot_retired')
-    expect((await world.getEvent(eventId)).body.phase).toBe('scheduled')
+    expect((await eventNow()).phase).toBe('scheduled')
   })
 
   test('the boot of another VM is not touched', async () => {
@@ -195,7 +171,7 @@ describe('fleets', () => {
       '/fleets/test foghorn.event.scheduled db_0',
       '/fleets/test foghorn.event.started db_0',
     ])
-    expect((await world.getEvent(eventId)).body.phase).toBe('scheduled')
+    expect((await eventNow()).phase).toBe('scheduled')
     expect((await world.getEvent(eventId, 'test')).body.phase).toBe('started')
     const ids = world.sent.map(({ headers }) => headers['webhook-id']).filter(Boolean)
     expect(new Set(ids).size).toBe(3)
@@ -206,7 +182,7 @@ describe('fleets', () => {
     for (const one of [beacon, other]) await one.sees([event()])
     await other.sees([])
     await world.pass(10_001)
-    expect((await world.getEvent(eventId)).body.outcome).toBeUndefined()
+    expect((await eventNow()).outcome).toBeUndefined()
     expect((await world.getEvent(eventId, 'test')).body.outcome).toBe('cancelled')
   })
 })

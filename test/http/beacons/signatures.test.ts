@@ -1,32 +1,12 @@
 // Who is speaking, by the signature of a report: of a fleet that is configured, with its key, about now. All
 // else changes nothing. What is wrong is what the table says; other parts of a signature are the beacon's own.
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { sign } from '../../../shared/signature.ts'
 import { expectRefused, type Post } from '../../support/refused.ts'
-import { createTables, type Tables } from '../../support/tables.ts'
-import {
-  createWorld,
-  event,
-  FakeBeacon,
-  prodKey,
-  testKey,
-  type World,
-} from '../../support/world.ts'
+import { beacon, onFile, tables, world } from '../../support/relay.ts'
+import { createWorld, event, FakeBeacon, prodKey, testKey } from '../../support/world.ts'
 
-let world: World
-let beacon: FakeBeacon
-let tables: Tables
-
-beforeEach(async () => {
-  tables = createTables()
-  world = await createWorld({ path: tables.path })
-  beacon = new FakeBeacon(world, 'web_0')
-})
-
-afterEach(() => {
-  world.store.close()
-  tables.remove()
-})
+onFile()
 
 const refused = (post: Post, status: number, code: string) =>
   expectRefused(world, tables, post, status, code)

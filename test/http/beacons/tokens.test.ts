@@ -5,17 +5,15 @@ import { createEntra } from '../../../functions/identity/entra.ts'
 import type { Report } from '../../../shared/report.ts'
 import { type ClaimSet, Issuer } from '../../simulator/issuer.ts'
 import { audience, claimsFor, subscriptionId, tenantId } from '../../support/issuer.ts'
-import { createTables, type Tables } from '../../support/tables.ts'
 import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  prodKey,
-  startAt,
-  testKey,
-  type World,
-} from '../../support/world.ts'
+  eventNow,
+  startOnFile,
+  startRelay,
+  stopOnFile,
+  tables,
+  world,
+} from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, prodKey, startAt, testKey } from '../../support/world.ts'
 
 const issuer = new Issuer()
 const entra = { tenantId, audience, subscriptions: subscriptionId, resourceGroups: 'rg' }
@@ -26,25 +24,19 @@ const fleets = {
   old: { key: prodKey },
 }
 
-let world: World
-let tables: Tables
 let isAway: boolean
 
 beforeEach(async () => {
-  tables = createTables()
   isAway = false
   const identity = createEntra({
     fetch: async () => (isAway ? new Response(null, { status: 503 }) : keys()),
     now: Date.now,
     log: { debug() {}, info() {}, warn() {}, error() {} },
   })
-  world = await createWorld({ config: { fleets }, path: tables.path, identity })
+  await startOnFile({ fleets }, { identity })
 })
 
-afterEach(() => {
-  world.store.close()
-  tables.remove()
-})
+afterEach(stopOnFile)
 
 const keys = () => Response.json(issuer.jwks())
 
@@ -120,7 +112,7 @@ describe('a VM with a token of its own', () => {
     const approve = { policy: [{ match: {}, decide: 'approve' }] }
     world.store.close()
     const { identity } = world.relay
-    world = await createWorld({ config: { fleets, ...approve }, path: tables.path, identity })
+    await startRelay({ fleets, ...approve }, { path: tables.path, identity })
     const victim = beaconOf('web_1', { vm: { vmId: 'the-same' } })
     const thief = beaconOf('web_0', { vm: { vmId: 'the-same' } })
     const first = await victim.sees([event()])
@@ -128,7 +120,7 @@ describe('a VM with a token of its own', () => {
     // it says that it carried out what the other was told to
     const accepted = { eventId, ageMs: 0, outcome: 'accepted' as const, status: 200 }
     await thief.sees([event()], { starts: [accepted] })
-    const steps = async () => (await world.getEvent(eventId)).body
+    const steps = () => eventNow()
     expect((await steps()).passedOn).toBeUndefined()
     expect(await victim.sees([event()], { starts: [accepted] })).toMatchObject({
       outcome: 'accepted',

@@ -1,34 +1,12 @@
 // The form's own token: a decision is taken from the page that this link showed, for what it showed.
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createFormToken } from '../../../functions/link.ts'
 import { fieldsOf } from '../../support/form.ts'
 import { forge, linkOf, press, submit, textOf } from '../../support/people.ts'
-import { createTables, type Tables } from '../../support/tables.ts'
-import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  startAt,
-  type World,
-} from '../../support/world.ts'
+import { beacon, eventNow, onFile, report, tables, world } from '../../support/relay.ts'
+import { event, startAt } from '../../support/world.ts'
 
-let world: World
-let beacon: FakeBeacon
-let tables: Tables
-
-beforeEach(async () => {
-  tables = createTables()
-  world = await createWorld({ path: tables.path })
-  beacon = new FakeBeacon(world, 'web_0')
-  await beacon.sees([event()])
-  await world.drain()
-})
-
-afterEach(() => {
-  world.store.close()
-  tables.remove()
-})
+onFile(() => report(event()))
 
 /** The form of the page as it is now. */
 async function formAt(path: string): Promise<string> {
@@ -121,7 +99,7 @@ describe('what somebody saw is what is decided', () => {
     const text = await textOf(response)
     expect(text).toContain('the event has changed since you opened this page')
     expect(text).toContain('Reboot of web_0, web_1')
-    expect((await world.getEvent(eventId)).body.approvals).toEqual([])
+    expect((await eventNow()).approvals).toEqual([])
     expect((await press(world, linkOf(world), 'approve')).status).toBe(200)
   })
 
@@ -132,14 +110,14 @@ describe('what somebody saw is what is decided', () => {
     await world.pass(10_001)
     await beacon.sees([event()])
     expect((await submit(world, path, { decision: 'approve', form })).status).toBe(409)
-    expect((await world.getEvent(eventId)).body.approvals).toEqual([])
+    expect((await eventNow()).approvals).toEqual([])
   })
 
   test('a moved NotBefore is no other event', async () => {
     const form = await formAt(linkOf(world))
     await beacon.sees([event({ notBeforeAt: startAt + 60 * 60_000 })])
     expect((await submit(world, linkOf(world), { decision: 'approve', form })).status).toBe(200)
-    expect((await world.getEvent(eventId)).body.approvals).toHaveLength(1)
+    expect((await eventNow()).approvals).toHaveLength(1)
   })
 
   test('the form of a page that was opened before the keys changed still works', async () => {

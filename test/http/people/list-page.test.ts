@@ -5,14 +5,8 @@ import { createListToken, type ListToken, maxLinkLength } from '../../../functio
 import { idOf, sentTo } from '../../support/deliveries.ts'
 import { formsOf } from '../../support/form.ts'
 import { forge, submit, textOf } from '../../support/people.ts'
-import {
-  createWorld,
-  event,
-  FakeBeacon,
-  started,
-  testKey,
-  type World,
-} from '../../support/world.ts'
+import { beacon, startRelay, world } from '../../support/relay.ts'
+import { event, FakeBeacon, started, testKey } from '../../support/world.ts'
 
 const count = 8
 const wave = (from: number, until: number) =>
@@ -20,13 +14,7 @@ const wave = (from: number, until: number) =>
     event({ eventId: idOf(from + i), resources: [`vm${from + i}`] }),
   )
 
-let world: World
-let beacon: FakeBeacon
-
-beforeEach(async () => {
-  world = await createWorld({ paced: true })
-  beacon = new FakeBeacon(world, 'vm0')
-})
+beforeEach(() => startRelay({}, { paced: true, vm: 'vm0' }))
 
 /** The first is told at once, the others as a list. */
 async function strike(events = wave(0, count)): Promise<void> {
@@ -121,8 +109,7 @@ test('decided only in Slack: it says that a list has no buttons there', async ()
   const approvers = ['slack:T0123ABCD/U0123ABCD']
   const slackApp = { signingSecret: '0123456789abcdef0123456789abcdef', team: 'T0123ABCD' }
   const route = { match: {}, channels: ['chat', 'hook'], approvers, approveIn: 'slack' as const }
-  world = await createWorld({ paced: true, config: { routes: [route], slackApp } })
-  beacon = new FakeBeacon(world, 'vm0')
+  await startRelay({ routes: [route], slackApp }, { paced: true, vm: 'vm0' })
   await strike()
   const words = (alone: string) => `They decide in Slack, by the buttons of ${alone}`
   // each of them is told by itself, so that a list comes from another channel or an older message

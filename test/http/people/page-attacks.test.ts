@@ -1,24 +1,11 @@
 // Looking at the page changes nothing, whoever looks; and a decision is taken once, from the page alone.
 import { createHash } from 'node:crypto'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { forge, formType, linkOf, press, textOf } from '../../support/people.ts'
-import { createTables, type Tables } from '../../support/tables.ts'
-import { createWorld, event, eventId, FakeBeacon, type World } from '../../support/world.ts'
+import { eventNow, onFile, report, tables, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon } from '../../support/world.ts'
 
-let world: World
-let tables: Tables
-
-beforeEach(async () => {
-  tables = createTables()
-  world = await createWorld({ path: tables.path })
-  await new FakeBeacon(world, 'web_0').sees([event()])
-  await world.drain()
-})
-
-afterEach(() => {
-  world.store.close()
-  tables.remove()
-})
+onFile(() => report(event()))
 
 const prefetches: Record<string, string>[] = [
   { 'sec-purpose': 'prefetch' },
@@ -120,7 +107,7 @@ describe('a decision is taken from the page alone', () => {
     ['a type with a charset', { 'content-type': `${formType}; charset=utf-8` }],
   ])('%s: taken', async (_, headers) => {
     expect((await press(world, linkOf(world), 'approve', headers)).status).toBe(200)
-    expect((await world.getEvent(eventId)).body.approvals).toHaveLength(1)
+    expect((await eventNow()).approvals).toHaveLength(1)
   })
 
   test.each(['', 'Approve', 'approved', 'yes'])('decision %j: refused', async (decision) => {

@@ -3,15 +3,8 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { LiveState } from '../../../functions/pages/state.ts'
 import { pageScenes } from '../../preview/page-scenes.ts'
 import { forge, linkOf, press, textOf } from '../../support/people.ts'
-import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  startAt,
-  started,
-  type World,
-} from '../../support/world.ts'
+import { beacon, eventNow, startWithEvent, world } from '../../support/relay.ts'
+import { event, startAt, started } from '../../support/world.ts'
 
 const scenes = await pageScenes()
 const textIn = (html: string) => textOf(new Response(html))
@@ -156,15 +149,12 @@ describe('every state', () => {
 describe('a route that names who may decide', () => {
   const tenant = '3f0b3c5e-0000-4000-8000-000000000001'
   const approvers = ['slack:T0123ABCD/U0123ABCD', `entra:${tenant}/${tenant}`]
-  let world: World
 
   beforeEach(async () => {
     const routes = [{ match: {}, channels: ['chat', 'hook'], approvers }]
     const signIn = { tenantId: tenant }
     const slackApp = { signingSecret: '0123456789abcdef0123456789abcdef', team: 'T0123ABCD' }
-    world = await createWorld({ config: { routes, signIn, slackApp } })
-    await new FakeBeacon(world, 'web_0').sees([event()])
-    await world.drain()
+    await startWithEvent({ routes, signIn, slackApp })
   })
 
   test('a bare link shows and explains, without buttons and without names', async () => {
@@ -183,20 +173,12 @@ describe('a route that names who may decide', () => {
     const response = await press(world, linkOf(world), 'approve')
     expect(response.status).toBe(403)
     expect(await textOf(response)).toContain('a link alone does not say who you are')
-    expect((await world.getEvent(eventId)).body.approvals).toEqual([])
+    expect((await eventNow()).approvals).toEqual([])
   })
 })
 
 describe('what a page that stands open is told', () => {
-  let world: World
-  let beacon: FakeBeacon
-
-  beforeEach(async () => {
-    world = await createWorld()
-    beacon = new FakeBeacon(world, 'web_0')
-    await beacon.sees([event()])
-    await world.drain()
-  })
+  beforeEach(() => startWithEvent())
 
   async function live(query = ''): Promise<{ time: number; event: LiveState }> {
     const response = await world.app.request(`${await forge(world)}/state${query}`)

@@ -1,34 +1,11 @@
 // The page behind a link: what it says in every state, and where links lead that are none.
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createListToken } from '../../../functions/link.ts'
 import { forge, linkOf, press, textOf } from '../../support/people.ts'
-import { createTables, type Tables } from '../../support/tables.ts'
-import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  started,
-  testKey,
-  type World,
-} from '../../support/world.ts'
+import { beacon, onFile, report, tables, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, started, testKey } from '../../support/world.ts'
 
-let world: World
-let beacon: FakeBeacon
-let tables: Tables
-
-beforeEach(async () => {
-  tables = createTables()
-  world = await createWorld({ path: tables.path })
-  beacon = new FakeBeacon(world, 'web_0')
-  await beacon.sees([event()])
-  await world.drain()
-})
-
-afterEach(() => {
-  world.store.close()
-  tables.remove()
-})
+onFile(() => report(event()))
 
 async function show(path: string) {
   const response = await world.app.request(path)

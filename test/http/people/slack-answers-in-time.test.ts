@@ -6,6 +6,7 @@ import { createRefusals } from '../../../functions/http/refusals.ts'
 import { interactionRoutes } from '../../../functions/http/slack.ts'
 import { FoghornError } from '../../../shared/errors.ts'
 import { around } from '../../sim/around.ts'
+import { startWithEvent, world } from '../../support/relay.ts'
 import {
   approvalsOf,
   formOf,
@@ -17,22 +18,9 @@ import {
   toldInPrivate,
   valueIn,
 } from '../../support/slack-press.ts'
-import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  usualAnswer,
-  type World,
-} from '../../support/world.ts'
+import { eventId, usualAnswer, type World } from '../../support/world.ts'
 
-let world: World
-
-beforeEach(async () => {
-  world = await createWorld({ config: slackDecides })
-  await new FakeBeacon(world, 'web_0').sees([event()])
-  await world.drain()
-})
+beforeEach(() => startWithEvent(slackDecides))
 
 const approvals = () => approvalsOf(world, eventId)
 const body = () => formOf(payloadOf(valueIn(world)))

@@ -3,6 +3,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createSlackDesk } from '../../../functions/notify/slack-desk.ts'
 import { webHmac } from '../../../shared/signature.ts'
+import { beacon, minute, report, startWithEvent, world } from '../../support/relay.ts'
 import {
   actionOf,
   approvalsOf,
@@ -18,27 +19,11 @@ import {
   toldInPrivate,
   valueIn,
 } from '../../support/slack-press.ts'
-import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  startAt,
-  type World,
-} from '../../support/world.ts'
+import { event, eventId, startAt } from '../../support/world.ts'
 
-const minute = 60_000
 const oldSecret = 'ffffffffffffffffffffffffffffffff'
 
-let world: World
-let beacon: FakeBeacon
-
-async function begin(config: object = slackDecides): Promise<void> {
-  world = await createWorld({ config })
-  beacon = new FakeBeacon(world, 'web_0')
-  await beacon.sees([event()])
-  await world.drain()
-}
+const begin = (config: object = slackDecides) => startWithEvent(config)
 
 beforeEach(() => begin())
 
@@ -142,8 +127,7 @@ describe('the same again', () => {
     const body = form()
     await beacon.sees([])
     await world.pass(11_000)
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     await postSigned(world, body)
     expect(await approvalsOf(world, eventId)).toEqual([])
     expect(toldInPrivate(world)).toContain('no longer what this message says')

@@ -12,33 +12,21 @@ import {
   textsTo,
 } from '../../support/deliveries.ts'
 import { forge, press } from '../../support/people.ts'
+import { beacon, minute, report, second, startRelay, world } from '../../support/relay.ts'
 import {
-  createWorld,
   event,
-  FakeBeacon,
   hookSecret,
   routingKey,
   startAt,
   started,
   usualAnswer,
-  type World,
 } from '../../support/world.ts'
 
-const second = 1_000
-const minute = 60_000
 const team = { kind: 'teams', url: 'https://teams.example/flow?sig=secret' }
 const chat = { kind: 'slack', url: 'https://slack.example/services/T/B/secret', fallback: 'team' }
 const pager = { kind: 'pagerduty', routingKey, endpoint: 'https://pager.example/v2/enqueue' }
 const hook = { kind: 'webhook', url: 'https://hook.example/in', secret: hookSecret }
 const to = (name: string, more: object = {}) => [{ match: {}, channels: [name], ...more }]
-
-let world: World
-let beacon: FakeBeacon
-
-async function begin(config: object): Promise<void> {
-  world = await createWorld({ config })
-  beacon = new FakeBeacon(world, 'web_0')
-}
 
 const texts = (host: string, from = 0) => textsTo(world, host, from)
 const actions = () => sentTo(world, 'pager').map(({ json }) => json.event_action)
@@ -46,16 +34,14 @@ const later = (i: number) =>
   event({ eventId: idOf(i), notBeforeAt: world.clock.now + 60 * minute, resources: [`vm${i}`] })
 
 test('a channel that refused, and is down when it is tried: nobody waits for it', async () => {
-  await begin({ channels: { chat, team }, routes: to('chat') })
+  await startRelay({ channels: { chat, team }, routes: to('chat') })
   answer(world, 'slack', gone)
-  await beacon.sees([later(1)])
-  await world.drain()
+  await report(later(1))
   answer(world, 'slack', down)
   for (const i of [2, 3, 4]) {
     await world.pass(61 * second)
     const from = world.sent.length
-    await beacon.sees([later(i)])
-    await world.drain()
+    await report(later(i))
     expect(texts('teams', from)).toEqual([expect.stringContaining(`Reboot of vm${i}`)])
   }
   world.channels.answer = usualAnswer
@@ -64,14 +50,12 @@ test('a channel that refused, and is down when it is tried: nobody waits for it'
 })
 
 test('nor is a message lost by it, where nobody else is told', async () => {
-  await begin({ channels: { pager }, routes: to('pager') })
+  await startRelay({ channels: { pager }, routes: to('pager') })
   answer(world, 'pager', gone)
-  await beacon.sees([later(1)])
-  await world.drain()
+  await report(later(1))
   await world.pass(61 * second)
   answer(world, 'pager', down)
-  await beacon.sees([event()])
-  await world.drain()
+  await report(event())
   world.channels.answer = usualAnswer
   await passInSteps(world, minute, second)
   expect(await statesOf(world, 'pager')).toContainEqual(['scheduled', 'delivered'])
@@ -82,7 +66,10 @@ test('nor is a message lost by it, where nobody else is told', async () => {
 
 describe('a channel that keeps every step, and is down', () => {
   test('its fallback hears the steps that wait behind the first, too', async () => {
-    await begin({ channels: { hook: { ...hook, fallback: 'team' }, team }, routes: to('hook') })
+    await startRelay({
+      channels: { hook: { ...hook, fallback: 'team' }, team },
+      routes: to('hook'),
+    })
     answer(world, 'hook', down)
     await beacon.sees([event()])
     await passInSteps(world, 130 * second, second)
@@ -98,7 +85,10 @@ describe('a channel that keeps every step, and is down', () => {
   })
 
   test('its fallback is not asked what was decided by then', async () => {
-    await begin({ channels: { pager: { ...pager, fallback: 'team' }, team }, routes: to('pager') })
+    await startRelay({
+      channels: { pager: { ...pager, fallback: 'team' }, team },
+      routes: to('pager'),
+    })
     answer(world, 'pager', down)
     await beacon.sees([event()])
     await passInSteps(world, 90 * second, second)
@@ -112,10 +102,9 @@ describe('a channel that keeps every step, and is down', () => {
 })
 
 test('a fallback that has none of its own, and refuses for a while, loses nothing', async () => {
-  await begin({ channels: { chat, team }, routes: to('chat') })
+  await startRelay({ channels: { chat, team }, routes: to('chat') })
   world.channels.answer = () => new Response('', { status: 403 })
-  await beacon.sees([event()])
-  await world.drain()
+  await report(event())
   answer(world, 'slack', gone)
   await passInSteps(world, 2 * minute, 5 * second)
   expect(await statesOf(world, 'team')).toContainEqual(['scheduled', 'delivered'])
@@ -123,7 +112,7 @@ test('a fallback that has none of its own, and refuses for a while, loses nothin
 
 test('a copy that waits is not sent once its channel has told the step itself', async () => {
   const channels = { chat: { ...chat, fallback: 'pager' }, pager }
-  await begin({ channels, routes: to('chat') })
+  await startRelay({ channels, routes: to('chat') })
   world.channels.answer = down
   await beacon.sees([event()])
   await passInSteps(world, 150 * second, second)
@@ -138,9 +127,8 @@ test('a copy that waits is not sent once its channel has told the step itself', 
 
 test('an incident under an old name is closed, whatever moments the routes name', async () => {
   const only = { moments: ['scheduled', 'stuck'] }
-  await begin({ channels: { pager }, routes: to('pager', only) })
-  await beacon.sees([event()])
-  await world.drain()
+  await startRelay({ channels: { pager }, routes: to('pager', only) })
+  await report(event())
   const { config } = world.relay
   config.channels.oncall = config.channels.pager!
   delete config.channels.pager
@@ -154,10 +142,9 @@ test('an incident under an old name is closed, whatever moments the routes name'
 })
 
 test('a fallback that is renamed while it holds a message: it is told under the new name', async () => {
-  await begin({ channels: { chat, team }, routes: to('chat') })
+  await startRelay({ channels: { chat, team }, routes: to('chat') })
   world.channels.answer = ({ url }) => (url.includes('slack') ? gone() : down())
-  await beacon.sees([event()])
-  await world.drain()
+  await report(event())
   const { config } = world.relay
   config.channels.ops = config.channels.team!
   delete config.channels.team
@@ -168,7 +155,10 @@ test('a fallback that is renamed while it holds a message: it is told under the 
 })
 
 test('who was asked hears the answer, though its channel has it by then', async () => {
-  await begin({ channels: { hook: { ...hook, fallback: 'pager' }, pager }, routes: to('hook') })
+  await startRelay({
+    channels: { hook: { ...hook, fallback: 'pager' }, pager },
+    routes: to('hook'),
+  })
   answer(world, 'hook', down)
   await beacon.sees([event({ notBeforeAt: startAt + 30 * minute })])
   await passInSteps(world, minute, second)
@@ -187,13 +177,11 @@ test('who was asked hears the answer, though its channel has it by then', async 
 })
 
 test('a stand-in that refuses for a while misses no later step, either', async () => {
-  await begin({ channels: { chat, team }, routes: to('chat') })
+  await startRelay({ channels: { chat, team }, routes: to('chat') })
   answer(world, 'slack', gone)
-  await beacon.sees([event()])
-  await world.drain()
+  await report(event())
   world.channels.answer = gone
-  await beacon.sees([event({ notBeforeAt: startAt + 45 * minute })])
-  await world.drain()
+  await report(event({ notBeforeAt: startAt + 45 * minute }))
   answer(world, 'slack', gone)
   await passInSteps(world, 3 * minute, 5 * second)
   expect(await statesOf(world, 'team')).toContainEqual(['changed', 'delivered'])
@@ -201,7 +189,7 @@ test('a stand-in that refuses for a while misses no later step, either', async (
 
 test('who was asked nothing in the end hears nothing more', async () => {
   const channels = { chat: { ...chat, fallback: 'pager' }, pager }
-  await begin({ channels, routes: to('chat') })
+  await startRelay({ channels, routes: to('chat') })
   world.channels.answer = down
   await beacon.sees([event({ notBeforeAt: startAt + 30 * minute })])
   await passInSteps(world, 150 * second, second)
@@ -221,9 +209,8 @@ test('a channel that is renamed brings in nobody whom the routes do not name', a
     { match: { resource: 'web*' }, channels: ['chat'] },
     { match: { resource: 'db*' }, channels: ['pager'] },
   ]
-  await begin({ channels: { chat, team, pager }, routes })
-  await beacon.sees([event()])
-  await world.drain()
+  await startRelay({ channels: { chat, team, pager }, routes })
+  await report(event())
   const { config } = world.relay
   config.channels.ops = config.channels.chat!
   delete config.channels.chat

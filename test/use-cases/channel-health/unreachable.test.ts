@@ -4,21 +4,17 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { answer, down, passInSteps, sentTo, statesOf, textsTo } from '../../support/deliveries.ts'
 import { healthOf } from '../../support/health.ts'
 import { forge, press } from '../../support/people.ts'
+import { beacon, minute, report, second, startRelay, world } from '../../support/relay.ts'
 import {
   adminKey,
-  createWorld,
   event,
   eventId,
-  FakeBeacon,
   routingKey,
   startAt,
   started,
   usualAnswer,
-  type World,
 } from '../../support/world.ts'
 
-const second = 1_000
-const minute = 60_000
 const otherId = 'c7061bac-afdc-4513-b24b-000000000001'
 const chat = { kind: 'slack', url: 'https://slack.example/services/T0/B0/secret-of-chat' }
 const team = { kind: 'teams', url: 'https://teams.example/flow?sig=secret-of-team' }
@@ -26,12 +22,8 @@ const pager = { kind: 'pagerduty', routingKey, endpoint: 'https://pager.example/
 const channels = { chat: { ...chat, fallback: 'team' }, team: { ...team, fallback: 'chat' } }
 const toChat = [{ match: {}, channels: ['chat'] }]
 
-let world: World
-let beacon: FakeBeacon
-
 async function begin(config: object = {}): Promise<void> {
-  world = await createWorld({ config: { channels, routes: toChat, ...config } })
-  beacon = new FakeBeacon(world, 'web_0')
+  await startRelay({ channels, routes: toChat, ...config })
 }
 
 beforeEach(() => begin())
@@ -44,8 +36,7 @@ const health = () => healthOf(world)
 describe('a channel that is down', () => {
   beforeEach(async () => {
     answer(world, 'slack', down)
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
   })
 
   test('for less than two minutes: its fallback hears nothing', async () => {
@@ -93,8 +84,7 @@ describe('a channel that is down', () => {
     await passInSteps(world, 150 * second, second)
     const from = world.sent.length
     const other = event({ eventId: otherId, notBeforeAt: startAt + 30 * minute })
-    await beacon.sees([event(), other])
-    await world.drain()
+    await report(event(), other)
     expect(texts('slack', from)).not.toEqual([])
     expect(copies(from)).toHaveLength(1)
     expect(notices(from)).toEqual([])
@@ -109,8 +99,7 @@ describe('a channel that is down', () => {
     expect(world.lines.filter((line) => line.includes('channel_recovered'))).toHaveLength(1)
     const from = world.sent.length
     const other = event({ eventId: otherId, notBeforeAt: startAt + 30 * minute })
-    await beacon.sees([event(), other])
-    await world.drain()
+    await report(event(), other)
     expect(texts('slack', from)).toHaveLength(1)
     expect(texts('teams', from)).toEqual([])
   })
@@ -140,8 +129,7 @@ describe('a channel that is down', () => {
 
 test('half of the time to NotBefore is waited for, where that is less', async () => {
   answer(world, 'slack', down)
-  await beacon.sees([event({ notBeforeAt: startAt + 100 * second })])
-  await world.drain()
+  await report(event({ notBeforeAt: startAt + 100 * second }))
   await passInSteps(world, 49 * second, second)
   expect(texts('teams')).toEqual([])
   await passInSteps(world, 20 * second, second)
@@ -151,8 +139,7 @@ test('half of the time to NotBefore is waited for, where that is less', async ()
 test('a fallback that hears of everything anyway is told that the channel is away, and no step twice', async () => {
   await begin({ routes: [{ match: {}, channels: ['chat', 'team'] }] })
   answer(world, 'slack', down)
-  await beacon.sees([event()])
-  await world.drain()
+  await report(event())
   await passInSteps(world, 150 * second, second)
   expect(copies()).toEqual([])
   expect(notices()).toHaveLength(1)
@@ -161,8 +148,7 @@ test('a fallback that hears of everything anyway is told that the channel is awa
 
 test('nobody is told of a channel that is back by then', async () => {
   answer(world, 'slack', down)
-  await beacon.sees([event()])
-  await world.drain()
+  await report(event())
   await passInSteps(world, 100 * second, second)
   world.channels.answer = ({ url }) =>
     new Response('', { status: url.includes('slack') ? 503 : 410 })
@@ -177,8 +163,7 @@ test('nobody is told of a channel that is back by then', async () => {
 
 test('two channels that refuse for seconds lose nothing', async () => {
   world.channels.answer = () => new Response('', { status: 403 })
-  await beacon.sees([event()])
-  await world.drain()
+  await report(event())
   world.channels.answer = usualAnswer
   await passInSteps(world, 2 * minute, 5 * second)
   expect(await statesOf(world, 'chat')).toContainEqual(['scheduled', 'refused'])
@@ -195,8 +180,7 @@ describe('a channel that is renamed', () => {
 
   test('while a message is owed: it is told under the new name', async () => {
     answer(world, 'slack', down)
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     await rename('chat', 'ops')
     world.channels.answer = usualAnswer
     await passInSteps(world, minute, second)
@@ -206,8 +190,7 @@ describe('a channel that is renamed', () => {
 
   test('and is not told there what is over', async () => {
     answer(world, 'slack', down)
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     await rename('chat', 'ops')
     await beacon.sees([started()])
     world.channels.answer = usualAnswer
@@ -221,8 +204,7 @@ describe('a channel that is renamed', () => {
 
   test('the incident that was opened under the old name is resolved', async () => {
     await begin({ channels: { pager }, routes: [{ match: {}, channels: ['pager'] }] })
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     await rename('pager', 'on-call')
     await beacon.sees([])
     await world.pass(10_001)

@@ -3,25 +3,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { linkOf, press } from '../../support/people.ts'
 import { ann, tenant } from '../../support/principals.ts'
-import {
-  adminKey,
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  started,
-  type World,
-} from '../../support/world.ts'
+import { beacon, eventNow, startRelay, startWithEvent, world } from '../../support/relay.ts'
+import { adminKey, event, eventId, FakeBeacon, started } from '../../support/world.ts'
 
-let world: World
-let beacon: FakeBeacon
-
-beforeEach(async () => {
-  world = await createWorld()
-  beacon = new FakeBeacon(world, 'web_0')
-  await beacon.sees([event()])
-  await world.drain()
-})
+beforeEach(() => startWithEvent())
 
 async function decide(body: string, path = `prod/${eventId}`, key = adminKey) {
   const headers = { authorization: `Bearer ${key}` }
@@ -56,7 +41,7 @@ describe('an admin decides', () => {
 
   test('where people are listed, too: the key is the owner itself', async () => {
     const routes = [{ match: {}, channels: ['chat', 'team', 'pager', 'hook'], approvers: [ann] }]
-    world = await createWorld({ config: { signIn: { tenantId: tenant }, routes } })
+    await startRelay({ signIn: { tenantId: tenant }, routes })
     await new FakeBeacon(world, 'web_0').sees([event()])
     expect((await decide(approve)).status).toBe(200)
   })
@@ -95,11 +80,11 @@ describe('an admin decides', () => {
     ],
   ])('not what is %s: 409 says why', async (_, code, said, happens) => {
     await happens()
-    const before = (await world.getEvent(eventId)).body
+    const before = await eventNow()
     const { status, type, json } = await decide(approve)
     expect([status, type, json.code]).toEqual([409, 'application/problem+json', code])
     expect(json.detail).toContain(said)
-    expect((await world.getEvent(eventId)).body).toEqual(before)
+    expect(await eventNow()).toEqual(before)
   })
 
   test('not now twice: 409, and says that it may still be approved', async () => {
@@ -120,7 +105,7 @@ describe('an admin decides', () => {
     ['a body beyond 4 KB', [approve.padEnd(5_000)], 413, 'body_too_large'],
   ])('%s: refused', async (_, given, status, code) => {
     expect(await decide(...given)).toMatchObject({ status, json: { code } })
-    expect((await world.getEvent(eventId)).body.approvals).toEqual([])
+    expect((await eventNow()).approvals).toEqual([])
   })
 })
 
@@ -166,7 +151,7 @@ describe('the record', () => {
     world.channels.answer = () => new Response('later', { status: 503 })
     await decide(approve)
     await world.drain()
-    const [waiting] = (await world.getEvent(eventId)).body.deliveries.slice(4)
+    const [waiting] = (await eventNow()).deliveries.slice(4)
     expect(waiting).toMatchObject({ moment: 'approved', state: 'pending' })
     expect(waiting.settledAt).toBeUndefined()
   })

@@ -1,6 +1,7 @@
 // Who decides by a button in Slack, what comes of it, and what they are told: in the message's place, or in private.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { forge } from '../../support/people.ts'
+import { beacon, minute, startWithEvent, world } from '../../support/relay.ts'
 import {
   ada,
   approvalsOf,
@@ -15,28 +16,12 @@ import {
   toldInPrivate,
   valueIn,
 } from '../../support/slack-press.ts'
-import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  started,
-  type World,
-} from '../../support/world.ts'
+import { event, eventId, started, type World } from '../../support/world.ts'
 
-const minute = 60_000
 const [route] = slackDecides.routes
 const listing = (...approvers: string[]) => ({ ...slackDecides, routes: [{ ...route, approvers }] })
 
-let world: World
-let beacon: FakeBeacon
-
-async function begin(config: object = slackDecides): Promise<void> {
-  world = await createWorld({ config })
-  beacon = new FakeBeacon(world, 'web_0')
-  await beacon.sees([event()])
-  await world.drain()
-}
+const begin = (config: object = slackDecides) => startWithEvent(config)
 
 beforeEach(() => begin())
 

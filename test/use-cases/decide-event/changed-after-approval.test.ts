@@ -4,24 +4,16 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Start } from '../../../shared/report.ts'
 import { sentTo } from '../../support/deliveries.ts'
 import { forge, press } from '../../support/people.ts'
-import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  usualAnswer,
-  type World,
-} from '../../support/world.ts'
+import { eventNow, minute, moments, startRelay, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, usualAnswer } from '../../support/world.ts'
 
-const minute = 60_000
 const grown = event({ resources: ['web_0', 'db_0'] })
 
-let world: World
 let first: FakeBeacon
 let second: FakeBeacon
 
 async function begin(config: object = {}): Promise<void> {
-  world = await createWorld({ config })
+  await startRelay(config)
   first = new FakeBeacon(world, 'web_0')
   second = new FakeBeacon(world, 'web_1')
   await first.sees([event()])
@@ -34,9 +26,7 @@ const approve = async () => press(world, await forge(world), 'approve')
 const starts = (outcome: Start['outcome'], status = 200) => ({
   starts: [{ eventId, ageMs: 0, outcome, status }] satisfies Start[],
 })
-const read = async () => (await world.getEvent(eventId)).body
-const steps = async () => (await read()).history.map(({ what }: { what: string }) => what)
-const told = () => world.told().map((type) => type.replace('foghorn.event.', ''))
+const steps = async () => (await eventNow()).history.map(({ what }: { what: string }) => what)
 
 describe('an event that grows after it was approved', () => {
   test('is started for nobody, and people are asked anew', async () => {
@@ -44,7 +34,7 @@ describe('an event that grows after it was approved', () => {
     world.clock.now += 1_000
     expect((await first.sees([grown])).directives).toEqual([])
     expect((await second.sees([grown])).directives).toEqual([])
-    const { approvals, resources } = await read()
+    const { approvals, resources } = await eventNow()
     expect(resources).toEqual(['web_0', 'db_0'])
     expect(approvals).toMatchObject([
       { decision: 'approved', how: 'link', lapsedAt: '2026-11-21T12:00:01.000Z' },
@@ -67,7 +57,7 @@ describe('an event that grows after it was approved', () => {
     await first.sees([], starts('accepted'))
     await second.sees([])
     await world.pass(11_000)
-    expect(told().at(-1)).toBe('completed')
+    expect(moments().at(-1)).toBe('completed')
   })
 
   test('is started once it is approved as it is, and that is told', async () => {
@@ -83,7 +73,7 @@ describe('an event that grows after it was approved', () => {
     }
     expect((await second.sees([grown])).directives).toEqual([both])
     await world.drain()
-    expect(told().filter((moment) => moment === 'approved')).toHaveLength(2)
+    expect(moments().filter((moment) => moment === 'approved')).toHaveLength(2)
     expect((await steps()).slice(1, 5)).toEqual(['approved', 'changed', 'lapsed', 'approved'])
   })
 
@@ -92,7 +82,7 @@ describe('an event that grows after it was approved', () => {
     world.clock.now += 1_000
     const newcomer = new FakeBeacon(world, 'db_0', { vm: { tags: { role: 'db' } } })
     expect((await newcomer.sees([grown])).directives).toEqual([])
-    expect((await read()).resources).toEqual(['web_0', 'db_0'])
+    expect((await eventNow()).resources).toEqual(['web_0', 'db_0'])
     expect((await first.sees([event()])).directives).toEqual([])
   })
 
@@ -132,7 +122,7 @@ describe('an event that grows after it was approved', () => {
     await first.sees([event()], starts('accepted'))
     world.clock.now += 1_000
     await first.sees([grown])
-    expect((await read()).approvals).toMatchObject([{ decision: 'approved' }])
+    expect((await eventNow()).approvals).toMatchObject([{ decision: 'approved' }])
     expect(await steps()).not.toContain('lapsed')
   })
 })
@@ -190,7 +180,7 @@ describe('PagerDuty, when an approval lapses', () => {
     expect(states()).toEqual(['resolved', 'acknowledged'])
     await approve()
     await world.drain()
-    expect(told()).toEqual(['scheduled', 'approved', 'changed', 'declined', 'approved'])
+    expect(moments()).toEqual(['scheduled', 'approved', 'changed', 'declined', 'approved'])
     expect(states()).toEqual(['resolved', 'acknowledged'])
     // a new time after the second approval pages nobody
     world.clock.now += 1_000
@@ -207,7 +197,7 @@ describe('PagerDuty, when an approval lapses', () => {
     await lapse()
     await notNow()
     await world.drain()
-    expect(told().filter((moment) => moment === 'declined')).toHaveLength(2)
+    expect(moments().filter((moment) => moment === 'declined')).toHaveLength(2)
   })
 
   test('nobody is paged where a rule approves it as it is now', async () => {
@@ -218,13 +208,13 @@ describe('PagerDuty, when an approval lapses', () => {
   })
 
   test('people are asked anew where the approved event had not named its VMs', async () => {
-    world = await createWorld()
+    await startRelay()
     first = new FakeBeacon(world, 'web_0')
     await first.sees([event({ resources: [] })])
     await approve()
     await world.drain()
     await lapse(event())
-    expect(told()).toEqual(['scheduled', 'approved', 'changed'])
+    expect(moments()).toEqual(['scheduled', 'approved', 'changed'])
     expect(states()).toEqual(['resolved', 'triggered'])
   })
 
@@ -274,7 +264,7 @@ describe('PagerDuty, when an approval lapses', () => {
     await approve()
     await world.pass(minute)
     await world.pass(minute)
-    expect(told().filter((moment) => moment === 'stuck')).toHaveLength(2)
+    expect(moments().filter((moment) => moment === 'stuck')).toHaveLength(2)
     expect(states()).toEqual(['resolved', 'resolved', 'acknowledged', 'triggered'])
     for (const beacon of [first, second]) await beacon.sees([])
     await world.pass(minute)
@@ -287,7 +277,7 @@ describe('what a rule approved', () => {
     await begin({ policy: [{ name: 'web', match: { resource: 'web_*' }, decide: 'approve' }] })
     world.clock.now += 6_000
     expect((await second.sees([grown])).directives).toEqual([])
-    const { approvals, policy } = await read()
+    const { approvals, policy } = await eventNow()
     expect(approvals).toMatchObject([{ how: 'policy', who: 'web' }])
     expect(approvals[0].lapsedAt).toBeDefined()
     expect(policy.decide).toBe('ask')
@@ -296,12 +286,12 @@ describe('what a rule approved', () => {
   test('as short, and then lasts longer, waits for people', async () => {
     const short = { eventType: 'Freeze', maxDurationSeconds: 8 }
     const freeze = (durationSeconds: number) => event({ eventType: 'Freeze', durationSeconds })
-    world = await createWorld({ config: { policy: [{ match: short, decide: 'approve' }] } })
+    await startRelay({ policy: [{ match: short, decide: 'approve' }] })
     first = new FakeBeacon(world, 'web_0')
     await first.sees([freeze(5)])
     world.clock.now += 6_000
     expect((await first.sees([freeze(300)])).directives).toEqual([])
-    expect((await read()).policy.decide).toBe('ask')
+    expect((await eventNow()).policy.decide).toBe('ask')
   })
 
   test('and still approves as it is now, is started once all VMs show it so', async () => {
@@ -327,7 +317,7 @@ describe('what Azure was told of and does not start', () => {
     expect((await first.sees([event()])).directives).toEqual([])
     expect((await second.sees([event()])).directives).toMatchObject([{ eventId }])
     await second.sees([event()], starts('accepted'))
-    expect((await read()).passedOn).toMatchObject({ vm: 'web_1' })
+    expect((await eventNow()).passedOn).toMatchObject({ vm: 'web_1' })
     expect(await steps()).toContain('not_started')
     world.clock.now += 2 * minute
     expect((await second.sees([event()])).directives).toMatchObject([{ eventId }])
@@ -339,7 +329,7 @@ describe('what Azure was told of and does not start', () => {
       await second.sees([event()], passed % 2 ? starts('accepted') : {})
     }
     await world.drain()
-    expect(told().filter((moment) => moment === 'stuck')).toHaveLength(1)
+    expect(moments().filter((moment) => moment === 'stuck')).toHaveLength(1)
     const stuck = world.sent.find(({ body }) => body.includes('Approval stuck'))!
     expect(stuck.body).toMatch(/web_[01] told Azure/)
   })
@@ -348,12 +338,12 @@ describe('what Azure was told of and does not start', () => {
 test('an approval that never left does not outlive its event', async () => {
   await approve()
   for (let passed = 0; passed < 12; passed++) await world.pass(minute)
-  expect((await read()).outcome).toBe('lost')
+  expect((await eventNow()).outcome).toBe('lost')
   await first.sees([])
   expect((await second.sees([event()])).directives).toEqual([])
-  const { epoch, approvals, phase } = await read()
+  const { epoch, approvals, phase } = await eventNow()
   expect([epoch, approvals, phase]).toEqual([2, [], 'scheduled'])
   expect(await steps()).toContain('reopened')
   await world.drain()
-  expect(told().filter((moment) => moment === 'scheduled')).toHaveLength(2)
+  expect(moments().filter((moment) => moment === 'scheduled')).toHaveLength(2)
 })

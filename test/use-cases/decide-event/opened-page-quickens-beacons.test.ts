@@ -1,17 +1,14 @@
 // Far from NotBefore beacons report once a minute, but whoever opened the page is about to decide.
 import { beforeEach, expect, test } from 'vitest'
 import { press } from '../../support/people.ts'
-import { createWorld, event, FakeBeacon, startAt, type World } from '../../support/world.ts'
+import { beacon, report, startRelay, world } from '../../support/relay.ts'
+import { event, startAt } from '../../support/world.ts'
 
-let world: World
-let beacon: FakeBeacon
 const far = event({ notBeforeAt: startAt + 3 * 3_600_000 })
 
 beforeEach(async () => {
-  world = await createWorld()
-  beacon = new FakeBeacon(world, 'web_0')
-  await beacon.sees([far])
-  await world.drain()
+  await startRelay()
+  await report(far)
 })
 
 function link(): string {

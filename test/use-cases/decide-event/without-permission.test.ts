@@ -12,15 +12,8 @@ import {
   signedIn,
   tenant,
 } from '../../support/principals.ts'
-import { createTables, type Tables } from '../../support/tables.ts'
-import {
-  baseConfig,
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  type World,
-} from '../../support/world.ts'
+import { eventNow, startOnFile, stopOnFile, tables, world } from '../../support/relay.ts'
+import { baseConfig, event, FakeBeacon } from '../../support/world.ts'
 
 const signIn = { tenantId: tenant }
 const channels = ['chat', 'team', 'pager', 'hook']
@@ -28,22 +21,15 @@ const listing = (...approvers: string[]) => [{ match: {}, channels, approvers }]
 const buttons = /Approve: start it now/
 const other = tenant.replace('1e6', '2e6')
 
-let world: World
-let tables: Tables
-
 async function begin(config: object, resources = ['web_0']) {
-  tables = createTables()
-  world = await createWorld({ path: tables.path, config })
+  await startOnFile(config)
   await new FakeBeacon(world, 'web_0', { vm: { tags: { role: 'web' } } }).sees([
     event({ resources }),
   ])
   await world.drain()
 }
 
-afterEach(() => {
-  world.store.close()
-  tables.remove()
-})
+afterEach(stopOnFile)
 
 async function show(headers: Record<string, string> = {}) {
   const response = await world.app.request(linkOf(world), { headers })
@@ -62,7 +48,7 @@ async function tryInVain(headers: Record<string, string>, said: string, status =
 }
 
 async function approvals() {
-  return (await world.getEvent(eventId)).body.approvals
+  return (await eventNow()).approvals
 }
 
 describe('a route that lists people', () => {
@@ -125,7 +111,7 @@ describe('a route that lists people', () => {
     await press(world, linkOf(world), 'approve', signedIn(bobId))
     const line = world.lines.find((one) => one.includes('decision_refused'))
     expect(line).toContain(bobId)
-    expect((await world.getEvent(eventId)).body.history).toHaveLength(1)
+    expect((await eventNow()).history).toHaveLength(1)
   })
 })
 

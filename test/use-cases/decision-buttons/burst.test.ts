@@ -1,18 +1,14 @@
 // A wave of events that are decided in Slack: a list has no buttons, so each goes by itself, at the channel's pace.
 import { afterEach, expect, test } from 'vitest'
 import { idOf, sentTo } from '../../support/deliveries.ts'
+import { beacon, second, startRelay, world } from '../../support/relay.ts'
 import { approvalsOf, pressInSlack, slackDecides } from '../../support/slack-press.ts'
-import { createWorld, event, FakeBeacon, type World } from '../../support/world.ts'
+import { event } from '../../support/world.ts'
 
-const second = 1_000
-
-let world: World
-let beacon: FakeBeacon
 afterEach(() => world.store.close())
 
 async function begin(routes: object[]): Promise<void> {
-  world = await createWorld({ paced: true, config: { ...slackDecides, routes } })
-  beacon = new FakeBeacon(world, 'vm0')
+  await startRelay({ ...slackDecides, routes }, { paced: true, vm: 'vm0' })
 }
 
 async function strike(count: number, typeOf = (_: number) => 'Reboot'): Promise<void> {

@@ -3,35 +3,15 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { claimDue, deliverTogether } from '../../../functions/deliver.ts'
 import { answer, down, passInSteps, type Row, rowsOf, sentTo } from '../../support/deliveries.ts'
-import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  startAt,
-  started,
-  usualAnswer,
-  type World,
-} from '../../support/world.ts'
+import { beacon, eventNow, hour, minute, report, startRelay, world } from '../../support/relay.ts'
+import { event, eventId, startAt, started, usualAnswer } from '../../support/world.ts'
 
-const minute = 60_000
-const hour = 60 * minute
-
-let world: World
-let beacon: FakeBeacon
-
-async function begin(config: object = {}): Promise<void> {
-  world = await createWorld({ config })
-  beacon = new FakeBeacon(world, 'web_0')
-}
-
-beforeEach(() => begin())
+beforeEach(() => startRelay())
 
 describe('retries', () => {
   test('a channel that is down is tried densely, and told once it is back', async () => {
     answer(world, 'slack', down)
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     await passInSteps(world, minute, 500)
     expect(sentTo(world, 'slack').length).toBeGreaterThanOrEqual(6)
     expect(await rowsOf(world, 'chat')).toMatchObject([
@@ -46,8 +26,7 @@ describe('retries', () => {
 
   test('and does not delay the others', async () => {
     answer(world, 'slack', down)
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     for (const host of ['teams', 'pager', 'hook']) expect(sentTo(world, host)).toHaveLength(1)
   })
 
@@ -57,8 +36,7 @@ describe('retries', () => {
         cause: Object.assign(new Error('getaddrinfo slack.example'), { code: 'ENOTFOUND' }),
       })
     })
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     expect(await rowsOf(world, 'chat')).toMatchObject([
       { state: 'pending', note: 'no answer: ENOTFOUND' },
     ])
@@ -71,8 +49,7 @@ describe('retries', () => {
       'slack',
       () => new Response('', { status: 429, headers: { 'retry-after': '90' } }),
     )
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     await passInSteps(world, 89_000, 1_000)
     expect(sentTo(world, 'slack')).toHaveLength(1)
     await world.pass(1_000)
@@ -81,8 +58,7 @@ describe('retries', () => {
 
   test('late says late, and only where it is', async () => {
     answer(world, 'slack', down)
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     expect(sentTo(world, 'teams')[0]?.body).not.toContain('late')
     await passInSteps(world, 10 * minute, minute)
     world.channels.answer = usualAnswer
@@ -96,11 +72,10 @@ describe('retries', () => {
     ['in 15 minutes', 15 * minute],
     ['in a week', 7 * 24 * hour],
   ])('an event due %s: given up after 24 h, not before', async (_, notice) => {
-    await begin({ channels: { hook: { ...hook, fallback: 'chat' }, chat }, routes: toHook })
+    await startRelay({ channels: { hook: { ...hook, fallback: 'chat' }, chat }, routes: toHook })
     answer(world, 'hook', down)
     const due = event({ notBeforeAt: startAt + notice })
-    await beacon.sees([due])
-    await world.drain()
+    await report(due)
     await passInSteps(world, 22 * hour, 30_000)
     expect(await rowsOf(world, 'hook')).toMatchObject([{ state: 'pending' }])
     await passInSteps(world, 2 * hour + minute, minute)
@@ -126,7 +101,7 @@ describe('an attempt', () => {
     ['15 s', 0, 15_000],
     ['what is left of its lease of 20 s, where that is less', 8_000, 12_000],
   ])('has %s; then it is over, and a retry', async (_, laterMs, allowedMs) => {
-    await begin({ channels: { chat }, routes: [{ match: {}, channels: ['chat'] }] })
+    await startRelay({ channels: { chat }, routes: [{ match: {}, channels: ['chat'] }] })
     const time = new AbortController()
     const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(time.signal)
     world.relay.send = (_url, { signal }) =>
@@ -153,10 +128,9 @@ describe('what ends badly', () => {
   const routes = [{ match: {}, channels: ['chat'] }]
 
   test('refused by a channel that is not there any more: never retried, told on the fallback', async () => {
-    await begin({ channels, routes })
+    await startRelay({ channels, routes })
     answer(world, 'slack', () => new Response('no_service', { status: 404 }))
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     await passInSteps(world, 20 * minute, minute)
     expect(sentTo(world, 'slack')).toHaveLength(1)
     const [message, notice, ...more] = sentTo(world, 'hook').map(({ json }) => json)
@@ -178,11 +152,10 @@ describe('what ends badly', () => {
   })
 
   test('where the fallback refuses too, there is no ping-pong: each is tried after 1, 2, 4, 8 min', async () => {
-    await begin({ channels, routes })
+    await startRelay({ channels, routes })
     world.channels.answer = ({ url }) =>
       new Response('', { status: url.includes('slack') ? 404 : 410 })
-    await beacon.sees([event({ notBeforeAt: startAt + hour })])
-    await world.drain()
+    await report(event({ notBeforeAt: startAt + hour }))
     await passInSteps(world, 20 * minute, minute)
     expect(sentTo(world, 'slack')).toHaveLength(5)
     expect(sentTo(world, 'hook')).toHaveLength(5)
@@ -202,7 +175,10 @@ describe('what ends badly', () => {
 
   test('a channel that left the configuration: refused, and says why', async () => {
     for (const name of ['chat', 'constructor']) {
-      await begin({ channels: { [name]: chat, hook }, routes: [{ match: {}, channels: [name] }] })
+      await startRelay({
+        channels: { [name]: chat, hook },
+        routes: [{ match: {}, channels: [name] }],
+      })
       await beacon.sees([event()])
       delete world.relay.config.channels[name]
       await world.drain()
@@ -212,15 +188,14 @@ describe('what ends badly', () => {
       ])
       await beacon.sees([])
       await world.pass(10_001)
-      expect((await world.getEvent(eventId)).body.outcome).toBe('cancelled')
+      expect((await eventNow()).outcome).toBe('cancelled')
     }
   })
 
   test('an answer that repeats the secret does not bring it into rows or logs', async () => {
     world.channels.answer = ({ url }) =>
       new Response(`no hook at ${url} or ${new URL(url).pathname}`, { status: 400 })
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     const { body } = await world.getEvent(eventId)
     expect(JSON.stringify(body) + world.lines.join()).not.toMatch(/slack-secret|teams-secret/)
   })
@@ -230,8 +205,7 @@ describe('order', () => {
   test('a later step overtakes one that waits, and says so', async () => {
     answer(world, 'slack', down)
     await beacon.sees([event()])
-    await beacon.sees([event({ notBeforeAt: startAt + hour })])
-    await world.drain()
+    await report(event({ notBeforeAt: startAt + hour }))
     await passInSteps(world, minute, 1_000)
     world.channels.answer = usualAnswer
     const from = world.sent.length

@@ -3,23 +3,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { answer, down, idOf, sentTo } from '../../support/deliveries.ts'
 import { press } from '../../support/people.ts'
-import {
-  createWorld,
-  event,
-  FakeBeacon,
-  startAt,
-  usualAnswer,
-  type World,
-} from '../../support/world.ts'
+import { beacon, startRelay, world } from '../../support/relay.ts'
+import { event, startAt, usualAnswer } from '../../support/world.ts'
 
 const count = 30
 
-let world: World
-let beacon: FakeBeacon
-beforeEach(async () => {
-  world = await createWorld({ paced: true })
-  beacon = new FakeBeacon(world, 'vm0')
-})
+beforeEach(() => startRelay({}, { paced: true, vm: 'vm0' }))
 afterEach(() => world.store.close())
 
 const wave = (from: number, until: number, changes = {}) =>
@@ -131,17 +120,16 @@ describe('a list that does not get through', () => {
 
   test('refused: each goes to the fallback, where they are lists as well', async () => {
     world.store.close()
-    world = await createWorld({
-      paced: true,
-      config: {
+    await startRelay(
+      {
         channels: {
           chat: { kind: 'slack', url: 'https://slack.example/a', fallback: 'team' },
           team: { kind: 'teams', url: 'https://teams.example/b' },
         },
         routes: [{ match: {}, channels: ['chat'] }],
       },
-    })
-    beacon = new FakeBeacon(world, 'vm0')
+      { paced: true, vm: 'vm0' },
+    )
     answer(world, 'slack', () => new Response('no_service', { status: 404 }))
     await strike()
     for (let seconds = 0; seconds < 40; seconds++) await world.pass(1_000)

@@ -2,33 +2,18 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { answer, down, idOf, passInSteps, rowsOf, sentTo } from '../../support/deliveries.ts'
 import { forge, press } from '../../support/people.ts'
-import {
-  createWorld,
-  event,
-  FakeBeacon,
-  startAt,
-  started,
-  usualAnswer,
-  type World,
-} from '../../support/world.ts'
+import { beacon, eventNow, minute, report, startRelay, world } from '../../support/relay.ts'
+import { event, FakeBeacon, startAt, started, usualAnswer } from '../../support/world.ts'
 
-const minute = 60_000
-
-let world: World
-let beacon: FakeBeacon
-
-async function begin(config: object = {}, paced = false): Promise<void> {
-  world = await createWorld({ config, paced })
-  beacon = new FakeBeacon(world, 'web_0')
-}
-
-beforeEach(() => begin())
+beforeEach(() => startRelay())
 
 const actions = () => sentTo(world, 'pager').map(({ json }) => json.event_action)
 
 describe('PagerDuty', () => {
   test('is paged, though a reminder came due while it was down and somebody decided then', async () => {
-    await begin({ routes: [{ match: {}, channels: ['pager', 'chat'], remindBeforeSeconds: 600 }] })
+    await startRelay({
+      routes: [{ match: {}, channels: ['pager', 'chat'], remindBeforeSeconds: 600 }],
+    })
     answer(world, 'pager', down)
     await beacon.sees([event()])
     await passInSteps(world, 6 * minute, 5_000)
@@ -46,7 +31,7 @@ describe('PagerDuty', () => {
       { match: {}, channels: ['chat'] },
       { ...escalation, remindBeforeSeconds: 600 },
     ]
-    await begin({ routes })
+    await startRelay({ routes })
     await beacon.sees([event()])
     await passInSteps(world, 6 * minute, minute)
     await press(world, await forge(world), 'approve')
@@ -65,13 +50,11 @@ describe('PagerDuty', () => {
       ['acknowledge', ''],
       ['trigger', '/stuck'],
     ]
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     await press(world, await forge(world), 'approve')
     await passInSteps(world, minute, 5_000)
     expect(said()).toEqual(told)
-    await beacon.sees([started()])
-    await world.drain()
+    await report(started())
     const begun = [...told, ['resolve', '/stuck'], ['acknowledge', '']]
     expect(said()).toEqual(begun)
     await beacon.sees([])
@@ -92,8 +75,7 @@ describe('PagerDuty', () => {
 
 test('what was overtaken or held back before it was sent counts as no attempt', async () => {
   answer(world, 'slack', down)
-  await beacon.sees([event()])
-  await world.drain()
+  await report(event())
   await beacon.sees([started()])
   world.channels.answer = usualAnswer
   await world.pass(minute)
@@ -108,22 +90,21 @@ test('what waits out a long failure is tried again when something newer is owed'
   await passInSteps(world, 3 * 60 * minute, minute)
   world.channels.answer = usualAnswer
   const from = world.sent.length
-  await beacon.sees([started({ notBeforeAt: far.notBeforeAt! })])
-  await world.drain()
+  await report(started({ notBeforeAt: far.notBeforeAt! }))
   const told = sentTo(world, 'hook', from).map(({ json }) => json.type)
   expect(told.slice(0, 1)).toEqual(['foghorn.event.scheduled'])
   expect(told.at(-1)).toBe('foghorn.event.started')
 })
 
 test('one message that Slack refuses does not take a whole list down', async () => {
-  await begin({ routes: [{ match: {}, channels: ['chat'] }] }, true)
+  await startRelay({ routes: [{ match: {}, channels: ['chat'] }] }, { paced: true })
   world.channels.answer = ({ body }) =>
     body.includes('vm3') ? new Response('invalid_blocks', { status: 400 }) : new Response('ok')
   const wave = [...Array(6).keys()].map((i) => event({ eventId: idOf(i), resources: [`vm${i}`] }))
   await beacon.sees(wave)
   for (let seconds = 0; seconds < 20; seconds++) await world.pass(1_000)
   const states = await Promise.all(
-    wave.map(async ({ eventId }) => (await world.getEvent(eventId)).body.deliveries[0].state),
+    wave.map(async ({ eventId }) => (await eventNow(eventId)).deliveries[0].state),
   )
   const refused = states.map((state, i) => (state === 'refused' ? i : -1)).filter((i) => i >= 0)
   expect(refused).toEqual([3])
@@ -131,10 +112,9 @@ test('one message that Slack refuses does not take a whole list down', async () 
 })
 
 test('a clock that was an hour ahead for a moment silences no channel', async () => {
-  await begin({ routes: [{ match: {}, channels: ['chat'] }] }, true)
+  await startRelay({ routes: [{ match: {}, channels: ['chat'] }] }, { paced: true })
   world.clock.now += 60 * minute
-  await beacon.sees([event({ notBeforeAt: startAt + 90 * minute })])
-  await world.drain()
+  await report(event({ notBeforeAt: startAt + 90 * minute }))
   expect(world.sent).toHaveLength(1)
   world.clock.now = startAt
   await new FakeBeacon(world, 'vm1').sees([event({ eventId: idOf(1), resources: ['vm1'] })])
@@ -144,7 +124,7 @@ test('a clock that was an hour ahead for a moment silences no channel', async ()
 
 test('of several reminders that come due at once, one is told', async () => {
   const routes = [{ match: {}, channels: ['hook'], remindBeforeSeconds: [3_600, 1_800, 900] }]
-  await begin({ routes })
+  await startRelay({ routes })
   await beacon.sees([event({ notBeforeAt: startAt + 5 * 60 * minute })])
   world.clock.now += (4 * 60 + 50) * minute
   await beacon.sees([event({ notBeforeAt: startAt + 5 * 60 * minute })])

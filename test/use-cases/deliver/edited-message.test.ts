@@ -5,6 +5,7 @@ import { around } from '../../sim/around.ts'
 import { mistakesOf, withValue } from '../../support/config.ts'
 import { answer, passInSteps, rowsOf } from '../../support/deliveries.ts'
 import { forge, press } from '../../support/people.ts'
+import { beacon, minute, report, startRelay, world } from '../../support/relay.ts'
 import {
   botChannel,
   buttonsOf,
@@ -12,17 +13,8 @@ import {
   refusing,
   type SlackBot,
 } from '../../support/slack-bot.ts'
-import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  started,
-  usualAnswer,
-  type World,
-} from '../../support/world.ts'
+import { createWorld, event, eventId, started, usualAnswer } from '../../support/world.ts'
 
-const minute = 60_000
 const config = {
   channels: {
     bot: { ...botChannel, fallback: 'hook' },
@@ -33,17 +25,14 @@ const config = {
 config.channels.hook.secret = 'whsec_aG9va3NlY3JldGhvb2tzZWNyZXRob29rc2VjcmV0'
 
 let slack: SlackBot
-let world: World
-let beacon: FakeBeacon
 
 async function begin(paced = false): Promise<void> {
   slack = createSlackBot()
-  world = await createWorld({ config, paced })
+  await startRelay(config, { paced })
   world.channels.answer = (request) =>
     request.url.startsWith(botChannel.endpoint)
       ? slack.answer(request.url, request)
       : usualAnswer(request)
-  beacon = new FakeBeacon(world, 'web_0')
 }
 
 beforeEach(() => begin())
@@ -52,15 +41,13 @@ const titles = (messages: { text: string }[]) => messages.map(({ text }) => text
 
 describe('the course of an event', () => {
   test('is one message, edited, with its steps in the thread', async () => {
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     expect(buttonsOf(slack.messages()[0]!)).toHaveLength(1)
     await passInSteps(world, 10 * minute, minute)
     await press(world, await forge(world, { channel: 'bot' }), 'approve')
     await world.drain()
     expect(buttonsOf(slack.messages()[0]!)).toEqual([])
-    await beacon.sees([started()])
-    await world.drain()
+    await report(started())
     await beacon.sees([])
     await world.pass(11_000)
     await world.pass(minute)
@@ -81,18 +68,15 @@ describe('the course of an event', () => {
   })
 
   test('a new epoch is a new message: the old one has told its end', async () => {
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     await beacon.sees([])
     await world.pass(11_000)
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     expect(slack.messages()).toHaveLength(2)
   })
 
   test('is forgotten with it', async () => {
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     await beacon.sees([])
     await world.pass(11_000)
     const key = { fleet: 'prod', eventId, epoch: 1, channel: 'bot' }
@@ -149,8 +133,7 @@ test('a relay that dies at any call: one message, unless it died between posting
 describe('trouble', () => {
   test('429: nothing is sent before Retry-After, and then the newest step alone', async () => {
     slack.failNext(() => new Response('', { status: 429, headers: { 'retry-after': '7' } }))
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     await beacon.sees([started()])
     await passInSteps(world, 6_900, 300)
     expect(slack.calls).toHaveLength(1)
@@ -166,11 +149,9 @@ describe('trouble', () => {
   })
 
   test('a refusal is told on the fallback, and the next step is tried all the same', async () => {
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     slack.failNext(refusing('msg_too_long'))
-    await beacon.sees([started()])
-    await world.drain()
+    await report(started())
     const [, failed] = await rowsOf(world, 'bot')
     expect(failed).toMatchObject({ state: 'refused', note: 'msg_too_long' })
     expect(world.told()).toEqual(['foghorn.event.started'])
@@ -193,8 +174,7 @@ describe('trouble', () => {
 
   test('the token stands in no log line, row or page', async () => {
     answer(world, 'slackbot', () => new Response(botChannel.token, { status: 403 }))
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     const { body } = await world.getEvent(eventId)
     expect(`${world.lines.join()} ${JSON.stringify(body)}`).not.toContain('simulated-token')
     expect(body.deliveries[0]).toMatchObject({ state: 'refused', note: 'HTTP 403: [secret]' })

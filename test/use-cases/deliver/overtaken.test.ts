@@ -3,28 +3,10 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { claimDue, deliverTogether } from '../../../functions/deliver.ts'
 import { answer, down, passInSteps, rowsOf, sentTo } from '../../support/deliveries.ts'
 import { linkOf, press } from '../../support/people.ts'
-import {
-  createWorld,
-  event,
-  FakeBeacon,
-  startAt,
-  started,
-  usualAnswer,
-  type World,
-} from '../../support/world.ts'
+import { beacon, hour, minute, report, startRelay, world } from '../../support/relay.ts'
+import { event, startAt, started, usualAnswer } from '../../support/world.ts'
 
-const minute = 60_000
-const hour = 60 * minute
-
-let world: World
-let beacon: FakeBeacon
-
-async function begin(config: object = {}): Promise<void> {
-  world = await createWorld({ config })
-  beacon = new FakeBeacon(world, 'web_0')
-}
-
-beforeEach(() => begin())
+beforeEach(() => startRelay())
 
 describe('the end overtakes', () => {
   const actions = (from = 0) => sentTo(world, 'pager', from).map(({ json }) => json.event_action)
@@ -35,8 +17,7 @@ describe('the end overtakes', () => {
     ['started', () => beacon.sees([started()])],
   ])('PagerDuty: a trigger still pending (%s) is superseded, not sent', async (_, step) => {
     answer(world, 'pager', down)
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     await step()
     await world.pass(1_000)
     await beacon.sees([])
@@ -64,12 +45,10 @@ describe('the end overtakes', () => {
         { match: {}, moments, channels: ['pager'] },
         { match: {}, channels: ['chat'] },
       ]
-      await begin({ routes })
-      await beacon.sees([event()])
-      await world.drain()
+      await startRelay({ routes })
+      await report(event())
       await press(world, linkOf(world), 'approve')
-      await beacon.sees([started()])
-      await world.drain()
+      await report(started())
       await beacon.sees([])
       await world.pass(10_001)
       expect(actions()).toEqual([])
@@ -78,8 +57,7 @@ describe('the end overtakes', () => {
 
   test('PagerDuty: refused at the opening, it is not resolved either', async () => {
     answer(world, 'pager', () => new Response('{}', { status: 400 }))
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     await beacon.sees([])
     await world.pass(10_001)
     expect(actions()).toEqual(['trigger'])
@@ -87,8 +65,7 @@ describe('the end overtakes', () => {
 
   test('people hear how it ended, not what they were to decide', async () => {
     answer(world, 'slack', down)
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     await beacon.sees([])
     world.clock.now += 10_001
     world.channels.answer = usualAnswer
@@ -146,8 +123,7 @@ describe('a crash', () => {
   test('a hook is sent the same bytes at every attempt', async () => {
     let calls = 0
     answer(world, 'hook', () => (calls++ < 3 ? down() : new Response(null, { status: 204 })))
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     await passInSteps(world, 2 * minute, 1_000)
     const sent = sentTo(world, 'hook')
     expect(sent).toHaveLength(4)

@@ -2,21 +2,13 @@
 // another fleet's event is sent within about one turn.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { idOf, passInSteps, sentTo } from '../../support/deliveries.ts'
-import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  startAt,
-  testKey,
-  type World,
-} from '../../support/world.ts'
+import { startRelay, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, startAt, testKey } from '../../support/world.ts'
 
 const invented = 500
 const perBeacon = 100
-let world: World
 beforeEach(async () => {
-  world = await createWorld({ paced: true })
+  await startRelay({}, { paced: true })
   // fleet "test" reports events that no other beacon sees
   for (let from = 0; from < invented; from += perBeacon) {
     const liar = new FakeBeacon(world, `liar_${from}`, { fleet: 'test', key: testKey })

@@ -3,9 +3,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { forge, press } from '../../support/people.ts'
-import { createWorld, event, eventId, FakeBeacon, type World } from '../../support/world.ts'
+import { eventNow, minute, moments, startRelay, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon } from '../../support/world.ts'
 
-const minute = 60_000
 const policy = [
   { name: 'users', match: { source: 'User' }, decide: 'approve' },
   {
@@ -15,20 +15,17 @@ const policy = [
   },
 ]
 
-let world: World
 let honest: FakeBeacon
 let other: FakeBeacon
 let liar: FakeBeacon
 
 beforeEach(async () => {
-  world = await createWorld({ config: { policy } })
+  await startRelay({ policy })
   honest = new FakeBeacon(world, 'web_0')
   other = new FakeBeacon(world, 'web_1')
   liar = new FakeBeacon(world, 'web_9')
 })
 
-const read = async () => (await world.getEvent(eventId)).body
-const moments = () => world.told().map((type) => type.replace('foghorn.event.', ''))
 const startsOf = async (beacon: FakeBeacon, shown: ScheduledEvent) =>
   (await beacon.sees([shown])).directives
 const asked = () => world.sent.findLast(({ url }) => url.includes('slack'))!.body
@@ -51,10 +48,10 @@ describe('a lie that comes first', () => {
   ])('about %s starts nothing, and people are asked', async (_, lie, truth) => {
     await liar.sees([lie])
     await world.drain()
-    expect((await read()).approvals).toMatchObject([{ how: 'policy' }])
+    expect((await eventNow()).approvals).toMatchObject([{ how: 'policy' }])
     expect(await startsOf(honest, truth)).toEqual([])
     await world.drain()
-    expect((await read()).approvals[0].lapsedAt).toBeDefined()
+    expect((await eventNow()).approvals[0].lapsedAt).toBeDefined()
     expect(moments().at(-1)).toBe('changed')
     expect(asked()).toContain('Please decide again')
     await expectNothingStarts([liar, lie], [honest, truth], [other, truth])
@@ -63,7 +60,7 @@ describe('a lie that comes first', () => {
   test('gives way to what the VM that is hit sees itself, which a person can approve', async () => {
     await liar.sees([event({ source: 'User' })])
     await honest.sees([event()])
-    expect((await read()).source).toBe('Platform')
+    expect((await eventNow()).source).toBe('Platform')
     world.clock.now += 6_000
     await press(world, await forge(world), 'approve')
     expect(await startsOf(honest, event())).toMatchObject([{ eventId, source: 'Platform' }])
@@ -93,7 +90,7 @@ describe('a lie that comes later', () => {
     await liar.sees([event({ source: 'User' })])
     await world.drain()
     await expectNothingStarts([honest, event()], [liar, event({ source: 'User' })])
-    expect((await read()).source).toBe('Platform')
+    expect((await eventNow()).source).toBe('Platform')
     expect(asked()).toContain('different values for who requested it')
     expect(moments()).toEqual(['scheduled', 'changed'])
   })
@@ -104,7 +101,7 @@ describe('a lie that comes later', () => {
     await world.drain()
     await liar.sees([event()])
     await world.drain()
-    expect((await read()).approvals[0].lapsedAt).toBeDefined()
+    expect((await eventNow()).approvals[0].lapsedAt).toBeDefined()
   })
 
   test('does not end what a person approved of the same VMs and type', async () => {
@@ -165,8 +162,8 @@ describe('no disagreement', () => {
       await world.pass(15_000)
     }
     expect(asked()).toContain('different values for its duration')
-    expect((await read()).policy.decide).toBe('ask')
-    expect((await read()).durationSeconds).toBe(5)
+    expect((await eventNow()).policy.decide).toBe('ask')
+    expect((await eventNow()).durationSeconds).toBe(5)
     await press(world, await forge(world), 'approve')
     expect(await startsOf(honest, short)).toMatchObject([{ eventId }])
   })
@@ -178,9 +175,9 @@ describe('no disagreement', () => {
     world.clock.now += 2_000
     expect(await startsOf(honest, short)).toMatchObject([{ durationSeconds: 5 }])
     await other.sees([long], { ageMs: 1_000 })
-    expect((await read()).approvals[0].lapsedAt).toBeUndefined()
+    expect((await eventNow()).approvals[0].lapsedAt).toBeUndefined()
     await other.sees([long])
-    expect((await read()).approvals[0].lapsedAt).toBeDefined()
+    expect((await eventNow()).approvals[0].lapsedAt).toBeDefined()
   })
 
   test('an older api-version contradicts nothing', async () => {
@@ -194,7 +191,7 @@ describe('no disagreement', () => {
     await world.drain()
     honest.bootId = 'after-a-restart'
     await honest.sees([event()])
-    expect((await read()).source).toBe('Platform')
-    expect((await read()).approvals[0].lapsedAt).toBeDefined()
+    expect((await eventNow()).source).toBe('Platform')
+    expect((await eventNow()).approvals[0].lapsedAt).toBeDefined()
   })
 })

@@ -2,33 +2,14 @@
 // `ends.test.ts`.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { linkOf, press } from '../../support/people.ts'
-import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  startAt,
-  started,
-  type World,
-} from '../../support/world.ts'
+import { beacon, eventNow, outcome, report, startRelay, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, startAt, started } from '../../support/world.ts'
 
-let world: World
-let beacon: FakeBeacon
-
-beforeEach(async () => {
-  world = await createWorld()
-  beacon = new FakeBeacon(world, 'web_0')
-})
-
-async function outcome() {
-  const { body } = await world.getEvent(eventId)
-  return { phase: body.phase, outcome: body.outcome, inferred: body.inferred }
-}
+beforeEach(() => startRelay())
 
 describe('a relay that was down', () => {
   test("takes its own silence for nobody else's", async () => {
-    await beacon.sees([event({ notBeforeAt: startAt + 60_000 })])
-    await world.drain()
+    await report(event({ notBeforeAt: startAt + 60_000 }))
     world.clock.now += 30 * 60_000
     world.relay.listeningSince = world.clock.now
     await world.pass(9 * 60_000)
@@ -43,15 +24,13 @@ describe('a relay that was down', () => {
 
 describe('one event from first sight to its end', () => {
   test('each channel hears each moment once, and PagerDuty closes what it opened', async () => {
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     expect((await press(world, linkOf(world), 'approve')).status).toBe(200)
     await world.drain()
     expect((await beacon.sees([event()])).directives).toMatchObject([{ eventId }])
     const starts = [{ eventId, ageMs: 0, outcome: 'accepted' as const, status: 200 }]
     expect((await beacon.sees([event()], { starts })).directives).toEqual([])
-    await beacon.sees([started()])
-    await world.drain()
+    await report(started())
     await world.pass(5_000)
     await beacon.sees([])
     await world.pass(10_000)
@@ -95,7 +74,7 @@ describe('first seen as Started', () => {
     const changes = [{ kind: 'appeared' as const, ageMs: 0, firstPoll, event: started() }]
     await beacon.sees([started()], { changes })
     await world.drain()
-    expect((await world.getEvent(eventId)).body.notice).toBe(notice)
+    expect((await eventNow()).notice).toBe(notice)
     expect(world.told()).toEqual(['foghorn.event.started'])
     expect(world.sent[0]?.json.text).toContain(title)
   })
@@ -105,7 +84,7 @@ describe('first seen as Started', () => {
     await beacon.sees([started()], { changes })
     const before = { kind: 'appeared' as const, ageMs: 60_000, firstPoll: false, event: event() }
     await new FakeBeacon(world, 'web_1').sees([started()], { changes: [before] })
-    expect((await world.getEvent(eventId)).body.notice).toBe('reported_late')
+    expect((await eventNow()).notice).toBe('reported_late')
   })
 
   test('Scheduled and Started in one report of a new event is "reported late"', async () => {
@@ -115,13 +94,12 @@ describe('first seen as Started', () => {
     ]
     await beacon.sees([started()], { changes })
     await world.drain()
-    expect((await world.getEvent(eventId)).body.notice).toBe('reported_late')
+    expect((await eventNow()).notice).toBe('reported_late')
     expect(world.told()).toEqual(['foghorn.event.started'])
   })
 
   test('a Started that came and went while the network was away is on record', async () => {
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     await world.pass(60_000)
     const changes = [
       { kind: 'changed' as const, ageMs: 30_000, firstPoll: false, event: started() },
@@ -144,8 +122,7 @@ describe('first seen as Started', () => {
 describe('changed', () => {
   test('the order and case of names mean nothing', async () => {
     await beacon.sees([event({ resources: ['web_0', 'web_1'] })])
-    await beacon.sees([event({ resources: ['WEB_1', 'web_0'] })])
-    await world.drain()
+    await report(event({ resources: ['WEB_1', 'web_0'] }))
     expect(world.told()).toEqual(['foghorn.event.scheduled'])
   })
 
@@ -156,7 +133,7 @@ describe('changed', () => {
     for (const one of [beacon, other, beacon]) await one.sees([later])
     await world.drain()
     expect(world.told()).toEqual(['foghorn.event.scheduled', 'foghorn.event.changed'])
-    expect((await world.getEvent(eventId)).body.notBefore).toBe('2026-11-21T12:30:00.000Z')
+    expect((await eventNow()).notBefore).toBe('2026-11-21T12:30:00.000Z')
   })
 
   test('a beacon on an older api-version knows less, which is no change', async () => {
@@ -166,6 +143,6 @@ describe('changed', () => {
     await new FakeBeacon(world, 'web_2').sees([less])
     await world.drain()
     expect(world.told()).toEqual(['foghorn.event.scheduled'])
-    expect((await world.getEvent(eventId)).body.description).toBe(event().description)
+    expect((await eventNow()).description).toBe(event().description)
   })
 })

@@ -3,19 +3,11 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Start } from '../../../shared/report.ts'
 import { forge, linkOf, press, textOf } from '../../support/people.ts'
-import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  started,
-  testKey,
-  type World,
-} from '../../support/world.ts'
+import { eventNow, startRelay, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, started, testKey } from '../../support/world.ts'
 
 const directed = [{ eventId, eventType: 'Reboot', resources: ['web_0'], source: 'Platform' }]
 
-let world: World
 let first: FakeBeacon
 let second: FakeBeacon
 
@@ -29,7 +21,7 @@ async function history(): Promise<string[]> {
 }
 
 async function begin(config: object = {}): Promise<void> {
-  world = await createWorld({ config })
+  await startRelay(config)
   first = new FakeBeacon(world, 'web_0')
   second = new FakeBeacon(world, 'web_1')
 }
@@ -149,7 +141,7 @@ describe('an approval by a person', () => {
     await first.sees([event()], start('accepted', 200))
     world.clock.now += 59_999
     for (const one of [first, second]) expect((await one.sees([event()])).directives).toEqual([])
-    expect((await world.getEvent(eventId)).body.passedOn).toMatchObject({ vm: 'web_0' })
+    expect((await eventNow()).passedOn).toMatchObject({ vm: 'web_0' })
   })
 
   test('confirmed after the lease ended, while nobody else had it: believed', async () => {
@@ -165,7 +157,7 @@ describe('an approval by a person', () => {
     await first.sees([event()])
     await second.sees([event()], start('accepted', 200))
     await second.sees([event()], start('rejected', 500))
-    expect((await world.getEvent(eventId)).body.passedOn).toBeUndefined()
+    expect((await eventNow()).passedOn).toBeUndefined()
     expect(await history()).not.toContain('start_failed')
     world.clock.now += 5_000
     expect((await second.sees([event()])).directives).toEqual(directed)
@@ -183,7 +175,7 @@ describe('an approval by a person', () => {
     const text = await textOf(await press(world, await forge(world), 'approve'))
     expect(text).toContain('Too late to decide: it has started.')
     expect((await second.sees([event()])).directives).toEqual([])
-    expect((await world.getEvent(eventId)).body.approvals).toEqual([])
+    expect((await eventNow()).approvals).toEqual([])
   })
 
   test('that no beacon passes on for 30 s is told as stuck, once', async () => {

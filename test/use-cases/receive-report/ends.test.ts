@@ -3,27 +3,17 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { linkOf, press } from '../../support/people.ts'
 import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  startAt,
-  started,
-  type World,
-} from '../../support/world.ts'
+  beacon,
+  eventNow,
+  outcome,
+  report,
+  startRelay,
+  startWithEvent,
+  world,
+} from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, startAt, started } from '../../support/world.ts'
 
-let world: World
-let beacon: FakeBeacon
-
-beforeEach(async () => {
-  world = await createWorld()
-  beacon = new FakeBeacon(world, 'web_0')
-})
-
-async function outcome() {
-  const { body } = await world.getEvent(eventId)
-  return { phase: body.phase, outcome: body.outcome, inferred: body.inferred }
-}
+beforeEach(() => startRelay())
 
 describe('gone', () => {
   test('before its time: cancelled, inferred', async () => {
@@ -64,8 +54,7 @@ describe('gone', () => {
   })
 
   test('after our approval was passed on: completed, inferred', async () => {
-    await beacon.sees([event({ resources: ['elsewhere'] })])
-    await world.drain()
+    await report(event({ resources: ['elsewhere'] }))
     await press(world, linkOf(world), 'approve')
     await beacon.sees([event({ resources: ['elsewhere'] })])
     await world.pass(2_000)
@@ -93,8 +82,7 @@ describe('gone', () => {
     await beacon.sees([event()])
     await beacon.sees([])
     await world.pass(10_001)
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     const { body } = await world.getEvent(eventId)
     expect([body.epoch, body.phase]).toEqual([2, 'scheduled'])
     expect(world.told().filter((type) => type.endsWith('.scheduled'))).toHaveLength(2)
@@ -167,7 +155,7 @@ describe('gone', () => {
     await beacon.sees([])
     await world.pass(10_001)
     await late.sees([event()], { ageMs: 11_000 })
-    expect((await world.getEvent(eventId)).body.epoch).toBe(1)
+    expect((await eventNow()).epoch).toBe(1)
   })
 })
 
@@ -176,8 +164,7 @@ describe('an end that nobody sees', () => {
     '%s takes the VM: completed, incident resolved',
     async (type) => {
       await beacon.sees([event({ eventType: type })])
-      await beacon.sees([started({ eventType: type })])
-      await world.drain()
+      await report(started({ eventType: type }))
       await world.pass(119_000)
       expect((await outcome()).phase).toBe('started')
       await world.pass(1_001)
@@ -192,8 +179,7 @@ describe('an end that nobody sees', () => {
   )
 
   test('everybody silent for 10 min after NotBefore: lost, incident resolved', async () => {
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     await world.pass(25 * 60_000 - 1)
     expect((await outcome()).outcome).toBeUndefined()
     await world.pass(2)
@@ -207,10 +193,7 @@ describe('an end that nobody sees', () => {
       { match: {}, channels: ['hook'] },
       { match: {}, moments: ['scheduled'], channels: ['pager', 'chat'] },
     ]
-    world = await createWorld({ config: { routes } })
-    beacon = new FakeBeacon(world, 'web_0')
-    await beacon.sees([event()])
-    await world.drain()
+    await startWithEvent({ routes })
     await beacon.sees([])
     await world.pass(10_001)
     const pages = world.sent.filter(({ url }) => url.includes('pager'))

@@ -1,23 +1,15 @@
 // A VM that an event hits, heard all the time, whose own IMDS does not answer: the other VMs know how it ends.
 import { beforeEach, expect, test } from 'vitest'
-import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  startAt,
-  type World,
-} from '../../support/world.ts'
+import { eventNow, minute, startRelay, world } from '../../support/relay.ts'
+import { event, FakeBeacon, startAt } from '../../support/world.ts'
 
-const minute = 60_000
 const far = event({ notBeforeAt: startAt + 6 * 60 * minute })
 
-let world: World
 let hit: FakeBeacon
 let other: FakeBeacon
 
 beforeEach(async () => {
-  world = await createWorld()
+  await startRelay()
   hit = new FakeBeacon(world, 'web_0')
   other = new FakeBeacon(world, 'web_1')
   for (const one of [hit, other]) await one.sees([far])
@@ -35,11 +27,9 @@ async function passMinutes(count: number): Promise<void> {
   await world.drain()
 }
 
-const outcome = async () => (await world.getEvent(eventId)).body
-
 test('an event that was cancelled ends within minutes', async () => {
   await passMinutes(5)
-  expect(await outcome()).toMatchObject({ outcome: 'cancelled', inferred: 'gone_before_its_time' })
+  expect(await eventNow()).toMatchObject({ outcome: 'cancelled', inferred: 'gone_before_its_time' })
 })
 
 test('its uptime still says whether it restarted', async () => {
@@ -47,7 +37,7 @@ test('its uptime still says whether it restarted', async () => {
   hit.bootId = 'after-the-restart'
   hit.uptimeMs = 5_000
   await passMinutes(4)
-  expect(await outcome()).toMatchObject({
+  expect(await eventNow()).toMatchObject({
     outcome: 'completed',
     inferred: 'start_not_seen_vm_rebooted',
   })
@@ -56,5 +46,5 @@ test('its uptime still says whether it restarted', async () => {
 test('one that is silent as well is taken to have restarted', async () => {
   await passMinutes(1)
   await world.pass(4 * minute)
-  expect(await outcome()).toMatchObject({ outcome: 'completed' })
+  expect(await eventNow()).toMatchObject({ outcome: 'completed' })
 })

@@ -4,22 +4,18 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { sweep } from '../../../functions/sweep.ts'
 import type { Change } from '../../../shared/report.ts'
 import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  started,
-  type World,
-} from '../../support/world.ts'
-
-const minute = 60_000
-
-let world: World
-let beacon: FakeBeacon
+  beacon,
+  eventNow,
+  minute,
+  moments,
+  report,
+  startRelay,
+  world,
+} from '../../support/relay.ts'
+import { event, FakeBeacon, started, type World } from '../../support/world.ts'
 
 beforeEach(async () => {
-  world = await createWorld()
-  beacon = new FakeBeacon(world, 'web_0')
+  await startRelay()
   sweepInside(world)
 })
 
@@ -33,8 +29,6 @@ function sweepInside({ relay, store, clock }: World): void {
   }
 }
 
-const moments = () => world.told().map((type) => type.replace('foghorn.event.', ''))
-const read = async () => (await world.getEvent(eventId)).body
 const change = (kind: Change['kind'], ageMs: number, shown: Change['event']): Change => ({
   ...{ kind, ageMs, event: shown, firstPoll: false },
 })
@@ -42,12 +36,10 @@ const change = (kind: Change['kind'], ageMs: number, shown: Change['event']): Ch
 describe('an event that is first seen long after its NotBefore', () => {
   test.each(['Reboot', 'Terminate', 'Preempt'])('%s: is scheduled, and no more', async (type) => {
     const overdue = event({ eventType: type, notBeforeAt: world.clock.now - 11 * minute })
-    await beacon.sees([overdue])
-    await world.drain()
+    await report(overdue)
     for (let seconds = 0; seconds < 90; seconds += 30) {
       world.clock.now += 30_000
-      await beacon.sees([overdue])
-      await world.drain()
+      await report(overdue)
     }
     expect(moments()).toEqual(['scheduled'])
   })
@@ -90,11 +82,10 @@ describe('an event that was announced and started while the relay was away', () 
     await returns()
     for (let round = 0; round < 4; round++) {
       world.clock.now += 30_000
-      await beacon.sees([terminate('Started')])
-      await world.drain()
+      await report(terminate('Started'))
     }
     expect(moments()).toEqual(['started'])
-    const { phase, startKind, notice } = await read()
+    const { phase, startKind, notice } = await eventNow()
     expect([phase, startKind ?? notice]).toEqual(['started', 'reported_late'])
   })
 
@@ -115,8 +106,7 @@ describe('an event that was announced and started while the relay was away', () 
     world.clock.now += 11_000
     await other.sees([])
     await world.drain()
-    await beacon.sees([scheduled])
-    await world.drain()
+    await report(scheduled)
     expect(moments()).toEqual(['scheduled'])
   })
 })
@@ -131,7 +121,7 @@ describe('without notice', () => {
     await beacon.sees([started()], { changes: [change('appeared', 100, started())] })
     await world.drain()
     expect(moments()).toEqual(['scheduled', 'cancelled', 'started'])
-    expect((await read()).notice).toBeUndefined()
+    expect((await eventNow()).notice).toBeUndefined()
     const page = world.sent.findLast(({ url }) => url.includes('slack'))!
     expect(page.body.toLowerCase()).not.toContain('without notice')
   })
@@ -141,19 +131,19 @@ describe('without notice', () => {
     await beacon.sees([started()], { changes: [change('appeared', 100, started())] })
     await beacon.sees([])
     await world.pass(11_000)
-    expect((await read()).notice).toBe('none')
+    expect((await eventNow()).notice).toBe('none')
     const late = new FakeBeacon(world, 'web_1')
     await late.sees([], {
       changes: [change('appeared', 60_000, event()), change('gone', 10_000, started())],
     })
     await world.pass(1_000)
     expect(moments()).toEqual(['started', 'completed'])
-    expect((await read()).notice).toBe('reported_late')
+    expect((await eventNow()).notice).toBe('reported_late')
   })
 
   test('is what an event had that was first seen Started by a beacon that had polled before', async () => {
     await beacon.sees([])
     await beacon.sees([started()], { changes: [change('appeared', 100, started())] })
-    expect((await read()).notice).toBe('none')
+    expect((await eventNow()).notice).toBe('none')
   })
 })

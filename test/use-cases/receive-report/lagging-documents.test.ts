@@ -3,25 +3,15 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { Answer, Change } from '../../../shared/report.ts'
 import { forge, press } from '../../support/people.ts'
-import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  startAt,
-  started,
-  type World,
-} from '../../support/world.ts'
+import { eventNow, moments, startRelay, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, startAt, started } from '../../support/world.ts'
 
-let world: World
 let beacons: FakeBeacon[]
 beforeEach(async () => {
-  world = await createWorld()
+  await startRelay()
   beacons = [0, 1, 2, 3].map((i) => new FakeBeacon(world, `web_${i}`))
   for (const one of beacons) await one.sees([])
 })
-
-const moments = () => world.told().map((type) => type.replace('foghorn.event.', ''))
 
 type Shows = (seconds: number) => ScheduledEvent[]
 
@@ -145,7 +135,7 @@ describe('an event never ends before it started', () => {
     await other.sees([])
     await world.pass(60_000)
     expect(moments()).toEqual(['scheduled', 'started', 'completed'])
-    const { startedAt, endedAt } = (await world.getEvent(eventId)).body
+    const { startedAt, endedAt } = await eventNow()
     expect(Date.parse(endedAt)).toBeGreaterThanOrEqual(Date.parse(startedAt))
   })
 
@@ -158,7 +148,7 @@ describe('an event never ends before it started', () => {
     await beacons[2]!.sees([running])
     await world.drain()
     expect(moments()).toEqual(['scheduled', 'cancelled', 'completed'])
-    const { startedAt, endedAt } = (await world.getEvent(eventId)).body
+    const { startedAt, endedAt } = await eventNow()
     expect(Date.parse(endedAt)).toBeGreaterThanOrEqual(Date.parse(startedAt))
   })
 })
@@ -183,7 +173,7 @@ describe('a scheduled event', () => {
     await beacons[3]!.sees([event()])
     await world.drain()
     expect(moments()).toEqual(['scheduled', 'cancelled'])
-    expect((await world.getEvent(eventId)).body.epoch).toBe(1)
+    expect((await eventNow()).epoch).toBe(1)
   })
 })
 

@@ -2,14 +2,8 @@
 // event is there, and not at all where it is over.
 import { beforeEach, expect, test } from 'vitest'
 import type { Change } from '../../../shared/report.ts'
-import {
-  createWorld,
-  event,
-  FakeBeacon,
-  startAt,
-  started,
-  type World,
-} from '../../support/world.ts'
+import { beacon, startRelay, world } from '../../support/relay.ts'
+import { event, startAt, started } from '../../support/world.ts'
 
 const moved = event({ notBeforeAt: startAt + 3_600_000 })
 const common = { firstPoll: false }
@@ -17,11 +11,8 @@ const appeared: Change = { kind: 'appeared', ageMs: 3_000, event: event(), ...co
 const changed: Change = { kind: 'changed', ageMs: 2_000, event: moved, ...common }
 const gone = { kind: 'gone' as const, ageMs: 0, lastSeenAgeMs: 1_000, ...common }
 
-let world: World
-let beacon: FakeBeacon
 beforeEach(async () => {
-  world = await createWorld()
-  beacon = new FakeBeacon(world, 'web_0')
+  await startRelay()
   await beacon.sees([])
 })
 

@@ -2,26 +2,18 @@
 // for, and what no rule may start.
 import { describe, expect, test } from 'vitest'
 import { forge, linkOf, press } from '../../support/people.ts'
-import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  started,
-  testKey,
-  type World,
-} from '../../support/world.ts'
+import { eventNow, startRelay, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, started, testKey } from '../../support/world.ts'
 
 const approved = { eventId, eventType: 'Reboot', resources: ['web_0'], source: 'Platform' }
 /** A rule's approval is for this duration only. */
 const directed = [{ ...approved, durationSeconds: -1 }]
 
-let world: World
 let first: FakeBeacon
 let second: FakeBeacon
 
 async function begin(config: object = {}): Promise<void> {
-  world = await createWorld({ config })
+  await startRelay(config)
   first = new FakeBeacon(world, 'web_0')
   second = new FakeBeacon(world, 'web_1')
 }
@@ -35,7 +27,7 @@ describe('policy', () => {
     await begin(rule('approve'))
     expect((await first.sees([event()])).directives).toEqual(directed)
     await world.drain()
-    expect((await world.getEvent(eventId)).body.approvals).toMatchObject([
+    expect((await eventNow()).approvals).toMatchObject([
       { decision: 'approved', how: 'policy', who: 'approve' },
     ])
     expect(world.told()).toEqual(['foghorn.event.scheduled', 'foghorn.event.approved'])
@@ -66,7 +58,7 @@ describe('policy', () => {
     await first.sees([])
     await world.pass(10_001)
     expect(world.sent).toEqual([])
-    expect((await world.getEvent(eventId)).body.outcome).toBe('completed')
+    expect((await eventNow()).outcome).toBe('completed')
   })
 
   test('never after a person said "not now"', async () => {
@@ -85,7 +77,7 @@ describe('policy', () => {
   test('never for an unknown type, whatever the rule says', async () => {
     await begin(rule('approve', { eventType: ['Reboot', 'Teleport'] }))
     expect((await first.sees([event({ eventType: 'Teleport' })])).directives).toEqual([])
-    expect((await world.getEvent(eventId)).body.policy.decide).toBe('ask')
+    expect((await eventNow()).policy.decide).toBe('ask')
   })
 
   test('waits until every VM is known to match', async () => {
@@ -186,6 +178,6 @@ describe('a policy that needs to know the VM', () => {
       },
     ]
     await first.sees([], { changes })
-    expect((await world.getEvent(eventId)).body.approvals).toEqual([])
+    expect((await eventNow()).approvals).toEqual([])
   })
 })

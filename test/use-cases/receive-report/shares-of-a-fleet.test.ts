@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { maxOpenOfBeacon, maxOpenOfFleet } from '../../../functions/core/share.ts'
 import { bigNames } from '../../support/big.ts'
 import { answer, idOf, passInSteps, sentTo } from '../../support/deliveries.ts'
+import { startRelay, world } from '../../support/relay.ts'
 import {
   adminKey,
   baseConfig,
@@ -11,13 +12,11 @@ import {
   FakeBeacon,
   startAt,
   testKey,
-  type World,
 } from '../../support/world.ts'
 
-let world: World
 let liar: FakeBeacon
 beforeEach(async () => {
-  world = await createWorld({ config: { owners: ['hook'] } })
+  await startRelay({ owners: ['hook'] })
   liar = new FakeBeacon(world, 'liar')
 })
 afterEach(() => world.store.close())
@@ -209,7 +208,7 @@ describe('the alert', () => {
       // no route sends an event to this channel, so only alerts arrive
       routes: [{ match: { eventType: 'Terminate' }, channels: ['hook'] }],
     }
-    world = await createWorld({ config })
+    await startRelay(config)
     liar = new FakeBeacon(world, 'liar')
     const other = new FakeBeacon(world, 'liar', { fleet: 'test', key: testKey })
     await liar.sees(many)
@@ -225,7 +224,7 @@ describe('the alert', () => {
 
   test('without owners it is in the log, and nowhere else', async () => {
     world.store.close()
-    world = await createWorld()
+    await startRelay()
     await new FakeBeacon(world, 'liar').sees(many)
     await world.pass(60_000)
     expect(alerts()).toHaveLength(0)
@@ -262,7 +261,7 @@ describe('the alert', () => {
       channels: { chat: { ...chat, fallback: 'hook' }, hook },
       routes: [{ match: { eventType: 'Terminate' }, channels: ['hook'] }],
     }
-    world = await createWorld({ config })
+    await startRelay(config)
     answer(world, 'slack', () => new Response('no', { status }))
     await new FakeBeacon(world, 'liar').sees(many)
     await world.pass(60_000)

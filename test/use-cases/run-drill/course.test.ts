@@ -4,28 +4,18 @@ import { nextDueAt } from '../../../functions/deliver.ts'
 import { receive } from '../../../functions/receive.ts'
 import { postDrill, problemOf } from '../../support/drills.ts'
 import { forge, linkOf, press, textOf } from '../../support/people.ts'
-import {
-  createWorld,
-  event,
-  eventId,
-  FakeBeacon,
-  hookSecret,
-  usualAnswer,
-  type World,
-} from '../../support/world.ts'
+import { beacon, startRelay, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, hookSecret, usualAnswer } from '../../support/world.ts'
 
 const hosts = ['slack', 'teams', 'pager', 'hook']
 const notice = 120_000
 const wish = { fleet: 'prod', type: 'Reboot' }
-let world: World
 
-beforeEach(async () => {
-  world = await createWorld()
-})
+beforeEach(() => startRelay())
 
 const post = (body: unknown, key?: string) => postDrill(world, body, key)
 
-async function begin(more: object = {}): Promise<string> {
+async function startDrill(more: object = {}): Promise<string> {
   const response = await post({ ...wish, ...more })
   const body = (await response.json()) as { eventId: string }
   expect([response.status, body]).toMatchObject([201, { drill: true }])
@@ -39,7 +29,7 @@ const pagerActions = () => gotBy('pager').map(({ json }) => json.event_action)
 
 describe('a drill goes the whole way', () => {
   test('nobody decides: it starts at NotBefore, and is completed', async () => {
-    const id = await begin()
+    const id = await startDrill()
     expect(id).toMatch(/^drill-[0-9a-f-]{36}$/)
     await world.pass(notice - 1)
     expect(world.told()).toEqual(['foghorn.event.scheduled'])
@@ -60,7 +50,7 @@ describe('a drill goes the whole way', () => {
   })
 
   test('a person approves on the page, which says what it is', async () => {
-    const id = await begin({ resources: ['web_3'] })
+    const id = await startDrill({ resources: ['web_3'] })
     const link = linkOf(world)
     const shown = await textOf(await world.app.request(link))
     expect(shown).toContain('DRILL: Reboot of web_3')
@@ -80,7 +70,7 @@ describe('a drill goes the whole way', () => {
   })
 
   test('not now: told, and it starts at NotBefore all the same', async () => {
-    const id = await begin()
+    const id = await startDrill()
     await press(world, await forge(world, { eventId: id }), 'not_now')
     await world.pass(0)
     await world.pass(notice)
@@ -91,14 +81,10 @@ describe('a drill goes the whole way', () => {
   })
 
   test('every message says DRILL, to people and to systems', async () => {
-    world = await createWorld({
-      config: {
-        routes: [
-          { match: {}, channels: ['chat', 'team', 'pager', 'hook'], remindBeforeSeconds: 60 },
-        ],
-      },
+    await startRelay({
+      routes: [{ match: {}, channels: ['chat', 'team', 'pager', 'hook'], remindBeforeSeconds: 60 }],
     })
-    await begin({ changeAfterSeconds: 30 })
+    await startDrill({ changeAfterSeconds: 30 })
     for (let seconds = 0; seconds < 200; seconds += 10) await world.pass(10_000)
     expect(world.told().map((type) => type.split('.')[2])).toEqual([
       ...['scheduled', 'changed', 'reminder', 'started', 'completed'],
@@ -117,7 +103,7 @@ describe('a drill goes the whole way', () => {
   })
 
   test('a real event beside it is not marked', async () => {
-    await begin()
+    await startDrill()
     world.sent.length = 0
     await new FakeBeacon(world, 'web_0').sees([event()])
     await world.drain()
@@ -128,9 +114,9 @@ describe('a drill goes the whole way', () => {
 describe('policy and routes judge it as the real one', () => {
   test('a rule that approves is asked, with what is said of the VMs', async () => {
     const policy = [{ name: 'web', match: { tag: 'role=web' }, decide: 'approve' }]
-    world = await createWorld({ config: { policy } })
-    const asked = await begin()
-    const id = await begin({ tags: { role: 'web' } })
+    await startRelay({ policy })
+    const asked = await startDrill()
+    const id = await startDrill({ tags: { role: 'web' } })
     expect((await world.getEvent(asked)).body.policy.decide).toBe('ask')
     expect((await world.getEvent(id)).body).toMatchObject({
       policy: { decide: 'approve', rule: 'web' },
@@ -149,8 +135,8 @@ describe('policy and routes judge it as the real one', () => {
       { match: { scaleSet: 'web', resourceGroup: 'rg-web' }, channels: ['hook'] },
       { match: { scaleSet: 'db' }, channels: ['chat'] },
     ]
-    world = await createWorld({ config: { routes } })
-    await begin({ scaleSet: 'WEB', resourceGroup: 'rg-web' })
+    await startRelay({ routes })
+    await startDrill({ scaleSet: 'WEB', resourceGroup: 'rg-web' })
     await world.pass(notice)
     await world.pass(10_000)
     expect(world.told()).toHaveLength(3)
@@ -158,8 +144,8 @@ describe('policy and routes judge it as the real one', () => {
   })
 
   test('what is ignored is told to nobody, and ends', async () => {
-    world = await createWorld({ config: { policy: [{ match: {}, decide: 'ignore' }] } })
-    const id = await begin()
+    await startRelay({ policy: [{ match: {}, decide: 'ignore' }] })
+    const id = await startDrill()
     await world.pass(notice)
     await world.pass(10_000)
     expect(world.sent).toEqual([])
@@ -167,7 +153,7 @@ describe('policy and routes judge it as the real one', () => {
   })
 
   test('without notice it wakes people as that would', async () => {
-    await begin({ noticeSeconds: 0 })
+    await startDrill({ noticeSeconds: 0 })
     expect(gotBy('pager')[0]?.json.payload.severity).toBe('critical')
     await world.pass(10_000)
     expect(pagerActions()).toEqual(['trigger', 'resolve'])
@@ -176,12 +162,10 @@ describe('policy and routes judge it as the real one', () => {
 
 describe('beacons have no part in it', () => {
   let id: string
-  let beacon: FakeBeacon
 
   beforeEach(async () => {
-    id = await begin({ resources: ['web_0'] })
+    id = await startDrill({ resources: ['web_0'] })
     await press(world, linkOf(world), 'approve')
-    beacon = new FakeBeacon(world, 'web_0')
   })
 
   test('whatever a beacon sees, it is never told to start a drill', async () => {
@@ -236,8 +220,8 @@ test('a route for the VM of drills alone keeps everybody else asleep', async () 
     { match: { resource: 'drill-vm' }, channels: ['hook'], continue: false },
     { match: {}, channels: ['pager'] },
   ]
-  world = await createWorld({ config: { routes } })
-  await begin()
+  await startRelay({ routes })
+  await startDrill()
   await world.pass(notice)
   await world.pass(10_000)
   expect([gotBy('hook').length, gotBy('pager').length]).toEqual([3, 0])
@@ -249,12 +233,12 @@ describe('what goes wrong on the way', () => {
       chat: { kind: 'slack', url: 'https://slack.example/services/T0/B0/x', fallback: 'hook' },
       hook: { kind: 'webhook', url: 'https://hook.example/in', secret: hookSecret },
     }
-    world = await createWorld({ config: { channels, routes: [{ match: {}, channels: ['chat'] }] } })
+    await startRelay({ channels, routes: [{ match: {}, channels: ['chat'] }] })
     world.channels.answer = (request) =>
       request.url.includes('slack')
         ? new Response('no_service', { status: 404 })
         : usualAnswer(request)
-    await begin()
+    await startDrill()
     const told = gotBy('hook').map(({ json }) => [json.type, json.data.drill])
     expect(told).toEqual([
       ['foghorn.event.scheduled', true],
@@ -263,7 +247,7 @@ describe('what goes wrong on the way', () => {
   })
 
   test('a drill that ended is forgotten as any event', async () => {
-    const id = await begin()
+    const id = await startDrill()
     await world.pass(notice)
     await world.pass(10_000)
     await world.store.forget(world.clock.now + 1, 10)

@@ -1,21 +1,15 @@
 // Nobody decides: people are reminded, and others are called, at the times that the routes name.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { forge, press } from '../../support/people.ts'
-import { createWorld, event, FakeBeacon, startAt, type World } from '../../support/world.ts'
+import { beacon, minute, report, startRelay, world } from '../../support/relay.ts'
+import { event, startAt } from '../../support/world.ts'
 
-const minute = 60_000
 const routes = [
   { match: {}, channels: ['hook', 'chat'], remindBeforeSeconds: [600, 60] },
   { match: {}, moments: ['reminder'], channels: ['pager'], remindBeforeSeconds: 300 },
 ]
 
-let world: World
-let beacon: FakeBeacon
-
-beforeEach(async () => {
-  world = await createWorld({ config: { routes } })
-  beacon = new FakeBeacon(world, 'web_0')
-})
+beforeEach(() => startRelay({ routes }))
 
 /** Minutes since the start and channel of each reminder sent. */
 async function remindersUntil(minutes: number, events = [event()]): Promise<string[]> {
@@ -61,15 +55,13 @@ describe('an event that nobody decides', () => {
 
 describe('nobody is reminded', () => {
   test.each(['approve', 'not_now'])('after "%s"', async (decision) => {
-    await beacon.sees([event()])
-    await world.drain()
+    await report(event())
     await press(world, await forge(world), decision)
     expect(await remindersUntil(14)).toEqual([])
   })
 
   test('of what a policy only tells', async () => {
-    world = await createWorld({ config: { routes, policy: [{ match: {}, decide: 'tell' }] } })
-    beacon = new FakeBeacon(world, 'web_0')
+    await startRelay({ routes, policy: [{ match: {}, decide: 'tell' }] })
     await beacon.sees([event()])
     expect(await remindersUntil(14)).toEqual([])
   })
