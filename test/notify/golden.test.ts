@@ -7,12 +7,12 @@ import { describe, expect, test } from 'vitest'
 import { moments } from '../../functions/core/event.ts'
 import { composeList, type Message } from '../../functions/core/message.ts'
 import type { Outgoing } from '../../functions/notify/notifier.ts'
+import { goldenTexts, writesGolden } from '../support/golden.ts'
 import { type Json, type Kind, kinds } from './kinds.ts'
 import { capture } from './outgoing.ts'
 import { scenes } from './scenes.ts'
 
-const fileOf = (name: string) => join(import.meta.dirname, 'golden', name)
-const writes = process.env.FOGHORN_GOLDEN === 'write'
+const layouts = join(import.meta.dirname, 'golden/layouts.json')
 
 const situations = ['scheduled', 'completed', 'hostile names', 'a channel refuses everything']
 const extra: Record<Kind, string[]> = {
@@ -25,8 +25,7 @@ const extra: Record<Kind, string[]> = {
 
 describe('messages', () => {
   const texts = Object.fromEntries(Object.entries(scenes).map(([name, one]) => [name, textOf(one)]))
-  if (writes) writeFileSync(fileOf('messages.txt'), joined(texts))
-  const golden = split(readFileSync(fileOf('messages.txt'), 'utf8'))
+  const golden = goldenTexts(new URL('golden/messages.txt', import.meta.url), texts)
 
   test('each moment and each scene is written down, and no other', () => {
     expect(Object.keys(golden)).toEqual(Object.keys(scenes))
@@ -44,8 +43,8 @@ describe('layouts', async () => {
   )
   const sent: Record<string, Json> = {}
   for (const { kind, scene } of rows) sent[`${kind}: ${scene}`] = await layoutOf(kind, scene)
-  if (writes) writeFileSync(fileOf('layouts.json'), pretty(sent))
-  const golden: Record<string, Json> = JSON.parse(readFileSync(fileOf('layouts.json'), 'utf8'))
+  if (writesGolden) writeFileSync(layouts, pretty(sent))
+  const golden: Record<string, Json> = JSON.parse(readFileSync(layouts, 'utf8'))
 
   test('each kind sends something in each situation, and each is written down', () => {
     expect(Object.keys(golden)).toEqual(Object.keys(sent))
@@ -88,22 +87,6 @@ function partText(message: Message): string {
     reference,
   ]
   return rows.map((row) => row.replaceAll('\n', '\\n')).join('\n')
-}
-
-function joined(texts: Record<string, string>): string {
-  return Object.entries(texts)
-    .map(([name, text]) => `== ${name}\n${text}\n`)
-    .join('\n')
-}
-
-function split(file: string): Record<string, string> {
-  const parts = file.split(/^== /m).slice(1)
-  return Object.fromEntries(
-    parts.map((part) => {
-      const [name, ...lines] = part.trimEnd().split('\n')
-      return [name!, lines.join('\n')]
-    }),
-  )
 }
 
 /** The formatter keeps what fits on a line. */
