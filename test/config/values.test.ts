@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { readConfig, readConfigWith, secretsOf } from '../../functions/config.ts'
 import { notShown } from '../../shared/presentable.ts'
 import { mistakesOf, withValue } from '../support/config.ts'
+import { signingSecret, slackDecides } from '../support/slack-press.ts'
 import { baseConfig, hookSecret, prodKey, routingKey } from '../support/world.ts'
 
 type Json = ReturnType<typeof JSON.parse>
@@ -180,6 +181,16 @@ describe('a good configuration', () => {
       allowNetworks: ['10.0.0.0/8', 'fd00::/8'],
     }
     expect(readConfig(JSON.stringify(config), {}).allowNetworks).toHaveLength(2)
+  })
+
+  test('workspaces and organisations of Slack are teams, and the signing secret is a secret', () => {
+    const [route] = slackDecides.routes
+    const team = ['T0HOME', 'E0ORG']
+    const routes = [{ ...route, approvers: ['slack:E0ORG/W0ADA', 'slack:T0HOME/U0ADA'] }]
+    const slackApp = { signingSecret, team }
+    const read = readConfig(JSON.stringify({ ...baseConfig, slackApp, routes }), {})
+    expect(read.slackApp).toEqual({ signingSecret: [signingSecret], team })
+    expect(secretsOf(read)).toContain(signingSecret)
   })
 
   test('every secret is known as one, with the parts of an address', () => {
