@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { rightRate } from '../../functions/http/link-guard.ts'
 import { createListToken } from '../../functions/link.ts'
 import { formsOf } from '../support/form.ts'
-import { forge, linkOf, press, submit, textOf } from '../support/people.ts'
+import { forge, linkOf, press, submit } from '../support/people.ts'
 import { ann, annInRecord, bobId, signedIn, tenant } from '../support/principals.ts'
 import { eventNow, startWithEvent, world } from '../support/relay.ts'
 import { event, FakeBeacon } from '../support/world.ts'
@@ -54,7 +54,7 @@ test.each(junk)(
   async (_, send) => {
     const statuses = await flood(send)
     expect([statuses[0], statuses.at(-1)]).toEqual([403, 429])
-    expect(await textOf(await press(world, path, 'approve', signedIn()))).toContain('on record')
+    expect((await press(world, path, 'approve', signedIn())).status).toBe(200)
     const { approvals } = await eventNow()
     expect(approvals).toMatchObject([annInRecord])
   },

@@ -2,7 +2,7 @@
 // limit of its own.
 import { beforeEach, expect, test } from 'vitest'
 import { rightRate, wrongRate } from '../../functions/http/link-guard.ts'
-import { forge, linkOf, press, textOf } from '../support/people.ts'
+import { forge, linkOf, press } from '../support/people.ts'
 import { eventNow, startWithEvent, world } from '../support/relay.ts'
 
 let path: string
@@ -40,7 +40,7 @@ test('1 000 wrong tokens in a second: most get 429, and one right one can look a
   expect(new Set(statuses)).toEqual(new Set([403, 429]))
   expect((await world.app.request(path)).status).toBe(200)
   expect((await world.app.request(`${path}/state`)).status).toBe(200)
-  expect(await textOf(await press(world, path, 'approve'))).toContain('Your approval is on record.')
+  expect((await press(world, path, 'approve')).status).toBe(200)
   expect((await eventNow()).approvals).toHaveLength(1)
 })
 

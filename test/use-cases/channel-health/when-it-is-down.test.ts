@@ -1,7 +1,7 @@
 // When a channel counts as away, or as refusing: by the messages that it does not take, never by one alone; and how
 // often that is told.
 import { expect, test } from 'vitest'
-import { answer, down, gone, idOf, passInSteps, textsTo } from '../../support/deliveries.ts'
+import { answer, down, gone, idOf, passInSteps, textsTo, words } from '../../support/deliveries.ts'
 import { beacon, minute, report, second, startRelay, world } from '../../support/relay.ts'
 import { event, hookSecret, startAt, usualAnswer } from '../../support/world.ts'
 
@@ -37,8 +37,8 @@ test('one message that its receiver never takes is no outage of a channel that t
     await beacon.sees(events)
     await passInSteps(world, minute, 2 * second)
   }
-  expect(texts('teams').filter((text) => text.includes("can't be reached"))).toHaveLength(1)
-  expect(texts('teams').filter((text) => text.includes('did not take it'))).toHaveLength(1)
+  expect(texts('teams').filter((text) => text.includes(words.unreachable))).toHaveLength(1)
+  expect(texts('teams').filter((text) => text.includes(words.inPlace))).toHaveLength(1)
   expect(logged('channel_unreachable')).toHaveLength(1)
 })
 
@@ -74,7 +74,7 @@ test('other trouble with a channel is told, however soon it comes', async () => 
   await passInSteps(world, minute, second)
   answer(world, 'slack', gone)
   await report(later(1))
-  expect(texts('teams').filter((text) => text.includes('refuses what it is sent'))).toHaveLength(1)
+  expect(texts('teams').filter((text) => text.includes(words.refuses))).toHaveLength(1)
 })
 
 test('many messages under way are one line in the log', async () => {

@@ -1,7 +1,7 @@
 // A wave of events: chat gets the first at once and the rest as lists, at the pace that it takes;
 // machines and PagerDuty get each one for itself.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { answer, down, idOf, sentTo } from '../../support/deliveries.ts'
+import { answer, down, idOf, sentTo, words } from '../../support/deliveries.ts'
 import { press } from '../../support/people.ts'
 import { beacon, startRelay, world } from '../../support/relay.ts'
 import { event, startAt, usualAnswer } from '../../support/world.ts'
@@ -135,7 +135,7 @@ describe('a list that does not get through', () => {
     for (let seconds = 0; seconds < 40; seconds++) await world.pass(1_000)
     const told = texts('teams').flatMap(shownIn)
     expect(told.toSorted((a, b) => a - b)).toEqual([...Array(count).keys()])
-    const notices = texts('teams').filter((body) => body.includes('refuses what it is sent'))
+    const notices = texts('teams').filter((body) => body.includes(words.refuses))
     expect(notices).toHaveLength(1)
     expect(texts('teams').length).toBeLessThanOrEqual(6)
     expect(texts('slack')).toHaveLength(1)
