@@ -1,7 +1,6 @@
 // How an event ends for the relay, with a moved clock: gone where beacons look, or out of everybody's sight.
 // Whatever was opened for it closes.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { linkOf, press } from '../../support/people.ts'
 import {
   beacon,
   eventNow,
@@ -30,39 +29,6 @@ describe('gone', () => {
     })
   })
 
-  test('after NotBefore without a Started: completed, inferred', async () => {
-    await beacon.sees([event()])
-    await world.pass(15 * 60_000 - 30_000)
-    await beacon.sees([event()])
-    await world.pass(31_000)
-    await beacon.sees([])
-    await world.pass(10_001)
-    expect(await outcome()).toEqual({
-      phase: 'completed',
-      outcome: 'completed',
-      inferred: 'start_not_seen_not_before_passed',
-    })
-  })
-
-  test('a restart of the hit VM in the span: completed, inferred', async () => {
-    await beacon.sees([event()])
-    await world.pass(60_000)
-    beacon.uptimeMs = 5_000
-    await beacon.sees([])
-    await world.pass(10_001)
-    expect((await outcome()).inferred).toBe('start_not_seen_vm_rebooted')
-  })
-
-  test('after our approval was passed on: completed, inferred', async () => {
-    await report(event({ resources: ['elsewhere'] }))
-    await press(world, linkOf(world), 'approve')
-    await beacon.sees([event({ resources: ['elsewhere'] })])
-    await world.pass(2_000)
-    await beacon.sees([])
-    await world.pass(10_001)
-    expect((await outcome()).inferred).toBe('start_not_seen_approved')
-  })
-
   test('on one VM for a moment, while others see it: nothing', async () => {
     const other = new FakeBeacon(world, 'web_1')
     await beacon.sees([event()])
@@ -86,32 +52,6 @@ describe('gone', () => {
     const { body } = await world.getEvent(eventId)
     expect([body.epoch, body.phase]).toEqual([2, 'scheduled'])
     expect(world.told().filter((type) => type.endsWith('.scheduled'))).toHaveLength(2)
-  })
-
-  test('two short absences are not a long one', async () => {
-    await beacon.sees([event()])
-    await world.pass(2_000)
-    await beacon.sees([])
-    await world.pass(1_000)
-    await beacon.sees([event()])
-    await world.pass(8_500)
-    await beacon.sees([])
-    await world.pass(9_000)
-    expect((await outcome()).phase).toBe('scheduled')
-    await world.pass(1_001)
-    expect((await outcome()).phase).toBe('cancelled')
-  })
-
-  test('a beacon whose IMDS fails keeps no event open', async () => {
-    const deaf = new FakeBeacon(world, 'web_2')
-    for (const one of [beacon, deaf]) await one.sees([event()])
-    await beacon.sees([])
-    for (let minute = 1; minute <= 5; minute++) {
-      await world.pass(60_000)
-      await deaf.sees([event()], { ageMs: minute * 60_000 })
-    }
-    await world.drain()
-    expect((await outcome()).phase).toBe('cancelled')
   })
 
   test('that began and ended before anybody could report it is told once it is clear how', async () => {

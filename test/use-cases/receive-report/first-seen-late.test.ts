@@ -140,10 +140,4 @@ describe('without notice', () => {
     expect(moments()).toEqual(['started', 'completed'])
     expect((await eventNow()).notice).toBe('reported_late')
   })
-
-  test('is what an event had that was first seen Started by a beacon that had polled before', async () => {
-    await beacon.sees([])
-    await beacon.sees([started()], { changes: [change('appeared', 100, started())] })
-    expect((await eventNow()).notice).toBe('none')
-  })
 })
