@@ -5,7 +5,7 @@ import { idOf, passInSteps, sentTo } from '../../support/deliveries.ts'
 import { startRelay, world } from '../../support/relay.ts'
 import { event, eventId, FakeBeacon, startAt, testKey } from '../../support/world.ts'
 
-const invented = 500
+const invented = 200
 const perBeacon = 100
 beforeEach(async () => {
   await startRelay({}, { paced: true })
@@ -34,7 +34,7 @@ async function delays(id: string): Promise<Record<string, number>> {
   return found
 }
 
-test('500 events of one fleet delay one of another by about one turn of each channel', async () => {
+test('200 events of one fleet delay one of another by about one turn of each channel', async () => {
   await world.drain()
   await passInSteps(world, 2_000, 100)
   await new FakeBeacon(world, 'web_0').sees([event()])
