@@ -1,4 +1,6 @@
-// Every state of the page: what it offers, and what a page that stands open is told of it.
+// Every state of the page: what it offers, what it says (`golden/pages.txt`), and what a page that stands open is
+// told of it. Look at changed words (`npm run preview`) before you accept them:
+//   FOGHORN_GOLDEN=write npm test -- test/http/people/page-states.test.ts
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { LiveState } from '../../../functions/pages/state.ts'
 import { pageScenes } from '../../preview/page-scenes.ts'
