@@ -36,7 +36,7 @@ export interface Asked {
   body: string
 }
 
-export interface TestServer {
+interface TestServer {
   origin: string
   asked: Asked[]
 }

@@ -2,7 +2,7 @@
 import type { Simulator } from '../simulator/simulator.ts'
 import type { Sinks } from '../simulator/sinks.ts'
 
-export interface EventAnswer {
+interface EventAnswer {
   phase: string
   deliveries: { channel: string; moment: string; state: string; attempts: number }[]
   approvals: { decision: string }[]

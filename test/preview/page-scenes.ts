@@ -162,7 +162,7 @@ const tries: Record<string, [string, Partial<EventRecord>]> = {
   'too late': ['Too late to decide: it has started.', running],
 }
 
-export function seenAs(course: Partial<EventRecord>, changes: Partial<Seen> = {}): Seen {
+function seenAs(course: Partial<EventRecord>, changes: Partial<Seen> = {}): Seen {
   const shown = record({ facts: usual, history: seen, ...course })
   return { record: shown, viewer: allowed, form: 'stamp.mac', listed: false, ...changes }
 }

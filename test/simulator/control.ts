@@ -13,7 +13,7 @@ const ROUTES =
   'POST /recorded, POST /incarnation/reset, POST /vms/:name/away, POST /vms/:name/back, ' +
   `GET /${TENANT_ID}/discovery/v2.0/keys`
 
-export function createControl(operations: Operations, issuer: Issuer): Hono {
+function createControl(operations: Operations, issuer: Issuer): Hono {
   const app = new Hono()
   app.get(`/${TENANT_ID}/discovery/v2.0/keys`, (context) => context.json(issuer.jwks()))
   app.get('/state', (context) => context.json(operations.state()))

@@ -37,7 +37,7 @@ export interface StartRequest {
   readonly at: number
 }
 
-export interface FleetOptions {
+interface FleetOptions {
   readonly firstGetMs?: number
   readonly onStep?: (step: Step) => void
 }

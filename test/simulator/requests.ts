@@ -71,7 +71,7 @@ export type EventRequest = z.infer<typeof eventRequest>
 export type EventPatch = z.infer<typeof eventPatch>
 export type FaultRequest = z.infer<typeof faultRequest>
 export type Endpoint = NonNullable<FaultRequest['endpoint']>
-export type RecordedRequest = z.infer<typeof recordedRequest>
+type RecordedRequest = z.infer<typeof recordedRequest>
 export type RecordedDocument = RecordedRequest['document']
 
 const withEvents = z.object({ Events: z.array(z.object({ EventId: z.string() })) })

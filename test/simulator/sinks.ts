@@ -26,7 +26,7 @@ const PREFIXES: readonly (readonly [string, SinkKind])[] = [
   [WEBHOOK_PATH, 'webhook'],
 ]
 
-export interface SinkOptions {
+interface SinkOptions {
   /** 0: any free port. */
   readonly port?: number
   /** `whsec_` and base64; left out: a fixed one, given back as `webhookSecret`. */
@@ -40,7 +40,7 @@ export interface Received extends SinkRequest {
   readonly answered: number | 'dropped' | 'hung'
 }
 
-export interface Failure {
+interface Failure {
   readonly kind: SinkKind
   /** 500 when nothing else is said, 200 where there is only a body. */
   readonly status?: number

@@ -13,7 +13,7 @@ export function accepted(stage: Stage, kind: Kind): Received[] {
 }
 
 /** The moments of the webhook channel, in order of receipt. */
-export function momentsTold(stage: Stage): string[] {
+function momentsTold(stage: Stage): string[] {
   return accepted(stage, 'webhook').map(({ json }) =>
     (json as { type: string }).type.replace('foghorn.event.', ''),
   )

@@ -7,7 +7,7 @@ import { sign } from '../../shared/signature.ts'
 import { fleetName, type Stage } from './stage.ts'
 import { event } from './world.ts'
 
-export interface Body {
+interface Body {
   /** Blanks are added up to so much. */
   bytes?: number
   /** In pieces, without saying before how much it is. */

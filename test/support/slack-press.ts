@@ -23,7 +23,7 @@ export async function signatureOf(body: string, timestamp: string, secret = sign
   return `v0=${[...mac].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }
 
-export interface Signing {
+interface Signing {
   secret?: string
   /** Epoch ms; the world's time when left out. */
   at?: number

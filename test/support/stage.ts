@@ -10,7 +10,7 @@ import { type Received, type Sinks, startSinks } from '../simulator/sinks.ts'
 import { type Entry, Program } from './process.ts'
 import { type HostName, prepareHost, type RelayHost } from './relay-hosts.ts'
 
-export interface StageOptions {
+interface StageOptions {
   /** One list of VM names per tenant. */
   vms: string[][]
   /** Where the relay runs; a Node process with SQLite, if nothing is said. */

@@ -13,7 +13,7 @@ export async function submit(link: string, decision: 'approve' | 'not_now'): Pro
   return fetch(link, { method: 'POST', body: form, redirect: 'manual' })
 }
 
-export function hiddenFields(html: string): [string, string][] {
+function hiddenFields(html: string): [string, string][] {
   return [...html.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)].map(
     ([, name = '', value = '']) => [name, value],
   )

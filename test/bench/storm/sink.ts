@@ -7,7 +7,7 @@ import { Waiters } from '../../simulator/waiters.ts'
 const maxBodyBytes = 1024 * 1024
 
 /** What a target's message is about. */
-export type ReadMessage = (message: ReturnType<typeof JSON.parse>) => {
+type ReadMessage = (message: ReturnType<typeof JSON.parse>) => {
   eventId: string
   moment: string
 }

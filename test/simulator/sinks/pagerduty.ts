@@ -47,7 +47,7 @@ const event = z.discriminatedUnion('event_action', [
   z.object({ event_action: z.enum(['acknowledge', 'resolve']), routing_key, dedup_key }),
 ])
 
-export interface PagerDutySink extends Sink {
+interface PagerDutySink extends Sink {
   /** By `${routing_key} ${dedup_key}`. */
   readonly incidents: ReadonlyMap<string, Readonly<Incident>>
 }

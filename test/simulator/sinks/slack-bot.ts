@@ -19,7 +19,7 @@ export interface SlackMessage {
   edits: number
 }
 
-export interface SlackBotSink extends Sink {
+interface SlackBotSink extends Sink {
   /** What stands in the channel and its threads, in the order it came. */
   readonly messages: ReadonlyMap<string, Readonly<SlackMessage>>
   /** The next edits of this message are refused with this code. */

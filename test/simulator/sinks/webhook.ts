@@ -5,7 +5,7 @@ import type { Sink, SinkRequest, Verdict } from './sink.ts'
 
 export const WEBHOOK_PATH = '/webhook'
 
-export interface WebhookSink extends Sink {
+interface WebhookSink extends Sink {
   /** How often each webhook-id was taken. */
   readonly counts: ReadonlyMap<string, number>
 }
