@@ -1,6 +1,6 @@
 // The command as an owner runs it: a process, its words, and its exit code.
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -151,12 +151,8 @@ describe('a dry run', () => {
     expect(flat(out)).toContain(
       '"started by a user" does not match: source is "Platform", not "User"',
     )
-    const shown = heard(readFileSync(join(root, 'README.md'), 'utf8'))
-    expect(shown).toEqual([
-      ['scheduled', 'x', 'x', 'x', '-', 'x'],
-      ['reminder 300 s', 'x', 'x', '-', '-', '-'],
-    ])
-    expect(heard(out)).toEqual(expect.arrayContaining(shown))
+    expect(heard(out)).toContainEqual(['scheduled', 'x', 'x', 'x', '-', 'x'])
+    expect(heard(out)).toContainEqual(['reminder 300 s', 'x', 'x', '-', '-', '-'])
     expect(out).not.toContain('are not known')
   })
 

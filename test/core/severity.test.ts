@@ -1,6 +1,4 @@
-// Who is woken: the table of severities, that README.md shows the same, and what a step makes of it.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+// Who is woken: the table of severities, and what a step makes of it.
 import { describe, expect, test } from 'vitest'
 import { viewOf } from '../../functions/core/delivery.ts'
 import { type Moment, moments } from '../../functions/core/event.ts'
@@ -67,14 +65,4 @@ test.each<[Moment, Severity]>([
   ['reminder', 'error'],
 ])('"%s" of a Reboot is %s', (moment, severity) => {
   expect(of(typed('Reboot'), moment)).toBe(severity)
-})
-
-test('README.md shows this table', () => {
-  const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
-  const missing = Object.entries(severities).flatMap(([name, row]) => {
-    const cells = [row.asked, row.otherwise, row.unannounced].map((severity) => `\`${severity}\``)
-    const shown = new RegExp(`\\| ${name}[^|]* \\| ${cells.join(' \\| ')} \\|`).test(readme)
-    return shown ? [] : [`| ${name} | ${cells.join(' | ')} |`]
-  })
-  expect(missing).toEqual([])
 })

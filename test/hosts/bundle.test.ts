@@ -37,8 +37,3 @@ test('the app bundles without Node', { timeout: 60_000 }, async () => {
   expect(text).toContain('/v1/reports')
   expect(text).not.toMatch(nodeModules)
 })
-
-test('a Node module in the bundle would be found', { timeout: 60_000 }, async () => {
-  const found = await bundle(join(root, 'functions/store/sqlite.ts')).catch(String)
-  expect(found).toMatch(/node:sqlite/)
-})

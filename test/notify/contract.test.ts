@@ -1,10 +1,9 @@
 // What every notifier promises, over all kinds: which answers are a success, worth another attempt, or a
 // refusal, and that nothing of the channel's secret comes out. kinds.ts has the table.
-import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { afterAttempt } from '../../functions/core/attempt.ts'
 import { createToken } from '../../functions/link.ts'
-import { channelSecrets, kindNames, notifiers } from '../../functions/notify/kinds.ts'
+import { channelSecrets, notifiers } from '../../functions/notify/kinds.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { at, claimed } from '../support/records.ts'
@@ -68,13 +67,6 @@ test('every kind that there is has a row, and says what each status and a web pa
     expect(statuses.filter((status) => !judged.some(([one]) => one === status))).toEqual([])
     expect(webPages.filter((page) => !judged.includes(page))).toEqual([])
   }
-})
-
-test('README.md says of every kind what it needs', () => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-  const sentence = /^Kinds: [\s\S]*?\n\n/m.exec(readme)![0]
-  const said = [...sentence.matchAll(/`(\w+)` \(/g)].map(([, name]) => name!)
-  expect(said.sort()).toEqual([...kindNames].sort())
 })
 
 describe('the answer decides', () => {

@@ -1,59 +1,98 @@
-// Every request, to the letter: all that each kind sends of each scene, in its order. A difference is a change that people
-// see, so it is looked at (`npm run preview`) before it is written down:
+// What people read, to the letter: `messages.txt` has each scene as it is composed, and `layouts.json`
+// what each kind sends in a few telling situations. Look at a change (`npm run preview`) before you accept it:
 //   FOGHORN_GOLDEN=write npm test -- test/notify/golden.test.ts && npm run format
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { moments } from '../../functions/core/event.ts'
-import { notifiers } from '../../functions/notify/kinds.ts'
+import { composeList, type Message } from '../../functions/core/message.ts'
+import type { Outgoing } from '../../functions/notify/notifier.ts'
+import { goldenTexts, writesGolden } from '../support/golden.ts'
 import { type Json, type Kind, kinds } from './kinds.ts'
 import { capture } from './outgoing.ts'
 import { scenes } from './scenes.ts'
 
-const fileOf = (kind: Kind) => join(import.meta.dirname, 'golden', `${kind}.json`)
-const writes = process.env.FOGHORN_GOLDEN === 'write'
+const layouts = join(import.meta.dirname, 'golden/layouts.json')
 
-/** The whole requests but for what the library of a vendor says of itself and its version. */
-async function goldenOf(kind: Kind, name: string): Promise<Json> {
-  const { requests } = await capture(kind, scenes[name])
+const situations = ['scheduled', 'completed', 'hostile names', 'a channel refuses everything']
+const extra: Record<Kind, string[]> = {
+  slack: ['a list', 'decided in Slack'],
+  slack_bot: ['decided in Slack', 'changed'],
+  teams: ['a list', 'stuck'],
+  pagerduty: ['stuck', 'deleted without notice'],
+  webhook: ['approved', 'a set: some of its VMs'],
+}
+
+describe('messages', () => {
+  const texts = Object.fromEntries(Object.entries(scenes).map(([name, one]) => [name, textOf(one)]))
+  const golden = goldenTexts(new URL('golden/messages.txt', import.meta.url), texts)
+
+  test('each moment and each scene is written down, and no other', () => {
+    expect(Object.keys(golden)).toEqual(Object.keys(scenes))
+    expect(Object.keys(golden)).toEqual(expect.arrayContaining([...moments]))
+  })
+
+  test.each(Object.keys(scenes))('"%s" reads as written down', (name) => {
+    expect(texts[name]).toBe(golden[name])
+  })
+})
+
+describe('layouts', async () => {
+  const rows = kinds.flatMap((kind) =>
+    [...situations, ...extra[kind]].map((scene) => ({ kind, scene })),
+  )
+  const sent: Record<string, Json> = {}
+  for (const { kind, scene } of rows) sent[`${kind}: ${scene}`] = await layoutOf(kind, scene)
+  if (writesGolden) writeFileSync(layouts, pretty(sent))
+  const golden: Record<string, Json> = JSON.parse(readFileSync(layouts, 'utf8'))
+
+  test('each kind sends something in each situation, and each is written down', () => {
+    expect(Object.keys(golden)).toEqual(Object.keys(sent))
+    expect(Object.values(sent).filter((requests) => requests.length === 0)).toEqual([])
+  })
+
+  test.each(Object.keys(sent))('%s', (name) => {
+    expect(sent[name]).toEqual(golden[name])
+    // the order of keys is that of the bytes that are sent
+    expect(JSON.stringify(sent[name])).toBe(JSON.stringify(golden[name]))
+  })
+})
+
+/** The whole requests, without the vendor library's own name and version. */
+async function layoutOf(kind: Kind, scene: string): Promise<Json> {
+  const { requests } = await capture(kind, scenes[scene])
   return requests.map(({ method, url, headers: all, json: body }) => {
     const { 'user-agent': _agent, ...headers } = all
     return { method, url, headers, body }
   })
 }
 
-/** A kind that is never told several at once has no list. */
-const namesFor = (kind: Kind) =>
-  Object.keys(scenes).filter((name) => {
-    return scenes[name]!.also.length < notifiers[kind].rate.together
-  })
+/** A line each: title, lasting title where it differs, flags, sentences, facts, reference. */
+function textOf({ message, also }: Outgoing): string {
+  const list = [message, ...also.map((part) => part.message)]
+  const parts = list.map(partText)
+  if (list.length === 1) return parts[0]!
+  const { title, tone, lines } = composeList(list)
+  return [`# ${title} (${tone})`, ...lines, ...parts].join('\n')
+}
 
-describe.each(kinds)('%s', (kind) => {
-  if (writes) {
-    test('is written down', async () => {
-      const names = namesFor(kind)
-      const all = await Promise.all(names.map((name) => goldenOf(kind, name)))
-      const golden = Object.fromEntries(names.map((name, i) => [name, all[i]]))
-      writeFileSync(fileOf(kind), `${JSON.stringify(golden, null, 2)}\n`)
-    })
-    return
-  }
-  const golden: Record<string, Json> = JSON.parse(readFileSync(fileOf(kind), 'utf8'))
+function partText(message: Message): string {
+  const { title, lastingTitle, tone, asks, declined, lookOnly, lines, facts, reference } = message
+  const flags = Object.entries({ asks, declined, lookOnly }).filter(([, is]) => is)
+  const rows = [
+    `# ${title} (${[tone, ...flags.map(([name]) => name)].join(', ')})`,
+    ...(lastingTitle === title ? [] : [`lasting: ${lastingTitle}`]),
+    ...lines,
+    ...facts.map(({ name, value }) => `- ${name}: ${value}`),
+    reference,
+  ]
+  return rows.map((row) => row.replaceAll('\n', '\\n')).join('\n')
+}
 
-  test('has each moment and each scene written down, and no other', () => {
-    expect(Object.keys(golden)).toEqual(namesFor(kind))
-    expect(Object.keys(golden)).toEqual(expect.arrayContaining([...moments]))
-  })
-
-  test('sends something of each', () => {
-    const silent = Object.keys(golden).filter((name) => golden[name].length === 0)
-    expect(silent).toEqual([])
-  })
-
-  test.each(namesFor(kind))('sends "%s" as written down', async (name) => {
-    const sent = await goldenOf(kind, name)
-    expect(sent).toEqual(golden[name])
-    // the order of keys is that of the bytes that are sent
-    expect(JSON.stringify(sent)).toBe(JSON.stringify(golden[name]))
-  })
-})
+/** The formatter keeps what fits on a line. */
+function pretty(sent: Record<string, Json>): string {
+  const rows = Object.entries(sent).map(
+    ([name, requests]) => `${JSON.stringify(name)}: ${JSON.stringify(requests)}`,
+  )
+  return `{\n${rows.join(',\n')}\n}\n`
+}

@@ -1,12 +1,10 @@
 // Webhooks as a receiver sees them: signatures that the independent libraries accept, a CloudEvent, and
 // the same bytes at every attempt.
-import { readFileSync } from 'node:fs'
 import { Webhook as Standard } from 'standardwebhooks'
 import { Webhook as Svix } from 'svix'
 import { describe, expect, test } from 'vitest'
 import { viewOf } from '../../functions/core/delivery.ts'
 import { moments } from '../../functions/core/event.ts'
-import type { PublicEvent } from '../../functions/core/public-view.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
 import { at, claimed, record, telling } from '../support/records.ts'
 import { eventId, hookSecret, prodKey } from '../support/world.ts'
@@ -149,45 +147,5 @@ describe('the body', () => {
   test('says nothing about keys, links or leases', async () => {
     const { body } = await capture()
     expect(body).not.toMatch(/whsec|approve\/|lease|watchers/)
-  })
-})
-
-describe('README.md', () => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-  const example = /```json\n(\{\n {2}"specversion"[\s\S]*?)```/.exec(readme)![1]!
-
-  test('shows a body as it is sent', async () => {
-    const { facts } = record()
-    const minutes = (count: number) => at + count * 60_000
-    const event = viewOf(
-      record({
-        phase: 'completed',
-        sequence: 6,
-        facts: { ...facts, resources: ['web_3'] },
-        policy: { decide: 'ask', rule: 'everything else' },
-        startedAt: minutes(1) + 10_000,
-        ended: { at: minutes(2), outcome: 'completed' },
-        verdict: { decision: 'approved', how: 'link', who: 'ops-slack', at: minutes(1) },
-        passedOn: { vm: 'web_0', at: minutes(1) + 2_000 },
-      }),
-    )
-    const told = telling({ moment: 'completed', at: minutes(2), event })
-    const id = `prod/${eventId}/1/completed/inventory`
-    const { json } = await capture(outgoing({ delivery: claimed(id, { telling: told }) }))
-    expect(JSON.parse(example)).toEqual(json)
-  })
-
-  test('names every field of the data', () => {
-    const fields: Record<keyof PublicEvent | 'moment' | 'about' | 'resourcesTotal', true> = {
-      ...{ moment: true, about: true, fleet: true, eventId: true, epoch: true, sequence: true },
-      ...{ phase: true, drill: true, eventType: true, source: true, resources: true },
-      ...{ notBefore: true, durationSeconds: true, description: true, policy: true },
-      ...{ firstSeenAt: true, startedAt: true, endedAt: true, notice: true, outcome: true },
-      ...{ inferred: true, approvals: true, passedOn: true, resourcesTotal: true },
-    }
-    const table = readme.slice(readme.indexOf('| field of `data` |'))
-    const rows = table.slice(0, table.indexOf('\n\n')).split('\n').slice(2)
-    const named = rows.flatMap((row) => row.split('|')[1]!.match(/\w+/g) ?? [])
-    expect(named.sort()).toEqual(Object.keys(fields).sort())
   })
 })

@@ -1,25 +1,18 @@
 // What holds for sinks of every kind, and the ways in which all of them can be told to fail. The rules of
 // each kind: `sinks/`.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { last, post } from './posting.ts'
-import { type Sinks, startSinks } from './sinks.ts'
+import { describe, expect, test } from 'vitest'
+import { last, post, sinks, useSinks } from './posting.ts'
 
 const LIMIT_MS = 10_000
-let sinks: Sinks
-
-beforeEach(async () => {
-  sinks = await startSinks()
-})
-
-afterEach(() => sinks.stop())
+useSinks()
 
 test('half a character is refused by all of them', async () => {
   const { slackUrl, teamsUrl, pagerDutyEndpoint, webhookUrl } = sinks
   const urls = [slackUrl, `${sinks.slackBot.endpoint}/chat.postMessage`, teamsUrl, webhookUrl]
   for (const url of [...urls, pagerDutyEndpoint]) {
     expect((await post(url, { a: [{ b: 'x\ud83d' }] })).status).toBe(400)
-    expect(last(sinks)).toMatchObject({ valid: 'half a character', accepted: false })
+    expect(last()).toMatchObject({ valid: 'half a character', accepted: false })
   }
 })
 
@@ -36,7 +29,7 @@ describe('failures', () => {
     expect(await hello()).toMatchObject({ status: 200, text: expect.stringContaining('limited') })
     expect(sinks.received.every((one) => one.valid === true && !one.accepted)).toBe(true)
     expect(await hello()).toMatchObject({ status: 200, text: 'ok' })
-    expect(last(sinks).accepted).toBe(true)
+    expect(last().accepted).toBe(true)
     expect((await post(sinks.teamsUrl, {})).status).toBe(500)
   })
 
@@ -46,7 +39,7 @@ describe('failures', () => {
   ] as const)('after taking the message: %s', async (answered, failure) => {
     sinks.failNext({ kind: 'slack', ...failure })
     await hello().catch(() => {})
-    expect(last(sinks)).toMatchObject({ accepted: true, answered })
+    expect(last()).toMatchObject({ accepted: true, answered })
   })
 
   test('dropping breaks the connection', async () => {
@@ -68,7 +61,7 @@ describe('failures', () => {
     const since = performance.now()
     expect(await hello()).toMatchObject({ status: 200, text: 'ok' })
     expect(performance.now() - since).toBeGreaterThan(55)
-    expect(last(sinks).accepted).toBe(true)
+    expect(last().accepted).toBe(true)
   })
 })
 
@@ -76,7 +69,7 @@ describe('waiting', () => {
   test('finds what was received before, and what comes later', async () => {
     const later = sinks.waitFor((one) => one.kind === 'teams', LIMIT_MS)
     await post(sinks.slackUrl, { text: 'hello' })
-    expect(await sinks.waitFor((one) => one.kind === 'slack', LIMIT_MS)).toBe(last(sinks))
+    expect(await sinks.waitFor((one) => one.kind === 'slack', LIMIT_MS)).toBe(last())
     await post(sinks.teamsUrl, {})
     expect(await later).toMatchObject({ kind: 'teams', answered: 400 })
   })

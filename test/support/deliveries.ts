@@ -25,6 +25,13 @@ export function textsTo(world: World, host: string, from = 0): string[] {
   return sentTo(world, host, from).map(({ body }) => body)
 }
 
+/** Words by which a fallback's messages are known: the golden messages have the whole of them. */
+export const words = {
+  refuses: 'refuses what it is sent',
+  unreachable: "can't be reached",
+  inPlace: 'did not take it',
+}
+
 /** What became of each step for a channel. */
 export async function statesOf(world: World, channel: string): Promise<[string, string][]> {
   return (await rowsOf(world, channel)).map(({ moment, state }) => [moment, state])

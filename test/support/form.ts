@@ -15,6 +15,13 @@ export function fieldsOf(html: string): Record<string, string> {
   return formsOf(html)[0] ?? {}
 }
 
+/** What the page's buttons decide; it has no others. */
+export function buttonsOf(html: string): string[] {
+  return [...html.matchAll(/<button([^>]*)>/g)].map(
+    ([, of]) => /value="(\w+)"/.exec(of!)?.[1] ?? '',
+  )
+}
+
 export const formType = 'application/x-www-form-urlencoded'
 
 /** Opens the page and presses a button, over HTTP; where the page has none, it is the answer. */

@@ -2,6 +2,7 @@
 // effect; everything that it calls from then on fails. To die at a read is to die after the write before it.
 import type { Relay } from '../../functions/relay.ts'
 import type { Store } from '../../functions/store/store.ts'
+import { createTables } from './tables.ts'
 
 /** Thrown at every call of a relay that is dead. */
 class Dead extends Error {}
@@ -41,4 +42,35 @@ export function withFuse(relay: Relay, fuse: Fuse): void {
   }
   relay.store = fused
   relay.send = burning(fuse, relay.send)
+}
+
+interface Played {
+  deaths: number
+}
+
+/**
+ * Plays a course once for each call at which a relay can die, each time on a file of its own, until it
+ * outlives the course. Returns how often it died.
+ */
+export async function dieAtEveryCall<Result extends Played>(
+  play: (fuse: Fuse, path: string) => Promise<Result>,
+  check: (played: Result, when: string) => void,
+  /** Whether each call is tried only before its effect or only after it, in turn. */
+  inTurn = false,
+): Promise<number> {
+  let crashes = 0
+  for (const after of [false, true]) {
+    for (let calls = inTurn && after ? 2 : 1; ; calls += inTurn ? 2 : 1) {
+      const tables = createTables()
+      try {
+        const played = await play({ left: calls, after }, tables.path)
+        check(played, `dead at call ${calls}, ${after ? 'after' : 'before'} its effect`)
+        crashes += played.deaths
+        if (played.deaths === 0) break
+      } finally {
+        tables.remove()
+      }
+    }
+  }
+  return crashes
 }

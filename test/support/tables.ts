@@ -1,8 +1,8 @@
 // The whole database behind a relay, for "nothing was changed": every row of every table.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { newFolder } from './folder.ts'
 
 export interface Tables {
   path: string
@@ -12,7 +12,7 @@ export interface Tables {
 }
 
 export function createTables(): Tables {
-  const directory = mkdtempSync(join(tmpdir(), 'foghorn-tables-'))
+  const directory = newFolder('tables')
   const path = join(directory, 'foghorn.sqlite')
   return {
     path,

@@ -1,6 +1,6 @@
-// List prices in USD without tax, East US, pay as you go, and the rules by which Azure bills. Pricing pages fill
-// in their figures by script and could not be read as pages: each line says what the figure was read from,
-// all of it stored copies, read on 2026-11-21. A region may differ by a quarter.
+// List prices in USD without tax, East US, pay as you go, and the rules by which Azure bills. Azure's pricing
+// pages fill in their figures by script, so each line names what was read instead: stored copies, read on
+// 2026-11-21. Prices of other regions may differ by a quarter.
 
 const million = 1_000_000
 
@@ -14,12 +14,11 @@ export const flex = {
   freeGbSeconds: 100_000,
   freeExecutions: 250_000,
   /**
-   * learn.microsoft.com/azure/azure-functions/flex-consumption-plan, "Billing". That overlapping executions
-   * are billed once, and that nothing within a billed second is billed again, is not written there: it is
-   * what the host reports (Azure/azure-functions-host, FlexConsumptionMetricsPublisher.cs).
+   * learn.microsoft.com/azure/azure-functions/flex-consumption-plan, "Billing": an instance is billed for at
+   * least a second. The host reports overlapping executions once (Azure/azure-functions-host,
+   * FlexConsumptionMetricsPublisher.cs).
    */
   leastActiveMs: 1_000,
-  activeStepMs: 100,
 } as const
 
 /** The same page, and learn.microsoft.com/azure/azure-functions/functions-consumption-costs. */
@@ -29,7 +28,6 @@ export const consumption = {
   freeGbSeconds: 400_000,
   freeExecutions: 1 * million,
   leastMs: 100,
-  memoryStepMb: 128,
 } as const
 
 export const storage = {
@@ -43,14 +41,26 @@ export const storage = {
   queueOperationUsd: 0.004 / 10_000,
   /** Not read: about 0.05 for 10 000 writes of a hot blob; only the host's own bookkeeping uses it. */
   blobWriteUsd: 0.05 / 10_000,
-  /** The page of tables, locally redundant. */
-  tableGbMonthUsd: 0.045,
 } as const
 
-/** https://azure.microsoft.com/pricing/details/monitor/, analytics logs; 2.30 to 2.76 by region. */
-export const logs = {
-  gbUsd: 2.3,
-  /** 10^9 bytes, per billing account and month. learn.microsoft.com/azure/azure-monitor/logs/cost-logs */
-  gbBytes: 1e9,
-  freeGb: 5,
+/** What a bench without Azure cannot measure. */
+export const assumed = {
+  /** One request to Tables or Queues from a function of the same region. */
+  storageCallMs: 8,
+  /** Host, worker and relay around the storage calls, on a quarter of a core. */
+  ownMs: 15,
+  /** Of one report on one core: 2.1 in `npm run bench -- azure`, and what Azure's own host takes. */
+  processorMs: 3,
+  /** Share of its processor that an instance can be kept busy with before another one is needed. */
+  fullLoad: 0.6,
+  /** An instance of 2 048 MB has one core, and others have theirs in proportion. */
+  coresPerGb: 0.5,
+  /** infra/azure/main.bicep: instanceMemoryMB. */
+  flexMemoryMb: 512,
+  /** On the old plan, host and worker together: the worker has 320 under load in `npm run bench -- azure`. */
+  consumptionMemoryMb: 512,
+  /** The schedule's state, and the lock that keeps a timer single. */
+  blobWritesPerTimerRun: 2,
+  /** The host asks its queue so often (infra/azure/host.json: maxPollingInterval). */
+  queuePollSeconds: 2,
 } as const

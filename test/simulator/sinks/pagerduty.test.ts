@@ -1,16 +1,9 @@
 // Which events the sink of PagerDuty takes and refuses, and what becomes of its incidents.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { post } from '../posting.ts'
-import { type Sinks, startSinks } from '../sinks.ts'
+import { describe, expect, test } from 'vitest'
+import { post, sinks, useSinks } from '../posting.ts'
 
-let sinks: Sinks
-
-beforeEach(async () => {
-  sinks = await startSinks()
-})
-
-afterEach(() => sinks.stop())
+useSinks()
 
 describe('pagerduty', () => {
   const routing_key = 'R'.repeat(32)

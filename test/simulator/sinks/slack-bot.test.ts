@@ -1,17 +1,10 @@
 // What the sink of Slack's Web API takes, refuses and keeps in its channel.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { last, post } from '../posting.ts'
-import { type Sinks, startSinks } from '../sinks.ts'
+import { describe, expect, test } from 'vitest'
+import { last, post, sinks, useSinks } from '../posting.ts'
 import { SLACK_CHANNEL as channel } from './slack-bot.ts'
 
-let sinks: Sinks
-
-beforeEach(async () => {
-  sinks = await startSinks()
-})
-
-afterEach(() => sinks.stop())
+useSinks()
 
 describe('slack_bot', () => {
   const quiet = { unfurl_links: false, unfurl_media: false }
@@ -45,7 +38,7 @@ describe('slack_bot', () => {
     ['chat.shout', message, 'unknown_method'],
   ])('%s of %j: %s', async (method, body, error) => {
     expect(await call(method, body)).toEqual({ ok: false, error })
-    expect(last(sinks)).toMatchObject({ kind: 'slack_bot', accepted: false })
+    expect(last()).toMatchObject({ kind: 'slack_bot', accepted: false })
     expect(sinks.slackMessages.size).toBe(0)
   })
 

@@ -1,16 +1,9 @@
 // Which messages the sink of Slack's incoming webhooks takes and refuses, with Slack's limits and answers.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { last, post } from '../posting.ts'
-import { type Sinks, startSinks } from '../sinks.ts'
+import { describe, expect, test } from 'vitest'
+import { last, post, sinks, useSinks } from '../posting.ts'
 
-let sinks: Sinks
-
-beforeEach(async () => {
-  sinks = await startSinks()
-})
-
-afterEach(() => sinks.stop())
+useSinks()
 
 describe('slack', () => {
   const plain = (text: string) => ({ type: 'plain_text', text })
@@ -45,7 +38,7 @@ describe('slack', () => {
       status: 200,
       text: 'ok',
     })
-    expect(last(sinks)).toMatchObject({ kind: 'slack', valid: true, accepted: true, answered: 200 })
+    expect(last()).toMatchObject({ kind: 'slack', valid: true, accepted: true, answered: 200 })
   })
 
   test.each([
@@ -77,8 +70,8 @@ describe('slack', () => {
       status: 400,
       text: 'invalid_blocks',
     })
-    expect(last(sinks)).toMatchObject({ valid: expect.stringMatching(/^invalid_blocks: /) })
-    expect(last(sinks).accepted).toBe(false)
+    expect(last()).toMatchObject({ valid: expect.stringMatching(/^invalid_blocks: /) })
+    expect(last().accepted).toBe(false)
   })
 
   test.each([

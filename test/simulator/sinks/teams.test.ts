@@ -1,16 +1,9 @@
 // Which cards the sink of Teams takes and refuses.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { last, post } from '../posting.ts'
-import { type Sinks, startSinks } from '../sinks.ts'
+import { describe, expect, test } from 'vitest'
+import { last, post, sinks, useSinks } from '../posting.ts'
 
-let sinks: Sinks
-
-beforeEach(async () => {
-  sinks = await startSinks()
-})
-
-afterEach(() => sinks.stop())
+useSinks()
 
 describe('teams', () => {
   const openUrl = { type: 'Action.OpenUrl', title: 'Look', url: 'https://a.example/' }
@@ -36,7 +29,7 @@ describe('teams', () => {
 
   test('takes a card, and answers with nothing', async () => {
     expect(await post(sinks.teamsUrl, card())).toMatchObject({ status: 202, text: '' })
-    expect(last(sinks)).toMatchObject({ kind: 'teams', valid: true, accepted: true })
+    expect(last()).toMatchObject({ kind: 'teams', valid: true, accepted: true })
   })
 
   test.each([
@@ -51,7 +44,7 @@ describe('teams', () => {
     ['not JSON', '{'],
   ])('refuses %s', async (_, body) => {
     expect((await post(sinks.teamsUrl, body)).status).toBe(400)
-    expect(last(sinks)).toMatchObject({ valid: expect.any(String), accepted: false })
+    expect(last()).toMatchObject({ valid: expect.any(String), accepted: false })
   })
 
   test('refuses more than 28 KB', async () => {

@@ -1,17 +1,11 @@
 // The sink of webhooks takes what is signed, and counts repeats.
 
 import { Webhook } from 'standardwebhooks'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { last, post } from '../posting.ts'
-import { type Sinks, startSinks } from '../sinks.ts'
+import { describe, expect, test } from 'vitest'
+import { last, post, sinks, useSinks } from '../posting.ts'
+import { startSinks } from '../sinks.ts'
 
-let sinks: Sinks
-
-beforeEach(async () => {
-  sinks = await startSinks()
-})
-
-afterEach(() => sinks.stop())
+useSinks()
 
 describe('webhook', () => {
   const BODY = '{"type":"event.scheduled"}'
@@ -30,7 +24,7 @@ describe('webhook', () => {
       ['a', 2],
       ['b', 1],
     ])
-    expect(last(sinks)).toMatchObject({
+    expect(last()).toMatchObject({
       body: BODY,
       json: { type: 'event.scheduled' },
       valid: true,
@@ -46,7 +40,7 @@ describe('webhook', () => {
   ])('refuses what is %s', async (_, headers) => {
     expect((await post(sinks.webhookUrl, BODY, headers())).status).toBe(401)
     expect(sinks.webhookIds().size).toBe(0)
-    expect(last(sinks)).toMatchObject({ valid: expect.any(String), accepted: false })
+    expect(last()).toMatchObject({ valid: expect.any(String), accepted: false })
   })
 
   test('takes a secret of its own', async () => {

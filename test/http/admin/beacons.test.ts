@@ -1,0 +1,86 @@
+// `GET /v1/beacons`: whether beacons work, for whoever sets them up.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { forgetOld } from '../../../functions/retention.ts'
+import { eventNow, startRelay, world } from '../../support/relay.ts'
+import { adminKey, event, FakeBeacon, testKey } from '../../support/world.ts'
+
+beforeEach(() => startRelay())
+afterEach(() => world.store.close())
+
+const get = (query: string, authorization = `Bearer ${adminKey}`) =>
+  world.app.request(`/v1/beacons${query}`, { headers: { authorization } })
+
+const read = (response: Response) => response.json() as Promise<ReturnType<typeof JSON.parse>>
+
+test('each beacon of the fleet, by VM: when it was heard, its pace, and how many events it sees', async () => {
+  await new FakeBeacon(world, 'web_1').sees([])
+  await new FakeBeacon(world, 'web_0').sees([event()])
+  await new FakeBeacon(world, 'db_0', { fleet: 'test', key: testKey }).sees([])
+  const { fleet, beacons, more } = await read(await get('?fleet=prod'))
+  expect([fleet, more]).toEqual(['prod', false])
+  const lastHeardAt = '2026-11-21T12:00:00.000Z'
+  expect(beacons).toMatchObject([
+    { vm: 'web_0', resourceGroup: 'rg', lastHeardAt, paceSeconds: 2, seesEvents: 1 },
+    { vm: 'web_1', resourceGroup: 'rg', lastHeardAt, paceSeconds: 900, seesEvents: 0 },
+  ])
+})
+
+test.each([
+  ['', 400, 'query_invalid', '"prod", "test"'],
+  ['?fleet=prud', 404, 'fleet_unknown', 'did you mean "prod"'],
+])('"%s": %i', async (query, status, code, said) => {
+  const response = await get(query)
+  const body = await read(response)
+  expect([response.status, body.code]).toEqual([status, code])
+  expect(body.detail).toContain(said)
+})
+
+test('page by page: the cursor of one leads to the next', async () => {
+  for (let i = 0; i < 5; i++) await new FakeBeacon(world, `web_${i}`).sees([])
+  const seen: string[] = []
+  let query = '?fleet=prod&limit=2'
+  for (let pages = 0; pages < 3; pages++) {
+    const { beacons, more, cursor } = await read(await get(query))
+    seen.push(...beacons.map(({ vm }: { vm: string }) => vm))
+    expect([more, cursor === undefined]).toEqual(pages < 2 ? [true, false] : [false, true])
+    query = `?fleet=prod&limit=2&cursor=${encodeURIComponent(cursor)}`
+  }
+  expect(seen).toEqual(['web_0', 'web_1', 'web_2', 'web_3', 'web_4'])
+})
+
+test.each(['0', '1001', 'x', '1.5'])('limit=%s is refused', async (limit) => {
+  expect((await get(`?fleet=prod&limit=${limit}`)).status).toBe(400)
+})
+
+test('nothing without the admin key', async () => {
+  expect((await get('?fleet=prod', '')).status).toBe(401)
+})
+
+test('a deleted VM is listed for a week; what it saw stays on record, and so does an open event', async () => {
+  const day = 86_400_000
+  await new FakeBeacon(world, 'web_0').sees([])
+  await new FakeBeacon(world, 'web_1').sees([event()])
+  const vms = async () =>
+    (await read(await get('?fleet=prod'))).beacons.map((one: { vm: string }) => one.vm)
+  world.clock.now += 7 * day
+  await forgetOld(world.relay)
+  expect(await vms()).toEqual(['web_0', 'web_1'])
+  world.clock.now += 1
+  await forgetOld(world.relay)
+  expect(await vms()).toEqual(['web_1'])
+  // no beacon sees it any more, so it is lost and its beacon is removed
+  await world.drain()
+  await forgetOld(world.relay)
+  expect(await vms()).toEqual([])
+  expect(await eventNow()).toMatchObject({ phase: 'scheduled' })
+})
+
+test('the log names a beacon once for each of its starts', async () => {
+  const named = () => world.lines.filter((line) => line.includes('beacon_first_heard'))
+  const beacon = new FakeBeacon(world, 'web_0')
+  for (let reports = 0; reports < 3; reports++) await beacon.sees([])
+  expect(named()).toHaveLength(1)
+  expect(JSON.parse(named()[0]!)).toMatchObject({ fleet: 'prod', vm: 'web_0' })
+  await new FakeBeacon(world, 'web_0').sees([])
+  expect(named()).toHaveLength(2)
+})

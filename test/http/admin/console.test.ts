@@ -1,0 +1,396 @@
+// The record in a browser: who gets in, for how long, and what stands there. Nothing there decides.
+import { beforeEach, describe, expect, test } from 'vitest'
+import { fieldsOf } from '../../support/form.ts'
+import { forge, formType, linkOf, press, textOf } from '../../support/people.ts'
+import {
+  type Opened,
+  openForm,
+  sendForm,
+  signIn as signInAt,
+  withCookies,
+} from '../../support/record-form.ts'
+import { eventNow, startRelay, startWithEvent, world } from '../../support/relay.ts'
+import { adminKey, event, eventId, FakeBeacon, started } from '../../support/world.ts'
+
+beforeEach(() => startWithEvent())
+
+const get = (path: string, cookie = '') => world.app.request(path, { headers: { cookie } })
+
+function post(path: string, fields: Record<string, string>, headers: Record<string, string> = {}) {
+  const body = new URLSearchParams(fields).toString()
+  return world.app.request(path, {
+    method: 'POST',
+    body,
+    headers: { 'content-type': formType, ...headers },
+  })
+}
+
+const signIn = (key = adminKey, headers = {}) => signInAt(world, key, headers)
+
+/** What a browser would send from then on. */
+async function cookie(): Promise<string> {
+  return (await signIn()).headers.get('set-cookie')!.split(';')[0]!
+}
+
+/** The list and its form for signing out, in a browser that is signed in. */
+const openList = async () => openForm(world, '/record/events', await cookie())
+
+const paths = ['/record/events', `/record/events/prod/${eventId}`, '/record/events/prod/other']
+
+describe('who gets in', () => {
+  test('the admin key, by a cookie that only this site gets back, for 8 hours', async () => {
+    const response = await signIn()
+    expect([response.status, response.headers.get('location')]).toEqual([303, '/record/events'])
+    const [value, ...attributes] = response.headers.get('set-cookie')!.split('; ')
+    expect(value).toMatch(/^__Host-foghorn-admin=/)
+    expect(attributes.sort()).toEqual([
+      'HttpOnly',
+      'Max-Age=28800',
+      'Path=/',
+      'SameSite=Strict',
+      'Secure',
+    ])
+    expect(value).not.toContain(adminKey)
+    expect((await get('/record/events', value)).status).toBe(200)
+    world.clock.now += 8 * 3_600_000 - 1
+    expect((await get('/record/events', value)).status).toBe(200)
+    world.clock.now += 1
+    expect((await get('/record/events', value)).status).toBe(303)
+  })
+
+  test('on the own machine by http, with a cookie that browsers keep there', async () => {
+    await startRelay({ publicUrl: 'http://127.0.0.1:7071' })
+    const set = (await signIn()).headers.get('set-cookie')!
+    expect(set).toMatch(/^foghorn-admin=/)
+    expect(set).not.toContain('Secure')
+    expect((await get('/record/events', set.split(';')[0])).status).toBe(200)
+  })
+
+  test.each(paths)('nobody else to %s: they are sent to the form', async (path) => {
+    const real = await cookie()
+    const [name, value = ''] = real.split(/=(.*)/)
+    const later = value.replace(/^\d+/, (endsAt) => String(Number(endsAt) + 1))
+    const token = (await forge(world)).slice('/approve/'.length)
+    const given = ['', 'x=1', `${name}=`, `${name}=${later}`, `${name}=${value.slice(0, -6)}`]
+    for (const one of [...given, `${name}=${token}`, `${name}=9999999999999.AAAA`]) {
+      const response = await get(path, one)
+      expect([response.status, response.headers.get('location')]).toEqual([303, '/record'])
+    }
+  })
+
+  test('a session ends with the admin key, and with the link key that signed it', async () => {
+    const mine = await cookie()
+    world.relay.adminKey = `${adminKey}-new`
+    expect((await get('/record/events', mine)).status).toBe(303)
+    world.relay.adminKey = adminKey
+    const [first, second] = world.relay.linkKeys
+    world.relay.linkKeys = [second!, first!]
+    expect((await get('/record/events', mine)).status).toBe(200)
+    world.relay.linkKeys = [second!]
+    expect((await get('/record/events', mine)).status).toBe(303)
+  })
+
+  test('no session opens the API, and no key in a query or a header opens a page', async () => {
+    const mine = await cookie()
+    expect((await get('/v1/events', mine)).status).toBe(401)
+    expect((await get(`/record/events?key=${adminKey}`)).status).toBe(303)
+    const headers = { authorization: `Bearer ${adminKey}` }
+    expect((await world.app.request('/record/events', { headers })).status).toBe(303)
+  })
+
+  test('nobody at all where the relay has no admin key', async () => {
+    const mine = await cookie()
+    world.relay.adminKey = undefined
+    for (const path of ['/record', ...paths]) expect((await get(path, mine)).status).toBe(403)
+    expect((await signIn('')).status).toBe(403)
+  })
+})
+
+describe('signing in and out', () => {
+  test.each(['', 'wrong', `${adminKey}x`, adminKey.slice(1)])('a wrong key: %j', async (key) => {
+    const response = await signIn(key)
+    expect(response.status).toBe(403)
+    expect(response.headers.get('set-cookie')).toBeNull()
+    const html = await response.text()
+    if (key !== '') expect(html).not.toContain(key)
+  })
+
+  test('after ten wrong keys in a minute more get 429; the right one still works', async () => {
+    for (let i = 0; i < 100; i++) await signIn(`wrong-${i}`)
+    const busy = await signIn('wrong')
+    expect([busy.status, busy.headers.get('retry-after')]).toEqual([429, '60'])
+    expect(world.lines.filter((line) => line.includes('admin_key_wrong'))).toHaveLength(1)
+    expect(world.lines.join()).not.toContain('wrong-')
+    expect((await signIn()).status).toBe(303)
+    world.clock.now += 59_001
+    expect((await signIn('wrong')).headers.get('retry-after')).toBe('1')
+    world.clock.now += 999
+    expect((await signIn('wrong')).status).toBe(403)
+  })
+
+  const foreignHeaders: [string, Record<string, string>][] = [
+    ['another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }],
+    ['another site that hides its name', { 'sec-fetch-site': 'cross-site', origin: 'null' }],
+    ['a neighbour', { 'sec-fetch-site': 'same-site', origin: 'null' }],
+    ['another origin', { origin: 'https://evil.example' }],
+    ['JSON', { 'content-type': 'application/json' }],
+    ['a browser that keeps no cookies', { cookie: '' }],
+    ['another browser', { cookie: `__Host-foghorn-form=${'0'.repeat(36)}` }],
+  ]
+
+  /** Nothing happened, and the page says how to continue. */
+  async function expectForeign(response: Response) {
+    expect([response.status, response.headers.get('set-cookie')]).toEqual([403, null])
+  }
+
+  /** The page has a sign-in form, and nobody is signed in. */
+  async function expectNotSignedIn(response: Response) {
+    expect(response.status).toBe(403)
+    expect(response.headers.get('set-cookie') ?? '').not.toContain('foghorn-admin')
+    expect(fieldsOf(await response.text()).form).toBeDefined()
+  }
+
+  test.each(foreignHeaders)('no form from %s', async (_, headers) => {
+    await expectNotSignedIn(await signIn(adminKey, headers))
+    await expectForeign(await sendForm(world, '/record/sign-out', await openList(), headers))
+  })
+
+  const changed: [string, (own: Opened) => Opened | Promise<Opened>][] = [
+    ['without its token', ({ cookie: kept }) => ({ fields: {}, cookie: kept })],
+    ['with an empty one', (own) => ({ ...own, fields: { form: '' } })],
+    ['with one that is made up', (own) => ({ ...own, fields: { form: 'sign-out.AAAA' } })],
+    [
+      'with that of the other form',
+      async ({ cookie: kept }) => ({
+        fields: (await openForm(world, '/record', kept.split('; ')[1]!)).fields,
+        cookie: kept,
+      }),
+    ],
+    [
+      'with that of a link',
+      async ({ cookie: kept }) => ({
+        fields: (await openForm(world, linkOf(world))).fields,
+        cookie: kept,
+      }),
+    ],
+    [
+      'with that of another browser',
+      async ({ cookie: kept }) => ({
+        fields: (await openList()).fields,
+        cookie: kept,
+      }),
+    ],
+  ]
+
+  test.each(changed)('no form of signing out %s', async (_, change) => {
+    const own = await openList()
+    await expectForeign(await sendForm(world, '/record/sign-out', await change(own)))
+    expect((await get('/record/events', own.cookie)).status).toBe(200)
+  })
+
+  test.each(['', 'sign-in.AAAA'])('no form of signing in with the token %j', async (form) => {
+    const { cookie: kept } = await openForm(world, '/record')
+    const fields = { key: adminKey, form }
+    await expectNotSignedIn(await sendForm(world, '/record/sign-in', { fields, cookie: kept }))
+    await expectNotSignedIn(await post('/record/sign-in', { key: adminKey }))
+  })
+
+  test('guesses without a form try no key, and fill no log', async () => {
+    for (let i = 0; i < 100; i++) await post('/record/sign-in', { key: `wrong-${i}` })
+    expect(world.lines.filter((line) => line.includes('admin_key_wrong'))).toEqual([])
+    expect(world.lines.filter((line) => line.includes('forms_refused'))).toHaveLength(1)
+    expect((await signIn('wrong')).status).toBe(403)
+  })
+
+  test('browsers that hide the origin of our own form, or say nothing of it', async () => {
+    for (const headers of [
+      { origin: 'null' },
+      { origin: 'null', 'sec-fetch-site': 'same-origin' },
+    ]) {
+      expect((await signIn(adminKey, headers)).status).toBe(303)
+    }
+  })
+
+  test('several pages of one browser: the form of each works, before and after a new link key', async () => {
+    const first = await openForm(world, '/record')
+    const second = await openForm(world, '/record', first.cookie)
+    expect(second.cookie).toBe(first.cookie)
+    world.relay.linkKeys = world.relay.linkKeys.toReversed()
+    for (const { fields } of [first, second]) {
+      const opened = { fields: { ...fields, key: adminKey }, cookie: first.cookie }
+      expect((await sendForm(world, '/record/sign-in', opened)).status).toBe(303)
+    }
+  })
+
+  test('two first pages at once: the form that lost its cookie is followed by one that works', async () => {
+    const [lost, kept] = [await openForm(world, '/record'), await openForm(world, '/record')]
+    const late = { fields: { ...lost.fields, key: adminKey }, cookie: kept.cookie }
+    const answer = await sendForm(world, '/record/sign-in', late)
+    expect(answer.status).toBe(403)
+    const fields = { ...fieldsOf(await answer.text()), key: adminKey }
+    const again = await sendForm(world, '/record/sign-in', { fields, cookie: kept.cookie })
+    expect(again.status).toBe(303)
+  })
+
+  test('the page that names a wrong key has a form that works', async () => {
+    const opened = await openForm(world, '/record')
+    const wrong = { fields: { ...opened.fields, key: 'wrong' }, cookie: opened.cookie }
+    const answer = await sendForm(world, '/record/sign-in', wrong)
+    const fields = { ...fieldsOf(await answer.text()), key: adminKey }
+    const next = { fields, cookie: withCookies(opened.cookie, answer) }
+    expect((await sendForm(world, '/record/sign-in', next)).status).toBe(303)
+  })
+
+  test('a form beyond 4 KB: refused', async () => {
+    expect((await signIn('x'.repeat(5_000))).status).toBe(413)
+  })
+
+  test('out: the cookie goes', async () => {
+    const response = await sendForm(world, '/record/sign-out', await openList())
+    expect(response.headers.get('set-cookie')).toMatch(/^__Host-foghorn-admin=; Max-Age=0; Path=\//)
+    expect(response.headers.get('location')).toBe('/record')
+  })
+
+  test('who is signed in is led past the form', async () => {
+    expect((await get('/record')).status).toBe(200)
+    expect((await get('/record', await cookie())).headers.get('location')).toBe('/record/events')
+  })
+})
+
+describe('what stands there', () => {
+  test('the newest events first, by fleet, in pages', async () => {
+    const beacon = new FakeBeacon(world, 'db_0')
+    const seen = [event()]
+    for (let i = 0; i < 51; i++) {
+      world.clock.now += 1_000
+      seen.push(event({ eventId: `e${i}`, resources: [`db_${i}`] }))
+      await beacon.sees(seen)
+    }
+    const mine = await cookie()
+    const first = await (await get('/record/events', mine)).text()
+    expect(first.match(/<li>/g)).toHaveLength(50)
+    expect(first.indexOf('db_50')).toBeLessThan(first.indexOf('db_49'))
+    const older = /href="([^"]*before[^"]*)">Older/.exec(first)![1]!.replaceAll('&amp;', '&')
+    const second = await (await get(older, mine)).text()
+    expect(second.match(/<li>/g)).toHaveLength(2)
+    expect(second).toContain('Reboot of web_0')
+    expect(second).not.toContain('Older')
+    const none = await textOf(await get('/record/events?fleet=test', mine))
+    expect(none).toContain('No events.')
+    expect((await get('/record/events?before=yesterday', mine)).status).toBe(400)
+  })
+
+  test('what is open stands on top, each with where it is and when it may start', async () => {
+    const beacon = new FakeBeacon(world, 'web_0')
+    world.clock.now += 1_000
+    await beacon.sees([event(), event({ eventId: 'newer', resources: ['web_1'] })])
+    await beacon.sees([event()])
+    await world.pass(10_001)
+    const text = await textOf(await get('/record/events', await cookie()))
+    expect(text).toMatch(
+      /Not decided Reboot of web_0 prod · NotBefore 2026-11-21 12:15:00 UTC \(in 14 min\) .* Cancelled, it seems Reboot of web_1/,
+    )
+  })
+
+  test('one event: what was seen, told, decided and passed on, in order', async () => {
+    const beacon = new FakeBeacon(world, 'web_0')
+    await press(world, linkOf(world), 'not_now')
+    world.clock.now += 30_000
+    await press(world, linkOf(world), 'approve')
+    await beacon.sees([event()])
+    const starts = [{ eventId, ageMs: 0, outcome: 'accepted' as const, status: 200 }]
+    await beacon.sees([event()], { starts })
+    world.channels.answer = () => new Response('no_service', { status: 404 })
+    await world.drain()
+    const response = await get(`/record/events/prod/${eventId.toUpperCase()}`, await cookie())
+    const text = await textOf(response)
+    const said = [
+      'Reboot of web_0',
+      'Status scheduled Rule "default" : ask NotBefore 2026-11-21 12:15:00 UTC',
+      'Decided not now, chosen through the link sent to "chat" , 2026-11-21 12:00:00 UTC',
+      'Decided approved through the link sent to "chat" , 2026-11-21 12:00:30 UTC',
+      'Passed on by web_0',
+      '2026-11-21, UTC 12:00:00 : First seen by web_0',
+      '12:00:00 : Told "scheduled" : delivered: "chat" , "team" , "pager" , "hook"',
+      '12:00:30 : Approved through the link sent to "chat"',
+      '12:00:30 : web_0 was asked to tell Azure',
+      '12:00:30 : web_0 told Azure',
+      'Told "approved" : refused (',
+      'web_0 (hit): from 2026-11-21 12:00:00 UTC to 12:00:30 UTC',
+    ]
+    let from = 0
+    for (const one of said) {
+      expect(text.slice(from)).toContain(one)
+      from = text.indexOf(one, from)
+    }
+    expect(text).not.toMatch(/Approve: start it now|Not now Azure/)
+  })
+
+  test('the end follows what it was concluded from, though another VM missed the event earlier', async () => {
+    const [first, second] = ['web_0', 'web_1'].map((name) => new FakeBeacon(world, name))
+    await second!.sees([started()])
+    world.clock.now += 30_000
+    await first!.sees([])
+    // its poll was earlier, but its report arrived later
+    world.clock.now += 2_000
+    await second!.sees([], { ageMs: 5_000 })
+    await world.pass(60_000)
+    const mine = await cookie()
+    const record = await textOf(await get(`/record/events/prod/${eventId}`, mine))
+    const page = await textOf(await world.app.request(linkOf(world)))
+    for (const text of [record, page]) {
+      const order = [/Started \(seen by/, /Gone from web_0/, /: ?Completed|UTC Completed/].map(
+        (one) => text.slice(text.indexOf('First seen')).search(one),
+      )
+      expect(order.every((at) => at >= 0)).toBe(true)
+      expect(order).toEqual(order.toSorted((a, b) => a - b))
+    }
+  })
+
+  test('all that the API says of the event itself', async () => {
+    const facts = { durationSeconds: 30, description: 'Host <b>failing</b>.' }
+    await new FakeBeacon(world, 'db_0').sees([
+      event(),
+      started({ eventId: 'sudden', resources: ['db_0'], ...facts }),
+    ])
+    const mine = await cookie()
+    const sudden = await textOf(await get('/record/events/prod/sudden', mine))
+    expect(sudden).toContain('Asked by Azure itself')
+    expect(sudden).toContain('Why Host &lt;b&gt;failing&lt;/b&gt;.')
+    expect(sudden).toContain('How long about 30 s')
+    expect(sudden).toContain('Notice already running when first seen')
+    expect(sudden).toContain('Epoch 1')
+    const usual = await textOf(await get(`/record/events/prod/${eventId}`, mine))
+    expect(usual).toContain('How long Azure does not say')
+    expect(usual).not.toContain('Notice ')
+  })
+
+  test('names from outside are text, and every page has the strict headers', async () => {
+    const hostile = '<script>alert(1)</script>'
+    const other = event({ eventId: '"><img src=x>', resources: [hostile] })
+    await new FakeBeacon(world, 'web_0', { vm: { name: '<b>x' } }).sees([event(), other])
+    const mine = await cookie()
+    const url = `/record/events/prod/${encodeURIComponent('"><img src=x>')}`
+    const pages = [await get('/record'), await get('/record/events', mine), await get(url, mine)]
+    for (const page of [...pages, await get(paths[2]!, mine), await signIn('wrong')]) {
+      expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+      expect(page.headers.get('content-security-policy')).not.toContain('unsafe')
+      expect(page.headers.get('cache-control')).toBe('no-store')
+      expect(page.headers.get('x-frame-options')).toBe('DENY')
+      const html = await page.text()
+      expect(html).toContain('<html lang="en">')
+      expect(html).not.toMatch(/<script|<img|<b>x/)
+    }
+  })
+
+  test('looking changes nothing, and nothing there takes a decision', async () => {
+    const mine = await cookie()
+    const before = await eventNow()
+    for (const path of paths) {
+      await get(path, mine)
+      const wish = await post(path, { decision: 'approve' }, { cookie: mine })
+      expect(wish.status).toBe(404)
+    }
+    expect(await eventNow()).toEqual(before)
+  })
+})

@@ -1,0 +1,156 @@
+// The events API: what an admin reads, and nobody else.
+import { beforeEach, describe, expect, test } from 'vitest'
+import { startRelay, world } from '../../support/relay.ts'
+import { adminKey, event, eventId, FakeBeacon, usualAnswer } from '../../support/world.ts'
+
+beforeEach(() => startRelay())
+
+function get(path: string, authorization = `Bearer ${adminKey}`) {
+  return world.app.request(path, { headers: { authorization } })
+}
+
+describe('who may read', () => {
+  test.each(['', 'Bearer', 'Bearer wrong', `Basic ${adminKey}`, `Bearer ${adminKey}x`])(
+    'not with "%s"',
+    async (authorization) => {
+      for (const path of ['/v1/events', `/v1/events/prod/${eventId}`]) {
+        const response = await get(path, authorization)
+        expect(response.status).toBe(401)
+        expect(await response.json()).toMatchObject({ code: 'unauthorized' })
+      }
+    },
+  )
+
+  test.each([
+    ['', 'send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"'],
+    ['Bearer wrong', 'that is not the admin key; send the one that the relay was started with'],
+  ])('with "%s" it says what is wrong', async (authorization, detail) => {
+    expect(await (await get('/v1/events', authorization)).json()).toMatchObject({ detail })
+  })
+
+  test('nobody, where the relay has no admin key', async () => {
+    world.relay.adminKey = undefined
+    const response = await get('/v1/events', 'Bearer ')
+    expect(response.status).toBe(403)
+    expect(await response.json()).toMatchObject({ code: 'api_off' })
+  })
+})
+
+describe('one event', () => {
+  test('shows its course and what became of every message', async () => {
+    await new FakeBeacon(world, 'web_0').sees([event()])
+    await world.drain()
+    const { status, body } = await world.getEvent(eventId.toUpperCase())
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      fleet: 'prod',
+      eventId,
+      phase: 'scheduled',
+      eventType: 'Reboot',
+      notBefore: '2026-11-21T12:15:00.000Z',
+      approvals: [],
+      history: [{ what: 'seen', note: 'web_0' }],
+    })
+    const channels = body.deliveries.map((one: { channel: string }) => one.channel)
+    expect(channels).toEqual(['chat', 'team', 'pager', 'hook'])
+    for (const delivery of body.deliveries) {
+      expect(delivery).toMatchObject({ moment: 'scheduled', state: 'delivered', attempts: 1 })
+    }
+  })
+
+  test('that is not known, or of another fleet, is a 404 that says so', async () => {
+    await new FakeBeacon(world, 'web_0').sees([event()])
+    for (const path of ['/v1/events/prod/other', `/v1/events/test/${eventId}`]) {
+      const response = await get(path)
+      expect(response.status).toBe(404)
+      expect(await response.json()).toMatchObject({ code: 'event_unknown' })
+    }
+  })
+})
+
+describe('the list', () => {
+  const ids = async (query: string) => {
+    const { events } = (await (await get(`/v1/events${query}`)).json()) as {
+      events: { eventId: string; firstSeenAt: string }[]
+    }
+    return events.map((one) => one.eventId)
+  }
+
+  beforeEach(async () => {
+    const beacon = new FakeBeacon(world, 'web_0')
+    const seen = [event({ eventId: 'a' })]
+    await beacon.sees(seen)
+    for (const id of ['b', 'c']) {
+      await world.pass(1_000)
+      seen.push(event({ eventId: id }))
+      await beacon.sees(seen)
+    }
+  })
+
+  test('is newest first, in pages, of one fleet or all', async () => {
+    expect(await ids('')).toEqual(['c', 'b', 'a'])
+    expect(await ids('?limit=2')).toEqual(['c', 'b'])
+    expect(await ids('?before=2026-11-21T12:00:01.000Z')).toEqual(['a'])
+    expect(await ids('?fleet=test')).toEqual([])
+  })
+
+  test.each(['?limit=0', '?limit=201', '?limit=x', '?before=yesterday'])(
+    'refuses %s with what to write',
+    async (query) => {
+      const response = await get(`/v1/events${query}`)
+      expect(response.status).toBe(400)
+      expect(await response.json()).toMatchObject({ code: 'query_invalid' })
+    },
+  )
+})
+
+describe('replay', () => {
+  const replay = (body: string, key = adminKey) =>
+    world.app.request('/v1/deliveries/replay', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body,
+    })
+
+  beforeEach(async () => {
+    world.channels.answer = () => new Response('gone', { status: 410 })
+    await new FakeBeacon(world, 'web_0').sees([event()])
+    await world.drain()
+    world.channels.answer = usualAnswer
+    world.sent.length = 0
+  })
+
+  test('owes again what was refused, all or of one channel', async () => {
+    const since = '2026-11-21T00:00:00Z'
+    const one = await replay(JSON.stringify({ since, channel: 'hook' }))
+    expect([one.status, await one.json()]).toEqual([200, { replayed: 1 }])
+    await world.drain()
+    expect(world.told()).toEqual(['foghorn.event.scheduled'])
+    const rest = await replay(JSON.stringify({ since }))
+    expect(await rest.json()).toEqual({ replayed: 3 })
+    await world.drain()
+    expect(world.sent).toHaveLength(4)
+    expect(await (await replay(JSON.stringify({ since }))).json()).toEqual({ replayed: 0 })
+  })
+
+  test('one by its id', async () => {
+    const { body } = await world.getEvent(eventId)
+    const { id } = body.deliveries.find(({ channel }: { channel: string }) => channel === 'chat')
+    expect(await (await replay(JSON.stringify({ id }))).json()).toEqual({ replayed: 1 })
+    await world.drain()
+    expect(world.sent.map(({ url }) => new URL(url).hostname)).toEqual(['slack.example'])
+  })
+
+  test.each(['', '{', '{}', '{"since":"yesterday"}', '{"id":""}', '{"id":"a","since":"x"}'])(
+    'refuses %s with what to send',
+    async (body) => {
+      const response = await replay(body)
+      expect(response.status).toBe(400)
+      expect(await response.json()).toMatchObject({ code: 'replay_malformed' })
+    },
+  )
+
+  test('is for admins', async () => {
+    expect((await replay('{"id":"a"}', 'wrong')).status).toBe(401)
+  })
+})

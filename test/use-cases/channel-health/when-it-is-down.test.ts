@@ -1,0 +1,99 @@
+// When a channel counts as away, or as refusing: by the messages that it does not take, never by one alone; and how
+// often that is told.
+import { expect, test } from 'vitest'
+import { answer, down, gone, idOf, passInSteps, textsTo, words } from '../../support/deliveries.ts'
+import { beacon, minute, report, second, startRelay, world } from '../../support/relay.ts'
+import { event, hookSecret, startAt, usualAnswer } from '../../support/world.ts'
+
+const team = { kind: 'teams', url: 'https://teams.example/flow?sig=secret' }
+const chat = { kind: 'slack', url: 'https://slack.example/services/T/B/secret', fallback: 'team' }
+const hook = { kind: 'webhook', url: 'https://hook.example/in', secret: hookSecret }
+const to = (name: string, more: object = {}) => [{ match: {}, channels: [name], ...more }]
+
+const texts = (host: string, from = 0) => textsTo(world, host, from)
+const logged = (what: string) => world.lines.filter((line) => line.includes(what))
+const later = (i: number) =>
+  event({ eventId: idOf(i), notBeforeAt: world.clock.now + 60 * minute, resources: [`vm${i}`] })
+
+test('a message that the channel finds wrong when it is tried holds up no other', async () => {
+  await startRelay({ channels: { chat, team }, routes: to('chat') })
+  answer(world, 'slack', gone)
+  await report(later(1))
+  await world.pass(61 * second)
+  answer(world, 'slack', () => new Response('invalid_payload', { status: 400 }))
+  await report(later(2), later(3), later(4))
+  expect(texts('slack')).toHaveLength(4)
+  expect(logged('channel_recovered')).toHaveLength(1)
+})
+
+test('one message that its receiver never takes is no outage of a channel that takes others', async () => {
+  await startRelay({ channels: { hook: { ...hook, fallback: 'team' }, team }, routes: to('hook') })
+  const bad = ({ json }: { json: { subject?: string } }) => json.subject === idOf(1)
+  world.channels.answer = (request) =>
+    bad(request) ? new Response('bad', { status: 400 }) : usualAnswer(request)
+  const events = [later(1)]
+  for (let i = 2; i < 12; i++) {
+    events.push(later(i))
+    await beacon.sees(events)
+    await passInSteps(world, minute, 2 * second)
+  }
+  expect(texts('teams').filter((text) => text.includes(words.unreachable))).toHaveLength(1)
+  expect(texts('teams').filter((text) => text.includes(words.inPlace))).toHaveLength(1)
+  expect(logged('channel_unreachable')).toHaveLength(1)
+})
+
+test('a channel that takes no step is away, though each is overtaken by the next', async () => {
+  await startRelay({ channels: { chat, team }, routes: to('chat') })
+  answer(world, 'slack', down)
+  for (let i = 0; i < 4; i++) {
+    await beacon.sees([event({ notBeforeAt: startAt + (20 + i) * minute })])
+    await passInSteps(world, 50 * second, second)
+  }
+  expect(texts('teams').filter((text) => text.includes('Changed: Reboot'))).not.toEqual([])
+})
+
+test('one attempt that comes to nothing, long after a refusal, is no outage', async () => {
+  await startRelay({ channels: { chat, team }, routes: to('chat') })
+  const due = startAt + 300 * minute
+  answer(world, 'slack', () => new Response('invalid_payload', { status: 400 }))
+  await report(event({ notBeforeAt: due }))
+  await world.pass(120 * minute)
+  answer(world, 'slack', down)
+  await report(event({ notBeforeAt: due + minute }))
+  world.channels.answer = usualAnswer
+  await passInSteps(world, minute, second)
+  expect(logged('channel_unreachable')).toEqual([])
+})
+
+test('other trouble with a channel is told, however soon it comes', async () => {
+  await startRelay({ channels: { chat, team }, routes: to('chat') })
+  answer(world, 'slack', down)
+  await beacon.sees([event()])
+  await passInSteps(world, 150 * second, second)
+  world.channels.answer = usualAnswer
+  await passInSteps(world, minute, second)
+  answer(world, 'slack', gone)
+  await report(later(1))
+  expect(texts('teams').filter((text) => text.includes(words.refuses))).toHaveLength(1)
+})
+
+test('many messages under way are one line in the log', async () => {
+  await startRelay({ channels: { hook }, routes: to('hook') })
+  answer(world, 'hook', gone)
+  world.channels.answer = () => new Response('', { status: 410 })
+  await beacon.sees(Array.from({ length: 20 }, (_, i) => later(i + 1)))
+  await world.drain()
+  expect(logged('channel_refuses')).toHaveLength(1)
+})
+
+test('a clock that was set back keeps nobody waiting', async () => {
+  await startRelay({ channels: { chat, team }, routes: to('chat') })
+  world.clock.now = startAt + 180 * minute
+  answer(world, 'slack', gone)
+  await report(later(1))
+  world.clock.now = startAt
+  world.channels.answer = usualAnswer
+  const from = world.sent.length
+  await report(later(2))
+  expect(texts('slack', from)).toHaveLength(1)
+})

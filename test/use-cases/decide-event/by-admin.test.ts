@@ -1,0 +1,177 @@
+// An admin decides by the events API, and reads there all that is on record: seen by whom, told whom,
+// decided by whom, passed on by which VM.
+import { beforeEach, describe, expect, test } from 'vitest'
+import { linkOf, press } from '../../support/people.ts'
+import { ann, tenant } from '../../support/principals.ts'
+import { beacon, eventNow, startRelay, startWithEvent, world } from '../../support/relay.ts'
+import { adminKey, event, eventId, FakeBeacon, started } from '../../support/world.ts'
+
+beforeEach(() => startWithEvent())
+
+async function decide(body: string, path = `prod/${eventId}`, key = adminKey) {
+  const headers = { authorization: `Bearer ${key}` }
+  const url = `/v1/events/${path}/decision`
+  const response = await world.app.request(url, { method: 'POST', headers, body })
+  const json = (await response.json()) as ReturnType<typeof JSON.parse>
+  return { status: response.status, type: response.headers.get('content-type'), json }
+}
+const approve = '{"decision":"approve"}'
+const notNow = '{"decision":"not_now"}'
+
+describe('an admin decides', () => {
+  test('approve: on record as admin, told, and passed on', async () => {
+    const { status, json } = await decide(approve)
+    expect(status).toBe(200)
+    expect(json.approvals).toEqual([
+      { decision: 'approved', how: 'admin', who: 'admin', at: '2026-11-21T12:00:00.000Z' },
+    ])
+    await world.drain()
+    expect(world.told().at(-1)).toBe('foghorn.event.approved')
+    expect(world.sent.at(-1)!.body).toContain('admin')
+    expect((await beacon.sees([event()])).directives).toMatchObject([{ eventId }])
+  })
+
+  test('not now, and approve after it; the overruled one stays', async () => {
+    expect((await decide(notNow, `prod/${eventId.toUpperCase()}`)).status).toBe(200)
+    expect((await decide(approve)).json.approvals).toMatchObject([
+      { decision: 'declined', how: 'admin' },
+      { decision: 'approved', how: 'admin' },
+    ])
+  })
+
+  test('where people are listed, too: the key is the owner itself', async () => {
+    const routes = [{ match: {}, channels: ['chat', 'team', 'pager', 'hook'], approvers: [ann] }]
+    await startRelay({ signIn: { tenantId: tenant }, routes })
+    await new FakeBeacon(world, 'web_0').sees([event()])
+    expect((await decide(approve)).status).toBe(200)
+  })
+
+  test('a drill, like any event', async () => {
+    const headers = { authorization: `Bearer ${adminKey}` }
+    const body = JSON.stringify({ fleet: 'prod', type: 'Reboot' })
+    const begun = await world.app.request('/v1/drills', { method: 'POST', headers, body })
+    const drill = (await begun.json()) as { eventId: string }
+    const { json } = await decide(approve, `prod/${drill.eventId}`)
+    expect(json).toMatchObject({ drill: true, approvals: [{ how: 'admin' }] })
+    expect((await beacon.sees([event()])).directives).toEqual([])
+  })
+
+  test.each<[string, string, string, () => unknown]>([
+    [
+      'approved before',
+      'already_approved',
+      'approved through the link sent to "chat" at 2026',
+      () => press(world, linkOf(world), 'approve'),
+    ],
+    [
+      'started',
+      'started',
+      'it started at 2026-11-21T12:00:00.000Z',
+      () => beacon.sees([started()]),
+    ],
+    [
+      'over',
+      'ended',
+      'Z: cancelled',
+      async () => {
+        await beacon.sees([])
+        await world.pass(10_001)
+      },
+    ],
+  ])('not what is %s: 409 says why', async (_, code, said, happens) => {
+    await happens()
+    const before = await eventNow()
+    const { status, type, json } = await decide(approve)
+    expect([status, type, json.code]).toEqual([409, 'application/problem+json', code])
+    expect(json.detail).toContain(said)
+    expect(await eventNow()).toEqual(before)
+  })
+
+  test('not now twice: 409, and says that it may still be approved', async () => {
+    await decide(notNow)
+    const { status, json } = await decide(notNow)
+    expect([status, json.code]).toEqual([409, 'already_declined'])
+    expect(json.detail).toContain('may still be approved')
+  })
+
+  test.each<[string, [body: string, path?: string, key?: string], number, string]>([
+    ['no body', [''], 400, 'decision_malformed'],
+    ['another decision', ['{"decision":"approved"}'], 400, 'decision_malformed'],
+    ['more than the decision', ['{"decision":"approve","who":"me"}'], 400, 'decision_malformed'],
+    ['an event that is not known', [approve, 'prod/other'], 404, 'event_unknown'],
+    ['of another fleet', [approve, `test/${eventId}`], 404, 'event_unknown'],
+    ['a wrong key', [approve, `prod/${eventId}`, 'wrong'], 401, 'unauthorized'],
+    ['no key', [approve, `prod/${eventId}`, ''], 401, 'unauthorized'],
+    ['a body beyond 4 KB', [approve.padEnd(5_000)], 413, 'body_too_large'],
+  ])('%s: refused', async (_, given, status, code) => {
+    expect(await decide(...given)).toMatchObject({ status, json: { code } })
+    expect((await eventNow()).approvals).toEqual([])
+  })
+})
+
+describe('the record', () => {
+  test('says who saw it, and from when to when; the VM that is hit comes first', async () => {
+    world.clock.now += 5_000
+    await new FakeBeacon(world, 'a_9').sees([event()], { ageMs: 1_000 })
+    world.clock.now += 60_000
+    await beacon.sees([event()])
+    world.clock.now += 60_000
+    await beacon.sees([])
+    const { body } = await world.getEvent(eventId)
+    expect(body.seenBy).toEqual([
+      {
+        vm: 'web_0',
+        hit: true,
+        firstSeenAt: '2026-11-21T12:00:00.000Z',
+        lastSeenAt: '2026-11-21T12:01:05.000Z',
+        goneAt: '2026-11-21T12:02:05.000Z',
+      },
+      {
+        vm: 'a_9',
+        hit: false,
+        firstSeenAt: '2026-11-21T12:00:04.000Z',
+        lastSeenAt: '2026-11-21T12:00:04.000Z',
+      },
+    ])
+  })
+
+  test('of a VM that saw it before it could report it, says when', async () => {
+    const appeared = { kind: 'appeared' as const, ageMs: 30_000, firstPoll: false, event: event() }
+    await new FakeBeacon(world, 'b_1').sees([event()], { changes: [appeared] })
+    const { body } = await world.getEvent(eventId)
+    expect(body.seenBy[1]).toMatchObject({ vm: 'b_1', firstSeenAt: '2026-11-21T11:59:30.000Z' })
+  })
+
+  test('says whom it was told, when, and what came of it', async () => {
+    const { body } = await world.getEvent(eventId)
+    expect(body.deliveries[0]).toMatchObject({
+      ...{ channel: 'chat', moment: 'scheduled', state: 'delivered', attempts: 1 },
+      ...{ owedAt: '2026-11-21T12:00:00.000Z', settledAt: '2026-11-21T12:00:00.000Z' },
+    })
+    world.channels.answer = () => new Response('later', { status: 503 })
+    await decide(approve)
+    await world.drain()
+    const [waiting] = (await eventNow()).deliveries.slice(4)
+    expect(waiting).toMatchObject({ moment: 'approved', state: 'pending' })
+    expect(waiting.settledAt).toBeUndefined()
+  })
+
+  test('keeps who decided and whom it was told through hundreds of failed attempts to pass it on', async () => {
+    await press(world, linkOf(world), 'approve')
+    await world.drain()
+    for (let i = 0; i < 150; i++) {
+      await beacon.sees([event()])
+      const starts = [{ eventId, ageMs: 0, outcome: 'rejected' as const, status: 400 }]
+      await beacon.sees([event()], { starts })
+      world.clock.now += 5_001
+    }
+    const { body } = await world.getEvent(eventId)
+    expect(body.history).toHaveLength(200)
+    expect(body.history.slice(0, 2)).toMatchObject([
+      { what: 'seen', note: 'web_0' },
+      { what: 'approved', note: 'link: chat' },
+    ])
+    const told = body.deliveries.filter(({ state }: { state: string }) => state === 'delivered')
+    expect(told).toHaveLength(8)
+  })
+})

@@ -1,0 +1,348 @@
+// An approval covers what somebody approved: an event that grows before Azure was told is decided anew, and
+// one that Azure was told of and does not start is told again.
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Start } from '../../../shared/report.ts'
+import { sentTo } from '../../support/deliveries.ts'
+import { forge, press } from '../../support/people.ts'
+import { eventNow, minute, moments, startRelay, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, usualAnswer } from '../../support/world.ts'
+
+const grown = event({ resources: ['web_0', 'db_0'] })
+
+let first: FakeBeacon
+let second: FakeBeacon
+
+async function begin(config: object = {}): Promise<void> {
+  await startRelay(config)
+  first = new FakeBeacon(world, 'web_0')
+  second = new FakeBeacon(world, 'web_1')
+  await first.sees([event()])
+  await second.sees([event()])
+}
+
+beforeEach(() => begin())
+
+const approve = async () => press(world, await forge(world), 'approve')
+const starts = (outcome: Start['outcome'], status = 200) => ({
+  starts: [{ eventId, ageMs: 0, outcome, status }] satisfies Start[],
+})
+const steps = async () => (await eventNow()).history.map(({ what }: { what: string }) => what)
+
+describe('an event that grows after it was approved', () => {
+  test('is started for nobody, and people are asked anew', async () => {
+    await approve()
+    world.clock.now += 1_000
+    expect((await first.sees([grown])).directives).toEqual([])
+    expect((await second.sees([grown])).directives).toEqual([])
+    const { approvals, resources } = await eventNow()
+    expect(resources).toEqual(['web_0', 'db_0'])
+    expect(approvals).toMatchObject([
+      { decision: 'approved', how: 'link', lapsedAt: '2026-11-21T12:00:01.000Z' },
+    ])
+    await world.drain()
+    const changed = world.sent.findLast(({ url }) => url.includes('slack'))!
+    expect(changed.body).toContain('db_0')
+    // the style of a button that asks
+    expect(changed.body).toContain('"style":"primary"')
+  })
+
+  test('is completed if its VM told Azure before it grew, and nobody saw it start', async () => {
+    const soon = { notBeforeAt: world.clock.now + 30 * minute }
+    for (const one of [first, second]) await one.sees([event(soon)])
+    await approve()
+    expect((await first.sees([event(soon)])).directives).toHaveLength(1)
+    await second.sees([event({ ...soon, resources: ['web_0', 'db_0'] })])
+    expect(await steps()).toContain('lapsed')
+    await first.sees([], starts('accepted'))
+    await second.sees([])
+    await world.pass(11_000)
+    expect(moments().at(-1)).toBe('completed')
+  })
+
+  test('is started once it is approved as it is, and that is told', async () => {
+    await approve()
+    await world.drain()
+    world.clock.now += 1_000
+    await first.sees([grown])
+    world.clock.now += 1_000
+    await approve()
+    const both = {
+      ...{ eventId, eventType: 'Reboot', resources: ['db_0', 'web_0'] },
+      source: 'Platform',
+    }
+    expect((await second.sees([grown])).directives).toEqual([both])
+    await world.drain()
+    expect(moments().filter((moment) => moment === 'approved')).toHaveLength(2)
+    expect((await steps()).slice(1, 5)).toEqual(['approved', 'changed', 'lapsed', 'approved'])
+  })
+
+  test('also where only a newcomer knows: whoever is hit as well speaks first', async () => {
+    await approve()
+    world.clock.now += 1_000
+    const newcomer = new FakeBeacon(world, 'db_0', { vm: { tags: { role: 'db' } } })
+    expect((await newcomer.sees([grown])).directives).toEqual([])
+    expect((await eventNow()).resources).toEqual(['web_0', 'db_0'])
+    expect((await first.sees([event()])).directives).toEqual([])
+  })
+
+  test('a document that shows more than was approved is handed nothing, though it is old news', async () => {
+    await approve()
+    const newcomer = new FakeBeacon(world, 'db_0')
+    const old = { ageMs: 10_000 }
+    expect((await newcomer.sees([grown], old)).directives).toEqual([])
+    expect((await first.sees([event()])).directives).toMatchObject([{ eventId }])
+  })
+
+  test('is not kept from a link that may not decide for the new VM', async () => {
+    const routes = [
+      { match: {}, channels: ['chat'] },
+      { match: { resource: 'db_*' }, channels: ['team'], approvers: ['slack:T0123/U0123'] },
+    ]
+    await begin({ routes, slackApp: { signingSecret: 'a'.repeat(32), team: 'T0123' } })
+    expect((await approve()).status).toBe(200)
+    world.clock.now += 1_000
+    expect((await first.sees([grown])).directives).toEqual([])
+    expect((await approve()).status).toBe(403)
+    expect((await second.sees([grown])).directives).toEqual([])
+  })
+
+  test('one that shrinks, or moves, is still what was approved', async () => {
+    await begin()
+    await first.sees([grown])
+    await approve()
+    world.clock.now += 1_000
+    const less = event({ notBeforeAt: event().notBeforeAt! + minute })
+    expect((await first.sees([less])).directives).toMatchObject([{ eventId }])
+  })
+
+  test('what Azure was told of stands', async () => {
+    await approve()
+    await first.sees([event()])
+    await first.sees([event()], starts('accepted'))
+    world.clock.now += 1_000
+    await first.sees([grown])
+    expect((await eventNow()).approvals).toMatchObject([{ decision: 'approved' }])
+    expect(await steps()).not.toContain('lapsed')
+  })
+})
+
+describe('PagerDuty, when an approval lapses', () => {
+  const grownMore = event({ resources: ['web_0', 'db_0', 'db_1'] })
+  const notNow = async () => press(world, await forge(world), 'not_now')
+
+  /** PagerDuty's incidents. A trigger wakes people only if it opens an incident. */
+  function incidents(): { key: string; state: string; opened: number }[] {
+    const kept = new Map<string, { key: string; state: string; opened: number }>()
+    for (const { json } of sentTo(world, 'pager')) {
+      const { dedup_key: key, event_action: action } = json
+      const known = kept.get(key) ?? { key, state: 'resolved', opened: 0 }
+      expect([key, action, kept.has(key) || action === 'trigger']).toEqual([key, action, true])
+      kept.set(key, known)
+      if (action === 'trigger' && known.state === 'resolved') {
+        known.state = 'triggered'
+        known.opened += 1
+      } else if (action === 'acknowledge' && known.state === 'triggered') {
+        known.state = 'acknowledged'
+      } else if (action === 'resolve') known.state = 'resolved'
+    }
+    return [...kept.values()]
+  }
+  const states = () => incidents().map(({ state }) => state)
+
+  async function lapse(shown = grown): Promise<void> {
+    world.clock.now += 1_000
+    await first.sees([shown])
+    await world.drain()
+  }
+
+  beforeEach(async () => {
+    await world.drain()
+    await approve()
+    await world.drain()
+  })
+
+  test('people are paged anew, and one incident is open', async () => {
+    expect(states()).toEqual(['acknowledged'])
+    await lapse()
+    expect(states()).toEqual(['resolved', 'triggered'])
+    await approve()
+    await world.drain()
+    expect(states()).toEqual(['resolved', 'acknowledged'])
+    await lapse(grownMore)
+    expect(states()).toEqual(['resolved', 'resolved', 'triggered'])
+  })
+
+  test('a second decision is one: each approval and each "not now" is told', async () => {
+    await lapse()
+    await notNow()
+    await world.drain()
+    expect(states()).toEqual(['resolved', 'acknowledged'])
+    await approve()
+    await world.drain()
+    expect(moments()).toEqual(['scheduled', 'approved', 'changed', 'declined', 'approved'])
+    expect(states()).toEqual(['resolved', 'acknowledged'])
+    // a new time after the second approval pages nobody
+    world.clock.now += 1_000
+    await first.sees([{ ...grown, notBeforeAt: grown.notBeforeAt! + minute }])
+    await world.drain()
+    expect(states()).toEqual(['resolved', 'acknowledged'])
+    expect(incidents().map(({ opened }) => opened)).toEqual([1, 1])
+  })
+
+  test('a second "not now" is one, too', async () => {
+    await begin()
+    await notNow()
+    await approve()
+    await lapse()
+    await notNow()
+    await world.drain()
+    expect(moments().filter((moment) => moment === 'declined')).toHaveLength(2)
+  })
+
+  test('nobody is paged where a rule approves it as it is now', async () => {
+    await begin({ policy: [{ name: 'all', match: {}, decide: 'approve' }] })
+    await world.drain()
+    await lapse()
+    expect(states()).toEqual(['acknowledged'])
+  })
+
+  test('people are asked anew where the approved event had not named its VMs', async () => {
+    await startRelay()
+    first = new FakeBeacon(world, 'web_0')
+    await first.sees([event({ resources: [] })])
+    await approve()
+    await world.drain()
+    await lapse(event())
+    expect(moments()).toEqual(['scheduled', 'approved', 'changed'])
+    expect(states()).toEqual(['resolved', 'triggered'])
+  })
+
+  test('also a channel that hears of no change is paged, where it was sent the approval', async () => {
+    const routes = [{ match: {}, channels: ['pager', 'chat'], moments: ['scheduled', 'approved'] }]
+    await begin({ routes })
+    await world.drain()
+    await approve()
+    await world.drain()
+    await lapse()
+    expect(states()).toEqual(['resolved', 'triggered'])
+    expect(sentTo(world, 'slack').filter(({ body }) => body.includes('Changed:'))).toEqual([])
+  })
+
+  test('the end closes whatever was opened', async () => {
+    await lapse()
+    await approve()
+    await lapse(grownMore)
+    for (const beacon of [first, second]) await beacon.sees([])
+    await world.pass(minute)
+    expect(new Set(states())).toEqual(new Set(['resolved']))
+    expect(incidents().length).toBe(3)
+  })
+
+  test('a page that PagerDuty took without saying so is not repeated', async () => {
+    let taken = 0
+    world.channels.answer = (request) => {
+      const isPage = request.url.includes('//pager.') && request.json.event_action === 'trigger'
+      if (isPage && taken++ === 0) throw new TypeError('fetch failed')
+      return usualAnswer(request)
+    }
+    await lapse()
+    await world.pass(minute)
+    expect(taken).toBe(2)
+    expect(incidents().map(({ state, opened }) => [state, opened])).toEqual([
+      ['resolved', 1],
+      ['triggered', 1],
+    ])
+  })
+
+  test('the incident of a stuck approval is closed, and opened again for the next approval', async () => {
+    await world.pass(minute)
+    await world.pass(minute)
+    expect(states()).toEqual(['acknowledged', 'triggered'])
+    await lapse()
+    expect(states()).toEqual(['resolved', 'resolved', 'triggered'])
+    await approve()
+    await world.pass(minute)
+    await world.pass(minute)
+    expect(moments().filter((moment) => moment === 'stuck')).toHaveLength(2)
+    expect(states()).toEqual(['resolved', 'resolved', 'acknowledged', 'triggered'])
+    for (const beacon of [first, second]) await beacon.sees([])
+    await world.pass(minute)
+    expect(new Set(states())).toEqual(new Set(['resolved']))
+  })
+})
+
+describe('what a rule approved', () => {
+  test('by name, and then hits another VM, waits for people', async () => {
+    await begin({ policy: [{ name: 'web', match: { resource: 'web_*' }, decide: 'approve' }] })
+    world.clock.now += 6_000
+    expect((await second.sees([grown])).directives).toEqual([])
+    const { approvals, policy } = await eventNow()
+    expect(approvals).toMatchObject([{ how: 'policy', who: 'web' }])
+    expect(approvals[0].lapsedAt).toBeDefined()
+    expect(policy.decide).toBe('ask')
+  })
+
+  test('as short, and then lasts longer, waits for people', async () => {
+    const short = { eventType: 'Freeze', maxDurationSeconds: 8 }
+    const freeze = (durationSeconds: number) => event({ eventType: 'Freeze', durationSeconds })
+    await startRelay({ policy: [{ match: short, decide: 'approve' }] })
+    first = new FakeBeacon(world, 'web_0')
+    await first.sees([freeze(5)])
+    world.clock.now += 6_000
+    expect((await first.sees([freeze(300)])).directives).toEqual([])
+    expect((await eventNow()).policy.decide).toBe('ask')
+  })
+
+  test('and still approves as it is now, is started once all VMs show it so', async () => {
+    await begin({ policy: [{ name: 'all', match: {}, decide: 'approve' }] })
+    world.clock.now += 6_000
+    expect((await second.sees([grown])).directives).toEqual([])
+    const all = [{ resources: ['db_0', 'web_0'] }]
+    expect((await first.sees([grown])).directives).toEqual([])
+    world.clock.now += minute
+    expect((await first.sees([grown])).directives).toMatchObject(all)
+  })
+})
+
+describe('what Azure was told of and does not start', () => {
+  beforeEach(async () => {
+    await approve()
+    await first.sees([event()])
+    await first.sees([event()], starts('accepted'))
+  })
+
+  test('another VM tells it again after a minute, and the first one after two', async () => {
+    world.clock.now += minute
+    expect((await first.sees([event()])).directives).toEqual([])
+    expect((await second.sees([event()])).directives).toMatchObject([{ eventId }])
+    await second.sees([event()], starts('accepted'))
+    expect((await eventNow()).passedOn).toMatchObject({ vm: 'web_1' })
+    expect(await steps()).toContain('not_started')
+    world.clock.now += 2 * minute
+    expect((await second.sees([event()])).directives).toMatchObject([{ eventId }])
+  })
+
+  test('is told as stuck after ten minutes, once, with who told Azure', async () => {
+    for (let passed = 0; passed < 12; passed++) {
+      await world.pass(minute)
+      await second.sees([event()], passed % 2 ? starts('accepted') : {})
+    }
+    await world.drain()
+    expect(moments().filter((moment) => moment === 'stuck')).toHaveLength(1)
+    const stuck = world.sent.find(({ body }) => body.includes('Approval stuck'))!
+    expect(stuck.body).toMatch(/web_[01] told Azure/)
+  })
+})
+
+test('an approval that never left does not outlive its event', async () => {
+  await approve()
+  for (let passed = 0; passed < 12; passed++) await world.pass(minute)
+  expect((await eventNow()).outcome).toBe('lost')
+  await first.sees([])
+  expect((await second.sees([event()])).directives).toEqual([])
+  const { epoch, approvals, phase } = await eventNow()
+  expect([epoch, approvals, phase]).toEqual([2, [], 'scheduled'])
+  expect(await steps()).toContain('reopened')
+  await world.drain()
+  expect(moments().filter((moment) => moment === 'scheduled')).toHaveLength(2)
+})

@@ -1,0 +1,43 @@
+// Far from NotBefore beacons report once a minute, but whoever opened the page is about to decide.
+import { beforeEach, expect, test } from 'vitest'
+import { press } from '../../support/people.ts'
+import { beacon, report, startRelay, world } from '../../support/relay.ts'
+import { event, startAt } from '../../support/world.ts'
+
+const far = event({ notBeforeAt: startAt + 3 * 3_600_000 })
+
+beforeEach(async () => {
+  await startRelay()
+  await report(far)
+})
+
+function link(): string {
+  const chat = world.sent.find(({ url }) => url.includes('slack'))
+  const actions = chat?.json.blocks.find(({ type }: { type: string }) => type === 'actions')
+  return new URL(actions.elements[0].url).pathname
+}
+
+test('an opened page brings the beacons near for a quarter of an hour', async () => {
+  expect((await beacon.sees([far])).paceMs).toBe(60_000)
+  await world.app.request(link())
+  expect((await beacon.sees([far])).paceMs).toBe(2_000)
+  world.clock.now += 15 * 60_000
+  expect((await beacon.sees([far])).paceMs).toBe(60_000)
+})
+
+test('a HEAD, OPTIONS, prefetch or a page that stands open is nobody', async () => {
+  for (const method of ['HEAD', 'OPTIONS']) await world.app.request(link(), { method })
+  for (const name of ['sec-purpose', 'purpose', 'x-moz']) {
+    await world.app.request(link(), { headers: { [name]: 'prefetch' } })
+  }
+  await world.app.request(`${link()}/state`)
+  expect((await beacon.sees([far])).paceMs).toBe(60_000)
+})
+
+test('an approval is not stuck before a beacon at the slow pace could have taken it', async () => {
+  await press(world, link(), 'approve')
+  await world.pass(89_999)
+  expect(world.told()).not.toContain('foghorn.event.stuck')
+  await world.pass(1)
+  expect(world.told()).toContain('foghorn.event.stuck')
+})

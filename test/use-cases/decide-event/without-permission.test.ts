@@ -1,0 +1,191 @@
+// Attempts to decide without permission, through the page: by a bare link, by a header that the host did not
+// set, as somebody who is not listed, from another site. None changes anything.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { buttonsOf } from '../../support/form.ts'
+import { forge, linkOf, press, textOf } from '../../support/people.ts'
+import {
+  ann,
+  annId,
+  annInRecord,
+  bobId,
+  claimsOf,
+  principal,
+  signedIn,
+  tenant,
+} from '../../support/principals.ts'
+import { eventNow, startOnFile, stopOnFile, tables, world } from '../../support/relay.ts'
+import { baseConfig, event, FakeBeacon } from '../../support/world.ts'
+
+const signIn = { tenantId: tenant }
+const channels = ['chat', 'team', 'pager', 'hook']
+const listing = (...approvers: string[]) => [{ match: {}, channels, approvers }]
+/** How the page tells a person who shows no name from one who may not decide. */
+const [nameless, notListed] = ['a link alone does not say who', 'you are not among']
+const other = tenant.replace('1e6', '2e6')
+
+async function begin(config: object, resources = ['web_0']) {
+  await startOnFile(config)
+  await new FakeBeacon(world, 'web_0', { vm: { tags: { role: 'web' } } }).sees([
+    event({ resources }),
+  ])
+  await world.drain()
+}
+
+afterEach(stopOnFile)
+
+async function show(headers: Record<string, string> = {}) {
+  const response = await world.app.request(linkOf(world), { headers })
+  const html = await response.text()
+  return { status: response.status, html, buttons: buttonsOf(html) }
+}
+
+/** Tries to decide, and expects that nothing at all was written. */
+async function tryInVain(headers: Record<string, string>, said = nameless) {
+  const before = tables.read()
+  for (const decision of ['approve', 'not_now']) {
+    const response = await press(world, linkOf(world), decision, headers)
+    expect(response.status).toBe(403)
+    expect(await textOf(response)).toContain(said)
+  }
+  expect(tables.read()).toEqual(before)
+}
+
+async function approvals() {
+  return (await eventNow()).approvals
+}
+
+describe('a route that lists people', () => {
+  beforeEach(() => begin({ signIn, routes: listing(ann) }))
+
+  test('a bare link shows, explains and offers to sign in, and decides nothing', async () => {
+    const { status, html, buttons } = await show()
+    expect([status, buttons]).toEqual([200, []])
+    expect(html).toContain('Reboot of web_0')
+    const path = encodeURIComponent(linkOf(world))
+    expect(html).toContain(`href="/.auth/login/aad?post_login_redirect_uri=${path}"`)
+    await tryInVain({})
+  })
+
+  test('who is listed and signed in decides, under their own ids', async () => {
+    expect((await show(signedIn())).buttons).toEqual(['approve', 'not_now'])
+    await press(world, linkOf(world), 'approve', signedIn())
+    expect(await approvals()).toMatchObject([{ decision: 'approved', ...annInRecord }])
+  })
+
+  test('who is signed in and not listed is told so, by name', async () => {
+    const { html, buttons } = await show(signedIn(bobId))
+    expect(html).toContain('Ann &lt;b&gt;Ops&lt;/b&gt;')
+    expect(buttons).toEqual([])
+    await tryInVain(signedIn(bobId), notListed)
+  })
+
+  test.each<[string, Record<string, string>]>([
+    ['of another tenant', signedIn(annId, other)],
+    ['malformed', { 'x-ms-client-principal': 'e30=' }],
+    [
+      'of another provider',
+      { 'x-ms-client-principal': principal(claimsOf(annId), { auth_typ: 'x' }) },
+    ],
+    ['huge', { 'x-ms-client-principal': principal([...claimsOf(annId), ['x', 'x'.repeat(9e4)]]) }],
+    [
+      'under other names of the header',
+      { 'x-ms-client-principal-id': annId, 'x-ms-client-principal-name': 'ann' },
+    ],
+  ])('a principal %s is nobody', async (_, headers) => {
+    await tryInVain(headers)
+  })
+
+  test.each<[string, Record<string, string>]>([
+    ['of another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }],
+    ['of a sandboxed frame in an old browser', { origin: 'null' }],
+    ['of who knows what', {}],
+  ])('the cookie of a sign-in decides nothing in a form %s', async (_, headers) => {
+    const { 'sec-fetch-site': _s, ...cookie } = signedIn()
+    await tryInVain({ ...cookie, ...headers }, 'Nothing was decided')
+  })
+
+  test('a refused attempt is logged, and is no part of the record', async () => {
+    await press(world, linkOf(world), 'approve', signedIn(bobId))
+    const line = world.lines.find((one) => one.includes('decision_refused'))
+    expect(line).toContain(bobId)
+    expect((await eventNow()).history).toHaveLength(1)
+  })
+})
+
+describe('a host without sign-in', () => {
+  test('ignores the header: the link decides, as a link', async () => {
+    await begin({})
+    await press(world, linkOf(world), 'approve', signedIn())
+    expect(await approvals()).toMatchObject([{ how: 'link', who: 'chat' }])
+  })
+
+  test('ignores it where people are listed, and offers no sign-in', async () => {
+    const slackApp = { signingSecret: '0'.repeat(32), team: 'T0TEAM' }
+    await begin({ slackApp, routes: listing('slack:T0TEAM/U0ANN') })
+    expect((await show(signedIn())).html).not.toContain('/.auth/')
+    await tryInVain(signedIn())
+  })
+})
+
+describe('with sign-in', () => {
+  test('a bare link still decides where nobody is listed, and who signed in does so by name', async () => {
+    await begin({ signIn })
+    expect((await show()).html).not.toContain('/.auth/')
+    await press(world, linkOf(world), 'not_now')
+    await press(world, linkOf(world), 'approve', signedIn())
+    expect(await approvals()).toMatchObject([
+      { decision: 'declined', how: 'link', who: 'chat' },
+      { decision: 'approved', ...annInRecord },
+    ])
+  })
+
+  test('no sign-in is offered where it could not help', async () => {
+    const slackApp = { signingSecret: '0'.repeat(32), team: 'T0TEAM' }
+    await begin({ signIn, slackApp, routes: listing('slack:T0TEAM/U0ANN') })
+    expect((await show()).html).not.toContain('/.auth/')
+  })
+})
+
+describe('which VMs are hit', () => {
+  const match = { tag: 'role=db' }
+  const routes = [
+    { match: {}, channels },
+    { match, channels: ['chat'], approvers: [ann] },
+  ]
+
+  test.each([
+    ['a VM of another kind: the link decides', ['web_0'], 1],
+    ['one of two that may be meant', ['web_0', 'db_0'], 0],
+    ['one that nobody knows', ['db_0'], 0],
+    ['none is named', [], 0],
+  ])('%s', async (_, resources, decided) => {
+    await begin({ signIn, routes }, resources)
+    await press(world, linkOf(world), 'approve')
+    expect(await approvals()).toHaveLength(decided)
+  })
+
+  test('that become known between looking and pressing', async () => {
+    await begin({ signIn, routes })
+    expect((await show()).buttons).toHaveLength(2)
+    const web = new FakeBeacon(world, 'web_0', { vm: { tags: { role: 'db' } } })
+    await web.sees([event()])
+    await tryInVain({})
+  })
+
+  test('a drill is decided by who would decide the real event', async () => {
+    await begin({ signIn, routes: listing(ann) })
+    const headers = { authorization: `Bearer ${world.relay.adminKey}` }
+    const body = JSON.stringify({ fleet: 'prod', type: 'Reboot' })
+    const answer = await world.app.request('/v1/drills', { method: 'POST', headers, body })
+    const drill = (await answer.json()) as { eventId: string }
+    const path = await forge(world, { eventId: drill.eventId })
+    expect((await press(world, path, 'approve')).status).toBe(403)
+    expect((await press(world, path, 'approve', signedIn())).status).toBe(200)
+  })
+})
+
+test('every rule of the policy still decides by itself', async () => {
+  const policy = [{ match: { eventType: 'Reboot' }, decide: 'approve' }]
+  await begin({ ...baseConfig, signIn, policy, routes: listing(ann) })
+  expect(await approvals()).toMatchObject([{ how: 'policy', who: 'policy[0]' }])
+})

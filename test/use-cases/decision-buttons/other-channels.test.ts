@@ -1,0 +1,33 @@
+// Channels whose readers may not decide by their link say who does, and ask for nothing; of whom is asked where
+// anybody may, nothing changes.
+import { expect, test } from 'vitest'
+import { buttonOf } from '../../../functions/core/message.ts'
+import { sentTo } from '../../support/deliveries.ts'
+import { startWithEvent, world } from '../../support/relay.ts'
+import { slackDecides } from '../../support/slack-press.ts'
+
+const inSlack = { approveIn: 'slack', approvers: ['slack:T0HOME/U0ADA'] }
+const everywhere = { match: {}, channels: ['chat', 'team', 'pager'] }
+
+/** Whether Teams, PagerDuty and Slack ask for a decision. */
+async function asksIn(routes: object[]) {
+  await startWithEvent({ ...slackDecides, routes })
+  const [team, pager, chat] = ['teams', 'pager', 'slack'].map((host) => sentTo(world, host)[0]!)
+  return {
+    // the style of a button that asks
+    team: team!.body.includes('"positive"'),
+    pager: pager!.json.links[0].text === buttonOf({ asks: true, declined: false }),
+    chat: chat!.body.includes('"action_id":"approve"'),
+  }
+}
+
+test('decided in Slack: Teams and PagerDuty only show the event', async () => {
+  const asking = await asksIn([{ ...everywhere, ...inSlack }])
+  expect(asking).toEqual({ team: false, pager: false, chat: true })
+})
+
+test('a route for other events, with a list: the link decides, and the message asks', async () => {
+  const listed = { match: { eventType: 'Freeze' }, channels: ['chat'], ...inSlack }
+  const asking = await asksIn([everywhere, listed])
+  expect(asking).toEqual({ team: true, pager: true, chat: false })
+})

@@ -1,0 +1,186 @@
+// Which messages have buttons that decide: none, unless a route says so for this event and this channel, and none
+// once there is nothing to decide.
+import { beforeEach, describe, expect, test } from 'vitest'
+import { around } from '../../sim/around.ts'
+import { botChannel, buttonsOf, createSlackBot, type SlackBot } from '../../support/slack-bot.ts'
+import {
+  actionOf,
+  approvalsOf,
+  elementsIn,
+  formOf,
+  payloadOf,
+  personOf,
+  postSigned,
+  pressInSlack,
+  repliesIn,
+  slackDecides,
+  toldInPrivate,
+} from '../../support/slack-press.ts'
+import {
+  baseConfig,
+  createWorld,
+  event,
+  eventId,
+  FakeBeacon,
+  started,
+  usualAnswer,
+  type World,
+} from '../../support/world.ts'
+
+const { slackApp } = slackDecides
+const minute = 60_000
+
+const idsOf = (elements: { action_id?: string }[]) => elements.map(({ action_id }) => action_id)
+
+async function tell(config: object, ...events: ReturnType<typeof event>[]): Promise<World> {
+  const world = await createWorld({ config })
+  await new FakeBeacon(world, 'web_0', { vm: { tags: { app: 'db' } } }).sees(events)
+  await world.drain()
+  return world
+}
+
+describe('a webhook of Slack', () => {
+  const decides = ['approve', 'not_now', 'open']
+  const inSlack = { approveIn: 'slack' }
+  const routings: [string, object[], string[]][] = [
+    ['nothing is said: the page decides', [{ match: {} }], ['open']],
+    ['the page, in so many words', [{ match: {}, approveIn: 'page' }], ['open']],
+    ['Slack', [{ match: {}, ...inSlack }], decides],
+    [
+      'Slack, for other events',
+      [{ match: {} }, { match: { eventType: 'Freeze' }, ...inSlack }],
+      ['open'],
+    ],
+    ['Slack, by a tag of its VM', [{ match: { tag: 'app=db' }, ...inSlack }], decides],
+    ['Slack, for other VMs', [{ match: {} }, { match: { tag: 'app=web' }, ...inSlack }], ['open']],
+  ]
+
+  test.each(routings)('%s', async (_, routes, ids) => {
+    const named = routes.map((route) => ({ channels: ['chat', 'team'], ...route }))
+    const world = await tell({ slackApp, routes: named }, event())
+    expect(idsOf(elementsIn(world))).toEqual(ids)
+    // Teams has no way back
+    expect(world.sent.find(({ url }) => url.includes('teams'))!.body).not.toContain('not_now')
+  })
+
+  test('another channel of Slack, whose route says nothing, has none', async () => {
+    const other = { kind: 'slack', url: 'https://slack.example/services/T0/B0/other' }
+    const channels = { ...(baseConfig.channels as object), other }
+    const routes = [
+      { match: {}, channels: ['chat'], ...inSlack },
+      { match: {}, channels: ['other'] },
+    ]
+    const world = await tell({ slackApp, channels, routes }, event())
+    const said = world.sent.map(({ url, body }) => [
+      url.split('/').at(-1),
+      body.includes('not_now'),
+    ])
+    expect(said).toEqual([
+      ['slack-secret', true],
+      ['other', false],
+    ])
+  })
+
+  test('what a rule only tells of has none', async () => {
+    const policy = [{ match: {}, decide: 'tell' }]
+    expect(idsOf(elementsIn(await tell({ ...slackDecides, policy }, event())))).toEqual(['open'])
+  })
+
+  test('where no route decides in Slack, nobody is looked up for it', async () => {
+    const reads = async (config: object) => {
+      const world = await createWorld({ config })
+      await new FakeBeacon(world, 'web_0').sees([event()])
+      let count = 0
+      world.relay.store = around(world.store, (name, _args, call) => {
+        if (name === 'readObservers') count += 1
+        return call()
+      })
+      await world.drain()
+      return count
+    }
+    const routes = [{ match: {}, channels: ['chat'] }]
+    expect((await reads({ slackApp, routes })) + 1).toBe(
+      await reads({ slackApp, routes: [{ ...routes[0], ...inSlack }] }),
+    )
+  })
+
+  test('an id too long for a button: the link alone, and the message is sent', async () => {
+    const world = await tell(slackDecides, event({ eventId: '\u0001'.repeat(256) }))
+    expect(idsOf(elementsIn(world))).toEqual(['open'])
+  })
+})
+
+describe('a bot of Slack', () => {
+  let slack: SlackBot
+  let world: World
+  let beacon: FakeBeacon
+
+  async function begin(route: object = {}): Promise<void> {
+    slack = createSlackBot()
+    const channels = { bot: botChannel }
+    const routes = [{ match: {}, channels: ['bot'], approveIn: 'slack', ...route }]
+    world = await createWorld({ config: { slackApp, channels, routes } })
+    world.channels.answer = (request) =>
+      request.url.startsWith(botChannel.endpoint)
+        ? slack.answer(request.url, request)
+        : usualAnswer(request)
+    beacon = new FakeBeacon(world, 'web_0')
+    await beacon.sees([event()])
+    await world.drain()
+  }
+
+  beforeEach(() => begin())
+
+  type Button = { action_id?: string; value?: string }
+  const buttons = () => buttonsOf(slack.messages()[0]!) as Button[]
+  const press = (action: string, person = 'U0ADA') => {
+    const { value } = buttons()[0]!
+    return postSigned(
+      world,
+      formOf(payloadOf(value!, { ...personOf(person), ...actionOf(value!, action) })),
+    )
+  }
+
+  test('has them, and the edit that tells the decision takes them away', async () => {
+    expect(idsOf(buttons())).toEqual(['approve', 'not_now', 'open'])
+    await press('approve')
+    expect(repliesIn(world)).toEqual([])
+    await world.drain()
+    expect(buttons()).toEqual([])
+    expect(slack.messages()[0]!.text).toContain('Approved by <@U0ADA>')
+    expect(slack.calls.map(({ valid }) => valid)).toEqual([true, true, true])
+  })
+
+  test('after "not now" Approve is left, until it starts', async () => {
+    await press('not_now')
+    await world.drain()
+    expect(idsOf(buttons())).toEqual(['approve', 'open'])
+    await beacon.sees([started()])
+    await world.drain()
+    expect(buttons()).toEqual([])
+  })
+
+  test('the second of two is told in private, and the message stays', async () => {
+    const second = buttons()[0]!.value!
+    await press('approve')
+    await world.drain()
+    const edits = slack.calls.length
+    await pressInSlack(world, { value: second, person: 'U0BOB' })
+    expect(toldInPrivate(world)).toContain('Approved by <@U0ADA>')
+    expect(slack.calls).toHaveLength(edits)
+  })
+
+  test('where no route tells it the decision, the press itself takes them away', async () => {
+    await begin({ moments: ['scheduled'] })
+    await press('approve')
+    expect(repliesIn(world)).toMatchObject([{ replace_original: true }])
+    expect(await approvalsOf(world, eventId)).toHaveLength(1)
+  })
+
+  test('a reminder brings them back where they belong: below the newest words', async () => {
+    await begin({ remindBeforeSeconds: 300 })
+    await world.pass(11 * minute)
+    expect(slack.messages()[0]!.text).toContain('Still undecided')
+    expect(idsOf(buttons())).toEqual(['approve', 'not_now', 'open'])
+  })
+})

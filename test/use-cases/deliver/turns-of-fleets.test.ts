@@ -1,0 +1,73 @@
+// Fleets share channels, and channels have rates. Even if one fleet has many events waiting,
+// another fleet's event is sent within about one turn.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { idOf, passInSteps, sentTo } from '../../support/deliveries.ts'
+import { startRelay, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, startAt, testKey } from '../../support/world.ts'
+
+const invented = 200
+const perBeacon = 100
+beforeEach(async () => {
+  await startRelay({}, { paced: true })
+  // fleet "test" reports events that no other beacon sees
+  for (let from = 0; from < invented; from += perBeacon) {
+    const liar = new FakeBeacon(world, `liar_${from}`, { fleet: 'test', key: testKey })
+    const events = Array.from({ length: perBeacon }, (_, i) =>
+      event({ eventId: idOf(from + i), resources: [`vm${from + i}`] }),
+    )
+    await liar.sees(events)
+  }
+})
+afterEach(() => world.store.close())
+
+/** When the first message about an event reached a channel, in ms after the report. */
+async function delays(id: string): Promise<Record<string, number>> {
+  const reportedAt = world.clock.now
+  const found: Record<string, number> = {}
+  for (let ms = 0; ms <= 60_000 && Object.keys(found).length < 4; ms += 100) {
+    for (const host of ['slack', 'teams', 'pager', 'hook']) {
+      const isThere = sentTo(world, host).some(({ body }) => body.includes(id))
+      if (isThere) found[host] ??= world.clock.now - reportedAt
+    }
+    await world.pass(100)
+  }
+  return found
+}
+
+test('200 events of one fleet delay one of another by about one turn of each channel', async () => {
+  await world.drain()
+  await passInSteps(world, 2_000, 100)
+  await new FakeBeacon(world, 'web_0').sees([event()])
+  const { slack, teams, pager, hook } = await delays(eventId)
+  // Slack takes a message a second, PagerDuty one in 667 ms; with one turn of the other fleet before it
+  expect(slack).toBeLessThanOrEqual(2_100)
+  expect(teams).toBeLessThanOrEqual(1_000)
+  expect(pager).toBeLessThanOrEqual(1_500)
+  expect(hook).toBeLessThanOrEqual(100)
+})
+
+test('and the next steps of that event as well', async () => {
+  const beacon = new FakeBeacon(world, 'web_0')
+  await beacon.sees([event()])
+  await world.drain()
+  await passInSteps(world, 3_000, 100)
+  const before = sentTo(world, 'pager').length
+  await beacon.sees([event({ notBeforeAt: startAt + 3_600_000 })])
+  await passInSteps(world, 1_500, 100)
+  const since = sentTo(world, 'pager').slice(before)
+  expect(since.some(({ body }) => body.includes(eventId))).toBe(true)
+  // the other fleet keeps its turn
+  expect(since.some(({ body }) => !body.includes(eventId))).toBe(true)
+})
+
+test('an event that changes all the time delays another of its fleet by about one turn', async () => {
+  const liar = new FakeBeacon(world, 'liar_0')
+  for (let i = 0; i < 40; i++) {
+    await liar.sees([event({ eventId: idOf(9_999), notBeforeAt: startAt + 600_000 + i * 60_000 })])
+  }
+  await new FakeBeacon(world, 'web_0').sees([event()])
+  const { slack, pager, hook } = await delays(eventId)
+  expect(slack).toBeLessThanOrEqual(2_100)
+  expect(pager).toBeLessThanOrEqual(2_100)
+  expect(hook).toBeLessThanOrEqual(100)
+})

@@ -1,0 +1,197 @@
+// Beacons that contradict each other. With a fleet's key, a liar can report events of other VMs. No
+// lie may start anything, and people must learn that the VMs disagree.
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { ScheduledEvent } from '../../../shared/document.ts'
+import { forge, press } from '../../support/people.ts'
+import { eventNow, minute, moments, startRelay, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon } from '../../support/world.ts'
+
+const policy = [
+  { name: 'users', match: { source: 'User' }, decide: 'approve' },
+  {
+    name: 'short',
+    match: { eventType: 'Freeze', resource: 'web_*', maxDurationSeconds: 9 },
+    decide: 'approve',
+  },
+]
+
+let honest: FakeBeacon
+let other: FakeBeacon
+let liar: FakeBeacon
+
+beforeEach(async () => {
+  await startRelay({ policy })
+  honest = new FakeBeacon(world, 'web_0')
+  other = new FakeBeacon(world, 'web_1')
+  liar = new FakeBeacon(world, 'web_9')
+})
+
+const startsOf = async (beacon: FakeBeacon, shown: ScheduledEvent) =>
+  (await beacon.sees([shown])).directives
+const asked = () => world.sent.findLast(({ url }) => url.includes('slack'))!.body
+
+/** Nothing is started, even if many beacons report many times. */
+async function expectNothingStarts(...seen: [FakeBeacon, ScheduledEvent][]): Promise<void> {
+  for (let round = 0; round < 8; round++) {
+    for (const [beacon, shown] of seen) expect(await startsOf(beacon, shown)).toEqual([])
+    await world.pass(15_000)
+  }
+}
+
+describe('a lie that comes first', () => {
+  const short = event({ eventType: 'Freeze', durationSeconds: 5 })
+  test.each<[string, ScheduledEvent, ScheduledEvent]>([
+    ['the source', event({ source: 'User' }), event()],
+    ['the duration', short, { ...short, durationSeconds: 60 }],
+    ['the type', short, { ...short, eventType: 'Reboot' }],
+    ['the VMs', short, { ...short, resources: ['web_0', 'db_0'] }],
+  ])('about %s starts nothing, and people are asked', async (_, lie, truth) => {
+    await liar.sees([lie])
+    await world.drain()
+    expect((await eventNow()).approvals).toMatchObject([{ how: 'policy' }])
+    expect(await startsOf(honest, truth)).toEqual([])
+    await world.drain()
+    expect((await eventNow()).approvals[0].lapsedAt).toBeDefined()
+    expect(moments().at(-1)).toBe('changed')
+    expect(asked()).toContain('Please decide again')
+    await expectNothingStarts([liar, lie], [honest, truth], [other, truth])
+  })
+
+  test('gives way to what the VM that is hit sees itself, which a person can approve', async () => {
+    await liar.sees([event({ source: 'User' })])
+    await honest.sees([event()])
+    expect((await eventNow()).source).toBe('Platform')
+    world.clock.now += 6_000
+    await press(world, await forge(world), 'approve')
+    expect(await startsOf(honest, event())).toMatchObject([{ eventId, source: 'Platform' }])
+  })
+
+  test('under the names of the observers, after empty documents, does not help', async () => {
+    for (const one of [honest, other]) await one.sees([event()])
+    const forged = [0, 1].map((i) => new FakeBeacon(world, `web_${i}`))
+    for (const one of forged) await one.sees([])
+    await world.pass(4 * minute)
+    await forged[0]!.sees([event({ source: 'User' })])
+    await world.drain()
+    for (const one of [honest, other]) {
+      one.bootId = `again-${one.name}`
+      expect(await startsOf(one, event())).toEqual([])
+    }
+    await expectNothingStarts([honest, event()], [other, event()])
+  })
+})
+
+describe('a lie that comes later', () => {
+  test('approves nothing, and people learn of it', async () => {
+    await honest.sees([event()])
+    await world.drain()
+    await world.pass(2 * minute)
+    await honest.sees([event()])
+    await liar.sees([event({ source: 'User' })])
+    await world.drain()
+    await expectNothingStarts([honest, event()], [liar, event({ source: 'User' })])
+    expect((await eventNow()).source).toBe('Platform')
+    expect(asked()).toContain('different values for who requested it')
+    expect(moments()).toEqual(['scheduled', 'changed'])
+  })
+
+  test('ends the approval of a rule', async () => {
+    const user = event({ source: 'User' })
+    await honest.sees([user])
+    await world.drain()
+    await liar.sees([event()])
+    await world.drain()
+    expect((await eventNow()).approvals[0].lapsedAt).toBeDefined()
+  })
+
+  test('does not end what a person approved of the same VMs and type', async () => {
+    await honest.sees([event({ durationSeconds: 5 })])
+    await press(world, await forge(world), 'approve')
+    await liar.sees([event({ durationSeconds: 60 })])
+    world.clock.now += 6_000
+    expect(await startsOf(honest, event({ durationSeconds: 5 }))).toMatchObject([{ eventId }])
+  })
+})
+
+describe('no disagreement', () => {
+  const user = event({ source: 'User' })
+
+  test('an event of a user is approved at its first report', async () => {
+    expect(await startsOf(honest, user)).toEqual([
+      { eventId, eventType: 'Reboot', resources: ['web_0'], source: 'User', durationSeconds: -1 },
+    ])
+    await world.drain()
+    await other.sees([user])
+    await world.drain()
+    expect(moments()).toEqual(['scheduled', 'approved'])
+  })
+
+  test('a document that lags behind a change delays the rule, and nobody is asked for that', async () => {
+    const long = event({ eventType: 'Freeze', durationSeconds: 60 })
+    const short = { ...long, durationSeconds: 5 }
+    for (const one of [honest, other]) await one.sees([long])
+    await world.drain()
+    world.clock.now += 1_000
+    expect(await startsOf(honest, short)).toEqual([])
+    expect(await startsOf(other, long)).toEqual([])
+    world.clock.now += 14_000
+    expect(await startsOf(other, short)).toMatchObject([{ durationSeconds: 5 }])
+    await world.drain()
+    expect(asked()).not.toContain('different values')
+  })
+
+  test('a VM that leaves the event is one change, whichever VM sees that first', async () => {
+    await honest.sees([event({ source: 'User', resources: ['web_0', 'web_1'] })])
+    for (const one of [other, honest]) {
+      await world.pass(500)
+      await one.sees([user])
+    }
+    await world.drain()
+    expect(moments()).toEqual(['scheduled', 'approved', 'changed'])
+    expect(asked()).not.toContain('different values')
+  })
+
+  test('a VM that fell silent before a change delays the rule for a minute, then people are asked', async () => {
+    const long = event({ eventType: 'Freeze', durationSeconds: 60 })
+    const short = { ...long, durationSeconds: 5 }
+    for (const one of [honest, other]) await one.sees([long])
+    await world.drain()
+    world.clock.now += 1_000
+    for (let round = 0; round < 5; round++) {
+      expect(await startsOf(honest, short)).toEqual([])
+      await world.pass(15_000)
+    }
+    expect(asked()).toContain('different values for its duration')
+    expect((await eventNow()).policy.decide).toBe('ask')
+    expect((await eventNow()).durationSeconds).toBe(5)
+    await press(world, await forge(world), 'approve')
+    expect(await startsOf(honest, short)).toMatchObject([{ eventId }])
+  })
+
+  test('a late report from before a change ends no approval of what it became', async () => {
+    const long = event({ eventType: 'Freeze', durationSeconds: 60 })
+    const short = { ...long, durationSeconds: 5 }
+    await honest.sees([long])
+    world.clock.now += 2_000
+    expect(await startsOf(honest, short)).toMatchObject([{ durationSeconds: 5 }])
+    await other.sees([long], { ageMs: 1_000 })
+    expect((await eventNow()).approvals[0].lapsedAt).toBeUndefined()
+    await other.sees([long])
+    expect((await eventNow()).approvals[0].lapsedAt).toBeDefined()
+  })
+
+  test('an older api-version contradicts nothing', async () => {
+    const { source: _, durationSeconds: __, ...less } = user
+    await other.sees([less])
+    expect(await startsOf(honest, user)).toMatchObject([{ source: 'User' }])
+  })
+
+  test("a known VM's new boot is no newcomer: its document counts as a change", async () => {
+    await honest.sees([user])
+    await world.drain()
+    honest.bootId = 'after-a-restart'
+    await honest.sees([event()])
+    expect((await eventNow()).source).toBe('Platform')
+    expect((await eventNow()).approvals[0].lapsedAt).toBeDefined()
+  })
+})

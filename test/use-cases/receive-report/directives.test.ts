@@ -1,0 +1,217 @@
+// From an approval by a person to Azure: who is told to start the event, what happens when that fails, and
+// what no report may bring about. Approvals by a rule: `policy.test.ts`.
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Start } from '../../../shared/report.ts'
+import { forge, linkOf, press, textOf } from '../../support/people.ts'
+import { eventNow, startRelay, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, started, testKey } from '../../support/world.ts'
+
+const directed = [{ eventId, eventType: 'Reboot', resources: ['web_0'], source: 'Platform' }]
+
+let first: FakeBeacon
+let second: FakeBeacon
+
+function start(outcome: Start['outcome'], status?: number): { starts: Start[] } {
+  return { starts: [{ eventId, ageMs: 0, outcome, ...(status === undefined ? {} : { status }) }] }
+}
+
+async function history(): Promise<string[]> {
+  const { body } = await world.getEvent(eventId)
+  return body.history.map(({ what }: { what: string }) => what)
+}
+
+async function begin(config: object = {}): Promise<void> {
+  await startRelay(config)
+  first = new FakeBeacon(world, 'web_0')
+  second = new FakeBeacon(world, 'web_1')
+}
+
+async function approve(): Promise<void> {
+  await press(world, await forge(world), 'approve')
+}
+
+describe('an approval by a person', () => {
+  beforeEach(async () => {
+    await begin()
+    await first.sees([event()])
+    await second.sees([event()])
+  })
+
+  test('before it nobody is told to start anything', async () => {
+    expect((await first.sees([event()])).directives).toEqual([])
+  })
+
+  test('goes to whoever reports first, and to nobody else meanwhile', async () => {
+    await approve()
+    expect((await second.sees([event()])).directives).toEqual(directed)
+    expect((await first.sees([event()])).directives).toEqual([])
+    expect((await second.sees([event()])).directives).toEqual(directed)
+  })
+
+  test('names type and VMs also where an older relay did not note what was approved', async () => {
+    await approve()
+    const read = world.store.readEvent.bind(world.store)
+    world.store.readEvent = async (key) => {
+      const record = await read(key)
+      if (record?.verdict === undefined) return record
+      const { agreed: _, ...verdict } = record.verdict
+      return { ...record, verdict }
+    }
+    expect((await second.sees([event()])).directives).toEqual(directed)
+  })
+
+  test('never to a beacon whose document lacks the event', async () => {
+    await approve()
+    expect((await first.sees([])).directives).toEqual([])
+    expect((await first.sees([event({ eventId: 'another' })])).directives).toEqual([])
+    expect((await first.sees(null)).directives).toEqual([])
+    expect((await second.sees([event()])).directives).toEqual(directed)
+  })
+
+  test('never to one that mentions it in changes alone', async () => {
+    await approve()
+    const changes = [{ kind: 'appeared' as const, ageMs: 10, firstPoll: false, event: event() }]
+    expect((await new FakeBeacon(world, 'web_2').sees([], { changes })).directives).toEqual([])
+  })
+
+  test.each(['Started', 'Unknown'] as const)('never to one that sees it as %s', async (status) => {
+    await approve()
+    expect((await first.sees([event({ status })])).directives).toEqual([])
+  })
+
+  test('never to another fleet, though the event id is the same', async () => {
+    await approve()
+    const stranger = new FakeBeacon(world, 'web_0', { fleet: 'test', key: testKey })
+    expect((await stranger.sees([event()])).directives).toEqual([])
+  })
+
+  test('never in the answer to a repeated report', async () => {
+    await approve()
+    const report = first.body([event()])
+    expect(await (await first.post(report)).json()).toMatchObject({ directives: directed })
+    expect(await (await first.post(report)).json()).toMatchObject({
+      outcome: 'repeated',
+      directives: [],
+    })
+  })
+
+  test('goes to another when the lease of 5 s is over', async () => {
+    await approve()
+    await first.sees([event()])
+    world.clock.now += 4_999
+    expect((await second.sees([event()])).directives).toEqual([])
+    world.clock.now += 1
+    expect((await second.sees([event()])).directives).toEqual(directed)
+  })
+
+  test.each(['rejected', 'unreachable', 'not_scheduled'] as const)(
+    '%s: another beacon has it at once, the same one only after its lease',
+    async (outcome) => {
+      await approve()
+      await first.sees([event()])
+      expect((await first.sees([event()], start(outcome, 500))).directives).toEqual([])
+      expect((await second.sees([event()])).directives).toEqual(directed)
+      expect(await history()).toContain('start_failed')
+    },
+  )
+
+  test('the record keeps the last failure until Azure accepts', async () => {
+    const failure = async () =>
+      (await world.store.readEvent({ fleet: 'prod', eventId }))?.startFailure
+    await approve()
+    await first.sees([event()])
+    await first.sees([event()], start('rejected', 500))
+    expect(await failure()).toMatchObject({ vm: 'web_0', outcome: 'rejected', status: 500 })
+    await second.sees([event()])
+    await second.sees([event()], start('accepted', 200))
+    expect(await failure()).toBeUndefined()
+  })
+
+  test('a lonely beacon that failed tries again after its lease', async () => {
+    await approve()
+    await first.sees([event()])
+    await first.sees([event()], start('unreachable'))
+    world.clock.now += 5_000
+    expect((await first.sees([event()])).directives).toEqual(directed)
+  })
+
+  test('confirmed: nobody is told again, and the record says who did it', async () => {
+    await approve()
+    await first.sees([event()])
+    await first.sees([event()], start('accepted', 200))
+    world.clock.now += 59_999
+    for (const one of [first, second]) expect((await one.sees([event()])).directives).toEqual([])
+    expect((await eventNow()).passedOn).toMatchObject({ vm: 'web_0' })
+  })
+
+  test('confirmed after the lease ended, while nobody else had it: believed', async () => {
+    await approve()
+    await first.sees([event()])
+    world.clock.now += 30_000
+    await first.sees([event()], start('accepted', 200))
+    expect((await second.sees([event()])).directives).toEqual([])
+  })
+
+  test('what a beacon claims that never held the lease is ignored', async () => {
+    await approve()
+    await first.sees([event()])
+    await second.sees([event()], start('accepted', 200))
+    await second.sees([event()], start('rejected', 500))
+    expect((await eventNow()).passedOn).toBeUndefined()
+    expect(await history()).not.toContain('start_failed')
+    world.clock.now += 5_000
+    expect((await second.sees([event()])).directives).toEqual(directed)
+  })
+
+  test('a claim without any approval is ignored', async () => {
+    await first.sees([event()], start('accepted', 200))
+    const { body } = await world.getEvent(eventId)
+    expect(body.approvals).toEqual([])
+    expect(body.passedOn).toBeUndefined()
+  })
+
+  test('after it started: says so, and directs nobody', async () => {
+    await first.sees([started()])
+    const text = await textOf(await press(world, await forge(world), 'approve'))
+    expect(text).toContain('Too late to decide: it has started.')
+    expect((await second.sees([event()])).directives).toEqual([])
+    expect((await eventNow()).approvals).toEqual([])
+  })
+
+  test('that no beacon passes on for 30 s is told as stuck, once', async () => {
+    await world.drain()
+    await press(world, linkOf(world), 'approve')
+    await world.pass(29_999)
+    expect(world.told()).not.toContain('foghorn.event.stuck')
+    await world.pass(1)
+    await world.pass(60_000)
+    expect(world.told().filter((type) => type.endsWith('stuck'))).toHaveLength(1)
+    expect((await first.sees([event()])).directives).toEqual(directed)
+  })
+
+  test('that Azure confirmed in time is never stuck', async () => {
+    await approve()
+    await first.sees([event()])
+    await first.sees([event()], start('accepted', 200))
+    await world.pass(60_000)
+    expect(world.told()).not.toContain('foghorn.event.stuck')
+  })
+
+  test('that Azure confirmed carries over into a reopened event, one that never left does not', async () => {
+    for (const confirmed of [true, false]) {
+      await begin()
+      await first.sees([event()])
+      await approve()
+      if (confirmed) {
+        await first.sees([event()])
+        await first.sees([event()], start('accepted', 200))
+      }
+      await first.sees([])
+      await world.pass(10_001)
+      expect((await first.sees([event()])).directives).toEqual([])
+      const { body } = await world.getEvent(eventId)
+      expect([body.epoch, body.outcome]).toEqual([2, undefined])
+      expect(body.approvals).toHaveLength(confirmed ? 1 : 0)
+    }
+  })
+})

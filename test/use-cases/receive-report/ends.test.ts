@@ -1,0 +1,151 @@
+// How an event ends for the relay, with a moved clock: gone where beacons look, or out of everybody's sight.
+// Whatever was opened for it closes.
+import { beforeEach, describe, expect, test } from 'vitest'
+import {
+  beacon,
+  eventNow,
+  outcome,
+  report,
+  startRelay,
+  startWithEvent,
+  world,
+} from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, startAt, started } from '../../support/world.ts'
+
+beforeEach(() => startRelay())
+
+describe('gone', () => {
+  test('before its time: cancelled, inferred', async () => {
+    await beacon.sees([event()])
+    await world.pass(60_000)
+    await beacon.sees([])
+    await world.pass(9_000)
+    expect((await outcome()).phase).toBe('scheduled')
+    await world.pass(1_001)
+    expect(await outcome()).toEqual({
+      phase: 'cancelled',
+      outcome: 'cancelled',
+      inferred: 'gone_before_its_time',
+    })
+  })
+
+  test('on one VM for a moment, while others see it: nothing', async () => {
+    const other = new FakeBeacon(world, 'web_1')
+    await beacon.sees([event()])
+    await other.sees([event()])
+    await beacon.sees([])
+    await world.pass(2_000)
+    await beacon.sees([event()])
+    await world.pass(10_000)
+    await other.sees([event()])
+    await beacon.sees([event()])
+    await world.pass(30_000)
+    expect((await outcome()).phase).toBe('scheduled')
+    expect(world.told()).toEqual(['foghorn.event.scheduled'])
+  })
+
+  test('a poll later than the first gone reopens it under a new epoch, and it is told again', async () => {
+    await beacon.sees([event()])
+    await beacon.sees([])
+    await world.pass(10_001)
+    await report(event())
+    const { body } = await world.getEvent(eventId)
+    expect([body.epoch, body.phase]).toEqual([2, 'scheduled'])
+    expect(world.told().filter((type) => type.endsWith('.scheduled'))).toHaveLength(2)
+  })
+
+  test('that began and ended before anybody could report it is told once it is clear how', async () => {
+    const event_ = event({ notBeforeAt: startAt - 60_000 })
+    const changes = [
+      { kind: 'appeared' as const, ageMs: 120_000, firstPoll: false, event: event_ },
+      {
+        kind: 'gone' as const,
+        ageMs: 30_000,
+        lastSeenAgeMs: 31_000,
+        firstPoll: false,
+        event: event_,
+      },
+    ]
+    await beacon.sees([], { changes })
+    await world.drain()
+    expect(world.told()).toEqual([])
+    await world.pass(10_001)
+    expect(world.told()).toEqual(['foghorn.event.completed'])
+  })
+
+  test('a late word that it had started makes the cancelled one completed', async () => {
+    await beacon.sees([event()])
+    await world.pass(60_000)
+    await beacon.sees([])
+    await world.pass(10_001)
+    expect((await outcome()).phase).toBe('cancelled')
+    const changes = [
+      { kind: 'changed' as const, ageMs: 11_000, firstPoll: false, event: started() },
+    ]
+    for (const one of ['web_1', 'web_2']) await new FakeBeacon(world, one).sees([], { changes })
+    await world.drain()
+    expect(await outcome()).toEqual({ phase: 'completed', outcome: 'completed' })
+    const told = ['scheduled', 'cancelled', 'completed'].map((moment) => `foghorn.event.${moment}`)
+    expect(world.told()).toEqual(told)
+  })
+
+  test('a late report of an earlier poll does not reopen it', async () => {
+    const late = new FakeBeacon(world, 'web_1')
+    await beacon.sees([event()])
+    await beacon.sees([])
+    await world.pass(10_001)
+    await late.sees([event()], { ageMs: 11_000 })
+    expect((await eventNow()).epoch).toBe(1)
+  })
+})
+
+describe('an end that nobody sees', () => {
+  test.each(['Preempt', 'Terminate'])(
+    '%s takes the VM: completed, incident resolved',
+    async (type) => {
+      await beacon.sees([event({ eventType: type })])
+      await report(started({ eventType: type }))
+      await world.pass(119_000)
+      expect((await outcome()).phase).toBe('started')
+      await world.pass(1_001)
+      expect(await outcome()).toEqual({
+        phase: 'completed',
+        outcome: 'completed',
+        inferred: 'vm_gone',
+      })
+      const pages = world.sent.filter(({ url }) => url.includes('pager'))
+      expect(pages.at(-1)?.json.event_action).toBe('resolve')
+    },
+  )
+
+  test('everybody silent for 10 min after NotBefore: lost, incident resolved', async () => {
+    await report(event())
+    await world.pass(25 * 60_000 - 1)
+    expect((await outcome()).outcome).toBeUndefined()
+    await world.pass(2)
+    expect((await outcome()).outcome).toBe('lost')
+    const pages = world.sent.filter(({ url }) => url.includes('pager'))
+    expect(pages.at(-1)?.json.event_action).toBe('resolve')
+  })
+
+  test('an incident is resolved though its route tells PagerDuty of nothing but the start', async () => {
+    const routes = [
+      { match: {}, channels: ['hook'] },
+      { match: {}, moments: ['scheduled'], channels: ['pager', 'chat'] },
+    ]
+    await startWithEvent({ routes })
+    await beacon.sees([])
+    await world.pass(10_001)
+    const pages = world.sent.filter(({ url }) => url.includes('pager'))
+    expect(pages.map(({ json }) => json.event_action)).toEqual(['trigger', 'resolve'])
+    expect(world.sent.filter(({ url }) => url.includes('slack'))).toHaveLength(1)
+  })
+
+  test('whoever comes back after that tells how it ended', async () => {
+    await beacon.sees([event()])
+    await world.pass(26 * 60_000)
+    await beacon.sees([])
+    await world.pass(10_001)
+    expect(await outcome()).toMatchObject({ phase: 'completed', outcome: 'completed' })
+  })
+})

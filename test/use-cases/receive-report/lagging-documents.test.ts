@@ -1,0 +1,297 @@
+// VMs whose documents are late. They neither delay an end nor reopen an event.
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { ScheduledEvent } from '../../../shared/document.ts'
+import type { Answer, Change } from '../../../shared/report.ts'
+import { forge, press } from '../../support/people.ts'
+import { eventNow, moments, startRelay, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, startAt, started } from '../../support/world.ts'
+
+let beacons: FakeBeacon[]
+beforeEach(async () => {
+  await startRelay()
+  beacons = [0, 1, 2, 3].map((i) => new FakeBeacon(world, `web_${i}`))
+  for (const one of beacons) await one.sees([])
+})
+
+type Shows = (seconds: number) => ScheduledEvent[]
+
+/**
+ * Every beacon reports a change at once, and its document every 30 s. The relay sweeps every
+ * second.
+ */
+async function watchFor(seconds: number, shows: (vm: number) => Shows): Promise<number> {
+  const last: string[] = []
+  for (let second = 0; second <= seconds; second++) {
+    for (const [vm, beacon] of beacons.entries()) {
+      const events = shows(vm)(second)
+      const text = JSON.stringify(events)
+      if (text !== last[vm] || second % 30 === 0) await beacon.sees(events)
+      last[vm] = text
+    }
+    await world.drain()
+    if (moments().at(-1) === 'completed') return second
+    await world.pass(1_000)
+  }
+  return Number.POSITIVE_INFINITY
+}
+
+const running = [started({ resources: ['web_0', 'web_1'] })]
+const until = (second: number) => (now: number) => (now < second ? running : [])
+
+describe('the end of a started event is told within 30 s of the time when the hit VMs miss it', () => {
+  test('though a VM that is not hit lags 14 s behind', async () => {
+    expect(await watchFor(120, (vm) => until(vm === 3 ? 24 : 10))).toBeLessThanOrEqual(21)
+  })
+
+  test('though a VM that is hit lags 14 s behind', async () => {
+    expect(await watchFor(120, (vm) => until(vm === 1 ? 24 : 10))).toBeLessThanOrEqual(40)
+  })
+
+  test('though a VM that is not hit shows an old document for good', async () => {
+    expect(await watchFor(120, (vm) => until(vm === 3 ? 1_000 : 10))).toBeLessThanOrEqual(21)
+    for (let minutes = 0; minutes < 5; minutes++) {
+      await beacons[3]!.sees(running)
+      await world.pass(60_000)
+    }
+    expect(moments()).toEqual(['started', 'completed'])
+  })
+
+  test('most observers end it within 40 s where one VM that is hit shows an old document', async () => {
+    expect(await watchFor(120, (vm) => until(vm === 1 ? 1_000 : 10))).toBeLessThanOrEqual(41)
+  })
+
+  test('where no VM that is hit has a beacon, most observers do', async () => {
+    const elsewhere = [started({ resources: ['db_0'] })]
+    const shows = (vm: number) => (now: number) => (now < (vm === 3 ? 1_000 : 10) ? elsewhere : [])
+    expect(await watchFor(120, shows)).toBeLessThanOrEqual(21)
+  })
+})
+
+describe('an end that was told', () => {
+  const shows = (vm: number) => until(vm === 1 ? 1_000 : 10)
+
+  test('is taken back once, and for good, by a VM that is hit and sees the event for 60 s on end', async () => {
+    const endedAt = await watchFor(120, shows)
+    for (let second = endedAt; second < 600; second++) {
+      if (second % 30 === 0) {
+        for (const [vm, one] of beacons.entries()) await one.sees(shows(vm)(second))
+      }
+      await world.pass(1_000)
+    }
+    expect(moments()).toEqual(['started', 'completed', 'started'])
+    for (const one of beacons) await one.sees([])
+    await world.pass(11_000)
+    expect(moments()).toEqual(['started', 'completed', 'started', 'completed'])
+  })
+
+  describe('by a VM that sees the event for the first time after its end', () => {
+    beforeEach(async () => {
+      for (const one of beacons.slice(0, 3)) await one.sees([event()])
+      await world.pass(2_000)
+      for (const one of beacons.slice(0, 3)) await one.sees([started()])
+      await world.pass(8_000)
+      for (const one of beacons.slice(0, 3)) await one.sees([])
+      await world.pass(11_000)
+      expect(moments()).toEqual(['scheduled', 'started', 'completed'])
+    })
+
+    test('is not taken back, as its document only lags', async () => {
+      for (const shown of [[event()], [started()], []]) {
+        await beacons[3]!.sees(shown)
+        await world.pass(8_000)
+      }
+      await world.pass(60_000)
+      expect(moments()).toEqual(['scheduled', 'started', 'completed'])
+    })
+
+    test('is taken back once it has seen the event for 60 s on end', async () => {
+      for (let seconds = 0; seconds <= 60; seconds += 20) {
+        await beacons[3]!.sees([started()])
+        await world.pass(20_000)
+      }
+      expect(moments()).toEqual(['scheduled', 'started', 'completed', 'started'])
+    })
+  })
+
+  test('is taken back at once by a VM that had missed the event', async () => {
+    await watchFor(120, (vm) => until(vm === 3 ? 24 : 10))
+    await beacons[0]!.sees(running)
+    await world.drain()
+    expect(moments()).toEqual(['started', 'completed', 'started'])
+  })
+})
+
+describe('an event never ends before it started', () => {
+  const [scheduled, running] = [event({ notBeforeAt: startAt + 10_000 }), started()]
+
+  test('where a document that lags shows the start last', async () => {
+    const [hit, other] = beacons as [FakeBeacon, FakeBeacon]
+    for (const one of [hit, other]) await one.sees([scheduled])
+    await world.pass(20_000)
+    await hit.sees([])
+    await world.pass(4_000)
+    await other.sees([running])
+    await world.pass(4_000)
+    await other.sees([])
+    await world.pass(60_000)
+    expect(moments()).toEqual(['scheduled', 'started', 'completed'])
+    const { startedAt, endedAt } = await eventNow()
+    expect(Date.parse(endedAt)).toBeGreaterThanOrEqual(Date.parse(startedAt))
+  })
+
+  test('nor where it shows that a cancelled event had started', async () => {
+    const [hit, other] = beacons as [FakeBeacon, FakeBeacon]
+    for (const one of [hit, other]) await one.sees([event()])
+    await world.pass(1_000)
+    for (const one of [hit, other]) await one.sees([])
+    await world.pass(11_000)
+    await beacons[2]!.sees([running])
+    await world.drain()
+    expect(moments()).toEqual(['scheduled', 'cancelled', 'completed'])
+    const { startedAt, endedAt } = await eventNow()
+    expect(Date.parse(endedAt)).toBeGreaterThanOrEqual(Date.parse(startedAt))
+  })
+})
+
+describe('a scheduled event', () => {
+  test('is not cancelled while a VM that is hit sees it', async () => {
+    for (const one of beacons) await one.sees([event()])
+    for (const one of beacons.slice(1)) await one.sees([])
+    await world.pass(30_000)
+    await beacons[0]!.sees([event()])
+    await world.pass(60_000)
+    expect(moments()).toEqual(['scheduled'])
+  })
+
+  test('is cancelled though one VM that is not hit shows an old document', async () => {
+    for (const one of beacons) await one.sees([event()])
+    for (const one of beacons.slice(0, 3)) await one.sees([])
+    await world.pass(11_000)
+    expect(moments()).toEqual(['scheduled', 'cancelled'])
+    await beacons[3]!.sees([event()])
+    await world.pass(120_000)
+    await beacons[3]!.sees([event()])
+    await world.drain()
+    expect(moments()).toEqual(['scheduled', 'cancelled'])
+    expect((await eventNow()).epoch).toBe(1)
+  })
+})
+
+describe('an event that Azure cancels early', () => {
+  test('is cancelled where the beacon of the VM was stopped for a minute, and the VM ran on', async () => {
+    const [hit, other] = beacons as [FakeBeacon, FakeBeacon]
+    for (const one of [hit, other]) await one.sees([event()])
+    await world.pass(20_000)
+    await other.sees([])
+    await world.pass(30_000)
+    expect(moments()).toEqual(['scheduled'])
+    hit.bootId = 'after-the-update'
+    hit.uptimeMs += 60_000
+    await hit.sees([])
+    await world.pass(10_001)
+    expect(moments()).toEqual(['scheduled', 'cancelled'])
+  })
+
+  test('also where no other VM sees it', async () => {
+    const [hit] = beacons as [FakeBeacon]
+    await hit.sees([event()])
+    await world.pass(60_000)
+    hit.bootId = 'after-the-update'
+    await hit.sees([])
+    await world.pass(10_001)
+    expect(moments()).toEqual(['scheduled', 'cancelled'])
+  })
+
+  test('is completed where the VM restarted meanwhile', async () => {
+    const [hit, other] = beacons as [FakeBeacon, FakeBeacon]
+    for (const one of [hit, other]) await one.sees([event()])
+    await world.pass(20_000)
+    await other.sees([])
+    await world.pass(40_000)
+    hit.bootId = 'after-the-reboot'
+    hit.uptimeMs = 30_000
+    await hit.sees([])
+    await world.pass(10_001)
+    expect(moments()).toEqual(['scheduled', 'completed'])
+  })
+
+  test('is taken for completed where the VM stays silent for three minutes', async () => {
+    const [hit, other] = beacons as [FakeBeacon, FakeBeacon]
+    for (const one of [hit, other]) await one.sees([event()])
+    await world.pass(2_000)
+    await other.sees([])
+    await world.pass(170_000)
+    expect(moments()).toEqual(['scheduled'])
+    await world.pass(20_000)
+    expect(moments()).toEqual(['scheduled', 'completed'])
+  })
+})
+
+describe('a restarted beacon that cannot read an entry', () => {
+  const unreadable = async (one: FakeBeacon, events: ScheduledEvent[]) => {
+    const report = one.body(events)
+    const document = { ...report.document!, unreadable: 1 }
+    expect((await one.post({ ...report, document })).status).toBe(200)
+  }
+
+  test('misses no event that its earlier boot saw, for five minutes', async () => {
+    const [hit] = beacons as [FakeBeacon]
+    await hit.sees([event({ notBeforeAt: world.clock.now + 3_600_000 })])
+    hit.bootId = 'after-a-restart'
+    for (let round = 0; round < 5; round++) {
+      await unreadable(hit, [])
+      await world.pass(60_000)
+    }
+    expect(moments()).toEqual(['scheduled'])
+    await world.pass(1_000)
+    await unreadable(hit, [])
+    await world.pass(10_001)
+    expect(moments()).toEqual(['scheduled', 'cancelled'])
+  })
+})
+
+describe('an event that a document may hide', () => {
+  const hiding = async (one: FakeBeacon, extra: { changes?: Change[] } = {}) => {
+    const report = one.body([], extra)
+    const document = { ...report.document!, unreadable: 1, hidden: [eventId] }
+    const response = await one.post({ ...report, document })
+    expect(response.status).toBe(200)
+    return (await response.json()) as Answer
+  }
+
+  test('is neither gone nor due for a directive', async () => {
+    const [hit] = beacons as [FakeBeacon]
+    await hit.sees([event()])
+    await press(world, await forge(world), 'approve')
+    for (let round = 0; round < 4; round++) {
+      const { directives, paceMs } = await hiding(hit)
+      expect([directives, paceMs]).toEqual([[], 60_000])
+      await world.pass(20_000)
+    }
+    expect(moments()).not.toContain('cancelled')
+    expect((await hit.sees([event()])).directives).toHaveLength(1)
+  })
+
+  test('is not gone even if the same report shows that it appeared', async () => {
+    const [hit] = beacons as [FakeBeacon]
+    await hiding(hit, {
+      changes: [{ kind: 'appeared', ageMs: 9, firstPoll: false, event: event() }],
+    })
+    await world.pass(20_000)
+    await hiding(hit)
+    await world.pass(20_000)
+    expect(moments()).toEqual(['scheduled'])
+  })
+
+  test('reopens nothing', async () => {
+    const [hit] = beacons as [FakeBeacon]
+    await hit.sees([event()])
+    await hit.sees([])
+    await world.pass(11_000)
+    for (let round = 0; round < 4; round++) {
+      await hiding(hit)
+      await world.pass(30_000)
+    }
+    expect(moments()).toEqual(['scheduled', 'cancelled'])
+  })
+})

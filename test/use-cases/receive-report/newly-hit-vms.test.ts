@@ -1,0 +1,64 @@
+// A route by tag needs the hit VM's own beacon. A VM can be added to an event while its beacon's
+// first report is handled. Then the channels of that route must still be notified.
+import { expect, test } from 'vitest'
+import { createWorld, event, FakeBeacon, startAt, started } from '../../support/world.ts'
+
+const byTag = {
+  routes: [
+    { match: {}, channels: ['hook'] },
+    { match: { tag: 'tier=data' }, channels: ['team'] },
+  ],
+}
+const grown = { resources: ['web_0', 'db_0'] }
+/** So far away that no beacon is asked to come back soon: that would be another write. */
+const far = { notBeforeAt: startAt + 3 * 3_600_000 }
+
+test.each([
+  ['scheduled', event(far), event({ ...far, ...grown })],
+  ['started', started(), started(grown)],
+])('a VM added to a %s event while it first reports brings its channels', async (...of) => {
+  const [, shown, later] = of
+  const world = await createWorld({ config: byTag })
+  const web = new FakeBeacon(world, 'web_0')
+  const data = new FakeBeacon(world, 'db_0', { vm: { tags: { tier: 'data' } } })
+  await web.sees([shown])
+  await world.drain()
+
+  // the observers are read before the new beacon is stored, but the event is written after
+  const { store } = world.relay
+  const readObservers = store.readObservers.bind(store)
+  store.readObservers = async (key) => {
+    store.readObservers = readObservers
+    const observers = await readObservers(key)
+    await data.sees([shown])
+    return observers
+  }
+  await web.sees([later])
+  await data.sees([later])
+  await world.drain()
+  expect(world.sent.filter(({ url }) => url.startsWith('https://teams.'))).toHaveLength(1)
+})
+
+test('a VM that first reports an event while it is over brings its channels once it is back', async () => {
+  const world = await createWorld({ config: byTag })
+  const web = new FakeBeacon(world, 'web_0')
+  const data = new FakeBeacon(world, 'db_0', { vm: { tags: { tier: 'data' } } })
+  const shown = event({ ...far, ...grown })
+  await web.sees([shown])
+  await web.sees([])
+  await world.pass(10_001)
+
+  // the event is open again after it was read for the new beacon, and before that beacon is stored
+  const { store } = world.relay
+  const writeBeacon = store.writeBeacon.bind(store)
+  store.writeBeacon = async (...args) => {
+    store.writeBeacon = writeBeacon
+    await web.sees([shown])
+    return writeBeacon(...args)
+  }
+  await data.sees([shown])
+  await data.sees([shown])
+  await world.drain()
+  expect((await world.getEvent(shown.eventId)).body.epoch).toBe(2)
+  expect(world.sent.filter(({ url }) => url.startsWith('https://teams.'))).toHaveLength(1)
+})

@@ -1,0 +1,108 @@
+// Nothing starts unasked: what a beacon may claim, and what a rule may match, without anything being started.
+import { describe, expect, test } from 'vitest'
+import type { Start } from '../../../shared/report.ts'
+import { forge, press } from '../../support/people.ts'
+import {
+  createWorld,
+  event,
+  eventId,
+  FakeBeacon,
+  testKey,
+  type World,
+} from '../../support/world.ts'
+
+const directed = [{ eventId, eventType: 'Reboot', resources: ['web_0'], source: 'Platform' }]
+const claims = (outcome: Start['outcome'] = 'accepted') => ({
+  starts: [{ eventId, ageMs: 0, outcome, status: 200 }],
+})
+
+async function begin(config: object = {}) {
+  const world = await createWorld({ config })
+  const beacon = new FakeBeacon(world, 'web_0')
+  await beacon.sees([event()])
+  await world.drain()
+  return { world, beacon }
+}
+
+async function approve(world: World) {
+  expect((await press(world, await forge(world), 'approve')).status).toBe(200)
+}
+
+describe('a beacon that claims to have passed an approval on', () => {
+  test('of an event in another fleet: that one still waits for its own', async () => {
+    const { world, beacon } = await begin()
+    await approve(world)
+    const stranger = new FakeBeacon(world, 'web_0', { fleet: 'test', key: testKey })
+    await stranger.sees([event()], claims())
+    expect((await world.getEvent(eventId)).body.passedOn).toBeUndefined()
+    expect((await world.getEvent(eventId, 'test')).body.approvals).toEqual([])
+    expect((await beacon.sees([event()])).directives).toEqual(directed)
+  })
+
+  test('that it does not see, or names in nothing but the claim', async () => {
+    const { world, beacon } = await begin()
+    await approve(world)
+    const other = new FakeBeacon(world, 'web_9')
+    expect((await other.sees([], claims())).directives).toEqual([])
+    expect((await other.sees(null, claims())).directives).toEqual([])
+    expect((await world.getEvent(eventId)).body.passedOn).toBeUndefined()
+    expect((await beacon.sees([event()])).directives).toEqual(directed)
+  })
+
+  test('in an earlier life of it: what was not confirmed then is not by now', async () => {
+    const { world, beacon } = await begin()
+    await approve(world)
+    await beacon.sees([event()])
+    await beacon.sees([])
+    await world.pass(10_001)
+    await beacon.sees([event()])
+    await beacon.sees([event()], claims())
+    const { body } = await world.getEvent(eventId)
+    expect([body.epoch, body.approvals, body.passedOn]).toEqual([2, [], undefined])
+  })
+
+  test('under the name of the VM that has the lease, by another id', async () => {
+    const { world, beacon } = await begin()
+    await approve(world)
+    await beacon.sees([event()])
+    await new FakeBeacon(world, 'web_0', { vm: { vmId: 'another' } }).sees([event()], claims())
+    expect((await world.getEvent(eventId)).body.passedOn).toBeUndefined()
+  })
+
+  test('after "not now": nothing is passed on, and nobody is told to start it', async () => {
+    const { world, beacon } = await begin()
+    await press(world, await forge(world), 'not_now')
+    expect((await beacon.sees([event()], claims())).directives).toEqual([])
+    expect((await world.getEvent(eventId)).body.passedOn).toBeUndefined()
+  })
+})
+
+describe('a rule that approves', () => {
+  const known = { vm: { tags: { auto: 'yes' } } }
+  test.each<[string, object, Parameters<typeof event>[0]]>([
+    ['one VM of two, by name', { resource: 'web_0' }, { resources: ['web_0', 'web_1'] }],
+    ['one VM of two, by tag', { tag: 'auto=yes' }, { resources: ['web_0', 'web_1'] }],
+    ['a VM by tag, where none is named', { tag: 'auto=yes' }, { resources: [] }],
+    ['a VM by any name, where none is named', { resource: '*' }, { resources: [] }],
+    ['what is short, where Azure says -1', { maxDurationSeconds: 86_400 }, { durationSeconds: -1 }],
+    ['what is short, where Azure says less', { maxDurationSeconds: 9 }, { durationSeconds: -2 }],
+    ['every type, of one that Azure invents next', {}, { eventType: 'Teleport' }],
+    [
+      'a type by a name that Foghorn does not know',
+      { eventType: 'Teleport' },
+      { eventType: 'Teleport' },
+    ],
+    [
+      'what users ask for, where Azure does not say who',
+      { source: 'User' },
+      { source: undefined as never },
+    ],
+  ])('%s: asks people', async (_, match, changes) => {
+    const policy = [{ match, decide: 'approve' }]
+    const world = await createWorld({ config: { policy } })
+    const beacon = new FakeBeacon(world, 'web_0', known)
+    expect((await beacon.sees([event(changes)])).directives).toEqual([])
+    const { body } = await world.getEvent(eventId)
+    expect([body.policy.decide, body.approvals]).toEqual(['ask', []])
+  })
+})

@@ -1,0 +1,187 @@
+// What the rules of a configuration bring about: who is asked, who is told, what starts without being asked
+// for, and what no rule may start.
+import { describe, expect, test } from 'vitest'
+import { sentTo } from '../../support/deliveries.ts'
+import { forge, linkOf, press } from '../../support/people.ts'
+import { eventNow, startRelay, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, started, testKey } from '../../support/world.ts'
+
+const approved = { eventId, eventType: 'Reboot', resources: ['web_0'], source: 'Platform' }
+/** A rule's approval is for this duration only. */
+const directed = [{ ...approved, durationSeconds: -1 }]
+
+let first: FakeBeacon
+let second: FakeBeacon
+
+async function begin(config: object = {}): Promise<void> {
+  await startRelay(config)
+  first = new FakeBeacon(world, 'web_0')
+  second = new FakeBeacon(world, 'web_1')
+}
+
+/** The button of a message that asks is the primary one. */
+const isAsked = () => sentTo(world, 'slack').some(({ body }) => body.includes('"style":"primary"'))
+
+describe('policy', () => {
+  const rule = (decide: string, match: object = {}) => ({
+    policy: [{ name: decide, match, decide }],
+  })
+
+  test('approve: on record as the rule, and told to the beacon in the same answer', async () => {
+    await begin(rule('approve'))
+    expect((await first.sees([event()])).directives).toEqual(directed)
+    await world.drain()
+    expect((await eventNow()).approvals).toMatchObject([
+      { decision: 'approved', how: 'policy', who: 'approve' },
+    ])
+    expect(world.told()).toEqual(['foghorn.event.scheduled', 'foghorn.event.approved'])
+    expect(isAsked()).toBe(false)
+  })
+
+  test('ask: people are asked, nobody is told to start it', async () => {
+    await begin(rule('ask'))
+    expect((await first.sees([event()])).directives).toEqual([])
+    await world.drain()
+    expect(isAsked()).toBe(true)
+  })
+
+  test('tell: told without asking, and the page still lets a person approve', async () => {
+    await begin(rule('tell'))
+    await first.sees([event()])
+    await world.drain()
+    expect(world.told()).toEqual(['foghorn.event.scheduled'])
+    expect(isAsked()).toBe(false)
+    await press(world, linkOf(world), 'approve')
+    expect((await first.sees([event()])).directives).toEqual([approved])
+  })
+
+  test('ignore: on record, told to nobody', async () => {
+    await begin(rule('ignore'))
+    await first.sees([event()])
+    await first.sees([started()])
+    await first.sees([])
+    await world.pass(10_001)
+    expect(world.sent).toEqual([])
+    expect((await eventNow()).outcome).toBe('completed')
+  })
+
+  test('never after a person said "not now"', async () => {
+    const scaleSet = { policy: [{ match: { scaleSet: 'web' }, decide: 'approve' }] }
+    await begin(scaleSet)
+    await second.sees([event()])
+    await press(world, await forge(world), 'not_now')
+    const hit = new FakeBeacon(world, 'web_0', { vm: { scaleSet: 'web' } })
+    expect((await hit.sees([event()])).directives).toEqual([])
+    expect((await second.sees([event({ durationSeconds: 5 })])).directives).toEqual([])
+    const { body } = await world.getEvent(eventId)
+    expect(body.approvals).toMatchObject([{ decision: 'declined' }])
+    expect(body.policy.decide).toBe('ask')
+  })
+
+  test('never for an unknown type, whatever the rule says', async () => {
+    await begin(rule('approve', { eventType: ['Reboot', 'Teleport'] }))
+    expect((await first.sees([event({ eventType: 'Teleport' })])).directives).toEqual([])
+    expect((await eventNow()).policy.decide).toBe('ask')
+  })
+
+  test('waits until every VM is known to match', async () => {
+    await begin({ policy: [{ match: { tag: 'auto=yes' }, decide: 'approve' }] })
+    const both = event({ resources: ['web_0', 'web_1'] })
+    const tagged = (name: string) => new FakeBeacon(world, name, { vm: { tags: { auto: 'yes' } } })
+    expect((await tagged('web_0').sees([both])).directives).toEqual([])
+    expect((await tagged('web_2').sees([both])).directives).toEqual([])
+    expect((await tagged('web_1').sees([both])).directives).toMatchObject([{ eventId }])
+  })
+
+  test('the rule of one fleet is not that of another', async () => {
+    await begin(rule('approve', { fleet: 'test' }))
+    expect((await first.sees([event()])).directives).toEqual([])
+    const other = new FakeBeacon(world, 'web_0', { fleet: 'test', key: testKey })
+    expect((await other.sees([event()])).directives).toEqual(directed)
+  })
+
+  test('a channel whose route asks for a tag is told once the VM hit is known', async () => {
+    const routes = [{ match: { tag: 'team=db' }, channels: ['hook'] }]
+    await begin({ routes })
+    await second.sees([event()])
+    await world.drain()
+    expect(world.told()).toEqual([])
+    const hit = new FakeBeacon(world, 'web_0', { vm: { tags: { team: 'db' } } })
+    await hit.sees([event()])
+    await second.sees([event()])
+    await world.drain()
+    expect(world.told()).toEqual(['foghorn.event.scheduled'])
+  })
+
+  test('and once a VM is hit that was not, also after the start', async () => {
+    await begin({ routes: [{ match: { tag: 'team=db' }, channels: ['hook'] }] })
+    const later = new FakeBeacon(world, 'web_5', { vm: { tags: { team: 'db' } } })
+    await later.sees([event()])
+    await second.sees([event()])
+    await second.sees([started()])
+    await second.sees([started({ resources: ['web_0', 'web_5'] })])
+    await later.sees([started({ resources: ['web_0', 'web_5'] })])
+    await world.drain()
+    expect(world.told()).toEqual(['foghorn.event.started'])
+  })
+
+  test('an event that was ignored until the VM hit was known is told then', async () => {
+    const policy = [
+      { match: { tag: 'env=prod' }, decide: 'ask' },
+      { match: {}, decide: 'ignore' },
+    ]
+    await begin({ policy })
+    await second.sees([event()])
+    await world.drain()
+    expect(world.told()).toEqual([])
+    const hit = new FakeBeacon(world, 'web_0', { vm: { tags: { env: 'prod' } } })
+    await hit.sees([event()])
+    await world.drain()
+    expect(world.told()).toEqual(['foghorn.event.scheduled'])
+  })
+})
+
+describe('a policy that needs to know the VM', () => {
+  const policy = [{ match: { tag: 'maintenance=any' }, decide: 'approve' }]
+  const tagged = { vm: { tags: { maintenance: 'any' } } }
+
+  test('is judged again when a tag changes', async () => {
+    await begin({ policy })
+    await first.sees([event()])
+    expect((await first.sees([event()])).directives).toEqual([])
+    Object.assign(first.vm, tagged.vm)
+    expect((await first.sees([event()])).directives).toEqual(directed)
+  })
+
+  test('never approves after a person said not now, not even when the event comes back', async () => {
+    await begin({ policy })
+    await second.sees([event()])
+    await world.drain()
+    await press(world, await forge(world), 'not_now')
+    first = new FakeBeacon(world, 'web_0', tagged)
+    await first.sees([event()])
+    for (const beacon of [first, second]) await beacon.sees([])
+    await world.pass(12_000)
+    expect((await first.sees([event()])).directives).toEqual([])
+    const { body } = await world.getEvent(eventId)
+    expect(body).toMatchObject({ epoch: 2, approvals: [{ decision: 'declined', how: 'link' }] })
+  })
+
+  test('approves nothing that is gone by then', async () => {
+    await begin({ policy })
+    await second.sees([event()])
+    first = new FakeBeacon(world, 'web_0', tagged)
+    const changes = [
+      { kind: 'appeared' as const, ageMs: 9_000, firstPoll: false, event: event() },
+      {
+        kind: 'gone' as const,
+        ageMs: 1_000,
+        lastSeenAgeMs: 2_000,
+        firstPoll: false,
+        event: event(),
+      },
+    ]
+    await first.sees([], { changes })
+    expect((await eventNow()).approvals).toEqual([])
+  })
+})

@@ -1,0 +1,314 @@
+// How many open events one beacon and one fleet may have, what happens to more, and who is alerted.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { maxOpenOfBeacon, maxOpenOfFleet } from '../../../functions/core/share.ts'
+import { bigNames } from '../../support/big.ts'
+import { answer, idOf, passInSteps, sentTo } from '../../support/deliveries.ts'
+import { startRelay, world } from '../../support/relay.ts'
+import {
+  adminKey,
+  baseConfig,
+  createWorld,
+  event,
+  FakeBeacon,
+  startAt,
+  testKey,
+} from '../../support/world.ts'
+
+let liar: FakeBeacon
+beforeEach(async () => {
+  await startRelay({ owners: ['hook'] })
+  liar = new FakeBeacon(world, 'liar')
+})
+afterEach(() => world.store.close())
+
+const invented = (from: number, count: number) =>
+  Array.from({ length: count }, (_, i) =>
+    event({ eventId: idOf(from + i), resources: [`vm${from + i}`] }),
+  )
+const ids = (refused: { eventId: string }[]) => refused.map(({ eventId }) => eventId)
+const alerts = () =>
+  sentTo(world, 'hook').filter(({ json }) => json.type.startsWith('foghorn.alert.'))
+const isStored = async (i: number, fleet?: string) =>
+  (await world.getEvent(idOf(i), fleet)).status === 200
+
+/** Makes the relay fail to commit these events. */
+function failFor(...eventIds: string[]): void {
+  const { store } = world
+  const commit = store.commit.bind(store)
+  store.commit = async (one) => {
+    if (eventIds.includes(one.record.eventId)) throw new Error('disk I/O error')
+    return commit(one)
+  }
+}
+
+describe('one event that fails', () => {
+  test('keeps no other of the report from being stored, and the report is not accepted', async () => {
+    failFor(idOf(1))
+    const response = await liar.post(liar.body(invented(0, 4)))
+    expect(response.status).toBe(500)
+    expect(await Promise.all([0, 1, 2, 3].map((i) => isStored(i)))).toEqual([
+      true,
+      false,
+      true,
+      true,
+    ])
+    // the same report counts as new, since its counter was not stored
+    liar.counter -= 1
+    expect((await liar.post(liar.body(invented(0, 4)))).status).toBe(500)
+  })
+
+  test('is stored by the next report', async () => {
+    failFor(idOf(1))
+    await liar.post(liar.body(invented(0, 2)))
+    const other = await createWorld()
+    world.store.commit = other.store.commit.bind(world.store)
+    other.store.close()
+    await liar.sees(invented(0, 2))
+    expect(await isStored(1)).toBe(true)
+  })
+})
+
+describe('open events that one beacon alone reports', () => {
+  test('end at the limit: what is over is refused with a reason, the rest is stored', async () => {
+    const answer = await liar.sees(invented(0, maxOpenOfBeacon + 50))
+    expect(ids(answer.refused)).toEqual(ids(invented(maxOpenOfBeacon, 50)))
+    expect(answer.refused[0]?.reason).toContain('100')
+    expect(await isStored(maxOpenOfBeacon - 1)).toBe(true)
+    expect(await isStored(maxOpenOfBeacon)).toBe(false)
+  })
+
+  test('stay refused when they are reported again, whatever the order', async () => {
+    await liar.sees(invented(0, maxOpenOfBeacon + 2))
+    const again = await liar.sees(invented(0, maxOpenOfBeacon + 2).reverse())
+    expect(ids(again.refused).sort()).toEqual(ids(invented(maxOpenOfBeacon, 2)))
+    // also from a beacon that claims to be new but has the same name
+    const reborn = new FakeBeacon(world, 'liar')
+    expect((await reborn.sees(invented(0, maxOpenOfBeacon + 2))).refused).toHaveLength(2)
+  })
+
+  test('are let in when there is room, within a minute', async () => {
+    await liar.sees(invented(0, maxOpenOfBeacon + 1))
+    const fewer = invented(1, maxOpenOfBeacon)
+    await liar.sees(fewer)
+    await world.pass(11_000)
+    const answer = await liar.sees(fewer)
+    expect(answer.refused).toEqual([])
+    expect(await isStored(maxOpenOfBeacon)).toBe(true)
+    const refusing = await liar.sees([...fewer, ...invented(500, 1)])
+    expect(refusing.refused).toHaveLength(1)
+    expect(refusing.paceMs).toBeLessThanOrEqual(60_000)
+  })
+
+  test('do not count once another beacon sees them', async () => {
+    await liar.sees(invented(0, maxOpenOfBeacon))
+    await new FakeBeacon(world, 'witness').sees(invented(0, 30))
+    const { refused } = await liar.sees(invented(0, maxOpenOfBeacon + 40))
+    expect(refused).toHaveLength(10)
+  })
+
+  test('keep no other beacon from reporting, not even what was refused', async () => {
+    await liar.sees(invented(0, maxOpenOfBeacon + 1))
+    const { refused } = await new FakeBeacon(world, 'web_0').sees(invented(maxOpenOfBeacon, 1))
+    expect(refused).toEqual([])
+    expect(await isStored(maxOpenOfBeacon)).toBe(true)
+    // another beacon sees it now, so the first one may report it too
+    expect((await liar.sees(invented(0, maxOpenOfBeacon + 1))).refused).toEqual([])
+  })
+
+  test('count also where they come as changes that were kept while the network was away', async () => {
+    const changes = invented(0, maxOpenOfBeacon + 5).map((one) => ({
+      ...{ kind: 'appeared' as const, ageMs: 1_000, firstPoll: false },
+      event: one,
+    }))
+    const { refused } = await liar.sees([], { changes })
+    expect(refused).toHaveLength(5)
+  })
+
+  test('what ended and is back needs room, too', async () => {
+    await liar.sees(invented(0, 1))
+    await liar.sees([])
+    await world.pass(11_000)
+    expect((await world.getEvent(idOf(0))).body.phase).toBe('cancelled')
+    await liar.sees(invented(1, maxOpenOfBeacon))
+    world.clock.now += 1_000
+    const { refused } = await liar.sees(invented(0, maxOpenOfBeacon + 1))
+    expect(ids(refused)).toEqual([idOf(0)])
+    expect((await world.getEvent(idOf(0))).body.phase).toBe('cancelled')
+  })
+})
+
+describe('open events of a fleet', () => {
+  test('end at the limit, and another fleet has its own', async () => {
+    for (let i = 0; i < maxOpenOfFleet / maxOpenOfBeacon; i++) {
+      const one = new FakeBeacon(world, `liar_${i}`)
+      const { refused } = await one.sees(invented(i * maxOpenOfBeacon, maxOpenOfBeacon))
+      expect(refused).toEqual([])
+    }
+    const { refused } = await new FakeBeacon(world, 'web_0').sees(invented(9_000, 2))
+    expect(refused).toHaveLength(2)
+    expect(refused[0]?.reason).toContain('2000')
+    const elsewhere = new FakeBeacon(world, 'web_0', { fleet: 'test', key: testKey })
+    expect((await elsewhere.sees(invented(9_000, 2))).refused).toEqual([])
+    expect(await isStored(9_000, 'test')).toBe(true)
+  })
+})
+
+test('ids that the relay uses for its alerts are refused with the whole report', async () => {
+  const response = await liar.post(liar.body([event({ eventId: 'alert-over_limits' })]))
+  expect(response.status).toBe(400)
+})
+
+describe('the alert', () => {
+  const many = invented(0, maxOpenOfBeacon + 1)
+
+  test('is no event that an admin decides', async () => {
+    await liar.sees(many)
+    const { status } = await world.app.request('/v1/events/prod/alert-over_limits/decision', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${adminKey}` },
+      body: '{"decision":"approve"}',
+    })
+    expect(status).toBe(404)
+  })
+
+  test('collects for 60 s, then goes to the owners once, for as long as the cause lasts', async () => {
+    await liar.sees(many)
+    const other = new FakeBeacon(world, 'liar_2')
+    await other.sees(invented(1_000, maxOpenOfBeacon + 1))
+    await world.pass(59_000)
+    expect(alerts()).toHaveLength(0)
+    await world.pass(1_000)
+    expect(alerts().map(({ json }) => json.data)).toMatchObject([
+      { fleet: 'prod', kind: 'over_limits', episode: 1, vms: ['liar', 'liar_2'] },
+    ])
+    for (let minutes = 0; minutes < 20; minutes++) {
+      await liar.sees(many)
+      await other.sees(invented(1_000, maxOpenOfBeacon + 1))
+      await world.pass(60_000)
+    }
+    expect(alerts()).toHaveLength(1)
+  })
+
+  test('comes again for what begins again after 15 min of quiet', async () => {
+    await liar.sees(many)
+    await world.pass(60_000)
+    await world.pass(15 * 60_000)
+    await liar.sees(many)
+    await world.pass(60_000)
+    expect(alerts().map(({ json }) => json.data.episode)).toEqual([1, 2])
+    expect(new Set(alerts().map(({ headers }) => headers['webhook-id'])).size).toBe(2)
+  })
+
+  test('is one for each fleet, on the channels of that fleet, of any kind', async () => {
+    world.store.close()
+    const { prod, test: second } = baseConfig.fleets as Record<string, object>
+    const config = {
+      owners: ['hook'],
+      fleets: { prod: { ...prod, owners: ['chat', 'team', 'pager'] }, test: second },
+      // no route sends an event to this channel, so only alerts arrive
+      routes: [{ match: { eventType: 'Terminate' }, channels: ['hook'] }],
+    }
+    await startRelay(config)
+    liar = new FakeBeacon(world, 'liar')
+    const other = new FakeBeacon(world, 'liar', { fleet: 'test', key: testKey })
+    await liar.sees(many)
+    await other.sees(many)
+    await world.pass(60_000)
+    const hosts = world.sent.map(({ url }) => new URL(url).hostname.split('.')[0])
+    expect(hosts.sort()).toEqual(['hook', 'pager', 'slack', 'teams'])
+    expect(alerts()[0]?.json).toMatchObject({ source: '/fleets/test', data: { fleet: 'test' } })
+    const [incident] = sentTo(world, 'pager').map(({ json }) => json)
+    expect(incident).toMatchObject({ event_action: 'trigger', payload: { severity: 'warning' } })
+    expect(incident.dedup_key).toBe('foghorn/alert/prod/over_limits/1')
+  })
+
+  test('without owners it is in the log, and nowhere else', async () => {
+    world.store.close()
+    await startRelay()
+    await new FakeBeacon(world, 'liar').sees(many)
+    await world.pass(60_000)
+    expect(alerts()).toHaveLength(0)
+    const logged = world.lines.map((line) => JSON.parse(line))
+    expect(logged.filter((line) => line.event === 'fleet_alert')).toMatchObject([
+      { fleet: 'prod', kind: 'over_limits', vms: ['liar'], owners: [] },
+    ])
+  })
+
+  test('is retried like any message where the channel does not answer', async () => {
+    const usual = world.channels.answer
+    world.channels.answer = () => new Response('down', { status: 503 })
+    await liar.sees(many.slice(0, maxOpenOfBeacon))
+    await liar.sees(many)
+    await world.pass(60_000)
+    world.channels.answer = usual
+    const before = alerts().length
+    for (let seconds = 0; seconds < 60; seconds++) await world.pass(1_000)
+    expect(before).toBeGreaterThan(0)
+    const [first, second] = alerts().slice(before - 1)
+    expect(second?.body).toBe(first?.body)
+    expect(alerts()).toHaveLength(before + 1)
+  })
+
+  test.each([
+    ['refuses everything', 404, 0],
+    ['refuses this message', 400, 0],
+    ['cannot be reached', 503, 180_000],
+  ])('goes to the fallback of a channel that %s, once', async (_, status, afterMs) => {
+    world.store.close()
+    const { chat, hook } = baseConfig.channels as Record<string, object>
+    const config = {
+      owners: ['chat'],
+      channels: { chat: { ...chat, fallback: 'hook' }, hook },
+      routes: [{ match: { eventType: 'Terminate' }, channels: ['hook'] }],
+    }
+    await startRelay(config)
+    answer(world, 'slack', () => new Response('no', { status }))
+    await new FakeBeacon(world, 'liar').sees(many)
+    await world.pass(60_000)
+    await passInSteps(world, afterMs + 1_000, 1_000)
+    expect(alerts()).toHaveLength(1)
+    await passInSteps(world, 300_000, 10_000)
+    expect(alerts()).toHaveLength(1)
+  })
+
+  test('is no event: no list shows it, it has no page of its own, and it is forgotten', async () => {
+    await liar.sees(many)
+    await world.pass(60_000)
+    const key = { fleet: 'prod', eventId: 'alert-over_limits' }
+    expect(await world.store.readEvent(key)).toBeDefined()
+    const headers = { authorization: `Bearer ${adminKey}` }
+    const list = await (await world.app.request('/v1/events?limit=200', { headers })).text()
+    expect(list).not.toContain('alert-')
+    expect((await world.getEvent(key.eventId)).status).toBe(404)
+    await world.store.forget(world.clock.now + 1, 100)
+    expect(await world.store.readEvent(key)).toBeUndefined()
+    expect(await world.store.readDeliveries(key)).toEqual([])
+  })
+})
+
+test('the largest lawful event is reported, approved, and started', async () => {
+  const names = bigNames()
+  const small = { description: 'short' }
+  const beacon = new FakeBeacon(world, names[0]!.slice(0, 60))
+  const seen = event({ resources: names, notBeforeAt: startAt + 600_000, ...small })
+  expect((await beacon.sees([seen])).refused).toEqual([])
+  await world.drain()
+  const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ decision: 'approve' })
+  const path = `/v1/events/prod/${seen.eventId}/decision`
+  const decided = await world.app.request(path, { method: 'POST', headers, body })
+  expect(decided.status).toBe(200)
+  const { directives } = await beacon.sees([seen])
+  expect(directives[0]?.resources).toEqual([...names].sort())
+})
+
+test('of an event that changes without end, people hear a bounded number of times', async () => {
+  for (let i = 0; i < 70; i++) {
+    await liar.sees([event({ notBeforeAt: startAt + 600_000 + i * 60_000 })])
+    await world.pass(1_000)
+  }
+  const told = world.told().filter((type) => type === 'foghorn.event.changed')
+  expect(told).toHaveLength(50)
+  const { body } = await world.getEvent(event().eventId)
+  expect(Date.parse(body.notBefore)).toBe(startAt + 600_000 + 69 * 60_000)
+})

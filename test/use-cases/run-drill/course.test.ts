@@ -1,0 +1,256 @@
+// A drill through the whole relay: what an admin sends, what channels are told, what beacons are not.
+import { beforeEach, describe, expect, test } from 'vitest'
+import { nextDueAt } from '../../../functions/deliver.ts'
+import { receive } from '../../../functions/receive.ts'
+import { postDrill, problemOf } from '../../support/drills.ts'
+import { forge, linkOf, press, textOf } from '../../support/people.ts'
+import { beacon, startRelay, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, hookSecret, usualAnswer } from '../../support/world.ts'
+
+const hosts = ['slack', 'teams', 'pager', 'hook']
+const notice = 120_000
+const wish = { fleet: 'prod', type: 'Reboot' }
+
+beforeEach(() => startRelay())
+
+const post = (body: unknown, key?: string) => postDrill(world, body, key)
+
+async function startDrill(more: object = {}): Promise<string> {
+  const response = await post({ ...wish, ...more })
+  const body = (await response.json()) as { eventId: string }
+  expect([response.status, body]).toMatchObject([201, { drill: true }])
+  await world.drain()
+  return body.eventId
+}
+
+/** What each channel got, as bodies; all channels hear of all moments here. */
+const gotBy = (host: string) => world.sent.filter(({ url }) => url.includes(`//${host}.`))
+const pagerActions = () => gotBy('pager').map(({ json }) => json.event_action)
+
+describe('a drill goes the whole way', () => {
+  test('nobody decides: it starts at NotBefore, and is completed', async () => {
+    const id = await startDrill()
+    expect(id).toMatch(/^drill-[0-9a-f-]{36}$/)
+    await world.pass(notice - 1)
+    expect(world.told()).toEqual(['foghorn.event.scheduled'])
+    await world.pass(1)
+    await world.pass(9_999)
+    expect(world.told()).toHaveLength(2)
+    await world.pass(1)
+    expect(world.told().map((type) => type.split('.')[2])).toEqual([
+      'scheduled',
+      'started',
+      'completed',
+    ])
+    expect(pagerActions()).toEqual(['trigger', 'trigger', 'resolve'])
+    const { body } = await world.getEvent(id)
+    expect(body).toMatchObject({ phase: 'completed', drill: true, outcome: 'completed' })
+    expect(body).not.toHaveProperty('inferred')
+    expect(await nextDueAt(world.relay)).toBeUndefined()
+  })
+
+  test('a person approves on the page, which says what it is', async () => {
+    const id = await startDrill({ resources: ['web_3'] })
+    const link = linkOf(world)
+    const shown = await textOf(await world.app.request(link))
+    expect(shown).toContain('DRILL: Reboot of web_3')
+    expect(shown).toContain('This is a drill: no VM is touched.')
+    await press(world, link, 'approve')
+    expect(await textOf(await world.app.request(link))).toContain('The drill starts in a moment.')
+    for (const ms of [0, 5_000, 10_000]) await world.pass(ms)
+    const { body } = await world.getEvent(id)
+    expect(body.approvals).toMatchObject([{ decision: 'approved', how: 'link', who: 'chat' }])
+    expect(body.history.map(({ what }: { what: string }) => what)).toEqual([
+      ...['seen', 'approved', 'started', 'completed'],
+    ])
+    for (const host of hosts) {
+      expect(gotBy(host), host).toHaveLength(4)
+    }
+    expect(pagerActions()).toEqual(['trigger', 'acknowledge', 'acknowledge', 'resolve'])
+  })
+
+  test('not now: told, and it starts at NotBefore all the same', async () => {
+    const id = await startDrill()
+    await press(world, await forge(world, { eventId: id }), 'not_now')
+    await world.pass(0)
+    await world.pass(notice)
+    await world.pass(10_000)
+    expect(world.told().map((type) => type.split('.')[2])).toEqual([
+      ...['scheduled', 'declined', 'started', 'completed'],
+    ])
+  })
+
+  test('every message says DRILL, to people and to systems', async () => {
+    await startRelay({
+      routes: [{ match: {}, channels: ['chat', 'team', 'pager', 'hook'], remindBeforeSeconds: 60 }],
+    })
+    await startDrill({ changeAfterSeconds: 30 })
+    for (let seconds = 0; seconds < 200; seconds += 10) await world.pass(10_000)
+    expect(world.told().map((type) => type.split('.')[2])).toEqual([
+      ...['scheduled', 'changed', 'reminder', 'started', 'completed'],
+    ])
+    for (const { url, body, json } of world.sent) {
+      if (url.includes('//hook.')) expect(json.data.drill).toBe(true)
+      else if (json.event_action !== 'acknowledge' && json.event_action !== 'resolve') {
+        expect(body).toContain('DRILL: ')
+        expect(body).toContain('This is a drill: no VM is touched.')
+      }
+    }
+    const triggers = gotBy('pager').filter(({ json }) => json.event_action === 'trigger')
+    // whoever is on call is called as by the real event
+    expect(triggers.map(({ json }) => json.payload.severity)).toContain('error')
+    expect(triggers.every(({ json }) => json.payload.summary.startsWith('DRILL: '))).toBe(true)
+  })
+
+  test('a real event beside it is not marked', async () => {
+    await startDrill()
+    world.sent.length = 0
+    await new FakeBeacon(world, 'web_0').sees([event()])
+    await world.drain()
+    for (const { body } of world.sent) expect(body).not.toMatch(/drill/i)
+  })
+})
+
+describe('policy and routes judge it as the real one', () => {
+  test('a rule that approves is asked, with what is said of the VMs', async () => {
+    const policy = [{ name: 'web', match: { tag: 'role=web' }, decide: 'approve' }]
+    await startRelay({ policy })
+    const asked = await startDrill()
+    const id = await startDrill({ tags: { role: 'web' } })
+    expect((await world.getEvent(asked)).body.policy.decide).toBe('ask')
+    expect((await world.getEvent(id)).body).toMatchObject({
+      policy: { decide: 'approve', rule: 'web' },
+      approvals: [{ how: 'policy', who: 'web' }],
+    })
+    await world.pass(5_000)
+    await world.pass(10_000)
+    const { body } = await world.getEvent(id)
+    expect([...new Set(body.deliveries.map(({ moment }: { moment: string }) => moment))]).toEqual([
+      ...['scheduled', 'approved', 'started', 'completed'],
+    ])
+  })
+
+  test('routes by scale set and group reach their channels in every moment', async () => {
+    const routes = [
+      { match: { scaleSet: 'web', resourceGroup: 'rg-web' }, channels: ['hook'] },
+      { match: { scaleSet: 'db' }, channels: ['chat'] },
+    ]
+    await startRelay({ routes })
+    await startDrill({ scaleSet: 'WEB', resourceGroup: 'rg-web' })
+    await world.pass(notice)
+    await world.pass(10_000)
+    expect(world.told()).toHaveLength(3)
+    expect(world.sent).toHaveLength(3)
+  })
+
+  test('what is ignored is told to nobody, and ends', async () => {
+    await startRelay({ policy: [{ match: {}, decide: 'ignore' }] })
+    const id = await startDrill()
+    await world.pass(notice)
+    await world.pass(10_000)
+    expect(world.sent).toEqual([])
+    expect((await world.getEvent(id)).body.phase).toBe('completed')
+  })
+
+  test('without notice it wakes people as that would', async () => {
+    await startDrill({ noticeSeconds: 0 })
+    expect(gotBy('pager')[0]?.json.payload.severity).toBe('critical')
+    await world.pass(10_000)
+    expect(pagerActions()).toEqual(['trigger', 'resolve'])
+  })
+})
+
+describe('beacons have no part in it', () => {
+  let id: string
+
+  beforeEach(async () => {
+    id = await startDrill({ resources: ['web_0'] })
+    await press(world, linkOf(world), 'approve')
+  })
+
+  test('whatever a beacon sees, it is never told to start a drill', async () => {
+    for (const events of [[], [event()], [event({ status: 'Started' })], null]) {
+      world.clock.now += 1_000
+      const answer = await beacon.sees(events)
+      expect(answer.directives.map((one) => one.eventId)).not.toContain(id)
+    }
+  })
+
+  test('a report that names a drill is refused, and changes nothing', async () => {
+    const own = event({ eventId: id.toUpperCase(), resources: ['web_0'] })
+    const change = { kind: 'gone' as const, ageMs: 1, firstPoll: false, event: own }
+    const start = { eventId: id, ageMs: 1, outcome: 'accepted' as const, status: 200 }
+    const before = (await world.getEvent(id)).body
+    for (const [where, report] of [
+      ['document.events[0].eventId', beacon.body([own])],
+      ['changes[0].event.eventId', beacon.body([], { changes: [change] })],
+      ['starts[0].eventId', beacon.body([], { starts: [start] })],
+      ['document.events[1].eventId', beacon.body([event(), event({ eventId: 'drill-new' })])],
+    ] as const) {
+      const response = await beacon.post(report)
+      const { code, detail } = await problemOf(response)
+      expect([response.status, code]).toEqual([400, 'report_malformed'])
+      expect(detail).toContain(`${where}: ids that begin with "drill-" are the relay's own`)
+    }
+    expect((await world.getEvent(id)).body).toEqual(before)
+    expect((await world.getEvent('drill-new')).status).toBe(404)
+    expect((await world.getEvent(eventId)).status).toBe(404)
+  })
+
+  test('even a report that got past the door neither gets it nor changes it', async () => {
+    const before = await world.store.readEvent({ fleet: 'prod', eventId: id })
+    for (const status of ['Scheduled', 'Started'] as const) {
+      const body = beacon.body([event({ eventId: id, status })], {
+        starts: [{ eventId: id, ageMs: 1, outcome: 'accepted', status: 200 }],
+      })
+      const received = await receive(world.relay, 'prod', 'id-web_0', body)
+      expect(received).toMatchObject({ outcome: 'answered', answer: { directives: [] } })
+    }
+    await receive(world.relay, 'prod', 'id-web_0', beacon.body([]))
+    expect(await world.store.readEvent({ fleet: 'prod', eventId: id })).toEqual(before)
+    await world.pass(5_000)
+    await world.pass(10_000)
+    expect((await world.getEvent(id)).body).toMatchObject({ phase: 'completed' })
+    expect((await world.getEvent(id)).body).not.toHaveProperty('passedOn')
+  })
+})
+
+test('a route for the VM of drills alone keeps everybody else asleep', async () => {
+  const routes = [
+    { match: { resource: 'drill-vm' }, channels: ['hook'], continue: false },
+    { match: {}, channels: ['pager'] },
+  ]
+  await startRelay({ routes })
+  await startDrill()
+  await world.pass(notice)
+  await world.pass(10_000)
+  expect([gotBy('hook').length, gotBy('pager').length]).toEqual([3, 0])
+})
+
+describe('what goes wrong on the way', () => {
+  test('a channel that refuses is told on its fallback, marked as a drill', async () => {
+    const channels = {
+      chat: { kind: 'slack', url: 'https://slack.example/services/T0/B0/x', fallback: 'hook' },
+      hook: { kind: 'webhook', url: 'https://hook.example/in', secret: hookSecret },
+    }
+    await startRelay({ channels, routes: [{ match: {}, channels: ['chat'] }] })
+    world.channels.answer = (request) =>
+      request.url.includes('slack')
+        ? new Response('no_service', { status: 404 })
+        : usualAnswer(request)
+    await startDrill()
+    const told = gotBy('hook').map(({ json }) => [json.type, json.data.drill])
+    expect(told).toEqual([
+      ['foghorn.event.scheduled', true],
+      ['foghorn.event.notice', true],
+    ])
+  })
+
+  test('a drill that ended is forgotten as any event', async () => {
+    const id = await startDrill()
+    await world.pass(notice)
+    await world.pass(10_000)
+    await world.store.forget(world.clock.now + 1, 10)
+    expect((await world.getEvent(id)).status).toBe(404)
+  })
+})
