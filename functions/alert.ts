@@ -1,8 +1,8 @@
 // Alerts as rows of the store. They are noted where the cause occurs, and the sweep sends them.
 import { messageOf } from '../shared/errors.ts'
-import type { Config } from './config.ts'
 import { alertId, type Occurrence, sendAlert, withOccurrence } from './core/alert.ts'
 import type { Alert, EventRecord } from './core/event.ts'
+import type { Config } from './core/rules/config.ts'
 import { channelNamed, type Relay } from './relay.ts'
 import { commitEvent } from './use-cases/commit-event.ts'
 

@@ -7,32 +7,15 @@ import { remedyOf } from './config/checks.ts'
 import { type Environment, type Filled, fillIn } from './config/environment.ts'
 import { readJson } from './config/json.ts'
 import { beyondForm, partsOf, pathIn } from './config/names.ts'
-import {
-  type Channel,
-  channelSecrets,
-  configSchema,
-  type Entra,
-  type Fleet,
-  type Notifiers,
-  type SignIn,
-  type SlackApp,
-} from './config/schema.ts'
-import type { PolicyRule, Route } from './core/policy.ts'
+import { type Channel, channelSecrets, configSchema } from './config/schema.ts'
+import type * as Rules from './core/rules/config.ts'
 
-export type { Channel, Entra, Fleet, Notifiers }
+export type { Channel }
 export { configSchema }
 
-export interface Config {
-  publicUrl: string
-  owners?: string[] | undefined
-  fleets: Record<string, Fleet>
+/** The configuration with all that the kinds of its channels need. */
+export interface Config extends Rules.Config {
   channels: Record<string, Channel>
-  policy: PolicyRule[]
-  routes: Route[]
-  slackApp?: SlackApp | undefined
-  signIn?: SignIn | undefined
-  retentionDays: number
-  allowNetworks: string[]
 }
 
 /** How many mistakes one error lists. */

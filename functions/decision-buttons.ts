@@ -9,7 +9,7 @@ import { type Askers, askersOf } from './core/message.ts'
 import { decidersOf, decidesInMessage } from './core/permission.ts'
 import { createToken } from './link.ts'
 import type { ButtonSupport, Buttons, Part } from './notify/notifier.ts'
-import { channelNamed, type Relay } from './relay.ts'
+import { channelNamed, notifierOf, type Relay } from './relay.ts'
 
 /** In neither a token, which is base64url and dots, nor a stamp. */
 const separator = ':'
@@ -19,7 +19,7 @@ type Knowing = Pick<Relay, 'config' | 'notifiers'>
 /** Undefined where the messages of this channel cannot have such buttons. */
 export function buttonSupportOf(relay: Knowing, channel: string): ButtonSupport | undefined {
   const configured = channelNamed(relay, channel)
-  return configured && relay.notifiers[configured.kind].buttons
+  return configured && notifierOf(relay, configured).buttons
 }
 
 /** Whether any message in this channel may have such buttons, so that there is something to look up. */
@@ -48,7 +48,7 @@ export function decidesHere(
 }
 
 /** How a message that asks is answered: by its own buttons, by its link, or by others elsewhere. */
-export interface Ways {
+interface Ways {
   buttons?: Buttons
   askers: Askers
 }

@@ -1,7 +1,6 @@
 // Sends what is due: claims it under a lease, judges each delivery, makes one request, and finishes each. Several
 // workers may run at once. The store keeps any delivery from being under two leases, and each channel's rate.
 import { messageOf } from '../shared/errors.ts'
-import type { Channel } from './config.ts'
 import { attemptMs, deliveryLeaseMs, listRetryAt, type SendOutcome } from './core/attempt.ts'
 import { type Claimed, channelTroubleIn, type Delivery, isAlertOf } from './core/delivery.ts'
 import type { EventRecord } from './core/event.ts'
@@ -11,17 +10,18 @@ import { asksFor, compose } from './core/message.ts'
 import { isOverdue, type Passage } from './core/outage.ts'
 import { mayHaveHeard, skippedBefore } from './core/overtake.ts'
 import { channelsFor } from './core/policy.ts'
+import type { Channel } from './core/rules/config.ts'
 import { partsForOne, waysToDecide } from './decision-buttons.ts'
 import { listLink, pageLink } from './link.ts'
 import { readPost, writePost } from './memos.ts'
 import type { Outgoing, Part, PostAccess } from './notify/notifier.ts'
 import { channelsInTrouble, noteAnswer, passGate } from './outage.ts'
-import { channelNamed, type Relay, rateOf } from './relay.ts'
+import { channelNamed, notifierOf, type Relay, rateOf } from './relay.ts'
 import { setApart, settle } from './settle.ts'
 import type { Pacing } from './store/store.ts'
 
 /** How many requests to a channel this worker has under way. */
-export type UnderWay = (channel: string) => number
+type UnderWay = (channel: string) => number
 
 const none: UnderWay = () => 0
 
@@ -94,8 +94,7 @@ async function prepare(
     const judgement = judgeDelivery(claimed, {
       record,
       siblings,
-      channel: channel &&
-        passage && { overtakes: relay.notifiers[channel.kind].overtakes, passage },
+      channel: channel && passage && { overtakes: notifierOf(relay, channel).overtakes, passage },
       inTrouble: isAboutChannel ? (await channelsInTrouble(relay)).map((one) => one.channel) : [],
     })
     const next =
@@ -177,7 +176,7 @@ async function send(relay: Relay, parts: Part[], channel: Channel): Promise<Send
   const list = listUrl === undefined ? {} : { listUrl }
   const outgoing: Outgoing = { ...first, also, ...list, posts, now, signal }
   try {
-    return await relay.notifiers[channel.kind].notify(outgoing, channel as never, relay.send)
+    return await notifierOf(relay, channel).notify(outgoing, channel as never, relay.send)
   } catch (error) {
     relay.log.error('notifier_failed', { kind: channel.kind, error: messageOf(error) })
     return { outcome: 'retry', note: 'the notifier failed; see the log' }

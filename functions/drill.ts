@@ -16,8 +16,8 @@ import { commitEvent } from './use-cases/commit-event.ts'
 export const maxOpenDrills = 3
 export const maxNoticeSeconds = 3_600
 export const maxImpactSeconds = 600
-export const usualNoticeSeconds = 120
-export const usualImpactSeconds = 10
+const usualNoticeSeconds = 120
+const usualImpactSeconds = 10
 const maxResources = 10
 const maxTags = 50
 /** The open drills of a fleet are among so many of its newest events, or there is more to do than drills. */
@@ -67,7 +67,7 @@ function vmsOf({ resources, resourceGroup, scaleSet, tags }: z.output<typeof wis
   return resources.map((vm) => ({ vm, ...known }))
 }
 
-export type DrillStarted =
+type DrillStarted =
   | { outcome: 'started'; record: EventRecord }
   | { outcome: 'too_many'; open: EventRecord[] }
   | { outcome: 'conflict' }

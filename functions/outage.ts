@@ -1,7 +1,6 @@
 // Keeps the health of channels: reads it, lets the core judge, and writes it by compare-and-set. Several
 // workers may find the same trouble at once; one of them notifies the fallback.
 import { messageOf } from '../shared/errors.ts'
-import type { Channel } from './config.ts'
 import type { SendOutcome } from './core/attempt.ts'
 import type { Claimed } from './core/delivery.ts'
 import { hash } from './core/hash.ts'
@@ -15,6 +14,7 @@ import {
   tryNow,
   type Unreachable,
 } from './core/outage.ts'
+import type { Channel } from './core/rules/config.ts'
 import { readHealthRows, writeHealth } from './memos.ts'
 import { channelNamed, type Relay } from './relay.ts'
 

@@ -22,7 +22,7 @@ const maxFailures = 50
 /** Reports that come this early are taken for the ones that keep the pace. */
 const punctual = 0.8
 
-export type Received =
+type Received =
   | { outcome: 'answered'; answer: Answer }
   /** A newer boot of this VM has reported, or one event had too many writers at once. */
   | { outcome: 'retired' | 'busy' }

@@ -2,18 +2,19 @@
 import type { Log } from '../shared/log.ts'
 import type { Hmac } from '../shared/signature.ts'
 import type { Attention } from './attention.ts'
-import type { Channel, Config, Notifiers } from './config.ts'
 import type { ChannelFacts } from './core/delivery/commit.ts'
 import { type Rate, unlimited } from './core/rate.ts'
+import type { Channel, Config } from './core/rules/config.ts'
 import type { Identity } from './identity/identity.ts'
 import type { Desk } from './notify/desk.ts'
-import type { Send } from './notify/notifier.ts'
+import type { Notifier, Send } from './notify/notifier.ts'
 import type { Store } from './store/store.ts'
 
 export interface Relay {
   config: Config
   store: Store
-  notifiers: Notifiers
+  /** By the kind of the channel. */
+  notifiers: Record<string, Notifier<never>>
   /** `fetch` with the host's guard against addresses that a channel must not reach. */
   send: Send
   /** Reads what people press in Slack, and answers them. */
@@ -53,19 +54,24 @@ export function channelNamed({ config }: Pick<Relay, 'config'>, name: string): C
 
 /** How fast a channel may be told; one that the configuration has no more is told nothing. */
 export function rateOf(relay: RelayParts, name: string): Rate {
-  return notifierOf(relay, name)?.rate ?? unlimited
+  return notifierNamed(relay, name)?.rate ?? unlimited
 }
 
 /** What the configuration and the kinds say of channels. */
 export function channelFacts(relay: RelayParts): ChannelFacts {
   return {
     exists: (name) => channelNamed(relay, name) !== undefined,
-    opensIncidents: (name) => notifierOf(relay, name)?.opensIncidents ?? false,
-    overtakes: (name) => notifierOf(relay, name)?.overtakes ?? (() => true),
+    opensIncidents: (name) => notifierNamed(relay, name)?.opensIncidents ?? false,
+    overtakes: (name) => notifierNamed(relay, name)?.overtakes ?? (() => true),
   }
 }
 
-function notifierOf(relay: RelayParts, name: string) {
+/** The configuration has no channel whose kind lacks a notifier. */
+export function notifierOf({ notifiers }: Pick<Relay, 'notifiers'>, { kind }: Channel) {
+  return notifiers[kind]!
+}
+
+function notifierNamed(relay: RelayParts, name: string): Notifier<never> | undefined {
   const channel = channelNamed(relay, name)
-  return channel && relay.notifiers[channel.kind]
+  return channel && notifierOf(relay, channel)
 }

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { isSecretAddress, looksSecret } from '../../shared/presentable.ts'
 import { hasBlockedPort, portRefusal } from '../core/address.ts'
 import { decisions, moments } from '../core/event.ts'
-import { type Channel, channelSchema, channelSecrets, type Notifiers } from '../notify/kinds.ts'
+import { type Channel, channelSchema, channelSecrets } from '../notify/kinds.ts'
 import {
   atLeastOne,
   guid,
@@ -219,8 +219,4 @@ export const configSchema = object({
     .describe('Private networks (CIDR) that channels may be in. There plain http is allowed, too.'),
 })
 
-export { type Channel, channelSecrets, type Notifiers }
-export type Fleet = z.output<typeof fleetSchema>
-export type Entra = z.output<typeof entraSchema>
-export type SlackApp = z.output<typeof slackAppSchema>
-export type SignIn = z.output<typeof signInSchema>
+export { type Channel, channelSecrets }

@@ -3,7 +3,7 @@
 // one to the other VM by VM.
 import { clockCode, type Report, tokenCode, unavailableCode, type Vm } from '../../shared/report.ts'
 import { signatureToleranceMs, type Verdict, verify } from '../../shared/signature.ts'
-import type { Entra, Fleet } from '../config.ts'
+import type { Entra, Fleet } from '../core/rules/config.ts'
 import { type Claims, judgeClaims, proves } from '../identity/identity.ts'
 import type { Relay } from '../relay.ts'
 import type { Refusal } from './problem.ts'

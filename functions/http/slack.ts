@@ -2,7 +2,6 @@
 // after, so the answer waits for the work for a while only, and what came of it goes to the address that Slack names.
 import { type Context, Hono } from 'hono'
 import { messageOf } from '../../shared/errors.ts'
-import { addressOf } from '../core/address.ts'
 import { type Answer, decidePress } from '../decide-press.ts'
 import type { Press } from '../notify/desk.ts'
 import { channelNamed, type Relay } from '../relay.ts'
@@ -74,7 +73,7 @@ async function serve(relay: Relay, press: Press, { replyMs }: Patience): Promise
   if (reply === undefined) return
   try {
     const configured = channel === undefined ? undefined : channelNamed(relay, channel)
-    const to = { replyUrl: press.replyUrl, own: configured && addressOf(configured) }
+    const to = { replyUrl: press.replyUrl, own: configured?.url ?? configured?.endpoint }
     const times = { now: relay.now(), attemptMs: replyMs }
     const { outcome, note } = await relay.slackDesk.reply(relay.send, to, reply, times)
     if (outcome !== 'delivered') relay.log.warn('slack_reply_failed', { note })

@@ -9,7 +9,7 @@ import {
 } from 'jose'
 import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
-import type { Entra } from '../config.ts'
+import type { Entra } from '../core/rules/config.ts'
 import type { Identity, Verified } from './identity.ts'
 
 /** For one request of the keys; the beacon waits 10 s for the whole answer. */

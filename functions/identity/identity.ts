@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { cut, isSameName } from '../../shared/document.ts'
 import type { Vm } from '../../shared/report.ts'
-import type { Entra } from '../config.ts'
+import type { Entra } from '../core/rules/config.ts'
 
 export interface Identity {
   /**

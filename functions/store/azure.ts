@@ -23,7 +23,7 @@ const relayPartition = 'relay'
 /** Writers that met are spread over this time. */
 const stepAsideMs = 60
 
-export interface AzureOptions {
+interface AzureOptions {
   rows: Rows
   /** Names leases and entries: different at every call. */
   newId: () => string

@@ -27,7 +27,7 @@ import type {
   Store,
 } from './store.ts'
 
-export interface SqliteOptions {
+interface SqliteOptions {
   /** Names leases: different at every call. */
   random: () => string
   /**

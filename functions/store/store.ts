@@ -60,7 +60,7 @@ export interface BeaconPage {
   limit: number
 }
 
-export interface BeaconStore {
+interface BeaconStore {
   readBeacon(fleet: string, beacon: string): Promise<Beacon | undefined>
 
   /** A fleet's beacons, sorted by id, at most `limit`. */

@@ -17,9 +17,9 @@ type Parts = Pick<Relay, 'store' | 'config' | 'notifiers' | 'attention' | 'wake'
 type Loaders = { [Need in keyof Known]-?: () => Promise<NonNullable<Known[Need]>> }
 
 /** `deliveries`: planned already, for an event that no route is for. */
-export type Decided = Decision & { deliveries?: Delivery[] }
+type Decided = Decision & { deliveries?: Delivery[] }
 
-export interface Change<D extends Decided> {
+interface Change<D extends Decided> {
   decide(before: EventRecord | undefined, known: Known, now: number): D | Needs
   /** Called again after a conflict. Default: the relay's clock. */
   now?: () => number
@@ -31,7 +31,7 @@ export interface Change<D extends Decided> {
 }
 
 /** `unchanged`: there was nothing to write. `busy`: too many writers at once. */
-export type Committed<D> =
+type Committed<D> =
   | { outcome: 'committed' | 'unchanged'; decision: D; record: EventRecord | undefined }
   | { outcome: 'busy'; record: EventRecord | undefined }
 

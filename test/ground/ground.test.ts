@@ -18,7 +18,7 @@ test('runs on the Node that the lock file brings', () => {
 
 test('the top level holds what the design names, and nothing else', () => {
   const allowed = [
-    ...['beacon', 'functions', 'shared', 'test', 'infra', 'node_modules', 'dist'],
+    ...['beacon', 'functions', 'shared', 'test', 'infra', 'docs', 'node_modules', 'dist'],
     ...['package.json', 'package-lock.json', 'tsconfig.json', 'biome.json', 'README.md', 'LICENSE'],
   ]
   const others = readdirSync(root).filter(

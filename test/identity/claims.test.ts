@@ -1,7 +1,7 @@
 // What the claims of a genuine token prove, as tables: each wrong claim, each kind of resource, cases and
 // allow-lists. No signature is made here.
 import { describe, expect, test } from 'vitest'
-import type { Entra } from '../../functions/config.ts'
+import type { Entra } from '../../functions/core/rules/config.ts'
 import {
   type Claims,
   judgeClaims,

@@ -2,7 +2,7 @@
 // thing that is not real: `jose` waits between two fetches.
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Entra } from '../../functions/config.ts'
+import type { Entra } from '../../functions/core/rules/config.ts'
 import { createEntra } from '../../functions/identity/entra.ts'
 import type { Identity } from '../../functions/identity/identity.ts'
 import { createLog } from '../../shared/log.ts'

@@ -49,7 +49,7 @@ export function openRecord(changes: Omit<Fields, 'ended'> = {}): OpenRecord {
   return record(changes) as OpenRecord
 }
 
-export function endedRecord(ended: Ended, changes: Omit<Fields, 'ended'> = {}): EndedRecord {
+function endedRecord(ended: Ended, changes: Omit<Fields, 'ended'> = {}): EndedRecord {
   return record({ ...changes, ended }) as EndedRecord
 }
 

@@ -16,7 +16,7 @@ export interface ChannelFacts {
   overtakes(channel: string): Overtakes
 }
 
-export interface CommitContext {
+interface CommitContext {
   observers: Observer[]
   /** All messages of the event so far. */
   deliveries: Delivery[]

@@ -35,7 +35,7 @@ export interface Context {
   listeningSince: number
 }
 
-export interface ReportDecision extends Decision<ReportReason> {
+interface ReportDecision extends Decision<ReportReason> {
   /** The beacon shall start the event. */
   isDirected: boolean
   /** Its page was opened lately, and that matters. */

@@ -161,7 +161,7 @@ export type Askers = Readers | Listed
 type Readers = 'readers' | 'pressers'
 
 /** The ways that listed people have. With none of them, only the admin key decides. */
-export interface Listed {
+interface Listed {
   /** Services with messages whose buttons they can press, as people call them. */
   services: string[]
   /** On the page. */

@@ -52,7 +52,7 @@ const marks = { info: '🔵', warning: '🟠', danger: '🔴', good: '🟢' }
  * How to get to the event's page: by a button, or by a button only while there is something to decide
  * and by a link in the small print after that.
  */
-export type WayIn = 'button' | 'button_to_decide'
+type WayIn = 'button' | 'button_to_decide'
 
 export function slackBlocks(
   outgoing: Outgoing,
