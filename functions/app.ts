@@ -2,17 +2,17 @@
 // its `fetch`.
 import { Hono } from 'hono'
 import { messageOf } from '../shared/errors.ts'
-import { adminRoutes } from './http/admin.ts'
-import { createKeyGuard } from './http/admin-key.ts'
-import { pageRoutes } from './http/approve.ts'
+import { createKeyGuard } from './http/admin/admin-key.ts'
+import { adminRoutes } from './http/admin/api.ts'
+import { recordPages } from './http/admin/console.ts'
+import { reportRoutes } from './http/beacons/reports.ts'
 import { healthRoute } from './http/health.ts'
 import { failed, keepPrivate, notFound } from './http/page.ts'
+import { pageRoutes } from './http/people/approve.ts'
+import { interactionRoutes } from './http/people/slack.ts'
 import { BodyBrokenOff, problem } from './http/problem.ts'
-import { recordPages } from './http/record.ts'
 import { createRefusals } from './http/refusals.ts'
-import { reportRoutes } from './http/reports.ts'
-import { interactionRoutes } from './http/slack.ts'
-import type { Relay } from './relay.ts'
+import type { Relay } from './use-cases/relay.ts'
 
 export function createApp(relay: Relay): Hono {
   const app = new Hono()

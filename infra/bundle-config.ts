@@ -5,8 +5,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseWords, wrong } from '../functions/cli/arguments.ts'
 import { run } from '../functions/cli/check-config.ts'
-import { isLoopback } from '../functions/config/checks.ts'
-import { readConfigWith } from '../functions/config.ts'
+import { readConfigWith } from '../functions/config/config.ts'
+import { isLoopback } from '../functions/schema/checks.ts'
 import { FoghornError } from '../shared/errors.ts'
 
 export const help = `npm run bundle [-- FOLDER] [--config FILE | --without-config] [--local]

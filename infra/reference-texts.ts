@@ -1,6 +1,6 @@
 // What the reference tables say of names that the code holds without a description: variables, moments, log
 // events, codes of errors. A name that the code has and this file lacks stops the command that writes the tables.
-import type { Moment } from '../functions/core/event.ts'
+import type { Moment } from '../functions/core/event/event.ts'
 
 interface Setting {
   /** Shown as code, unless empty. */

@@ -6,8 +6,8 @@ import { z } from 'zod'
 import { variables } from '../beacon/settings.ts'
 import { run } from '../functions/cli/check-config.ts'
 import { configSchema } from '../functions/config/schema.ts'
-import { moments } from '../functions/core/event.ts'
-import { severities } from '../functions/core/severity.ts'
+import { moments } from '../functions/core/event/event.ts'
+import { severities } from '../functions/core/rules/severity.ts'
 import { codesIn, eventsIn, type LogEvent, settingsIn } from './reference-scan.ts'
 import {
   beaconEvents,

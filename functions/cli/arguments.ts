@@ -1,7 +1,7 @@
 // What somebody typed after `npm run check-config --`.
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { FoghornError } from '../../shared/errors.ts'
-import { nearest } from '../config/suggest.ts'
+import { nearest } from '../schema/suggest.ts'
 
 export const help = `npm run check-config -- FILE [--without-env] [--event FILE | --type TYPE ...]
 

@@ -2,10 +2,10 @@
 // become of one event. Reads files and the environment, and decides nothing.
 import { readFileSync } from 'node:fs'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
-import { adviseOn } from '../advice/index.ts'
+import { adviseOn } from '../check/advice.ts'
+import { dryRun } from '../check/dry-run.ts'
+import { type Config, readConfigWith } from '../config/config.ts'
 import type { Environment } from '../config/environment.ts'
-import { type Config, readConfigWith } from '../config.ts'
-import { dryRun } from '../dry-run.ts'
 import { notifiers } from '../notify/kinds.ts'
 import { type Arguments, exitCodes, help, readArguments, wrong } from './arguments.ts'
 import { caseOf } from './event.ts'

@@ -1,7 +1,7 @@
 // What somebody typed after `npm run drill --`, and where the relay is.
 import { eventTypes, knownType } from '../../shared/document.ts'
-import { isLoopback, isWebUrl } from '../config/checks.ts'
-import { didYouMean } from '../config/suggest.ts'
+import { isLoopback, isWebUrl } from '../schema/checks.ts'
+import { didYouMean } from '../schema/suggest.ts'
 import { parseWords, text, texts, wrong } from './arguments.ts'
 
 export const drillHelp = `npm run drill -- --fleet NAME --type TYPE [options]

@@ -1,7 +1,7 @@
 // What a drill's owner is told of its course: what is new since the last look, and what it came to.
-import { drillNote } from '../core/drill.ts'
-import { plain } from '../core/message.ts'
-import type { PublicEvent, publicDelivery, publicHistory } from '../core/public-view.ts'
+import { drillNote } from '../core/event/drill.ts'
+import type { PublicEvent, publicDelivery, publicHistory } from '../core/event/public-view.ts'
+import { plain } from '../core/message/message.ts'
 
 /** An event as the events API shows it. */
 export type Shown = PublicEvent & {

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
-import { readConfigWith } from '../config.ts'
-import type { PublicEvent } from '../core/public-view.ts'
+import { readConfigWith } from '../config/config.ts'
+import type { PublicEvent } from '../core/event/public-view.ts'
 import { exitCodes, wrong } from './arguments.ts'
 import {
   adminKeyOf,

@@ -8,8 +8,8 @@ import {
   scheduledEventSchema,
 } from '../../shared/document.ts'
 import { describeIssues } from '../../shared/errors.ts'
-import { remedyOf } from '../config/checks.ts'
-import type { KnownVm } from '../core/event.ts'
+import type { KnownVm } from '../core/event/event.ts'
+import { remedyOf } from '../schema/checks.ts'
 import { wrong } from './arguments.ts'
 
 const eventId = 'dry-run'

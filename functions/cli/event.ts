@@ -1,9 +1,9 @@
 // The event of a dry run, from a file, from options, or from both: what an option says goes before.
 import { eventTypes, isSameName, knownType, type ScheduledEvent } from '../../shared/document.ts'
-import { didYouMean } from '../config/suggest.ts'
-import type { KnownVm } from '../core/event.ts'
-import { usualNoticeOf } from '../core/notice.ts'
-import type { Case } from '../dry-run.ts'
+import type { Case } from '../check/dry-run.ts'
+import { usualNoticeOf } from '../check/usual-notice.ts'
+import type { KnownVm } from '../core/event/event.ts'
+import { didYouMean } from '../schema/suggest.ts'
 import { type Options, wrong } from './arguments.ts'
 import { readEvent } from './event-file.ts'
 

@@ -1,6 +1,7 @@
 // What a terminal of 100 columns shows: sentences that wrap, and who hears of which moment as a table.
-import { list } from '../advice/policy.ts'
-import type { Case, Outcome, Rule, Told } from '../dry-run.ts'
+
+import type { Case, Outcome, Rule, Told } from '../check/dry-run.ts'
+import { list } from '../check/policy.ts'
 
 const columns = 100
 

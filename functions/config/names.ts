@@ -3,12 +3,12 @@
 import type { z } from 'zod'
 import { pathOf } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'
-import { whyRefused } from '../core/address.ts'
+import { whyRefused } from '../core/rules/address.ts'
 import { kindNames } from '../notify/kinds.ts'
-import { isWebUrl, quoted } from './checks.ts'
+import { isWebUrl, quoted } from '../schema/checks.ts'
+import { didYouMean } from '../schema/suggest.ts'
 import type { Filled } from './environment.ts'
 import { configSchema } from './schema.ts'
-import { didYouMean } from './suggest.ts'
 
 interface KnownChannel {
   kind?: unknown

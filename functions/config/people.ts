@@ -1,5 +1,5 @@
 // Who may decide: people by the ids of the place that vouches for them. Names and addresses change hands.
-import { guid, object, textBy } from './checks.ts'
+import { guid, object, textBy } from '../schema/checks.ts'
 
 const guidForm = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 const approverForm = new RegExp(

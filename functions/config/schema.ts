@@ -2,8 +2,8 @@
 // for: editors show that (infra/config.schema.json; `npm run generate` writes it).
 import { z } from 'zod'
 import { isSecretAddress, looksSecret } from '../../shared/presentable.ts'
-import { hasBlockedPort, portRefusal } from '../core/address.ts'
-import { decisions, moments } from '../core/event.ts'
+import { decisions, moments } from '../core/event/event.ts'
+import { hasBlockedPort, portRefusal } from '../core/rules/address.ts'
 import { type Channel, channelSchema, channelSecrets } from '../notify/kinds.ts'
 import {
   atLeastOne,
@@ -18,7 +18,7 @@ import {
   secretRule,
   secrets,
   textBy,
-} from './checks.ts'
+} from '../schema/checks.ts'
 import { approver, approversRule, signInSchema } from './people.ts'
 import { slackAppSchema } from './slack-app.ts'
 

@@ -1,5 +1,5 @@
 // The app of Slack whose buttons decide.
-import { list, object, textBy } from './checks.ts'
+import { list, object, textBy } from '../schema/checks.ts'
 
 const signingRule = "write the app's signing secret, 32 hexadecimal digits"
 const signingSecret = textBy(signingRule).regex(/^[0-9a-f]{32,64}$/, signingRule)

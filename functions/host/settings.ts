@@ -5,7 +5,7 @@ import { isAbsolute, join } from 'node:path'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import type { Level } from '../../shared/log.ts'
 import { fromBase64, toBase64 } from '../../shared/signature.ts'
-import { type Config, readConfig, secretsOf } from '../config.ts'
+import { type Config, readConfig, secretsOf } from '../config/config.ts'
 
 const minLinkKeyBytes = 32
 const minAdminKeyLength = 32

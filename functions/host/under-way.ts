@@ -1,8 +1,8 @@
 // The requests that one worker has under way, and how many of them go to each channel.
 import { messageOf } from '../../shared/errors.ts'
-import type { Claimed } from '../core/delivery.ts'
-import { deliverTogether } from '../deliver.ts'
-import type { Relay } from '../relay.ts'
+import type { Claimed } from '../core/delivery/delivery.ts'
+import { deliverTogether } from '../use-cases/deliver.ts'
+import type { Relay } from '../use-cases/relay.ts'
 
 export class UnderWay {
   readonly #relay: Relay

@@ -1,7 +1,7 @@
 // Where a form comes from, as far as its browser says. The surprise: under our referrer policy the Origin of
 // our own forms is `null`, which others can send as well; the form's own token is what proves it.
 import type { Context } from 'hono'
-import type { Relay } from '../relay.ts'
+import type { Relay } from '../use-cases/relay.ts'
 
 const formType = 'application/x-www-form-urlencoded'
 

@@ -3,10 +3,10 @@
 // the current state.
 import type { Context } from 'hono'
 import { messageOf } from '../../shared/errors.ts'
-import { nextDueAt } from '../deliver.ts'
-import { channelsInTrouble } from '../outage.ts'
-import type { Relay } from '../relay.ts'
-import { authorizationIn, type KeyGuard, refuseAdmin } from './admin-key.ts'
+import { channelsInTrouble } from '../use-cases/channel-health.ts'
+import { nextDueAt } from '../use-cases/deliver.ts'
+import type { Relay } from '../use-cases/relay.ts'
+import { authorizationIn, type KeyGuard, refuseAdmin } from './admin/admin-key.ts'
 
 const sharedMs = 5_000
 

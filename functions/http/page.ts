@@ -3,7 +3,7 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { messagePage } from '../pages/approve.ts'
 import { isSecure, pagePolicy, privateHeaders, secureHeaders } from '../pages/layout.ts'
-import type { Relay } from '../relay.ts'
+import type { Relay } from '../use-cases/relay.ts'
 import { limit, problem } from './problem.ts'
 
 export type Page = ReturnType<typeof messagePage>

@@ -3,8 +3,8 @@ import type { Context, MiddlewareHandler, Next } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { cut } from '../../shared/document.ts'
 import { type Problem, problemContentType } from '../../shared/errors.ts'
-import { quoted } from '../config/checks.ts'
-import { didYouMean } from '../config/suggest.ts'
+import { quoted } from '../schema/checks.ts'
+import { didYouMean } from '../schema/suggest.ts'
 
 /** A problem before it is answered. */
 export type Refusal = Omit<Problem, 'title'>

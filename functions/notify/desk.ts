@@ -1,9 +1,10 @@
 // The way back from a service whose messages have buttons: what a person pressed, and the answer.
-import type { DecideOutcome } from '../core/approval.ts'
-import type { SendOutcome } from '../core/attempt.ts'
-import type { Claimed } from '../core/delivery.ts'
-import type { Decider, EventRecord, Verdict } from '../core/event.ts'
-import type { Permission } from '../core/permission.ts'
+
+import type { SendOutcome } from '../core/delivery/attempt.ts'
+import type { Claimed } from '../core/delivery/delivery.ts'
+import type { DecideOutcome } from '../core/event/approval.ts'
+import type { Decider, EventRecord, Verdict } from '../core/event/event.ts'
+import type { Permission } from '../core/rules/permission.ts'
 import type { Part, Send } from './notifier.ts'
 
 /** A button of ours that a person pressed. */

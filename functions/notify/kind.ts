@@ -1,7 +1,7 @@
 // What one kind of channel is: what an owner writes of it, and who sends. Add a kind: one file beside this,
 // one line in index.ts.
 import { z } from 'zod'
-import { identifier, object } from '../config/checks.ts'
+import { identifier, object } from '../schema/checks.ts'
 import type { Notifier } from './notifier.ts'
 
 export interface Kind<Schema extends z.ZodType<{ kind: string }>> {

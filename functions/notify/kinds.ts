@@ -1,8 +1,8 @@
 // What follows from the kinds of channels there are.
 import { z } from 'zod'
 import { maskOf, maskTokens } from '../../shared/log.ts'
-import { isWebUrl, quoted } from '../config/checks.ts'
-import { didYouMean } from '../config/suggest.ts'
+import { isWebUrl, quoted } from '../schema/checks.ts'
+import { didYouMean } from '../schema/suggest.ts'
 import * as index from './index.ts'
 import type { Kind } from './kind.ts'
 import type { Notifier } from './notifier.ts'

@@ -1,13 +1,13 @@
 // What it takes to tell a channel, and what those that do it have in common.
 
 import { parseRetryAfter } from '../../shared/retry.ts'
-import type { SendOutcome } from '../core/attempt.ts'
-import type { Claimed, Telling } from '../core/delivery.ts'
-import type { Proof } from '../core/event.ts'
-import { type Message, plain } from '../core/message.ts'
-import type { Overtakes } from '../core/overtake.ts'
-import type { Post, PostState } from '../core/post.ts'
-import type { Rate } from '../core/rate.ts'
+import type { SendOutcome } from '../core/delivery/attempt.ts'
+import type { Claimed, Telling } from '../core/delivery/delivery.ts'
+import type { Overtakes } from '../core/delivery/overtake.ts'
+import type { Post, PostState } from '../core/delivery/post.ts'
+import type { Rate } from '../core/delivery/rate.ts'
+import type { Proof } from '../core/event/event.ts'
+import { type Message, plain } from '../core/message/message.ts'
 
 /** The part of `fetch` that notifiers use; a host's own guards addresses at connect. */
 export type Send = (url: string, init: RequestInit) => Promise<Response>

@@ -4,19 +4,19 @@
 import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
 import { linkless } from '../../shared/presentable.ts'
-import { isWebUrl, textBy, webUrl } from '../config/checks.ts'
-import type { SendOutcome } from '../core/attempt.ts'
+import type { SendOutcome } from '../core/delivery/attempt.ts'
 import {
   type Delivery,
   isAlertOf,
   lapsedAtOf,
   type Notice,
   type Telling,
-} from '../core/delivery.ts'
+} from '../core/delivery/delivery.ts'
+import { ends } from '../core/delivery/overtake.ts'
 import { hash } from '../core/hash.ts'
-import { buttonOf, plain } from '../core/message.ts'
-import { ends } from '../core/overtake.ts'
-import { severityOf } from '../core/severity.ts'
+import { buttonOf, plain } from '../core/message/message.ts'
+import { severityOf } from '../core/rules/severity.ts'
+import { isWebUrl, textBy, webUrl } from '../schema/checks.ts'
 import { entry, type Kind } from './kind.ts'
 import {
   fromError,

@@ -3,7 +3,6 @@
 import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
 import { linkless } from '../../shared/presentable.ts'
-import { isWebUrl, webUrl } from '../config/checks.ts'
 import {
   asksByLink,
   buttonOf,
@@ -11,7 +10,8 @@ import {
   listButtonOf,
   type Message,
   type Tone,
-} from '../core/message.ts'
+} from '../core/message/message.ts'
+import { isWebUrl, webUrl } from '../schema/checks.ts'
 import { entry, type Kind } from './kind.ts'
 import {
   fromError,

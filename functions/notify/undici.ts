@@ -5,7 +5,7 @@ import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent, fetch } from 'undici'
 import { FoghornError } from '../../shared/errors.ts'
-import { whyForbidden } from '../core/address.ts'
+import { whyForbidden } from '../core/rules/address.ts'
 import type { Send } from './notifier.ts'
 
 const connectionsPerOrigin = 16

@@ -2,12 +2,17 @@
 import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
 import { sign } from '../../shared/signature.ts'
-import { secrets, webUrl } from '../config/checks.ts'
-import type { SendOutcome } from '../core/attempt.ts'
-import { type Delivery, type FleetAlert, isAlertOf, type Notice } from '../core/delivery.ts'
+import type { SendOutcome } from '../core/delivery/attempt.ts'
+import {
+  type Delivery,
+  type FleetAlert,
+  isAlertOf,
+  type Notice,
+} from '../core/delivery/delivery.ts'
+import { unlimited } from '../core/delivery/rate.ts'
+import { publicView } from '../core/event/public-view.ts'
 import { alertText } from '../core/message/alert.ts'
-import { publicView } from '../core/public-view.ts'
-import { unlimited } from '../core/rate.ts'
+import { secrets, webUrl } from '../schema/checks.ts'
 import { entry, type Kind } from './kind.ts'
 import {
   type Answer,

@@ -1,8 +1,8 @@
 // The page behind every link: what will happen, how long there is to decide, what was decided and how
 // we know; and the pages of links that lead nowhere.
 import { html } from 'hono/html'
-import { viewOf } from '../core/delivery.ts'
-import { drillLine, drillMark, impactOf, subjectOf } from '../core/message.ts'
+import { viewOf } from '../core/delivery/delivery.ts'
+import { drillLine, drillMark, impactOf, subjectOf } from '../core/message/message.ts'
 import { courseOf } from './course.ts'
 import { choicePart, type Html, liveAttributes, type Seen, statePart } from './event.ts'
 import { factsOf } from './facts.ts'

@@ -1,7 +1,8 @@
 // What each entry of an event's record says: on its page, and in the record that admins read. A VM that only saw
 // something is named as the one that saw it, since it need not be one that is hit.
-import { drillNote } from '../core/drill.ts'
-import type { EventRecord, HistoryEntry, Inference, Proof } from '../core/event.ts'
+import { drillNote } from '../core/event/drill.ts'
+import type { EventRecord, HistoryEntry, Inference, Proof } from '../core/event/event.ts'
+import { utc } from '../core/event/time.ts'
 import {
   capital,
   describeFailure,
@@ -10,8 +11,7 @@ import {
   isFailure,
   isGuess,
   plain,
-} from '../core/message.ts'
-import { utc } from '../core/time.ts'
+} from '../core/message/message.ts'
 
 export interface CourseEntry {
   time: string

@@ -1,10 +1,10 @@
 // The parts of an event that its own page and a list share: its state, and the two choices with what
 // each of them does, or why whoever looks has none. Ids carry the place in the list, as pages have many.
 import { html } from 'hono/html'
-import type { EventRecord, Verdict } from '../core/event.ts'
-import { azureStarts, capital, hardwareAdvice, plain } from '../core/message.ts'
-import type { Permission } from '../core/permission.ts'
-import { remaining } from '../core/time.ts'
+import type { EventRecord, Verdict } from '../core/event/event.ts'
+import { remaining } from '../core/event/time.ts'
+import { azureStarts, capital, hardwareAdvice, plain } from '../core/message/message.ts'
+import type { Permission } from '../core/rules/permission.ts'
 import { isDecidable, seenOf, stateOf, stepOf } from './state.ts'
 import { whole } from './times.ts'
 

@@ -1,9 +1,9 @@
 // What an event's page lists under "The event", as text: it changes only with the event, so a page that stands
 // open gets it again when the event has moved.
-import { viewOf } from '../core/delivery.ts'
-import type { EventRecord } from '../core/event.ts'
-import { capital, compose, describeVerdict, plain } from '../core/message.ts'
-import { utc } from '../core/time.ts'
+import { viewOf } from '../core/delivery/delivery.ts'
+import type { EventRecord } from '../core/event/event.ts'
+import { utc } from '../core/event/time.ts'
+import { capital, compose, describeVerdict, plain } from '../core/message/message.ts'
 import { minuteUtc } from './times.ts'
 
 export type Fact = [name: string, value: string]

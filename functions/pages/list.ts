@@ -1,8 +1,8 @@
 // The page of a message that told several events: one decision for each. A form names its event by its
 // place in the list, so that the page shows no link of any event.
 import { html } from 'hono/html'
-import { viewOf } from '../core/delivery.ts'
-import { drillLine, drillMark, impactOf, plain, subjectOf } from '../core/message.ts'
+import { viewOf } from '../core/delivery/delivery.ts'
+import { drillLine, drillMark, impactOf, plain, subjectOf } from '../core/message/message.ts'
 import { choicePart, type Html, liveAttributes, type Seen, statePart } from './event.ts'
 import { layout } from './layout.ts'
 import { isDecidable } from './state.ts'

@@ -1,7 +1,8 @@
 // What stands at the top of an event's page, and what an open page asks for again: where the event is,
 // in a few words and some sentences, and how long there is to decide. Pure, like all texts.
-import { stampOf } from '../core/approval.ts'
-import type { EventRecord } from '../core/event.ts'
+import { stampOf } from '../core/event/approval.ts'
+import type { EventRecord } from '../core/event/event.ts'
+import { lastingClock, relative } from '../core/event/time.ts'
 import {
   aftermathOf,
   azureStarts,
@@ -17,8 +18,7 @@ import {
   lostLines,
   plain,
   stuckLines,
-} from '../core/message.ts'
-import { lastingClock, relative } from '../core/time.ts'
+} from '../core/message/message.ts'
 import { type CourseEntry, courseOf } from './course.ts'
 import { type Fact, factsOf } from './facts.ts'
 import { utcOn } from './times.ts'

@@ -1,6 +1,6 @@
 // Instants as pages show them: in UTC. The program in the browser adds the reader's own time.
 import { html } from 'hono/html'
-import { utc } from '../core/time.ts'
+import { utc } from '../core/event/time.ts'
 import { piecesOf } from './pieces.ts'
 
 /** The text with its times and names kept on one line. */

@@ -1,11 +1,11 @@
 // Where events, beacons and deliveries are stored. Each comment on a method is a promise with a test in
 // test/store/contract.ts, which every adapter passes. A use case takes the narrowest interface it needs.
-import type { Settlement } from '../core/attempt.ts'
+import type { Settlement } from '../core/delivery/attempt.ts'
 import type { Commit } from '../core/delivery/commit.ts'
-import type { Claimed, Delivery } from '../core/delivery.ts'
-import type { Beacon, EventRecord, Observer, Sighting } from '../core/event.ts'
-import type { Rate } from '../core/rate.ts'
-import type { OpenCounts } from '../core/share.ts'
+import type { Claimed, Delivery } from '../core/delivery/delivery.ts'
+import type { Rate } from '../core/delivery/rate.ts'
+import type { Beacon, EventRecord, Observer, Sighting } from '../core/event/event.ts'
+import type { OpenCounts } from '../core/event/share.ts'
 
 export interface EventKey {
   fleet: string
@@ -136,7 +136,7 @@ export interface MemoKey {
   name: readonly (string | number)[]
 }
 
-/** A small object that workers replace by compare-and-set. functions/memos.ts gives the kinds types. */
+/** A small object that workers replace by compare-and-set. functions/store/memos.ts gives the kinds types. */
 export interface Memo {
   /** Grows by one with each write. */
   version: number

@@ -3,11 +3,11 @@
 
 import type { Fields } from '../../shared/log.ts'
 import { type Commit, commitPlan } from '../core/delivery/commit.ts'
-import type { Delivery } from '../core/delivery.ts'
+import type { Delivery } from '../core/delivery/delivery.ts'
 import type { Decision, Known, Needs } from '../core/event/decision.ts'
-import type { EventRecord } from '../core/event.ts'
-import { channelFacts, type Relay } from '../relay.ts'
+import type { EventRecord } from '../core/event/event.ts'
 import type { EventKey } from '../store/store.ts'
+import { channelFacts, type Relay } from './relay.ts'
 
 const maxAttempts = 100
 

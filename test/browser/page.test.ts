@@ -3,7 +3,7 @@
 
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createListToken } from '../../functions/link.ts'
+import { createListToken } from '../../functions/links/link.ts'
 import { startBrowser } from '../support/browser.ts'
 import { type Pages, servePages } from '../support/pages.ts'
 import { forge, press } from '../support/people.ts'

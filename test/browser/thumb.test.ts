@@ -1,7 +1,7 @@
 // A thumb on a phone: what a second tap does, what stays under it, and a relay that is away when it comes down.
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createListToken } from '../../functions/link.ts'
+import { createListToken } from '../../functions/links/link.ts'
 import { startBrowser } from '../support/browser.ts'
 import { type Pages, servePages } from '../support/pages.ts'
 import { forge, press } from '../support/people.ts'

@@ -1,7 +1,7 @@
 // A dry run says what the relay would do: of made-up cases, and the same as a relay that meets the event.
 import { describe, expect, test } from 'vitest'
-import { readConfig } from '../../functions/config.ts'
-import { type Case, dryRun } from '../../functions/dry-run.ts'
+import { type Case, dryRun } from '../../functions/check/dry-run.ts'
+import { readConfig } from '../../functions/config/config.ts'
 import { notifiers } from '../../functions/notify/kinds.ts'
 import {
   adminKey,

@@ -7,7 +7,11 @@ import {
   readDrillArguments,
   relayUrlOf,
 } from '../../functions/cli/drill-arguments.ts'
-import { drillSchema, maxImpactSeconds, maxNoticeSeconds } from '../../functions/drill.ts'
+import {
+  drillSchema,
+  maxImpactSeconds,
+  maxNoticeSeconds,
+} from '../../functions/use-cases/run-drill.ts'
 
 const least = ['--fleet', 'prod', '--type', 'reboot']
 const read = (...words: string[]) => {

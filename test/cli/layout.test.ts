@@ -1,7 +1,7 @@
 // What fits into a terminal of 100 columns.
 import { describe, expect, test } from 'vitest'
+import type { Outcome } from '../../functions/check/dry-run.ts'
 import { describeOutcome, table, wrap } from '../../functions/cli/layout.ts'
-import type { Outcome } from '../../functions/dry-run.ts'
 import { event } from '../support/world.ts'
 
 describe('a sentence wraps', () => {

@@ -1,7 +1,7 @@
 // Addresses of channels that can never work are mistakes: the guard would refuse them, or the service
 // behind them takes no messages there. Named with path and remedy, and never shown.
 import { describe, expect, test } from 'vitest'
-import { readConfig } from '../../functions/config.ts'
+import { readConfig } from '../../functions/config/config.ts'
 import { mistakesOf, withValue } from '../support/config.ts'
 import { baseConfig, routingKey } from '../support/world.ts'
 

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { configSchema } from '../../functions/config/config.ts'
 import { editorSchema } from '../../functions/config/editor-schema.ts'
-import { configSchema } from '../../functions/config.ts'
 import { withValue } from '../support/config.ts'
 import { baseConfig } from '../support/world.ts'
 

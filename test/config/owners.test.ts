@@ -1,8 +1,8 @@
 // `owners`: the channels that receive alerts, of the whole configuration and of each fleet.
 import { describe, expect, test } from 'vitest'
-import { adviseOn } from '../../functions/advice/index.ts'
-import { ownersOf } from '../../functions/alert.ts'
-import { readConfig } from '../../functions/config.ts'
+import { adviseOn } from '../../functions/check/advice.ts'
+import { readConfig } from '../../functions/config/config.ts'
+import { ownersOf } from '../../functions/use-cases/raise-alert.ts'
 import { baseConfig } from '../support/world.ts'
 
 const { prod, test: second } = baseConfig.fleets as Record<string, object>

@@ -1,7 +1,7 @@
 // Secrets in wrong places: as a key, a name, a kind, an address or a word of a rule. The mistake is named,
 // and the secret is not; what has the form of a name is.
 import { describe, expect, test } from 'vitest'
-import { readConfigWith } from '../../functions/config.ts'
+import { readConfigWith } from '../../functions/config/config.ts'
 import { isPresentable, notShown } from '../../shared/presentable.ts'
 import { mistakesOf } from '../support/config.ts'
 import { baseConfig, hookSecret, prodKey, routingKey } from '../support/world.ts'

@@ -1,7 +1,7 @@
 // Slips of the keyboard: what was meant is named, and a text that is no JSON is said where.
 import { describe, expect, test } from 'vitest'
-import { editsBetween, nearest } from '../../functions/config/suggest.ts'
-import { readConfig } from '../../functions/config.ts'
+import { readConfig } from '../../functions/config/config.ts'
+import { editsBetween, nearest } from '../../functions/schema/suggest.ts'
 import { mistakesOf, withValue } from '../support/config.ts'
 import { baseConfig, prodKey, routingKey } from '../support/world.ts'
 

@@ -1,6 +1,6 @@
 // A good configuration: defaults, values from the environment, what is secret in it.
 import { describe, expect, test } from 'vitest'
-import { readConfig, readConfigWith, secretsOf } from '../../functions/config.ts'
+import { readConfig, readConfigWith, secretsOf } from '../../functions/config/config.ts'
 import { notShown } from '../../shared/presentable.ts'
 import { mistakesOf, withValue } from '../support/config.ts'
 import { signingSecret, slackDecides } from '../support/slack-press.ts'

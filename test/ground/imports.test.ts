@@ -77,28 +77,59 @@ const rules: Record<string, Rule> = {
     instead: 'the hash of functions/core/hash.ts, which only takes text',
   },
   'use cases import core and the interfaces, never an adapter': {
-    files: /^functions\/(http\/)?[^/]+\.ts$/,
+    files: /^functions\/use-cases\//,
     banned: (name) =>
-      (inFolders(name, 'functions/store') && name !== 'functions/store/store.ts') ||
-      (inFolders(name, 'functions/notify') &&
-        !inFolders(name, 'functions/notify/notifier.ts', 'functions/notify/desk.ts')) ||
-      (inFolders(name, 'functions/identity') &&
-        !inFolders(name, 'functions/identity/identity.ts', 'functions/identity/principal.ts')) ||
-      (isPackage(name) && !inFolders(name, 'hono', 'zod')),
-    instead: 'the Relay that the host hands over (functions/relay.ts)',
+      !inFolders(
+        name,
+        ...['functions/use-cases', 'functions/core', 'functions/links', 'shared', 'zod'],
+        ...['functions/schema', 'functions/identity/identity.ts'],
+        ...['functions/notify/notifier.ts', 'functions/notify/desk.ts'],
+        ...['functions/store/store.ts', 'functions/store/memos.ts', 'functions/store/attention.ts'],
+      ),
+    instead: 'the Relay that the host hands over (functions/use-cases/relay.ts)',
+  },
+  'the HTTP face imports use cases, pages and interfaces, never an adapter': {
+    files: /^functions\/(http\/|app\.ts)/,
+    banned: (name) =>
+      !inFolders(
+        name,
+        ...['functions/http', 'functions/use-cases', 'functions/core', 'functions/links'],
+        ...['functions/pages', 'functions/schema', 'shared', 'hono', 'zod'],
+        ...['functions/identity/identity.ts', 'functions/identity/principal.ts'],
+        ...['functions/notify/desk.ts', 'functions/store/store.ts'],
+      ),
+    instead: 'the Relay that the host hands over (functions/use-cases/relay.ts)',
   },
   'the HTTP face is for app.ts alone': {
     files: /^functions\//,
     except: /^functions\/(app\.ts|http\/|host\/)/,
     banned: (name) => inFolders(name, 'functions/http'),
-    instead: 'a use case beside app.ts, which both may call',
+    instead: 'a use case, which both may call',
   },
-  'stores import their interface, their SQL, core and shared': {
+  'beacons, people and owners have doors of their own': {
+    files: /^functions\/http\/(beacons|people)\//,
+    banned: (name) =>
+      inFolders(name, 'functions/http') &&
+      !/^functions\/http\/[^/]+\.ts$/.test(name) &&
+      !inFolders(name, 'functions/http/beacons', 'functions/http/people'),
+    instead: 'a file directly in functions/http/',
+  },
+  'links import core, shared and the keys of events': {
+    files: /^functions\/links\//,
+    banned: (name) =>
+      !inFolders(name, 'functions/links', 'functions/core', 'functions/store/store.ts', 'shared'),
+    instead: 'values handed in by a use case',
+  },
+  'stores import their interfaces, their own folder, core and shared': {
     files: /^functions\/store\//,
     banned: (name) =>
-      !isPackage(name) &&
-      !inFolders(name, 'functions/store', 'functions/core', 'functions/attention.ts', 'shared'),
+      !isPackage(name) && !inFolders(name, 'functions/store', 'functions/core', 'shared'),
     instead: "the interface in store.ts and core's types",
+  },
+  'the store on Azure and the one on SQLite share the interface only': {
+    files: /^functions\/store\/azure\//,
+    banned: (name) => inFolders(name, 'functions/store/sqlite'),
+    instead: 'a file directly in functions/store/',
   },
   'the parts of the configuration import core, shared, the schema library and what kinds there are':
     {
@@ -106,19 +137,21 @@ const rules: Record<string, Rule> = {
       banned: (name) =>
         !inFolders(
           name,
-          ...['functions/config', 'functions/core', 'functions/notify/kinds.ts', 'shared', 'zod'],
+          ...['functions/config', 'functions/schema', 'functions/core', 'shared', 'zod'],
+          'functions/notify/kinds.ts',
         ),
-      instead: 'values handed in by functions/config.ts',
+      instead: 'values handed in by functions/config/config.ts',
     },
+  'checks of values import core, shared and the schema library': {
+    files: /^functions\/schema\//,
+    banned: (name) => !inFolders(name, 'functions/schema', 'functions/core', 'shared', 'zod'),
+    instead: 'values as arguments',
+  },
   'notifiers import their interface, core, shared and what a schema is made of': {
     files: /^functions\/notify\//,
     banned: (name) =>
       !isPackage(name) &&
-      !inFolders(
-        name,
-        ...['functions/notify', 'functions/core', 'shared'],
-        ...['functions/config/checks.ts', 'functions/config/suggest.ts'],
-      ),
+      !inFolders(name, 'functions/notify', 'functions/core', 'functions/schema', 'shared'),
     instead: "the interface in notifier.ts and core's types",
   },
   'what one service needs stays in its folder, its door and the hosts': {
@@ -130,7 +163,10 @@ const rules: Record<string, Rule> = {
   'identity imports its interface, shared, the types of the configuration and the schema library': {
     files: /^functions\/identity\//,
     banned: (name) =>
-      !inFolders(name, 'functions/identity', 'functions/config.ts', 'shared', 'zod', 'jose'),
+      !inFolders(
+        name,
+        ...['functions/identity', 'functions/core/rules/config.ts', 'shared', 'zod', 'jose'],
+      ),
     instead: 'the interface in identity.ts, or values handed in by the host',
   },
   'jose stays in the file named for what it checks': {
@@ -139,15 +175,21 @@ const rules: Record<string, Rule> = {
     banned: (name) => inFolders(name, 'jose'),
     instead: 'relay.identity',
   },
-  'advice imports core, shared and the configuration': {
-    files: /^functions\/advice\//,
+  'check-config imports core, the configuration and what a dry run plays': {
+    files: /^functions\/check\//,
     banned: (name) =>
       !inFolders(
         name,
-        ...['functions/advice', 'functions/core', 'functions/config.ts', 'shared'],
-        ...['functions/config/checks.ts', 'functions/config/suggest.ts'],
+        ...['functions/check', 'functions/core', 'functions/config', 'functions/schema', 'shared'],
+        ...['functions/use-cases/relay.ts', 'functions/use-cases/decision-buttons.ts'],
       ),
     instead: 'the configuration as an argument',
+  },
+  'only the commands check a configuration': {
+    files: /^functions\//,
+    except: /^functions\/(check|cli)\//,
+    banned: (name) => inFolders(name, 'functions/check'),
+    instead: 'core, if the relay itself needs it',
   },
   'pages import core, shared and the template library': {
     files: /^functions\/pages\//,
@@ -172,7 +214,7 @@ const rules: Record<string, Rule> = {
   'Node stays in the files named for it': {
     files: /^functions\//,
     except:
-      /^functions\/(host\/(node|node-hmac|pump|settings|azure|azure-log|azure-rounds)|store\/(sqlite|sqlite-file|azure-keys)|notify\/undici|cli\/[^/]+)\.ts$/,
+      /^functions\/(host\/(node\/|settings\.ts|azure\/(main|log|rounds)\.ts)|store\/(sqlite\/(store|file)|azure\/keys)\.ts|notify\/undici\.ts|cli\/)/,
     banned: isNode,
     instead: 'WebCrypto and other globals that every host has, or a value from the host',
   },
@@ -184,7 +226,7 @@ const rules: Record<string, Rule> = {
   },
   'vendors stay with their hosts': {
     files: /^functions\//,
-    except: /^functions\/(host|store)\/(azure|cloudflare|azure-.*|cloudflare-.*)\.ts$/,
+    except: /^functions\/(host|store)\/(azure|cloudflare)\//,
     banned: (name) => name.startsWith('@azure/') || name.startsWith('cloudflare:'),
     instead: 'the interfaces in store.ts and relay.ts',
   },
@@ -231,20 +273,21 @@ const bans: Record<string, Ban> = {
   },
   'use cases take clock and randomness from the relay': {
     files:
-      /^functions\/([^/]+|notify\/(?!undici)[\w/-]+|identity\/[^/]+|pages\/[^/]+|advice\/[^/]+)\.ts$/,
+      /^functions\/(app|(use-cases|http|links|identity|pages|check|config|schema)\/[\w/-]+|notify\/(?!undici)[\w/-]+)\.ts$/,
+    except: /^functions\/pages\/browser\//,
     call: /\bDate\.now\(|\bMath\.random\(|\bsetTimeout\(/,
     instead: 'relay.now(), relay.random(), or a due time in the store',
   },
   'the environment is read in hosts and in main': {
     files: /^(beacon|functions|shared)\//,
-    except: /^(functions\/host\/[^/]+|beacon\/main|functions\/cli\/[^/]+)\.ts$/,
+    except: /^(functions\/host\/|beacon\/main\.ts|functions\/cli\/)/,
     call: /\bprocess\.env\b/,
     instead: 'an argument',
   },
   'nothing prints but the log': {
     files: /^(beacon|functions|shared)\//,
     except: /^functions\/cli\//,
-    call: /\bconsole\./,
+    call: /\bconsole\.(?!ts\b)/,
     instead: 'the log',
   },
 }

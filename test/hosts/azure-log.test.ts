@@ -1,7 +1,7 @@
 // The relay's log inside Azure Functions: which line goes to which invocation's logger, and which
 // is printed.
 import { describe, expect, test } from 'vitest'
-import { createAzureLog } from '../../functions/host/azure-log.ts'
+import { createAzureLog } from '../../functions/host/azure/log.ts'
 import { categoryOf, isKept, printedLine } from '../support/functions-log.ts'
 import { get, host, lineOf, open, printed, waitUntil } from './azure-running.ts'
 

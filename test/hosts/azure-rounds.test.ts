@@ -1,6 +1,6 @@
 // What the rounds of the Azure host set as wake-ups: a message in the queue is an invocation, which costs.
 import { afterEach, expect, test } from 'vitest'
-import { Rounds, requestWaitMs } from '../../functions/host/azure-rounds.ts'
+import { Rounds, requestWaitMs } from '../../functions/host/azure/rounds.ts'
 import {
   createWorld,
   event,

@@ -3,8 +3,8 @@
 // any process.
 import { app } from '@azure/functions'
 import { Hono } from 'hono'
-import { httpHandler } from '../../functions/host/azure-http.ts'
-import { createAzureLog } from '../../functions/host/azure-log.ts'
+import { httpHandler } from '../../functions/host/azure/http.ts'
+import { createAzureLog } from '../../functions/host/azure/log.ts'
 import { limit } from '../../functions/http/problem.ts'
 
 /** What did not go to an invocation's logger. */

@@ -4,7 +4,7 @@
 import { TableServiceClient } from '@azure/data-tables'
 import { QueueServiceClient } from '@azure/storage-queue'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { deliveryLeaseMs } from '../../functions/core/attempt.ts'
+import { deliveryLeaseMs } from '../../functions/core/delivery/attempt.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import { maxReportBytes } from '../../shared/report.ts'
 import type { Received } from '../simulator/sinks.ts'

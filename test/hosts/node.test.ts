@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readConfig } from '../../functions/config.ts'
-import { readSettings } from '../../functions/host/node.ts'
+import { readConfig } from '../../functions/config/config.ts'
+import { readSettings } from '../../functions/host/node/main.ts'
 import { maxReportBytes } from '../../shared/report.ts'
 import { Program } from '../support/process.ts'
 import { baseConfig, prodKey } from '../support/world.ts'
@@ -96,7 +96,7 @@ describe('settings', () => {
 
 describe('the process', () => {
   test('answers, and ends on SIGTERM with code 0', async () => {
-    const relay = new Program('relay', 'functions/host/node.ts', environment())
+    const relay = new Program('relay', 'functions/host/node/main.ts', environment())
     const { port } = await relay.waitFor('relay_started')
     const response = await fetch(`http://127.0.0.1:${port}/healthz`)
     expect([response.status, await response.json()]).toMatchObject([200, { status: 'ok' }])
@@ -106,7 +106,7 @@ describe('the process', () => {
 
   test('its folder and its files are for its own user alone', async () => {
     const FOGHORN_DATA = join(directory, 'new', 'data')
-    const relay = new Program('relay', 'functions/host/node.ts', environment({ FOGHORN_DATA }))
+    const relay = new Program('relay', 'functions/host/node/main.ts', environment({ FOGHORN_DATA }))
     await relay.waitFor('relay_started')
     const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
     expect(modeOf(FOGHORN_DATA)).toBe('700')
@@ -120,7 +120,7 @@ describe('the process', () => {
     [{}, '127.0.0.1'],
     [{ HOST: '127.0.0.2' }, '127.0.0.2'],
   ])('%o: listens on %s, and nowhere else', async (changes, address) => {
-    const relay = new Program('relay', 'functions/host/node.ts', environment(changes))
+    const relay = new Program('relay', 'functions/host/node/main.ts', environment(changes))
     const { port } = await relay.waitFor('relay_started')
     const heard = ['127.0.0.1', '127.0.0.2'].map((one) =>
       fetch(`http://${one}:${port}/healthz`).then(
@@ -136,7 +136,7 @@ describe('the process', () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const PORT = String((taken.address() as AddressInfo).port)
-    const relay = new Program('relay', 'functions/host/node.ts', environment({ PORT }))
+    const relay = new Program('relay', 'functions/host/node/main.ts', environment({ PORT }))
     expect(await relay.exited).toEqual({ code: 2, signal: null })
     await relay.ended
     expect(relay.output).toContain(`port ${PORT} is taken on 127.0.0.1`)
@@ -145,9 +145,9 @@ describe('the process', () => {
   })
 
   test('a second one on the same folder is refused, and the first goes on', async () => {
-    const first = new Program('first', 'functions/host/node.ts', environment())
+    const first = new Program('first', 'functions/host/node/main.ts', environment())
     await first.waitFor('relay_started')
-    const second = new Program('second', 'functions/host/node.ts', environment())
+    const second = new Program('second', 'functions/host/node/main.ts', environment())
     expect(await second.exited).toEqual({ code: 2, signal: null })
     await second.ended
     expect(second.output).toContain('another relay works on')
@@ -155,7 +155,7 @@ describe('the process', () => {
   })
 
   test('a request that never ends does not keep it from ending', async () => {
-    const relay = new Program('relay', 'functions/host/node.ts', environment())
+    const relay = new Program('relay', 'functions/host/node/main.ts', environment())
     const { port } = await relay.waitFor('relay_started')
     const socket = connect(Number(port), '127.0.0.1')
     socket.on('error', () => {})
@@ -166,7 +166,7 @@ describe('the process', () => {
   })
 
   test('a body that is too large breaks no other request on its connection', async () => {
-    const relay = new Program('relay', 'functions/host/node.ts', environment())
+    const relay = new Program('relay', 'functions/host/node/main.ts', environment())
     const { port } = await relay.waitFor('relay_started')
     const socket = connect(Number(port), '127.0.0.1')
     const answers = text(socket)
@@ -186,7 +186,7 @@ describe('the process', () => {
     const routes = [{ match: {}, channels: ['nowhere'] }]
     writeFileSync(file, JSON.stringify({ ...baseConfig, routes }))
     const settings = environment({ FOGHORN_CONFIG: file })
-    const relay = new Program('relay', 'functions/host/node.ts', settings)
+    const relay = new Program('relay', 'functions/host/node/main.ts', settings)
     expect(await relay.exited).toEqual({ code: 2, signal: null })
     await relay.ended
     expect(relay.output).toContain('routes[0].channels[0]: there is no channel "nowhere"')

@@ -1,6 +1,6 @@
 // Node's loop around the use cases: what it begins, what it leaves, and that it stops when it is told to.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { Pump } from '../../functions/host/pump.ts'
+import { Pump } from '../../functions/host/node/pump.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { around } from '../sim/around.ts'
 import { createWorld, event, FakeBeacon, usualAnswer, type World } from '../support/world.ts'

@@ -1,7 +1,7 @@
 // Whatever the relay answers, also where something is wrong: kept by nobody, indexed by nobody, running nothing.
 // People get a page, programs get problem+json.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { httpHandler } from '../../functions/host/azure-http.ts'
+import { httpHandler } from '../../functions/host/azure/http.ts'
 import { postDrill } from '../support/drills.ts'
 import { formType, linkOf, press } from '../support/people.ts'
 import { signIn } from '../support/record-form.ts'

@@ -1,8 +1,8 @@
 // Whoever holds a link, and may decide nothing by it, keeps nobody from deciding who may: neither by junk nor
 // by forms of the page itself.
 import { beforeEach, expect, test } from 'vitest'
-import { rightRate } from '../../functions/http/link-guard.ts'
-import { createListToken } from '../../functions/link.ts'
+import { rightRate } from '../../functions/links/guard.ts'
+import { createListToken } from '../../functions/links/link.ts'
 import { formsOf } from '../support/form.ts'
 import { forge, linkOf, press, submit } from '../support/people.ts'
 import { ann, annInRecord, bobId, signedIn, tenant } from '../support/principals.ts'

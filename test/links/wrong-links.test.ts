@@ -1,7 +1,7 @@
 // However many wrong tokens come, whoever holds a right one can look and decide; and a right one has a
 // limit of its own.
 import { beforeEach, expect, test } from 'vitest'
-import { rightRate, wrongRate } from '../../functions/http/link-guard.ts'
+import { rightRate, wrongRate } from '../../functions/links/guard.ts'
 import { forge, linkOf, press } from '../support/people.ts'
 import { eventNow, startWithEvent, world } from '../support/relay.ts'
 

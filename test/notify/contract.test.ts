@@ -1,8 +1,8 @@
 // What every notifier promises, over all kinds: which answers are a success, worth another attempt, or a
 // refusal, and that nothing of the channel's secret comes out. kinds.ts has the table.
 import { describe, expect, test } from 'vitest'
-import { afterAttempt } from '../../functions/core/attempt.ts'
-import { createToken } from '../../functions/link.ts'
+import { afterAttempt } from '../../functions/core/delivery/attempt.ts'
+import { createToken } from '../../functions/links/link.ts'
 import { channelSecrets, notifiers } from '../../functions/notify/kinds.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
 import { FoghornError } from '../../shared/errors.ts'

@@ -1,8 +1,8 @@
 // Names and texts from outside, sent over HTTP to channels that check every limit of the real ones: they
 // are shown as text, on one line, and never make a message too long.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Channel } from '../../functions/config.ts'
-import { moments } from '../../functions/core/event.ts'
+import type { Channel } from '../../functions/config/config.ts'
+import { moments } from '../../functions/core/event/event.ts'
 import { notifiers } from '../../functions/notify/kinds.ts'
 import type { Outgoing } from '../../functions/notify/notifier.ts'
 import { limits } from '../../shared/document.ts'

@@ -1,6 +1,6 @@
 // The contract's table: one row for each kind of channel. A new kind needs a row here, and every test in
 // this folder holds for it, and the preview shows it.
-import { addressOf } from '../../functions/core/address.ts'
+import { addressOf } from '../../functions/core/rules/address.ts'
 import { type Channel, channelSecrets, type Notifiers } from '../../functions/notify/kinds.ts'
 import type { Sinks } from '../simulator/sinks.ts'
 import { hookSecret, routingKey } from '../support/world.ts'

@@ -1,9 +1,9 @@
 // PagerDuty's incidents: one for each epoch of an event, opened once, and closed only where opened.
 import { describe, expect, test } from 'vitest'
-import { type Delivery, type Notice, viewOf } from '../../functions/core/delivery.ts'
-import { type Moment, moments, type Verdict } from '../../functions/core/event.ts'
-import { compose } from '../../functions/core/message.ts'
-import { opensNothing } from '../../functions/core/severity.ts'
+import { type Delivery, type Notice, viewOf } from '../../functions/core/delivery/delivery.ts'
+import { type Moment, moments, type Verdict } from '../../functions/core/event/event.ts'
+import { compose } from '../../functions/core/message/message.ts'
+import { opensNothing } from '../../functions/core/rules/severity.ts'
 import { notifiers } from '../../functions/notify/kinds.ts'
 import type { Outgoing, Send } from '../../functions/notify/notifier.ts'
 import { at, claimed, type Fields, facts, record, telling } from '../support/records.ts'

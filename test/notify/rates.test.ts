@@ -1,7 +1,7 @@
 // What each kind is sent at most, against what its service takes by kinds.ts. Requests are asked for as a
 // worker does, as early as the kind's own rate has a turn.
 import { describe, expect, test } from 'vitest'
-import { afterTurns, freeAt, type Rate, turnsAt } from '../../functions/core/rate.ts'
+import { afterTurns, freeAt, type Rate, turnsAt } from '../../functions/core/delivery/rate.ts'
 import { notifiers } from '../../functions/notify/kinds.ts'
 import { at } from '../support/records.ts'
 import { kinds, kindTable } from './kinds.ts'

@@ -1,19 +1,19 @@
 // What there is to tell, as usual as can be: each moment in the course that brings it, and what is told
 // on the side: lists, trouble with a channel, late and skipped messages, sets, hostile names.
 
-import { sendAlert, withOccurrence } from '../../functions/core/alert.ts'
-import { stampOf } from '../../functions/core/approval.ts'
+import { sendAlert, withOccurrence } from '../../functions/core/delivery/alert.ts'
 import {
   channelTroubleIn,
   isAlertOf,
   type Notice,
   type Telling,
   viewOf,
-} from '../../functions/core/delivery.ts'
-import type { Moment, Verdict } from '../../functions/core/event.ts'
-import { compose } from '../../functions/core/message.ts'
-import type { Posted } from '../../functions/core/post.ts'
-import { maxOpenOfBeacon, refusalOf } from '../../functions/core/share.ts'
+} from '../../functions/core/delivery/delivery.ts'
+import type { Posted } from '../../functions/core/delivery/post.ts'
+import { stampOf } from '../../functions/core/event/approval.ts'
+import type { Moment, Verdict } from '../../functions/core/event/event.ts'
+import { maxOpenOfBeacon, refusalOf } from '../../functions/core/event/share.ts'
+import { compose } from '../../functions/core/message/message.ts'
 import type { Outgoing, Part } from '../../functions/notify/notifier.ts'
 import { at, claimed, type Fields, facts, record } from '../support/records.ts'
 import { eventId } from '../support/world.ts'

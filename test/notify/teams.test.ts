@@ -2,7 +2,7 @@
 // is looked at in test/preview/.
 import { createRequire } from 'node:module'
 import { describe, expect, test } from 'vitest'
-import { maxLinkLength } from '../../functions/link.ts'
+import { maxLinkLength } from '../../functions/links/link.ts'
 import { notifiers } from '../../functions/notify/kinds.ts'
 import type { Outgoing } from '../../functions/notify/notifier.ts'
 import { limits } from '../../shared/document.ts'

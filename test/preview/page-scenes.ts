@@ -1,7 +1,7 @@
 // Every state that the page behind a link can show, as HTML; for eyes, and for the browser's checks.
 
-import type { HistoryEntry, Verdict } from '../../functions/core/event.ts'
-import { deadLinks } from '../../functions/http/entry.ts'
+import type { HistoryEntry, Verdict } from '../../functions/core/event/event.ts'
+import { deadLinks } from '../../functions/http/people/entry.ts'
 import { eventPage, messagePage } from '../../functions/pages/approve.ts'
 import type { Seen, Viewer } from '../../functions/pages/event.ts'
 import { listPage } from '../../functions/pages/list.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createListToken, createToken } from '../../functions/link.ts'
+import { createListToken, createToken } from '../../functions/links/link.ts'
 import { createLog, type Level, maskOf } from '../../shared/log.ts'
 
 const levels: Level[] = ['debug', 'info', 'warn', 'error']

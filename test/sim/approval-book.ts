@@ -1,8 +1,8 @@
 // The book of approvals: nothing is decided but by a person who pressed, may do so and saw what they decided, or by
 // a rule; and what people are answered is what came of it.
-import { isWithin } from '../../functions/core/agreed.ts'
-import { stampOf } from '../../functions/core/approval.ts'
-import type { Decider, EventRecord, Verdict } from '../../functions/core/event.ts'
+import { isWithin } from '../../functions/core/event/agreed.ts'
+import { stampOf } from '../../functions/core/event/approval.ts'
+import type { Decider, EventRecord, Verdict } from '../../functions/core/event/event.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Docket } from './docket.ts'
 import { answers, type Said } from './doors.ts'

@@ -1,15 +1,16 @@
 // The doors by which people come to a relay: the page behind a link, and the buttons of a message in Slack, which always
 // come signed. Most worlds spare themselves the page's HTTP face, which takes time; what somebody saw goes along with
 // their decision either way.
-import { decideEvent, open } from '../../functions/approve.ts'
-import { stampOf } from '../../functions/core/approval.ts'
-import type { Decider, Verdict } from '../../functions/core/event.ts'
+
+import { stampOf } from '../../functions/core/event/approval.ts'
+import type { Decider, Verdict } from '../../functions/core/event/event.ts'
+import { interactionRoutes } from '../../functions/http/people/slack.ts'
 import { createRefusals } from '../../functions/http/refusals.ts'
-import { interactionRoutes } from '../../functions/http/slack.ts'
-import { createFormToken } from '../../functions/link.ts'
+import { createFormToken } from '../../functions/links/link.ts'
 import { actionIds } from '../../functions/notify/slack/blocks.ts'
 import { isDecidable } from '../../functions/pages/state.ts'
-import type { Relay } from '../../functions/relay.ts'
+import { decideEvent, open } from '../../functions/use-cases/decide-event.ts'
+import type { Relay } from '../../functions/use-cases/relay.ts'
 import { fieldsOf } from '../support/form.ts'
 import { formType } from '../support/people.ts'
 import { signedIn } from '../support/principals.ts'

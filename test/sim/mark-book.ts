@@ -1,8 +1,12 @@
 // The book of channels in trouble: nobody sends to one that refuses everything but whoever said that it
 // tries, and the fallback is told of each outage.
 
-import { type Claimed, channelTroubleIn, type Delivery } from '../../functions/core/delivery.ts'
-import type { ChannelHealth } from '../../functions/core/outage.ts'
+import type { ChannelHealth } from '../../functions/core/delivery/channel-health.ts'
+import {
+  type Claimed,
+  channelTroubleIn,
+  type Delivery,
+} from '../../functions/core/delivery/delivery.ts'
 import type { Docket } from './docket.ts'
 
 /** Whoever looked before the mark was written sends within its lease. */

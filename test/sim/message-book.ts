@@ -1,12 +1,12 @@
 // The book of messages: each at most once in a channel, but for the repetitions that nobody can prevent,
 // in the order of the event's life, and PagerDuty's incidents opened and closed.
-import type { Settlement } from '../../functions/core/attempt.ts'
+import type { Settlement } from '../../functions/core/delivery/attempt.ts'
 import {
   type Claimed,
   type Delivery,
   isSameStep,
   lapsedAtOf,
-} from '../../functions/core/delivery.ts'
+} from '../../functions/core/delivery/delivery.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
 import type { Sent } from '../support/world.ts'
 import type { Docket } from './docket.ts'

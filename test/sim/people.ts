@@ -1,9 +1,9 @@
 // People who get messages and may press a button: at once, late, both at the same time, or never; some of them
 // although they may not.
-import type { Decider, Verdict } from '../../functions/core/event.ts'
-import { readValue } from '../../functions/decision-buttons.ts'
+import type { Decider, Verdict } from '../../functions/core/event/event.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
 import { actionIds } from '../../functions/notify/slack/blocks.ts'
+import { readValue } from '../../functions/use-cases/decision-buttons.ts'
 import type { Sent } from '../support/world.ts'
 import { adminKey } from '../support/world.ts'
 import type { Press } from './approval-book.ts'

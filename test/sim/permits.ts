@@ -1,6 +1,6 @@
 // Who may decide, worked out anew from the plan: the routes of its configuration, and what its VMs are, not what
 // the relay knows of them. The relay may be stricter, as long as it does not know them; never milder.
-import type { Decider, EventRecord } from '../../functions/core/event.ts'
+import type { Decider, EventRecord } from '../../functions/core/event/event.ts'
 import type { Plan } from './plan.ts'
 
 type Match = Plan['config']['routes'][number]['match']

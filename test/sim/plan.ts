@@ -1,6 +1,6 @@
 // What a seed makes of the world before it begins: tenants, their VMs, the configuration of the relay,
 // and the course of every event as Azure and the owner of the VMs intend it.
-import { readConfig } from '../../functions/config.ts'
+import { readConfig } from '../../functions/config/config.ts'
 import type { EventPatch } from '../simulator/requests.ts'
 import { ann, annId, bobId, tenant } from '../support/principals.ts'
 import { botChannel } from '../support/slack-bot.ts'

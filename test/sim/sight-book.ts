@@ -1,7 +1,7 @@
 // The book of sights: which beacons see an event, as far as the relay was told. Time must not
 // conclude anything against a beacon that is heard. An event that every hit VM misses must not stay
 // open.
-import { type EventRecord, isHit } from '../../functions/core/event.ts'
+import { type EventRecord, isHit } from '../../functions/core/event/event.ts'
 import { apiVersions } from '../../shared/document.ts'
 import type { Answer, Report } from '../../shared/report.ts'
 import type { Beacon } from './beacons.ts'

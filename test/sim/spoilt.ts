@@ -1,12 +1,12 @@
 // Relays that are broken on purpose, each by a store that does not keep one promise: what a simulation
 // is worth shows in whether it finds them. Below the store on Azure it is the table that does not; and some do
 // not do what their configuration says.
-import type { Config } from '../../functions/config.ts'
-import type { Settlement } from '../../functions/core/attempt.ts'
-import type { Claimed, Delivery } from '../../functions/core/delivery.ts'
-import { isOpen, type Observer } from '../../functions/core/event.ts'
-import { settleMs } from '../../functions/core/life.ts'
-import type { Change, Rows } from '../../functions/store/azure-rows.ts'
+import type { Config } from '../../functions/config/config.ts'
+import type { Settlement } from '../../functions/core/delivery/attempt.ts'
+import type { Claimed, Delivery } from '../../functions/core/delivery/delivery.ts'
+import { isOpen, type Observer } from '../../functions/core/event/event.ts'
+import { settleMs } from '../../functions/core/event/life.ts'
+import type { Change, Rows } from '../../functions/store/azure/rows.ts'
 import type { Commit, Store } from '../../functions/store/store.ts'
 
 type Spoil = () => (store: Store) => Store

@@ -1,10 +1,11 @@
 // What the relays of a world keep their rows in. Each process has its own view of it: slow, deadly, and
 // watched. A call of SQLite is one step; a call of the store on Azure is many, and may end after each.
-import type { Claimed } from '../../functions/core/delivery.ts'
-import type { HealthRow } from '../../functions/core/outage.ts'
-import { AzureStore } from '../../functions/store/azure.ts'
-import type { Rows } from '../../functions/store/azure-rows.ts'
-import { SqliteStore } from '../../functions/store/sqlite.ts'
+
+import type { HealthRow } from '../../functions/core/delivery/channel-health.ts'
+import type { Claimed } from '../../functions/core/delivery/delivery.ts'
+import type { Rows } from '../../functions/store/azure/rows.ts'
+import { AzureStore } from '../../functions/store/azure/store.ts'
+import { SqliteStore } from '../../functions/store/sqlite/store.ts'
 import type { ClaimRequest, Commit, Store } from '../../functions/store/store.ts'
 import { around } from './around.ts'
 import type { Judge } from './judge.ts'

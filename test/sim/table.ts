@@ -1,10 +1,10 @@
 // The table of a world: rows in memory, as Azure Tables keeps them. Each call takes its time, before and after
 // it takes effect, and the process may end in either: what it had begun to write stays as far as it came. The answer
 // to a write may be lost, and the client then writes again by itself, as Azure's does.
-import type { HealthRow } from '../../functions/core/outage.ts'
-import { listPartition } from '../../functions/store/azure-memos.ts'
-import type { Change, Range, Row, Rows } from '../../functions/store/azure-rows.ts'
-import { maxChanges } from '../../functions/store/azure-rows.ts'
+import type { HealthRow } from '../../functions/core/delivery/channel-health.ts'
+import { listPartition } from '../../functions/store/azure/memos.ts'
+import type { Change, Range, Row, Rows } from '../../functions/store/azure/rows.ts'
+import { maxChanges } from '../../functions/store/azure/rows.ts'
 import {
   eventRow,
   type HeldEvent,
@@ -13,8 +13,8 @@ import {
   type StoredDelivery,
   toDelivery,
   toHeldEvent,
-} from '../../functions/store/azure-stored.ts'
-import type { Together } from '../../functions/store/together.ts'
+} from '../../functions/store/azure/stored.ts'
+import type { Together } from '../../functions/store/azure/together.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import type { Judge } from './judge.ts'
 import type { Kernel, Process } from './kernel.ts'

@@ -1,7 +1,7 @@
 // What must hold once nothing is owed and nothing is open: every message has its end, every event is
 // closed, no incident is left, and the record agrees with what happened where that can be known.
-import type { Delivery } from '../../functions/core/delivery.ts'
-import type { EventRecord } from '../../functions/core/event.ts'
+import type { Delivery } from '../../functions/core/delivery/delivery.ts'
+import type { EventRecord } from '../../functions/core/event/event.ts'
 import type { Store } from '../../functions/store/store.ts'
 import type { Judge } from './judge.ts'
 

@@ -1,7 +1,7 @@
 // One seeded world from its beginning to the time when nothing is owed and nothing is open any more.
 import { createHash } from 'node:crypto'
-import { secretsOf } from '../../functions/config.ts'
-import type { Rows } from '../../functions/store/azure-rows.ts'
+import { secretsOf } from '../../functions/config/config.ts'
+import type { Rows } from '../../functions/store/azure/rows.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { createLog } from '../../shared/log.ts'
 import { startAt } from '../support/world.ts'

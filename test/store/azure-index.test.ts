@@ -1,11 +1,11 @@
 // What is found by time is found, whenever a process dies; what points to nothing is skipped, and goes when
 // nobody can be about to write what it points to.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Settlement } from '../../functions/core/attempt.ts'
-import { maxOpenOfBeacon } from '../../functions/core/share.ts'
-import type { AzureStore } from '../../functions/store/azure.ts'
-import { graceMs, partitions } from '../../functions/store/azure-index.ts'
-import type { Rows } from '../../functions/store/azure-rows.ts'
+import type { Settlement } from '../../functions/core/delivery/attempt.ts'
+import { maxOpenOfBeacon } from '../../functions/core/event/share.ts'
+import { graceMs, partitions } from '../../functions/store/azure/index.ts'
+import type { Rows } from '../../functions/store/azure/rows.ts'
+import type { AzureStore } from '../../functions/store/azure/store.ts'
 import { Table } from '../sim/table.ts'
 import {
   around,

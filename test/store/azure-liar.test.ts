@@ -2,7 +2,7 @@
 // event can still be decided. On Azure a row has room for about 480 000 characters.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApp } from '../../functions/app.ts'
-import { eventLength, maxEventLength } from '../../functions/core/event-size.ts'
+import { eventLength, maxEventLength } from '../../functions/core/event/event-size.ts'
 import { newRows, storeOn } from '../support/azure-store.ts'
 import { type Azurite, startAzurite } from '../support/azurite.ts'
 import { bigNames } from '../support/big.ts'

@@ -2,9 +2,9 @@
 // lets it pass; and what Azure answers is told apart.
 import { RestError, type TableClient } from '@azure/data-tables'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { keyOf } from '../../functions/store/azure-keys.ts'
-import type { Change } from '../../functions/store/azure-rows.ts'
-import { AzureTable } from '../../functions/store/azure-table.ts'
+import { keyOf } from '../../functions/store/azure/keys.ts'
+import type { Change } from '../../functions/store/azure/rows.ts'
+import { AzureTable } from '../../functions/store/azure/table.ts'
 import { newClient, newRows, storeOn } from '../support/azure-store.ts'
 import { type Azurite, startAzurite } from '../support/azurite.ts'
 import {

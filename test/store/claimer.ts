@@ -1,6 +1,6 @@
 // A process that claims until nothing is left, and says what it got: two of them share one file.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SqliteStore } from '../../functions/store/sqlite.ts'
+import { SqliteStore } from '../../functions/store/sqlite/store.ts'
 import { claim } from '../support/claims.ts'
 
 const [path = '', name = ''] = process.argv.slice(2)

@@ -2,8 +2,8 @@
 // folder.
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { explainDisk } from '../../functions/store/disk.ts'
-import { SharedWrites } from '../../functions/store/shared-writes.ts'
+import { explainDisk } from '../../functions/store/sqlite/disk.ts'
+import { SharedWrites } from '../../functions/store/sqlite/shared-writes.ts'
 
 const path = '/data/foghorn.sqlite'
 

@@ -1,6 +1,6 @@
 // A process that commits events until it is killed, and says after each commit that it returned:
 // what was said must be found by whoever opens the file next.
-import { SqliteStore } from '../../functions/store/sqlite.ts'
+import { SqliteStore } from '../../functions/store/sqlite/store.ts'
 import { claim } from '../support/claims.ts'
 import { at, delivery, record } from '../support/records.ts'
 

@@ -3,10 +3,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TableClient } from '@azure/data-tables'
-import { AzureStore } from '../../functions/store/azure.ts'
-import { type Entry, partitions } from '../../functions/store/azure-index.ts'
-import { keyOf } from '../../functions/store/azure-keys.ts'
-import type { Change, Rows } from '../../functions/store/azure-rows.ts'
+import { type Entry, partitions } from '../../functions/store/azure/index.ts'
+import { keyOf } from '../../functions/store/azure/keys.ts'
+import type { Change, Rows } from '../../functions/store/azure/rows.ts'
+import { AzureStore } from '../../functions/store/azure/store.ts'
 import {
   entriesOf,
   eventPartition,
@@ -14,8 +14,8 @@ import {
   isSameEntry,
   ranges,
   toHeldEvent,
-} from '../../functions/store/azure-stored.ts'
-import { AzureTable } from '../../functions/store/azure-table.ts'
+} from '../../functions/store/azure/stored.ts'
+import { AzureTable } from '../../functions/store/azure/table.ts'
 import type { EventKey } from '../../functions/store/store.ts'
 import type { Azurite } from './azurite.ts'
 

@@ -1,6 +1,6 @@
 // Claiming without a thought of rates.
-import type { Claimed } from '../../functions/core/delivery.ts'
-import { unlimited } from '../../functions/core/rate.ts'
+import type { Claimed } from '../../functions/core/delivery/delivery.ts'
+import { unlimited } from '../../functions/core/delivery/rate.ts'
 import type { ClaimRequest, DeliveryStore, Pacing } from '../../functions/store/store.ts'
 import { at } from './records.ts'
 

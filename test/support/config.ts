@@ -1,6 +1,6 @@
 // Configurations for tests: the base one with one value changed, and what is wrong with one.
 import { expect } from 'vitest'
-import { readConfig } from '../../functions/config.ts'
+import { readConfig } from '../../functions/config/config.ts'
 import { baseConfig } from './world.ts'
 
 type Json = ReturnType<typeof JSON.parse>

@@ -1,7 +1,8 @@
 // A relay that dies at a given write to its store or call to a channel, before it or right after it took
 // effect; everything that it calls from then on fails. To die at a read is to die after the write before it.
-import type { Relay } from '../../functions/relay.ts'
+
 import type { Store } from '../../functions/store/store.ts'
+import type { Relay } from '../../functions/use-cases/relay.ts'
 import { createTables } from './tables.ts'
 
 /** Thrown at every call of a relay that is dead. */

@@ -1,6 +1,11 @@
 // What a person does: opens the link of the newest message, and presses a button.
-import { stampOf } from '../../functions/core/approval.ts'
-import { createFormToken, createToken, type LinkToken, readToken } from '../../functions/link.ts'
+import { stampOf } from '../../functions/core/event/approval.ts'
+import {
+  createFormToken,
+  createToken,
+  type LinkToken,
+  readToken,
+} from '../../functions/links/link.ts'
 import { fieldsOf, formType } from './form.ts'
 import { eventId, type World } from './world.ts'
 

@@ -1,10 +1,9 @@
 // Values of the core for tests: a record, a delivery, a beacon and what it saw, each as usual as can be.
-import type { Claimed, Delivery, Telling } from '../../functions/core/delivery.ts'
-import { viewOf } from '../../functions/core/delivery.ts'
+import type { Claimed, Delivery, Telling } from '../../functions/core/delivery/delivery.ts'
+import { viewOf } from '../../functions/core/delivery/delivery.ts'
 import type {
   Beacon,
   Ended,
-  EndedRecord,
   EventRecord,
   Facts,
   Observer,
@@ -12,7 +11,7 @@ import type {
   Phase,
   Sighting,
   StartedRecord,
-} from '../../functions/core/event.ts'
+} from '../../functions/core/event/event.ts'
 import type { Commit } from '../../functions/store/store.ts'
 import { event, eventId, startAt } from './world.ts'
 
@@ -47,10 +46,6 @@ export function record(changes: Fields = {}): EventRecord {
 
 export function openRecord(changes: Omit<Fields, 'ended'> = {}): OpenRecord {
   return record(changes) as OpenRecord
-}
-
-function endedRecord(ended: Ended, changes: Omit<Fields, 'ended'> = {}): EndedRecord {
-  return record({ ...changes, ended }) as EndedRecord
 }
 
 export function telling(changes: Partial<Telling> = {}): Telling {

@@ -18,7 +18,7 @@ export interface RelayHost {
 /** `azuriteDirectory`: as for `startAzurite`. */
 export async function prepareHost(name: HostName, azuriteDirectory?: string): Promise<RelayHost> {
   if (name === 'node') {
-    const file = 'functions/host/node.ts'
+    const file = 'functions/host/node/main.ts'
     return { file, environment: {}, started: 'relay_started', async stop() {} }
   }
   const azurite = await startAzurite(azuriteDirectory)

@@ -1,5 +1,5 @@
 // What Slack does when somebody presses a button: a payload of the kind it documents, signed with the app's secret.
-import { interactionsPath } from '../../functions/http/slack.ts'
+import { interactionsPath } from '../../functions/http/people/slack.ts'
 import { webHmac } from '../../shared/signature.ts'
 import { formType } from './people.ts'
 import type { Sent, World } from './world.ts'

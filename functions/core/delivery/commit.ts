@@ -1,12 +1,13 @@
 // Who is notified of a decision: completes it into one atomic write, with the deliveries that it plans
 // and those that it supersedes.
-import { type Delivery, plan } from '../delivery.ts'
-import { knownOf } from '../drill.ts'
-import type { EventRecord, Moment, Observer } from '../event.ts'
-import { eventLength, fitEvent } from '../event-size.ts'
-import { ends, mayHaveArrived, type Overtakes, type Superseded, supersededBy } from '../overtake.ts'
-import { channelsFor, type Route } from '../policy.ts'
-import { sparedBy } from '../reach.ts'
+
+import { knownOf } from '../event/drill.ts'
+import type { EventRecord, Moment, Observer } from '../event/event.ts'
+import { eventLength, fitEvent } from '../event/event-size.ts'
+import { sparedBy } from '../event/reach.ts'
+import { channelsFor, type Route } from '../rules/policy.ts'
+import { type Delivery, plan } from './delivery.ts'
+import { ends, mayHaveArrived, type Overtakes, type Superseded, supersededBy } from './overtake.ts'
 
 /** What a commit needs to know about channels. */
 export interface ChannelFacts {

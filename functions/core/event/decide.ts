@@ -1,13 +1,8 @@
 // What one beacon's report means for one event: the record that follows from it, and the moments that
 // people should hear of. The surprise: a decision that lacks a fact says so and is asked again. So only
 // the facts that matter are read.
-import { leaseOf, withLease } from '../approval.ts'
-import { conclude, nextLookOf } from '../conclude.ts'
-import { type EventRecord, isHit, isOpen, type Observer } from '../event.ts'
-import { settleMs } from '../life.ts'
-import { isDecisionNear, watch } from '../pace.ts'
-import { openedBy, opens } from '../share.ts'
-import { asHeard, heardSince, silentPaces, withHeard } from '../witness.ts'
+import { leaseOf, withLease } from './approval.ts'
+import { conclude, nextLookOf } from './conclude.ts'
 import {
   type Decision,
   type EventReport,
@@ -17,6 +12,7 @@ import {
   type ReportReason,
   type Step,
 } from './decision.ts'
+import { type EventRecord, isHit, isOpen, type Observer } from './event.ts'
 import {
   approveByPolicy,
   holdBack,
@@ -25,7 +21,11 @@ import {
   withPolicy,
   worthTelling,
 } from './judgement.ts'
+import { settleMs } from './life.ts'
 import { agree, type Observed, observe } from './observe.ts'
+import { isDecisionNear, watch } from './pace.ts'
+import { openedBy, opens } from './share.ts'
+import { asHeard, heardSince, silentPaces, withHeard } from './witness.ts'
 
 export interface Context {
   rules: Rules

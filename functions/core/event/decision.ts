@@ -1,10 +1,10 @@
 // What a decision is made from and what comes out of it. Each step of a decision has the same shape.
 
-import type { ConcludeReason } from '../conclude.ts'
-import type { Delivery } from '../delivery.ts'
-import type { EventRecord, Moment, Observer } from '../event.ts'
-import type { StepReason } from '../life.ts'
-import type { EventNews, Reading } from '../reading.ts'
+import type { Delivery } from '../delivery/delivery.ts'
+import type { ConcludeReason } from './conclude.ts'
+import type { EventRecord, Moment, Observer } from './event.ts'
+import type { StepReason } from './life.ts'
+import type { EventNews, Reading } from './reading.ts'
 
 /** A record, the moments that lead to messages, and why. An unchanged record is the same object. */
 export interface Decision<Reason = string> {

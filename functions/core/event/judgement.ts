@@ -1,10 +1,11 @@
 // What the configuration makes of an event that just took a step: policy, and who is to be told.
-import { decideByPolicy } from '../approval.ts'
+
 import { heardOf } from '../delivery/commit.ts'
-import type { Delivery } from '../delivery.ts'
-import { changeLagMs, isUndisputed } from '../dispute.ts'
-import type { EventRecord, Moment, Observer, OpenRecord } from '../event.ts'
-import { channelsFor, judgePolicy, type PolicyRule, type Route } from '../policy.ts'
+import type { Delivery } from '../delivery/delivery.ts'
+import { channelsFor, judgePolicy, type PolicyRule, type Route } from '../rules/policy.ts'
+import { decideByPolicy } from './approval.ts'
+import { changeLagMs, isUndisputed } from './dispute.ts'
+import type { EventRecord, Moment, Observer, OpenRecord } from './event.ts'
 
 export interface Rules {
   policy: PolicyRule[]

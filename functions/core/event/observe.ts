@@ -1,13 +1,13 @@
 // What a report shows of one event, and whether the beacons agree on it.
-import { withoutOutgrown } from '../agreed.ts'
-import { withStart } from '../approval.ts'
-import { contradictions, reconcile, withoutOutdated } from '../dispute.ts'
-import { type EventRecord, isOpen, type Moment } from '../event.ts'
-import { advance, type StepReason } from '../life.ts'
-import type { EventNews } from '../reading.ts'
-import { confirmedBy } from '../share.ts'
+import { withoutOutgrown } from './agreed.ts'
+import { withStart } from './approval.ts'
 import { type EventReport, follow, type Known, type Needs, type Step } from './decision.ts'
+import { contradictions, reconcile, withoutOutdated } from './dispute.ts'
+import { type EventRecord, isOpen, type Moment } from './event.ts'
 import { heldBackNews } from './judgement.ts'
+import { advance, type StepReason } from './life.ts'
+import type { EventNews } from './reading.ts'
+import { confirmedBy } from './share.ts'
 
 /** `isNews`: the documents changed what is known of the event. */
 export type Observed = Step & { isNews: boolean }

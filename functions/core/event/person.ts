@@ -1,12 +1,13 @@
 // What a person decides about an event: an approval, or a "not now".
-import { type DecideOutcome, decide, stampOf } from '../approval.ts'
-import { nextLook } from '../conclude.ts'
-import { knownOf } from '../drill.ts'
-import type { Decider, EventRecord, Verdict } from '../event.ts'
-import { type Permission, permissionOf } from '../permission.ts'
-import type { Route } from '../policy.ts'
-import { withHeard } from '../witness.ts'
+
+import { type Permission, permissionOf } from '../rules/permission.ts'
+import type { Route } from '../rules/policy.ts'
+import { type DecideOutcome, decide, stampOf } from './approval.ts'
+import { nextLook } from './conclude.ts'
 import type { Decision, Known, Needs } from './decision.ts'
+import { knownOf } from './drill.ts'
+import type { Decider, EventRecord, Verdict } from './event.ts'
+import { withHeard } from './witness.ts'
 
 export interface Wish {
   decision: Verdict['decision']

@@ -1,6 +1,6 @@
 // The text of each kind of alert: what is wrong, what follows from it, and what to do.
-import type { Alert } from '../event.ts'
-import { maxOpenOfBeacon, maxOpenOfFleet } from '../share.ts'
+import type { Alert } from '../event/event.ts'
+import { maxOpenOfBeacon, maxOpenOfFleet } from '../event/share.ts'
 
 interface AlertText {
   title: string

@@ -1,7 +1,7 @@
 // What became of an approval: Azure was told or could not be told, or the event grew beyond it.
-import type { EventView } from '../delivery.ts'
-import type { StartFailure } from '../event.ts'
-import { relative, span } from '../time.ts'
+import type { EventView } from '../delivery/delivery.ts'
+import type { StartFailure } from '../event/event.ts'
+import { relative, span } from '../event/time.ts'
 import { azureStarts, describeVerdict } from './phrases.ts'
 
 const maxInSentence = 5

@@ -1,7 +1,7 @@
 // What *changed* says: for each value from what to what, as far as both are known.
-import type { EventView } from '../delivery.ts'
-import type { Disputable, Values } from '../event.ts'
-import { lastingClock } from '../time.ts'
+import type { EventView } from '../delivery/delivery.ts'
+import type { Disputable, Values } from '../event/event.ts'
+import { lastingClock } from '../event/time.ts'
 import { lapseLines, unapprovedOf } from './approval.ts'
 import { describeDuration, describeNames, plain } from './phrases.ts'
 

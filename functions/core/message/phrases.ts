@@ -1,9 +1,9 @@
 // Phrases that messages and pages share: what is hit, what that costs, who decided, why we believe it.
 import { cut } from '../../../shared/document.ts'
 import { visible } from '../../../shared/presentable.ts'
-import type { EventView } from '../delivery.ts'
-import type { Decider, Ended, Inference, Proof } from '../event.ts'
-import { lastingClock } from '../time.ts'
+import type { EventView } from '../delivery/delivery.ts'
+import type { Decider, Ended, Inference, Proof } from '../event/event.ts'
+import { lastingClock } from '../event/time.ts'
 
 /** What fits into a title beside the time, which must not be cut: some kinds take 150 characters. */
 const limit = { names: 5, allNames: 64, name: 64, eventType: 24, listed: 40, allListed: 400 }

@@ -1,7 +1,8 @@
 // What each step of an event's life says: sentences, facts, tone.
-import { lostMs } from '../conclude.ts'
-import type { EventView, Telling } from '../delivery.ts'
-import { lastingClock, span, when } from '../time.ts'
+
+import type { EventView, Telling } from '../delivery/delivery.ts'
+import { lostMs } from '../event/conclude.ts'
+import { lastingClock, span, when } from '../event/time.ts'
 import {
   byItself,
   describeDecision,

@@ -1,6 +1,6 @@
 // The one line above each step's sentences: what, which VMs, and when.
-import type { EventView, Telling } from '../delivery.ts'
-import { clock, lastingClock, relative } from '../time.ts'
+import type { EventView, Telling } from '../delivery/delivery.ts'
+import { clock, lastingClock, relative } from '../event/time.ts'
 import { isBack, isGuess, subjectOf } from './phrases.ts'
 
 export function titleOf(telling: Telling, now: number): string {

@@ -1,5 +1,5 @@
 // What the configuration says, as the relay uses it. config/ reads and checks the file.
-import type { PolicyRule, Route } from '../policy.ts'
+import type { PolicyRule, Route } from './policy.ts'
 
 /** The tenant whose VMs may report by their managed identities. */
 export interface Entra {

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { parseJson } from '../../../shared/json.ts'
-import type { SendOutcome } from '../../core/attempt.ts'
+import type { SendOutcome } from '../../core/delivery/attempt.ts'
 import {
   fromError,
   fromStatus,

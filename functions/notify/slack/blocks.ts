@@ -1,15 +1,15 @@
 // A message as Slack's blocks. What is in it from outside goes through text.ts, as Slack would obey its marks.
 import type { IncomingWebhookSendArguments } from '@slack/webhook'
 import { cut } from '../../../shared/document.ts'
-import type { Claimed } from '../../core/delivery.ts'
-import type { EventRecord } from '../../core/event.ts'
+import type { Claimed } from '../../core/delivery/delivery.ts'
+import type { EventRecord } from '../../core/event/event.ts'
 import {
   asksByLink,
   buttonOf,
   composeList,
   listButtonOf,
   type Message,
-} from '../../core/message.ts'
+} from '../../core/message/message.ts'
 import type { Shown } from '../desk.ts'
 import type { ButtonSupport, Buttons, Outgoing, Part } from '../notifier.ts'
 import { decidedLine, type Question, questionOf } from './press.ts'

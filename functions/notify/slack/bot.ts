@@ -1,9 +1,9 @@
 // Slack by the token of a bot: one message for each epoch of an event, edited as the event moves, and its course
 // as replies in the thread below. What it posted is noted by compare-and-set. An edit is no news on anybody's
 // phone, so a reply that calls for somebody is shown in the channel as well.
-import type { SendOutcome } from '../../core/attempt.ts'
-import type { Delivery } from '../../core/delivery.ts'
-import { nextStep, type Posted } from '../../core/post.ts'
+import type { SendOutcome } from '../../core/delivery/attempt.ts'
+import type { Delivery } from '../../core/delivery/delivery.ts'
+import { nextStep, type Posted } from '../../core/delivery/post.ts'
 import type { Notifier, Outgoing, Send } from '../notifier.ts'
 import { type Answer, callSlack, type Method } from './api.ts'
 import { buttonSupport, slackBlocks, slackReply } from './blocks.ts'

@@ -1,7 +1,8 @@
 // What a button that decides asks before it does, and what the person who pressed one reads.
 import { cut } from '../../../shared/document.ts'
-import { type EventView, viewOf } from '../../core/delivery.ts'
-import type { Decider, EventRecord } from '../../core/event.ts'
+import { type EventView, viewOf } from '../../core/delivery/delivery.ts'
+import type { Decider, EventRecord } from '../../core/event/event.ts'
+import { clock } from '../../core/event/time.ts'
 import {
   capital,
   describeNames,
@@ -11,7 +12,6 @@ import {
   plain,
   subjectOf,
 } from '../../core/message/phrases.ts'
-import { clock } from '../../core/time.ts'
 import type { DeadPress, PressOutcome } from '../desk.ts'
 
 /** What Slack takes in the dialog of a button, in characters. */

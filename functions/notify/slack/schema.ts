@@ -1,7 +1,7 @@
 // A channel of Slack, in one of two ways: the address of an incoming webhook, or the token of a bot and where
 // it posts. What comes out is one of two kinds, as they take different rates.
 import type { z } from 'zod'
-import { isWebUrl, textBy, webRule, webUrl } from '../../config/checks.ts'
+import { isWebUrl, textBy, webRule, webUrl } from '../../schema/checks.ts'
 import { entry } from '../kind.ts'
 
 const tokenRule = 'write the token of a bot, "xoxb-" and what follows'

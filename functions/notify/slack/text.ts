@@ -1,7 +1,7 @@
 // Words for Slack's mrkdwn. Names come from outside, and Slack has no way to escape its marks: `&`, `<` and `>`
 // are escaped everywhere, other marks become letters that look like them.
 import { cut } from '../../../shared/document.ts'
-import type { EventView } from '../../core/delivery.ts'
+import type { EventView } from '../../core/delivery/delivery.ts'
 import { userOf } from '../../core/message/phrases.ts'
 
 /**

@@ -9,7 +9,7 @@ import {
 } from '@slack/webhook'
 import { z } from 'zod'
 import { parseJson } from '../../../shared/json.ts'
-import type { SendOutcome } from '../../core/attempt.ts'
+import type { SendOutcome } from '../../core/delivery/attempt.ts'
 import {
   type Answer,
   fromError,

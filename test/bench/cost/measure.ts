@@ -1,10 +1,10 @@
 // Storage calls of each action of the relay, and of one event from its first sight to its end, counted on the
 // store of Azure Tables with rows in memory. Nothing takes time, so no two writers meet.
 import { randomUUID } from 'node:crypto'
-import { nextDueAt } from '../../../functions/deliver.ts'
-import { createToken } from '../../../functions/link.ts'
-import { AzureStore } from '../../../functions/store/azure.ts'
-import type { Rows } from '../../../functions/store/azure-rows.ts'
+import { createToken } from '../../../functions/links/link.ts'
+import type { Rows } from '../../../functions/store/azure/rows.ts'
+import { AzureStore } from '../../../functions/store/azure/store.ts'
+import { nextDueAt } from '../../../functions/use-cases/deliver.ts'
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { Table } from '../../sim/table.ts'
 import { decideByForm } from '../../support/form.ts'

@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'vitest'
 import { decideReport } from '../../../functions/core/event/decide.ts'
 import type { Known } from '../../../functions/core/event/decision.ts'
-import type { Verdict } from '../../../functions/core/event.ts'
-import { readReport } from '../../../functions/core/reading.ts'
+import type { Verdict } from '../../../functions/core/event/event.ts'
+import { readReport } from '../../../functions/core/event/reading.ts'
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { type Report, reportSchema } from '../../../shared/report.ts'
 import {

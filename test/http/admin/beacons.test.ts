@@ -1,6 +1,6 @@
 // `GET /v1/beacons`: whether beacons work, for whoever sets them up.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { forgetOld } from '../../../functions/retention.ts'
+import { forgetOld } from '../../../functions/use-cases/forget.ts'
 import { eventNow, startRelay, world } from '../../support/relay.ts'
 import { adminKey, event, FakeBeacon, testKey } from '../../support/world.ts'
 

@@ -1,6 +1,6 @@
 // What an admin may send to start a drill, and what is said of everything else.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { drillSchema, maxOpenDrills, startDrill } from '../../../functions/drill.ts'
+import { drillSchema, maxOpenDrills, startDrill } from '../../../functions/use-cases/run-drill.ts'
 import { maxDescribed } from '../../../shared/errors.ts'
 import { postDrill, problemOf } from '../../support/drills.ts'
 import { startRelay, world } from '../../support/relay.ts'

@@ -1,6 +1,6 @@
 // The form's own token: a decision is taken from the page that this link showed, for what it showed.
 import { describe, expect, test } from 'vitest'
-import { createFormToken } from '../../../functions/link.ts'
+import { createFormToken } from '../../../functions/links/link.ts'
 import { fieldsOf } from '../../support/form.ts'
 import { forge, linkOf, press, submit, textOf } from '../../support/people.ts'
 import { beacon, eventNow, onFile, report, tables, world } from '../../support/relay.ts'

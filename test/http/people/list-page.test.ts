@@ -1,7 +1,7 @@
 // A message that told several events has one link for all of them: a page with a decision for each, to
 // which a person comes back.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createListToken, type ListToken, maxLinkLength } from '../../../functions/link.ts'
+import { createListToken, type ListToken, maxLinkLength } from '../../../functions/links/link.ts'
 import { idOf, sentTo } from '../../support/deliveries.ts'
 import { formsOf } from '../../support/form.ts'
 import { forge, submit, textOf } from '../../support/people.ts'

@@ -1,6 +1,6 @@
 // The page behind a link: what it says in every state, and where links lead that are none.
 import { describe, expect, test } from 'vitest'
-import { createListToken } from '../../../functions/link.ts'
+import { createListToken } from '../../../functions/links/link.ts'
 import { buttonsOf } from '../../support/form.ts'
 import { forge, linkOf, press, textOf } from '../../support/people.ts'
 import { beacon, eventNow, onFile, report, tables, world } from '../../support/relay.ts'

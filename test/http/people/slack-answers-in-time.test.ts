@@ -2,8 +2,8 @@
 // reached.
 import { Hono } from 'hono'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { interactionRoutes } from '../../../functions/http/people/slack.ts'
 import { createRefusals } from '../../../functions/http/refusals.ts'
-import { interactionRoutes } from '../../../functions/http/slack.ts'
 import { FoghornError } from '../../../shared/errors.ts'
 import { around } from '../../sim/around.ts'
 import { startWithEvent, world } from '../../support/relay.ts'

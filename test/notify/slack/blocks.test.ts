@@ -1,6 +1,6 @@
 // Slack's limits, one by one: api.slack.com/reference/block-kit/blocks.
 import { describe, expect, test } from 'vitest'
-import { maxLinkLength } from '../../../functions/link.ts'
+import { maxLinkLength } from '../../../functions/links/link.ts'
 import { notifiers } from '../../../functions/notify/kinds.ts'
 import type { Outgoing } from '../../../functions/notify/notifier.ts'
 import { limits } from '../../../shared/document.ts'

@@ -1,7 +1,7 @@
 // A bot of Slack, the channel that it posts to, and the steps of one event that it is to tell.
-import { type Telling, viewOf } from '../../../functions/core/delivery.ts'
-import type { Moment } from '../../../functions/core/event.ts'
-import { compose } from '../../../functions/core/message.ts'
+import { type Telling, viewOf } from '../../../functions/core/delivery/delivery.ts'
+import type { Moment } from '../../../functions/core/event/event.ts'
+import { compose } from '../../../functions/core/message/message.ts'
 import { type ChannelOf, notifiers } from '../../../functions/notify/kinds.ts'
 import type { Outgoing, Send } from '../../../functions/notify/notifier.ts'
 import { at, claimed, type Fields, record } from '../../support/records.ts'

@@ -1,9 +1,9 @@
 // The notifier of Slack's bots against the simulator's Web API: what stands in the channel, and what the
 // thread says.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { viewOf } from '../../../functions/core/delivery.ts'
-import type { Moment } from '../../../functions/core/event.ts'
-import { compose } from '../../../functions/core/message.ts'
+import { viewOf } from '../../../functions/core/delivery/delivery.ts'
+import type { Moment } from '../../../functions/core/event/event.ts'
+import { compose } from '../../../functions/core/message/message.ts'
 import { notifiers } from '../../../functions/notify/kinds.ts'
 import type { Send } from '../../../functions/notify/notifier.ts'
 import { startSinks } from '../../simulator/sinks.ts'

@@ -1,7 +1,7 @@
 // What is too long for Slack, or too much, is cut at a length of our own: each by messages that are made to
 // just fit, and to have one character more.
 import { describe, expect, test } from 'vitest'
-import type { Message } from '../../../functions/core/message.ts'
+import type { Message } from '../../../functions/core/message/message.ts'
 import { slackBlocks, slackLine, slackReply } from '../../../functions/notify/slack/blocks.ts'
 import { at, record } from '../../support/records.ts'
 import type { Json } from '../kinds.ts'

@@ -1,7 +1,7 @@
 // What a button asks before it counts, and what the person who pressed one reads in private.
 import { describe, expect, test } from 'vitest'
-import { viewOf } from '../../../functions/core/delivery.ts'
-import type { EventRecord } from '../../../functions/core/event.ts'
+import { viewOf } from '../../../functions/core/delivery/delivery.ts'
+import type { EventRecord } from '../../../functions/core/event/event.ts'
 import type { PressOutcome } from '../../../functions/notify/desk.ts'
 import { questionOf, refusalOf } from '../../../functions/notify/slack/press.ts'
 import { at, type Fields, facts, record } from '../../support/records.ts'

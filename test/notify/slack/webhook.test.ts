@@ -1,6 +1,6 @@
 // Answers to Slack's incoming webhook, word by word: which are taken for its "ok", and what people read of the others.
 import { expect, test } from 'vitest'
-import type { SendOutcome } from '../../../functions/core/attempt.ts'
+import type { SendOutcome } from '../../../functions/core/delivery/attempt.ts'
 import type { Send } from '../../../functions/notify/notifier.ts'
 import { channels } from '../kinds.ts'
 import { notify, outgoing } from '../outgoing.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Delivery } from '../../../functions/core/delivery.ts'
+import type { Delivery } from '../../../functions/core/delivery/delivery.ts'
 import { claim, freeBut } from '../../support/claims.ts'
 import { at, delivery, key, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'

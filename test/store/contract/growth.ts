@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { DeliveryState } from '../../../functions/core/delivery.ts'
+import type { DeliveryState } from '../../../functions/core/delivery/delivery.ts'
 import { claim, free } from '../../support/claims.ts'
 import { at, beaconOf, delivery, key, record, sighting } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { EventRecord } from '../../../functions/core/event.ts'
+import type { EventRecord } from '../../../functions/core/event/event.ts'
 import { claim, free, freeBut } from '../../support/claims.ts'
 import { at, beaconOf, delivery, type Fields, record, sighting } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'

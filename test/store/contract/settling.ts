@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Claimed, Delivery } from '../../../functions/core/delivery.ts'
+import type { Claimed, Delivery } from '../../../functions/core/delivery/delivery.ts'
 import { claim } from '../../support/claims.ts'
 import { at, delivery, key, record } from '../../support/records.ts'
 import { type Bench, contentsOf, expectCommitted } from './bench.ts'

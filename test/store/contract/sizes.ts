@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { plan } from '../../../functions/core/delivery.ts'
-import { fitEvent } from '../../../functions/core/event-size.ts'
+import { plan } from '../../../functions/core/delivery/delivery.ts'
+import { fitEvent } from '../../../functions/core/event/event-size.ts'
 import { bigRecord } from '../../support/big.ts'
 import { claim } from '../../support/claims.ts'
 import { at, key } from '../../support/records.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Rate } from '../../../functions/core/rate.ts'
+import type { Rate } from '../../../functions/core/delivery/rate.ts'
 import type { DeliveryStore, Pacing } from '../../../functions/store/store.ts'
 import { at, delivery, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'

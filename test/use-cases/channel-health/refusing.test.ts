@@ -1,7 +1,7 @@
 // A channel that refuses whatever it is sent: it is marked, the fallback is told once and gets its messages,
 // and nobody hammers it until it takes one again.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { claimDue, deliverTogether } from '../../../functions/deliver.ts'
+import { claimDue, deliverTogether } from '../../../functions/use-cases/deliver.ts'
 import {
   answer,
   down,

@@ -1,7 +1,7 @@
 // Channels whose readers may not decide by their link say who does, and ask for nothing; of whom is asked where
 // anybody may, nothing changes.
 import { expect, test } from 'vitest'
-import { buttonOf } from '../../../functions/core/message.ts'
+import { buttonOf } from '../../../functions/core/message/message.ts'
 import { sentTo } from '../../support/deliveries.ts'
 import { startWithEvent, world } from '../../support/relay.ts'
 import { slackDecides } from '../../support/slack-press.ts'

@@ -1,7 +1,7 @@
 // What is owed to a channel, from its first attempt to its end: retried while it may help, told elsewhere
 // where it ends badly, and in order.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { claimDue, deliverTogether } from '../../../functions/deliver.ts'
+import { claimDue, deliverTogether } from '../../../functions/use-cases/deliver.ts'
 import { answer, down, passInSteps, type Row, rowsOf, sentTo } from '../../support/deliveries.ts'
 import { beacon, eventNow, hour, minute, report, startRelay, world } from '../../support/relay.ts'
 import { event, eventId, startAt, started, usualAnswer } from '../../support/world.ts'

@@ -1,8 +1,8 @@
 // Slack by a bot, through the whole relay: one message for each event, however many reports, restarts and decisions.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { readConfigWith } from '../../../functions/config.ts'
-import type { PostState } from '../../../functions/core/post.ts'
-import { readPost } from '../../../functions/memos.ts'
+import { readConfigWith } from '../../../functions/config/config.ts'
+import type { PostState } from '../../../functions/core/delivery/post.ts'
+import { readPost } from '../../../functions/store/memos.ts'
 import { around } from '../../sim/around.ts'
 import { mistakesOf, withValue } from '../../support/config.ts'
 import { answer, passInSteps, rowsOf } from '../../support/deliveries.ts'

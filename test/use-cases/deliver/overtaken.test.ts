@@ -1,6 +1,6 @@
 // What becomes of owed messages when the event ends first, or the one who sends them.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { claimDue, deliverTogether } from '../../../functions/deliver.ts'
+import { claimDue, deliverTogether } from '../../../functions/use-cases/deliver.ts'
 import { answer, down, passInSteps, rowsOf, sentTo } from '../../support/deliveries.ts'
 import { linkOf, press } from '../../support/people.ts'
 import { beacon, hour, minute, report, startRelay, world } from '../../support/relay.ts'

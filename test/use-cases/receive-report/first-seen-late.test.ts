@@ -1,7 +1,7 @@
 // Events that reach the relay late: first seen after their time, or after the relay was away. While
 // a beacon that sees an event reports, time concludes nothing about it.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { sweep } from '../../../functions/sweep.ts'
+import { sweep } from '../../../functions/use-cases/sweep.ts'
 import type { Change } from '../../../shared/report.ts'
 import {
   beacon,

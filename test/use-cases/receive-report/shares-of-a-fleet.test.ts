@@ -1,6 +1,6 @@
 // How many open events one beacon and one fleet may have, what happens to more, and who is alerted.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { maxOpenOfBeacon, maxOpenOfFleet } from '../../../functions/core/share.ts'
+import { maxOpenOfBeacon, maxOpenOfFleet } from '../../../functions/core/event/share.ts'
 import { bigNames } from '../../support/big.ts'
 import { answer, idOf, passInSteps, sentTo } from '../../support/deliveries.ts'
 import { startRelay, world } from '../../support/relay.ts'

@@ -1,7 +1,7 @@
 // A drill through the whole relay: what an admin sends, what channels are told, what beacons are not.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { nextDueAt } from '../../../functions/deliver.ts'
-import { receive } from '../../../functions/receive.ts'
+import { nextDueAt } from '../../../functions/use-cases/deliver.ts'
+import { receive } from '../../../functions/use-cases/receive-report.ts'
 import { postDrill, problemOf } from '../../support/drills.ts'
 import { forge, linkOf, press, textOf } from '../../support/people.ts'
 import { beacon, startRelay, world } from '../../support/relay.ts'

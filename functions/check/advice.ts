@@ -1,0 +1,20 @@
+// What is allowed in a configuration, and hardly meant: each with where it stands, what it does, and what
+// to write instead. Only what is certain is said.
+import type { Config } from '../config/config.ts'
+import { adviseOnKeys, adviseOnNetworks } from './addresses.ts'
+import { adviseOnApprovers } from './approvers.ts'
+import { adviseOnChannels } from './channels.ts'
+import { adviseOnPolicy } from './policy.ts'
+import { adviseOnRoutes } from './routes.ts'
+
+/** One sentence each, `path: what; what to write`. */
+export function adviseOn(config: Config): string[] {
+  return [
+    ...adviseOnKeys(config),
+    ...adviseOnChannels(config),
+    ...adviseOnNetworks(config),
+    ...adviseOnPolicy(config),
+    ...adviseOnRoutes(config),
+    ...adviseOnApprovers(config),
+  ]
+}

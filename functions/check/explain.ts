@@ -1,0 +1,74 @@
+// Why a rule does not hold for an event, in words. The verdict is that of `matchEvent`, asked condition
+// by condition, so that no second opinion can differ from it.
+import { eventTypes } from '../../shared/document.ts'
+import { looksSecret, notShown } from '../../shared/presentable.ts'
+import type { EventRecord, Observer } from '../core/event/event.ts'
+import { type Match, matchEvent, type PolicyRule } from '../core/rules/policy.ts'
+import { conditionsOnVms } from './cover.ts'
+
+/** Undefined where the rule decides the event, given that no earlier one does. */
+export function whyNotDecided(
+  { match, decide }: PolicyRule,
+  record: EventRecord,
+  observers: Observer[],
+): string | undefined {
+  const { eventType } = record.facts
+  if (decide === 'approve' && !eventTypes.some((type) => type === eventType)) {
+    return `no rule approves "${eventType}", a type that Foghorn does not know`
+  }
+  const why = whyNoMatch(match, record, observers)
+  if (why !== undefined || decide !== 'approve') return why
+  const extentOn = (resources: string[]) =>
+    matchEvent(match, record.fleet, { ...record.facts, resources }, observers)
+  const { resources } = record.facts
+  if (extentOn(resources) === 'every') return undefined
+  const misses = resources.filter((name) => extentOn([name]) === 'none')
+  const which = misses.map((name) => `"${name}"`).join(', ')
+  return `approve needs every VM, and ${conditionsOnVms(match).join(', ')} does not hold for ${which}`
+}
+
+/** Undefined where the conditions hold for one VM at least. */
+export function whyNoMatch(
+  match: Match,
+  record: EventRecord,
+  observers: Observer[],
+): string | undefined {
+  const fails = (part: Match) => matchEvent(part, record.fleet, record.facts, observers) === 'none'
+  if (!fails(match)) return undefined
+  const keys = (Object.keys(match) as (keyof Match)[]).filter((key) => match[key] !== undefined)
+  const failing = keys.filter((key) => fails({ [key]: match[key] }))
+  const reasons = failing.map((key) => reasonFor(key, match, record, observers))
+  if (reasons.length > 0) return reasons.join('; ')
+  return `no single VM meets ${conditionsOnVms(match).join(' and ')} at once`
+}
+
+function reasonFor(
+  key: keyof Match,
+  match: Match,
+  { fleet, facts }: EventRecord,
+  observers: Observer[],
+): string {
+  const wanted = [match[key]]
+    .flat()
+    .map((value) => (looksSecret(String(value)) ? notShown : JSON.stringify(value)))
+  const not = wanted.length === 1 ? `not ${wanted[0]}` : `none of ${wanted.join(', ')}`
+  const { durationSeconds: seconds, source } = facts
+  if (key === 'fleet') return `fleet is "${fleet}", ${not}`
+  if (key === 'eventType') return `eventType is "${facts.eventType}", ${not}`
+  if (key === 'source')
+    return source ? `source is "${source}", ${not}` : `source is not known, ${not}`
+  if (key === 'maxDurationSeconds') {
+    const known = seconds !== undefined && seconds >= 0
+    return known ? `duration is ${seconds} s, over ${wanted[0]}` : 'duration is not known'
+  }
+  if (facts.resources.length === 0) return `${key}: no VM is named`
+  const known = facts.resources.filter((name) => isKnown(name, observers))
+  const hidden = key !== 'resource' && known.length < facts.resources.length
+  const unknown = hidden ? ' (not all are known: no beacon of theirs has reported)' : ''
+  return `${key}: no VM that is hit has ${wanted.join(' or ')}${unknown}`
+}
+
+function isKnown(name: string, observers: Observer[]): boolean {
+  const lower = name.toLowerCase()
+  return observers.filter(({ beacon }) => beacon.vm.toLowerCase() === lower).length === 1
+}

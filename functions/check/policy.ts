@@ -1,0 +1,81 @@
+// Policy: rules that are never reached, approvals without a limit, and events that people asked for.
+import { eventTypes } from '../../shared/document.ts'
+import type { Config } from '../config/config.ts'
+import type { Decide } from '../core/event/event.ts'
+import { defaultRule, type PolicyRule } from '../core/rules/policy.ts'
+import { onConditions } from './conditions.ts'
+import { isNarrow, mayMatch, preempts } from './cover.ts'
+
+/** Those that Azure delays where it was a person who asked for them. */
+const askedFor = ['Reboot', 'Redeploy']
+
+export function adviseOnPolicy(config: Config): string[] {
+  const fleets = Object.keys(config.fleets)
+  const { policy } = config
+  const onRules = policy.flatMap((rule, i) => {
+    const at = `policy[${i}]`
+    const by = policy.slice(0, i).findIndex((earlier) => preempts(earlier, rule, fleets))
+    const unknown = onConditions(at, rule.match)
+    if (by === -1) return [...unknown, ...onUnlimited(at, rule)]
+    const earlier = `policy[${by}]${named(policy[by]!, by)}`
+    const what = `never reached: ${earlier} matches all that it matches, and comes first`
+    return [...unknown, `${at}${named(rule, i)}: ${what}; put it before that one, or remove it`]
+  })
+  return [...onUserEvents(policy, fleets), ...onRules]
+}
+
+/** What costs more than a pause, and is approved whoever caused it and however long it takes. */
+function onUnlimited(at: string, { match, decide }: PolicyRule): string[] {
+  const byPeople = match.source?.every((one) => one.toLowerCase() === 'user')
+  if (decide !== 'approve' || byPeople || match.maxDurationSeconds !== undefined) return []
+  const types = eventTypes.filter(
+    (type) => type !== 'Freeze' && mayMatch({ eventType: match.eventType }, '', type, ''),
+  )
+  if (types.length === 0) return []
+  const { fleet: _f, eventType: _t, source: _s, ...rest } = match
+  const of = Object.keys(rest).length > 0 ? ` of VMs that match its ${list(Object.keys(rest))}` : ''
+  const remedy = 'limit it by "source": "User" or "maxDurationSeconds", or write "decide": "ask"'
+  return [`${at}: approves every ${list(types)}${of}, at any time; ${remedy}`]
+}
+
+/** A reboot that somebody asks Azure for waits as long as nobody approves it. */
+function onUserEvents(policy: PolicyRule[], fleets: string[]): string[] {
+  const found = new Map<string, string[]>()
+  for (const fleet of fleets) {
+    for (const type of askedFor) {
+      const { decide, by } = decisionFor(policy, fleet, type)
+      if (decide !== 'approve') found.set(by, [...(found.get(by) ?? []), `${type} in "${fleet}"`])
+    }
+  }
+  const why =
+    'once beacons poll, Azure delays what you ask it for by up to 15 minutes, until it is approved'
+  const remedy = 'put { "match": { "source": "User" }, "decide": "approve" } first'
+  return [...found].map(
+    ([by, what]) =>
+      `policy: events that somebody asked Azure for are not approved (${what.join(', ')}: ${by}); ` +
+      `${why}; ${remedy}`,
+  )
+}
+
+/** What becomes of an event that a person asked for; of some of them, where a rule is narrow. */
+function decisionFor(policy: PolicyRule[], fleet: string, type: string) {
+  for (const [i, rule] of policy.entries()) {
+    if (!mayMatch(rule.match, fleet, type, 'User')) continue
+    const narrow = isNarrow(rule.match)
+    if (narrow && rule.decide === 'approve') continue
+    const some = narrow ? ' for some' : ''
+    const by = `policy[${i}]${named(rule, i)} decides "${rule.decide}"${some}`
+    return { decide: rule.decide, by }
+  }
+  const ask: Decide = 'ask'
+  return { decide: ask, by: `no rule matches all of them, and the ${defaultRule} is "ask"` }
+}
+
+function named({ name }: PolicyRule, i: number): string {
+  return name === `policy[${i}]` ? '' : ` ("${name}")`
+}
+
+export function list(words: readonly string[], last = 'and'): string {
+  const [end = '', ...before] = words.toReversed()
+  return before.length === 0 ? end : `${before.toReversed().join(', ')} ${last} ${end}`
+}

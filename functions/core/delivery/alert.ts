@@ -1,0 +1,100 @@
+// Alerts: messages about Foghorn itself, for the owners of a fleet. Each fleet and kind has one
+// row, which is found and forgotten like an event's. Its epoch counts the episodes. To add a kind,
+// add one entry to `alertKinds` in event.ts and one to message/alert.ts.
+import { alertPrefix } from '../../../shared/report.ts'
+import { type Alert, type EventRecord, withEnd } from '../event/event.ts'
+import { alertDeliveryId, type Delivery, type FleetAlert, urgentMs, viewOf } from './delivery.ts'
+
+/** Occurrences within this time go into one message. */
+const collectMs = 60_000
+/**
+ * An episode ends when its cause did not occur for this long. So owners get at most one message in
+ * this time.
+ */
+const quietMs = 15 * 60_000
+/** How often the row notes that the cause lasts. */
+const noteEveryMs = 60_000
+const maxVms = 10
+const maxReasons = 5
+const seqPerEpisode = 64
+
+export interface Occurrence {
+  kind: Alert['kind']
+  vm: string
+  reason: string
+}
+
+export function alertId(kind: Alert['kind']): string {
+  return `${alertPrefix}${kind}`
+}
+
+/** The row with this occurrence, or undefined if it need not be written. */
+export function withOccurrence(
+  before: EventRecord | undefined,
+  fleet: string,
+  { kind, vm, reason }: Occurrence,
+  now: number,
+): EventRecord | undefined {
+  const known = before?.alert
+  if (before === undefined || known === undefined || now - known.lastAt >= quietMs) {
+    const alert = { kind, since: now, lastAt: now, vms: [vm], reasons: [reason] }
+    return episode(fleet, alert, before, now)
+  }
+  const collects = before.ended === undefined
+  const vms = collects ? joined(known.vms, vm, maxVms) : known.vms
+  const reasons = collects ? joined(known.reasons, reason, maxReasons) : known.reasons
+  const isNews = vms !== known.vms || reasons !== known.reasons
+  if (!isNews && now - known.lastAt < noteEveryMs) return undefined
+  return { ...before, alert: { ...known, vms, reasons, lastAt: now } }
+}
+
+function joined(known: string[], one: string, most: number): string[] {
+  return known.includes(one) || known.length >= most ? known : [...known, one]
+}
+
+function episode(
+  fleet: string,
+  alert: Alert,
+  before: EventRecord | undefined,
+  now: number,
+): EventRecord {
+  return {
+    fleet,
+    eventId: alertId(alert.kind),
+    epoch: (before?.epoch ?? 0) + 1,
+    phase: 'scheduled',
+    facts: { eventType: 'Alert', resources: [] },
+    firstSeenAt: before?.firstSeenAt ?? now,
+    policy: { decide: 'tell', rule: 'alert' },
+    watchers: [],
+    history: [],
+    sequence: before?.sequence ?? 0,
+    dueAt: now + collectMs,
+    alert,
+  }
+}
+
+/**
+ * One message for each owner, with what was collected. The row ends then, and is forgotten later.
+ */
+export function sendAlert(
+  before: EventRecord & { alert: Alert },
+  owners: string[],
+  now: number,
+): { record: EventRecord; deliveries: Delivery[] } {
+  const sequence = before.sequence + 1
+  const record = { ...withEnd(before, { at: now, outcome: 'completed' }), sequence }
+  const { fleet, eventId, epoch, alert } = before
+  const about: FleetAlert = { alert: alert.kind, episode: epoch }
+  const event = viewOf(record)
+  const deliveries = owners.map((channel, i): Delivery => {
+    return {
+      id: alertDeliveryId(event, channel),
+      ...{ fleet, eventId, channel, seq: sequence * seqPerEpisode + i },
+      ...{ owedAt: now, urgentUntil: now + urgentMs, nextAt: now },
+      telling: { moment: 'notice', at: now, event, about },
+      ...{ state: 'pending', attempts: 0, note: '' },
+    }
+  })
+  return { record, deliveries }
+}

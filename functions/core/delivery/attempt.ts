@@ -1,0 +1,92 @@
+// What an attempt comes to: when a delivery is tried again or given up, and how long its channel rests.
+import { backoffMs } from '../../../shared/retry.ts'
+import type { Delivery, DeliveryState } from './delivery.ts'
+import { maxPauseMs, pausedUntil, type Rate } from './rate.ts'
+
+export const deliveryLeaseMs = 20_000
+export const attemptMs = 15_000
+/** Attempts stop this long after the message was owed. */
+export const giveUpMs = 24 * 3_600_000
+export const maxAttempts = 1_000
+
+const dense = { baseMs: 1_000, capMs: 15_000 }
+const sparse = { baseMs: 60_000, capMs: 3_600_000 }
+/** Days ahead of the deadline an attempt every few seconds helps nobody. */
+const attemptsPerTimeLeft = 60
+
+export type SendOutcome =
+  | { outcome: 'delivered'; note: string }
+  | { outcome: 'retry'; note: string; retryAfterMs?: number; unsent?: true }
+  /** `broken`: the channel is at fault, not the message, so that it would refuse any other. */
+  | { outcome: 'refused'; note: string; broken?: true }
+  /** Not sent, as it came too late. */
+  | { outcome: 'superseded'; note: string }
+
+export interface Settlement {
+  state: DeliveryState
+  nextAt: number
+  note: string
+  /** Nothing was sent, so that this was no attempt. */
+  unsent?: true
+  /** To be sent by itself from now on: a list that it was part of was refused. */
+  alone?: true
+  /** What the channel has spent, in the terms of `Rate`: it asked to be left alone for a while. */
+  spentUntil?: number
+}
+
+/** What becomes of a delivery after an attempt. `random` is in [0, 1). */
+export function afterAttempt(
+  delivery: Delivery,
+  result: SendOutcome,
+  now: number,
+  random: number,
+  rate: Rate,
+): Settlement {
+  const { note } = result
+  if (result.outcome === 'superseded') {
+    return { state: 'superseded', nextAt: now, note, unsent: true }
+  }
+  if (result.outcome !== 'retry') return { state: result.outcome, nextAt: now, note }
+  const { retryAfterMs, unsent } = result
+  const left = delivery.urgentUntil - now
+  const own = left > 0 ? denseWait(delivery, left, random) : sparseWait(-left, random)
+  // an attempt at the deadline is one too late
+  const latest = left > 0 ? Math.floor(left / 2) : sparse.capMs
+  const wait = Math.max(own, Math.min(retryAfterMs ?? 0, latest))
+  const spent = now + wait > delivery.owedAt + giveUpMs || delivery.attempts >= maxAttempts
+  const pauseMs = Math.min(retryAfterMs ?? 0, maxPauseMs)
+  const rest = {
+    ...(unsent && { unsent }),
+    ...(retryAfterMs !== undefined && { spentUntil: pausedUntil(rate, now + pauseMs) }),
+  }
+  return spent
+    ? { state: 'given_up', nextAt: now, note, ...rest }
+    : { state: 'pending', nextAt: now + wait, note, ...rest }
+}
+
+/**
+ * When a list is sent again after no answer, or after an answer that blames the channel. It stays
+ * one list, and is due with its first message. Undefined if none of its messages is sent again.
+ */
+export function listRetryAt(
+  list: Delivery[],
+  result: SendOutcome,
+  now: number,
+  random: number,
+  rate: Rate,
+): number | undefined {
+  const again = list
+    .map((one) => afterAttempt(one, result, now, random, rate))
+    .filter(({ state }) => state === 'pending')
+  return again.length === 0 ? undefined : Math.min(...again.map(({ nextAt }) => nextAt))
+}
+
+function denseWait({ attempts }: Delivery, leftMs: number, random: number): number {
+  const capMs = Math.min(sparse.capMs, Math.max(dense.capMs, leftMs / attemptsPerTimeLeft))
+  return backoffMs(attempts, { ...dense, capMs }, random)
+}
+
+/** Starts small again, whatever the dense attempts before: each wait is about the time since then. */
+function sparseWait(sinceMs: number, random: number): number {
+  return backoffMs(1 + Math.floor(Math.log2(1 + sinceMs / sparse.baseMs)), sparse, random)
+}

@@ -1,0 +1,227 @@
+// The delivery of a message to a channel: its shape, its id, and the rows that a commit or a failed
+// delivery plans. The id names event, moment and channel, so planning a message twice is a no-op.
+import type { Alert, EventRecord, Moment } from '../event/event.ts'
+import { hash } from '../hash.ts'
+
+/** Dense retries where no NotBefore says how long an answer still matters. */
+export const urgentMs = 15 * 60_000
+
+export type DeliveryState = 'pending' | 'delivered' | 'refused' | 'superseded' | 'given_up'
+
+/** What is told: the event as it was when the moment came. A repeated attempt tells the same. */
+export interface Telling {
+  moment: Moment
+  at: number
+  event: EventView
+  /** The channel that it was owed to, and that did not take it. */
+  insteadOf?: string
+}
+
+/** A message about Foghorn itself rather than a step of an event. */
+export interface Notice {
+  moment: 'notice'
+  at: number
+  event: EventView
+  about: ChannelTrouble | FleetAlert
+}
+
+/** Trouble with a channel. Its fallback is notified. */
+export interface ChannelTrouble {
+  channel: string
+  moment: Delivery['telling']['moment']
+  state: string
+  reason: string
+  /**
+   * The channel itself is in trouble, which is reported once. `moment` is the message that failed.
+   */
+  health?: 'refusing' | 'unreachable'
+}
+
+/** An alert for the owners of a fleet; `Notice.event` is its row, see alert.ts. */
+export interface FleetAlert {
+  alert: Alert['kind']
+  /** Counts the episodes of this kind in this fleet. */
+  episode: number
+}
+
+/** The part of a record that a message may need. */
+export type EventView = Omit<
+  EventRecord,
+  'watchers' | 'history' | 'dueAt' | 'directive' | 'drillPlan' | 'heard' | 'onlyBeacon'
+> & {
+  /** VMs whose beacons see the event and that it does not hit; absent while they are still reporting. */
+  spared?: number
+}
+
+export interface Delivery {
+  /** `fleet/eventId/epoch/moment/channel`, each part percent-encoded; also the idempotency key. */
+  id: string
+  fleet: string
+  eventId: string
+  channel: string
+  /** Order within the event: a later message of a channel waits for an earlier one. */
+  seq: number
+  /** When it was planned, or asked for again; attempts go on for a day from then. */
+  owedAt: number
+  urgentUntil: number
+  telling: Telling | Notice
+  state: DeliveryState
+  attempts: number
+  nextAt: number
+  /** What came of the last attempt, without any secret. */
+  note: string
+}
+
+export interface Claimed extends Delivery {
+  /** Settling needs it; another claim makes it worthless. */
+  lease: string
+  /** From then on somebody else may have it. */
+  leaseUntil: number
+}
+
+const seqPerCommit = 64
+
+/** Trouble with one channel holds up nothing that another is told of the event. */
+const noticesFrom = 2 ** 40
+
+/** Planned in one commit: they tell of one step, and stand beside each other. */
+export function isSameStep(one: Delivery, other: Delivery): boolean {
+  return Math.floor(one.seq / seqPerCommit) === Math.floor(other.seq / seqPerCommit)
+}
+
+/** What one channel is told of one epoch of an event. */
+export function isSameStory(one: Delivery, other: Delivery): boolean {
+  return one.channel === other.channel && one.telling.event.epoch === other.telling.event.epoch
+}
+
+/** One delivery for each moment and channel. `channels` says who hears a moment of this event. */
+export function plan(
+  record: EventRecord,
+  moments: Moment[],
+  channels: (moment: Moment) => string[],
+  now: number,
+  spared?: number,
+): Delivery[] {
+  const event = { ...viewOf(record), ...(spared === undefined ? {} : { spared }) }
+  const planned = moments.flatMap((moment) =>
+    channels(moment).map((channel) => ({ moment, channel })),
+  )
+  return planned.map(({ moment, channel }, i) => ({
+    id: deliveryId(record, moment, channel),
+    fleet: record.fleet,
+    eventId: record.eventId,
+    channel,
+    seq: record.sequence * seqPerCommit + i,
+    owedAt: now,
+    urgentUntil: urgentUntil(record, moment, now),
+    telling: { moment, at: now, event },
+    state: 'pending',
+    attempts: 0,
+    nextAt: now,
+    note: '',
+  }))
+}
+
+/**
+ * A notice for the channel's fallback: that the channel refused this delivery, or with `health`, that the
+ * channel itself is in trouble.
+ */
+export function planNotice(
+  failed: Delivery,
+  fallback: string,
+  end: { state: DeliveryState; note: string },
+  now: number,
+  health?: { state: 'refusing' | 'unreachable'; since: number },
+): Delivery {
+  const { telling } = failed
+  const which = health === undefined ? [] : [health.state, shortHash(health.since)]
+  const about = {
+    channel: failed.channel,
+    moment: telling.moment,
+    state: end.state,
+    reason: end.note,
+    ...(health && { health: health.state }),
+  }
+  const notice: Delivery = {
+    ...failed,
+    id: [failed.id, 'notice', encode(fallback), ...which].join('/'),
+    channel: fallback,
+    seq: failed.seq + noticesFrom,
+    urgentUntil: now + urgentMs,
+    owedAt: now,
+    telling: { moment: 'notice', at: now, event: telling.event, about },
+    state: 'pending',
+    attempts: 0,
+    nextAt: now,
+    note: '',
+  }
+  return notice
+}
+
+/** Trouble with the channel itself. It has nothing to do with the event. */
+export function channelTroubleIn(telling: Telling | Notice): ChannelTrouble | undefined {
+  if (telling.moment !== 'notice' || 'alert' in telling.about) return undefined
+  return telling.about.health === undefined ? undefined : telling.about
+}
+
+export function isAlertOf(telling: Telling | Notice): telling is Notice & { about: FleetAlert } {
+  return telling.moment === 'notice' && 'alert' in telling.about
+}
+
+/** The id of an alert's delivery for a channel. It is the same each time the alert is planned. */
+export function alertDeliveryId({ fleet, eventId, epoch }: EventView, channel: string): string {
+  return [fleet, eventId, String(epoch), 'alert', channel].map(encode).join('/')
+}
+
+export function viewOf(record: EventRecord): EventView {
+  const { watchers: _w, history: _h, dueAt: _d, directive: _l, drillPlan: _p, ...rest } = record
+  const { heard: _h2, onlyBeacon: _o, ...view } = rest
+  return view
+}
+
+/** The same message for the same channel has the same id, however often it is planned. */
+export function deliveryId(record: EventView, moment: Moment, channel: string): string {
+  const parts = [record.fleet, record.eventId, String(record.epoch), moment, channel]
+  const { notBeforeAt, resources, ...rest } = record.facts
+  const { eventType, source, durationSeconds, description } = rest
+  const names = resources.map((name) => name.toLowerCase()).sort()
+  const lapsedAt = lapsedAtOf(record)
+  // after an approval lapsed, each of these may be sent a second time
+  const again = lapsedAt === undefined ? [] : [shortHash(lapsedAt)]
+  const values = [
+    ...[notBeforeAt, names, durationSeconds, description],
+    ...[eventType, source, record.disputed],
+  ]
+  const which = {
+    changed: [shortHash(values), ...again],
+    approved: again,
+    declined: again,
+    stuck: again,
+    reminder: [`${record.reminder?.beforeSeconds}s`, shortHash(notBeforeAt ?? null)],
+  }
+  const more = moment in which ? which[moment as keyof typeof which] : []
+  return [...parts.map(encode), ...more].join('/')
+}
+
+/** Older rows have no `lapsedAt` of their own, only the one in `overruled`. */
+export function lapsedAtOf({ lapsedAt, overruled }: EventView): number | undefined {
+  return lapsedAt ?? overruled?.lapsedAt
+}
+
+/**
+ * 128 bits: enough that nobody can find other values with the same id, and short enough for a key.
+ */
+function shortHash(values: unknown): string {
+  return hash(JSON.stringify(values)).slice(0, 32)
+}
+
+/** Standard Webhooks forbids a dot in an id. */
+function encode(part: string): string {
+  return encodeURIComponent(part).replaceAll('.', '%2E')
+}
+
+function urgentUntil(record: EventRecord, moment: Moment, now: number): number {
+  const asks = ['scheduled', 'changed', 'reminder', 'stuck'].includes(moment)
+  const { notBeforeAt } = record.facts
+  return asks && notBeforeAt !== undefined ? Math.max(notBeforeAt, now + 60_000) : now + urgentMs
+}

@@ -1,0 +1,54 @@
+// What an approval covers. Whoever agreed to restart one VM has not agreed to restart two, so an event that
+// grows before Azure was told is decided anew.
+import type { ScheduledEvent } from '../../../shared/document.ts'
+import { type Agreed, addHistory, type EventRecord, isOpen } from './event.ts'
+
+type Covered = Pick<ScheduledEvent, 'eventType' | 'resources' | 'source' | 'durationSeconds'>
+
+export function agreedOf({ facts }: Pick<EventRecord, 'facts'>, byRule: boolean): Agreed {
+  const { eventType, source, durationSeconds } = facts
+  return {
+    eventType,
+    resources: namesIn(facts),
+    ...(source === undefined ? {} : { source }),
+    ...(byRule && durationSeconds !== undefined ? { durationSeconds } : {}),
+  }
+}
+
+/** Whether an event is no more than what was agreed to; it may be less. */
+export function isWithin(agreed: Agreed | undefined, event: Covered): boolean {
+  if (agreed === undefined) return true
+  const { eventType, resources, source, durationSeconds } = agreed
+  const asRequested =
+    source === undefined ||
+    event.source === undefined ||
+    event.source.toLowerCase() === source.toLowerCase()
+  const asLong = durationSeconds === undefined || event.durationSeconds === undefined
+  return (
+    event.eventType.toLowerCase() === eventType.toLowerCase() &&
+    asRequested &&
+    (asLong || event.durationSeconds === durationSeconds) &&
+    namesIn(event).every((name) => resources.includes(name))
+  )
+}
+
+/**
+ * An approval lapses if the event is more than what was approved and Azure does not know of the
+ * approval yet. A rule's approval also lapses if a beacon's own document, `own`, shows more.
+ */
+export function withoutOutgrown(record: EventRecord, own: Covered, at: number): EventRecord {
+  // without these, a later approval can be reported as stuck again
+  const { verdict, stuckAt: _s, startFailure: _f, ...undecided } = record
+  if (verdict?.decision !== 'approved' || record.passedOn !== undefined) return record
+  if (record.phase !== 'scheduled' || !isOpen(record)) return record
+  const { agreed, how } = verdict
+  const isCovered = isWithin(agreed, record.facts) && (how !== 'policy' || isWithin(agreed, own))
+  if (isCovered) return record
+  const overruled = { ...verdict, lapsedAt: at }
+  return addHistory({ ...undecided, overruled, lapsedAt: at }, { at, what: 'lapsed' })
+}
+
+/** In lower case and sorted, as approvals list them. */
+export function namesIn({ resources }: Pick<Covered, 'resources'>): string[] {
+  return resources.map((name) => name.toLowerCase()).sort()
+}

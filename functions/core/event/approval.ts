@@ -1,0 +1,140 @@
+// Deciding an event, and passing an approval on: who may have the directive now, and what came of it.
+import type { ScheduledEvent } from '../../../shared/document.ts'
+import { freshDocumentMs, type Start } from '../../../shared/report.ts'
+import { hash } from '../hash.ts'
+import { agreedOf, isWithin } from './agreed.ts'
+import {
+  addHistory,
+  type Beacon,
+  type EventRecord,
+  isOpen,
+  type Moment,
+  type OpenRecord,
+  type Verdict,
+} from './event.ts'
+
+/** A beacon that was told to start an event has this long to confirm, then the next one gets it. */
+export const directiveLeaseMs = 5_000
+
+export type DecideOutcome =
+  | { outcome: 'decided'; record: OpenRecord; moments: Moment[] }
+  | { outcome: 'already_approved' | 'already_declined' | 'started' | 'ended' }
+
+/**
+ * What a decision is about. If the epoch, type, source or VMs differ, it is not what the person
+ * saw. Forms and buttons send it back.
+ */
+export function stampOf({ epoch, facts }: Pick<EventRecord, 'epoch' | 'facts'>): string {
+  const names = facts.resources.map((name) => name.toLowerCase()).sort()
+  return `${epoch}-${hash(JSON.stringify([facts.eventType, names, facts.source]))}`
+}
+
+/** A verdict on an event. Approved is final; after *not now* a person may still approve. */
+export function decide(record: EventRecord, verdict: Verdict): DecideOutcome {
+  if (!isOpen(record)) return { outcome: 'ended' }
+  if (record.verdict?.decision === 'approved') return { outcome: 'already_approved' }
+  if (record.phase !== 'scheduled') return { outcome: 'started' }
+  if (record.verdict !== undefined && verdict.decision === 'declined') {
+    return { outcome: 'already_declined' }
+  }
+  const byRule = verdict.how === 'policy'
+  const agreed = verdict.decision === 'approved' ? { agreed: agreedOf(record, byRule) } : {}
+  const overruled = record.verdict === undefined ? {} : { overruled: record.verdict }
+  const noted = addHistory(
+    { ...record, ...overruled, verdict: { ...verdict, ...agreed } },
+    { at: verdict.at, what: verdict.decision, note: `${verdict.how}: ${verdict.who}` },
+  )
+  return { outcome: 'decided', record: noted, moments: [verdict.decision] }
+}
+
+/** By policy: never after a person said *not now*, never twice. */
+export function decideByPolicy(record: EventRecord, now: number): DecideOutcome {
+  if (record.verdict?.decision === 'declined') return { outcome: 'already_declined' }
+  const { rule } = record.policy
+  return decide(record, { decision: 'approved', how: 'policy', who: rule, at: now })
+}
+
+/** Azure was told, and still shows the event as Scheduled: after this time it is told again. */
+const retellMs = 60_000
+
+type Lease = 'granted' | 'held_already' | 'not_due'
+
+/**
+ * Whether the beacon may have the directive. Its document must be fresh. `own` is the event in that
+ * document, where it is Scheduled. Neither it nor the record may go beyond what was approved.
+ */
+export function leaseOf(
+  record: EventRecord,
+  { beacon, polledAt = 0 }: Pick<Beacon, 'beacon' | 'polledAt'>,
+  own: ScheduledEvent,
+  now: number,
+): Lease {
+  const { verdict, directive, passedOn } = record
+  const due =
+    // no VM is asked to start what Azure does not know
+    record.drill === undefined &&
+    isOpen(record) &&
+    record.phase === 'scheduled' &&
+    now - polledAt <= freshDocumentMs &&
+    verdict?.decision === 'approved' &&
+    isWithin(verdict.agreed, record.facts) &&
+    isWithin(verdict.agreed, own)
+  if (!due) return 'not_due'
+  if (passedOn !== undefined && !isToldInVain(record, beacon, now)) return 'not_due'
+  if (directive === undefined || directive.until <= now) return 'granted'
+  if (directive.beacon === beacon) return directive.failed ? 'not_due' : 'held_already'
+  return directive.failed ? 'granted' : 'not_due'
+}
+
+/** Whoever says that it told Azure is not the first to be asked again. */
+function isToldInVain({ passedOn, directive }: EventRecord, beacon: string, now: number): boolean {
+  const patienceMs = directive?.beacon === beacon ? 2 * retellMs : retellMs
+  return passedOn !== undefined && now >= passedOn.at + patienceMs
+}
+
+export function withLease(record: OpenRecord, beacon: string, vm: string, now: number): OpenRecord {
+  const again = record.passedOn !== undefined
+  const directive = {
+    ...{ beacon, vm, until: now + directiveLeaseMs, failed: false },
+    ...(again && { again: true as const }),
+  }
+  const first = record.directive?.again === undefined
+  const noted =
+    again && first ? addHistory(record, { at: now, what: 'not_started' as const }) : record
+  return addHistory({ ...noted, directive }, { at: now, what: 'directed', note: vm })
+}
+
+/**
+ * What a beacon says came of its directive. Only the holder of the last lease is believed; it may
+ * still say so after the lease ended. Undefined where it changes nothing.
+ */
+export function withStart(
+  record: EventRecord,
+  beacon: string,
+  start: Start,
+  at: number,
+): EventRecord | undefined {
+  const { directive } = record
+  if (!isOpen(record) || directive?.beacon !== beacon) return undefined
+  if (record.passedOn !== undefined && !isAskedAgain(record)) return undefined
+  if (start.outcome === 'accepted') {
+    const passedOn = { vm: directive.vm, at }
+    const { startFailure: _, ...accepted } = record
+    return addHistory({ ...accepted, passedOn }, { at, what: 'passed_on', note: directive.vm })
+  }
+  // a repeated report may tell the failure of an earlier lease
+  const isEarlier = at < directive.until - directiveLeaseMs
+  if (directive.failed || isEarlier) return undefined
+  const { outcome, status } = start
+  const note = `${directive.vm}: ${outcome}${status === undefined ? '' : ` (HTTP ${status})`}`
+  const startFailure = { vm: directive.vm, outcome, at, ...(status !== undefined && { status }) }
+  return addHistory(
+    { ...record, directive: { ...directive, failed: true }, startFailure },
+    { at, what: 'start_failed', note },
+  )
+}
+
+/** The last directive is younger than what is known to have been told. */
+function isAskedAgain({ passedOn, directive }: EventRecord): boolean {
+  return directive?.again === true && directive.until - directiveLeaseMs > (passedOn?.at ?? 0)
+}

@@ -1,0 +1,151 @@
+// Beacons that contradict each other about one event. With a fleet's key anybody can report a lie,
+// and rules read these values. So if beacons disagree, people decide.
+import type { ScheduledEvent } from '../../../shared/document.ts'
+import { isWithin } from './agreed.ts'
+import {
+  addHistory,
+  type Disputable,
+  disputable,
+  type EventRecord,
+  type Facts,
+  isHit,
+  type Moment,
+  type Observer,
+} from './event.ts'
+import { polledAt } from './witness.ts'
+
+/** After a change, honest documents may differ for this long. */
+export const changeLagMs = 60_000
+/** How long a silent beacon's last document counts. */
+const rememberedMs = 10 * 60_000
+
+interface Reconciled {
+  record: EventRecord
+  moments: Moment[]
+}
+
+/**
+ * The values in a beacon's own document that contradict the known ones. Unknown values contradict
+ * nothing.
+ */
+export function contradictions(facts: Facts, event: ScheduledEvent): Disputable[] {
+  return disputable.filter((name) => {
+    const [ours, theirs] = [comparable(name, facts), comparable(name, event)]
+    return ours !== undefined && theirs !== undefined && ours !== theirs
+  })
+}
+
+/** Whether the documents of all beacons that see the event agree with what is known. */
+export function isUndisputed(record: EventRecord, observers: Observer[], now: number): boolean {
+  const seen = seenNow(observers, now)
+  return seen.every(({ sighting }) => contradictions(record.facts, sighting.event).length === 0)
+}
+
+/**
+ * If a contradiction lasts, takes the value that most hit VMs see, or most observers if no hit VM
+ * reports. Does not change the list of VMs. Values that are still contradicted are disputed.
+ */
+export function reconcile(record: EventRecord, observers: Observer[], now: number): Reconciled {
+  const seen = seenNow(observers, now)
+  const settled = withMajority(record, seen, lastingIn(record, seen, now), now)
+  const disputed = lastingIn(settled, seen, now)
+  const { disputed: before = [], ...rest } = settled
+  const news = settled !== record || disputed.some((name) => !before.includes(name))
+  if (!news && disputed.length === before.length) return { record, moments: [] }
+  return {
+    record: disputed.length === 0 ? rest : { ...settled, disputed },
+    moments: news ? ['changed'] : [],
+  }
+}
+
+/**
+ * The values that a beacon still contradicts, long enough after the beacon first saw the event and
+ * after the value was learned. A silent beacon's last document counts as well.
+ */
+function lastingIn(record: EventRecord, seen: Observer[], now: number): Disputable[] {
+  const { facts, verdict } = record
+  const lasting = seen.flatMap(({ sighting: { event, firstSeenAt = 0 } }) => {
+    // what a rule approved may start at any moment, so a new beacon that shows more counts at once
+    const isUrgent = verdict?.how === 'policy' && !isWithin(verdict.agreed, event)
+    return contradictions(facts, event).filter((name) => {
+      const changedAt = record.changedAt?.[name]
+      const since = isUrgent ? (changedAt ?? 0) : Math.max(firstSeenAt, learnedAt(record, name))
+      return since + changeLagMs <= now
+    })
+  })
+  return disputable.filter((name) => lasting.includes(name))
+}
+
+/** The event as a beacon sees it, without values that its poll saw before another poll saw them change. */
+export function withoutOutdated(
+  record: EventRecord,
+  { beacon, sighting }: Observer,
+): ScheduledEvent {
+  const { facts, changedAt = {} } = record
+  const outdated = disputable.filter((name) => (changedAt[name] ?? 0) > polledAt(beacon))
+  return { ...sighting.event, ...Object.fromEntries(outdated.map((name) => [name, facts[name]])) }
+}
+
+/** When the record learned the value that it holds. */
+function learnedAt({ changedAt, reopenedAt, firstSeenAt }: EventRecord, name: Disputable): number {
+  return changedAt?.[name] ?? reopenedAt ?? firstSeenAt
+}
+
+/**
+ * The observers that count. A beacon that is silent for a moment must not leave the vote to a liar.
+ */
+function seenNow(observers: Observer[], now: number): Observer[] {
+  return observers.filter(
+    ({ beacon, sighting }) => sighting.gone === undefined && polledAt(beacon) + rememberedMs >= now,
+  )
+}
+
+function withMajority(
+  record: EventRecord,
+  seen: Observer[],
+  names: Disputable[],
+  now: number,
+): EventRecord {
+  const hit = seen.filter(({ beacon }) => isHit(record.facts, beacon.vm))
+  const outvoted = names.flatMap((name) => {
+    if (name === 'resources') return []
+    // a document from before the value was learned cannot outvote it
+    const known = (hit.length > 0 ? hit : seen)
+      .filter(({ beacon }) => polledAt(beacon) >= learnedAt(record, name))
+      .map(({ sighting }) => sighting.event)
+      .filter((event) => comparable(name, event) !== undefined)
+    const chosen = known.find(
+      (event) => 2 * known.filter((other) => isSame(name, event, other)).length > known.length,
+    )
+    const differs = chosen !== undefined && !isSame(name, chosen, record.facts)
+    return differs ? [[name, chosen[name]] as const] : []
+  })
+  if (outvoted.length === 0) return record
+  const { facts } = record
+  const from = outvoted.filter(([name]) => facts[name] !== undefined)
+  const note = outvoted.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(', ')
+  const changed = addHistory(record, { at: now, what: 'changed', note })
+  return {
+    ...changed,
+    facts: { ...facts, ...Object.fromEntries(outvoted) },
+    changedAt: {
+      ...record.changedAt,
+      ...Object.fromEntries(outvoted.map(([name]) => [name, now])),
+    },
+    changedFrom: Object.fromEntries(from.map(([name]) => [name, facts[name]])),
+  }
+}
+
+function isSame(name: Disputable, one: Facts, other: Facts): boolean {
+  return comparable(name, one) === comparable(name, other)
+}
+
+/** Case, order and repetition do not matter. Undefined if the document has no value. */
+function comparable(name: Disputable, facts: Facts): string | undefined {
+  if (name === 'resources') {
+    const names = [...new Set(facts.resources.map((vm) => vm.toLowerCase()))].sort()
+    return names.length === 0 ? undefined : JSON.stringify(names)
+  }
+  const value = facts[name]
+  return value === undefined || value === 'Unknown' ? undefined : String(value).toLowerCase()
+}

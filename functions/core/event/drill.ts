@@ -1,0 +1,167 @@
+// A drill: an event of the relay's own that goes the whole way of a real one, so that an owner can prove
+// the set-up. No beacon sees it and no VM is touched, so its course is made of times on its record alone.
+import type { ScheduledEvent } from '../../../shared/document.ts'
+import { drillPrefix } from '../../../shared/report.ts'
+import {
+  addHistory,
+  type Beacon,
+  type DrillPlan,
+  type Ended,
+  type EventRecord,
+  type Facts,
+  type KnownVm,
+  type Moment,
+  type Observer,
+  type OpenRecord,
+  withStarted,
+} from './event.ts'
+
+/** An approved drill starts after this time: Azure takes some seconds, too, and at once would be told first. */
+export const drillStartMs = 5_000
+/** How far NotBefore moves in a drill that shall change. */
+export const drillMoveMs = 60_000
+/** A drill that could not start by then, as no relay was running, ends without having started. */
+export const drillLifeMs = 90 * 60_000
+
+/** In the record of a drill, beside what happened. */
+export const drillNote = 'a drill'
+
+export interface DrillWish {
+  fleet: string
+  facts: Omit<Facts, 'notBeforeAt'>
+  /** From now to NotBefore; 0: it has started, without notice. */
+  noticeSeconds: number
+  impactSeconds: number
+  changeAfterSeconds?: number | undefined
+  vms: KnownVm[]
+}
+
+export function drillId(id: string): string {
+  return `${drillPrefix}${id}`
+}
+
+/** `id` makes it one of its kind. */
+export function beginDrill(
+  wish: DrillWish,
+  id: string,
+  now: number,
+): { record: OpenRecord; moments: Moment[] } {
+  const { fleet, facts, noticeSeconds, impactSeconds, changeAfterSeconds, vms } = wish
+  const started = noticeSeconds === 0
+  const changes = changeAfterSeconds !== undefined
+  const record: OpenRecord = {
+    fleet,
+    eventId: drillId(id),
+    epoch: 1,
+    facts: started ? facts : { ...facts, notBeforeAt: now + noticeSeconds * 1_000 },
+    firstSeenAt: now,
+    ...(started ? { phase: 'started', startedAt: now, notice: 'none' } : { phase: 'scheduled' }),
+    drill: true,
+    drillPlan: {
+      impactSeconds,
+      ...(changes ? { changesAt: now + changeAfterSeconds * 1_000 } : {}),
+      vms,
+    },
+    policy: { decide: 'ask', rule: 'default' },
+    watchers: [],
+    history: [{ at: now, what: started ? 'started' : 'seen', note: drillNote }],
+    sequence: 0,
+  }
+  return { record, moments: [started ? 'started' : 'scheduled'] }
+}
+
+/** What time makes of an open drill. What was slept through happens now, so that people hear each step. */
+export function moveDrill(
+  record: OpenRecord,
+  plan: DrillPlan,
+  now: number,
+): { record: OpenRecord; moments: Moment[] } | { ended: Ended } {
+  if (record.phase === 'started') {
+    return endsAt(record, plan) <= now
+      ? { ended: { at: now, outcome: 'completed' } }
+      : { record, moments: [] }
+  }
+  if (record.firstSeenAt + drillLifeMs <= now) {
+    return { ended: { at: now, outcome: 'cancelled', inferred: 'drill_overdue' } }
+  }
+  if (startsAt(record) <= now) {
+    const noted = addHistory(record, { at: now, what: 'started', note: drillNote })
+    return { record: withStarted(noted, now), moments: ['started'] }
+  }
+  if (changesAt(record, plan) <= now) {
+    return { record: withMovedTime(record, plan, now), moments: ['changed'] }
+  }
+  return { record, moments: [] }
+}
+
+/** When time makes something of it next. */
+export function drillDueAt(record: EventRecord, plan: DrillPlan): number {
+  if (record.phase === 'started') return endsAt(record, plan)
+  return Math.min(startsAt(record), changesAt(record, plan), record.firstSeenAt + drillLifeMs)
+}
+
+/** No drill is open later than this, as long as a relay runs. */
+export function drillEndsBy(record: EventRecord, plan: DrillPlan): number {
+  const movesMs = plan.changesAt === undefined ? 0 : drillMoveMs
+  const lastStartAt = record.startedAt ?? (record.facts.notBeforeAt ?? 0) + movesMs
+  return lastStartAt + plan.impactSeconds * 1_000
+}
+
+function startsAt({ facts, verdict }: EventRecord): number {
+  const askedAt = verdict?.decision === 'approved' ? verdict.at + drillStartMs : undefined
+  return Math.min(facts.notBeforeAt ?? 0, askedAt ?? Number.POSITIVE_INFINITY)
+}
+
+function endsAt({ startedAt = 0 }: EventRecord, { impactSeconds }: DrillPlan): number {
+  return startedAt + impactSeconds * 1_000
+}
+
+/** Azure is about to start what was approved, and moves it no more. */
+function changesAt({ verdict }: EventRecord, plan: DrillPlan): number {
+  const approved = verdict?.decision === 'approved'
+  return approved ? Number.POSITIVE_INFINITY : (plan.changesAt ?? Number.POSITIVE_INFINITY)
+}
+
+function withMovedTime(record: OpenRecord, plan: DrillPlan, now: number): OpenRecord {
+  const { notBeforeAt: before = now } = record.facts
+  const notBeforeAt = before + drillMoveMs
+  const { changesAt: _, ...drillPlan } = plan
+  const note = `NotBefore ${new Date(notBeforeAt).toISOString()}`
+  return {
+    ...addHistory(record, { at: now, what: 'changed', note }),
+    facts: { ...record.facts, notBeforeAt },
+    changedAt: { ...record.changedAt, notBeforeAt: now },
+    changedFrom: { notBeforeAt: before },
+    // as with a real event: a moved NotBefore is a new deadline to be reminded of
+    remindedBeforeSeconds: [],
+    drillPlan,
+  }
+}
+
+/** VM facts come from the VMs' own beacons, or from the plan of a drill. */
+export function knownOf(record: EventRecord, observers: Observer[]): Observer[] {
+  return record.drill ? standInsOf(record) : observers
+}
+
+/** Policy and routes know VMs by their beacons; these stand in for the ones that a drill does not have. */
+export function standInsOf({ fleet, eventId, facts, drillPlan }: EventRecord): Observer[] {
+  const event: ScheduledEvent = { eventId, status: 'Scheduled', ...facts }
+  return (drillPlan?.vms ?? []).map((vm) => standIn(fleet, event, vm))
+}
+
+/** An observer of whom only counts what it says of its VM. */
+export function standIn(fleet: string, event: ScheduledEvent, vm: KnownVm): Observer {
+  const beacon: Beacon = {
+    fleet,
+    beacon: vm.vm,
+    bootId: '',
+    retiredBootIds: [],
+    counter: 0,
+    heardAt: 0,
+    paceMs: 0,
+    bootedAt: 0,
+    sees: [event.eventId],
+    ...vm,
+  }
+  return { beacon, sighting: { eventId: event.eventId, beacon: vm.vm, event } }
+}

@@ -1,0 +1,97 @@
+// Keeps an event small enough for one row, whatever beacons report. A commit that needs more room
+// cuts history. So an honest report or a decision never fails because of earlier lies.
+
+import type { EventView } from '../delivery/delivery.ts'
+import { namesIn } from './agreed.ts'
+import { type EventRecord, leastValuable, maxNoteLength, shortNote } from './event.ts'
+
+/** Characters of an event as JSON. A row of Azure Tables has room for 480 000. */
+export const maxEventLength = 400_000
+/** Shorter lists are stored twice, which keeps rows easy to read. */
+const shortList = 16
+const asInFacts = '='
+
+/** The event as a store keeps it. A list of VMs that equals the one in its facts is stored once. */
+export function packEvent<Event extends EventRecord | EventView>(event: Event): Event {
+  const { verdict, facts } = event
+  const { agreed } = verdict ?? {}
+  if (agreed === undefined || agreed.resources.length < shortList) return event
+  if (!isSame(agreed.resources, namesIn(facts))) return event
+  const packed = { ...verdict, agreed: { ...agreed, resources: asInFacts } }
+  return { ...event, verdict: packed as unknown as Event['verdict'] }
+}
+
+/** Reverses `packEvent`. */
+export function unpackEvent<Event extends EventRecord | EventView>(event: Event): Event {
+  const { verdict } = event
+  const { agreed } = verdict ?? {}
+  if ((agreed?.resources as unknown) !== asInFacts) return event
+  const resources = namesIn(event.facts)
+  return { ...event, verdict: { ...verdict, agreed: { ...agreed, resources } } as Event['verdict'] }
+}
+
+export function eventLength(event: EventRecord): number {
+  return JSON.stringify(packEvent(event)).length
+}
+
+/**
+ * Cuts the record to `maxEventLength`, or returns it unchanged if it fits. Cuts history first, but
+ * not decisions and the first entry. Then cuts lists of VMs that only older messages or pages show.
+ */
+export function fitEvent(record: EventRecord): EventRecord {
+  let fitted = withShortNotes(record)
+  let over = eventLength(fitted) - maxEventLength
+  if (over <= 0) return fitted
+  fitted = cutHistory(fitted, over)
+  for (const lighten of [withoutFormerNames, withoutFormerApproval, withoutCoverage]) {
+    over = eventLength(fitted) - maxEventLength
+    if (over <= 0) break
+    fitted = lighten(fitted)
+  }
+  return fitted
+}
+
+function withShortNotes(record: EventRecord): EventRecord {
+  const isLong = ({ note = '' }: { note?: string }) => note.length > maxNoteLength
+  if (!record.history.some(isLong)) return record
+  return { ...record, history: record.history.map(shortNote) }
+}
+
+/** Removes the least valuable entries until this many characters are free. */
+function cutHistory(record: EventRecord, length: number): EventRecord {
+  let free = 0
+  const history = [...record.history]
+  while (free < length) {
+    const next = leastValuable(history, 'keep_decisions')
+    if (next === undefined) break
+    const [cut] = history.splice(next, 1)
+    free += JSON.stringify(cut).length + 1
+  }
+  return { ...record, history }
+}
+
+/** A message then says that the VMs changed, without the names of those before. */
+function withoutFormerNames(record: EventRecord): EventRecord {
+  const { resources: _, ...changedFrom } = record.changedFrom ?? {}
+  return record.changedFrom === undefined ? record : { ...record, changedFrom }
+}
+
+function withoutFormerApproval(record: EventRecord): EventRecord {
+  if (record.overruled === undefined) return record
+  const { agreed: _, ...overruled } = record.overruled
+  return { ...record, overruled }
+}
+
+/**
+ * An approval that covers no VM starts nothing. The event had outgrown it, or its list is in the
+ * facts.
+ */
+function withoutCoverage(record: EventRecord): EventRecord {
+  const { verdict } = record
+  if (verdict?.agreed === undefined) return record
+  return { ...record, verdict: { ...verdict, agreed: { ...verdict.agreed, resources: [] } } }
+}
+
+function isSame(some: string[], others: string[]): boolean {
+  return some.length === others.length && some.every((name, i) => name === others[i])
+}

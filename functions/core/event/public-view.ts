@@ -1,0 +1,135 @@
+// An event as other systems see it, in webhooks and in the events API: ISO times, no internals.
+import type { Delivery, EventView } from '../delivery/delivery.ts'
+import { type EventRecord, isHit, type Observer, type Verdict } from './event.ts'
+
+export interface PublicEvent {
+  fleet: string
+  eventId: string
+  epoch: number
+  /** Grows with every change; drop what is older than what you know. */
+  sequence: number
+  phase: EventView['phase']
+  /** The relay's own event, to prove the set-up; absent for a real one. */
+  drill?: true
+  eventType: string
+  source?: string
+  resources: string[]
+  notBefore?: string
+  durationSeconds?: number
+  description?: string
+  policy: EventView['policy']
+  firstSeenAt: string
+  startedAt?: string
+  /** How it came that Started was the first seen: `none` (no notice), `already_running`, `reported_late`. */
+  notice?: EventView['notice']
+  endedAt?: string
+  outcome?: string
+  /** Why the outcome is a conclusion; absent where it was seen. */
+  inferred?: string
+  /** Who decided, how we know, and when; a *not now* may be followed by an approval. */
+  approvals: { decision: string; how: string; who: string; at: string; lapsedAt?: string }[]
+  passedOn?: { vm: string; at: string }
+}
+
+export function publicView(event: EventView): PublicEvent {
+  const { facts, overruled, verdict, ended, passedOn, notice } = event
+  const { resources, eventType, source, durationSeconds, description, notBeforeAt } = facts
+  return defined({
+    fleet: event.fleet,
+    eventId: event.eventId,
+    epoch: event.epoch,
+    sequence: event.sequence,
+    phase: event.phase,
+    drill: event.drill,
+    eventType,
+    source,
+    resources,
+    notBefore: iso(notBeforeAt),
+    durationSeconds,
+    description,
+    policy: event.policy,
+    firstSeenAt: iso(event.firstSeenAt),
+    startedAt: iso(event.startedAt),
+    notice,
+    endedAt: iso(ended?.at),
+    outcome: ended?.outcome,
+    inferred: ended?.inferred,
+    approvals: [overruled, verdict].filter((one) => one !== undefined).map(publicVerdict),
+    passedOn: passedOn && { ...passedOn, at: iso(passedOn.at) },
+  }) as PublicEvent
+}
+
+function publicVerdict({ decision, how, who, at, lapsedAt }: Verdict) {
+  return { decision, how, who, at: iso(at), ...(lapsedAt && { lapsedAt: iso(lapsedAt) }) }
+}
+
+function iso(at: number): string
+function iso(at: number | undefined): string | undefined
+function iso(at: number | undefined): string | undefined {
+  return at === undefined ? undefined : new Date(at).toISOString()
+}
+
+function defined(value: object): object {
+  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined))
+}
+
+/** Of more than these VMs nobody reads when each saw it; the VMs that are hit come first. */
+const maxSeenBy = 1_000
+
+export interface PublicSighting {
+  vm: string
+  /** The event hits this very VM. */
+  hit: boolean
+  /** First poll that showed it. */
+  firstSeenAt?: string
+  /** Last poll that showed it, as far as it was noted; a beacon that is fine is noted once a pace. */
+  lastSeenAt: string
+  /** First poll that did not show it any more. */
+  goneAt?: string
+}
+
+/** Which VMs saw the event, and from when to when. */
+export function publicSightings(record: EventRecord, observers: Observer[]): PublicSighting[] {
+  return observers
+    .map(({ beacon: { vm, heardAt, polledAt }, sighting: { firstSeenAt, gone } }) => ({
+      vm,
+      hit: isHit(record.facts, vm),
+      at: firstSeenAt ?? 0,
+      firstSeenAt: iso(firstSeenAt),
+      lastSeenAt: iso(gone?.lastSeenAt ?? polledAt ?? heardAt),
+      goneAt: iso(gone?.firstAt),
+    }))
+    .sort((a, b) => Number(b.hit) - Number(a.hit) || a.at - b.at || (a.vm < b.vm ? -1 : 1))
+    .slice(0, maxSeenBy)
+    .map(({ at: _, ...shown }) => defined(shown) as PublicSighting)
+}
+
+/** One line for each channel and moment: what was owed, and what came of it. */
+export function publicDelivery(delivery: Delivery) {
+  const { id, channel, telling, state, attempts, note, owedAt, nextAt } = delivery
+  // the channel in whose trouble this one is told something
+  const insteadOf =
+    telling.moment !== 'notice'
+      ? telling.insteadOf
+      : 'alert' in telling.about
+        ? undefined
+        : telling.about.channel
+  return {
+    id,
+    channel,
+    moment: telling.moment,
+    epoch: telling.event.epoch,
+    state,
+    attempts,
+    note,
+    ...(insteadOf && { insteadOf }),
+    owedAt: iso(owedAt),
+    ...(state === 'pending' ? { nextAttemptAt: iso(nextAt) } : {}),
+    // what was superseded, mostly was so by a commit that leaves this as it is
+    ...(state === 'pending' || state === 'superseded' ? {} : { settledAt: iso(nextAt) }),
+  }
+}
+
+export function publicHistory({ history }: EventRecord) {
+  return history.map(({ at, ...entry }) => ({ at: iso(at), ...entry }))
+}

@@ -1,0 +1,64 @@
+// How loud an incident is. PagerDuty calls `critical` and `error` urgent, and wakes people for them,
+// where the service says so; README.md shows this table, and a test compares the two.
+import type { Telling } from '../delivery/delivery.ts'
+import type { Moment } from '../event/event.ts'
+
+export type Severity = 'critical' | 'error' | 'warning' | 'info'
+
+/** What acknowledges or resolves; where nothing else is told, there never is an incident. */
+export const opensNothing: readonly Moment[] = [
+  'approved',
+  'declined',
+  'completed',
+  'cancelled',
+  'lost',
+]
+
+/** A pause below this is what Microsoft's own sample approves without asking. */
+const shortFreezeSeconds = 9
+
+/** `asked`: the policy asks people. `otherwise`: it approves by itself, or only tells. */
+interface Row {
+  asked: Severity
+  otherwise: Severity
+  /** Azure started it without notice. */
+  unannounced: Severity
+}
+
+export const severities: Record<string, Row> = {
+  'short Freeze': { asked: 'info', otherwise: 'info', unannounced: 'info' },
+  Freeze: { asked: 'warning', otherwise: 'info', unannounced: 'warning' },
+  Reboot: { asked: 'error', otherwise: 'warning', unannounced: 'critical' },
+  Redeploy: { asked: 'error', otherwise: 'warning', unannounced: 'critical' },
+  Preempt: { asked: 'error', otherwise: 'warning', unannounced: 'warning' },
+  Terminate: { asked: 'error', otherwise: 'warning', unannounced: 'critical' },
+}
+
+const unknownType: Row = { asked: 'error', otherwise: 'warning', unannounced: 'critical' }
+
+/** A step that needs a person is urgent whatever the type; the end of an incident never is. */
+export function severityOf({ moment, event }: Pick<Telling, 'moment' | 'event'>): Severity {
+  switch (moment) {
+    case 'completed':
+    case 'cancelled':
+    case 'approved':
+    case 'declined':
+      return 'info'
+    case 'lost':
+      return 'warning'
+    case 'stuck':
+      return 'error'
+    default:
+      return forType(event)
+  }
+}
+
+function forType({ facts, policy, notice }: Telling['event']): Severity {
+  const { eventType, durationSeconds: seconds = -1 } = facts
+  // Azure's -1 means that it does not know, not that it is short
+  const short = eventType === 'Freeze' && seconds >= 0 && seconds < shortFreezeSeconds
+  const name = short ? 'short Freeze' : eventType
+  const row = (Object.hasOwn(severities, name) && severities[name]) || unknownType
+  if (notice === 'none') return row.unannounced
+  return policy.decide === 'ask' ? row.asked : row.otherwise
+}

@@ -1,0 +1,253 @@
+// The relay on Azure Functions: what the app registers, and what it is composed of. Nothing is read and nothing is
+// connected before the first invocation needs it; a mistake in the settings is told by every one.
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { app } from '@azure/functions'
+import {
+  FoghornError,
+  messageOf,
+  type Problem,
+  problemContentType,
+} from '../../../shared/errors.ts'
+import type { Log } from '../../../shared/log.ts'
+import { createApp } from '../../app.ts'
+import { interactionsPath } from '../../http/people/slack.ts'
+import { createEntra } from '../../identity/entra.ts'
+import { notifiers } from '../../notify/kinds.ts'
+import { createSlackDesk } from '../../notify/slack/desk.ts'
+import { createOutbound } from '../../notify/undici.ts'
+import { privateHeaders } from '../../pages/layout.ts'
+import { AzureStore } from '../../store/azure/store.ts'
+import { forgetOld } from '../../use-cases/forget.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import { nodeHmac } from '../node/hmac.ts'
+import { type Attempt, allSecrets, type Environment, readEnvironment } from '../settings.ts'
+import { httpHandler } from './http.ts'
+import { createAzureLog } from './log.ts'
+import { pressWaitMs, Rounds, requestWaitMs, timerMs } from './rounds.ts'
+import {
+  connectionName,
+  isWakeMessage,
+  openStorage,
+  poisonQueueName,
+  queueName,
+  type WakeQueue,
+} from './storage.ts'
+
+/**
+ * The host kills the worker 5 s after it asks it to end. The two waits together stay below that.
+ */
+const attemptsEndMs = 2_000
+/**
+ * Time to record attempts that were broken off, so that their messages need not wait for a lease.
+ */
+const brokenOffMs = 1_000
+/** Once a minute, as `timerMs` says. */
+const schedule = '0 * * * * *'
+/** Without a turn for so long nobody was listening, and silence says nothing. */
+const gapMs = 4 * timerMs
+/** In one run of the timer. */
+const maxForgetSteps = 10
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+
+/** A token in a path is a key to a decision, and a link works in more spellings than one: the rest is not logged. */
+const plainPaths = /^\/(v1\/(reports|events|deliveries)(\/|$)|healthz$|slack\/interactions$)/
+
+type Parts = ReturnType<typeof compose>
+
+/** Registers the functions `relay`, `wake` and `sweep`, and what is to be done at the end. */
+export function register(
+  environment: Environment,
+  write: (line: string) => void,
+  folder: string,
+): void {
+  const parts = attempt(() => compose(environment, write, folder))
+  const logs =
+    'relay' in parts ? parts.logs : createAzureLog({ write, now: Date.now, level: 'info' })
+  /** Runs what needs the relay; a mistake in the settings is a line in the log, again and again. */
+  const withRelay = async <T>(
+    work: (parts: Parts) => Promise<T>,
+    otherwise: () => T,
+  ): Promise<T> => {
+    if (!('relay' in parts)) {
+      logs.log.error('relay_misconfigured', { error: messageOf(parts.error) })
+      return otherwise()
+    }
+    await parts.ready()
+    return work(parts)
+  }
+  app.setup({ enableHttpStream: true })
+  app.http('relay', {
+    route: '{*path}',
+    authLevel: 'anonymous',
+    methods: [...methods],
+    handler: logs.during(
+      httpHandler((request) => withRelay((own) => answer(own, request), misconfigured), logs.log),
+    ),
+  })
+  app.storageQueue('wake', {
+    queueName,
+    connection: connectionName,
+    handler: logs.during((message: unknown) =>
+      withRelay(
+        (own) => wake(own, message),
+        () => {},
+      ),
+    ),
+  })
+  app.timer('sweep', {
+    schedule,
+    handler: logs.during(() => withRelay(onTimer, () => {})),
+  })
+  app.hook.appTerminate(async () => {
+    if ('relay' in parts) await parts.stop()
+  })
+}
+
+function attempt<T>(make: () => T): T | { error: unknown } {
+  try {
+    return make()
+  } catch (error) {
+    return { error }
+  }
+}
+
+/** Everything that the functions share. Throws FoghornError `settings_invalid`. */
+function compose(environment: Environment, write: (line: string) => void, folder: string) {
+  const own = (tryTo: Attempt) => ({
+    storage: tryTo(() => openStorage(environment)),
+    resolved: tryTo(() => checkReferences(environment)),
+  })
+  const settings = readEnvironment(environment, own, folder)
+  const { config, linkKeys, adminKey, level, storage } = settings
+  const logs = createAzureLog({ write, now: Date.now, level, secrets: allSecrets(settings) })
+  const { rows, queue } = storage
+  const store = new AzureStore({ rows, newId: randomUUID, random: Math.random, wait: sleep })
+  const outbound = createOutbound(config.allowNetworks)
+  const relay: Relay = {
+    config,
+    store,
+    notifiers,
+    send: outbound.send,
+    slackDesk: createSlackDesk(nodeHmac),
+    hmac: nodeHmac,
+    identity: createEntra({ fetch, now: Date.now, log: logs.log }),
+    linkKeys,
+    adminKey,
+    attention: store.attention,
+    now: Date.now,
+    random: Math.random,
+    log: logs.log,
+    listeningSince: Date.now(),
+    wake: (owed) => rounds.hint(owed),
+    troubles: () => troublesOf(logs.log, queue),
+  }
+  const rounds: Rounds = new Rounds(relay, (delayMs) => queue.set(delayMs))
+  const listen = async () => {
+    relay.listeningSince = await store.listeningSince(relay.now(), gapMs)
+  }
+  let opened: Promise<void> | undefined
+  return {
+    relay,
+    store,
+    queue,
+    rounds,
+    logs,
+    app: createApp(relay),
+    /** Storage that is away for now is asked again by the next invocation. */
+    ready(): Promise<void> {
+      const open = async () => {
+        await store.open()
+        await listen()
+        relay.log.info('relay_started', { publicUrl: config.publicUrl })
+        // another instance may have ended in the middle of something; no request waits for this
+        void rounds.begin()
+      }
+      opened ??= open().catch((error) => {
+        opened = undefined
+        throw error
+      })
+      return opened
+    },
+    listen,
+    async stop() {
+      await rounds.stop(attemptsEndMs)
+      const closed = outbound.close()
+      await rounds.stop(brokenOffMs)
+      await closed
+    },
+  }
+}
+
+async function answer({ app, rounds, relay }: Parts, request: Request): Promise<Response> {
+  const { method } = request
+  const from = performance.now()
+  const { pathname } = new URL(request.url)
+  const waitMs = pathname === interactionsPath ? pressWaitMs : requestWaitMs
+  const response = await rounds.during(async () => app.fetch(request), waitMs)
+  const path = plainPaths.test(pathname) ? pathname : '[a link, or nothing of ours]'
+  const ms = Math.round(performance.now() - from)
+  relay.log.debug('request_answered', { method, path, status: response.status, ms })
+  return response
+}
+
+async function wake({ relay, rounds, listen }: Parts, message: unknown): Promise<void> {
+  // it costs a look at what is due, no more
+  if (!isWakeMessage(message)) relay.log.warn('wake_message_unknown', { queue: queueName })
+  relay.log.debug('woken')
+  await listen()
+  await rounds.turn()
+}
+
+/** None of its parts waits for another to succeed; the run fails if one did. */
+async function onTimer({ relay, rounds, listen, queue }: Parts): Promise<void> {
+  await listen()
+  const parts = [() => rounds.turn(), () => tellTroubles(relay, queue), () => forget(relay)]
+  const outcomes: PromiseSettledResult<void>[] = []
+  for (const part of parts) outcomes.push(...(await Promise.allSettled([part()])))
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected')
+  if (failed) throw failed.reason
+}
+
+async function tellTroubles(relay: Relay, queue: WakeQueue): Promise<void> {
+  for (const trouble of await troublesOf(relay.log, queue))
+    relay.log.error('host_troubled', { trouble })
+}
+
+/** Once an hour, at the run nearest to it: a timer may come a moment early. */
+async function forget(relay: Relay): Promise<void> {
+  if (new Date(relay.now() + timerMs / 2).getUTCMinutes() > 0) return
+  for (let steps = 0; steps < maxForgetSteps; steps++) if (!(await forgetOld(relay))) return
+}
+
+/** Anybody may read them: what they come from is for the log. */
+async function troublesOf(log: Log, queue: WakeQueue): Promise<string[]> {
+  try {
+    const poisoned = await queue.poisoned()
+    const remedy = `the log says why; then clear the queue "${poisonQueueName}"`
+    return poisoned === 0 ? [] : [`${poisoned} wake-ups failed again and again: ${remedy}`]
+  } catch (error) {
+    log.warn('queue_failed', { error: messageOf(error) })
+    return ['the queue of wake-ups does not answer, so the timer alone wakes; the log says why']
+  }
+}
+
+/** Azure hands over a reference that it could not resolve as if it were the value: a key that anybody can guess. */
+function checkReferences(environment: Environment): true {
+  const open = Object.entries(environment).filter(([, value]) => value?.startsWith('@Microsoft.'))
+  if (open.length === 0) return true
+  const names = open.map(([name]) => name).join(', ')
+  const remedy = 'see "Azure" in docs/when-things-fail.md'
+  throw new FoghornError('reference_unresolved', `Azure did not resolve ${names}; ${remedy}`)
+}
+
+function misconfigured(): Response {
+  const problem: Problem = {
+    code: 'misconfigured',
+    title: 'misconfigured',
+    status: 503,
+    detail: 'the relay cannot start with these settings; its log says what is wrong',
+  }
+  const headers = { ...privateHeaders, 'content-type': problemContentType }
+  return new Response(JSON.stringify(problem), { status: 503, headers })
+}

@@ -1,0 +1,91 @@
+// Keeps a long-living host delivering: sends what is due, sweeps, and sleeps until the next due time.
+// A wake-up only shortens the sleep; the store knows everything that is owed.
+import { messageOf } from '../../../shared/errors.ts'
+import { claimDue, nextDueAt } from '../../use-cases/deliver.ts'
+import { forgetOld } from '../../use-cases/forget.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import { sweep } from '../../use-cases/sweep.ts'
+import { UnderWay } from '../under-way.ts'
+
+const maxSleepMs = 30_000
+const forgetEveryMs = 3_600_000
+const afterFailureMs = 1_000
+const maxUnderWay = 128
+
+export class Pump {
+  readonly #relay: Relay
+  readonly #underWay: UnderWay
+  #timer: NodeJS.Timeout | undefined
+  #forgetAt = 0
+  #turning = false
+  #turned: Promise<void> = Promise.resolve()
+  #again = false
+  #stopped = false
+
+  constructor(relay: Relay) {
+    this.#relay = relay
+    this.#underWay = new UnderWay(relay)
+  }
+
+  /** Looks at what is due, now and from now on. */
+  wake(): void {
+    if (this.#stopped) return
+    if (this.#turning) this.#again = true
+    else this.#turned = this.#turn()
+  }
+
+  /** No new attempts; waits for the turn and the attempts under way, at most `limitMs`. */
+  async stop(limitMs: number): Promise<void> {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+    let timer: NodeJS.Timeout | undefined
+    const limit = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, limitMs)
+    })
+    const ended = this.#turned.then(() => Promise.all(this.#underWay.sends))
+    await Promise.race([ended, limit])
+    clearTimeout(timer)
+  }
+
+  async #turn(): Promise<void> {
+    this.#turning = true
+    clearTimeout(this.#timer)
+    let sleepMs = 0
+    try {
+      do {
+        this.#again = false
+        sleepMs = await this.#work()
+      } while (this.#again && !this.#stopped)
+    } catch (error) {
+      this.#relay.log.error('pump_failed', { error: messageOf(error) })
+      sleepMs = afterFailureMs
+    }
+    this.#turning = false
+    if (!this.#stopped) this.#timer = setTimeout(() => this.wake(), sleepMs)
+  }
+
+  /** Returns how long there is nothing to do. */
+  async #work(): Promise<number> {
+    const failed = await sweep(this.#relay)
+    const limit = maxUnderWay - this.#underWay.sends.size
+    if (limit > 0 && !this.#stopped) {
+      const requests = await claimDue(this.#relay, limit, this.#underWay.countOf)
+      for (const group of requests) this.#underWay.begin(group, () => this.wake())
+      if (requests.length > 0) this.#again = true
+    }
+    await this.#forget()
+    const nextAt = await nextDueAt(this.#relay, this.#underWay.countOf)
+    const wait = nextAt === undefined ? maxSleepMs : nextAt - this.#relay.now()
+    const least =
+      failed > 0 ? afterFailureMs : this.#underWay.sends.size < maxUnderWay ? 1 : maxSleepMs
+    return Math.min(maxSleepMs, Math.max(wait, least))
+  }
+
+  /** Once an hour, and again at the next turn while there is more. */
+  async #forget(): Promise<void> {
+    const now = this.#relay.now()
+    if (now < this.#forgetAt) return
+    const more = await forgetOld(this.#relay)
+    this.#forgetAt = more ? now : now + forgetEveryMs
+  }
+}

@@ -1,0 +1,190 @@
+// What a link leads to: the page of an event or of a list, its state for a page that stands open, and the
+// form that decides. Only a POST from the page itself acts; machines open links before people do.
+import { type Context, Hono } from 'hono'
+import type { Verdict } from '../../core/event/event.ts'
+import { principalHeader } from '../../identity/principal.ts'
+import { createLinkGuard, type LinkGuard } from '../../links/guard.ts'
+import { type FormToken, oneOf, readFormToken } from '../../links/link.ts'
+import { eventPage, messagePage } from '../../pages/approve.ts'
+import type { Seen } from '../../pages/event.ts'
+import { listPage } from '../../pages/list.ts'
+import { type LiveAnswer, liveOf } from '../../pages/state.ts'
+import { type Decided, decideEvent } from '../../use-cases/decide-event.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import { isOwnForm, isPrefetch, isSurelyOwn } from '../form.ts'
+import { limitForm, type Page, page } from '../page.ts'
+import type { Refusals } from '../refusals.ts'
+import { charge, type Found, find, type Link, pathIn, readLink, signedInAs } from './entry.ts'
+import { listOf, placeIn, recordsOf, seenBy, type Visitor } from './seen.ts'
+import { viewerOf } from './viewer.ts'
+
+const maxFormBytes = 4_096
+
+export function pageRoutes(relay: Relay, refusals: Refusals): Hono {
+  const guard = createLinkGuard({ now: () => relay.now(), refusals })
+  const routes = new Hono()
+  routes.get('/:token', (c) => getPage(relay, guard, c))
+  routes.get('/:token/state', (c) => getState(relay, guard, c))
+  routes.post('/:token', limitForm(maxFormBytes), (c) => postDecision(relay, guard, c))
+  routes.options('/:token', (c) => c.body(null, 204, { allow: 'GET, HEAD, POST, OPTIONS' }))
+  return routes
+}
+
+interface Entered {
+  link: Link
+  opened: Found
+}
+
+/** What whoever only looks gets to see, or the answer where that is nothing. */
+async function enter(
+  relay: Relay,
+  guard: LinkGuard,
+  c: Context,
+  use: 'look' | 'watch',
+): Promise<Entered | Response> {
+  const link = await readLink(relay, guard, c)
+  if (link instanceof Response) return link
+  const busy = charge(relay, guard, c, link, use)
+  if (busy !== undefined) return busy
+  const opened = await find(relay, c, link.token)
+  return opened instanceof Response ? opened : { link, opened }
+}
+
+async function getPage(relay: Relay, guard: LinkGuard, c: Context): Promise<Response> {
+  const entered = await enter(relay, guard, c, 'look')
+  if (entered instanceof Response) return entered
+  const { opened } = entered
+  const { shownBy } = entered.link
+  const now = relay.now()
+  // a HEAD and a prefetch come this way too, but only from machines
+  const person = c.req.method === 'GET' && !isPrefetch(c)
+  if (opened.outcome === 'list') {
+    const listed = await listOf(relay, shownBy, opened.token, visitorIn(relay, c))
+    for (const seen of listed) if (seen && person) await relay.attention.note(seen.record, now)
+    return page(c, 200, listPage(listed, now))
+  }
+  if (person) await relay.attention.note(opened.record, now)
+  const seen = await seenBy(relay, opened.record, shownBy, opened.token, visitorIn(relay, c))
+  return page(c, 200, eventPage(seen, now))
+}
+
+/** For a page that stands open: no person opens anything by it. */
+async function getState(relay: Relay, guard: LinkGuard, c: Context): Promise<Response> {
+  const entered = await enter(relay, guard, c, 'watch')
+  if (entered instanceof Response) return entered
+  const { opened } = entered
+  const records = opened.outcome === 'open' ? [opened.record] : await recordsOf(relay, opened.token)
+  const time = relay.now()
+  const have = (c.req.query('have') ?? '').split('.')
+  const events = records.map((record, i) => record && liveOf(record, time, Number(have[i] ?? 0)))
+  return c.json({ time, events: events.map((live) => live ?? null) } satisfies LiveAnswer)
+}
+
+interface Form {
+  /** What it is bound to, and the state of the event that it was made for. */
+  shownBy: string
+  seen: FormToken
+  wish: string | null
+  /** Of a list, which event. */
+  place: string
+}
+
+async function postDecision(relay: Relay, guard: LinkGuard, c: Context): Promise<Response> {
+  const link = await readLink(relay, guard, c)
+  if (link instanceof Response) return link
+  const form = await formIn(relay, c, link)
+  // whoever has the link can send junk, and must not use up what decisions need
+  const busy = charge(relay, guard, c, link, form === undefined ? 'junk' : 'decide')
+  if (busy !== undefined) return busy
+  const opened = await find(relay, c, link.token)
+  if (opened instanceof Response) return opened
+  if (form === undefined) return page(c, 403, notFromHere)
+  if (opened.outcome === 'open') return decide(relay, c, form, opened)
+  const { token: list } = opened
+  const one = await find(relay, c, oneOf(list, form.place))
+  if (one instanceof Response) return one
+  if (one.outcome === 'list') return page(c, 403, notFromHere)
+  return decide(relay, c, form, one, async (shown) => {
+    const listed = await listOf(relay, link.shownBy, list, visitorIn(relay, c))
+    return listPage(listed.with(Number(form.place), shown), relay.now())
+  })
+}
+
+/** Undefined where it is none of this link's page. Reads nothing from the store. */
+async function formIn(
+  relay: Relay,
+  c: Context,
+  { shownBy, token }: Link,
+): Promise<Form | undefined> {
+  if (!isOwnForm(relay, c)) return undefined
+  // a browser sends the cookie of a sign-in along with forms of other sites, too
+  if (signedInAs(relay, c) !== undefined && !isSurelyOwn(relay, c)) return undefined
+  const fields = new URLSearchParams(await c.req.text())
+  const place = fields.get('event') ?? ''
+  const bound = token !== undefined && 'events' in token ? placeIn(shownBy, place) : shownBy
+  const seen = await readFormToken(relay.linkKeys, bound, fields.get('form') ?? '')
+  return seen === undefined
+    ? undefined
+    : { shownBy: bound, seen, wish: fields.get('decision'), place }
+}
+
+/** `show`: the page that the person comes back to. */
+async function decide(
+  relay: Relay,
+  c: Context,
+  { shownBy, seen, wish }: Form,
+  opened: Extract<Found, { outcome: 'open' }>,
+  show = async (shown: Seen): Promise<Page> => eventPage(shown, relay.now()),
+): Promise<Response> {
+  if (wish !== 'approve' && wish !== 'not_now') {
+    const message = 'The form field "decision" is "approve" or "not_now".'
+    return page(c, 400, messagePage('Nothing was decided', message))
+  }
+  const decision: Verdict['decision'] = wish === 'approve' ? 'approved' : 'declined'
+  const visitor = visitorIn(relay, c)
+  const { by } = await viewerOf(relay, opened.record, { ...visitor, ...opened.token })
+  const { outcome, record } =
+    relay.now() < seen.countsAt
+      ? { outcome: 'too_quick' as const, record: opened.record }
+      : await decideEvent(relay, opened.record, { decision, by, seen: seen.stamp })
+  const { said, status = 200 } =
+    outcome === 'decided' ? { said: onRecord[decision] } : answers[outcome]
+  const shown = await seenBy(relay, record, shownBy, opened.token, visitor)
+  const mine = outcome === 'decided' ? { mine: decision } : {}
+  return page(c, status, await show({ ...shown, said, ...mine }))
+}
+
+const notFromHere = messagePage(
+  'Nothing was decided',
+  'Decisions are taken only from the page itself. Open the link again.',
+)
+
+const onRecord = {
+  approved: 'Your approval is on record.',
+  declined: 'Your "not now" is on record.',
+}
+
+type Undecided = Exclude<Decided['outcome'], 'decided'> | 'too_quick'
+
+const answers: Record<Undecided, { said: string; status?: number }> = {
+  too_quick: { said: 'That was too quick to be meant: press again.', status: 409 },
+  already_approved: { said: 'It had been approved before; nothing changed.' },
+  already_declined: { said: '"Not now" was on record before; nothing changed.' },
+  started: { said: 'Too late to decide: it has started.' },
+  ended: { said: 'Too late to decide: it is over.' },
+  identity_needed: {
+    said: 'Nothing was decided: a link alone does not say who you are.',
+    status: 403,
+  },
+  not_listed: { said: 'Nothing was decided: you are not among those who may.', status: 403 },
+  moved_on: {
+    said: 'Nothing was decided: the event has changed since you opened this page. Look again.',
+    status: 409,
+  },
+  busy: { said: 'Too many decisions at once. Nothing changed; try again.', status: 503 },
+}
+
+function visitorIn(relay: Relay, c: Context): Visitor {
+  const pressed = c.req.method === 'POST' || c.req.header('sec-fetch-site') === 'same-origin'
+  return { header: c.req.header(principalHeader), path: pathIn(relay, c), pressed }
+}

@@ -1,0 +1,83 @@
+// Buttons pressed in Slack: `POST /slack/interactions`. Slack wants its answer within three seconds, whatever comes
+// after, so the answer waits for the work for a while only, and what came of it goes to the address that Slack names.
+import { type Context, Hono } from 'hono'
+import { messageOf } from '../../../shared/errors.ts'
+import type { Press } from '../../notify/desk.ts'
+import { type Answer, decidePress } from '../../use-cases/decide-press.ts'
+import { channelNamed, type Relay } from '../../use-cases/relay.ts'
+import { limit, problem } from '../problem.ts'
+import type { Refusals } from '../refusals.ts'
+
+export const interactionsPath = '/slack/interactions'
+
+/** The payload repeats the message, with up to 13 000 characters of text. */
+const maxPayloadBytes = 64 * 1024
+
+interface Patience {
+  /** Slack shows a fault after 3 s; a host may need some of that for itself. */
+  answerMs: number
+  /** For each attempt to tell what came of it. */
+  replyMs: number
+}
+
+const usual: Patience = { answerMs: 2_000, replyMs: 5_000 }
+
+export function interactionRoutes(relay: Relay, refusals: Refusals, patience = usual): Hono {
+  const app = new Hono()
+  app.post(interactionsPath, limit(maxPayloadBytes), (c) => interact(relay, refusals, c, patience))
+  return app
+}
+
+async function interact(
+  relay: Relay,
+  refusals: Refusals,
+  c: Context,
+  patience: Patience,
+): Promise<Response> {
+  const { slackApp } = relay.config
+  if (slackApp === undefined) {
+    return problem(c, 404, 'not_found', 'the configuration has no slackApp; see the README')
+  }
+  const body = await c.req.text()
+  const header = (name: string) => c.req.header(name)
+  const read = await relay.slackDesk.read(header, body, slackApp.signingSecret, relay.now())
+  if (read.outcome === 'refused') {
+    const { status, code, detail } = read
+    refusals.note('slack_refused', { status, code, detail }, code)
+    return problem(c, status, code, detail)
+  }
+  if (read.outcome === 'acknowledged') {
+    relay.log.debug('slack_acknowledged', { note: read.note })
+    return c.body(null, 200)
+  }
+  await settledWithin(patience.answerMs, serve(relay, read.press, patience))
+  return c.body(null, 200)
+}
+
+/** What takes longer goes on. */
+function settledWithin(ms: number, work: Promise<void>): Promise<void> {
+  const late = new Promise<void>((resolve) => {
+    AbortSignal.timeout(ms).addEventListener('abort', () => resolve(), { once: true })
+  })
+  return Promise.race([work, late])
+}
+
+/** Decides, and tells what came of it. Throws nothing: nobody may be waiting any more. */
+async function serve(relay: Relay, press: Press, { replyMs }: Patience): Promise<void> {
+  const failed = (error: unknown): Answer => {
+    relay.log.error('press_failed', { error: messageOf(error) })
+    return { reply: { dead: 'failed' }, channel: undefined }
+  }
+  const isHome = relay.config.slackApp?.team.includes(press.team) ?? false
+  const { reply, channel } = await decidePress(relay, { ...press, isHome }).catch(failed)
+  if (reply === undefined) return
+  try {
+    const configured = channel === undefined ? undefined : channelNamed(relay, channel)
+    const to = { replyUrl: press.replyUrl, own: configured?.url ?? configured?.endpoint }
+    const times = { now: relay.now(), attemptMs: replyMs }
+    const { outcome, note } = await relay.slackDesk.reply(relay.send, to, reply, times)
+    if (outcome !== 'delivered') relay.log.warn('slack_reply_failed', { note })
+  } catch (error) {
+    relay.log.error('slack_reply_failed', { error: messageOf(error) })
+  }
+}

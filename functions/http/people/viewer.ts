@@ -1,0 +1,72 @@
+// Who looks at an event's page, what proves it, and whether they may decide. Whoever is signed in decides as
+// themselves, anybody else as a holder of the link.
+import { knownOf } from '../../core/event/drill.ts'
+import type { Decider, EventRecord, Observer } from '../../core/event/event.ts'
+import { decidersOf, permissionOf } from '../../core/rules/permission.ts'
+import { readPrincipal } from '../../identity/principal.ts'
+import type { Viewer, Way } from '../../pages/event.ts'
+import { decidesHere } from '../../use-cases/decision-buttons.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+
+/** The viewer of the page, with the name that a decision would be recorded under. */
+interface Known extends Viewer {
+  by: Decider
+}
+
+export interface Visit {
+  /** `x-ms-client-principal`, as it came. */
+  header: string | undefined
+  /** The channel whose link was opened, and the path of its page. */
+  channel: string
+  path: string
+}
+
+/** Reads observers only where a route says who may decide. */
+export async function viewerOf(relay: Relay, record: EventRecord, visit: Visit): Promise<Known> {
+  const { routes } = relay.config
+  const isAsked = routes.some(({ approvers }) => approvers !== undefined)
+  return judgeViewer(relay, record, isAsked ? await relay.store.readObservers(record) : [], visit)
+}
+
+function judgeViewer(
+  relay: Relay,
+  record: EventRecord,
+  observers: Observer[],
+  { header, channel, path }: Visit,
+): Known {
+  const { config } = relay
+  const known = knownOf(record, observers)
+  const ways = waysOf(decidersOf(config.routes, record, known))
+  const places = ways.includes('slack')
+    ? Object.keys(config.channels).filter((name) => decidesHere(relay, record, observers, name))
+    : []
+  const judge = (by: Decider) => ({
+    by,
+    permission: permissionOf(config.routes, record, known, by),
+    ways,
+    places,
+  })
+  const read = readPrincipal(config.signIn, header)
+  if (read.outcome === 'signed_in') {
+    const { tenant, user, name } = read.principal
+    const viewer = judge({ how: 'entra', who: `${tenant}/${user}` })
+    return { ...viewer, ...(name === undefined ? {} : { name }) }
+  }
+  const viewer = judge({ how: 'link', who: channel })
+  const helps = config.signIn !== undefined && ways.includes('sign_in')
+  return helps ? { ...viewer, signInUrl: signInUrl(path) } : viewer
+}
+
+function waysOf(deciders: ReturnType<typeof decidersOf>): Way[] {
+  if (deciders === 'anybody') return []
+  const has = (how: string) => deciders.some((one) => one.startsWith(how))
+  return [
+    ...(has('slack:') ? ['slack' as const] : []),
+    ...(has('entra:') ? ['sign_in' as const] : []),
+  ]
+}
+
+/** Of the host: it leads back to the page once somebody has signed in. */
+export function signInUrl(path: string): string {
+  return `/.auth/login/aad?post_login_redirect_uri=${encodeURIComponent(path)}`
+}

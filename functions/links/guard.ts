@@ -1,0 +1,70 @@
+// How often links are answered, for each relay process. Wrong tokens share one budget, right ones have
+// their own, so that no number of wrong ones keeps a person from deciding. The surprise: looking,
+// watching, deciding and junk have separate budgets too, since a whole channel holds the same link.
+import type { Fields } from '../../shared/log.ts'
+import { afterTurns, freeAt, type Rate, turnsAt, unlimited } from '../core/delivery/rate.ts'
+
+/** Answered by name, all together; what is beyond gets 429. */
+export const wrongRate: Rate = { ...unlimited, everyMs: 50, burst: 20 }
+/** For each use, and each link or person who is signed in. */
+export const rightRate: Rate = { ...unlimited, everyMs: 100, burst: 60 }
+/** Who was here longest ago makes room, and has rested by then. */
+const maxKnown = 2_000
+
+/** `junk`: what is sent to a right link, and is no form of its page. */
+export type Use = 'look' | 'watch' | 'decide' | 'junk'
+
+/** `waitSeconds`: for Retry-After. */
+export type Turn = { outcome: 'granted' } | { outcome: 'busy'; waitSeconds: number }
+
+export interface LinkGuard {
+  /** A token that no key of ours signed was shown. */
+  wrong(): Turn
+  /** A right one is used by `who`: whoever has the link that this names, or somebody who is signed in. */
+  right(who: string, use: Use): Turn
+  /**
+   * A valid link was opened with a sign-in that does not count. A page that stays open repeats the
+   * request.
+   */
+  unproven(reason: 'malformed' | 'other_tenant'): void
+}
+
+/** Counts refused requests for the log. */
+interface Refusals {
+  note(name: string, fields?: Fields, kind?: string): void
+}
+
+export function createLinkGuard(parts: { now(): number; refusals: Refusals }): LinkGuard {
+  const { now, refusals } = parts
+  const spentUntil = new Map<string, number>()
+  let wrongSpentUntil = 0
+  return {
+    wrong() {
+      refusals.note('links_refused')
+      const turn = take(wrongRate, wrongSpentUntil, now())
+      wrongSpentUntil = turn.spentUntil
+      return turn.answer
+    },
+    right(who, use) {
+      if (use === 'junk') refusals.note('forms_refused')
+      const name = `${use} ${who}`
+      const turn = take(rightRate, spentUntil.get(name) ?? 0, now())
+      spentUntil.delete(name)
+      spentUntil.set(name, turn.spentUntil)
+      const oldest = spentUntil.keys().next().value
+      if (spentUntil.size > maxKnown && oldest !== undefined) spentUntil.delete(oldest)
+      return turn.answer
+    },
+    unproven(reason) {
+      refusals.note('principal_ignored', { reason }, reason)
+    },
+  }
+}
+
+function take(rate: Rate, spentUntil: number, at: number): { answer: Turn; spentUntil: number } {
+  if (turnsAt(rate, spentUntil, at) > 0) {
+    return { answer: { outcome: 'granted' }, spentUntil: afterTurns(rate, spentUntil, at, 1) }
+  }
+  const waitSeconds = Math.max(1, Math.ceil((freeAt(rate, spentUntil, at) - at) / 1_000))
+  return { answer: { outcome: 'busy', waitSeconds }, spentUntil }
+}

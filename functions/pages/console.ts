@@ -1,0 +1,262 @@
+// The record as an admin reads it: a list of events, and of each one its whole course, what beacons saw, what
+// people did and what channels were told in one line of time. It shows and never decides.
+import { html } from 'hono/html'
+import type { EventView } from '../core/delivery/delivery.ts'
+import type { EventRecord } from '../core/event/event.ts'
+import type { PublicSighting, publicDelivery } from '../core/event/public-view.ts'
+import { utc, when } from '../core/event/time.ts'
+import {
+  askedBy,
+  describeDuration,
+  describeInference,
+  describeVerdict,
+  drillMark,
+  isGuess,
+  plain,
+  subjectOf,
+} from '../core/message/message.ts'
+import { placed } from './course.ts'
+import { layout } from './layout.ts'
+import { type Step, stepOf, type Tone } from './state.ts'
+import { utcOn, whole } from './times.ts'
+
+/** Of more messages than this nobody reads; the API has them. */
+const maxTold = 1_000
+
+/** Where a form is sent, and the token that proves that the form is ours. */
+interface Own {
+  base: string
+  form: string
+}
+
+export function signInPage({ base, form }: Own, said?: string) {
+  const state = said === undefined ? '' : html`<p class="said" role="alert">${said}</p>`
+  return layout(
+    'The record',
+    html`<h1>The record</h1>
+${state}
+<form method="post" action="${base}/sign-in">
+<input type="hidden" name="form" value="${form}">
+<label for="key">The admin key of this relay</label>
+<input id="key" name="key" type="password" autocomplete="current-password" required autofocus>
+<button class="go">Sign in</button>
+</form>
+<p class="hint">It is what FOGHORN_ADMIN_KEY says where the relay runs. You stay signed in for 8 hours.</p>`,
+  )
+}
+
+interface List extends Own {
+  events: EventView[]
+  fleets: string[]
+  fleet: string | undefined
+  isFirst: boolean
+  /** There may be older ones. */
+  more: boolean
+}
+
+export function listPage({ base, form, events, fleets, fleet, isFirst, more }: List, now: number) {
+  const urlOf = (query: Record<string, string>) => {
+    const text = new URLSearchParams(query).toString()
+    return `${base}/events${text && '?'}${text}`
+  }
+  const own: Record<string, string> = fleet === undefined ? {} : { fleet }
+  const oldest = events.at(-1)
+  // the newest first, and what is still open before what is over
+  const open = events.filter(({ ended }) => ended === undefined)
+  const sorted = [...open, ...events.filter(({ ended }) => ended !== undefined)]
+  const before = new Date(oldest?.firstSeenAt ?? now).toISOString()
+  const filters = [undefined, ...fleets].map((name) => {
+    const words = name ?? 'All fleets'
+    if (name === fleet) return html`<strong aria-current="page">${words}</strong> `
+    return html`<a href="${urlOf(name === undefined ? {} : { fleet: name })}">${words}</a> `
+  })
+  return layout(
+    'The record',
+    html`${signOut({ base, form })}
+<h1>The record</h1>
+<nav aria-label="Fleets">${filters}</nav>
+${events.length === 0 ? html`<p>No events.</p>` : ''}
+<ul class="record">${sorted.map((event) => html`<li>${line(base, event, now)}</li>`)}</ul>
+<p>${isFirst ? '' : html`<a href="${urlOf(own)}">Newest</a> `}${
+      more && oldest ? html`<a href="${urlOf({ ...own, before })}">Older</a>` : ''
+    }</p>`,
+  )
+}
+
+function line(base: string, event: EventView, now: number) {
+  const { fleet, eventId, firstSeenAt, verdict, ended, facts } = event
+  const path = `${base}/events/${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
+  const due = facts.notBeforeAt
+  const isAhead = due !== undefined && ended === undefined && event.startedAt === undefined
+  const parts = [
+    fleet,
+    ...(isAhead ? [`NotBefore ${when(due, now)}`] : []),
+    ...(ended?.inferred === undefined ? [] : [describeInference(ended.inferred)]),
+    ...(verdict === undefined ? [] : [describeVerdict(verdict)]),
+    `first seen ${when(firstSeenAt, now)}`,
+  ]
+  return html`${badge(event)} <a href="${path}">${drillMark(event)}${subjectOf(event)}</a>
+<p class="hint">${whole(plain(parts.join(' · ')))}</p>`
+}
+
+const badges: Record<Step, [tone: Tone, words: string]> = {
+  open: ['ask', 'Not decided'],
+  declined: ['wait', 'Not now'],
+  approved: ['good', 'Approved'],
+  started: ['wait', 'Started'],
+  completed: ['over', 'Completed'],
+  cancelled: ['over', 'Cancelled'],
+  lost: ['bad', 'Lost'],
+}
+
+function badge(event: EventView) {
+  const { ended } = event
+  const [tone, step] = badges[stepOf(event)]
+  const words = ended?.inferred === 'drill_overdue' ? 'Not run' : step
+  const doubt = ended?.outcome !== 'lost' && isGuess(ended) ? ', it seems' : ''
+  return html`<span class="badge ${tone}">${words}${doubt}</span>`
+}
+
+function standOf({ phase, ended }: EventView): string {
+  if (ended === undefined) return phase
+  const why = ended.inferred === undefined ? '' : ` (${describeInference(ended.inferred)})`
+  return ended.outcome + why
+}
+
+interface Shown {
+  base: string
+  record: EventRecord
+  deliveries: ReturnType<typeof publicDelivery>[]
+  seenBy: PublicSighting[]
+}
+
+export function recordPage({ base, record, deliveries, seenBy }: Shown, now: number) {
+  const title = drillMark(record) + subjectOf(record)
+  return layout(
+    title,
+    html`<p><a href="${base}/events">All events</a></p>
+<h1>${title}</h1>
+<dl>${rowsOf(record).map(([name, value]) => html`<dt>${name}</dt><dd>${whole(plain(value))}</dd>`)}</dl>
+<h2 id="course">Course</h2>
+${daysOf(linesOf(record, deliveries)).map(
+  ({ day, lines }) => html`<h3 id="d${day}">${day}, UTC</h3>
+<ol class="record" aria-labelledby="course d${day}">${lines.map(
+    ({ at, text }) => html`<li><time
+ datetime="${new Date(at).toISOString()}">${timeOf(at)}</time>: ${whole(plain(text))}</li>`,
+  )}</ol>`,
+)}
+${deliveries.length > maxTold ? html`<p>Older messages are in the events API.</p>` : ''}
+<h2 id="seen">Seen by</h2>
+${seenBy.length === 0 ? html`<p>${record.drill ? 'No VM sees a drill.' : 'No beacon that saw this event has reported in the last 7 days.'}</p>` : ''}
+<ul class="record" aria-labelledby="seen">${seenBy.map(
+      (one) => html`<li>${whole(plain(spanOf(one)))}</li>`,
+    )}</ul>
+<p>As of ${whole(utc(now))}.</p>`,
+  )
+}
+
+/** How it came that it had started when it was first seen. */
+const notices: Record<NonNullable<EventRecord['notice']>, string> = {
+  none: 'Azure gave none',
+  already_running: 'already running when first seen',
+  reported_late: 'reported late; it had been scheduled',
+}
+
+function rowsOf(record: EventRecord): [name: string, value: string][] {
+  const { facts, policy, startedAt, ended, notice } = record
+  const rows: [name: string, value: string | undefined][] = [
+    ['Fleet', record.fleet],
+    ['Event', record.eventId],
+    ['Epoch', String(record.epoch)],
+    ['Status', standOf(record)],
+    ['Rule', `"${policy.rule}": ${policy.decide}`],
+    ['NotBefore', facts.notBeforeAt === undefined ? 'not known' : utc(facts.notBeforeAt)],
+    ['Started', startedAt && utc(startedAt)],
+    ['Ended', ended && utc(ended.at)],
+    ['How long', describeDuration(facts.durationSeconds)],
+    ['VMs hit', facts.resources.join(', ') || 'not named'],
+    ['Notice', notice && notices[notice]],
+    ['Asked by', askedBy(record)],
+    ['Why', facts.description],
+    ...decisionsOf(record),
+  ].map(([name, value]) => [name, value || undefined] as [string, string | undefined])
+  return rows.filter((row): row is [string, string] => row[1] !== undefined)
+}
+
+function decisionsOf({ overruled, verdict, passedOn }: EventRecord): [string, string][] {
+  const decided = [overruled, verdict].filter((one) => one !== undefined)
+  return [
+    ...decided.map((one): [string, string] => [
+      'Decided',
+      `${describeVerdict(one)}, ${utc(one.at)}${one.lapsedAt ? `; it lapsed ${utc(one.lapsedAt)}` : ''}`,
+    ]),
+    ...(passedOn
+      ? [['Passed on', `by ${passedOn.vm}, ${utc(passedOn.at)}`] as [string, string]]
+      : []),
+  ]
+}
+
+interface Line {
+  at: number
+  text: string
+}
+
+/** What happened and what was told, in order; a moment's messages are one line where they came to be owed. */
+function linesOf(record: EventRecord, deliveries: Shown['deliveries']): Line[] {
+  const happened = placed(record)
+  const told = Map.groupBy(
+    deliveries.slice(-maxTold),
+    ({ moment, epoch, owedAt }) => `${owedAt} ${epoch} ${moment}`,
+  )
+  const lines = [...told.values()].map((all) => {
+    const at = Date.parse(all[0]!.owedAt)
+    return { at, place: at, text: `Told "${all[0]!.moment}": ${outcomesOf(all)}` }
+  })
+  return [...happened, ...lines].sort((one, other) => one.place - other.place)
+}
+
+/** What became the same of several is said once, with when that was where it took its time. */
+function outcomesOf(deliveries: Shown['deliveries']): string {
+  const groups = Map.groupBy(deliveries, (one) => outcomeOf(one))
+  const texts = [...groups].map(([outcome, all]) => {
+    const names = all.map(({ channel }) => `"${channel}"`).join(', ')
+    return `${outcome}: ${names}`
+  })
+  return texts.join('; ')
+}
+
+/** `delivered`, `given up at 12:09:30 UTC after 9 attempts (HTTP 503)` */
+function outcomeOf({ state, attempts, note, owedAt, settledAt = owedAt }: Delivered): string {
+  const late = Date.parse(settledAt) - Date.parse(owedAt) >= promptMs
+  const at = late ? ` at ${utcOn(Date.parse(settledAt), Date.parse(owedAt))}` : ''
+  const times = attempts > 1 ? ` after ${attempts} attempts` : ''
+  const why = state === 'delivered' || note === '' ? '' : ` (${note})`
+  return `${state.replaceAll('_', ' ')}${at}${times}${why}`
+}
+
+type Delivered = Shown['deliveries'][number]
+
+/** Whatever came within it came at once. */
+const promptMs = 5_000
+
+function daysOf(lines: Line[]): { day: string; lines: Line[] }[] {
+  const days = Map.groupBy(lines, ({ at }) => utc(at).slice(0, 10))
+  return [...days].map(([day, all]) => ({ day, lines: all }))
+}
+
+function timeOf(at: number): string {
+  return utc(at).slice(11, 19)
+}
+
+function spanOf({ vm, hit, firstSeenAt, lastSeenAt, goneAt }: PublicSighting): string {
+  const last = Date.parse(lastSeenAt)
+  const first = firstSeenAt === undefined ? undefined : Date.parse(firstSeenAt)
+  const from = first === undefined ? '' : `from ${utc(first)} `
+  const gone = goneAt === undefined ? '' : `, gone at ${utcOn(Date.parse(goneAt), last)}`
+  return `${vm}${hit ? ' (hit)' : ''}: ${from}to ${first === undefined ? utc(last) : utcOn(last, first)}${gone}`
+}
+
+function signOut({ base, form }: Own) {
+  return html`<form class="aside" method="post" action="${base}/sign-out">
+<input type="hidden" name="form" value="${form}"><button>Sign out</button></form>`
+}

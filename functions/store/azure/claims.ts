@@ -1,0 +1,218 @@
+// Which deliveries are due, channel by channel, and taking them. The index says where to look; what counts
+// is the delivery's own row, and whoever changes that first has it.
+import { FoghornError } from '../../../shared/errors.ts'
+import type { Claimed } from '../../core/delivery/delivery.ts'
+import { afterTurns, freeAt, turnsAt } from '../../core/delivery/rate.ts'
+import { inTurn, type Queue } from '../../core/delivery/turns.ts'
+import type { ClaimRequest, Pacing } from '../store.ts'
+import type { Found } from './index.ts'
+import { keyOf } from './keys.ts'
+import type { Parts } from './parts.ts'
+import {
+  channelsPartition,
+  type FleetQueue,
+  type Owed,
+  OwedDeliveries,
+  type Spent,
+  toSpent,
+  type Waiting,
+} from './pending.ts'
+import { changeOwn, insertOrReplace } from './rows.ts'
+import { type Held, type HeldEvent, toDelivery, toView } from './stored.ts'
+
+/** Claims of others that were faster. */
+const maxPasses = 12
+const maxSpendAttempts = 20
+
+/** What of one channel is to be taken: `turns` requests, each a list. */
+interface Wish {
+  waiting: Waiting
+  groups: Owed[][]
+  turns: number
+}
+
+/** A channel, and the deliveries that may be sent now. Fleets take turns. */
+interface Ready {
+  waiting: Waiting
+  owed: Owed[]
+}
+
+export class Claims {
+  readonly #parts: Parts
+  readonly #owed: OwedDeliveries
+  /** For each channel without a rate, the fleet that had this worker's last turn. */
+  readonly #served = new Map<string, string>()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#owed = new OwedDeliveries(parts)
+  }
+
+  async claim(request: ClaimRequest): Promise<Claimed[][]> {
+    const lease = this.#parts.newId()
+    const claimed: Claimed[][] = []
+    const taken = new Map<string, number>()
+    const room = (channel: string) => {
+      const own = taken.get(channel) ?? 0
+      const { together } = request.rateOf(channel)
+      return together > 1 && own > 0 ? 0 : request.roomOf(channel) - own
+    }
+    for (let pass = 0; pass < maxPasses && claimed.length < request.limit; pass++) {
+      const left = request.limit - claimed.length
+      const channels = await this.#owedChannels({ ...request, roomOf: room }, left)
+      let free = left
+      const works = channels.flatMap((one) => {
+        const limit = Math.min(room(one.waiting.channel), free)
+        if (limit <= 0) return []
+        const wish = this.#choose(one, { ...request, limit })
+        free -= wish.turns
+        return wish.turns === 0 ? [] : [() => this.#take(wish, request, lease)]
+      })
+      const outcomes = await this.#parts.together(works)
+      for (const { requests } of outcomes) {
+        claimed.push(...requests)
+        for (const [one] of requests) taken.set(one!.channel, (taken.get(one!.channel) ?? 0) + 1)
+      }
+      if (outcomes.every(({ contested }) => !contested)) break
+    }
+    return claimed
+  }
+
+  /** Infinity where nothing waits. */
+  async nextDueAt(pacing: Pacing): Promise<number> {
+    const { waiting, events } = await this.#owed.look(pacing)
+    const works = waiting.flatMap(({ channel, spentUntil, fleets }) =>
+      fleets.map((queue) => async () => {
+        const stale: Found[] = []
+        let next = Number.POSITIVE_INFINITY
+        for await (const { nextAt, entry } of this.#owed.owedTo(queue, events, stale)) {
+          if (entry >= next) break
+          next = Math.min(next, nextAt)
+        }
+        await this.#parts.index.tidy(stale, pacing.now)
+        return Math.max(next, freeAt(pacing.rateOf(channel), spentUntil, pacing.now))
+      }),
+    )
+    return Math.min(...(await this.#parts.together(works)))
+  }
+
+  /** Lets a channel rest, unless it rests longer already. */
+  async pause(channel: string, spentUntil: number): Promise<void> {
+    for (let attempt = 0; attempt < maxSpendAttempts; attempt++) {
+      const row = await this.#parts.rows.read(channelsPartition, keyOf(channel))
+      const spent = row && toSpent(row)
+      if (spent !== undefined && spent.stored.spentUntil >= spentUntil) return
+      if (await this.#spend(channel, spent, spentUntil, spent?.stored.fleet)) return
+    }
+    const what = `channel "${channel}" has too many writers at once`
+    throw new FoghornError('storage_busy', `${what}; the delivery is tried again`)
+  }
+
+  /** The longest due first. */
+  async #owedChannels(request: ClaimRequest, limit: number): Promise<Ready[]> {
+    const { waiting, events } = await this.#owed.look(request)
+    const works = waiting.map((one) => async () => {
+      const { channel, spent, fleets } = one
+      const { together } = request.rateOf(channel)
+      const most = together > 1 ? together : Math.min(limit, request.roomOf(channel))
+      const queues: Queue<Owed>[] = []
+      for (const queue of fleets) {
+        const own = await this.#dueIn(queue, events, request.now, most)
+        if (own.length > 0) queues.push({ fleet: queue.fleet, waiting: own })
+      }
+      queues.sort((a, b) => byDue(a.waiting[0]!, b.waiting[0]!))
+      const last = spent?.stored.fleet ?? this.#served.get(channel)
+      const first = queues[0]?.waiting[0]
+      return first === undefined ? [] : [{ waiting: one, owed: inTurn(queues, last, most), first }]
+    })
+    const channels = await this.#parts.together(works)
+    return channels.flat().sort((a, b) => byDue(a.first, b.first))
+  }
+
+  async #dueIn(queue: FleetQueue, events: Map<string, HeldEvent>, now: number, most: number) {
+    const stale: Found[] = []
+    const due: Owed[] = []
+    for await (const each of this.#owed.owedTo(queue, events, stale)) {
+      if (each.entry > now || due.length >= most) break
+      if (each.nextAt <= now) due.push(each)
+    }
+    await this.#parts.index.tidy(stale, now)
+    return due.sort(byDue)
+  }
+
+  /** What of a channel's deliveries is to go into how many requests. */
+  #choose({ waiting, owed }: Ready, request: ClaimRequest): Wish {
+    const rate = request.rateOf(waiting.channel)
+    const turns = Math.min(request.limit, turnsAt(rate, waiting.spentUntil, request.now))
+    if (rate.together === 1) {
+      const groups = owed.slice(0, turns).map((one) => [one])
+      return { waiting, groups, turns: groups.length }
+    }
+    const first = owed.slice(0, 1)
+    const others = owed.filter(({ held }) => !held.stored.alone)
+    const group = first.some(({ held }) => held.stored.alone) ? first : others
+    return {
+      waiting,
+      groups: turns > 0 ? [group.slice(0, rate.together)] : [],
+      turns: turns > 0 ? 1 : 0,
+    }
+  }
+
+  /** The turns first: nobody else has them then. `contested`: somebody was faster, and it is worth another look. */
+  async #take(
+    { waiting, groups, turns }: Wish,
+    request: ClaimRequest,
+    lease: string,
+  ): Promise<{ requests: Claimed[][]; contested: boolean }> {
+    const { channel, spentUntil, spent } = waiting
+    const rate = request.rateOf(channel)
+    const fleet = groups.flat().at(-1)?.held.stored.delivery.fleet
+    if (rate.everyMs > 0) {
+      const after = afterTurns(rate, spentUntil, request.now, turns)
+      const isOurs = await this.#spend(channel, spent, after, fleet)
+      if (!isOurs) return { requests: [], contested: true }
+    } else if (fleet !== undefined) {
+      this.#served.set(channel, fleet)
+    }
+    const leaseUntil = request.now + request.leaseMs
+    const works = groups.flat().map((owed) => () => this.#lease(owed, lease, leaseUntil))
+    const leased = await this.#parts.together(works)
+    const byId = new Map(leased.flatMap((one) => (one === undefined ? [] : [[one.id, one]])))
+    const requests = groups.map((group) =>
+      group.flatMap(({ held }) => byId.get(held.stored.delivery.id) ?? []),
+    )
+    const contested = leased.includes(undefined)
+    return { requests: requests.filter((group) => group.length > 0), contested }
+  }
+
+  async #lease(owed: Owed, lease: string, leaseUntil: number): Promise<Claimed | undefined> {
+    const { rows } = this.#parts
+    const { partition, held } = owed
+    const { stored, row } = held
+    const { attempts } = stored.delivery
+    const delivery = { ...stored.delivery, attempts: attempts + 1, nextAt: leaseUntil }
+    const body = JSON.stringify({ ...stored, delivery, lease })
+    const view = await rows.read(partition, stored.view)
+    const isOurs = await changeOwn(rows, partition, insertOrReplace(held, row, body))
+    if (!isOurs) return undefined
+    const event = view && toView(view)
+    return { ...toDelivery({ ...stored, delivery }, event), lease, leaseUntil }
+  }
+
+  async #spend(
+    channel: string,
+    spent: Held<Spent> | undefined,
+    spentUntil: number,
+    fleet: string | undefined,
+  ) {
+    const row = keyOf(channel)
+    const body = JSON.stringify({ channel, spentUntil, fleet } satisfies Spent)
+    const change = insertOrReplace(spent, row, body)
+    return (await this.#parts.rows.change(channelsPartition, [change])) === 'changed'
+  }
+}
+
+/** The one that is due longest comes first. */
+function byDue(a: Owed, b: Owed): number {
+  return a.nextAt - b.nextAt || a.held.stored.delivery.seq - b.held.stored.delivery.seq
+}

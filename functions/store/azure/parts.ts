@@ -1,0 +1,14 @@
+// What each part of the Azure store works with.
+import type { Index } from './index.ts'
+import type { Rows } from './rows.ts'
+import type { Together } from './together.ts'
+
+export interface Parts {
+  rows: Rows
+  index: Index
+  together: Together
+  /** Names leases and writes: different at every call. */
+  newId: () => string
+  /** Waits a short while before another attempt. */
+  stepAside: () => Promise<void>
+}

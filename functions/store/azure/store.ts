@@ -1,0 +1,149 @@
+// The store on Azure Tables, for any number of workers. An event and its deliveries share a partition, so
+// that a commit is one transaction. Before a write, an index gets an entry for each row that must be found
+// by time. The rows themselves are read and written in the azure-* files beside this one.
+import { FoghornError } from '../../../shared/errors.ts'
+import type { Settlement } from '../../core/delivery/attempt.ts'
+import type { Claimed, Delivery } from '../../core/delivery/delivery.ts'
+import type { Attention } from '../attention.ts'
+import type { Commit, EventKey, Pacing, Store } from '../store.ts'
+import { AzureAttention } from './attention.ts'
+import { Beacons } from './beacons.ts'
+import { Claims } from './claims.ts'
+import { Events } from './events.ts'
+import { Forgetting } from './forget.ts'
+import { Index } from './index.ts'
+import { Memos } from './memos.ts'
+import { OpenEvents } from './open.ts'
+import type { Rows } from './rows.ts'
+import { together as atOnce, type Together } from './together.ts'
+
+/** Grows with every change of the rows that a relay of before would not understand. */
+const formatVersion = 1
+const relayPartition = 'relay'
+/** Writers that met are spread over this time. */
+const stepAsideMs = 60
+
+interface AzureOptions {
+  rows: Rows
+  /** Names leases and entries: different at every call. */
+  newId: () => string
+  /** In [0, 1). */
+  random: () => number
+  wait: (ms: number) => Promise<void>
+  together?: Together
+}
+
+export class AzureStore implements Store {
+  readonly #rows: Rows
+  readonly #together: Together
+  readonly #events: Events
+  readonly #claims: Claims
+  readonly #beacons: Beacons
+  readonly #forgetting: Forgetting
+  readonly #memos: Memos
+  readonly #open: OpenEvents
+  readonly attention: Attention
+
+  // which part keeps which promise
+  readonly readEvent: Store['readEvent'] = (key) => this.#events.read(key)
+  readonly countOpen: Store['countOpen'] = (fleet, beacon, now) =>
+    this.#open.count(fleet, beacon, now)
+  readonly readObservers: Store['readObservers'] = (key) => this.#beacons.observers(key)
+  readonly listBeacons: Store['listBeacons'] = (fleet, page) => this.#beacons.list(fleet, page)
+  readonly writeBeacon: Store['writeBeacon'] = (beacon, sightings) =>
+    this.#beacons.write(beacon, sightings)
+  readonly dueEvents: Store['dueEvents'] = (now, limit) => this.#events.due(now, limit)
+  readonly claim: Store['claim'] = (request) => this.#claims.claim(request)
+  readonly readMemo: Store['readMemo'] = (key) => this.#memos.read(key)
+  readonly listMemos: Store['listMemos'] = (kind) => this.#memos.list(kind)
+  readonly writeMemo: Store['writeMemo'] = (key, fields, basedOn) =>
+    this.#memos.write(key, fields, basedOn)
+  readonly readDeliveries: Store['readDeliveries'] = (key) => this.#events.deliveries(key)
+  readonly listEvents: Store['listEvents'] = (page) => this.#events.list(page)
+  readonly replay: Store['replay'] = (which, now, limit) => this.#events.replay(which, now, limit)
+
+  constructor({ rows, newId, random, wait, together = atOnce }: AzureOptions) {
+    const index = new Index(rows, newId, together)
+    const stepAside = () => wait(Math.ceil(random() * stepAsideMs))
+    this.#rows = rows
+    this.#together = together
+    this.attention = new AzureAttention(rows)
+    const parts = { rows, index, together, newId, stepAside }
+    this.#events = new Events(parts)
+    this.#claims = new Claims(parts)
+    this.#beacons = new Beacons(parts)
+    this.#forgetting = new Forgetting(parts)
+    this.#memos = new Memos(rows)
+    this.#open = new OpenEvents(parts)
+  }
+
+  /** To be called once, first. Throws FoghornError `data_version` where another version of the relay wrote the table. */
+  async open(): Promise<void> {
+    const body = JSON.stringify({ version: formatVersion })
+    const read = () => this.#rows.read(relayPartition, 'format')
+    const insert = { kind: 'insert' as const, row: 'format', body }
+    if ((await read()) === undefined) await this.#rows.change(relayPartition, [insert])
+    const found = (await read())?.body
+    if (found === body) return
+    const remedy = 'deploy the relay that wrote it, or name another table'
+    const what = `the table has format ${found}, and this relay writes ${body}`
+    throw new FoghornError('data_version', `${what}; ${remedy}`)
+  }
+
+  /**
+   * Notes that the relay is listening, and says since when it has been without a gap of more than
+   * `gapMs`: who was not heard before that may well have spoken. For a timer to call, well within that time.
+   */
+  async listeningSince(now: number, gapMs: number): Promise<number> {
+    const row = 'listening'
+    const known = await this.#rows.read(relayPartition, row)
+    const last = known && (JSON.parse(known.body) as { at: number; since: number })
+    const since = last !== undefined && now - last.at <= gapMs ? last.since : now
+    const body = JSON.stringify({ at: now, since })
+    await this.#rows.change(relayPartition, [{ kind: 'put', row, body }])
+    return since
+  }
+
+  async commit(commit: Commit) {
+    const outcome = await this.#events.commit(commit)
+    if (outcome === 'committed') this.#open.note(commit.record)
+    return outcome
+  }
+
+  async readBeacon(fleet: string, beacon: string) {
+    return (await this.#beacons.read(fleet, beacon))?.beacon
+  }
+
+  async readSightings(fleet: string, beacon: string, eventIds: string[]) {
+    if (eventIds.length === 0) return []
+    const known = await this.#beacons.read(fleet, beacon)
+    return (known?.sightings ?? []).filter(({ eventId }) => eventIds.includes(eventId))
+  }
+
+  settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
+    const { spentUntil } = settlement
+    const rest = async () => {
+      if (spentUntil !== undefined) await this.#claims.pause(claimed.channel, spentUntil)
+    }
+    return this.#events.settle(claimed, settlement, now, follow, rest)
+  }
+
+  async forget(before: number, limit: number, unheardSince = before) {
+    const sightings = (key: EventKey) => this.#beacons.forgetSightings(key)
+    const events = await this.#forgetting.events(before, limit, sightings)
+    const isOpen = async (key: EventKey) => {
+      const record = await this.readEvent(key)
+      return record !== undefined && record.ended === undefined
+    }
+    return events + (await this.#beacons.forget(unheardSince, limit, isOpen))
+  }
+
+  async nextDueAt(pacing: Pacing) {
+    const times = await this.#together([
+      () => this.#events.nextDueAt(pacing.now),
+      () => this.#claims.nextDueAt(pacing),
+    ])
+    const next = Math.min(...times)
+    return next === Number.POSITIVE_INFINITY ? undefined : next
+  }
+}

@@ -1,0 +1,91 @@
+// Which deliveries are due, channel by channel, and leasing them. Fleets take turns on each channel.
+import type { Claimed } from '../../core/delivery/delivery.ts'
+import { afterTurns, freeAt, turnsAt } from '../../core/delivery/rate.ts'
+import { inTurn } from '../../core/delivery/turns.ts'
+import type { ClaimRequest, Pacing } from '../store.ts'
+import type { Deliveries } from './deliveries.ts'
+import { sql } from './sql.ts'
+import type { Statements } from './statements.ts'
+
+/** A channel that messages wait for, and its fleets. The fleet that is due longest comes first. */
+interface Waiting {
+  channel: string
+  nextAt: number
+  spentUntil: number
+  fleets: { fleet: string; nextAt: number }[]
+}
+
+export class Claims {
+  readonly #statements: Statements
+  readonly #deliveries: Deliveries
+  /** For each channel, the fleet that had the last turn. After a restart any fleet begins. */
+  readonly #served = new Map<string, string>()
+
+  constructor(statements: Statements, deliveries: Deliveries) {
+    this.#statements = statements
+    this.#deliveries = deliveries
+  }
+
+  /** To be called within a transaction. */
+  claim(request: ClaimRequest, lease: string): Claimed[][] {
+    const requests: Claimed[][] = []
+    for (const waiting of this.#waitingChannels(request)) {
+      const limit = Math.min(request.roomOf(waiting.channel), request.limit - requests.length)
+      if (waiting.nextAt > request.now || limit <= 0) break
+      requests.push(...this.#claimOf(waiting, { ...request, limit }, lease))
+    }
+    return requests
+  }
+
+  /** Infinity if no delivery waits. */
+  nextDueAt(pacing: Pacing): number {
+    const times = this.#waitingChannels(pacing).map(({ channel, nextAt, spentUntil }) =>
+      Math.max(nextAt, freeAt(pacing.rateOf(channel), spentUntil, pacing.now)),
+    )
+    return Math.min(...times)
+  }
+
+  /** A channel that takes several deliveries in one request gets one request at a time. */
+  #claimOf({ channel, spentUntil, fleets }: Waiting, request: ClaimRequest, lease: string) {
+    const { now, limit } = request
+    const rate = request.rateOf(channel)
+    const turns = Math.min(limit, turnsAt(rate, spentUntil, now))
+    const most = rate.together > 1 ? Math.min(turns, 1) * rate.together : turns
+    const leaseUntil = now + request.leaseMs
+    const due = (fleet: string) => this.#statements.all(sql.due, channel, fleet, now, most)
+    const queues = fleets
+      .filter(({ nextAt }) => nextAt <= now)
+      .map(({ fleet }) => ({ fleet, waiting: due(fleet) }))
+    const rows = inTurn(queues, this.#served.get(channel), most)
+    const first = rows.slice(0, 1)
+    const together = first.some(({ alone }) => alone) ? first : rows.filter(({ alone }) => !alone)
+    const claimed = (rate.together > 1 ? together : rows).map((row) => {
+      const one = this.#deliveries.toDelivery(row)
+      this.#statements.run(sql.lease, lease, leaseUntil, one.id)
+      return { ...one, attempts: one.attempts + 1, nextAt: leaseUntil, lease, leaseUntil }
+    })
+    if (claimed.length === 0) return []
+    const requests = rate.together > 1 ? [claimed] : claimed.map((one) => [one])
+    this.#served.set(channel, claimed.at(-1)!.fleet)
+    const spent = afterTurns(rate, spentUntil, now, requests.length)
+    if (rate.everyMs > 0) this.#statements.run(sql.spend, channel, spent)
+    return requests
+  }
+
+  /** Channels with waiting messages and room for them. The one that is due longest comes first. */
+  #waitingChannels({ roomOf }: Pacing): Waiting[] {
+    const rows = this.#statements
+      .all(sql.queues)
+      .filter(({ next_at, channel }) => next_at !== null && roomOf(String(channel)) > 0)
+    const channels = Map.groupBy(rows, ({ channel }) => String(channel))
+    return [...channels]
+      .map(([channel, own]) => {
+        const fleets = own
+          .map(({ fleet, next_at }) => ({ fleet: String(fleet), nextAt: Number(next_at) }))
+          .sort((a, b) => a.nextAt - b.nextAt)
+        const spentUntil = Number(own[0]!.spent_until)
+        return { channel, nextAt: fleets[0]!.nextAt, spentUntil, fleets }
+      })
+      .sort((a, b) => a.nextAt - b.nextAt)
+  }
+}

@@ -1,0 +1,18 @@
+// Explains SQLite's errors to an owner if the disk is the cause.
+import { FoghornError } from '../../../shared/errors.ts'
+
+/** sqlite.org/rescode.html */
+const sqliteFull = 13
+
+/** Replaces the error of a full disk: SQLite names neither the disk nor the remedy. */
+export function explainDisk(error: unknown, path: string): unknown {
+  if (!isFull(error)) return error
+  const text = `The disk that holds "${path}" is full. Free space on it: the relay stores nothing until then.`
+  return new FoghornError('disk_full', text, { cause: error })
+}
+
+function isFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if ('errcode' in error && error.errcode === sqliteFull) return true
+  return 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
+}

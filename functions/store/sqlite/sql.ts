@@ -1,0 +1,202 @@
+// The SQL of the SQLite store: its tables, their upgrades, and one statement for each verb. A lease is
+// checked in the where clause of the statement that ends it.
+
+import { alertPrefix } from '../../../shared/report.ts'
+
+/**
+ * Grows with each change of the tables that an older relay would not understand. A new table that an
+ * older relay need not know is no such change: the schema creates it if it is missing.
+ */
+export const schemaVersion = 3
+
+const openEvents = `CREATE TABLE IF NOT EXISTS open_events (
+  fleet TEXT NOT NULL, event_id TEXT NOT NULL, only_beacon TEXT NOT NULL,
+  PRIMARY KEY (fleet, event_id)
+) STRICT, WITHOUT ROWID;`
+
+const memos = `CREATE TABLE IF NOT EXISTS memos (
+  fleet TEXT NOT NULL, event_id TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
+  version INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (fleet, event_id, kind, name)
+) STRICT, WITHOUT ROWID;`
+
+const toFormat2 = `ALTER TABLE deliveries ADD COLUMN view TEXT;
+  ${openEvents}
+  INSERT INTO open_events SELECT fleet, event_id, '' FROM events WHERE ended_at IS NULL;`
+
+/** Older files may lack either table. The relay learns the health of channels again. */
+const toFormat3 = `${memos}
+  CREATE TABLE IF NOT EXISTS posts (fleet, event_id, epoch, channel, version, state);
+  INSERT INTO memos SELECT fleet, event_id, 'post', json_array(epoch, channel), version,
+    json_object('version', version, 'state', json(state)) FROM posts;
+  DROP TABLE posts; DROP TABLE IF EXISTS marks;`
+
+/** How to upgrade a file, by its older format. */
+export const upgrades: Record<number, string> = { 1: toFormat2 + toFormat3, 2: toFormat3 }
+
+export const schema = `
+PRAGMA user_version = ${schemaVersion};
+CREATE TABLE IF NOT EXISTS events (
+  fleet TEXT NOT NULL, event_id TEXT NOT NULL, sequence INTEGER NOT NULL,
+  first_seen_at INTEGER NOT NULL, due_at INTEGER, ended_at INTEGER, body TEXT NOT NULL,
+  PRIMARY KEY (fleet, event_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS events_due ON events (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS events_ended ON events (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS events_seen ON events (first_seen_at);
+${openEvents}
+CREATE INDEX IF NOT EXISTS open_events_alone ON open_events (fleet, only_beacon);
+CREATE TABLE IF NOT EXISTS beacons (
+  fleet TEXT NOT NULL, beacon TEXT NOT NULL, boot_id TEXT NOT NULL, counter INTEGER NOT NULL,
+  heard_at INTEGER NOT NULL, retired TEXT NOT NULL, body TEXT NOT NULL,
+  PRIMARY KEY (fleet, beacon)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sightings (
+  fleet TEXT NOT NULL, event_id TEXT NOT NULL, beacon TEXT NOT NULL, body TEXT NOT NULL,
+  PRIMARY KEY (fleet, event_id, beacon)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS deliveries (
+  id TEXT PRIMARY KEY, fleet TEXT NOT NULL, event_id TEXT NOT NULL, channel TEXT NOT NULL,
+  seq INTEGER NOT NULL, owed_at INTEGER NOT NULL, state TEXT NOT NULL,
+  attempts INTEGER NOT NULL, next_at INTEGER NOT NULL, lease TEXT, note TEXT NOT NULL,
+  alone INTEGER NOT NULL DEFAULT 0, body TEXT NOT NULL, view TEXT
+) STRICT;
+CREATE TABLE IF NOT EXISTS views (
+  fleet TEXT NOT NULL, event_id TEXT NOT NULL, view TEXT NOT NULL, body TEXT NOT NULL,
+  PRIMARY KEY (fleet, event_id, view)
+) STRICT;
+CREATE TABLE IF NOT EXISTS channels (
+  name TEXT PRIMARY KEY, spent_until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+${memos}
+CREATE INDEX IF NOT EXISTS beacons_heard ON beacons (heard_at);
+CREATE INDEX IF NOT EXISTS deliveries_failed ON deliveries (owed_at)
+  WHERE state IN ('refused', 'given_up');
+DROP INDEX IF EXISTS deliveries_due;
+CREATE INDEX IF NOT EXISTS deliveries_turn ON deliveries (channel, fleet, next_at)
+  WHERE state = 'pending';
+CREATE INDEX IF NOT EXISTS deliveries_event ON deliveries (fleet, event_id, channel, seq);
+`
+
+/** Alerts are stored like events, but no list shows them. */
+const isEvent = `event_id NOT GLOB '${alertPrefix}*'`
+
+/** No earlier message of the same event and channel is still owed. */
+const inOrder = `NOT EXISTS (
+  SELECT 1 FROM deliveries e WHERE e.fleet = d.fleet AND e.event_id = d.event_id
+    AND e.channel = d.channel AND e.seq < d.seq AND e.state = 'pending')`
+
+export const sql = {
+  readEvent: 'SELECT body FROM events WHERE fleet = ? AND event_id = ?',
+  insertEvent: `INSERT INTO events (fleet, event_id, sequence, first_seen_at, due_at, ended_at, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+  updateEvent: `UPDATE events SET sequence = ?, due_at = ?, ended_at = ?, body = ?
+    WHERE fleet = ? AND event_id = ? AND sequence = ?`,
+  noteOpen: `INSERT INTO open_events (fleet, event_id, only_beacon) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET only_beacon = excluded.only_beacon
+    WHERE only_beacon <> excluded.only_beacon`,
+  noteEnded: 'DELETE FROM open_events WHERE fleet = ? AND event_id = ?',
+  countOpen: `SELECT
+    (SELECT count(*) FROM (SELECT 1 FROM open_events WHERE fleet = ? LIMIT ?)) AS of_fleet,
+    (SELECT count(*) FROM (SELECT 1 FROM open_events
+      WHERE fleet = ? AND only_beacon = ? LIMIT ?)) AS of_beacon`,
+  // down to the last one's millisecond, or those that share it would fall between two pages
+  listEvents: `SELECT body FROM events WHERE (? IS NULL OR fleet = ?) AND first_seen_at < ?
+      AND ${isEvent}
+      AND first_seen_at >= coalesce((SELECT first_seen_at FROM events
+        WHERE (? IS NULL OR fleet = ?) AND first_seen_at < ? AND ${isEvent}
+        ORDER BY first_seen_at DESC LIMIT 1 OFFSET ?), 0)
+    ORDER BY first_seen_at DESC, fleet, event_id`,
+  dueEvents: `SELECT fleet, event_id FROM events WHERE due_at IS NOT NULL AND due_at <= ?
+    ORDER BY due_at LIMIT ?`,
+  readBeacon: 'SELECT body FROM beacons WHERE fleet = ? AND beacon = ?',
+  listBeacons: `SELECT beacon, heard_at, body ->> '$.vm' AS vm, body ->> '$.paceMs' AS pace_ms,
+      body ->> '$.resourceGroup' AS resource_group, body ->> '$.scaleSet' AS scale_set,
+      json_array_length(body, '$.sees') AS sees_events
+    FROM beacons WHERE fleet = ? AND beacon > ? ORDER BY beacon LIMIT ?`,
+  writeBeacon: `INSERT INTO beacons (fleet, beacon, boot_id, counter, heard_at, retired, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET boot_id = excluded.boot_id, counter = excluded.counter,
+      heard_at = excluded.heard_at, retired = excluded.retired, body = excluded.body
+    WHERE (boot_id = excluded.boot_id AND counter < excluded.counter)
+      OR (boot_id <> excluded.boot_id
+        AND NOT EXISTS (SELECT 1 FROM json_each(retired) WHERE value = excluded.boot_id))`,
+  readSighting: 'SELECT body FROM sightings WHERE fleet = ? AND event_id = ? AND beacon = ?',
+  writeSighting: `INSERT INTO sightings (fleet, event_id, beacon, body) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET body = excluded.body`,
+  readObservers: `SELECT b.body AS beacon, s.body AS sighting FROM sightings s
+    JOIN beacons b ON b.fleet = s.fleet AND b.beacon = s.beacon
+    WHERE s.fleet = ? AND s.event_id = ? ORDER BY s.beacon`,
+  insertDelivery: `INSERT INTO deliveries
+    (id, fleet, event_id, channel, seq, owed_at, state, attempts, next_at, note, body, view)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+  insertView: `INSERT INTO views (fleet, event_id, view, body) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO NOTHING`,
+  readView: 'SELECT body FROM views WHERE fleet = ? AND event_id = ? AND view = ?',
+  readViews: 'SELECT view, body FROM views WHERE fleet = ? AND event_id = ?',
+  supersede: `UPDATE deliveries SET state = 'superseded', lease = NULL, note = ?
+    WHERE id = ? AND state = 'pending' AND (lease IS NULL OR next_at <= ?)`,
+  // jumps by the index from one channel and fleet to the next, even if long queues wait
+  queues: `WITH RECURSIVE queue (channel, fleet) AS (
+      SELECT channel, fleet FROM (SELECT channel, fleet FROM deliveries
+        WHERE state = 'pending' ORDER BY channel, fleet LIMIT 1)
+      UNION ALL SELECT n.channel, n.fleet FROM queue q JOIN deliveries n ON n.rowid = (
+        SELECT rowid FROM deliveries WHERE state = 'pending'
+          AND (channel, fleet) > (q.channel, q.fleet) ORDER BY channel, fleet LIMIT 1))
+    SELECT q.channel, q.fleet, coalesce(c.spent_until, 0) AS spent_until, (
+      SELECT d.next_at FROM deliveries d
+        WHERE d.state = 'pending' AND d.channel = q.channel AND d.fleet = q.fleet
+        AND ${inOrder} ORDER BY d.next_at LIMIT 1) AS next_at
+    FROM queue q LEFT JOIN channels c ON c.name = q.channel`,
+  due: `SELECT * FROM deliveries d
+    WHERE d.state = 'pending' AND d.channel = ? AND d.fleet = ? AND d.next_at <= ?
+    AND ${inOrder} ORDER BY d.next_at, d.seq LIMIT ?`,
+  lease: 'UPDATE deliveries SET lease = ?, next_at = ?, attempts = attempts + 1 WHERE id = ?',
+  spend: `INSERT INTO channels (name, spent_until) VALUES (?, ?)
+    ON CONFLICT DO UPDATE SET spent_until = excluded.spent_until`,
+  pause: `INSERT INTO channels (name, spent_until) VALUES (?, ?)
+    ON CONFLICT DO UPDATE SET spent_until = max(spent_until, excluded.spent_until)`,
+  // what waits out a failure goes first, and at once, when something newer is to follow it
+  hurry: `UPDATE deliveries SET next_at = ? WHERE fleet = ? AND event_id = ? AND channel = ?
+    AND state = 'pending' AND lease IS NULL AND next_at > ?`,
+  settle: `UPDATE deliveries SET state = ?, next_at = ?, note = ?, lease = NULL,
+      attempts = attempts - ?, alone = max(alone, ?)
+    WHERE id = ? AND lease = ? AND next_at > ? AND state = 'pending'`,
+  // the delivery behind it in its event and channel becomes due now: other events have their turn
+  // first
+  follow: `UPDATE deliveries SET next_at = ? WHERE rowid = (
+      SELECT rowid FROM deliveries WHERE fleet = ? AND event_id = ? AND channel = ? AND seq > ?
+        AND state = 'pending' ORDER BY seq LIMIT 1)
+    AND lease IS NULL AND next_at < ?`,
+  freeLeases: 'UPDATE deliveries SET lease = NULL, next_at = ? WHERE lease IS NOT NULL',
+  readMemo: `SELECT body FROM memos
+    WHERE fleet = ? AND event_id = ? AND kind = ? AND name = ?`,
+  listMemos: `SELECT body FROM memos WHERE fleet = '' AND event_id = '' AND kind = ?
+    ORDER BY name`,
+  insertMemo: `INSERT INTO memos (version, body, fleet, event_id, kind, name)
+    VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+  updateMemo: `UPDATE memos SET version = ?, body = ?
+    WHERE fleet = ? AND event_id = ? AND kind = ? AND name = ? AND version = ?`,
+  readDeliveries: `SELECT * FROM deliveries WHERE fleet = ? AND event_id = ?
+    ORDER BY seq, rowid`,
+  replayOne: `UPDATE deliveries SET state = 'pending', next_at = ?, owed_at = ?
+    WHERE id = ? AND state IN ('refused', 'given_up')`,
+  replaySince: `UPDATE deliveries SET state = 'pending', next_at = ?, owed_at = ?
+    WHERE id IN (SELECT id FROM deliveries
+      WHERE state IN ('refused', 'given_up') AND owed_at >= ? AND (? IS NULL OR channel = ?)
+      ORDER BY owed_at LIMIT ?)`,
+  endedBefore: `SELECT fleet, event_id FROM events WHERE ended_at IS NOT NULL AND ended_at < ?
+    ORDER BY ended_at LIMIT ?`,
+  forgetDeliveries: 'DELETE FROM deliveries WHERE fleet = ? AND event_id = ?',
+  forgetViews: 'DELETE FROM views WHERE fleet = ? AND event_id = ?',
+  forgetMemos: 'DELETE FROM memos WHERE fleet = ? AND event_id = ?',
+  forgetSightings: 'DELETE FROM sightings WHERE fleet = ? AND event_id = ?',
+  forgetEvent: 'DELETE FROM events WHERE fleet = ? AND event_id = ?',
+  // CROSS JOIN: begin with the few events that a beacon sees, not with all events of its fleet
+  forgetBeacons: `DELETE FROM beacons WHERE (fleet, beacon) IN
+    (SELECT b.fleet, b.beacon FROM beacons b WHERE b.heard_at < ? AND NOT EXISTS (
+        SELECT 1 FROM json_each(b.body, '$.sees') seen
+        CROSS JOIN events e ON e.fleet = b.fleet AND e.event_id = seen.value
+        WHERE e.ended_at IS NULL)
+      ORDER BY b.heard_at LIMIT ?)`,
+  nextDueEvent: 'SELECT min(due_at) AS at FROM events WHERE due_at IS NOT NULL',
+}

@@ -1,0 +1,243 @@
+// The store on `node:sqlite`: one file, one process. Durable before a commit returns
+// (`synchronous=FULL`); leases left by a process that died are freed when the next one opens the file.
+import type { DatabaseSync } from 'node:sqlite'
+import type { Settlement } from '../../core/delivery/attempt.ts'
+import type { Claimed, Delivery } from '../../core/delivery/delivery.ts'
+import type { Beacon, EventRecord, Observer, Sighting } from '../../core/event/event.ts'
+import { maxOpenOfBeacon, maxOpenOfFleet } from '../../core/event/share.ts'
+import type {
+  BeaconPage,
+  ClaimRequest,
+  Commit,
+  EventKey,
+  EventPage,
+  Memo,
+  MemoKey,
+  MemoKind,
+  Pacing,
+  Replay,
+  Store,
+} from '../store.ts'
+import { Claims } from './claims.ts'
+import { Deliveries } from './deliveries.ts'
+import { explainDisk } from './disk.ts'
+import { openFile } from './file.ts'
+import { eventBody, parse, toEvent } from './rows.ts'
+import { SharedWrites } from './shared-writes.ts'
+import { sql } from './sql.ts'
+import { Statements } from './statements.ts'
+
+interface SqliteOptions {
+  /** Names leases: different at every call. */
+  random: () => string
+  /**
+   * Says when writes go to the disk: those that come before share one transaction, and so one wait.
+   * Without it each goes at once.
+   */
+  soon?: (flush: () => void) => void
+  /**
+   * Keeps every other process off the file, by a lock that ends with this one. Saves locking for each
+   * statement.
+   */
+  alone?: boolean
+}
+
+export class SqliteStore implements Store {
+  readonly #db: DatabaseSync
+  readonly #statements: Statements
+  readonly #writes: SharedWrites
+  readonly #deliveries: Deliveries
+  readonly #claims: Claims
+  readonly #random: () => string
+
+  /** Throws as `openFile` does. */
+  constructor(path: string, { random, soon = (flush) => flush(), alone = false }: SqliteOptions) {
+    this.#random = random
+    this.#db = openFile(path, alone)
+    this.#statements = new Statements(this.#db)
+    this.#writes = new SharedWrites(this.#db, soon, (error) => explainDisk(error, path))
+    this.#deliveries = new Deliveries(this.#statements)
+    this.#claims = new Claims(this.#statements, this.#deliveries)
+  }
+
+  /** For a host that is alone on the file: what its predecessor had under way is due again. */
+  freeLeases(now: number): void {
+    this.#statements.run(sql.freeLeases, now)
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  async readEvent({ fleet, eventId }: EventKey): Promise<EventRecord | undefined> {
+    const row = this.#statements.get(sql.readEvent, fleet, eventId)
+    return row === undefined ? undefined : toEvent(row.body)
+  }
+
+  async commit({ record, basedOn, deliveries, supersede, now }: Commit) {
+    return this.#writes.write(() => {
+      const { fleet, eventId, sequence, firstSeenAt } = record
+      const rest = [record.dueAt ?? null, record.ended?.at ?? null, eventBody(record)]
+      const written =
+        basedOn === 0
+          ? this.#statements.run(sql.insertEvent, fleet, eventId, sequence, firstSeenAt, ...rest)
+          : this.#statements.run(sql.updateEvent, sequence, ...rest, fleet, eventId, basedOn)
+      if (written === 0) return 'conflict'
+      const { onlyBeacon = '', alert } = record
+      if (record.ended !== undefined) this.#statements.run(sql.noteEnded, fleet, eventId)
+      else if (alert === undefined) this.#statements.run(sql.noteOpen, fleet, eventId, onlyBeacon)
+      for (const one of deliveries) {
+        this.#statements.run(sql.hurry, now, fleet, eventId, one.channel, now)
+      }
+      this.#deliveries.insert(deliveries)
+      for (const { id, note } of supersede) this.#statements.run(sql.supersede, note, id, now)
+      return 'committed'
+    })
+  }
+
+  async readObservers({ fleet, eventId }: EventKey): Promise<Observer[]> {
+    return this.#statements.all(sql.readObservers, fleet, eventId).map((row) => ({
+      beacon: parse<Beacon>(row.beacon),
+      sighting: parse<Sighting>(row.sighting),
+    }))
+  }
+
+  async readBeacon(fleet: string, beacon: string): Promise<Beacon | undefined> {
+    const row = this.#statements.get(sql.readBeacon, fleet, beacon)
+    return row === undefined ? undefined : parse<Beacon>(row.body)
+  }
+
+  async listBeacons(fleet: string, { after = '', limit }: BeaconPage) {
+    return this.#statements.all(sql.listBeacons, fleet, after, limit).map((row) => ({
+      beacon: String(row.beacon),
+      vm: String(row.vm),
+      resourceGroup: String(row.resource_group),
+      scaleSet: String(row.scale_set),
+      heardAt: Number(row.heard_at),
+      paceMs: Number(row.pace_ms),
+      seesEvents: Number(row.sees_events),
+    }))
+  }
+
+  async readSightings(fleet: string, beacon: string, eventIds: string[]): Promise<Sighting[]> {
+    return eventIds.flatMap((eventId) => {
+      const row = this.#statements.get(sql.readSighting, fleet, eventId, beacon)
+      return row === undefined ? [] : [parse<Sighting>(row.body)]
+    })
+  }
+
+  async writeBeacon(beacon: Beacon, sightings: Sighting[]) {
+    return this.#writes.write(() => {
+      const { fleet, bootId, counter, heardAt } = beacon
+      const retired = JSON.stringify(beacon.retiredBootIds)
+      const body = JSON.stringify(beacon)
+      const values = [fleet, beacon.beacon, bootId, counter, heardAt, retired, body]
+      if (this.#statements.run(sql.writeBeacon, ...values) === 0) return 'stale'
+      for (const sighting of sightings) {
+        const text = JSON.stringify(sighting)
+        this.#statements.run(sql.writeSighting, fleet, sighting.eventId, sighting.beacon, text)
+      }
+      return 'written'
+    })
+  }
+
+  async dueEvents(now: number, limit: number): Promise<EventKey[]> {
+    return this.#statements.all(sql.dueEvents, now, limit).map((row) => ({
+      fleet: String(row.fleet),
+      eventId: String(row.event_id),
+    }))
+  }
+
+  async claim(request: ClaimRequest): Promise<Claimed[][]> {
+    const lease = this.#random()
+    return this.#writes.write(() => this.#claims.claim(request, lease))
+  }
+
+  async settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
+    return this.#writes.write(() => {
+      const { state, nextAt, note, spentUntil, unsent, alone } = settlement
+      const values = [state, nextAt, note, unsent ? 1 : 0, alone ? 1 : 0]
+      if (this.#statements.run(sql.settle, ...values, claimed.id, claimed.lease, now) === 0)
+        return 'lost'
+      if (spentUntil !== undefined) this.#statements.run(sql.pause, claimed.channel, spentUntil)
+      const { fleet, eventId, channel, seq } = claimed
+      if (state !== 'pending')
+        this.#statements.run(sql.follow, now, fleet, eventId, channel, seq, now)
+      this.#deliveries.insert(follow)
+      return 'settled'
+    })
+  }
+
+  async readMemo(key: MemoKey): Promise<Memo | undefined> {
+    const row = this.#statements.get(sql.readMemo, ...memoKey(key))
+    return row && parse<Memo>(row.body)
+  }
+
+  async listMemos(kind: MemoKind): Promise<Memo[]> {
+    return this.#statements.all(sql.listMemos, kind).map(({ body }) => parse<Memo>(body))
+  }
+
+  async writeMemo(key: MemoKey, fields: object, basedOn: number) {
+    return this.#writes.write(() => {
+      const version = basedOn + 1
+      const values = [version, JSON.stringify({ version, ...fields }), ...memoKey(key)]
+      const written =
+        basedOn === 0
+          ? this.#statements.run(sql.insertMemo, ...values)
+          : this.#statements.run(sql.updateMemo, ...values, basedOn)
+      return written === 0 ? 'conflict' : 'written'
+    })
+  }
+
+  async readDeliveries(key: EventKey): Promise<Delivery[]> {
+    return this.#deliveries.ofEvent(key)
+  }
+
+  async replay(which: Replay, now: number, limit: number): Promise<number> {
+    if ('id' in which)
+      return this.#writes.write(() => this.#statements.run(sql.replayOne, now, now, which.id))
+    const { since, channel = null } = which
+    return this.#writes.write(() =>
+      this.#statements.run(sql.replaySince, now, now, since, channel, channel, limit),
+    )
+  }
+
+  async forget(before: number, limit: number, unheardSince = before): Promise<number> {
+    return this.#writes.write(() => {
+      const ended = this.#statements.all(sql.endedBefore, before, limit)
+      for (const { fleet, event_id } of ended) {
+        const key = [String(fleet), String(event_id)]
+        this.#statements.run(sql.forgetDeliveries, ...key)
+        this.#statements.run(sql.forgetViews, ...key)
+        this.#statements.run(sql.forgetMemos, ...key)
+        this.#statements.run(sql.forgetSightings, ...key)
+        this.#statements.run(sql.forgetEvent, ...key)
+      }
+      return ended.length + this.#statements.run(sql.forgetBeacons, unheardSince, limit)
+    })
+  }
+
+  async listEvents(page: EventPage) {
+    const { fleet = null, before = Number.MAX_SAFE_INTEGER, limit } = page
+    const matching = [fleet, fleet, before]
+    const rows = this.#statements.all(sql.listEvents, ...matching, ...matching, limit - 1)
+    return rows.map((row) => toEvent<EventRecord>(row.body))
+  }
+
+  async countOpen(fleet: string, beacon: string) {
+    const values = [fleet, maxOpenOfFleet, fleet, beacon, maxOpenOfBeacon]
+    const row = this.#statements.get(sql.countOpen, ...values)
+    return { ofFleet: Number(row?.of_fleet), ofBeacon: Number(row?.of_beacon) }
+  }
+
+  async nextDueAt(pacing: Pacing): Promise<number | undefined> {
+    const event = this.#statements.get(sql.nextDueEvent)?.at
+    const delivery = this.#claims.nextDueAt(pacing)
+    const next = Math.min(delivery, typeof event === 'number' ? event : Infinity)
+    return next === Infinity ? undefined : next
+  }
+}
+
+function memoKey({ kind, event, name }: MemoKey): string[] {
+  return [event?.fleet ?? '', event?.eventId ?? '', kind, JSON.stringify(name)]
+}

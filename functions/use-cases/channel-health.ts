@@ -1,0 +1,130 @@
+// Keeps the health of channels: reads it, lets the core judge, and writes it by compare-and-set. Several
+// workers may find the same trouble at once; one of them notifies the fallback.
+import { messageOf } from '../../shared/errors.ts'
+import type { SendOutcome } from '../core/delivery/attempt.ts'
+import {
+  afterAnswer,
+  afterTold,
+  beforeRequest,
+  type ChannelHealth,
+  type Passage,
+  type Refusing,
+  tryNow,
+  type Unreachable,
+} from '../core/delivery/channel-health.ts'
+import type { Claimed } from '../core/delivery/delivery.ts'
+import { hash } from '../core/hash.ts'
+import type { Channel } from '../core/rules/config.ts'
+import { readHealthRows, writeHealth } from '../store/memos.ts'
+import { channelNamed, type Relay } from './relay.ts'
+
+type Health = ChannelHealth | undefined
+
+/** Workers that write one channel's health at the same moment. */
+const maxAttempts = 20
+
+/** Differs for each configuration of a channel, and reveals nothing of it. */
+function fingerprint(channel: Channel): string {
+  return hash(JSON.stringify(channel))
+}
+
+/** A channel's health as it was read; `version` 0: no row. */
+interface Read {
+  version: number
+  health?: Health
+}
+
+interface Gate {
+  passage: Passage
+  /** Which configuration of the channel the request is for. */
+  of: string
+  /** Whose lease the request has. */
+  first: Claimed
+  read: Read
+}
+
+/** What becomes of a request to this channel. Never throws: the request waits if the health can't be read. */
+export async function passGate(relay: Relay, channel: Channel, first: Claimed): Promise<Gate> {
+  const of = fingerprint(channel)
+  const decide = (before: Health) => beforeRequest(before, of, first, relay.now())
+  try {
+    const { passage, read } = await change(relay, first.channel, decide)
+    return { passage, of, first, read }
+  } catch (error) {
+    relay.log.error('mark_failed', { channel: first.channel, error: messageOf(error) })
+    const note = 'the health of the channel could not be read; see the log'
+    return { passage: { go: 'wait', note }, of, first, read: { version: 0 } }
+  }
+}
+
+/**
+ * The health after a request; `sent` undefined: nothing was sent. `overdueSince`: when the message was planned
+ * that has waited for too long. Never throws: a health that can't be written costs one more try of the channel.
+ */
+export async function noteAnswer(
+  relay: Relay,
+  { of, first, read }: Gate,
+  sent: SendOutcome | undefined,
+  overdueSince: number | undefined,
+): Promise<Health> {
+  const { channel, id, lease, leaseUntil } = first
+  const answer = { channel, of, id, lease, leaseUntil, sent, overdueSince }
+  const decide = (before: Health) => afterAnswer(before, answer, relay.now())
+  try {
+    const { health, log } = await change(relay, channel, decide, read)
+    if (log === 'channel_recovered') relay.log.info(log, { channel })
+    else if (log !== undefined) relay.log.error(log, { channel, note: sent?.note })
+    return health
+  } catch (error) {
+    relay.log.error('mark_failed', { channel, error: messageOf(error) })
+    return read.health?.of === of ? read.health : undefined
+  }
+}
+
+/** The fallback is notified of the trouble, or there is none. */
+export async function noteTold(relay: Relay, channel: string): Promise<void> {
+  await change(relay, channel, (known) => ({ health: known && afterTold(known, relay.now()) }))
+}
+
+/** An owner says that all channels are fixed, or this one: the next message tries it. */
+export async function tryAgain(relay: Relay, channel?: string): Promise<void> {
+  for (const { channel: name } of await readHealthRows(relay.store)) {
+    if ((channel ?? name) !== name) continue
+    await change(relay, name, (known) => ({ health: known && tryNow(known, relay.now()) }))
+  }
+}
+
+/** Channels of the configuration that are refusing or unreachable. */
+export async function channelsInTrouble(relay: Relay): Promise<(Refusing | Unreachable)[]> {
+  const rows = await readHealthRows(relay.store)
+  return rows.flatMap(({ channel: name, health }) => {
+    const channel = channelNamed(relay, name)
+    if (channel === undefined || health.state === 'ok') return []
+    return health.of === fingerprint(channel) ? [health] : []
+  })
+}
+
+/** Decides on the health as it was read, and again whenever another worker wrote it meanwhile. */
+async function change<After extends { health: Health }>(
+  relay: Relay,
+  channel: string,
+  decide: (before: Health) => After,
+  known?: Read,
+): Promise<After & { read: Read }> {
+  let read = known ?? (await readHealth(relay, channel))
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const { version } = read
+    const after = decide(read.health)
+    const { health } = after
+    if (health === undefined || health === read.health) return { ...after, read }
+    if ((await writeHealth(relay.store, channel, health, version)) === 'written') {
+      return { ...after, read: { health, version: version + 1 } }
+    }
+    read = await readHealth(relay, channel)
+  }
+  throw new Error(`the health of channel "${channel}" has too many writers at once`)
+}
+
+async function readHealth({ store }: Relay, channel: string): Promise<Read> {
+  return (await readHealthRows(store)).find((one) => one.channel === channel) ?? { version: 0 }
+}

@@ -1,0 +1,59 @@
+// A person decides. Showing an event changes nothing; deciding is a compare-and-set on the event, so
+// the second of two clicks is shown what the first one did.
+
+import type { EventRecord } from '../core/event/event.ts'
+import { decideByPerson, type PersonDecision, type Wish } from '../core/event/person.ts'
+import { isExpired, type LinkToken, type ListToken, readToken } from '../links/link.ts'
+import { commitEvent } from './commit-event.ts'
+import { channelNamed, type Relay } from './relay.ts'
+
+export type Opened =
+  | { outcome: 'open'; token: LinkToken; record: EventRecord }
+  | { outcome: 'list'; token: ListToken }
+  | { outcome: 'forged' | 'expired' | 'channel_gone' | 'unknown' }
+
+/** Finds what a link is for. */
+export async function open(relay: Relay, text: string): Promise<Opened> {
+  const token = await readToken(relay.linkKeys, text)
+  if (token === undefined) return { outcome: 'forged' }
+  return openToken(relay, token)
+}
+
+/** The same of a token that is known to be ours. */
+export async function openToken(
+  relay: Relay,
+  token: LinkToken | ListToken,
+): Promise<Exclude<Opened, { outcome: 'forged' }>> {
+  // whoever takes a channel out means that its people are asked no more
+  if (channelNamed(relay, token.channel) === undefined) return { outcome: 'channel_gone' }
+  if ('events' in token) {
+    return { outcome: isExpired(token, undefined, relay.now()) ? 'expired' : 'list', token }
+  }
+  const record = await relay.store.readEvent(token)
+  if (record === undefined) return { outcome: 'unknown' }
+  if (isExpired(token, record, relay.now())) return { outcome: 'expired' }
+  return { outcome: 'open', token, record }
+}
+
+export type Decided = {
+  outcome: PersonDecision['reason'] | 'busy'
+  record: EventRecord
+}
+
+/** Puts a decision on record, or says why not. */
+export async function decideEvent(relay: Relay, shown: EventRecord, wish: Wish): Promise<Decided> {
+  const { routes } = relay.config
+  const { decision, by } = wish
+  const { fleet, eventId } = shown
+  const committed = await commitEvent(relay, shown, {
+    first: shown,
+    decide: (before, known, now) => decideByPerson(before ?? shown, wish, known, routes, now),
+    log: { event: 'event_decided', fields: () => ({ decision, ...by }) },
+  })
+  if (committed.outcome === 'busy') return { outcome: 'busy', record: committed.record ?? shown }
+  const { record = shown, decision: decided } = committed
+  if (decided.permission !== undefined) {
+    relay.log.warn('decision_refused', { fleet, eventId, permission: decided.permission, ...by })
+  }
+  return { outcome: decided.reason, record }
+}

@@ -1,0 +1,99 @@
+// A person pressed a button of a message. Whether that decides the event, and what the answer is.
+
+import { viewOf } from '../core/delivery/delivery.ts'
+import { knownOf } from '../core/event/drill.ts'
+import type { EventRecord, Observer } from '../core/event/event.ts'
+import { asksFor, compose } from '../core/message/message.ts'
+import { isListed } from '../core/rules/permission.ts'
+import { pageLink } from '../links/link.ts'
+import type { DeadPress, Press, PressOutcome, Reply } from '../notify/desk.ts'
+import { decideEvent, open } from './decide-event.ts'
+import { buttonSupportOf, decidesHere, readValue, waysToDecide } from './decision-buttons.ts'
+import type { Relay } from './relay.ts'
+
+interface Pressed extends Pick<Press, 'by' | 'decision' | 'value'> {
+  /** The person belongs to the owner's own workspace. */
+  isHome: boolean
+}
+
+export interface Answer {
+  /** Nothing, where the message will be edited anyway. */
+  reply: Reply | undefined
+  /** The channel that the button was sent to. */
+  channel: string | undefined
+}
+
+export async function decidePress(relay: Relay, pressed: Pressed): Promise<Answer> {
+  const { by, decision, value } = pressed
+  const carried = readValue(value)
+  if (carried === undefined) return deadPress(relay, 'forged')
+  const opened = await open(relay, carried.token)
+  if (opened.outcome !== 'open') return deadPress(relay, opened.outcome)
+  const { token, record } = opened
+  const { channel } = token
+  const refused = (why: PressOutcome, about: EventRecord): Answer => {
+    return { reply: { refused: why, record: about, by }, channel }
+  }
+  const observers = await relay.store.readObservers(record)
+  const barred = barredFrom(relay, pressed, record, observers, channel)
+  if (barred !== undefined) {
+    const { fleet, eventId } = record
+    relay.log.warn('press_refused', { reason: barred, fleet, eventId, channel, ...by })
+    return refused(barred, record)
+  }
+  const decided = await decideEvent(relay, record, { decision, by, seen: carried.stamp })
+  if (decided.outcome !== 'decided') return refused(decided.outcome, decided.record)
+  return { reply: await replacementFor(relay, decided.record, decision, channel), channel }
+}
+
+function deadPress(relay: Relay, reason: DeadPress | 'list'): Answer {
+  relay.log.warn('press_refused', { reason })
+  // no button of ours carries a list
+  return { reply: { dead: reason === 'list' ? 'forged' : reason }, channel: undefined }
+}
+
+/** Before anybody's list is asked: whose button it is, and where it stands. */
+function barredFrom(
+  relay: Relay,
+  { by, isHome }: Pressed,
+  record: EventRecord,
+  observers: Observer[],
+  channel: string,
+): 'outsider' | 'not_here' | undefined {
+  // a shared channel holds people of other companies: they decide only what lists them by name
+  const named = () => isListed(relay.config.routes, record, knownOf(record, observers), by)
+  if (!isHome && !named()) return 'outsider'
+  return decidesHere(relay, record, observers, channel) ? undefined : 'not_here'
+}
+
+/**
+ * What replaces the message: who decided. If a route notifies this channel of the decision, some
+ * kinds edit the message with that delivery. For the others it is a message of its own, and the
+ * pressed one becomes one line.
+ */
+async function replacementFor(
+  relay: Relay,
+  record: EventRecord,
+  decision: Press['decision'],
+  channel: string,
+): Promise<Reply | undefined> {
+  const planned = await relay.store.readDeliveries(record)
+  const hasOwn = planned.some(
+    ({ channel: name, telling }) =>
+      name === channel &&
+      telling.moment === decision &&
+      telling.event.epoch === record.epoch &&
+      telling.event.verdict?.at === record.verdict?.at,
+  )
+  if (hasOwn && buttonSupportOf(relay, channel)?.isEdited) return undefined
+  const now = relay.now()
+  const pageUrl = await pageLink(relay, { ...record, channel }, now)
+  if (hasOwn) return { decided: record, pageUrl }
+  const event = viewOf(record)
+  const telling = { moment: decision, at: now, event }
+  if (!asksFor(event, now)) return { shown: { message: compose(telling, now), telling } }
+  // after "not now" it can still be approved
+  const { buttons, askers } = await waysToDecide(relay, record, event, channel)
+  const message = compose(telling, now, [], askers)
+  return { shown: { message, telling, pageUrl, ...(buttons && { buttons }) } }
+}

@@ -1,0 +1,242 @@
+// Sends what is due: claims it under a lease, judges each delivery, makes one request, and finishes each. Several
+// workers may run at once. The store keeps any delivery from being under two leases, and each channel's rate.
+import { messageOf } from '../../shared/errors.ts'
+import {
+  attemptMs,
+  deliveryLeaseMs,
+  listRetryAt,
+  type SendOutcome,
+} from '../core/delivery/attempt.ts'
+import { isOverdue, type Passage } from '../core/delivery/channel-health.ts'
+import {
+  type Claimed,
+  channelTroubleIn,
+  type Delivery,
+  isAlertOf,
+} from '../core/delivery/delivery.ts'
+import { type Context, copyFor } from '../core/delivery/follow-up.ts'
+import { judgeDelivery, withoutSending } from '../core/delivery/judge.ts'
+import { mayHaveHeard, skippedBefore } from '../core/delivery/overtake.ts'
+import type { EventRecord } from '../core/event/event.ts'
+import { asksFor, compose } from '../core/message/message.ts'
+import type { Channel } from '../core/rules/config.ts'
+import { channelsFor } from '../core/rules/policy.ts'
+import { listLink, pageLink } from '../links/link.ts'
+import type { Outgoing, Part, PostAccess } from '../notify/notifier.ts'
+import { readPost, writePost } from '../store/memos.ts'
+import type { Pacing } from '../store/store.ts'
+import { channelsInTrouble, noteAnswer, passGate } from './channel-health.ts'
+import { partsForOne, waysToDecide } from './decision-buttons.ts'
+import { setApart, settle } from './finish-attempt.ts'
+import { channelNamed, notifierOf, type Relay, rateOf } from './relay.ts'
+
+/** How many requests to a channel this worker has under way. */
+type UnderWay = (channel: string) => number
+
+const none: UnderWay = () => 0
+
+/** Claims what is due: each list is one request for `deliverTogether`, and none waits for another. */
+export function claimDue(relay: Relay, limit: number, underWay = none): Promise<Claimed[][]> {
+  return relay.store.claim({ leaseMs: deliveryLeaseMs, limit, ...pacing(relay, underWay) })
+}
+
+/** When there is something to claim, or to conclude, next. */
+export function nextDueAt(relay: Relay, underWay = none): Promise<number | undefined> {
+  return relay.store.nextDueAt(pacing(relay, underWay))
+}
+
+function pacing(relay: Relay, underWay: UnderWay): Pacing {
+  return {
+    now: relay.now(),
+    rateOf: (channel) => rateOf(relay, channel),
+    roomOf: (channel) => Math.max(0, rateOf(relay, channel).atOnce - underWay(channel)),
+  }
+}
+
+/** A claimed delivery: the part of the message that tells it, or why nothing is sent. */
+interface Prepared {
+  claimed: Claimed
+  /** All deliveries of its event, if they could be read. */
+  siblings: Delivery[]
+  /** The channels that get what this one does not take. */
+  instead: string[]
+  next: { part: Part } | { result: SendOutcome }
+}
+
+/** Makes one request and finishes each delivery in it. Errors are logged, and none is thrown. */
+export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<void> {
+  const first = group[0]!
+  const channel = channelNamed(relay, first.channel)
+  const gate = channel && (await passGate(relay, channel, first))
+  const prepared: Prepared[] = []
+  for (const claimed of group) prepared.push(await prepare(relay, claimed, gate?.passage))
+
+  const { now: parts } = partsForOne(
+    prepared.flatMap(({ next }) => ('part' in next ? next.part : [])),
+  )
+  const sent = channel && parts.length > 0 ? await send(relay, parts, channel) : undefined
+
+  const inRequest = prepared.filter(({ next }) => 'part' in next && parts.includes(next.part))
+  const overdue = inRequest.find((one) => isOverdue(one.claimed, one.siblings, relay.now()))
+  const health = gate && (await noteAnswer(relay, gate, sent, overdue?.claimed.owedAt))
+
+  const together = sent ? inRequest : prepared.filter(isWaiting)
+  const list = together.length > 1 ? { retryAt: retryAtOf(relay, together, sent) } : undefined
+  for (const one of prepared) {
+    const { siblings, instead } = one
+    const own = together.includes(one) ? list : undefined
+    const answer = inRequest.includes(one) ? sent : undefined
+    await finish(relay, one, answer, { health, siblings, instead, list: own })
+  }
+}
+
+/** Loads what the judgement needs, and composes what is to be sent. */
+async function prepare(
+  relay: Relay,
+  claimed: Claimed,
+  passage: Passage | undefined,
+): Promise<Prepared> {
+  const channel = channelNamed(relay, claimed.channel)
+  try {
+    const record = await relay.store.readEvent(claimed)
+    const siblings = await relay.store.readDeliveries(claimed)
+    const isAboutChannel = channelTroubleIn(claimed.telling) !== undefined
+    const judgement = judgeDelivery(claimed, {
+      record,
+      siblings,
+      channel: channel && passage && { overtakes: notifierOf(relay, channel).overtakes, passage },
+      inTrouble: isAboutChannel ? (await channelsInTrouble(relay)).map((one) => one.channel) : [],
+    })
+    const next =
+      judgement.go === 'send'
+        ? { part: await partOf(relay, claimed, record, siblings) }
+        : { result: withoutSending(judgement) }
+    const isGone = channel === undefined && judgement.go === 'refused'
+    const instead = isGone ? await heirsOf(relay, claimed, record, siblings) : fallbackOf(channel)
+    return { claimed, siblings, instead, next }
+  } catch (error) {
+    relay.log.error('message_failed', { id: claimed.id, error: messageOf(error) })
+    const note = 'it could not be put together; see the log'
+    const result = { outcome: 'retry' as const, note }
+    return { claimed, siblings: [], instead: fallbackOf(channel), next: { result } }
+  }
+}
+
+function fallbackOf(channel: Channel | undefined): string[] {
+  return channel?.fallback === undefined ? [] : [channel.fallback]
+}
+
+/**
+ * A removed channel may have been renamed. Its message goes to the channels that would get it now and do not
+ * have it: the fallback of the channel that it was sent in place of, else those that the routes name.
+ */
+async function heirsOf(
+  relay: Relay,
+  claimed: Claimed,
+  record: EventRecord | undefined,
+  siblings: Delivery[],
+): Promise<string[]> {
+  const { telling } = claimed
+  if (record === undefined || telling.moment === 'notice') return []
+  const { moment, insteadOf } = telling
+  const fallback = fallbackOf(insteadOf === undefined ? undefined : channelNamed(relay, insteadOf))
+  const observers = await relay.store.readObservers(record)
+  const routed = channelsFor(relay.config.routes, record, observers, moment, siblings)
+  return (fallback.length > 0 ? fallback : routed).filter(
+    (name) => copyFor(claimed, name, siblings) === undefined,
+  )
+}
+
+async function partOf(
+  relay: Relay,
+  claimed: Claimed,
+  record: EventRecord | undefined,
+  siblings: Delivery[],
+): Promise<Part> {
+  const { telling } = claimed
+  const now = relay.now()
+  const asks = record !== undefined && telling.moment !== 'notice' && asksFor(telling.event, now)
+  const { buttons, askers } = asks
+    ? await waysToDecide(relay, record, telling.event, claimed.channel)
+    : {}
+  return {
+    delivery: claimed,
+    message: compose(telling, now, skippedBefore(claimed, siblings), askers),
+    ...(buttons && { buttons }),
+    ...(hasPage(telling) ? { pageUrl: await pageLink(relay, claimed, now) } : {}),
+    mayHaveHeard: mayHaveHeard(claimed, siblings, (name) => !channelNamed(relay, name)),
+  }
+}
+
+function hasPage(telling: Claimed['telling']): boolean {
+  return channelTroubleIn(telling) === undefined && !isAlertOf(telling)
+}
+
+async function send(relay: Relay, parts: Part[], channel: Channel): Promise<SendOutcome> {
+  const [first, ...also] = parts as [Part, ...Part[]]
+  const now = relay.now()
+  const leftMs = first.delivery.leaseUntil - now
+  // if this worker slept through its lease, another one may be sending it now
+  if (leftMs <= 0) {
+    return { outcome: 'retry', note: 'the lease ended before it was sent', unsent: true }
+  }
+  const signal = AbortSignal.timeout(Math.min(attemptMs, leftMs))
+  const posts = postsOf(relay, first.delivery)
+  const listUrl = await listLink(relay, listedIn(parts), now)
+  const list = listUrl === undefined ? {} : { listUrl }
+  const outgoing: Outgoing = { ...first, also, ...list, posts, now, signal }
+  try {
+    return await notifierOf(relay, channel).notify(outgoing, channel as never, relay.send)
+  } catch (error) {
+    relay.log.error('notifier_failed', { kind: channel.kind, error: messageOf(error) })
+    return { outcome: 'retry', note: 'the notifier failed; see the log' }
+  }
+}
+
+/** Those with a page of their own. */
+function listedIn(parts: Part[]): Claimed[] {
+  return parts.filter(({ pageUrl }) => pageUrl !== undefined).map(({ delivery }) => delivery)
+}
+
+function postsOf({ store }: Relay, { fleet, eventId, channel, telling }: Claimed): PostAccess {
+  const key = { fleet, eventId, epoch: telling.event.epoch, channel }
+  return {
+    read: () => readPost(store, key),
+    write: (state, basedOn) => writePost(store, key, state, basedOn),
+  }
+}
+
+/** Nothing was sent because of the channel, not because of the message. */
+function isWaiting({ next }: Prepared): boolean {
+  return 'result' in next && 'unsent' in next.result
+}
+
+/** When a list that failed, or could not be sent yet, is sent again. Its messages stay one list. */
+function retryAtOf(
+  relay: Relay,
+  together: Prepared[],
+  sent: SendOutcome | undefined,
+): number | undefined {
+  const [{ next, claimed }] = together as [Prepared]
+  const result = 'result' in next ? next.result : sent
+  if (result?.outcome !== 'retry') return undefined
+  const rate = rateOf(relay, claimed.channel)
+  const list = together.map((one) => one.claimed)
+  return listRetryAt(list, result, relay.now(), relay.random(), rate)
+}
+
+/** If it fails, the lease ends, and the delivery is tried again. */
+async function finish(
+  relay: Relay,
+  { claimed, next }: Prepared,
+  sent: SendOutcome | undefined,
+  context: Context,
+): Promise<void> {
+  try {
+    const result = 'result' in next ? next.result : sent
+    if (result !== undefined) await settle(relay, claimed, result, context)
+    else if ('part' in next) await setApart(relay, claimed, next.part)
+  } catch (error) {
+    relay.log.error('settle_failed', { id: claimed.id, error: messageOf(error) })
+  }
+}

@@ -1,0 +1,51 @@
+// Ends one attempt at one delivery: writes what the core says of it, in one write with what other channels get
+// in its place, and logs it.
+import type { SendOutcome, Settlement } from '../core/delivery/attempt.ts'
+import type { Claimed } from '../core/delivery/delivery.ts'
+import { afterResult, type Context } from '../core/delivery/follow-up.ts'
+import type { Part } from '../notify/notifier.ts'
+import { noteTold } from './channel-health.ts'
+import { type Relay, rateOf } from './relay.ts'
+
+/** Its turn comes; where it has buttons, by itself. Nothing was sent, so this was no attempt. */
+export async function setApart(relay: Relay, claimed: Claimed, { buttons }: Part): Promise<void> {
+  const { id, channel } = claimed
+  const now = relay.now()
+  const waits = { state: 'pending' as const, nextAt: now, note: 'it waits for its turn' }
+  const alone = buttons === undefined ? {} : { alone: true as const }
+  const settlement = { ...waits, ...alone, unsent: true as const }
+  const settled = await relay.store.settle(claimed, settlement, now, [])
+  relay.log.debug('delivery_set_apart', { id, channel, settled })
+}
+
+export async function settle(
+  relay: Relay,
+  claimed: Claimed,
+  result: SendOutcome,
+  context: Context,
+): Promise<void> {
+  const now = relay.now()
+  const chance = { now, random: relay.random(), rate: rateOf(relay, claimed.channel) }
+  const { settlement, followUps, isTeller } = afterResult(claimed, result, context, chance)
+  const settled = await relay.store.settle(claimed, settlement, now, followUps)
+  logAttempt(relay, claimed, settlement, settled)
+  if (settled === 'lost') return
+  if (followUps.length > 0) relay.wake(followUps.length)
+  if (isTeller) await noteTold(relay, claimed.channel)
+}
+
+function logAttempt(
+  relay: Relay,
+  claimed: Claimed,
+  { state, note, nextAt }: Settlement,
+  settled: 'settled' | 'lost',
+): void {
+  const { fleet, eventId, channel, attempts, telling } = claimed
+  const fields = { fleet, eventId, channel, moment: telling.moment, attempts, state, note }
+  if (settled === 'lost') relay.log.warn('delivery_lease_lost', fields)
+  else if (state === 'delivered') relay.log.info('delivered', fields)
+  else if (state === 'superseded') relay.log.info('delivery_superseded', fields)
+  else if (state === 'pending') {
+    relay.log.warn('delivery_retried', { ...fields, nextAt: new Date(nextAt).toISOString() })
+  } else relay.log.error('delivery_failed', fields)
+}

@@ -1,0 +1,63 @@
+// Alerts as rows of the store. They are noted where the cause occurs, and the sweep sends them.
+import { messageOf } from '../../shared/errors.ts'
+import { alertId, type Occurrence, sendAlert, withOccurrence } from '../core/delivery/alert.ts'
+import type { Alert, EventRecord } from '../core/event/event.ts'
+import type { Config } from '../core/rules/config.ts'
+import { commitEvent } from './commit-event.ts'
+import { channelNamed, type Relay } from './relay.ts'
+
+/** Never throws. If an alert cannot be noted, it is logged: its cause will occur again. */
+export async function raiseAlert(
+  relay: Relay,
+  fleet: string,
+  occurrence: Occurrence,
+): Promise<void> {
+  try {
+    await note(relay, fleet, occurrence)
+  } catch (error) {
+    relay.log.error('alert_failed', { fleet, kind: occurrence.kind, error: messageOf(error) })
+  }
+}
+
+async function note(relay: Relay, fleet: string, occurrence: Occurrence): Promise<void> {
+  const key = { fleet, eventId: alertId(occurrence.kind) }
+  await commitEvent(relay, key, {
+    decide: (before, _, now) => {
+      const record = withOccurrence(before, fleet, occurrence, now) ?? before
+      return { record, moments: [], reason: 'occurred', deliveries: [] }
+    },
+  })
+}
+
+/** Whether the row is an alert's. */
+export function isAlert(record: EventRecord): record is EventRecord & { alert: Alert } {
+  return record.alert !== undefined
+}
+
+/** Sends an alert that is due. */
+export async function concludeAlert(
+  relay: Relay,
+  first: EventRecord & { alert: Alert },
+): Promise<void> {
+  const { fleet } = first
+  const owners = ownersOf(relay.config, fleet).filter((name) => channelNamed(relay, name))
+  const committed = await commitEvent(relay, first, {
+    first,
+    decide: (before, _, now) => {
+      const isDue = before !== undefined && isAlert(before) && (before.dueAt ?? now + 1) <= now
+      if (!isDue) return { record: before, moments: [], reason: 'not_due', deliveries: [] }
+      return { ...sendAlert(before, owners, now), moments: [], reason: 'due' }
+    },
+  })
+  if (committed.outcome !== 'committed') return
+  const { kind, vms, reasons } = first.alert
+  relay.log.warn('fleet_alert', { fleet, kind, vms, reasons, owners })
+}
+
+/**
+ * The channels for a fleet's alerts: the fleet's own owners, else those of the whole configuration.
+ */
+export function ownersOf({ fleets, owners = [] }: Config, fleet: string): string[] {
+  const own = Object.hasOwn(fleets, fleet) ? fleets[fleet]!.owners : undefined
+  return [...new Set(own ?? owners)]
+}

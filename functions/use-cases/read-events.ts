@@ -1,0 +1,58 @@
+// What is on record of an event, for whoever may read all of it: the API and the pages for admins.
+import type { Delivery } from '../core/delivery/delivery.ts'
+import type { EventRecord } from '../core/event/event.ts'
+import { type PublicSighting, publicSightings } from '../core/event/public-view.ts'
+import type { EventKey } from '../store/store.ts'
+import type { Relay } from './relay.ts'
+
+const maxPage = 200
+const usualPage = 50
+
+interface WholeRecord {
+  record: EventRecord
+  deliveries: Delivery[]
+  seenBy: PublicSighting[]
+}
+
+/** Undefined where there is no such event. Ids are kept in lower case. */
+export async function readRecord(
+  relay: Relay,
+  { fleet, eventId }: EventKey,
+): Promise<WholeRecord | undefined> {
+  const key = { fleet, eventId: eventId.toLowerCase() }
+  const record = await relay.store.readEvent(key)
+  if (record === undefined || record.alert !== undefined) return undefined
+  const [deliveries, observers] = await Promise.all([
+    relay.store.readDeliveries(key),
+    relay.store.readObservers(key),
+  ])
+  return { record, deliveries, seenBy: publicSightings(record, observers) }
+}
+
+type PageRead =
+  | { outcome: 'read'; records: EventRecord[]; more: boolean }
+  | { outcome: 'refused'; reason: string }
+
+/** Newest first, as a query asks for it: `fleet`, `before`, `limit`. */
+export async function readPage(
+  relay: Relay,
+  query: (name: string) => string | undefined,
+): Promise<PageRead> {
+  const fleet = query('fleet')
+  const limit = Number(query('limit') ?? usualPage)
+  const since = query('before')
+  const before = since === undefined ? undefined : Date.parse(since)
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxPage) {
+    return { outcome: 'refused', reason: `limit is a whole number from 1 to ${maxPage}` }
+  }
+  if (Number.isNaN(before)) {
+    const reason = 'before is a time, as firstSeenAt of an event shows it'
+    return { outcome: 'refused', reason }
+  }
+  const records = await relay.store.listEvents({
+    limit,
+    ...(fleet === undefined ? {} : { fleet }),
+    ...(before === undefined ? {} : { before }),
+  })
+  return { outcome: 'read', records, more: records.length >= limit }
+}

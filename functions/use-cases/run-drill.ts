@@ -1,0 +1,104 @@
+// Starts a drill: the relay's own event, judged by the owner's policy and routes and told on the real
+// channels. One atomic write; from then on time moves it, as it does any event.
+import { z } from 'zod'
+import { eventTypes, limits } from '../../shared/document.ts'
+import { nextLook } from '../core/event/conclude.ts'
+import { beginDrill, type DrillWish, drillId, standInsOf } from '../core/event/drill.ts'
+import { type EventRecord, isOpen } from '../core/event/event.ts'
+import { approveByPolicy, withPolicy } from '../core/event/judgement.ts'
+import { remindersOf } from '../core/rules/policy.ts'
+import { object, oneOf } from '../schema/checks.ts'
+import { tryAgain } from './channel-health.ts'
+import { commitEvent } from './commit-event.ts'
+import type { Relay } from './relay.ts'
+
+/** Of one fleet at a time: a drill calls people. */
+export const maxOpenDrills = 3
+export const maxNoticeSeconds = 3_600
+export const maxImpactSeconds = 600
+const usualNoticeSeconds = 120
+const usualImpactSeconds = 10
+const maxResources = 10
+const maxTags = 50
+/** The open drills of a fleet are among so many of its newest events, or there is more to do than drills. */
+const recentEvents = 200
+
+const name = z.string().max(limits.name)
+const seconds = (least: number, most: number) => {
+  const rule = `write a whole number of seconds from ${least} to ${most}`
+  return z.int(rule).min(least, rule).max(most, rule)
+}
+
+const wishSchema = object({
+  fleet: z.string(),
+  type: oneOf(eventTypes),
+  resources: z.array(name.min(1)).min(1).max(maxResources).default(['drill-vm']),
+  noticeSeconds: seconds(0, maxNoticeSeconds).default(usualNoticeSeconds),
+  impactSeconds: seconds(1, maxImpactSeconds).default(usualImpactSeconds),
+  changeAfterSeconds: seconds(1, maxNoticeSeconds).optional(),
+  source: oneOf(['Platform', 'User']).default('Platform'),
+  durationSeconds: seconds(-1, 86_400).default(-1),
+  description: z.string().max(limits.text).default('A drill, started by an owner of this relay.'),
+  resourceGroup: name.optional(),
+  scaleSet: name.optional(),
+  tags: z
+    .record(z.string().max(512), z.string().max(512))
+    .refine((tags) => Object.keys(tags).length <= maxTags, `write at most ${maxTags} tags`)
+    .optional(),
+})
+
+/** What an admin sends, checked, as the core takes it. */
+export const drillSchema = wishSchema
+  .refine((wish) => (wish.changeAfterSeconds ?? -1) < wish.noticeSeconds, {
+    path: ['changeAfterSeconds'],
+    error: 'write less than noticeSeconds: what has started does not change any more',
+  })
+  .transform((wish): DrillWish => {
+    const { fleet, type: eventType, noticeSeconds, impactSeconds, changeAfterSeconds } = wish
+    const { resources, source, durationSeconds, description } = wish
+    const facts = { eventType, resources, source, durationSeconds, description }
+    return { fleet, facts, noticeSeconds, impactSeconds, changeAfterSeconds, vms: vmsOf(wish) }
+  })
+
+/** Where nothing is said of the VMs, they are as VMs whose beacon has not reported. */
+function vmsOf({ resources, resourceGroup, scaleSet, tags }: z.output<typeof wishSchema>) {
+  if ([resourceGroup, scaleSet, tags].every((one) => one === undefined)) return []
+  const known = { resourceGroup: resourceGroup ?? '', scaleSet: scaleSet ?? '', tags: tags ?? {} }
+  return resources.map((vm) => ({ vm, ...known }))
+}
+
+type DrillStarted =
+  | { outcome: 'started'; record: EventRecord }
+  | { outcome: 'too_many'; open: EventRecord[] }
+  | { outcome: 'conflict' }
+
+/** Commits a drill with its messages. `id` must be new; the fleet is one of the configuration. */
+export async function startDrill(relay: Relay, wish: DrillWish, id: string): Promise<DrillStarted> {
+  // two at the same moment may make one too many, which calls people once more and harms nobody
+  const open = await openDrills(relay, wish.fleet)
+  if (open.length >= maxOpenDrills) return { outcome: 'too_many', open }
+  // a drill is to show what a channel takes now, and not what it refused a while ago
+  await tryAgain(relay)
+  const { config } = relay
+  const key = { fleet: wish.fleet, eventId: drillId(id) }
+  const committed = await commitEvent(relay, key, {
+    decide: (before, _, now) => {
+      if (before !== undefined) return { record: before, moments: [], reason: 'exists' }
+      const begun = beginDrill(wish, id, now)
+      const judged = withPolicy(config, begun.record, standInsOf(begun.record))
+      const approved = approveByPolicy(judged, [], now)
+      const { record } = approved
+      const dueAt = nextLook(record, [], now, remindersOf(config.routes))
+      const moments = [...begun.moments, ...approved.moments]
+      return { record: { ...record, dueAt }, moments, reason: 'drill' }
+    },
+    log: { event: 'drill_started' },
+  })
+  if (committed.outcome !== 'committed') return { outcome: 'conflict' }
+  return { outcome: 'started', record: committed.record! }
+}
+
+async function openDrills(relay: Relay, fleet: string): Promise<EventRecord[]> {
+  const events = await relay.store.listEvents({ fleet, limit: recentEvents })
+  return events.filter((record) => record.drill && isOpen(record))
+}

@@ -1,0 +1,54 @@
+// Draws the conclusions that time brings: settled, vm gone, stuck, lost. No request need ever come.
+import { messageOf } from '../../shared/errors.ts'
+import { conclude } from '../core/event/conclude.ts'
+import { heardSince, withHeard } from '../core/event/witness.ts'
+import { remindersOf } from '../core/rules/policy.ts'
+import type { EventKey } from '../store/store.ts'
+import { commitEvent } from './commit-event.ts'
+import { concludeAlert, isAlert } from './raise-alert.ts'
+import type { Relay } from './relay.ts'
+
+const maxEventsPerSweep = 200
+/** Where the store is slow, what is left waits for the next sweep: sending waits for this one. */
+const maxSweepMs = 30_000
+
+/**
+ * Looks at the events whose due time has come, as many as time allows. One that fails is logged and stays due; it stops no
+ * other. Returns how many failed.
+ */
+export async function sweep(relay: Relay): Promise<number> {
+  const from = relay.now()
+  const due = await relay.store.dueEvents(from, maxEventsPerSweep)
+  let failed = 0
+  for (const key of due) {
+    if (relay.now() - from >= maxSweepMs) break
+    try {
+      await concludeOne(relay, key)
+    } catch (error) {
+      failed += 1
+      relay.log.error('conclusion_failed', { ...key, error: messageOf(error) })
+    }
+  }
+  return failed
+}
+
+async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
+  const { config, listeningSince } = relay
+  const reminders = remindersOf(config.routes)
+  const first = await relay.store.readEvent(key)
+  if (first === undefined) return
+  if (isAlert(first)) return concludeAlert(relay, first)
+  await commitEvent(relay, key, {
+    first,
+    decide: (before, { observers }, now) => {
+      if (before === undefined) return { record: before, moments: [], reason: 'forgotten' }
+      if (observers === undefined) return { needs: 'observers' }
+      const witnesses = heardSince(withHeard(before, observers), listeningSince)
+      return conclude(before, witnesses, now, reminders)
+    },
+    log: {
+      event: 'event_concluded',
+      fields: ({ record }) => ({ inferred: record?.ended?.inferred }),
+    },
+  })
+}

@@ -1,0 +1,103 @@
+// Why a rule does not hold, in words, and never another verdict than the relay's.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { whyNoMatch, whyNotDecided } from '../../functions/check/explain.ts'
+import { decisions } from '../../functions/core/event/event.ts'
+import { judgePolicy, type Match, matchEvent } from '../../functions/core/rules/policy.ts'
+import { facts, observer, record } from '../support/records.ts'
+
+const seed = 20_261_121
+const known = [
+  observer('web_1', { tags: { role: 'web' }, scaleSet: 'web' }),
+  observer('db_1', { tags: { role: 'db' } }),
+]
+const on = (changes = {}) => record({ facts: facts({ resources: ['web_1'], ...changes }) })
+
+describe('a rule does not match because', () => {
+  test.each<[Match, object, string | undefined]>([
+    [{}, {}, undefined],
+    [{ fleet: ['test'] }, {}, 'fleet is "prod", not "test"'],
+    [
+      { eventType: ['Freeze', 'Redeploy'] },
+      {},
+      'eventType is "Reboot", none of "Freeze", "Redeploy"',
+    ],
+    [{ source: ['User'] }, {}, 'source is "Platform", not "User"'],
+    [{ source: ['User'] }, { source: undefined }, 'source is not known, not "User"'],
+    [{ maxDurationSeconds: 8 }, { durationSeconds: 30 }, 'duration is 30 s, over 8'],
+    [{ maxDurationSeconds: 8 }, { durationSeconds: -1 }, 'duration is not known'],
+    [{ resource: ['db_*'] }, {}, 'resource: no VM that is hit has "db_*"'],
+    [{ resource: ['db_*'] }, { resources: [] }, 'resource: no VM is named'],
+    [{ tag: ['role=db'] }, {}, 'tag: no VM that is hit has "role=db"'],
+    [
+      { tag: ['whsec_hunter2'] },
+      {},
+      'tag: no VM that is hit has (not shown, as it may be a secret)',
+    ],
+    [
+      { scaleSet: ['web'] },
+      { resources: ['web_9'] },
+      'scaleSet: no VM that is hit has "web" (not all are known: no beacon of theirs has reported)',
+    ],
+    [
+      { resource: ['web_*'], tag: ['role=db'] },
+      { resources: ['web_1', 'db_1'] },
+      'no single VM meets resource and tag at once',
+    ],
+    [
+      { source: ['User'], eventType: ['Freeze'] },
+      {},
+      'source is "Platform", not "User"; eventType is "Reboot", not "Freeze"',
+    ],
+  ])('%o %o: %s', (match, changes, why) => {
+    expect(whyNoMatch(match, on(changes), known)).toBe(why)
+  })
+})
+
+describe('an approval does not hold because', () => {
+  const approve = (match: Match) => ({ name: 'x', match, decide: 'approve' as const })
+  test.each<[Match, object, string | undefined]>([
+    [{ tag: ['role=web'] }, {}, undefined],
+    [
+      { tag: ['role=web'] },
+      { resources: ['web_1', 'db_1'] },
+      'approve needs every VM, and tag does not hold for "db_1"',
+    ],
+    [
+      {},
+      { eventType: 'Teleport' },
+      'no rule approves "Teleport", a type that Foghorn does not know',
+    ],
+  ])('%o %o: %s', (match, changes, why) => {
+    expect(whyNotDecided(approve(match), on(changes), known)).toBe(why)
+  })
+})
+
+test('what is said agrees with what is judged', () => {
+  const some = (...values: string[]) =>
+    fc.option(fc.subarray(values, { minLength: 1 }), { nil: undefined })
+  const match: fc.Arbitrary<Match> = fc.record({
+    eventType: some('Reboot', 'Teleport'),
+    source: some('User', 'Platform'),
+    resource: some('web*', 'db_1'),
+    scaleSet: some('web'),
+    tag: some('role=web', 'role=db'),
+    maxDurationSeconds: fc.option(fc.constant(5), { nil: undefined }),
+  })
+  const changes = fc.record({
+    eventType: fc.constantFrom('Reboot', 'Teleport'),
+    resources: fc.subarray(['web_1', 'web_2', 'db_1']),
+    durationSeconds: fc.constantFrom(-1, 4, 9),
+  })
+  fc.assert(
+    fc.property(match, fc.constantFrom(...decisions), changes, (match, decide, change) => {
+      const event = on(change)
+      const rule = { name: 'x', match, decide }
+      const holds = judgePolicy([rule], event, known).rule === 'x'
+      expect(whyNotDecided(rule, event, known) === undefined).toBe(holds)
+      const matches = matchEvent(match, 'prod', event.facts, known) !== 'none'
+      expect(whyNoMatch(match, event, known) === undefined).toBe(matches)
+    }),
+    { seed, numRuns: 2_000 },
+  )
+})

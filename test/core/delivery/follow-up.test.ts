@@ -1,0 +1,152 @@
+// What follows an attempt: the delivery's new state, and what other channels get in its place.
+import { describe, expect, test } from 'vitest'
+import { giveUpMs, type SendOutcome } from '../../../functions/core/delivery/attempt.ts'
+import type { ChannelHealth } from '../../../functions/core/delivery/channel-health.ts'
+import { type Delivery, planNotice } from '../../../functions/core/delivery/delivery.ts'
+import { afterResult, type Context, divert } from '../../../functions/core/delivery/follow-up.ts'
+import { unlimited } from '../../../functions/core/delivery/rate.ts'
+import { at, claimed, delivery, telling } from '../../support/records.ts'
+
+const minute = 60_000
+const own = claimed('own', { attempts: 2 })
+const refused: SendOutcome = { outcome: 'refused', note: 'HTTP 400' }
+const broken: SendOutcome = { ...refused, broken: true }
+const silent: SendOutcome = { outcome: 'retry', note: 'no answer in time' }
+const base = { channel: 'chat', of: 'a', since: at, note: 'HTTP 404' }
+const refusing: ChannelHealth = {
+  ...{ ...base, state: 'refusing', nextTryAt: at + 3 * minute, waitMs: minute },
+}
+const unreachable: ChannelHealth = { ...base, state: 'unreachable' }
+const recovered: ChannelHealth = { ...base, state: 'ok', was: 'refusing' }
+const byOwn = { teller: { id: 'own', until: at } }
+
+function finish(result: SendOutcome, changes: Partial<Context> = {}, now = at, one = own) {
+  const context = { health: undefined, siblings: [one], instead: ['team'], ...changes }
+  return afterResult(one, result, context, { now, random: 0.5, rate: unlimited })
+}
+
+/** A copy of one's own message at the fallback. */
+const copy = (state: Delivery['state']) => ({ ...divert(own, 'team', at), state })
+const what = ({ channel, telling }: Delivery) => `${telling.moment} to ${channel}`
+
+describe('what other channels get', () => {
+  const late = at + 2 * minute
+  const behind = delivery('behind', { seq: 128, telling: telling({ moment: 'changed' }) })
+  const done: Delivery = { ...behind, id: 'done', state: 'delivered' }
+  const scheduled = 'scheduled to team'
+  const notice = 'notice to team'
+
+  test.each<[string, SendOutcome, Partial<Context>, number, string[]]>([
+    ['delivered', { outcome: 'delivered', note: '' }, {}, late, []],
+    ['superseded', { outcome: 'superseded', note: '' }, {}, late, []],
+    ['no answer yet', silent, {}, at, []],
+    ['no answer for too long', silent, {}, late, [scheduled]],
+    ['not sent for too long', { ...silent, unsent: true }, {}, late, []],
+    ['no answer, of an unreachable channel', silent, { health: unreachable }, at, [scheduled]],
+    ['no answer, of a refusing channel', silent, { health: refusing }, at, [scheduled]],
+    ['no answer, of a recovered channel', silent, { health: recovered }, at, []],
+    [
+      'no answer for too long, with steps behind it',
+      silent,
+      { siblings: [own, behind, done] },
+      late,
+      [scheduled, 'changed to team'],
+    ],
+    ['refused', refused, {}, at, [scheduled]],
+    ['refused, and the fallback has it', refused, { siblings: [copy('pending')] }, at, [notice]],
+    ['refused, without a fallback', refused, { instead: [] }, at, []],
+    ['refused in a list', refused, { list: { retryAt: undefined } }, at, []],
+    ['refused by a refusing channel', broken, { health: refusing }, at, [scheduled]],
+    [
+      'refused by a channel that just began to refuse',
+      broken,
+      { health: { ...refusing, ...byOwn } },
+      at,
+      [notice, scheduled],
+    ],
+    [
+      'no answer, and just unreachable',
+      silent,
+      { health: { ...unreachable, ...byOwn } },
+      late,
+      [notice, scheduled],
+    ],
+    ['given up', silent, {}, at + giveUpMs, [scheduled]],
+    ['to several', refused, { instead: ['team', 'ops'] }, at, [scheduled, 'scheduled to ops']],
+  ])('%s', (_, result, context, now, expected) => {
+    expect(finish(result, context, now).followUps.map(what)).toEqual(expected)
+  })
+
+  test('trouble with a channel goes nowhere else', () => {
+    const notice = { ...own, ...planNotice(own, 'team', own, at) }
+    expect(finish(refused, {}, at, notice).followUps).toEqual([])
+    expect(finish(silent, { health: unreachable }, at, notice).followUps).toEqual([])
+  })
+
+  test('the delivery that the health names notifies the fallback', () => {
+    expect(finish(broken, { health: { ...refusing, ...byOwn } }).isTeller).toBe(true)
+    const other = { teller: { id: 'other', until: at } }
+    for (const health of [undefined, recovered, refusing, { ...refusing, ...other }]) {
+      expect(finish(broken, { health }).isTeller).toBe(false)
+    }
+  })
+})
+
+describe('the new state', () => {
+  const insteadOf = { ...own, telling: telling({ insteadOf: 'hook' }) }
+  const notice = { ...own, ...planNotice(own, 'team', own, at) }
+
+  test.each<[string, SendOutcome, Partial<Context>, object, typeof own?]>([
+    ['refused', refused, {}, { state: 'refused' }],
+    ['refused in a list', refused, { list: { retryAt: 5 } }, { state: 'pending', alone: true }],
+    ['no answer to a list', silent, { list: { retryAt: 5 } }, { state: 'pending', nextAt: 5 }],
+    ['refused by the channel', broken, {}, { state: 'refused' }],
+    ['and by the fallback', broken, { siblings: [copy('refused')] }, { state: 'pending' }],
+    ['and the fallback waits', broken, { siblings: [copy('pending')] }, { state: 'refused' }],
+    ['without a fallback', broken, { instead: [] }, { state: 'refused' }],
+    ['a copy, without a fallback', broken, { instead: [] }, { state: 'pending' }, insteadOf],
+    ['about trouble', broken, { instead: [] }, { state: 'pending' }, notice],
+  ])('%s', (_, result, context, expected, one = own) => {
+    expect(finish(result, context, at, one).settlement).toMatchObject(expected)
+  })
+
+  test('waits for the next try of a channel that refuses', () => {
+    const siblings = [copy('refused')]
+    expect(finish(broken, { siblings }).settlement.nextAt).toBe(at + minute)
+    const waiting = { state: 'pending', nextAt: at + 3 * minute, unsent: true }
+    expect(finish(broken, { siblings, health: refusing }).settlement).toMatchObject(waiting)
+    expect(finish(broken, { siblings }, at + giveUpMs).settlement.state).toBe('refused')
+  })
+})
+
+describe('a message in the place of another', () => {
+  const failed = delivery('prod/x/1/scheduled/chat', {
+    ...{ state: 'refused', attempts: 3, note: 'HTTP 404', seq: 65, owedAt: at - 5 },
+  })
+
+  test('has the id that it would have had there, and says for which channel it is', () => {
+    const other = divert(failed, 'team', at + 7)
+    expect(other).toEqual({
+      ...failed,
+      id: expect.stringMatching(/\/1\/scheduled\/team$/),
+      channel: 'team',
+      telling: { ...failed.telling, insteadOf: 'chat' },
+      ...{ owedAt: at + 7, nextAt: at + 7, state: 'pending', attempts: 0, note: '' },
+    })
+    expect(divert(other, 'ops', at).telling).toMatchObject({ insteadOf: 'chat' })
+  })
+
+  test.each(['changed', 'reminder'] as const)('"%s" keeps what tells it from others', (moment) => {
+    const event = { ...telling().event, reminder: { beforeSeconds: 300, due: [300], late: false } }
+    const step = { ...failed, telling: telling({ moment, event }) }
+    const later = { ...event, facts: { ...event.facts, notBeforeAt: at + 3 * minute } }
+    const other = { ...failed, telling: telling({ moment, event: later }) }
+    expect(divert(step, 'team', at).id).not.toBe(divert(other, 'team', at).id)
+    expect(divert(step, 'team', at).id).toBe(divert(step, 'team', at + 1).id)
+  })
+
+  test('is never about trouble with a channel', () => {
+    const notice = planNotice(failed, 'team', failed, at)
+    expect(() => divert(notice, 'hook', at)).toThrow()
+  })
+})

@@ -1,0 +1,96 @@
+// Whether a claimed delivery is sent: each reason that may keep it back, and which of them comes first.
+import { describe, expect, test } from 'vitest'
+import type { Passage } from '../../../functions/core/delivery/channel-health.ts'
+import { channelTroubleIn, planNotice } from '../../../functions/core/delivery/delivery.ts'
+import {
+  judgeDelivery,
+  type Known,
+  withoutSending,
+} from '../../../functions/core/delivery/judge.ts'
+import { at, claimed, delivery, record, telling } from '../../support/records.ts'
+
+const own = claimed('own')
+const ended = record({ ended: { at, outcome: 'cancelled' } })
+const failed = delivery('failed', { channel: 'chat' })
+const about = (health?: { state: 'refusing'; since: number }) => ({
+  ...own,
+  ...planNotice(failed, 'team', failed, at, health),
+})
+const trouble = about({ state: 'refusing', since: at })
+
+function known(changes: Partial<Known> = {}, passage: Passage = { go: 'send' }): Known {
+  const channel = { overtakes: () => true, passage }
+  return { record: record(), siblings: [own], channel, inTrouble: [], ...changes }
+}
+
+const gone = 'the configuration has no such channel any more'
+const waits: Passage = { go: 'wait', note: 'another one tries' }
+const diverts: Passage = { go: 'divert', note: 'HTTP 404' }
+const overtakes = () => false
+const later = delivery('later', { seq: 128, telling: telling({ moment: 'approved' }) })
+
+describe('a claimed delivery', () => {
+  test.each([
+    ['of an open event', own, known(), 'send'],
+    ['whose event is gone', own, known({ record: undefined }), 'send'],
+    ['that tries the channel', own, known({}, { go: 'try' }), 'send'],
+    ['while another one tries', own, known({}, waits), 'wait', 'another one tries'],
+    ['to a refusing channel', own, known({}, diverts), 'refused', 'HTTP 404'],
+    ['to a removed channel', own, known({ channel: undefined }), 'refused', gone],
+    ['of an ended event', own, known({ record: ended }), 'superseded', 'the event ended first'],
+    [
+      'of an ended event, to a channel that wants every step',
+      own,
+      known({ record: ended, channel: { overtakes, passage: { go: 'send' } } }),
+      'send',
+    ],
+    [
+      'of an ended event, to a refusing channel',
+      own,
+      known({ record: ended }, diverts),
+      'superseded',
+      'the event ended first',
+    ],
+    [
+      'of an ended event, to a removed channel',
+      own,
+      known({ record: ended, channel: undefined }),
+      'superseded',
+      'the event ended first',
+    ],
+    [
+      'with a later step behind it',
+      own,
+      known({ siblings: [own, later] }),
+      'superseded',
+      'overtaken by "approved"',
+    ],
+    ['about a channel in trouble', trouble, known({ inTrouble: ['chat'] }), 'send'],
+    [
+      'about a channel that recovered',
+      trouble,
+      known({ inTrouble: ['hook'] }),
+      'superseded',
+      'that channel takes messages again',
+    ],
+    ['about one refused message', about(), known(), 'send'],
+  ] as const)('%s', (_, one, values, go, reason = undefined) => {
+    expect(judgeDelivery(one, values)).toMatchObject({ go, ...(reason && { reason }) })
+  })
+
+  test('about trouble is known as such', () => {
+    expect(channelTroubleIn(trouble.telling)).toMatchObject({ channel: 'chat', health: 'refusing' })
+    expect(channelTroubleIn(about().telling)).toBeUndefined()
+  })
+})
+
+test.each([
+  ['waits, as no attempt', known({}, waits), { outcome: 'retry', unsent: true }],
+  ['is superseded', known({ record: ended }), { outcome: 'superseded' }],
+  ['is refused by the channel', known({}, diverts), { outcome: 'refused', broken: true }],
+  ['is refused alone', known({ channel: undefined }), { outcome: 'refused' }],
+])('one that is not sent %s', (_, values, outcome) => {
+  const judgement = judgeDelivery(own, values)
+  if (judgement.go === 'send') throw new Error('it is sent')
+  expect(withoutSending(judgement)).toEqual({ ...outcome, note: judgement.reason })
+})

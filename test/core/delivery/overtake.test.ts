@@ -1,0 +1,193 @@
+// Which messages a later step overtakes, when it is planned and when it is sent, and what it then says.
+import { describe, expect, test } from 'vitest'
+import type { Delivery } from '../../../functions/core/delivery/delivery.ts'
+import {
+  mayHaveHeard,
+  type Overtakes,
+  overtaken,
+  skippedBefore,
+  supersededBy,
+} from '../../../functions/core/delivery/overtake.ts'
+import { type Moment, moments } from '../../../functions/core/event/event.ts'
+import { notifiers } from '../../../functions/notify/kinds.ts'
+import { at, delivery, record, telling } from '../../support/records.ts'
+
+const always: Overtakes = () => true
+const never: Overtakes = () => false
+const verdict = { decision: 'approved' as const, how: 'link' as const, who: 'chat', at }
+
+function row(moment: Moment, seq: number, changes: Partial<Delivery> = {}): Delivery {
+  return delivery(`${moment} ${seq}`, { seq, telling: telling({ moment }), ...changes })
+}
+
+describe('supersededBy', () => {
+  const owed = moments.map((moment) => row(moment, 64))
+  const ids = (planned: Delivery[], told: Moment[], existing = owed, by = always) =>
+    supersededBy(planned, told, existing, () => by).map(({ id }) => id.split(' ')[0])
+
+  test.each(['completed', 'cancelled', 'lost'] as const)(
+    '"%s" overtakes what asks or opens, even where the channel is not told of the end',
+    (end) => {
+      const asking = ['changed', 'declined', 'reminder', 'scheduled', 'started', 'stuck']
+      expect(ids([], [end]).sort()).toEqual(asking)
+      expect(ids([], [end], owed, never)).toEqual([])
+    },
+  )
+
+  test('a planned step overtakes whatever waits on its channel, and says so', () => {
+    const planned = [row('started', 128)]
+    expect(ids(planned, ['started'])).toEqual(moments)
+    expect(supersededBy(planned, ['started'], [row('scheduled', 64)], () => always)).toEqual([
+      { id: 'scheduled 64', note: 'overtaken by "started"' },
+    ])
+  })
+
+  test.each([
+    ['of another channel', { channel: 'team' }],
+    ['finished', { state: 'delivered' as const }],
+    ['of another epoch', { telling: telling({ event: { ...telling().event, epoch: 2 } }) }],
+    ['a notice', { telling: { ...telling(), moment: 'notice' as const, about: {} as never } }],
+    ['planned in the same commit', { seq: 127 }],
+    ['later', { seq: 192 }],
+  ])('but not one %s', (_, changes) => {
+    const planned = [row('started', 126), row('started', 128)].slice('seq' in changes ? 0 : 1)
+    expect(ids(planned.slice(0, 1), ['started'], [row('scheduled', 64, changes)])).toEqual([])
+  })
+
+  test('a reminder overtakes only a reminder: it may yet be dropped', () => {
+    expect(ids([row('reminder', 128)], ['reminder'], [row('scheduled', 64)])).toEqual([])
+    expect(ids([row('reminder', 128)], ['reminder'], [row('reminder', 64)])).toEqual(['reminder'])
+  })
+
+  test('a step that was planned before, and is planned again, overtakes nothing', () => {
+    const again = row('scheduled', 128, { id: 'scheduled 64' })
+    expect(ids([again], ['scheduled'], [row('scheduled', 64), row('approved', 65)])).toEqual([])
+  })
+})
+
+describe('overtaken, when it is to be sent', () => {
+  const open = record()
+  const own = row('scheduled', 64)
+
+  test.each([
+    ['nothing else', own, open, [], undefined],
+    ['a later one that waits', own, open, [row('approved', 128)], 'overtaken by "approved"'],
+    [
+      'a later one that was told, as after a replay',
+      own,
+      open,
+      [row('approved', 128, { state: 'delivered' })],
+      'overtaken by "approved"',
+    ],
+    ['a later one that was refused', own, open, [row('approved', 128, { state: 'refused' })]],
+    ['one of the same commit', own, open, [row('approved', 65)]],
+    ['the end', own, record({ ended: { at, outcome: 'cancelled' } }), [], 'the event ended first'],
+    ['the end of its epoch', own, record({ epoch: 2 }), [], 'the event ended first'],
+    [
+      'a decision, for a reminder',
+      row('reminder', 64),
+      record({ verdict }),
+      [],
+      'decided meanwhile',
+    ],
+    ['a decision, for a question', own, record({ verdict }), []],
+  ] as const)('%s', (_, one, of, siblings, why = undefined) => {
+    expect(overtaken(one, of, [...siblings], always)).toBe(why)
+  })
+
+  test('a channel that keeps every step is told every step', () => {
+    const ended = record({ ended: { at, outcome: 'cancelled' } })
+    expect(overtaken(own, ended, [row('approved', 128)], never)).toBeUndefined()
+  })
+})
+
+describe('kinds of channels', () => {
+  const approved = telling({ moment: 'approved' })
+  const begun = telling({ moment: 'started', event: { ...telling().event, verdict } })
+
+  test.each([
+    ['slack', 'approved', 'scheduled', true],
+    ['teams', 'approved', 'scheduled', true],
+    ['webhook', 'completed', 'scheduled', false],
+    ['pagerduty', 'changed', 'scheduled', true],
+    ['pagerduty', 'completed', 'scheduled', true],
+    ['pagerduty', 'approved', 'scheduled', false],
+    ['pagerduty', 'declined', 'reminder', false],
+    ['pagerduty', 'completed', 'approved', true],
+  ] as const)('%s: "%s" overtakes "%s": %s', (kind, later, earlier, expected) => {
+    const { overtakes } = notifiers[kind]
+    expect(overtakes(telling({ moment: later }), telling({ moment: earlier }))).toBe(expected)
+  })
+
+  test('PagerDuty is told what opens an incident before what acknowledges it', () => {
+    const { overtakes } = notifiers.pagerduty
+    expect(overtakes(begun, telling())).toBe(false)
+    expect(overtakes(begun, approved)).toBe(true)
+    expect(overtakes(telling({ moment: 'started' }), telling())).toBe(true)
+  })
+})
+
+describe('skippedBefore', () => {
+  const own = row('completed', 512)
+  const done = (moment: Moment, seq: number, state: Delivery['state']) =>
+    row(moment, seq, { state })
+
+  test('names what was not told since the last that was, once each', () => {
+    const siblings = [
+      done('scheduled', 64, 'refused'),
+      done('changed', 128, 'delivered'),
+      done('changed', 192, 'superseded'),
+      done('changed', 193, 'superseded'),
+      done('approved', 256, 'given_up'),
+      done('started', 320, 'superseded'),
+      own,
+    ]
+    expect(skippedBefore(own, siblings)).toEqual(['changed', 'approved', 'started'])
+  })
+
+  test.each([
+    ['nothing earlier', [own]],
+    ['on another channel', [row('scheduled', 64, { state: 'refused', channel: 'team' })]],
+    ['waiting still', [row('scheduled', 64)]],
+    ['later', [done('lost', 1_024, 'superseded')]],
+  ])('%s is not skipped', (_, siblings) => {
+    expect(skippedBefore(own, siblings)).toEqual([])
+  })
+})
+
+describe('mayHaveHeard', () => {
+  const own = delivery('own', { seq: 128 })
+  const earlier = (changes: Partial<Delivery> = {}) =>
+    delivery('e', { seq: 64, attempts: 1, ...changes })
+  const epoch2 = { ...telling(), event: { ...telling().event, epoch: 2 } }
+  const notice = { ...telling(), moment: 'notice' as const, about: {} as never }
+
+  test.each([
+    ['nothing earlier', [], false],
+    ['only itself', [{ ...own, attempts: 3 }], false],
+    ['delivered', [earlier({ state: 'delivered' })], true],
+    ['in doubt', [earlier({ state: 'pending' })], true],
+    ['given up', [earlier({ state: 'given_up' })], true],
+    ['refused', [earlier({ state: 'refused' })], false],
+    ['never tried', [earlier({ attempts: 0 })], false],
+    ['tried, then overtaken by the end', [earlier({ state: 'superseded' })], true],
+    [
+      'held back, or overtaken before it was sent',
+      [earlier({ state: 'superseded', attempts: 0 })],
+      false,
+    ],
+    ['on another channel', [earlier({ channel: 'team' })], false],
+    ['of another epoch', [earlier({ telling: epoch2 })], false],
+    ['a later one', [earlier({ seq: 192, state: 'delivered' })], false],
+    ['a notice', [earlier({ state: 'delivered', telling: notice })], false],
+  ])('%s', (_, siblings, heard) => {
+    const tellings = siblings.slice(0, heard ? 1 : 0).map(({ telling }) => telling)
+    expect(mayHaveHeard(own, siblings, () => false)).toEqual(tellings)
+  })
+
+  test('a channel that is configured no more may have been this one', () => {
+    const before = earlier({ channel: 'team', state: 'delivered' })
+    const isGone = (name: string) => name === 'team'
+    expect(mayHaveHeard(own, [before], isGone)).toEqual([before.telling])
+  })
+})

@@ -1,0 +1,154 @@
+// Deciding and passing on: every combination of what an event is, what was decided, and what is wanted.
+import { describe, expect, test } from 'vitest'
+import {
+  decide,
+  decideByPolicy,
+  directiveLeaseMs,
+  leaseOf,
+  withLease,
+  withStart,
+} from '../../../functions/core/event/approval.ts'
+import type { EventRecord, Phase, Verdict } from '../../../functions/core/event/event.ts'
+import type { Start } from '../../../shared/report.ts'
+import { at, openRecord, record } from '../../support/records.ts'
+import { event } from '../../support/world.ts'
+
+const approved: Verdict = { decision: 'approved', how: 'link', who: 'chat', at }
+const declined: Verdict = { ...approved, decision: 'declined' }
+const ended = { at, outcome: 'completed' as const }
+
+const states = (['scheduled', 'started', 'completed', 'cancelled'] as Phase[]).flatMap((phase) =>
+  [undefined, declined, approved].flatMap((verdict) =>
+    [false, true].map((over) => ({ phase, verdict, over })),
+  ),
+)
+
+function made({ phase, verdict, over }: (typeof states)[number]): EventRecord {
+  return record({ phase, ...(verdict && { verdict }), ...(over && { ended }) })
+}
+
+describe('decide', () => {
+  const all = states.flatMap((state) => [approved, declined].map((wish) => ({ ...state, wish })))
+
+  test.each(all)('$phase, over: $over, $verdict.decision; $wish.decision', (row) => {
+    const { phase, verdict, over, wish } = row
+    const expected = over
+      ? 'ended'
+      : verdict === approved
+        ? 'already_approved'
+        : phase !== 'scheduled'
+          ? 'started'
+          : verdict === declined && wish === declined
+            ? 'already_declined'
+            : 'decided'
+    const before = made(row)
+    const copy = structuredClone(before)
+    const result = decide(before, wish)
+    expect(result.outcome).toBe(expected)
+    expect(before).toEqual(copy)
+    if (result.outcome !== 'decided') return
+    expect(result.moments).toEqual([wish.decision])
+    expect(result.record.verdict).toMatchObject(wish)
+    expect(result.record.history.at(-1)).toEqual({ at, what: wish.decision, note: 'link: chat' })
+  })
+
+  test.each(states)('by policy: $phase, over: $over, $verdict.decision', (row) => {
+    const rule = { policy: { decide: 'approve' as const, rule: 'short' } }
+    const result = decideByPolicy({ ...made(row), ...rule }, at)
+    const free = row.phase === 'scheduled' && !row.over && row.verdict === undefined
+    expect(result.outcome === 'decided').toBe(free)
+    if (result.outcome !== 'decided') return
+    expect(result.record.verdict).toMatchObject({
+      ...{ decision: 'approved', how: 'policy', who: 'short', at },
+    })
+  })
+})
+
+describe('leaseOf', () => {
+  const fresh = (beacon: string) => ({ beacon, polledAt: at })
+
+  test.each([
+    [60_000, 'granted'],
+    [60_001, 'not_due'],
+  ] as const)('a document that is %d ms old: %s', (ageMs, lease) => {
+    const approvedEvent = record({ verdict: approved })
+    const beacon = { beacon: 'a', polledAt: at - ageMs }
+    expect(leaseOf(approvedEvent, beacon, event(), at)).toBe(lease)
+  })
+
+  test.each(states)('$phase, over: $over, $verdict.decision', (row) => {
+    const due = row.phase === 'scheduled' && !row.over && row.verdict === approved
+    expect(leaseOf(made(row), fresh('a'), event(), at)).toBe(due ? 'granted' : 'not_due')
+  })
+
+  const held = (changes = {}) => ({
+    beacon: 'a',
+    vm: 'A',
+    until: at + 5_000,
+    failed: false,
+    ...changes,
+  })
+  test.each([
+    ['nobody has it', undefined, 'a', 'granted'],
+    ['I have it', held(), 'a', 'held_already'],
+    ['another has it', held(), 'b', 'not_due'],
+    ['its last ms', held({ until: at + 1 }), 'b', 'not_due'],
+    ['it is over', held({ until: at }), 'b', 'granted'],
+    ['mine is over', held({ until: at }), 'a', 'granted'],
+    ['another failed', held({ failed: true }), 'b', 'granted'],
+    ['I failed', held({ failed: true }), 'a', 'not_due'],
+    ['I failed, and it is over', held({ failed: true, until: at }), 'a', 'granted'],
+  ] as const)('%s', (_, directive, beacon, lease) => {
+    const open = record({ verdict: approved, ...(directive && { directive }) })
+    expect(leaseOf(open, fresh(beacon), event(), at)).toBe(lease)
+    const done = { ...open, passedOn: { vm: 'A', at } }
+    expect(leaseOf(done, fresh(beacon), event(), at)).toBe('not_due')
+  })
+
+  test('a lease lasts 5 s', () => {
+    const leased = withLease(openRecord({ verdict: approved }), 'a', 'A', at)
+    expect(leased.directive).toEqual(held({ until: at + directiveLeaseMs }))
+    expect(directiveLeaseMs).toBe(5_000)
+    expect(leased.history.at(-1)).toMatchObject({ what: 'directed', note: 'A' })
+  })
+})
+
+describe('withStart', () => {
+  const leased = withLease(openRecord({ verdict: approved }), 'a', 'A', at)
+  const said = (outcome: Start['outcome'], status?: number): Start => ({
+    eventId: leased.eventId,
+    ageMs: 0,
+    outcome,
+    ...(status === undefined ? {} : { status }),
+  })
+
+  test('the holder of the last lease is believed', () => {
+    const done = withStart(leased, 'a', said('accepted', 200), at + 1)
+    expect(done?.passedOn).toEqual({ vm: 'A', at: at + 1 })
+    expect(withStart(leased, 'a', said('accepted'), at + 3_600_000)?.passedOn?.vm).toBe('A')
+  })
+
+  test.each(['rejected', 'unreachable', 'not_scheduled'] as const)(
+    '%s fails the lease once',
+    (outcome) => {
+      const failed = withStart(leased, 'a', said(outcome, 500), at)
+      expect(failed?.directive?.failed).toBe(true)
+      expect(failed?.passedOn).toBeUndefined()
+      expect(failed?.history.at(-1)?.note).toBe(`A: ${outcome} (HTTP 500)`)
+      expect(withStart(failed!, 'a', said(outcome, 500), at)).toBeUndefined()
+      expect(withStart(failed!, 'a', said('accepted', 200), at)?.passedOn?.vm).toBe('A')
+    },
+  )
+
+  test.each(['accepted', 'rejected', 'unreachable', 'not_scheduled'] as const)(
+    '%s by anybody else, without a lease, or when it is done, changes nothing',
+    (outcome) => {
+      expect(withStart(leased, 'b', said(outcome), at)).toBeUndefined()
+      expect(withStart(record({ verdict: approved }), 'a', said(outcome), at)).toBeUndefined()
+      const done = { ...leased, passedOn: { vm: 'A', at } }
+      expect(withStart(done, 'a', said(outcome), at)).toBeUndefined()
+      const moved = withLease(leased, 'b', 'B', at + 5_000)
+      expect(withStart(moved, 'a', said(outcome), at + 5_001)).toBeUndefined()
+    },
+  )
+})

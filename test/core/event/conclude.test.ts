@@ -1,0 +1,386 @@
+// What time brings: each row an event, who has seen it how, and what follows.
+import { describe, expect, test } from 'vitest'
+import {
+  conclude,
+  lostMs,
+  nextLook,
+  stuckMs,
+  vmGoneMs,
+} from '../../../functions/core/event/conclude.ts'
+import type { Observer } from '../../../functions/core/event/event.ts'
+import { at, type Fields, facts, observer, record } from '../../support/records.ts'
+
+const second = 1_000
+const minute = 60_000
+const approved = { decision: 'approved', how: 'link', who: 'chat', at } as const
+
+const missing = { gone: { firstAt: at + 20 * second, lastSeenAt: at + 15 * second } }
+const noted = {
+  gone: { firstAt: at + 20 * second, lastSeenAt: at + 15 * second, settleAt: at + 30 * second },
+}
+const now = at + 30 * second
+const heard = { heardAt: at + 29 * second }
+const gone = (vm = 'web_0', beacon = {}) => observer(vm, { ...heard, ...beacon }, missing)
+/** The hit VM did not poll for 20 s, and then missed the event. */
+const paused = (beacon = {}) =>
+  observer(
+    'web_0',
+    { ...heard, ...beacon },
+    { gone: { firstAt: at + 20 * second, lastSeenAt: at } },
+  )
+const seeing = (vm: string, beacon = {}) => observer(vm, { ...heard, ...beacon })
+
+interface Row {
+  name: string
+  record: Fields
+  observers: Observer[]
+  ended?: [outcome: string, inferred?: string]
+}
+
+const settled: Row[] = [
+  {
+    name: 'before its time',
+    record: noted,
+    observers: [gone()],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'seen Started before',
+    record: { ...noted, phase: 'started', startedAt: at },
+    observers: [gone()],
+    ended: ['completed'],
+  },
+  { name: 'somebody still sees it', record: noted, observers: [gone(), seeing('web_1')] },
+  {
+    name: 'who still saw it has been silent for three paces',
+    record: noted,
+    observers: [gone(), seeing('web_1', { heardAt: now - 6_001 })],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'who still saw it is in its third pace',
+    record: noted,
+    observers: [gone(), seeing('web_1', { heardAt: now - 6_000 })],
+  },
+  {
+    name: 'who still saw it is heard, but has not polled for three paces',
+    record: noted,
+    observers: [gone(), seeing('web_1', { polledAt: now - 6_001 })],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'a second absence has not settled, whatever the first one did',
+    record: noted,
+    observers: [
+      observer('web_0', heard, {
+        gone: { firstAt: at + 25 * second, lastSeenAt: at + 24 * second },
+      }),
+    ],
+  },
+  {
+    name: 'an earlier hiccup of another VM is not when it went',
+    record: { ...noted, facts: facts({ notBeforeAt: at + 17 * second }) },
+    observers: [
+      gone(),
+      observer(
+        'web_1',
+        { heardAt: at },
+        { gone: { firstAt: at - minute, lastSeenAt: at - minute } },
+      ),
+    ],
+    ended: ['completed', 'start_not_seen_not_before_passed'],
+  },
+  {
+    name: 'the hit VM made no poll between its last sight and its first miss',
+    record: noted,
+    observers: [paused()],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'the same of a Freeze, which pauses',
+    record: { ...noted, facts: facts({ eventType: 'Freeze' }) },
+    observers: [paused()],
+    ended: ['completed', 'start_not_seen_vm_rebooted'],
+  },
+  {
+    name: 'the same of a Freeze, while the beacon itself was restarted',
+    record: { ...noted, facts: facts({ eventType: 'Freeze' }) },
+    observers: [paused({ bootHeardAt: at + 20 * second })],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'one of two that see it started lags',
+    record: { ...noted, phase: 'started', startedAt: at },
+    observers: [gone('web_0'), seeing('web_1')],
+    ended: ['completed'],
+  },
+  {
+    name: 'the VM that is hit lags, and most observers miss it for less than 30 s',
+    record: { ...noted, phase: 'started', startedAt: at },
+    observers: [seeing('web_0'), gone('web_1'), gone('web_2')],
+  },
+  {
+    name: 'the VM that is hit misses it, and most observers see it Scheduled',
+    record: noted,
+    observers: [gone('web_0'), seeing('web_1'), seeing('web_2')],
+  },
+  {
+    name: 'it was missed before it started, and most observers still miss it',
+    record: { ...noted, phase: 'started', startedAt: at + 25 * second },
+    observers: [seeing('web_0'), gone('web_1'), gone('web_2')],
+  },
+  {
+    name: 'it was missed by all before it started, a few seconds ago',
+    record: { ...noted, phase: 'started', startedAt: at + 25 * second },
+    observers: [gone('web_0')],
+  },
+  {
+    name: 'it was missed before this epoch began',
+    record: { ...noted, reopenedAt: at + 20 * second },
+    observers: [gone('web_0')],
+  },
+  { name: 'nobody misses it', record: noted, observers: [seeing('web_0')] },
+  {
+    name: 'before the settle time',
+    record: { gone: { ...noted.gone, settleAt: now + 1 } },
+    observers: [gone()],
+  },
+  {
+    name: 'NotBefore in the span',
+    record: { ...noted, facts: facts({ notBeforeAt: at + 17 * second }) },
+    observers: [gone()],
+    ended: ['completed', 'start_not_seen_not_before_passed'],
+  },
+  {
+    name: 'NotBefore at the first gone',
+    record: { ...noted, facts: facts({ notBeforeAt: at + 20 * second }) },
+    observers: [gone()],
+    ended: ['completed', 'start_not_seen_not_before_passed'],
+  },
+  {
+    name: 'NotBefore after it, though before we concluded',
+    record: { ...noted, facts: facts({ notBeforeAt: at + 21 * second }) },
+    observers: [gone()],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'the hit VM rebooted in the span',
+    record: noted,
+    observers: [gone('web_0', { bootedAt: at + 17 * second })],
+    ended: ['completed', 'start_not_seen_vm_rebooted'],
+  },
+  {
+    name: 'the hit VM rebooted before it',
+    record: noted,
+    observers: [gone('web_0', { bootedAt: at + 15 * second })],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'the hit VM rebooted after it',
+    record: noted,
+    observers: [gone('web_0', { bootedAt: at + 21 * second })],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'another VM rebooted in the span',
+    record: noted,
+    observers: [gone('web_1', { bootedAt: at + 17 * second })],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'the hit VM fell silent in the span, and may come back',
+    record: noted,
+    observers: [gone('web_1'), observer('web_0', { heardAt: at })],
+  },
+  {
+    name: 'approved, and passed on',
+    record: { ...noted, verdict: approved, passedOn: { vm: 'a', at } },
+    observers: [gone()],
+    ended: ['completed', 'start_not_seen_approved'],
+  },
+  {
+    name: 'approved, and a VM was asked',
+    record: {
+      ...noted,
+      verdict: approved,
+      directive: { beacon: 'a', vm: 'a', until: at, failed: false },
+    },
+    observers: [gone()],
+    ended: ['completed', 'start_not_seen_approved'],
+  },
+  {
+    name: 'approved, and nobody was asked',
+    record: { ...noted, verdict: approved },
+    observers: [gone()],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+  {
+    name: 'only the VM that Preempt took still saw it, silent since others miss it',
+    record: { ...noted, phase: 'started', startedAt: at, facts: facts({ eventType: 'Preempt' }) },
+    observers: [gone('web_1'), observer('web_0', { heardAt: at + 19 * second, paceMs: 60_000 })],
+    ended: ['completed'],
+  },
+  {
+    name: 'the VM that a Reboot hits may come back',
+    record: { ...noted, phase: 'started', startedAt: at },
+    observers: [gone('web_1'), observer('web_0', { heardAt: at + 19 * second, paceMs: 60_000 })],
+  },
+  {
+    name: 'missed by a sighting alone',
+    record: {},
+    observers: [gone()],
+    ended: ['cancelled', 'gone_before_its_time'],
+  },
+]
+
+describe('settling', () => {
+  test('the hit VM has been silent for three minutes since', () => {
+    const firstAt = now - 3 * minute
+    const others = observer('web_1', heard, { gone: { firstAt, lastSeenAt: firstAt - second } })
+    const silent = observer('web_0', { heardAt: firstAt - minute })
+    expect(conclude(record(), [others, silent], now - 1).moments).toEqual([])
+    const { record: after } = conclude(record(), [others, silent], now)
+    expect(after.ended).toMatchObject({ inferred: 'start_not_seen_vm_rebooted', at: firstAt })
+  })
+
+  test.each(settled)('$name', ({ record: changes, observers, ended }) => {
+    const { record: after, moments } = conclude(record({ dueAt: now, ...changes }), observers, now)
+    if (ended === undefined) {
+      expect(after.ended).toBeUndefined()
+      expect(moments).toEqual([])
+      expect(after.dueAt).toBeGreaterThan(now)
+      return
+    }
+    const [outcome, inferred] = ended
+    expect(moments).toEqual([outcome])
+    expect(after.ended).toEqual({ at: at + 20 * second, outcome, ...(inferred && { inferred }) })
+    expect(after.phase).toBe(outcome)
+    expect(after.dueAt).toBeUndefined()
+  })
+
+  test('a hiccup that is over is noted as such, once', () => {
+    const first = conclude(record(noted), [seeing('web_0')], now)
+    expect(first.record.gone).toBeUndefined()
+    expect(first.record.history.at(-1)?.what).toBe('seen_again')
+    const again = conclude(first.record, [seeing('web_0')], now)
+    expect(again.record).toBe(first.record)
+  })
+
+  test('what is over stays as it is', () => {
+    const over = record({ ended: { at, outcome: 'cancelled' } })
+    expect(conclude(over, [gone()], now)).toEqual({
+      ...{ record: over, moments: [], reason: 'look_later' },
+    })
+  })
+})
+
+describe('a VM that is gone', () => {
+  const silent = (vm: string, heardAt: number) => observer(vm, { heardAt })
+  const dies = (changes: Fields, observers: Observer[], when: number) =>
+    conclude(record(changes), observers, when).record.ended?.inferred
+  const preempt = { facts: facts({ eventType: 'Preempt', notBeforeAt: at }) }
+  const started = { ...preempt, phase: 'started' as const, startedAt: at + minute }
+
+  test.each(['Preempt', 'Terminate'])('%s, 2 min after NotBefore, silent since', (eventType) => {
+    const due = { facts: facts({ eventType, notBeforeAt: at }) }
+    expect(dies(due, [silent('web_0', at)], at + vmGoneMs - 1)).toBeUndefined()
+    expect(dies(due, [silent('web_0', at)], at + vmGoneMs)).toBe('vm_gone')
+  })
+
+  test('counted from the start where there was one, and from when it was last heard', () => {
+    expect(dies(started, [silent('web_0', at)], at + minute + vmGoneMs - 1)).toBeUndefined()
+    expect(dies(started, [silent('web_0', at)], at + minute + vmGoneMs)).toBe('vm_gone')
+    const alive = [silent('web_0', at + 90 * second)]
+    expect(dies(started, alive, at + 90 * second + vmGoneMs - 1)).toBeUndefined()
+    expect(dies(started, alive, at + 90 * second + vmGoneMs)).toBe('vm_gone')
+  })
+
+  test('others that are alive do not count; every hit VM does', () => {
+    const both = {
+      facts: facts({ eventType: 'Preempt', notBeforeAt: at, resources: ['web_0', 'web_1'] }),
+    }
+    const when = at + vmGoneMs
+    expect(dies(preempt, [silent('web_0', at), silent('web_9', when)], when)).toBe('vm_gone')
+    expect(dies(both, [silent('web_0', at), silent('web_1', when)], when)).toBeUndefined()
+  })
+
+  test.each(['Freeze', 'Reboot', 'Redeploy'])('%s never', (eventType) => {
+    const due = { facts: facts({ eventType, notBeforeAt: at }) }
+    expect(dies(due, [silent('web_0', at)], at + vmGoneMs)).toBeUndefined()
+  })
+
+  test('not before its time', () => {
+    const due = { facts: facts({ eventType: 'Preempt', notBeforeAt: at + 60 * minute }) }
+    expect(dies(due, [silent('web_0', at)], at + 59 * minute)).toBeUndefined()
+  })
+})
+
+describe('lost', () => {
+  const { notBeforeAt: _, ...undated } = facts()
+  test.each<[string, Fields, number, number]>([
+    ['10 min after NotBefore', { facts: facts({ notBeforeAt: at + minute }) }, at, at + minute],
+    ['after it was last heard', { facts: facts({ notBeforeAt: at }) }, at + minute, at + minute],
+    ['after it started', { phase: 'started', startedAt: at + minute }, at, at + minute],
+    ['after it was approved', { verdict: { ...approved, at: at + minute } }, at, at + minute],
+    ['after first sight, without a date', { facts: undated }, at - minute, at],
+  ])('%s', (_name, changes, heardAt, from) => {
+    const observers = [observer('web_0', { heardAt }), observer('web_1', { heardAt: at - minute })]
+    const early = conclude(record(changes), observers, from + lostMs - 1)
+    expect(early.record.ended).toBeUndefined()
+    const { record: after, moments } = conclude(record(changes), observers, from + lostMs)
+    expect(moments).toEqual(['lost'])
+    expect(after.ended).toMatchObject({ outcome: 'lost', inferred: 'nobody_left_to_see' })
+    expect(after.phase).toBe(changes.phase ?? 'scheduled')
+  })
+})
+
+describe('stuck', () => {
+  const waiting = { verdict: approved }
+  const alive = [observer('web_0', { heardAt: at + stuckMs })]
+
+  test('30 s after an approval that nobody passed on, once', () => {
+    expect(conclude(record(waiting), alive, at + stuckMs - 1).moments).toEqual([])
+    const { record: after, moments } = conclude(record(waiting), alive, at + stuckMs)
+    expect(moments).toEqual(['stuck'])
+    expect(conclude(after, alive, at + 2 * stuckMs).moments).toEqual([])
+  })
+
+  test.each<[string, Fields]>([
+    ['passed on', { ...waiting, passedOn: { vm: 'a', at } }],
+    ['started', { ...waiting, phase: 'started', startedAt: at }],
+    ['not now', { verdict: { ...approved, decision: 'declined' } }],
+    ['not decided', {}],
+  ])('not where it is %s', (_name, changes) => {
+    expect(conclude(record(changes), alive, at + stuckMs).moments).toEqual([])
+  })
+})
+
+describe('the next look', () => {
+  test('is in the future, and there is one for every open event', () => {
+    for (const { record: changes } of settled) {
+      for (const observers of [[], [gone()], [seeing('web_0'), gone('web_1')]]) {
+        for (const when of [at, now, at + 60 * minute]) {
+          const due = nextLook(record(changes), observers, when)
+          expect(due).toBeGreaterThan(when)
+          expect(Number.isFinite(due)).toBe(true)
+        }
+      }
+    }
+  })
+
+  test('is never later than when something could be concluded', () => {
+    for (const { record: changes, observers } of settled) {
+      const open = record(changes)
+      for (let when = now; when < at + 20 * minute; ) {
+        const result = conclude(open, observers, when)
+        if (result.record.ended !== undefined) break
+        const due = result.record.dueAt!
+        if (due > when + 1) {
+          const early = conclude(result.record, observers, due - 1)
+          expect(early.record.ended).toBeUndefined()
+        }
+        when = due
+      }
+    }
+  })
+})

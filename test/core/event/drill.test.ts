@@ -1,0 +1,234 @@
+// A drill's course, by time alone; and that nothing in the core takes it for an event that Azure knows.
+import { describe, expect, test } from 'vitest'
+import { viewOf } from '../../../functions/core/delivery/delivery.ts'
+import { decide, leaseOf } from '../../../functions/core/event/approval.ts'
+import { conclude, lostMs, nextLook, stuckMs } from '../../../functions/core/event/conclude.ts'
+import {
+  beginDrill,
+  type DrillWish,
+  drillEndsBy,
+  drillLifeMs,
+  drillMoveMs,
+  drillStartMs,
+  standInsOf,
+} from '../../../functions/core/event/drill.ts'
+import { type EventRecord, moments, type Verdict } from '../../../functions/core/event/event.ts'
+import { publicView } from '../../../functions/core/event/public-view.ts'
+import { compose, composeList } from '../../../functions/core/message/message.ts'
+import { judgePolicy } from '../../../functions/core/rules/policy.ts'
+import { at, record } from '../../support/records.ts'
+import { event } from '../../support/world.ts'
+
+const second = 1_000
+const notice = 120
+
+function begin(changes: Partial<DrillWish> = {}): EventRecord {
+  const facts = { eventType: 'Reboot', resources: ['web_3'], source: 'Platform' }
+  const usual = { fleet: 'prod', facts, noticeSeconds: notice, impactSeconds: 10, vms: [] }
+  return beginDrill({ ...usual, ...changes }, 'one', at).record
+}
+
+function approvedAt(drill: EventRecord, seconds: number): EventRecord {
+  const verdict: Verdict = {
+    ...{ decision: 'approved', how: 'link', who: 'chat' },
+    at: at + seconds * second,
+  }
+  const decided = decide(drill, verdict)
+  if (decided.outcome !== 'decided') throw new Error(decided.outcome)
+  return decided.record
+}
+
+const declined: Verdict = { decision: 'declined', how: 'link', who: 'chat', at }
+
+/** What the sweep makes of it, each step with its second and the phase it leads to. */
+function playOut(from: EventRecord, reminders: number[] = [], lookAt?: number): string[] {
+  const steps: string[] = []
+  let drill = from
+  let now = lookAt ?? nextLook(drill, [], at, reminders)
+  for (let looks = 0; looks < 20 && drill.ended === undefined; looks++) {
+    const { record, moments } = conclude(drill, [], now, reminders)
+    for (const moment of moments) steps.push(`${(now - at) / second} ${moment}`)
+    drill = record
+    if (drill.ended === undefined) {
+      expect(drill.dueAt).toBeGreaterThan(now)
+      now = drill.dueAt!
+    }
+  }
+  expect(drill.dueAt).toBeUndefined()
+  return steps
+}
+
+describe('its course', () => {
+  const rows: [name: string, drill: EventRecord, reminders: number[], steps: string[]][] = [
+    ['nobody decides', begin(), [], ['120 started', '130 completed']],
+    ['approved', approvedAt(begin(), 20), [], ['25 started', '35 completed']],
+    [
+      'approved just before NotBefore',
+      approvedAt(begin(), 118),
+      [],
+      ['120 started', '130 completed'],
+    ],
+    ['not now', { ...begin(), verdict: declined }, [60], ['120 started', '130 completed']],
+    ['without notice', begin({ noticeSeconds: 0 }), [60], ['10 completed']],
+    [
+      'with reminders',
+      begin(),
+      [60, 30],
+      ['60 reminder', '90 reminder', '120 started', '130 completed'],
+    ],
+    [
+      'NotBefore moves',
+      begin({ changeAfterSeconds: 30 }),
+      [60],
+      ['30 changed', '120 reminder', '180 started', '190 completed'],
+    ],
+    [
+      'a moved NotBefore is reminded of anew',
+      begin({ changeAfterSeconds: 70 }),
+      [60],
+      ['60 reminder', '70 changed', '120 reminder', '180 started', '190 completed'],
+    ],
+    [
+      'what was approved moves no more',
+      approvedAt(begin({ changeAfterSeconds: 30 }), 28),
+      [],
+      ['33 started', '43 completed'],
+    ],
+  ]
+
+  test.each(rows)('%s', (_name, drill, reminders, steps) => {
+    expect(playOut(drill, reminders)).toEqual(steps)
+  })
+
+  test('the relay was away: what it slept through happens now, one after another', () => {
+    const late = at + 600 * second
+    expect(playOut(begin(), [60], late)).toEqual(['600 started', '610 completed'])
+    const running = conclude(begin(), [], at + notice * second).record
+    expect(playOut(running, [], late)).toEqual(['600 completed'])
+  })
+
+  test('the relay was away too long: it ends without having started, and says why', () => {
+    const { record, moments } = conclude(begin(), [], at + drillLifeMs)
+    expect(moments).toEqual(['cancelled'])
+    expect(record.ended).toMatchObject({ outcome: 'cancelled', inferred: 'drill_overdue' })
+    const title = compose({ moment: 'cancelled', at, event: viewOf(record) }, at)
+    expect(title.title).toMatch(/^DRILL: Not run: Reboot of /)
+    expect(title.lines.join(' ')).toContain('The relay did not run when the drill was to start')
+    expect(title.facts.map(({ name }) => name)).toContain('Closed')
+  })
+
+  test('it is never stuck and never lost, though no beacon is there', () => {
+    const long = begin({ noticeSeconds: 3_600, impactSeconds: 600 })
+    const waiting = {
+      ...long,
+      verdict: { ...declined, decision: 'approved', at: at + lostMs },
+    } as EventRecord
+    for (const now of [at + stuckMs, at + lostMs, at + 2 * lostMs - 1]) {
+      expect(conclude(long, [], now).moments).toEqual([])
+    }
+    expect(playOut(waiting)).not.toContain(expect.stringMatching(/stuck|lost/))
+    expect(
+      conclude(conclude(long, [], at + 3_600 * second).record, [], at + 4_199 * second).moments,
+    ).toEqual([])
+  })
+
+  test('it is over when it says that it is', () => {
+    for (const drill of [begin(), begin({ changeAfterSeconds: 30 }), begin({ noticeSeconds: 0 })]) {
+      const last = playOut(drill).at(-1)
+      expect(last).toBe(`${(drillEndsBy(drill, drill.drillPlan!) - at) / second} completed`)
+    }
+    const longest = begin({ noticeSeconds: 3_600, impactSeconds: 600, changeAfterSeconds: 1 })
+    expect(drillEndsBy(longest, longest.drillPlan!)).toBeLessThan(at + drillLifeMs)
+    expect([drillStartMs, drillMoveMs]).toEqual([5_000, 60_000])
+  })
+
+  test('looking twice at the same time changes nothing', () => {
+    const first = conclude(begin(), [], at + notice * second)
+    expect(conclude(first.record, [], at + notice * second)).toEqual({
+      ...{ record: first.record, moments: [], reason: 'look_later' },
+    })
+  })
+})
+
+describe('no beacon is told to start it', () => {
+  test('neither after an approval by a person nor by policy, whoever asks', () => {
+    const observer = { beacon: 'id-web_3', polledAt: at }
+    for (const how of ['link', 'policy'] as const) {
+      const verdict: Verdict = { decision: 'approved', how, who: 'x', at }
+      const approved = { ...begin(), verdict }
+      expect(leaseOf(approved, observer, event(), at + 1)).toBe('not_due')
+      // the same of a real event would be given
+      expect(leaseOf(record({ verdict }), observer, event(), at + 1)).toBe('granted')
+    }
+  })
+})
+
+describe('rules see what is said of its VMs', () => {
+  const rules = [{ name: 'web', match: { tag: ['role=web'] }, decide: 'approve' as const }]
+  const vm = { resourceGroup: 'rg', scaleSet: '', tags: { role: 'web' } }
+
+  test.each([
+    ['nothing is said', [], 'ask'],
+    ['of all', [{ vm: 'web_3', ...vm }], 'approve'],
+    ['another value', [{ vm: 'web_3', ...vm, tags: { role: 'db' } }], 'ask'],
+  ] as const)('%s', (_name, vms, decision) => {
+    const drill = begin({ vms: [...vms] })
+    expect(judgePolicy(rules, drill, standInsOf(drill)).decide).toBe(decision)
+  })
+
+  test('an approval needs every VM, as ever', () => {
+    const facts = { eventType: 'Reboot', resources: ['web_3', 'web_4'] }
+    const drill = begin({ facts, vms: [{ vm: 'web_3', ...vm }] })
+    expect(judgePolicy(rules, drill, standInsOf(drill)).decide).toBe('ask')
+  })
+})
+
+describe('what people and systems are told says that it is a drill', () => {
+  const line = 'This is a drill: no VM is touched.'
+
+  test.each(moments)('%s', (moment) => {
+    const verdict: Verdict = { decision: 'approved', how: 'link', who: 'chat', at }
+    const event = viewOf({ ...begin(), verdict })
+    const { title, lines } = compose({ moment, at, event }, at)
+    expect(title).toMatch(/^DRILL: /)
+    expect(lines[0]).toBe(line)
+    expect(lines.join(' ')).not.toMatch(
+      /Azure (is told|starts|started|changed|moved|gave)|Azure may/,
+    )
+    expect(lines.join(' ')).not.toMatch(/(?<!In a real one, )the VM restarts/i)
+    const real = compose({ moment, at, event: viewOf(record({ verdict })) }, at)
+    expect([real.title, ...real.lines].join(' ')).not.toMatch(/drill/i)
+  })
+
+  test('its time is its own, and whoever started it asked for it', () => {
+    const say = (now: number) => compose({ moment: 'scheduled', at, event: viewOf(begin()) }, now)
+    expect(say(at).lines.at(-1)).toMatch(/If nobody acts, the drill starts at 12:\d\d UTC\.$/)
+    expect(say(at + 3_600_000).lines).toContain('The drill may start at any moment, or has by now.')
+    expect(say(at).facts).toContainEqual({ name: 'Asked by', value: 'whoever started the drill' })
+  })
+
+  test('trouble with a channel is real, and says so', () => {
+    const about = {
+      channel: 'ops',
+      moment: 'scheduled',
+      state: 'refused',
+      reason: 'HTTP 404',
+    } as const
+    const { title, lines } = compose({ moment: 'notice', at, event: viewOf(begin()), about }, at)
+    expect(title).toMatch(/^DRILL: Channel "ops" refused/)
+    expect(lines.slice(0, 2)).toEqual([line, 'The trouble with the channel is real.'])
+  })
+
+  test('a list of drills is marked, a list with a real event in it is not', () => {
+    const drill = compose({ moment: 'scheduled', at, event: viewOf(begin()) }, at)
+    const real = compose({ moment: 'scheduled', at, event: viewOf(record()) }, at)
+    expect(composeList([drill, drill]).title).toMatch(/^DRILL: 2 maintenance messages/)
+    expect(composeList([drill, real]).title).toMatch(/^2 maintenance messages/)
+  })
+
+  test('systems get it as a value; the plan stays inside', () => {
+    expect(publicView(viewOf(begin()))).toMatchObject({ drill: true, eventId: 'drill-one' })
+    expect(publicView(viewOf(record()))).not.toHaveProperty('drill')
+    expect(viewOf(begin())).not.toHaveProperty('drillPlan')
+  })
+})

@@ -1,0 +1,309 @@
+// What people read: every moment of every type is a whole message, without a gap where a value is missing.
+import { describe, expect, test } from 'vitest'
+import type { EventView, Notice } from '../../../functions/core/delivery/delivery.ts'
+import { viewOf } from '../../../functions/core/delivery/delivery.ts'
+import {
+  type Decide,
+  decisions,
+  type Inference,
+  moments,
+  type Verdict,
+} from '../../../functions/core/event/event.ts'
+import {
+  buttonOf,
+  compose,
+  describeInference,
+  type Message,
+  plain,
+  subjectOf,
+  wantsDecision,
+} from '../../../functions/core/message/message.ts'
+import { eventTypes } from '../../../shared/document.ts'
+import { at, type Fields, facts, record } from '../../support/records.ts'
+
+const minute = 60_000
+const approved: Verdict = { decision: 'approved', how: 'link', who: 'ops', at }
+const declined: Verdict = { decision: 'declined', how: 'link', who: 'ops', at }
+const byPolicy: Verdict = { decision: 'approved', how: 'policy', who: 'short freeze', at }
+
+const view = (changes: Fields = {}): EventView => viewOf(record(changes))
+
+function textOf({ title, lines, facts }: Message): string {
+  return [title, ...lines, ...facts.map(({ name, value }) => `${name}: ${value}`)].join('\n')
+}
+
+const inferences: Inference[] = [
+  'start_not_seen_vm_rebooted',
+  'start_not_seen_approved',
+  'start_not_seen_not_before_passed',
+  'gone_before_its_time',
+  'vm_gone',
+  'nobody_left_to_see',
+]
+
+/** The barest event there can be, and the richest. */
+const bare = { eventType: 'X', resources: [] }
+const rich = facts({ resources: [...Array(9).keys()].map((i) => `web_${i}`), durationSeconds: 30 })
+
+describe('every message is whole', () => {
+  const types = [...eventTypes, 'Teleport', 'Unknown']
+  const rows = moments.flatMap((moment) => types.map((type) => [moment, type] as const))
+
+  test.each(rows)('%s of %s', (moment, eventType) => {
+    const courses = [bare, rich, facts()].flatMap((some) =>
+      decisions.flatMap((decide: Decide) =>
+        [undefined, approved, declined, byPolicy].flatMap((verdict) =>
+          [undefined, 'none', 'already_running', 'reported_late'].map((notice) => ({
+            facts: { ...some, eventType },
+            policy: { decide, rule: 'own rule' },
+            ...(verdict && { verdict }),
+            ...(notice && { notice, startedAt: at, phase: 'started' as const }),
+          })),
+        ),
+      ),
+    )
+    for (const course of courses) {
+      // a decision is never told without one
+      if (moment === 'declined' && course.verdict === undefined) continue
+      if (moment === 'approved' && course.verdict === undefined) continue
+      const event = view(course as Fields)
+      const message = compose({ moment, at, event }, at)
+      const text = textOf(message)
+      expect(text).not.toMatch(/undefined|NaN|null|Invalid|\[object|Infinity|(^|\s)[.,;]|\s{2}/m)
+      expect(message.title).not.toBe('')
+      expect(message.lines.length).toBeGreaterThan(0)
+      for (const line of message.lines) expect(line).toMatch(/^\p{Lu}.*[.?]$/u)
+    }
+  })
+
+  test.each(inferences)('an end that is inferred says so: %s', (inferred) => {
+    const ended = { at, outcome: 'completed' as const, inferred }
+    const event = view({ ended, phase: 'completed' })
+    const { title, lines } = compose({ moment: 'completed', at, event }, at)
+    expect(lines.join(' ')).toContain(`Taken as completed: ${describeInference(inferred)}.`)
+    expect(title).toBe('Completed, it seems, at 12:00 UTC: Reboot of web_0')
+    expect(describeInference(inferred)).toMatch(/^[a-z].*[a-z]$/)
+  })
+
+  test('an end that was seen says how long it took, and does not guess', () => {
+    const course = { startedAt: at - 50_000, ended: { at, outcome: 'completed' as const } }
+    const event = view({ ...course, phase: 'completed' })
+    const message = compose({ moment: 'completed', at, event }, at)
+    expect(message.title).toBe('Completed at 12:00 UTC: Reboot of web_0')
+    expect(message.lines).toEqual(['It is over, after about 50 s.'])
+  })
+
+  test('an end that looks like a cancellation says what else it may have been', () => {
+    expect(describeInference('gone_before_its_time')).toBe(
+      'gone before its time: cancelled, or approved elsewhere',
+    )
+  })
+})
+
+describe('what it says', () => {
+  const say = (moment: (typeof moments)[number], changes: Fields = {}, now = at) =>
+    compose({ moment, at, event: view(changes) }, now)
+
+  test.each([
+    [
+      'ask',
+      undefined,
+      'Open its page to approve, which starts it now, or to say not now. If nobody acts, Azure starts it at 12:15 UTC or soon after.',
+      true,
+    ],
+    ['tell', undefined, 'Nothing to decide: Azure starts it at 12:15 UTC or soon after.', false],
+    ['approve', undefined, 'Policy rule "own" approves it: it can start at any moment.', false],
+    ['ask', declined, 'Open its page to approve it after all, which starts it now.', true],
+    ['ask', approved, 'Approved through the link sent to "ops": it may start', false],
+  ] as const)('policy %s, decided %o', (decide, verdict, line, asks) => {
+    const message = say('scheduled', {
+      policy: { decide, rule: 'own' },
+      ...(verdict && { verdict }),
+    })
+    expect(message.lines.join(' ')).toContain(line)
+    expect(message.asks).toBe(asks)
+  })
+
+  test.each([
+    ['approved', approved, 'Approved through the link sent to "ops". Foghorn tells Azure'],
+    ['approved', byPolicy, 'Approved by policy rule "short freeze".'],
+    [
+      'declined',
+      declined,
+      'Not now, chosen through the link sent to "ops". That does not stop it: Azure',
+    ],
+  ] as const)('who decided: %s', (moment, verdict, line) => {
+    expect(say(moment, { verdict }).lines.join(' ')).toContain(line)
+  })
+
+  test.each([
+    ['none', 'Azure gave no notice'],
+    ['already_running', 'already running when Foghorn first saw it'],
+    ['reported_late', 'had been scheduled before'],
+  ] as const)('first seen as Started: %s', (notice, line) => {
+    expect(say('started', { notice, startedAt: at }).lines.join(' ')).toContain(line)
+  })
+
+  test('failing hardware: redeploy it yourself, where there are days of notice', () => {
+    const due = (days: number) => ({
+      facts: facts({ eventType: 'Redeploy', notBeforeAt: at + days * 86_400_000 }),
+    })
+    expect(say('scheduled', due(6)).lines.join(' ')).toContain('redeploy the VM yourself')
+    expect(say('scheduled', due(1)).lines.join(' ')).not.toContain('yourself')
+  })
+
+  test.each([
+    [{}, 'Reboot', true],
+    [{}, 'Redeploy', true],
+    [{ source: 'User' }, 'Redeploy', false],
+    [{}, 'Freeze', false],
+  ])('six days of notice (%o), %s: points to hardware: %s', (more, eventType, points) => {
+    const notBeforeAt = at + 6 * 86_400_000
+    const { title, lines } = say('scheduled', { facts: facts({ eventType, notBeforeAt, ...more }) })
+    expect(lines.join(' ').includes('failing hardware')).toBe(points)
+    // the advice is one way, the approval the other
+    expect(lines.at(-1)?.startsWith('Or open its page to approve')).toBe(points)
+    expect(title).toBe(`${eventType} of web_0 in 6 d, at 2026-11-27 12:00 UTC`)
+  })
+
+  test.each([
+    [undefined, 1, undefined],
+    [11, 1, 'It hits 1 VM and spares 11 others that Foghorn hears from.'],
+    [1, 3, 'It hits 3 VMs and spares 1 other that Foghorn hears from.'],
+    [0, 3, 'It hits 3 VMs, and spares none of those that report it.'],
+    [0, 1, undefined],
+    [4, 0, undefined],
+  ])('%j are spared, %i hit: %s', (spared, hit, line) => {
+    const resources = [...Array(hit).keys()].map((i) => `web_${i}`)
+    const event = {
+      ...view({ facts: facts({ resources }) }),
+      ...(spared !== undefined && { spared }),
+    }
+    for (const moment of ['scheduled', 'reminder', 'started'] as const) {
+      const { lines } = compose({ moment, at, event }, at)
+      expect(lines.find((one) => one.startsWith('It hits'))).toBe(line)
+    }
+  })
+
+  test('a decision that a sentence tells is not told again, nor a time that no longer counts', () => {
+    const names = (moment: 'approved' | 'declined' | 'reminder', verdict: Verdict) =>
+      say(moment, { verdict }).facts.map(({ name }) => name)
+    expect(names('approved', approved)).toEqual(['How long', 'VMs hit', 'Asked by', 'Why'])
+    expect(names('declined', declined)).toEqual(['When', 'How long', 'VMs hit', 'Asked by', 'Why'])
+    expect(names('reminder', declined)).toContain('Decision')
+  })
+
+  test('of many VMs as many are named as somebody reads, and of an empty reason nothing', () => {
+    const resources = [...Array(100).keys()].map((i) => `web_${i}`)
+    const message = say('scheduled', { facts: facts({ resources, description: ' ' }) })
+    const value = message.facts.find(({ name }) => name === 'VMs hit')?.value
+    expect(value).toMatch(/^web_0, .*web_39 and 60 more$/)
+    expect(textOf(message)).not.toContain('Why')
+  })
+
+  test('a row from before the count was kept is read as it is', () => {
+    const old = JSON.parse(JSON.stringify(view()))
+    expect('spared' in old).toBe(false)
+    expect(compose({ moment: 'reminder', at, event: old }, at).lines).toHaveLength(2)
+  })
+
+  test('late says late, beyond a minute', () => {
+    expect(textOf(say('scheduled', {}, at + minute))).not.toContain('late')
+    expect(textOf(say('scheduled', {}, at + minute + 1))).toContain('This message is 60 s late')
+    expect(textOf(say('scheduled', {}, at + 20 * minute))).toContain('(5 min ago)')
+    expect(say('scheduled', {}, at + 20 * minute).title).toContain('was due 5 min ago')
+  })
+
+  test('a notice about a channel says what is wrong with it, and where its messages go', () => {
+    const what = { channel: 'ops', moment: 'scheduled' as const, state: 'pending' }
+    const say = (health: 'refusing' | 'unreachable', reason: string) =>
+      compose({ moment: 'notice', at, event: view(), about: { ...what, health, reason } }, at)
+    const { title, lines } = say('unreachable', 'no answer in time')
+    expect(title).toBe('Channel "ops" can\'t be reached')
+    expect(lines.join(' ')).toBe(
+      'The last attempt: no answer in time. Foghorn keeps trying. Until that succeeds, its messages come here as well.',
+    )
+    expect(say('refusing', 'HTTP 410').title).toBe('Channel "ops" refuses what it is sent')
+    expect(say('refusing', 'HTTP 410').lines.join(' ')).toContain('Somebody has to fix it')
+  })
+
+  test('a notice names the channel, what it missed and why, and asks for nothing', () => {
+    const about = {
+      channel: 'ops',
+      moment: 'scheduled' as const,
+      state: 'refused',
+      reason: 'HTTP 404',
+    }
+    const notice: Notice = { moment: 'notice', at, event: view(), about }
+    const message = compose(notice, at)
+    expect(textOf(message)).toContain('Channel "ops" refused "scheduled" of Reboot of web_0')
+    expect(textOf(message)).toContain('It answered: HTTP 404.')
+    expect(message.asks).toBe(false)
+  })
+
+  test.each([
+    [[], 'Reboot of an unnamed VM'],
+    [['a'], 'Reboot of a'],
+    [['a', 'b', 'c', 'd', 'e'], 'Reboot of a, b, c, d, e'],
+    [['a', 'b', 'c', 'd', 'e', 'f', 'g'], 'Reboot of a, b, c, d, e and 2 more'],
+    [['x'.repeat(40), 'y'.repeat(40)], `Reboot of ${'x'.repeat(40)} and 1 more`],
+    [['\u200b', ' '], 'Reboot of (blank), (blank)'],
+    [['x'.repeat(256)], `Reboot of ${'x'.repeat(63)}…`],
+  ])('%j is %s', (resources, subject) => {
+    expect(subjectOf(view({ facts: facts({ resources }) }))).toBe(subject)
+  })
+
+  test.each([
+    [undefined, 'Azure does not say'],
+    [-1, 'Azure does not say'],
+    [0, 'no interruption expected'],
+    [9, 'about 9 s'],
+  ])('an interruption of %j is "%s"', (durationSeconds, value) => {
+    const some = { ...facts(), ...(durationSeconds === undefined ? {} : { durationSeconds }) }
+    if (durationSeconds === undefined) delete some.durationSeconds
+    const rows = say('scheduled', { facts: some }).facts
+    const found = rows.find(({ name }) => name === 'How long')
+    expect(found?.value).toBe(value)
+  })
+
+  test.each([
+    [undefined, 'Open to decide', true],
+    [declined, 'Open to reconsider', false],
+    [approved, 'Show event', false],
+  ] as const)('decided %o: the button says "%s"', (verdict, label, wants) => {
+    const message = say('reminder', verdict && { verdict })
+    expect(buttonOf(message)).toBe(label)
+    expect(wantsDecision(message)).toBe(wants)
+  })
+
+  test('how far off it is, only the title says, and the row that says it in full', () => {
+    for (const moment of moments) {
+      const message = say(moment, { verdict: declined })
+      expect(message.lines.join(' ')).not.toMatch(/in \d+ min/)
+    }
+    const { title, facts } = say('scheduled')
+    expect(title).toBe('Reboot of web_0 in 15 min, at 12:15 UTC')
+    expect(facts[0]).toEqual({ name: 'When', value: '2026-11-21 12:15:00 UTC (in 15 min)' })
+  })
+
+  test('a second title holds whenever it is read, and is marked in a drill, too', () => {
+    const { lastingTitle } = say('scheduled', { drill: true })
+    expect(lastingTitle).toBe('DRILL: Reboot of web_0 at 12:15 UTC')
+    const { notBeforeAt: _, ...unknown } = facts()
+    const said = say('declined', { facts: unknown, verdict: declined })
+    expect([said.title, said.lastingTitle]).toEqual([
+      'Not now: Reboot of web_0, time not known',
+      'Not now: Reboot of web_0',
+    ])
+  })
+
+  test('of half a character there is a mark', () => {
+    expect(plain('a\ud83d b')).toBe('a\ufffd b')
+  })
+
+  test('marks that turn or break lines are taken out', () => {
+    expect(plain('a\u0000\r\nb\u202ec\u2028d')).toBe('a b c d')
+    expect(plain('שרת 🚢 é')).toBe('שרת 🚢 é')
+    expect(plain('web\u200b_\u00ad0\u{e0030}')).toBe('web_0')
+  })
+})

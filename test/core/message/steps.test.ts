@@ -1,0 +1,323 @@
+// What the steps after the first say: who did it, what happens if nobody acts, and when; never more than is known.
+import { describe, expect, test } from 'vitest'
+import { viewOf } from '../../../functions/core/delivery/delivery.ts'
+import type { Moment, Verdict } from '../../../functions/core/event/event.ts'
+import {
+  compose,
+  describeInference,
+  type Message,
+} from '../../../functions/core/message/message.ts'
+import { at, type Fields, facts, record } from '../../support/records.ts'
+
+const minute = 60_000
+const dueAt = at + 15 * minute
+const past = dueAt + minute
+const approved: Verdict = { decision: 'approved', how: 'link', who: 'ops', at }
+const declined: Verdict = { ...approved, decision: 'declined' }
+
+function say(moment: Moment, changes: Fields, now = at): Message {
+  return compose({ moment, at: now, event: viewOf(record(changes)) }, now)
+}
+
+const textOf = (...told: Parameters<typeof say>) => say(...told).lines.join(' ')
+
+describe('declined', () => {
+  test('as long as that matters, says that it can still be approved', () => {
+    expect(textOf('declined', { verdict: declined })).toBe(
+      'Not now, chosen through the link sent to "ops". That does not stop it: ' +
+        'Azure starts it at 12:15 UTC or soon after. Until then it can still be approved.',
+    )
+  })
+
+  test('once its time has come, does not', () => {
+    expect(textOf('declined', { verdict: declined }, past)).toMatch(
+      /That does not stop it: Azure may start it at any moment, or has by now\.$/,
+    )
+  })
+
+  test('without a time', () => {
+    const { notBeforeAt: _, ...timeless } = facts()
+    expect(textOf('declined', { verdict: declined, facts: timeless })).toContain(
+      'That does not stop it: Azure starts it, but has not said when. Until then',
+    )
+  })
+})
+
+describe('approved', () => {
+  test('says what Foghorn does now, and what comes if that fails', () => {
+    const { title, lastingTitle, lines } = say('approved', { verdict: approved })
+    expect(title).toBe('Approved at 12:00 UTC: Reboot of web_0 is to start now')
+    expect(lastingTitle).toBe(title)
+    expect(lines.join(' ')).toContain(
+      'Foghorn tells Azure to start it now, usually within seconds. ' +
+        'If that fails, Azure starts it at 12:15 UTC or soon after.',
+    )
+    expect(textOf('approved', { verdict: approved }, past)).not.toContain('If that fails')
+  })
+})
+
+describe('stuck', () => {
+  const passedOn = { vm: 'web_9', at }
+  const rows: [string, Fields, number, RegExp][] = [
+    [
+      'no VM could tell Azure',
+      {},
+      at,
+      /If none can, Azure starts it at 12:15 UTC or soon after\.$/,
+    ],
+    [
+      'no VM could tell Azure in time',
+      {},
+      past,
+      /^Approved, but Azure has not been told: no beacon has answered for \d.* Check the beacon on web_0; any beacon that sees the event can pass it on\.$/,
+    ],
+    [
+      'Azure refused',
+      { startFailure: { vm: 'web_7', outcome: 'rejected', status: 500, at } },
+      at,
+      /^Approved, but not started: the beacon on web_7 asked Azure, and Azure refused \(HTTP 500\)\. Foghorn keeps trying\. Check web_0 in/,
+    ],
+    [
+      'Azure did not answer',
+      { startFailure: { vm: 'web_7', outcome: 'unreachable', at } },
+      at,
+      /the beacon on web_7 asked Azure, and got no answer\..* Check that web_7 reaches Azure's metadata service/,
+    ],
+    [
+      'Azure was told, and refuses since',
+      { passedOn, startFailure: { vm: 'web_7', outcome: 'rejected', status: 400, at } },
+      at + 10 * minute,
+      /^web_9 told Azure 10 min ago, and it has not started\. Since then the beacon on web_7 asked Azure, and Azure refused \(HTTP 400\)\./,
+    ],
+    [
+      'Azure was told',
+      { passedOn },
+      at + 10 * minute,
+      /^web_9 told Azure 10 min ago, .* Look at web_0 in the Azure portal\. If nothing helps, Azure starts it at 12:15 UTC or soon after\.$/,
+    ],
+    [
+      'Azure was told, of many',
+      { passedOn, facts: facts({ resources: ['web_0', 'web_1'] }) },
+      past,
+      /Look at the VMs that it hits in the Azure portal\.$/,
+    ],
+  ]
+  test.each(rows)('%s', (_, course, now, words) => {
+    expect(textOf('stuck', { verdict: approved, ...course }, now)).toMatch(words)
+  })
+
+  test('of many VMs a sentence names a few', () => {
+    const many = (count: number) => ({
+      verdict: approved,
+      facts: facts({ resources: [...Array(count).keys()].map((i) => `web_${i}`) }),
+    })
+    expect(textOf('stuck', many(3))).toContain('Check the beacons on web_0, web_1 and web_2; any')
+    expect(textOf('stuck', many(60))).toContain('on web_0, web_1, web_2, web_3, web_4 and 55 more;')
+    expect(textOf('stuck', many(6))).toContain('on web_0, web_1, web_2, web_3, web_4 and web_5;')
+  })
+
+  test('beacons are blamed only if none answered', () => {
+    for (const outcome of [
+      'rejected',
+      'unreachable',
+      'not_scheduled',
+      'not_as_approved',
+    ] as const) {
+      const course = { verdict: approved, startFailure: { vm: 'web_7', outcome, at } }
+      expect(textOf('stuck', course)).not.toMatch(/no beacon has answered|Check the beacon/)
+    }
+  })
+})
+
+test('after "not now", no rule is said to approve', () => {
+  const policy = { decide: 'approve', rule: 'own' } as const
+  expect(textOf('scheduled', { policy, verdict: declined })).toContain(
+    'Not now was chosen: Azure starts it at 12:15 UTC or soon after.',
+  )
+})
+
+describe('an event that is back', () => {
+  const back = 'It is back: Foghorn had closed this event, but Azure lists it again.'
+  const begun = { phase: 'started', startedAt: at } as const
+
+  test.each([
+    ['scheduled', {}, 'Back: Reboot of web_0 in 15 min, at 12:15 UTC'],
+    ['started', begun, 'Back, started at 12:00 UTC: Reboot of web_0'],
+    [
+      'started',
+      { ...begun, notice: 'already_running' },
+      'Back, started at 12:00 UTC: Reboot of web_0',
+    ],
+  ] as const)('%s: says so first (%o)', (moment, course, title) => {
+    const said = say(moment, { ...course, epoch: 2 })
+    expect([said.title, said.lines[0]]).toEqual([title, back])
+    expect(said.lastingTitle).toMatch(/^Back/)
+    expect(said.lines.join(' ')).not.toMatch(/first saw|no notice/)
+    expect(say(moment, course).lines).not.toContain(back)
+  })
+})
+
+describe('started without notice', () => {
+  test.each([
+    ['Reboot', 'Azure gave no notice: hardware may have failed. Check the VM once it is back.'],
+    ['Redeploy', 'Azure gave no notice: hardware may have failed. Check the VM once it is back.'],
+    ['Terminate', 'Azure gave no notice. The VM does not come back.'],
+    ['Preempt', 'Azure gave no notice. The VM does not come back.'],
+    ['Freeze', 'Azure gave no notice. Check the VM.'],
+  ])('%s', (eventType, line) => {
+    const begun = { phase: 'started', startedAt: at, notice: 'none' } as const
+    expect(say('started', { ...begun, facts: facts({ eventType }) }).lines).toContain(line)
+    const pair = facts({ eventType, resources: ['a', 'b'] })
+    expect(textOf('started', { ...begun, facts: pair })).toMatch(
+      /the VMs once they|VMs do not|Check the VMs\./,
+    )
+  })
+
+  test('a late report blames neither the VM nor the relay', () => {
+    const begun = { phase: 'started', startedAt: at, notice: 'reported_late' } as const
+    expect(say('started', begun).lines).toContain(
+      'It had been scheduled before. The news reached Foghorn late.',
+    )
+  })
+})
+
+describe('what Azure was told of, and then hits more', () => {
+  const agreed = { eventType: 'Reboot', resources: ['web_0'] }
+  const grown = {
+    verdict: { ...approved, agreed },
+    passedOn: { vm: 'web_9', at },
+    facts: facts({ resources: ['Web_0', 'db_0'] }),
+    changedAt: { resources: at },
+    changedFrom: { resources: ['Web_0'] },
+  }
+  const told = 'web_9 told Azure 2 min ago to start it, for Web_0.'
+  const nobody = 'Azure added db_0 afterwards: nobody approved that VM.'
+
+  test.each(['changed', 'scheduled'] as const)('%s: says what nobody approved', (moment) => {
+    const { lines, facts } = say(moment, grown, at + 2 * minute)
+    expect(lines.join(' ')).toContain(`${told} ${nobody} It may start at any moment.`)
+    expect(lines.join(' ')).not.toMatch(/Azure added db_0\.|Approved/)
+    const decision = facts.find(({ name }) => name === 'Decision')
+    expect(decision?.value).toBe('approved through the link sent to "ops", for Web_0 only')
+  })
+
+  test('started: once Azure was told, and also without that', () => {
+    const begun = { phase: 'started', startedAt: at } as const
+    expect(say('started', { ...grown, ...begun }).lines).toContain(nobody)
+    const { passedOn: _, ...untold } = grown
+    expect(say('started', { ...untold, ...begun }).lines).toContain(nobody)
+    const within = { ...grown, facts: facts() }
+    expect(textOf('started', { ...within, ...begun })).not.toContain('nobody approved')
+  })
+
+  test('an approval of an event that named no VM is for whatever it hits', () => {
+    const verdict = { ...approved, agreed: { ...agreed, resources: [] } }
+    expect(textOf('scheduled', { ...grown, verdict })).not.toContain('nobody approved')
+  })
+})
+
+test('an event that started after its approval lapsed was decided once', () => {
+  const overruled = { ...approved, lapsedAt: at, agreed: { eventType: 'Reboot', resources: ['a'] } }
+  const begun = { phase: 'started', startedAt: dueAt, overruled } as const
+  expect(say('started', begun, dueAt).lines).toContain(
+    'The approval no longer applied; Azure started it when its time came.',
+  )
+})
+
+describe('started: by whom', () => {
+  const rows: [string, Fields, string | undefined][] = [
+    ['nobody', {}, 'Nobody decided; Azure started it when its time came.'],
+    ['not now', { verdict: declined }, 'Not now was chosen; Azure started it when its time came.'],
+    [
+      'nobody was asked',
+      { policy: { decide: 'tell', rule: 'own' } },
+      'Azure started it when its time came.',
+    ],
+    [
+      'before its time',
+      { startedAt: at + minute },
+      'It started before its time, and not by Foghorn: it may have been approved elsewhere.',
+    ],
+    ['approved', { verdict: approved }, undefined],
+    ['without notice', { notice: 'none' }, undefined],
+    ['running', { notice: 'already_running' }, undefined],
+    ['a drill', { drill: true }, 'Nobody decided; the drill started when its time came.'],
+  ]
+  test('a time that Azure never named is not said to have come', () => {
+    const { notBeforeAt: _, ...timeless } = facts()
+    const begun = { phase: 'started', startedAt: at, facts: timeless } as const
+    expect(say('started', begun).lines).toContain('Nobody decided; Azure started it.')
+  })
+
+  test.each(rows)('%s', (_, course, line) => {
+    const begun = { phase: 'started', startedAt: dueAt, ...course } as const
+    const { lines } = say('started', begun, dueAt)
+    const found = lines.filter((one) => /start(ed)? (it|when|before)/.test(one))
+    expect(found).toEqual(line === undefined ? [] : [line])
+  })
+
+  test('the title says when, unless it ran before it was seen', () => {
+    const begun = { phase: 'started', startedAt: at } as const
+    expect(say('started', begun).title).toBe('Started at 12:00 UTC: Reboot of web_0')
+    const sudden = say('started', { ...begun, notice: 'none' })
+    expect(sudden.title).toBe('Started without notice at 12:00 UTC: Reboot of web_0')
+    const running = say('started', { ...begun, notice: 'already_running' })
+    expect(running.title).toBe('Already running: Reboot of web_0')
+    expect(running.lines.join(' ')).toContain('when Foghorn first saw it, at 12:00 UTC.')
+  })
+})
+
+describe('the end', () => {
+  test('gone before its time: what may still come', () => {
+    const ended = { at, outcome: 'cancelled', inferred: 'gone_before_its_time' } as const
+    const { title, lines } = say('cancelled', { ended })
+    expect(title).toBe('Cancelled, it seems, at 12:00 UTC: Reboot of web_0')
+    expect(lines.at(-1)).toBe('If it was approved elsewhere, the VM may still restart.')
+    const pair = facts({ eventType: 'Redeploy', resources: ['a', 'b'] })
+    expect(say('cancelled', { ended, facts: pair }).lines.at(-1)).toBe(
+      'If it was approved elsewhere, the VMs may still move to other hardware.',
+    )
+    const odd = say('cancelled', { ended, facts: facts({ eventType: 'Teleport' }) })
+    expect(odd.lines.at(-1)).toBe('If it was approved elsewhere, it may still happen.')
+  })
+
+  test('a VM that is silent has not said that Azure lists it no more', () => {
+    const over = (inferred: 'vm_gone' | 'start_not_seen_approved') =>
+      textOf('completed', { ended: { at, outcome: 'completed', inferred } })
+    expect(over('vm_gone')).toBe(`Taken as completed: ${describeInference('vm_gone')}.`)
+    expect(over('start_not_seen_approved')).toMatch(/^Azure lists it no more\. Taken as/)
+  })
+
+  test('lost: since when nobody speaks, and what to do', () => {
+    const ended = { at, outcome: 'lost', inferred: 'nobody_left_to_see' } as const
+    expect(textOf('lost', { ended })).toBe(
+      'No VM that saw this event has reported on it since 11:50 UTC, so its outcome is unknown. ' +
+        'Check web_0, and that the beacons run.',
+    )
+    expect(textOf('lost', { ended, facts: facts({ source: 'User' }) })).toContain(
+      'Check with whoever asked for it, and that the beacons run.',
+    )
+  })
+})
+
+describe('late', () => {
+  const late = 'This message is 12 min late: it was to be sent at 12:00 UTC.'
+
+  test.each([
+    ['scheduled', {}, 0],
+    ['approved', { verdict: approved }, -1],
+  ] as const)('%s: says it where it matters, and guesses no cause', (moment, changes, place) => {
+    const event = viewOf(record(changes))
+    const { lines } = compose({ moment, at, event }, at + 12 * minute)
+    expect(lines.at(place)).toBe(late)
+  })
+})
+
+test('of many long names the count is kept', () => {
+  const resources = [...Array(400).keys()].map((i) => `a-name-as-long-as-owners-make-them-${i}`)
+  const value = say('scheduled', { facts: facts({ resources }) }).facts.find(
+    ({ name }) => name === 'VMs hit',
+  )?.value
+  expect(value).toMatch(/^a-name.* and 39\d more$/)
+  expect(value!.length).toBeLessThan(430)
+})

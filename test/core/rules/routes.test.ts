@@ -1,0 +1,262 @@
+// Who hears of a moment: every route that matches adds its channels, until one says `continue: false`.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type EventRecord, moments } from '../../../functions/core/event/event.ts'
+import {
+  channelsFor,
+  type Match,
+  matchEvent,
+  type Route,
+} from '../../../functions/core/rules/policy.ts'
+import { delivery, facts, observer, record, telling } from '../../support/records.ts'
+
+const seed = 20_261_121
+const tagged = (name: string, role: string) => observer(name, { tags: { role } })
+const known = [tagged('db_0', 'db'), tagged('web_0', 'web')]
+const hitting = (...resources: string[]) => record({ facts: facts({ resources }) })
+const onDb = hitting('db_0')
+const onBoth = hitting('db_0', 'web_0')
+
+/** A route by a few words: its channels, and what differs from one that takes everything. */
+const to = (channels: string, more: Partial<Route> = {}): Route => ({
+  match: {},
+  channels: channels.split(' '),
+  ...more,
+})
+const stop = { continue: false }
+const db: Match = { tag: ['role=db'] }
+const other: Match = { fleet: ['test'] }
+
+describe('every route that matches adds its channels', () => {
+  const routes = [
+    to('a b'),
+    to('c a', { moments: ['started'] }),
+    to('d', { match: { resource: ['other'] } }),
+    to('e b', { match: db }),
+  ]
+  test('each once, in the order of the configuration', () => {
+    expect(channelsFor(routes, onDb, known, 'scheduled')).toEqual(['a', 'b', 'e'])
+    expect(channelsFor(routes, onDb, known, 'started')).toEqual(['a', 'b', 'c', 'e'])
+    expect(channelsFor(routes, onDb, [], 'started')).toEqual(['a', 'b', 'c'])
+  })
+})
+
+describe('a route that says continue: false', () => {
+  test.each<[string, Route[], EventRecord, string]>([
+    ['nothing said: all', [to('a'), to('b')], onDb, 'a b'],
+    ['true says no more than nothing', [to('a', { continue: true }), to('b')], onDb, 'a b'],
+    ['hides later ones', [to('a', stop), to('b'), to('c')], onDb, 'a'],
+    ['leaves earlier ones', [to('a'), to('b', stop), to('c')], onDb, 'a b'],
+    ['as the last one hides nothing', [to('a'), to('b', stop)], onDb, 'a b'],
+    ['the first of two counts', [to('a', stop), to('b', stop), to('c')], onDb, 'a'],
+    ['that does not match', [to('a', { match: other, ...stop }), to('b')], onDb, 'b'],
+    ['that wants this moment', [to('a', { moments: ['scheduled'], ...stop }), to('b')], onDb, 'a'],
+    ['that wants another', [to('a', { moments: ['started'], ...stop }), to('b')], onDb, 'b'],
+    ['all its channels hear', [to('a b', stop), to('c')], onDb, 'a b'],
+    ['a channel of both hears', [to('a', stop), to('a b')], onDb, 'a'],
+    ['a later one that stops, too, is hidden', [to('a', stop), to('b', stop)], onDb, 'a'],
+    ['about the VM that is hit', [to('a', { match: db, ...stop }), to('b')], onDb, 'a'],
+    ['about one VM of two', [to('a', { match: db, ...stop }), to('b')], onBoth, 'a b'],
+    [
+      'about all that are hit',
+      [to('a', { match: { tag: ['role'] }, ...stop }), to('b')],
+      onBoth,
+      'a',
+    ],
+    [
+      'about a VM that no beacon speaks for',
+      [to('a', { match: db, ...stop }), to('b')],
+      hitting('db_9'),
+      'b',
+    ],
+    [
+      'about a VM and one that no beacon speaks for',
+      [to('a', { match: db, ...stop }), to('b')],
+      hitting('db_0', 'db_9'),
+      'a b',
+    ],
+    [
+      'by name, where no beacon has to speak',
+      [to('a', { match: { resource: ['db_*'] }, ...stop }), to('b')],
+      hitting('db_9'),
+      'a',
+    ],
+  ])('%s', (_, routes, event, channels) => {
+    expect(channelsFor(routes, event, known, 'scheduled').join(' ')).toBe(channels)
+  })
+})
+
+describe('reminders and continue: false', () => {
+  const reminding = (channels: string, seconds: number[], more: Partial<Route> = {}) =>
+    to(channels, { moments: ['reminder'], remindBeforeSeconds: seconds, ...more })
+  const due = (...seconds: number[]) =>
+    record({ reminder: { beforeSeconds: seconds.at(-1)!, due: seconds, late: false } })
+
+  test.each<[string, Route[], EventRecord, string]>([
+    ['of one distance', [reminding('a', [600], stop), reminding('b', [600])], due(600), 'a'],
+    [
+      'another distance is another moment',
+      [reminding('a', [600], stop), reminding('b', [300])],
+      due(300),
+      'b',
+    ],
+    [
+      'two that come due together: none is lost',
+      [reminding('a', [600], stop), reminding('b', [300])],
+      due(600, 300),
+      'a b',
+    ],
+    [
+      'two that come due together: what each hides stays hidden',
+      [reminding('a', [600], stop), reminding('b', [600]), reminding('c', [300])],
+      due(600, 300),
+      'a c',
+    ],
+    [
+      'a route without reminders does not stop them',
+      [to('a', stop), reminding('b', [600])],
+      due(600),
+      'b',
+    ],
+    [
+      'a route that reminds stops only there',
+      [reminding('a', [600], stop), to('b', { remindBeforeSeconds: [300] })],
+      due(300),
+      'b',
+    ],
+    ['none is due', [reminding('a', [600], stop)], record(), ''],
+  ])('%s', (_, routes, event, channels) => {
+    expect(channelsFor(routes, event, known, 'reminder').join(' ')).toBe(channels)
+  })
+
+  test('a late one is for whoever was not asked, and hidden is not asked', () => {
+    const late = record({ reminder: { beforeSeconds: 600, due: [600], late: true } })
+    const routes = [to('a', { moments: ['scheduled'], ...stop }), to('b', { moments: ['started'] })]
+    const both = { ...reminding('a b c', [600]) }
+    expect(channelsFor([...routes, both], late, known, 'reminder')).toEqual(['b', 'c'])
+    const all = [...routes, to('c'), both]
+    expect(channelsFor(all, late, known, 'reminder')).toEqual(['b', 'c'])
+  })
+})
+
+describe('who was told before the VMs were known goes on hearing', () => {
+  const routes = [
+    to('dba', { match: db, ...stop }),
+    to('ops'),
+    to('log', { moments: ['completed'] }),
+  ]
+  const told = (channel: string, changes = {}) =>
+    delivery(channel, { channel, telling: telling({ event: onDb, ...changes }) })
+
+  test('ops was asked while no beacon of the VM had reported, and is told the end', () => {
+    expect(channelsFor(routes, onDb, [], 'scheduled')).toEqual(['ops'])
+    const existing = [told('ops')]
+    expect(channelsFor(routes, onDb, known, 'completed', existing)).toEqual(['dba', 'ops'])
+    expect(channelsFor(routes, onDb, known, 'completed')).toEqual(['dba'])
+  })
+
+  test('not in another epoch', () => {
+    const existing = [told('ops', { event: { ...onDb, epoch: 2 } })]
+    expect(channelsFor(routes, onDb, known, 'completed', existing)).toEqual(['dba'])
+  })
+
+  test('not where the owner hides this one step', () => {
+    const ends = [to('log', { moments: ['completed'], ...stop }), to('ops')]
+    expect(channelsFor(ends, onDb, known, 'completed', [told('ops')])).toEqual(['log'])
+  })
+
+  test('a notice about a channel is no word of the event', () => {
+    const about = { channel: 'x', moment: 'scheduled' as const, state: 'refused', reason: '' }
+    const notice = { moment: 'notice' as const, at: 0, event: onDb, about }
+    const existing = [delivery('n', { channel: 'ops', telling: notice })]
+    expect(channelsFor(routes, onDb, known, 'completed', existing)).toEqual(['dba'])
+  })
+})
+
+describe('for any routes', () => {
+  const names = fc.constantFrom('a', 'b', 'c', 'd')
+  const matches = fc.constantFrom<Match>({}, db, other, { tag: ['role'] }, { resource: ['web_*'] })
+  const route = (stops: fc.Arbitrary<boolean | undefined>): fc.Arbitrary<Route> =>
+    fc.record({
+      match: matches,
+      channels: fc.array(names, { minLength: 1, maxLength: 2 }),
+      moments: fc.option(fc.subarray([...moments], { minLength: 1 }), { nil: undefined }),
+      remindBeforeSeconds: fc.option(fc.subarray([600, 300, 60], { minLength: 1 }), {
+        nil: undefined,
+      }),
+      continue: stops,
+    })
+  const reminder = fc.record({
+    beforeSeconds: fc.constant(60),
+    due: fc.subarray([600, 300, 60], { minLength: 1 }),
+    late: fc.boolean(),
+  })
+  const events = fc.record({
+    resources: fc.subarray(['db_0', 'web_0', 'x_0'], { minLength: 1 }),
+    reminder: fc.option(reminder, { nil: undefined }),
+    moment: fc.constantFrom(...moments),
+  })
+  type Case = { resources: string[]; reminder: EventRecord['reminder'] }
+  const eventOf = ({ resources, reminder }: Case) => ({
+    ...hitting(...resources),
+    ...(reminder && { reminder }),
+  })
+
+  test('without continue: false nothing is hidden', () => {
+    const routes = fc.array(route(fc.constantFrom(undefined, true)), { maxLength: 5 })
+    fc.assert(
+      fc.property(routes, events, (routes, { moment, ...rest }) => {
+        const event = eventOf(rest)
+        const all = (wanted: string) =>
+          routes.filter(
+            ({ match, moments, remindBeforeSeconds }) =>
+              (moments === undefined || moments.some((one) => one === wanted)) &&
+              (wanted !== 'reminder' ||
+                remindBeforeSeconds?.some((one) => event.reminder?.due.includes(one))) &&
+              matchEvent(match, event.fleet, event.facts, known) !== 'none',
+          )
+        const channels = new Set(all(moment).flatMap((one) => one.channels))
+        if (moment === 'reminder' && event.reminder?.late) {
+          for (const name of all('scheduled').flatMap((one) => one.channels)) channels.delete(name)
+        }
+        expect(channelsFor(routes, event, known, moment)).toEqual([...channels])
+      }),
+      { seed, numRuns: 1_000 },
+    )
+  })
+
+  test('continue: false only ever takes channels away, and somebody is left', () => {
+    const routes = fc.array(route(fc.constantFrom(undefined, false)), { maxLength: 5 })
+    fc.assert(
+      fc.property(routes, events, (routes, { moment, ...rest }) => {
+        const event = eventOf({
+          ...rest,
+          reminder: rest.reminder && { ...rest.reminder, late: false },
+        })
+        const open = routes.map((one) => ({ ...one, continue: true }))
+        const all = channelsFor(open, event, known, moment)
+        const some = channelsFor(routes, event, known, moment)
+        expect(all).toEqual(expect.arrayContaining(some))
+        expect(some.length > 0).toBe(all.length > 0)
+      }),
+      { seed, numRuns: 1_000 },
+    )
+  })
+
+  test('knowing more of the VMs takes a channel from nobody who was told', () => {
+    const routes = fc.array(route(fc.constantFrom(undefined, false)), { maxLength: 5 })
+    fc.assert(
+      fc.property(routes, events, (routes, rest) => {
+        const event = eventOf({ ...rest, reminder: undefined })
+        const open = routes.map((one) => ({ ...one, moments: undefined }))
+        const first = channelsFor(open, event, [], 'scheduled')
+        const existing = first.map((channel) =>
+          delivery(channel, { channel, telling: telling({ event }) }),
+        )
+        const later = channelsFor(open, event, known, 'completed', existing)
+        expect(later).toEqual(expect.arrayContaining(first))
+      }),
+      { seed, numRuns: 1_000 },
+    )
+  })
+})
