@@ -70,6 +70,7 @@ export class Judge extends Docket {
     const key = `${record.fleet}/${record.eventId}`
     const before = this.events.records.get(key)
     this.messages.planned(commit.deliveries)
+    this.messages.superseded(commit.supersede.map(({ id }) => id))
     this.events.committed(process, commit)
     this.sights.committed(process, key, before, record)
   }

@@ -71,6 +71,7 @@ export class MessageBook {
   /** Messages, by what they are about, that a worker had in hand: it may have sent them before it died. */
   readonly #doubts = new Map<string, Set<string>>()
   readonly #plannedAt = new Map<string, number>()
+  readonly #superseded = new Set<string>()
   /** Incidents by dedup key: whether each is open. */
   readonly incidents = new Map<string, { open: boolean; resolved: boolean; row: Delivery }>()
   readonly #docket: Docket
@@ -87,6 +88,17 @@ export class MessageBook {
 
   constructor(docket: Docket) {
     this.#docket = docket
+  }
+
+  /** A commit made these pointless before they were sent. */
+  superseded(ids: string[]): void {
+    for (const id of ids) this.#superseded.add(id)
+  }
+
+  /** It was not sent, and will not be: then it stops no earlier step. */
+  #isDropped({ id }: Delivery): boolean {
+    const settled = this.#latest.get(id)?.settled
+    return this.#superseded.has(id) || settled === 'refused' || settled === 'given_up'
   }
 
   planned(deliveries: Delivery[]): void {
@@ -271,7 +283,7 @@ export class MessageBook {
     const before = this.#docket.now - (freezes || isReply ? frozenMs : overtakeMs)
     for (const row of this.rows.values()) {
       const own = row.fleet === claimed.fleet && row.eventId === claimed.eventId
-      if (!own || row.channel !== channel) continue
+      if (!own || row.channel !== channel || this.#isDropped(row)) continue
       if (row.telling.moment === 'notice' || row.telling.moment === 'reminder') continue
       const later =
         row.seq > claimed.seq && !isSameStep(row, claimed) && this.#plannedAt.get(row.id)! < before
