@@ -4,7 +4,7 @@ import { Hono } from 'hono'
 import { messageOf } from '../shared/errors.ts'
 import { createKeyGuard } from './http/admin/admin-key.ts'
 import { adminRoutes } from './http/admin/api.ts'
-import { recordPages } from './http/admin/console.ts'
+import { consolePages } from './http/admin/console.ts'
 import { reportRoutes } from './http/beacons/reports.ts'
 import { healthRoute } from './http/health.ts'
 import { failed, keepPrivate, notFound } from './http/page.ts'
@@ -23,7 +23,7 @@ export function createApp(relay: Relay): Hono {
   app.route('/approve', pageRoutes(relay, refusals))
   app.route('/', interactionRoutes(relay, refusals))
   app.route('/v1', adminRoutes(relay, guard))
-  app.route('/record', recordPages(relay, refusals))
+  app.route('/console', consolePages(relay, refusals))
   app.get('/healthz', healthRoute(relay, guard))
   app.notFound(notFound)
   app.onError((error, c) => {

@@ -3,7 +3,7 @@
 import type { ScheduledEvent } from '../../shared/document.ts'
 import { commitPlan } from '../core/delivery/commit.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
-import { standIn } from '../core/event/drill.ts'
+import { assumedObserver } from '../core/event/drill.ts'
 import {
   type Decide,
   type EventRecord,
@@ -63,7 +63,7 @@ export interface Told {
 
 export function dryRun(relay: Pick<Relay, 'config' | 'notifiers'>, one: Case): Outcome {
   const { config } = relay
-  const observers = one.vms.map((vm) => standIn(one.fleet, one.event, vm))
+  const observers = one.vms.map((vm) => assumedObserver(one.fleet, one.event, vm))
   const record = withPolicy(config, recordOf(one), observers)
   const routes = config.routes.map(({ match }, i) => ({
     rule: `routes[${i}]`,
@@ -72,7 +72,7 @@ export function dryRun(relay: Pick<Relay, 'config' | 'notifiers'>, one: Case): O
   const told = tell(relay, record, observers)
   const before = beforeKnown(relay, one, record, told)
   const { decide } = record.policy
-  const isOpen = record.phase === 'scheduled' && (decide === 'ask' || decide === 'tell')
+  const isOpen = record.phase === 'scheduled' && (decide === 'ask' || decide === 'notify')
   return {
     decide,
     asked: askedOf(config, record, observers),
@@ -149,7 +149,7 @@ function tell(
       maybe.push(...say('reminder', at, label))
     }
     // what is only told may be decided all the same: its messages have the link
-    if (decide === 'ask' || decide === 'tell') {
+    if (decide === 'ask' || decide === 'notify') {
       say('approved', decidedBy(record, 'approved', 'link', 'somebody'))
       say('declined', decidedBy(record, 'declined', 'link', 'somebody'))
     }

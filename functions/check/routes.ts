@@ -36,7 +36,7 @@ function isSilent(fleet: string, { policy }: Config): boolean {
 
 function onSilence(fleet: string): string {
   const what = `nobody hears of anything that Azure schedules in fleet "${fleet}"`
-  return `policy: ${what}: it is ignored; name what to ignore, or write "decide": "tell"`
+  return `policy: ${what}: it is ignored; name what to ignore, or write "decide": "notify"`
 }
 
 /** Only where people are asked, somebody is reminded. */

@@ -15,7 +15,7 @@ const deciding = {
     'People are asked. The link is in their messages alone, and is not shown here. If nobody decides, ' +
     'it starts at NotBefore.',
   approve: 'It is approved at once, and starts in some seconds.',
-  tell: 'People are told and not asked; it starts at NotBefore.',
+  notify: 'People are told and not asked; it starts at NotBefore.',
   ignore: 'Nobody is told of such events.',
 }
 
@@ -79,7 +79,7 @@ export function isOver(event: Shown): boolean {
 export function resultOf(event: Shown): { summary: string; wrong: string[] } {
   const { outcome, inferred } = event
   // a message about trouble with a channel is not part of the drill
-  const deliveries = event.deliveries.filter(({ moment }) => moment !== 'notice')
+  const deliveries = event.deliveries.filter(({ moment }) => moment !== 'alert')
   const channels = [...new Set(deliveries.map(({ channel }) => channel))]
   const wrong: string[] = []
   if (outcome === undefined) {

@@ -84,7 +84,7 @@ function beforeIn({ decide, asked, told, before }: Outcome, all: string[]): stri
 function decidersIn({ decide, deciders, buttons }: Outcome): string[] {
   if (deciders === undefined) return []
   const where = buttons.length === 0 ? '' : `; by buttons in ${buttons.join(', ')}`
-  const unasked = decide === 'tell' ? '; nobody is asked' : ''
+  const unasked = decide === 'notify' ? '; nobody is asked' : ''
   return [...wrap(whoIn(deciders) + where + unasked, 'Who may decide: ', '  '), '']
 }
 

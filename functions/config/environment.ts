@@ -3,7 +3,7 @@
 import { pathOf } from '../../shared/errors.ts'
 import { shownName } from '../../shared/presentable.ts'
 import { toBase64 } from '../../shared/signature.ts'
-import { standIns as kindsStandIns } from '../notify/kinds.ts'
+import { placeholders as kindsStandIns } from '../notify/kinds.ts'
 
 export type Environment = Record<string, string | undefined>
 
@@ -30,7 +30,7 @@ const secret = (name: string) =>
   `whsec_${toBase64(new TextEncoder().encode(name.padEnd(24, '.').slice(0, 64)))}`
 
 /** By key; one name stands for one value, so that equal addresses are seen as such. */
-const standIns: Record<string, (name: string) => string> = {
+const placeholders: Record<string, (name: string) => string> = {
   publicUrl: url,
   url,
   endpoint: url,
@@ -81,10 +81,10 @@ export function fillIn(
     const found = environment[name]
     if (found !== undefined && found !== '') return found
     const key = path.findLast((part) => typeof part === 'string')
-    const standIn = missing === 'taken_as_given' ? standInFor(String(key)) : undefined
-    if (standIn !== undefined) {
+    const assumedObserver = missing === 'taken_as_given' ? standInFor(String(key)) : undefined
+    if (assumedObserver !== undefined) {
       filled.assumed.push(shownName(name))
-      return standIn(name)
+      return assumedObserver(name)
     }
     const remedy = missing === 'taken_as_given' ? ': the rest depends on it; set it' : '; set it'
     filled.mistakes.push(`${where}: the environment has no ${shownName(name)}${remedy}`)
@@ -96,5 +96,5 @@ export function fillIn(
 }
 
 function standInFor(key: string): ((name: string) => string) | undefined {
-  return Object.hasOwn(standIns, key) ? standIns[key] : undefined
+  return Object.hasOwn(placeholders, key) ? placeholders[key] : undefined
 }

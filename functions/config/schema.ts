@@ -118,7 +118,7 @@ const ruleSchema = object({
     .describe('Shown in messages and in the history as the reason of the decision.'),
   match: matchSchema,
   decide: oneOf(decisions).describe(
-    'approve: Azure starts it at once. ask: people decide. tell: nobody is asked. ignore: nobody is told.',
+    'approve: Azure starts it at once. ask: people decide. notify: nobody is asked, channels are notified. ignore: nobody is told.',
   ),
 })
 

@@ -13,7 +13,7 @@ export interface Kind<Schema extends z.ZodType<{ kind: string }>> {
    * By key: a text of the right form, made of a variable's name, for checks where the environment lacks it.
    * `url`, `endpoint` and `secret` have one already.
    */
-  standIns?: Record<string, (name: string) => string>
+  placeholders?: Record<string, (name: string) => string>
   /** One for each kind that comes out of the schema: two ways to one service may be two inside. */
   notifiers: {
     [Name in z.output<Schema>['kind']]: Notifier<Extract<z.output<Schema>, { kind: Name }>>

@@ -14,7 +14,7 @@ export type Channel = z.output<Schema>
 export type ChannelOf<Name extends Channel['kind']> = Extract<Channel, { kind: Name }>
 export type Notifiers = { [Name in Channel['kind']]: Notifier<ChannelOf<Name>> }
 
-type Described = Pick<Kind<Schema>, 'open' | 'standIns'>
+type Described = Pick<Kind<Schema>, 'open' | 'placeholders'>
 
 const kinds = Object.values(index)
 
@@ -36,9 +36,9 @@ export const channelSchema = z.discriminatedUnion(
 )
 
 /** By key; see `Kind`. */
-export const standIns: NonNullable<Described['standIns']> = Object.assign(
+export const placeholders: NonNullable<Described['placeholders']> = Object.assign(
   {},
-  ...kinds.map((kind: Described) => kind.standIns),
+  ...kinds.map((kind: Described) => kind.placeholders),
 )
 
 export const notifiers = Object.fromEntries(

@@ -75,7 +75,7 @@ const notifier: Notifier<Channel> = {
 
 export const pagerduty: Kind<typeof schema> = {
   schema,
-  standIns: { routingKey: (name) => name.replaceAll('_', '0').padEnd(32, '0').slice(-32) },
+  placeholders: { routingKey: (name) => name.replaceAll('_', '0').padEnd(32, '0').slice(-32) },
   notifiers: { pagerduty: notifier },
 }
 
@@ -124,7 +124,7 @@ function overtakes(later: Telling, earlier: Telling): boolean {
  * PagerDuty drops what is said of an incident that it does not have, and one left open would call somebody.
  */
 function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
-  if (telling.moment === 'notice') return [{ key: keyOf(telling), action: 'trigger' }]
+  if (telling.moment === 'alert') return [{ key: keyOf(telling), action: 'trigger' }]
   if (telling.moment === 'stuck') return [{ key: stuckKeyOf(telling), action: 'trigger' }]
   const action = actionOf(telling)
   const known = openedBy(mayHaveHeard)
@@ -191,7 +191,7 @@ function keyOf(telling: Delivery['telling']): string {
     const { alert, episode } = telling.about
     return `foghorn/alert/${telling.event.fleet}/${alert}/${episode}`
   }
-  if (telling.moment === 'notice') return `foghorn/channel/${channelIn(telling)}`
+  if (telling.moment === 'alert') return `foghorn/channel/${channelIn(telling)}`
   const lapsedAt = lapsedAtOf(telling.event)
   const anew = lapsedAt === undefined ? '' : `/anew-${hash(String(lapsedAt))}`
   return eventKeyOf(telling) + anew
@@ -242,7 +242,7 @@ function payloadOf({ message, delivery: { telling } }: Outgoing) {
 
 function severityIn(telling: Delivery['telling']) {
   if (isAlertOf(telling)) return 'warning' as const
-  return telling.moment === 'notice' ? ('error' as const) : severityOf(telling)
+  return telling.moment === 'alert' ? ('error' as const) : severityOf(telling)
 }
 
 function channelIn({ about }: Notice): string {
@@ -252,7 +252,7 @@ function channelIn({ about }: Notice): string {
 /** What has the problem: a VM, a channel or a fleet. */
 function sourceOf(telling: Delivery['telling']): string {
   if (isAlertOf(telling)) return telling.event.fleet
-  if (telling.moment === 'notice') return channelIn(telling)
+  if (telling.moment === 'alert') return channelIn(telling)
   return telling.event.facts.resources[0] ?? telling.event.fleet
 }
 

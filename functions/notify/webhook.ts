@@ -134,7 +134,7 @@ function cloudEvent(
       ...(resources.length < all ? { resourcesTotal: all } : {}),
       ...(view.description === undefined ? {} : { description }),
       moment: telling.moment,
-      ...(telling.moment === 'notice' ? { about: telling.about } : {}),
+      ...(telling.moment === 'alert' ? { about: telling.about } : {}),
     },
   }
 }

@@ -156,14 +156,14 @@ ${seenBy.length === 0 ? html`<p>${record.drill ? 'No VM sees a drill.' : 'No bea
 }
 
 /** How it came that it had started when it was first seen. */
-const notices: Record<NonNullable<EventRecord['notice']>, string> = {
+const startKinds: Record<NonNullable<EventRecord['startKind']>, string> = {
   none: 'Azure gave none',
   already_running: 'already running when first seen',
   reported_late: 'reported late; it had been scheduled',
 }
 
 function rowsOf(record: EventRecord): [name: string, value: string][] {
-  const { facts, policy, startedAt, ended, notice } = record
+  const { facts, policy, startedAt, ended, startKind } = record
   const rows: [name: string, value: string | undefined][] = [
     ['Fleet', record.fleet],
     ['Event', record.eventId],
@@ -175,7 +175,7 @@ function rowsOf(record: EventRecord): [name: string, value: string][] {
     ['Ended', ended && utc(ended.at)],
     ['How long', describeDuration(facts.durationSeconds)],
     ['VMs hit', facts.resources.join(', ') || 'not named'],
-    ['Notice', notice && notices[notice]],
+    ['Notice', startKind && startKinds[startKind]],
     ['Asked by', askedBy(record)],
     ['Why', facts.description],
     ...decisionsOf(record),
@@ -206,10 +206,10 @@ function linesOf(record: EventRecord, deliveries: Shown['deliveries']): Line[] {
   const happened = placed(record)
   const told = Map.groupBy(
     deliveries.slice(-maxTold),
-    ({ moment, epoch, owedAt }) => `${owedAt} ${epoch} ${moment}`,
+    ({ moment, epoch, plannedAt }) => `${plannedAt} ${epoch} ${moment}`,
   )
   const lines = [...told.values()].map((all) => {
-    const at = Date.parse(all[0]!.owedAt)
+    const at = Date.parse(all[0]!.plannedAt)
     return { at, place: at, text: `Told "${all[0]!.moment}": ${outcomesOf(all)}` }
   })
   return [...happened, ...lines].sort((one, other) => one.place - other.place)
@@ -226,9 +226,9 @@ function outcomesOf(deliveries: Shown['deliveries']): string {
 }
 
 /** `delivered`, `given up at 12:09:30 UTC after 9 attempts (HTTP 503)` */
-function outcomeOf({ state, attempts, note, owedAt, settledAt = owedAt }: Delivered): string {
-  const late = Date.parse(settledAt) - Date.parse(owedAt) >= promptMs
-  const at = late ? ` at ${utcOn(Date.parse(settledAt), Date.parse(owedAt))}` : ''
+function outcomeOf({ state, attempts, note, plannedAt, settledAt = plannedAt }: Delivered): string {
+  const late = Date.parse(settledAt) - Date.parse(plannedAt) >= promptMs
+  const at = late ? ` at ${utcOn(Date.parse(settledAt), Date.parse(plannedAt))}` : ''
   const times = attempts > 1 ? ` after ${attempts} attempts` : ''
   const why = state === 'delivered' || note === '' ? '' : ` (${note})`
   return `${state.replaceAll('_', ' ')}${at}${times}${why}`

@@ -127,9 +127,9 @@ function rawStateOf(record: EventRecord, now: number): State {
   if (ended !== undefined) return endedState(record, now)
   if (startedAt !== undefined) {
     const who = record.drill ? 'The drill' : 'Azure'
-    const notice = record.notice === 'none' && !isBack(record) ? [`${who} gave no notice.`] : []
+    const notice = record.startKind === 'none' && !isBack(record) ? [`${who} gave no notice.`] : []
     const when = relative(startedAt, now)
-    const isFirstSight = record.notice === 'already_running'
+    const isFirstSight = record.startKind === 'already_running'
     const headline = isFirstSight ? `First seen ${when}, already running.` : `It started ${when}.`
     const told = [...verdictLines(record, now), ...growthLines(record, now)]
     return { tone: 'over', headline, lines: [...backLines(record), ...notice, ...told] }

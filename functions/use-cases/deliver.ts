@@ -78,7 +78,7 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
 
   const inRequest = prepared.filter(({ next }) => 'part' in next && parts.includes(next.part))
   const overdue = inRequest.find((one) => isOverdue(one.claimed, one.siblings, relay.now()))
-  const health = gate && (await noteAnswer(relay, gate, sent, overdue?.claimed.owedAt))
+  const health = gate && (await noteAnswer(relay, gate, sent, overdue?.claimed.plannedAt))
 
   const together = sent ? inRequest : prepared.filter(isWaiting)
   const list = together.length > 1 ? { retryAt: retryAtOf(relay, together, sent) } : undefined
@@ -137,7 +137,7 @@ async function heirsOf(
   siblings: Delivery[],
 ): Promise<string[]> {
   const { telling } = claimed
-  if (record === undefined || telling.moment === 'notice') return []
+  if (record === undefined || telling.moment === 'alert') return []
   const { moment, insteadOf } = telling
   const fallback = fallbackOf(insteadOf === undefined ? undefined : channelNamed(relay, insteadOf))
   const observers = await relay.store.readObservers(record)
@@ -155,7 +155,7 @@ async function partOf(
 ): Promise<Part> {
   const { telling } = claimed
   const now = relay.now()
-  const asks = record !== undefined && telling.moment !== 'notice' && asksFor(telling.event, now)
+  const asks = record !== undefined && telling.moment !== 'alert' && asksFor(telling.event, now)
   const { buttons, askers } = asks
     ? await waysToDecide(relay, record, telling.event, claimed.channel)
     : {}

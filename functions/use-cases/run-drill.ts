@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { eventTypes, limits } from '../../shared/document.ts'
 import { nextLook } from '../core/event/conclude.ts'
-import { beginDrill, type DrillWish, drillId, standInsOf } from '../core/event/drill.ts'
+import { assumedObservers, beginDrill, type DrillWish, drillId } from '../core/event/drill.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
 import { approveByPolicy, withPolicy } from '../core/event/judgement.ts'
 import { remindersOf } from '../core/rules/policy.ts'
@@ -85,7 +85,7 @@ export async function startDrill(relay: Relay, wish: DrillWish, id: string): Pro
     decide: (before, _, now) => {
       if (before !== undefined) return { record: before, moments: [], reason: 'exists' }
       const begun = beginDrill(wish, id, now)
-      const judged = withPolicy(config, begun.record, standInsOf(begun.record))
+      const judged = withPolicy(config, begun.record, assumedObservers(begun.record))
       const approved = approveByPolicy(judged, [], now)
       const { record } = approved
       const dueAt = nextLook(record, [], now, remindersOf(config.routes))

@@ -22,7 +22,7 @@ test('the record on a phone: sign in, read, sign out', { timeout: 60_000 }, asyn
   const server = serve({ fetch: world.app.fetch, port: 0 })
   const { port } = server.address() as AddressInfo
   const page = await browser.newPage({ viewport: { width: 360, height: 740 } })
-  await page.goto(`http://127.0.0.1:${port}/record/events`)
+  await page.goto(`http://127.0.0.1:${port}/console/events`)
   const key = page.getByLabel('The admin key of this relay')
   await key.fill('wrong')
   await key.press('Enter')

@@ -98,14 +98,14 @@ describe('no advice where it is not certain', () => {
     [
       'reminders where people may be asked',
       {
-        policy: [byUsers, { match: { tag: 'web' }, decide: 'tell' }],
+        policy: [byUsers, { match: { tag: 'web' }, decide: 'notify' }],
         routes: [{ ...all, remindBeforeSeconds: 300 }],
       },
     ],
     [
       'reminders of what says no source',
       {
-        policy: [byUsers, { match: { source: 'Platform' }, decide: 'tell' }],
+        policy: [byUsers, { match: { source: 'Platform' }, decide: 'notify' }],
         routes: [{ ...all, remindBeforeSeconds: 300 }],
       },
     ],

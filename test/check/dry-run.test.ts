@@ -29,7 +29,7 @@ const web = { vm: 'web_0', resourceGroup: '', scaleSet: '', tags: { role: 'web' 
 
 describe('who decides', () => {
   test('the rules before it say why they do not', () => {
-    const policy = [{ match: { source: 'User' }, decide: 'tell' }, approve]
+    const policy = [{ match: { source: 'User' }, decide: 'notify' }, approve]
     expect(run({ policy }, { vms: [web] })).toMatchObject({
       decide: 'approve',
       asked: [
@@ -109,7 +109,7 @@ describe('who hears', () => {
   })
 
   test('what a rule tells nobody is reminded of, and people may decide', () => {
-    const policy = [{ match: {}, decide: 'tell' }]
+    const policy = [{ match: {}, decide: 'notify' }]
     const moments = Object.keys(hears({ routes, policy }))
     const expected = ['scheduled', 'changed', 'approved', 'declined', 'stuck', 'started']
     expect(moments).toEqual([...expected, 'completed', 'cancelled', 'lost'])
@@ -211,7 +211,7 @@ test('a relay tells what people decide of an event that a rule only tells', asyn
   const inSlack = { match: {}, channels: ['chat', 'pager'], approveIn: 'slack' }
   const config = {
     slackApp: { signingSecret: '0'.repeat(32), team: 'T0TEAM' },
-    policy: [{ match: {}, decide: 'tell' }],
+    policy: [{ match: {}, decide: 'notify' }],
     routes: [inSlack, { match: {}, channels: ['hook'], moments: ['stuck', 'approved'] }],
   }
   const world = await createWorld({ config })

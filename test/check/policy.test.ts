@@ -11,8 +11,8 @@ testRows('policy', [
   ],
   [
     'a rule before it',
-    { policy: [{ name: 'reboots', match: { eventType: 'Reboot' }, decide: 'tell' }, byUsers] },
-    '(Reboot in "prod": policy[0] ("reboots") decides "tell")',
+    { policy: [{ name: 'reboots', match: { eventType: 'Reboot' }, decide: 'notify' }, byUsers] },
+    '(Reboot in "prod": policy[0] ("reboots") decides "notify")',
   ],
   [
     'a narrow rule before it',
@@ -58,7 +58,7 @@ testRows('policy', [
   ],
   [
     'a type that Azure does not have',
-    { policy: [byUsers, { match: { eventType: 'Rebot' }, decide: 'tell' }] },
+    { policy: [byUsers, { match: { eventType: 'Rebot' }, decide: 'notify' }] },
     'policy[1].match.eventType: Azure has no "Rebot" today',
     'did you mean "Reboot"?',
   ],
@@ -72,7 +72,7 @@ testRows('policy', [
     'everything ignored but what people ask for',
     { policy: [byUsers, { match: {}, decide: 'ignore' }] },
     'policy: nobody hears of anything that Azure schedules in fleet "prod": it is ignored',
-    'write "decide": "tell"',
+    'write "decide": "notify"',
   ],
   [
     'everything ignored in one fleet, type by type',

@@ -97,7 +97,7 @@ testRows('routes', [
   [
     'a reminder where nobody is asked',
     {
-      policy: [byUsers, { match: {}, decide: 'tell' }],
+      policy: [byUsers, { match: {}, decide: 'notify' }],
       routes: [{ ...all, remindBeforeSeconds: 300 }],
     },
     'routes[0].remindBeforeSeconds: the policy asks nobody about what this route matches',
@@ -109,7 +109,7 @@ testRows('routes', [
       policy: [
         byUsers,
         { match: { eventType: 'Freeze', maxDurationSeconds: 8 }, decide: 'approve' },
-        { match: { eventType: 'Freeze' }, decide: 'tell' },
+        { match: { eventType: 'Freeze' }, decide: 'notify' },
       ],
       routes: [
         all,

@@ -22,7 +22,7 @@ function told(changes: Partial<Told> = {}): Told {
       epoch: 1,
       state: 'delivered',
     },
-    ...{ attempts: 1, note: 'HTTP 200', owedAt: at },
+    ...{ attempts: 1, note: 'HTTP 200', plannedAt: at },
     ...changes,
   }
 }
@@ -47,7 +47,7 @@ describe('the beginning says what is judged how', () => {
       /Policy: ask, as no rule matches\. People are asked\. The link is .* not shown here\./,
     ],
     ['approve', 'web', /Policy: approve, by rule "web"\. It is approved at once/],
-    ['tell', 'web', /Policy: tell, by rule "web"\. People are told and not asked/],
+    ['notify', 'web', /Policy: tell, by rule "web"\. People are told and not asked/],
     ['ignore', 'web', /Policy: ignore, by rule "web"\. Nobody is told/],
   ] as const)('%s', (decide, rule, says) => {
     const lines = beginning(shown({ policy: { decide, rule } }), 'https://foghorn.example')
@@ -164,7 +164,7 @@ describe('what it came to', () => {
     const refused = (moment: Told['moment'], note: string) =>
       told({ channel: 'bad', moment, state: 'refused', note })
     const spare = { channel: 'spare', insteadOf: 'bad' }
-    const notice = told({ ...spare, moment: 'notice' as never })
+    const notice = told({ ...spare, moment: 'alert' as never })
     const deliveries = [
       refused('scheduled', 'HTTP 404'),
       refused('started', 'not sent, as the channel refuses since then: HTTP 404'),
@@ -182,7 +182,7 @@ describe('what it came to', () => {
 
   describe('each message of the drill counts once', () => {
     const summaryOf = (deliveries: Told[]) => resultOf(shown({ deliveries })).summary
-    const notice = { moment: 'notice' as never, channel: 'spare', insteadOf: 'bad' }
+    const notice = { moment: 'alert' as never, channel: 'spare', insteadOf: 'bad' }
 
     test('not what a fallback is sent about the channel, delivered or not', () => {
       for (const state of ['delivered', 'refused', 'pending', 'superseded'] as const) {
@@ -234,7 +234,7 @@ describe('what it came to', () => {
   })
 
   test('a notice of trouble is not the drill itself', () => {
-    const notice = told({ moment: 'notice' as never, channel: 'spare', state: 'delivered' })
+    const notice = told({ moment: 'alert' as never, channel: 'spare', state: 'delivered' })
     expect(resultOf(shown({ deliveries: [...shown().deliveries, notice] })).wrong).toEqual([])
   })
 })

@@ -237,7 +237,11 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['routes.0.match.maxDurationSeconds', -1, ': ', '-1'],
   ['routes.0.match.maxDurationSeconds', '9', ': ', '"9"'],
   ['policy', {}, ': '],
-  ['policy', [{ match: {} }], 'policy[0].decide: write one of "approve", "ask", "tell", "ignore"'],
+  [
+    'policy',
+    [{ match: {} }],
+    'policy[0].decide: write one of "approve", "ask", "notify", "ignore"',
+  ],
   ['policy', [{ match: {}, decide: 'yes' }], 'policy[0].decide: ', '"yes"', '"approve"'],
   ['policy', [{ decide: 'ask' }], 'policy[0].match: '],
   ['policy', [{ match: { fleet: 'x' }, decide: 'ask' }], 'policy[0].match.fleet: ', '"x"'],

@@ -117,7 +117,7 @@ describe('a good configuration', () => {
     const config = structuredClone(baseConfig) as Json
     delete config.channels.pager.endpoint
     config.policy = [
-      { match: {}, decide: 'tell' },
+      { match: {}, decide: 'notify' },
       { name: 'own', match: {}, decide: 'ask' },
     ]
     const read = readConfig(JSON.stringify(config), {})

@@ -204,7 +204,7 @@ test('the example configuration is complete and right', () => {
     TEAMS_WORKFLOW_URL: 'https://teams.example/x',
     INVENTORY_WEBHOOK_SECRET: prodKey,
   })
-  expect(config.policy.map(({ decide }) => decide)).toEqual(['approve', 'approve', 'tell', 'ask'])
+  expect(config.policy.map(({ decide }) => decide)).toEqual(['approve', 'approve', 'notify', 'ask'])
   expect(
     Object.values(config.channels)
       .map(({ kind }) => kind)

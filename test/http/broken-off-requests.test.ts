@@ -24,8 +24,8 @@ const routes: [string, Record<string, string>][] = [
   ['/v1/deliveries/replay', admin],
   ['/v1/events/prod/x/decision', admin],
   ['/slack/interactions', {}],
-  ['/record/sign-in', { 'content-type': formType }],
-  ['/record/sign-out', { 'content-type': formType }],
+  ['/console/sign-in', { 'content-type': formType }],
+  ['/console/sign-out', { 'content-type': formType }],
   ['the page of an event', { 'content-type': formType }],
 ]
 
@@ -144,7 +144,14 @@ describe('over connections of plain Node', () => {
 
 describe('garbage without a credential', () => {
   const paths = ['/', '/healthz', '/approve/x', '/approve/%E0%A4%A', '/approve/a.b.c/state']
-  const more = ['/record', '/record/events/%/%', '/v1/events?limit=%', '/v1/beacons', '/nope', '//']
+  const more = [
+    '/console',
+    '/console/events/%/%',
+    '/v1/events?limit=%',
+    '/v1/beacons',
+    '/nope',
+    '//',
+  ]
   const headers = {
     cookie: '__Host-foghorn-admin=1.%%%; foghorn-admin=9999999999999.AAA=',
     'x-ms-client-principal': '{}%',

@@ -39,15 +39,15 @@ const brokenOff = (): RequestInit => {
   return { method: 'POST', body, duplex: 'half' } as RequestInit
 }
 
-describe('under /approve and /record whatever goes wrong is a page for people', () => {
+describe('under /approve and /console whatever goes wrong is a page for people', () => {
   const cases: [string, number, () => Answered][] = [
     ['a form that is too long', 413, () => ask(linkOf(world), big)],
     ['a method that is not taken', 404, () => ask(linkOf(world), { method: 'PUT' })],
     ['POST to the state', 404, () => ask(`${linkOf(world)}/state`, { method: 'POST' })],
     ['a slash at the end', 404, () => ask(`${linkOf(world)}/`)],
     ['no token', 404, () => ask('/approve')],
-    ['a path that is not there', 404, () => ask('/record/nope')],
-    ['a sign-in that is too long', 413, () => ask('/record/sign-in', big)],
+    ['a path that is not there', 404, () => ask('/console/nope')],
+    ['a sign-in that is too long', 413, () => ask('/console/sign-in', big)],
     ['a link that is not ours', 403, () => ask('/approve/forged')],
     [
       'a relay that fails',
@@ -90,8 +90,8 @@ describe('everything has the headers', () => {
     ['the page', 200, () => ask(linkOf(world))],
     ['its state', 200, () => ask(`${linkOf(world)}/state`)],
     ['a decision', 200, () => press(world, linkOf(world), 'approve')],
-    ['the way to the form of the record', 303, () => ask('/record/events')],
-    ['the form of the record', 200, () => ask('/record')],
+    ['the way to the form of the record', 303, () => ask('/console/events')],
+    ['the form of the record', 200, () => ask('/console')],
     ['the events API', 200, () => ask('/v1/events', bearer)],
     ['one event of it', 200, () => ask(`/v1/events/prod/${eventId}`, bearer)],
     ['the channels', 200, () => ask('/v1/channels', bearer)],
@@ -104,7 +104,7 @@ describe('everything has the headers', () => {
     ['the state of the relay', 200, () => ask('/healthz')],
     ['its details', 200, () => ask('/healthz', bearer)],
     ['the sign-in of the record', 303, () => signIn(world)],
-    ['a form that is not of our page', 403, () => ask('/record/sign-out', form)],
+    ['a form that is not of our page', 403, () => ask('/console/sign-out', form)],
     ['a body that breaks off', 400, () => ask('/v1/reports', brokenOff())],
   ]
 
@@ -153,7 +153,7 @@ describe('Strict-Transport-Security', () => {
   })
 
   test('not on the own machine by http', async () => {
-    for (const path of ['/', '/healthz', '/record', '/v1/events']) {
+    for (const path of ['/', '/healthz', '/console', '/v1/events']) {
       expect(await hsts(`http://127.0.0.1:7071${path}`, 'http://127.0.0.1:7071')).toBeNull()
     }
   })

@@ -79,7 +79,7 @@ describe('the key of an incident', () => {
   test('of a notice is its own: a channel in trouble does not end with the event', async () => {
     const delivery: Delivery = claimed('prod/e/1/scheduled/chat/notice/pager')
     const about = { channel: 'chat', moment: 'scheduled' as const, state: 'refused', reason: 'no' }
-    const notice: Notice = { moment: 'notice', at, event: delivery.telling.event, about }
+    const notice: Notice = { moment: 'alert', at, event: delivery.telling.event, about }
     const what = outgoing({ delivery: claimed(delivery.id, { telling: notice }) })
     const { json } = await capture(what)
     expect(json.event_action).toBe('trigger')

@@ -172,7 +172,7 @@ const settings: Record<string, Setting> = {
     moment: 'started',
     heard: [],
     course: {
-      ...{ notice: 'none', phase: 'started', startedAt: at },
+      ...{ startKind: 'none', phase: 'started', startedAt: at },
       facts: { ...noTime(), eventType: 'Terminate', source: 'User', description: '' },
     },
   },
@@ -204,7 +204,7 @@ const settings: Record<string, Setting> = {
   'started without notice': {
     moment: 'started',
     heard: [],
-    course: { notice: 'none', phase: 'started', startedAt: at, facts: noTime() },
+    course: { startKind: 'none', phase: 'started', startedAt: at, facts: noTime() },
   },
   'failing hardware': {
     moment: 'scheduled',
@@ -230,7 +230,7 @@ const settings: Record<string, Setting> = {
     moment: 'scheduled',
     course: {
       facts: { ...usual, eventType: 'Preempt', notBeforeAt: at + 30 * second, description: '' },
-      policy: { decide: 'tell', rule: 'too short to ask' },
+      policy: { decide: 'notify', rule: 'too short to ask' },
     },
   },
   'deletion asked for by a user': {
@@ -362,7 +362,7 @@ function notice(state: string, reason: string, health?: 'refusing' | 'unreachabl
   const event = viewOf(record({ facts: usual }))
   const what = { channel: 'ops-teams', moment: 'scheduled' as const, state, reason }
   const about = { ...what, ...(health && { health }) }
-  return sent('prod/e/1/scheduled/ops-teams/notice/ops', { moment: 'notice', at, event, about })
+  return sent('prod/e/1/scheduled/ops-teams/notice/ops', { moment: 'alert', at, event, about })
 }
 
 function alert(): Outgoing {

@@ -102,9 +102,9 @@ const courses: Record<string, Fields> = {
   'back after its end': { epoch: 2 },
   started: running,
   'already running when first seen': {
-    ...{ phase: 'started', startedAt: at, notice: 'already_running' },
+    ...{ phase: 'started', startedAt: at, startKind: 'already_running' },
   },
-  'started without notice': { phase: 'started', startedAt: at, notice: 'none' },
+  'started without notice': { phase: 'started', startedAt: at, startKind: 'none' },
   completed: {
     ...running,
     phase: 'completed',

@@ -29,7 +29,7 @@ test('every scene has a place of its own, and every moment is a scene', () => {
 async function captionsOf(name: string): Promise<string[]> {
   const { posts, delivery } = scenes[name]!
   const { moment } = delivery.telling
-  if (moment === 'notice' || (await posts.read()) === undefined) return ['new message']
+  if (moment === 'alert' || (await posts.read()) === undefined) return ['new message']
   const calls = ['changed', 'reminder', 'stuck', 'lost'].includes(moment)
   return ['edited message', `reply in its thread${calls ? ', and in the channel' : ''}`]
 }

@@ -12,7 +12,7 @@ import type { MessageBook } from './message-book.ts'
 import type { FleetName } from './plan.ts'
 
 const ranks = ['scheduled', 'cancelled', 'started', 'completed']
-const settleMs = 10_000
+const confirmMs = 10_000
 /** What was said while the relay made up its mind may come too late. */
 const graceMs = 1_000
 /** One less than the relay's: within a pace it need not note that a beacon was heard again. */
@@ -95,7 +95,7 @@ export class EventBook {
     // a late report can show that it started, or that it was announced
     const corrected =
       (before.ended?.outcome === 'cancelled' && phase === 'completed') ||
-      (record.notice === 'reported_late' && before.notice !== record.notice)
+      (record.startKind === 'reported_late' && before.startKind !== record.startKind)
     if (before.ended !== undefined && before.ended.outcome !== 'lost' && !corrected)
       broke('changes after its end')
   }
@@ -163,7 +163,7 @@ export class EventBook {
     const lastShownAt = acked.missing.get(record.eventId)
     if (lastShownAt === undefined) return isHandled ? { view: 'unsure' } : undefined
     // if a report was long under way, the relay takes it for younger than it is
-    const early = report_delayed === 0 && now - lastShownAt < settleMs - 1
+    const early = report_delayed === 0 && now - lastShownAt < confirmMs - 1
     return { view: early ? 'missed just now' : 'misses' }
   }
 

@@ -183,9 +183,9 @@ export class MessageBook {
     }
   }
 
-  turnedAway({ id, owedAt }: Claimed, fate: string): void {
+  turnedAway({ id, plannedAt }: Claimed, fate: string): void {
     const passes = ['busy', 'fails', 'deaf'].includes(fate)
-    if (passes && this.#docket.now - owedAt >= waitedLongMs) this.waitedLong.add(id)
+    if (passes && this.#docket.now - plannedAt >= waitedLongMs) this.waitedLong.add(id)
   }
 
   answerLost(claimed: Claimed): void {
@@ -229,7 +229,7 @@ export class MessageBook {
 
   /** A bot has one message for each story: what it knows of is edited. */
   #checkPost(claimed: Claimed, attempt: Attempt, { json }: Sent): void {
-    if (json.thread_ts !== undefined || claimed.telling.moment === 'notice') return
+    if (json.thread_ts !== undefined || claimed.telling.moment === 'alert') return
     const story = storyOf(claimed)
     const earlier = this.#posted.get(story) ?? []
     if (earlier.some(({ settled }) => settled === 'delivered')) {
@@ -276,7 +276,7 @@ export class MessageBook {
   /** Whoever reads is not told a step when the next one has long been known. */
   #checkOvertaken(claimed: Claimed, isReply: boolean): void {
     const { telling, channel } = claimed
-    if (telling.moment === 'notice' || channel === 'hook' || channel === 'pager') return
+    if (telling.moment === 'alert' || channel === 'hook' || channel === 'pager') return
     const { relay_stalls, store_slow } = this.#docket.parts.faults
     const freezes = relay_stalls > 0 || store_slow > 0
     // a reply follows an edit, which may take as long as an attempt
@@ -284,7 +284,7 @@ export class MessageBook {
     for (const row of this.rows.values()) {
       const own = row.fleet === claimed.fleet && row.eventId === claimed.eventId
       if (!own || row.channel !== channel || this.#isDropped(row)) continue
-      if (row.telling.moment === 'notice' || row.telling.moment === 'reminder') continue
+      if (row.telling.moment === 'alert' || row.telling.moment === 'reminder') continue
       const later =
         row.seq > claimed.seq && !isSameStep(row, claimed) && this.#plannedAt.get(row.id)! < before
       if (!later || row.telling.event.epoch !== telling.event.epoch) continue
@@ -316,7 +316,7 @@ export class MessageBook {
     const ofStuck = telling.moment === 'stuck' || unsticks({ url, json })
     // after an approval lapsed, people are asked by a new incident
     const name = key.replace(anewKey, '')
-    if (telling.moment !== 'notice' && name !== (ofStuck ? `${own}/stuck` : own)) {
+    if (telling.moment !== 'alert' && name !== (ofStuck ? `${own}/stuck` : own)) {
       this.#docket.broke('incidents', `${row.id} has the dedup key ${key}`)
     }
     const known = this.incidents.get(key) ?? { open: false, resolved: false, row }
@@ -344,7 +344,7 @@ function nameOf({ telling, channel, eventId }: Delivery): string {
 function whatIsTold({ id, fleet, eventId, channel, telling }: Delivery): string {
   const { epoch, facts, lapsedAt = '' } = telling.event
   const step = `${fleet}/${eventId}/${epoch}/${telling.moment}/${channel}`
-  if (telling.moment === 'notice') return `${step} ${id}`
+  if (telling.moment === 'alert') return `${step} ${id}`
   const { eventType, source, notBeforeAt, resources, durationSeconds, description } = facts
   if (telling.moment === 'reminder')
     return `${step} ${notBeforeAt} ${telling.event.reminder?.beforeSeconds}`

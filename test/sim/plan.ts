@@ -179,7 +179,7 @@ function idOf(random: Random, index: number): string {
   return random.chance(0.5) ? id.toUpperCase() : id
 }
 
-const tell = { match: { eventType: 'Preempt' }, decide: 'tell' }
+const tell = { match: { eventType: 'Preempt' }, decide: 'notify' }
 const usual = [
   { match: { source: 'User' }, decide: 'approve' },
   { match: { eventType: 'Freeze', maxDurationSeconds: 9 }, decide: 'approve' },

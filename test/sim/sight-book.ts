@@ -136,8 +136,8 @@ export class SightBook {
     } else if (before?.ended === undefined) this.#checkSilence(key, record)
     if (before !== undefined && epoch > before.epoch) this.#checkReopened(key, before, record)
     this.#meet(key, before, record)
-    if (record.notice === 'none' && this.#scheduled.has(key)) {
-      this.#docket.broke('notice', `${key} is told as without notice, and was announced`)
+    if (record.startKind === 'none' && this.#scheduled.has(key)) {
+      this.#docket.broke('alert', `${key} is told as without notice, and was announced`)
     }
     if (phase === 'scheduled') this.#scheduled.add(key)
   }

@@ -5,7 +5,7 @@ import type { Config } from '../../functions/config/config.ts'
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../../functions/core/delivery/delivery.ts'
 import { isOpen, type Observer } from '../../functions/core/event/event.ts'
-import { settleMs } from '../../functions/core/event/life.ts'
+import { confirmMs } from '../../functions/core/event/life.ts'
 import type { Change, Rows } from '../../functions/store/azure/rows.ts'
 import type { Commit, Store } from '../../functions/store/store.ts'
 
@@ -46,9 +46,12 @@ const withoutSettleTime: Spoil = () => (store) => ({
   commit: (commit: Commit) => {
     const { record } = commit
     const { gone } = record
-    if (!isOpen(record) || gone === undefined || gone.settleAt === 0) return store.commit(commit)
-    const dueAt = gone.settleAt - settleMs
-    return store.commit({ ...commit, record: { ...record, gone: { ...gone, settleAt: 0 }, dueAt } })
+    if (!isOpen(record) || gone === undefined || gone.confirmAt === 0) return store.commit(commit)
+    const dueAt = gone.confirmAt - confirmMs
+    return store.commit({
+      ...commit,
+      record: { ...record, gone: { ...gone, confirmAt: 0 }, dueAt },
+    })
   },
   readObservers: async (key) => (await store.readObservers(key)).map(longGone),
 })
@@ -56,7 +59,7 @@ const withoutSettleTime: Spoil = () => (store) => ({
 function longGone(observer: Observer): Observer {
   const { gone } = observer.sighting
   if (gone === undefined) return observer
-  const long = { firstAt: gone.firstAt - settleMs, lastSeenAt: gone.lastSeenAt - settleMs }
+  const long = { firstAt: gone.firstAt - confirmMs, lastSeenAt: gone.lastSeenAt - confirmMs }
   return { ...observer, sighting: { ...observer.sighting, gone: long } }
 }
 

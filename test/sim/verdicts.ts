@@ -41,7 +41,7 @@ function checkElsewhere(judge: Judge, rows: Delivery[]): void {
     const waited = isCalm && judge.messages.waitedLong.has(row.id)
     const failed = state === 'refused' || state === 'given_up' || waited
     if (waited && fallback !== undefined) judge.met.add('a channel that is away is stood in for')
-    if (!failed || fallback === undefined || telling.moment === 'notice') continue
+    if (!failed || fallback === undefined || telling.moment === 'alert') continue
     const told = rows.some(
       ({ id, channel, telling: other }) =>
         channel === fallback &&
@@ -139,7 +139,7 @@ async function checkIncidents(judge: Judge, store: Store, record: EventRecord): 
   for (const [key, incident] of judge.messages.incidents) {
     const { row, open } = incident
     const own = row.fleet === record.fleet && row.eventId === record.eventId
-    if (!own || !open || row.telling.moment === 'notice') continue
+    if (!own || !open || row.telling.moment === 'alert') continue
     const given = rows.some(
       (one) =>
         one.channel === row.channel &&

@@ -45,7 +45,7 @@ const life: ((store: AzureStore, now: number) => Promise<unknown>)[] = [
   (store, now) => store.writeBeacon(beaconOf('web_0', { heardAt: now }), [sighting('web_0')]),
   (store, now) => {
     const whole = record({ dueAt: now + 5, firstSeenAt: now })
-    const deliveries = ['a', 'b'].map((id) => delivery(id, { nextAt: now, owedAt: now }))
+    const deliveries = ['a', 'b'].map((id) => delivery(id, { nextAt: now, plannedAt: now }))
     return store.commit(commitOf({ record: whole, deliveries, now }))
   },
   (store, now) => settleAll(store, now, 'pending'),

@@ -113,10 +113,10 @@ function unnamed({ event, deliveries }: HeldEvent): string[] {
   if (record && listed.length < 2) wrong.push('listed')
   if (record && !record.ended && open === undefined) wrong.push('open')
   for (const { stored } of deliveries) {
-    const { id, state, nextAt, owedAt } = stored.delivery
+    const { id, state, nextAt, plannedAt } = stored.delivery
     if (state === 'pending' && late(stored.entry, nextAt)) wrong.push(`${id} is owed`)
     const failed = state === 'refused' || state === 'given_up'
-    if (failed && late(stored.entry, owedAt)) wrong.push(`${id} failed`)
+    if (failed && late(stored.entry, plannedAt)) wrong.push(`${id} failed`)
   }
   return wrong
 }

@@ -39,6 +39,6 @@ export async function signIn(
   key = adminKey,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  const { fields, cookie } = await openForm(world, '/record')
-  return sendForm(world, '/record/sign-in', { fields: { ...fields, key }, cookie }, headers)
+  const { fields, cookie } = await openForm(world, '/console')
+  return sendForm(world, '/console/sign-in', { fields: { ...fields, key }, cookie }, headers)
 }

@@ -58,7 +58,7 @@ export function delivery(id: string, changes: Partial<Delivery> = {}): Delivery 
     ...key,
     channel: 'chat',
     seq: 64,
-    owedAt: at,
+    plannedAt: at,
     urgentUntil: at + 15 * 60_000,
     telling: telling(),
     state: 'pending',

@@ -65,7 +65,7 @@ function episode(
     phase: 'scheduled',
     facts: { eventType: 'Alert', resources: [] },
     firstSeenAt: before?.firstSeenAt ?? now,
-    policy: { decide: 'tell', rule: 'alert' },
+    policy: { decide: 'notify', rule: 'alert' },
     watchers: [],
     history: [],
     sequence: before?.sequence ?? 0,
@@ -91,8 +91,8 @@ export function sendAlert(
     return {
       id: alertDeliveryId(event, channel),
       ...{ fleet, eventId, channel, seq: sequence * seqPerEpisode + i },
-      ...{ owedAt: now, urgentUntil: now + urgentMs, nextAt: now },
-      telling: { moment: 'notice', at: now, event, about },
+      ...{ plannedAt: now, urgentUntil: now + urgentMs, nextAt: now },
+      telling: { moment: 'alert', at: now, event, about },
       ...{ state: 'pending', attempts: 0, note: '' },
     }
   })

@@ -53,7 +53,7 @@ export function afterAttempt(
   // an attempt at the deadline is one too late
   const latest = left > 0 ? Math.floor(left / 2) : sparse.capMs
   const wait = Math.max(own, Math.min(retryAfterMs ?? 0, latest))
-  const spent = now + wait > delivery.owedAt + giveUpMs || delivery.attempts >= maxAttempts
+  const spent = now + wait > delivery.plannedAt + giveUpMs || delivery.attempts >= maxAttempts
   const pauseMs = Math.min(retryAfterMs ?? 0, maxPauseMs)
   const rest = {
     ...(unsent && { unsent }),

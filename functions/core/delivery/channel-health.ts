@@ -226,7 +226,7 @@ const patienceMs = 120_000
  */
 export function isOverdue(delivery: Delivery, siblings: Delivery[], now: number): boolean {
   const untaken = untakenUpTo(delivery, siblings)
-  const since = Math.min(...untaken.map(({ owedAt }) => owedAt))
+  const since = Math.min(...untaken.map(({ plannedAt }) => plannedAt))
   const attempts = untaken.reduce((sum, one) => sum + one.attempts, 0)
   const left = delivery.urgentUntil - since
   const patience = left > 0 ? Math.min(patienceMs, left / 2) : patienceMs
@@ -240,7 +240,7 @@ function untakenUpTo(delivery: Delivery, siblings: Delivery[]): Delivery[] {
   const last = Math.max(...taken)
   const tried = before.filter(({ seq, attempts, telling, state }) => {
     const waited = state === 'pending' || state === 'superseded'
-    return waited && seq > last && attempts > 0 && telling.moment !== 'notice'
+    return waited && seq > last && attempts > 0 && telling.moment !== 'alert'
   })
   return [...tried, delivery]
 }

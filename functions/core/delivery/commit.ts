@@ -121,7 +121,7 @@ function hasChangesLeft(record: EventRecord, existing: Delivery[]): boolean {
 /** Channels that a message of this epoch was planned for. */
 export function heardOf({ epoch }: EventRecord, existing: Delivery[]): string[] {
   return existing
-    .filter(({ telling }) => telling.event.epoch === epoch && telling.moment !== 'notice')
+    .filter(({ telling }) => telling.event.epoch === epoch && telling.moment !== 'alert')
     .map(({ channel }) => channel)
 }
 
@@ -142,7 +142,7 @@ function fallbacksOf(
 ): string[] {
   if (which === 'none') return []
   return existing
-    .filter(({ telling }) => telling.moment !== 'notice' && telling.insteadOf !== undefined)
+    .filter(({ telling }) => telling.moment !== 'alert' && telling.insteadOf !== undefined)
     .filter(({ telling }) => telling.event.epoch === epoch)
     .filter(
       (one) =>

@@ -19,7 +19,7 @@ export interface Telling {
 
 /** A message about Foghorn itself rather than a step of an event. */
 export interface Notice {
-  moment: 'notice'
+  moment: 'alert'
   at: number
   event: EventView
   about: ChannelTrouble | FleetAlert
@@ -62,7 +62,7 @@ export interface Delivery {
   /** Order within the event: a later message of a channel waits for an earlier one. */
   seq: number
   /** When it was planned, or asked for again; attempts go on for a day from then. */
-  owedAt: number
+  plannedAt: number
   urgentUntil: number
   telling: Telling | Notice
   state: DeliveryState
@@ -82,7 +82,7 @@ export interface Claimed extends Delivery {
 const seqPerCommit = 64
 
 /** Trouble with one channel holds up nothing that another is told of the event. */
-const noticesFrom = 2 ** 40
+const alertsFrom = 2 ** 40
 
 /** Planned in one commit: they tell of one step, and stand beside each other. */
 export function isSameStep(one: Delivery, other: Delivery): boolean {
@@ -112,7 +112,7 @@ export function plan(
     eventId: record.eventId,
     channel,
     seq: record.sequence * seqPerCommit + i,
-    owedAt: now,
+    plannedAt: now,
     urgentUntil: urgentUntil(record, moment, now),
     telling: { moment, at: now, event },
     state: 'pending',
@@ -123,10 +123,10 @@ export function plan(
 }
 
 /**
- * A notice for the channel's fallback: that the channel refused this delivery, or with `health`, that the
+ * An alert for the channel's fallback: that the channel refused this delivery, or with `health`, that the
  * channel itself is in trouble.
  */
-export function planNotice(
+export function planChannelAlert(
   failed: Delivery,
   fallback: string,
   end: { state: DeliveryState; note: string },
@@ -142,30 +142,30 @@ export function planNotice(
     reason: end.note,
     ...(health && { health: health.state }),
   }
-  const notice: Delivery = {
+  const alert: Delivery = {
     ...failed,
-    id: [failed.id, 'notice', encode(fallback), ...which].join('/'),
+    id: [failed.id, 'alert', encode(fallback), ...which].join('/'),
     channel: fallback,
-    seq: failed.seq + noticesFrom,
+    seq: failed.seq + alertsFrom,
     urgentUntil: now + urgentMs,
-    owedAt: now,
-    telling: { moment: 'notice', at: now, event: telling.event, about },
+    plannedAt: now,
+    telling: { moment: 'alert', at: now, event: telling.event, about },
     state: 'pending',
     attempts: 0,
     nextAt: now,
     note: '',
   }
-  return notice
+  return alert
 }
 
 /** Trouble with the channel itself. It has nothing to do with the event. */
 export function channelTroubleIn(telling: Telling | Notice): ChannelTrouble | undefined {
-  if (telling.moment !== 'notice' || 'alert' in telling.about) return undefined
+  if (telling.moment !== 'alert' || 'alert' in telling.about) return undefined
   return telling.about.health === undefined ? undefined : telling.about
 }
 
 export function isAlertOf(telling: Telling | Notice): telling is Notice & { about: FleetAlert } {
-  return telling.moment === 'notice' && 'alert' in telling.about
+  return telling.moment === 'alert' && 'alert' in telling.about
 }
 
 /** The id of an alert's delivery for a channel. It is the same each time the alert is planned. */

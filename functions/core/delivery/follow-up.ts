@@ -10,7 +10,7 @@ import {
   deliveryId,
   isAlertOf,
   isSameStory,
-  planNotice,
+  planChannelAlert,
 } from './delivery.ts'
 import type { Rate } from './rate.ts'
 
@@ -62,7 +62,7 @@ function afterRefusal(
 ): Settlement {
   // another message of the list may be to blame
   if (!broken) return { state: 'pending', nextAt: now, note, alone: true }
-  const waits = isRefusedEverywhere(claimed, context) && now < claimed.owedAt + giveUpMs
+  const waits = isRefusedEverywhere(claimed, context) && now < claimed.plannedAt + giveUpMs
   if (!waits) return { state: 'refused', nextAt: now, note }
   const { health } = context
   const nextAt = health?.state === 'refusing' ? health.nextTryAt : now + firstWaitMs
@@ -80,9 +80,9 @@ function isRefusedEverywhere(claimed: Claimed, { instead, siblings }: Context): 
     return copy !== undefined && ['refused', 'given_up'].includes(copy.state)
   }
   const { telling } = claimed
-  if (telling.moment === 'notice' && (!isAlertOf(telling) || instead.length === 0)) return true
+  if (telling.moment === 'alert' && (!isAlertOf(telling) || instead.length === 0)) return true
   const own = [...siblings.filter((one) => isSameStory(one, claimed)), claimed]
-  const standsIn = own.some(({ telling }) => telling.moment !== 'notice' && telling.insteadOf)
+  const standsIn = own.some(({ telling }) => telling.moment !== 'alert' && telling.insteadOf)
   return (instead.length > 0 || standsIn) && instead.every(isRefused)
 }
 
@@ -99,7 +99,7 @@ export function copyFor(
 /** Undefined: trouble with a channel is reported in one place only. */
 function copyId(telling: Delivery['telling'], to: string): string | undefined {
   if (isAlertOf(telling)) return alertDeliveryId(telling.event, to)
-  return telling.moment === 'notice' ? undefined : deliveryId(telling.event, telling.moment, to)
+  return telling.moment === 'alert' ? undefined : deliveryId(telling.event, telling.moment, to)
 }
 
 function followUps(
@@ -114,14 +114,14 @@ function followUps(
   const trouble =
     inTrouble && isTellerIn(context, claimed)
       ? instead.map((name) =>
-          planNotice(claimed, name, { state, note: health.note }, now, {
+          planChannelAlert(claimed, name, { state, note: health.note }, now, {
             state: health.state,
             since: health.since,
           }),
         )
       : []
   const isAlert = isAlertOf(claimed.telling)
-  if (claimed.telling.moment === 'notice' && !isAlert) return trouble
+  if (claimed.telling.moment === 'alert' && !isAlert) return trouble
   const isSilent = result.outcome === 'retry' && !result.unsent
   // no message waits for a channel that is in trouble already
   const late = isSilent && (inTrouble || isOverdue(claimed, siblings, now))
@@ -134,10 +134,10 @@ function followUps(
   )
   // the fallback has the message itself, so it is told that this channel does not
   const missed = !isAlert && state === 'refused' && !inTrouble && copies.length === 0
-  const notices = missed
-    ? instead.map((name) => planNotice(claimed, name, { state, note }, now))
+  const alerts = missed
+    ? instead.map((name) => planChannelAlert(claimed, name, { state, note }, now))
     : []
-  return [...trouble, ...copies, ...notices]
+  return [...trouble, ...copies, ...alerts]
 }
 
 /** What waits for this message to be delivered or given up. */
@@ -146,7 +146,7 @@ function isBehind(claimed: Claimed): (other: Delivery) => boolean {
     isSameStory(other, claimed) &&
     other.seq > claimed.seq &&
     other.state === 'pending' &&
-    other.telling.moment !== 'notice'
+    other.telling.moment !== 'alert'
 }
 
 /** The same message for another channel. It has the id that it would have if the routes had named that one. */
@@ -159,7 +159,7 @@ export function divert(failed: Delivery, to: string, now: number): Delivery {
     id,
     channel: to,
     // for a copy of a copy, it stays the channel that the routes named
-    telling: telling.moment === 'notice' ? telling : { insteadOf: failed.channel, ...telling },
-    ...{ owedAt: now, nextAt: now, state: 'pending', attempts: 0, note: '' },
+    telling: telling.moment === 'alert' ? telling : { insteadOf: failed.channel, ...telling },
+    ...{ plannedAt: now, nextAt: now, state: 'pending', attempts: 0, note: '' },
   }
 }

@@ -61,7 +61,7 @@ export function overtaken(
     const late = isOver ? afterItsEnd(delivery, overtakes) : undefined
     if (late !== undefined) return late
   }
-  if (telling.moment !== 'notice' && telling.insteadOf !== undefined) {
+  if (telling.moment !== 'alert' && telling.insteadOf !== undefined) {
     const original = deliveryId(telling.event, telling.moment, telling.insteadOf)
     const has = siblings.some(({ id, state }) => id === original && state === 'delivered')
     // who was told of the event hears how it goes on
@@ -80,13 +80,13 @@ function overtakenBy(
   overtakes: Overtakes,
 ): string | undefined {
   const { telling } = delivery
-  if (telling.moment === 'notice') return undefined
+  if (telling.moment === 'alert') return undefined
   const later = others.find(
     (other) =>
       isSameStory(delivery, other) &&
       other.seq > delivery.seq &&
       !isSameStep(delivery, other) &&
-      other.telling.moment !== 'notice' &&
+      other.telling.moment !== 'alert' &&
       // a reminder may yet be dropped, and says less than what it would stand for
       (other.telling.moment !== 'reminder' || telling.moment === 'reminder') &&
       overtakes(other.telling, telling),
@@ -96,7 +96,7 @@ function overtakenBy(
 
 /** A channel that keeps every step, keeps this one; to the others the end is the only news. */
 function afterItsEnd({ telling }: Delivery, overtakes: Overtakes): string | undefined {
-  if (telling.moment === 'notice' || !pointlessAfterEnd.includes(telling.moment)) return undefined
+  if (telling.moment === 'alert' || !pointlessAfterEnd.includes(telling.moment)) return undefined
   return leavesOut(telling, overtakes) ? 'the event ended first' : undefined
 }
 
@@ -107,14 +107,14 @@ function leavesOut(telling: Telling, overtakes: Overtakes): boolean {
 
 /** Earlier steps that this channel was not told, since the last one that it was. */
 export function skippedBefore(delivery: Delivery, siblings: Delivery[]): Moment[] {
-  if (delivery.telling.moment === 'notice') return []
+  if (delivery.telling.moment === 'alert') return []
   const earlier = siblings.filter(
     (other) => isSameStory(delivery, other) && other.seq < delivery.seq,
   )
   const heard = earlier.filter(({ state }) => state === 'delivered').map(({ seq }) => seq)
   const since = Math.max(...heard)
   const missing = earlier.filter(({ seq, state }) => seq > since && state !== 'pending')
-  const missed = missing.map(({ telling }) => telling.moment).filter((m) => m !== 'notice')
+  const missed = missing.map(({ telling }) => telling.moment).filter((m) => m !== 'alert')
   return [...new Set(missed)]
 }
 
@@ -132,7 +132,7 @@ export function mayHaveHeard(
     const { telling } = other
     const own = isGone(other.channel) ? { ...other, channel: delivery.channel } : other
     if (!isSameStory(delivery, own) || other.seq >= delivery.seq) return []
-    return telling.moment === 'notice' || !mayHaveArrived(other) ? [] : [telling]
+    return telling.moment === 'alert' || !mayHaveArrived(other) ? [] : [telling]
   })
 }
 

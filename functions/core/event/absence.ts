@@ -1,7 +1,7 @@
 // An event that some beacons no longer see. Decides which beacons count, when the absence counts as
 // its end, and what kind of end it was. One late document or one IMDS hiccup must not decide that.
 import { type Ended, type EventRecord, type Inference, isHit, type Witness } from './event.ts'
-import { settleMs } from './life.ts'
+import { confirmMs } from './life.ts'
 import {
   freshUntil,
   goneOf,
@@ -30,23 +30,23 @@ const restarting = ['Reboot', 'Redeploy', 'Preempt', 'Terminate']
  * When the event disappeared: from the last document that shows it to the first without it. Counts
  * the hit VMs, or all VMs if no hit VM misses it. Undefined until the absence counts.
  */
-export function settledSpan(
+export function confirmedSpan(
   record: EventRecord,
   witnesses: Witness[],
   now: number,
 ): Span | undefined {
-  const settleAt = settlesAt(record, witnesses, now)
-  if (settleAt > now) return undefined
-  return { ...spanOf(record, missingIn(record, witnesses)), settleAt }
+  const confirmAt = confirmsAt(record, witnesses, now)
+  if (confirmAt > now) return undefined
+  return { ...spanOf(record, missingIn(record, witnesses)), confirmAt }
 }
 
 /** When the absence counts if no further report arrives. Infinity if too few VMs miss the event. */
-function settlesAt(record: EventRecord, witnesses: Witness[], now: number): number {
+function confirmsAt(record: EventRecord, witnesses: Witness[], now: number): number {
   const missing = missingIn(record, witnesses)
   if (missing.length === 0) return Number.POSITIVE_INFINITY
   const agreedAt = agreesAt(record, missing, seeingIn(record, witnesses, now))
   const uptimeKnownAt = uptimeAwaitedUntil(record, witnesses, spanOf(record, missing))
-  return Math.max(agreedAt, uptimeKnownAt, record.gone?.settleAt ?? 0)
+  return Math.max(agreedAt, uptimeKnownAt, record.gone?.confirmAt ?? 0)
 }
 
 /**
@@ -67,13 +67,13 @@ function agreesAt(record: EventRecord, missing: Missing[], seeing: Witness[]): n
       ? Number.POSITIVE_INFINITY
       : Math.max(...hitMissing.map(since))
   if (record.phase === 'started') {
-    return Math.min(hitSince + settleMs, mostSince + (hitSees ? majorityMs : settleMs))
+    return Math.min(hitSince + confirmMs, mostSince + (hitSees ? majorityMs : confirmMs))
   }
   if (hitSees) return Number.POSITIVE_INFINITY
-  return Math.max(hitMissing.length === 0 ? 0 : hitSince, mostSince) + settleMs
+  return Math.max(hitMissing.length === 0 ? 0 : hitSince, mostSince) + confirmMs
 }
 
-function spanOf(record: EventRecord, missing: Missing[]): Omit<Span, 'settleAt'> {
+function spanOf(record: EventRecord, missing: Missing[]): Omit<Span, 'confirmAt'> {
   const hit = missing.filter(({ beacon }) => isHit(record.facts, beacon.vm))
   const gone = (hit.length > 0 ? hit : missing).map(goneOf)
   const lastSeenAt = Math.max(...gone.map((one) => one.lastSeenAt))
@@ -88,7 +88,7 @@ function spanOf(record: EventRecord, missing: Missing[]): Omit<Span, 'settleAt'>
 function uptimeAwaitedUntil(
   record: EventRecord,
   witnesses: Witness[],
-  { firstAt }: Omit<Span, 'settleAt'>,
+  { firstAt }: Omit<Span, 'confirmAt'>,
 ): number {
   if (record.phase !== 'scheduled' || knownReason(record, firstAt) !== undefined) return 0
   const silent = witnesses.filter((one) => isHit(record.facts, one.beacon.vm) && !misses(one))
@@ -103,10 +103,10 @@ function misses({ sighting }: Witness): boolean {
 /** Look again when a document that still shows the event becomes stale. */
 export function nextAbsenceLook(record: EventRecord, witnesses: Witness[], now: number): number {
   const missing = missingIn(record, witnesses)
-  const hiccupEndsAt = record.gone?.settleAt ?? Number.POSITIVE_INFINITY
+  const hiccupEndsAt = record.gone?.confirmAt ?? Number.POSITIVE_INFINITY
   if (missing.length === 0) return hiccupEndsAt
   const staleAt = seeingIn(record, witnesses, now).map((one) => freshUntil(one) + 1)
-  return Math.min(settlesAt(record, witnesses, now), ...staleAt)
+  return Math.min(confirmsAt(record, witnesses, now), ...staleAt)
 }
 
 /** What the absence means. Judged by its span, not by the time of our conclusion. */

@@ -1,6 +1,6 @@
 // What time brings: an event that settles as gone, whose VM is gone, that is stuck, or that is lost.
 // Called by the sweep when an event's due time has come, and by a report that might settle it.
-import { judge, nextAbsenceLook, settledSpan } from './absence.ts'
+import { confirmedSpan, judge, nextAbsenceLook } from './absence.ts'
 import { drillDueAt, moveDrill } from './drill.ts'
 import {
   addHistory,
@@ -46,7 +46,7 @@ export function conclude(
   if (!isOpen(record)) return { record, moments: [], reason: 'look_later' }
   const { drillPlan } = record
   if (drillPlan !== undefined) return concludeDrill(record, drillPlan, now, reminders)
-  const settled = settledSpan(record, witnesses, now)
+  const settled = confirmedSpan(record, witnesses, now)
   if (settled !== undefined) {
     return end({ ...record, gone: settled }, judge(record, witnesses, settled, now))
   }
@@ -111,7 +111,7 @@ function endedBySilence(record: EventRecord, witnesses: Witness[], now: number):
 function clearHiccup(record: OpenRecord, witnesses: Witness[], now: number): OpenRecord {
   const { gone, ...rest } = record
   const over =
-    gone !== undefined && gone.settleAt <= now && missingIn(record, witnesses).length === 0
+    gone !== undefined && gone.confirmAt <= now && missingIn(record, witnesses).length === 0
   return over ? addHistory(rest, { at: now, what: 'seen_again' }) : record
 }
 
@@ -187,7 +187,7 @@ export function nextLookOf(record: EventRecord, now: number, reminders: number[]
   const silentFrom = Math.max(takenFrom(record), ...hit.map(({ beacon }) => beacon.heardAt))
   const times = [
     lostAt(record, reporter),
-    record.gone?.settleAt ?? Number.POSITIVE_INFINITY,
+    record.gone?.confirmAt ?? Number.POSITIVE_INFINITY,
     silentFrom + vmGoneMs,
   ]
   return earliest(record, times, now, reminders)

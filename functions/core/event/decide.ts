@@ -21,7 +21,7 @@ import {
   withPolicy,
   worthTelling,
 } from './judgement.ts'
-import { settleMs } from './life.ts'
+import { confirmMs } from './life.ts'
 import { agree, type Observed, observe } from './observe.ts'
 import { isDecisionNear, watch } from './pace.ts'
 import { openedBy, opens } from './share.ts'
@@ -99,7 +99,7 @@ function judge(
   now: number,
 ): Step | Needs {
   const { record, isNews } = agreed
-  const isSettling = record.gone !== undefined && record.gone.settleAt <= now && !news.inDocument
+  const isConfirming = record.gone !== undefined && record.gone.confirmAt <= now && !news.inDocument
   // in a later epoch, a beacon may have reported the event before it was open again
   const isFirst = news.firstSighting || record.reopenedAt !== undefined
   const isNewcomer = isOpen(record) && isFirst && isHit(record.facts, beacon.vm)
@@ -109,7 +109,7 @@ function judge(
   const isJudged = isUndecided && (isLately || approves)
   // another list of VMs may bring other rules and channels
   const hasGrown = isNews && before?.facts.resources !== record.facts.resources
-  const isIdle = !(isSettling || isJudged || isNewcomer || hasGrown || agreed.moments.length > 0)
+  const isIdle = !(isConfirming || isJudged || isNewcomer || hasGrown || agreed.moments.length > 0)
   if (isIdle) return agreed
   const { observers, deliveries } = known
   if (observers === undefined) return { needs: 'observers' }
@@ -126,7 +126,7 @@ function judge(
     const moments = missed(rules, step.record, observers, deliveries!)
     step = follow(step, step.record, 'newly_routed', moments)
   }
-  if (!isSettling) return step
+  if (!isConfirming) return step
   const witnesses = heardSince(withHeard(step.record, observers), listeningSince)
   const concluded = conclude(step.record, witnesses, now, reminders)
   return follow(step, concluded.record, concluded.reason, concluded.moments)
@@ -192,6 +192,6 @@ function isAboutToClose(
 /** One more beacon misses the event, so the conclusion may come before the planned look. */
 function withAbsence(record: EventRecord, { sighting: { gone } }: Observer): EventRecord {
   if (gone === undefined || !isOpen(record) || record.gone === undefined) return record
-  const dueAt = Math.max(record.gone.settleAt, gone.firstAt + settleMs)
+  const dueAt = Math.max(record.gone.confirmAt, gone.firstAt + confirmMs)
   return record.dueAt !== undefined && record.dueAt > dueAt ? { ...record, dueAt } : record
 }

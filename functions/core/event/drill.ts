@@ -55,7 +55,7 @@ export function beginDrill(
     epoch: 1,
     facts: started ? facts : { ...facts, notBeforeAt: now + noticeSeconds * 1_000 },
     firstSeenAt: now,
-    ...(started ? { phase: 'started', startedAt: now, notice: 'none' } : { phase: 'scheduled' }),
+    ...(started ? { phase: 'started', startedAt: now, startKind: 'none' } : { phase: 'scheduled' }),
     drill: true,
     drillPlan: {
       impactSeconds,
@@ -140,17 +140,17 @@ function withMovedTime(record: OpenRecord, plan: DrillPlan, now: number): OpenRe
 
 /** VM facts come from the VMs' own beacons, or from the plan of a drill. */
 export function knownOf(record: EventRecord, observers: Observer[]): Observer[] {
-  return record.drill ? standInsOf(record) : observers
+  return record.drill ? assumedObservers(record) : observers
 }
 
 /** Policy and routes know VMs by their beacons; these stand in for the ones that a drill does not have. */
-export function standInsOf({ fleet, eventId, facts, drillPlan }: EventRecord): Observer[] {
+export function assumedObservers({ fleet, eventId, facts, drillPlan }: EventRecord): Observer[] {
   const event: ScheduledEvent = { eventId, status: 'Scheduled', ...facts }
-  return (drillPlan?.vms ?? []).map((vm) => standIn(fleet, event, vm))
+  return (drillPlan?.vms ?? []).map((vm) => assumedObserver(fleet, event, vm))
 }
 
 /** An observer of whom only counts what it says of its VM. */
-export function standIn(fleet: string, event: ScheduledEvent, vm: KnownVm): Observer {
+export function assumedObserver(fleet: string, event: ScheduledEvent, vm: KnownVm): Observer {
   const beacon: Beacon = {
     fleet,
     beacon: vm.vm,

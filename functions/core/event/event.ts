@@ -20,7 +20,7 @@ export const moments = [
 export type Moment = (typeof moments)[number]
 
 /** How the policy wants an event handled: approve at once, ask people, only tell, or ignore. */
-export const decisions = ['approve', 'ask', 'tell', 'ignore'] as const
+export const decisions = ['approve', 'ask', 'notify', 'ignore'] as const
 export type Decide = (typeof decisions)[number]
 
 /** Values that Azure may change while the event is scheduled. */
@@ -37,7 +37,7 @@ export type Disputable = (typeof disputable)[number]
 export type Facts = Omit<ScheduledEvent, 'eventId' | 'status'>
 
 /** How it came that an event was first seen as Started. */
-export type Notice = 'none' | 'already_running' | 'reported_late'
+export type StartKind = 'none' | 'already_running' | 'reported_late'
 
 /** Why an end is a conclusion rather than a fact. */
 export type Inference =
@@ -178,7 +178,7 @@ interface Kept {
   /** Values on which the beacons disagree. Then no rule approves, and people are asked. */
   disputed?: Disputable[]
   /** First poll that no longer showed it, the last one that did, and when the settle time is over. */
-  gone?: { firstAt: number; lastSeenAt: number; settleAt: number }
+  gone?: { firstAt: number; lastSeenAt: number; confirmAt: number }
   /** The poll that began this epoch, if an event that had ended was seen again. */
   reopenedAt?: number
   /** What nobody was told, as the event seemed over when the news of it came. */
@@ -226,14 +226,14 @@ interface Pending extends Kept {
 interface ScheduledRecord extends Pending {
   phase: 'scheduled'
   startedAt?: undefined
-  notice?: undefined
+  startKind?: undefined
 }
 
 export interface StartedRecord extends Pending {
   phase: 'started'
   startedAt: number
   /** Absent if a beacon saw it Scheduled before. */
-  notice?: Notice | undefined
+  startKind?: StartKind | undefined
 }
 
 export interface EndedRecord extends Kept {
@@ -241,7 +241,7 @@ export interface EndedRecord extends Kept {
   phase: Phase
   ended: Ended
   startedAt?: number | undefined
-  notice?: Notice | undefined
+  startKind?: StartKind | undefined
   drillPlan?: DrillPlan
   heard?: undefined
   directive?: undefined

@@ -11,16 +11,16 @@ import {
   isHit,
   isOpen,
   type Moment,
-  type Notice,
   type OpenRecord,
   type StartedRecord,
+  type StartKind,
   type Values,
   withEnd,
   withStarted,
 } from './event.ts'
 
 /** How long *gone* must stand before it counts: an IMDS hiccup must not cancel an event. */
-export const settleMs = 10_000
+export const confirmMs = 10_000
 
 interface Observed {
   /** Poll time by the relay's clock: receipt minus the reported age. */
@@ -96,7 +96,7 @@ function begin(
     facts,
     firstSeenAt: seen.at,
     ...(started
-      ? { phase: 'started', startedAt: seen.at, notice: noticeOf(seen) }
+      ? { phase: 'started', startedAt: seen.at, startKind: startKindOf(seen) }
       : { phase: 'scheduled' }),
     policy: { decide: 'ask', rule: 'default' },
     watchers: [],
@@ -106,7 +106,7 @@ function begin(
   return { record, moments: [started ? 'started' : 'scheduled'] }
 }
 
-function noticeOf(seen: Seen): Notice {
+function startKindOf(seen: Seen): StartKind {
   return seen.firstPoll ? 'already_running' : 'none'
 }
 
@@ -134,9 +134,9 @@ function reopens(known: EndedRecord, seen: Seen): boolean {
  * and was not cancelled.
  */
 function correct(known: EndedRecord, seen: Seen): Step {
-  const notice = known.startedAt === undefined ? undefined : lateNotice(known, seen)
-  if (notice !== undefined) {
-    return { record: { ...known, notice }, moments: [], reason: 'learned' }
+  const startKind = known.startedAt === undefined ? undefined : lateStartKind(known, seen)
+  if (startKind !== undefined) {
+    return { record: { ...known, startKind }, moments: [], reason: 'learned' }
   }
   const wrong = known.ended.outcome === 'cancelled' && seen.event.status === 'Started'
   if (!wrong) return nothing(known, 'concluded_before')
@@ -161,8 +161,8 @@ function reopen(known: EndedRecord, seen: Seen): { record: OpenRecord; moments: 
 }
 
 /** An event that was known before it started was announced, even if this beacon did not see that. */
-function asAnnounced({ notice: _, ...begun }: StartedRecord, known: EndedRecord): StartedRecord {
-  return known.notice === undefined ? begun : { ...begun, notice: known.notice }
+function asAnnounced({ startKind: _, ...begun }: StartedRecord, known: EndedRecord): StartedRecord {
+  return known.startKind === undefined ? begun : { ...begun, startKind: known.startKind }
 }
 
 /** An approval that Azure confirmed stands, and a person's *not now*; what never left does not. */
@@ -179,10 +179,10 @@ function join(known: OpenRecord, seen: Seen): Step {
   const facts = { ...merge(known.facts, seen.event), ...differing }
   const learned = JSON.stringify(facts) !== JSON.stringify(known.facts)
   const rises = known.phase === 'scheduled' && seen.event.status === 'Started'
-  const late = lateNotice(known, seen)
+  const late = lateStartKind(known, seen)
   if (!learned && !rises && late === undefined) return nothing(known, 'nothing_new')
   let record: OpenRecord = { ...known, facts }
-  if (late !== undefined && record.phase === 'started') record = { ...record, notice: late }
+  if (late !== undefined && record.phase === 'started') record = { ...record, startKind: late }
   const moments: Moment[] = []
   if (changed) {
     record = addHistory(record, { at: seen.at, what: 'changed', note: noteOf(differing) })
@@ -205,9 +205,9 @@ function join(known: OpenRecord, seen: Seen): Step {
 }
 
 /** A spooled change or a late document can show that a started event was Scheduled before. */
-function lateNotice(known: EventRecord, seen: Seen): Notice | undefined {
+function lateStartKind(known: EventRecord, seen: Seen): StartKind | undefined {
   const wasScheduled = seen.event.status === 'Scheduled' && known.phase !== 'scheduled'
-  return wasScheduled && known.notice !== undefined && known.notice !== 'reported_late'
+  return wasScheduled && known.startKind !== undefined && known.startKind !== 'reported_late'
     ? 'reported_late'
     : undefined
 }
@@ -304,21 +304,21 @@ function vanish(known: EventRecord | undefined, gone: Gone, now: number): Step {
 function heardAfterLost(known: EndedRecord, gone: Gone, now: number): Step {
   if (known.ended.outcome !== 'lost' || !gone.live) return nothing(known, 'concluded_before')
   const { ended: _, verdict: _v, passedOn: _p, stuckAt: _s, startFailure: _f, ...kept } = known
-  const { phase: _phase, startedAt, notice, ...undecided } = kept
+  const { phase: _phase, startedAt, startKind, ...undecided } = kept
   // what is told from now on is told for the second time; that it is there, if somebody sees it
   const entry = { at: gone.at, what: 'reopened' as const, note: gone.vm }
   const rest = { ...undecided, ...stands(known), epoch: known.epoch + 1 }
   const open: OpenRecord =
     startedAt === undefined
       ? { ...rest, phase: 'scheduled', heldBack: 'scheduled' }
-      : { ...rest, phase: 'started', startedAt, notice }
+      : { ...rest, phase: 'started', startedAt, startKind }
   return { record: withGone(addHistory(open, entry), gone, now), moments: [], reason: 'gone' }
 }
 
 function withGone(known: OpenRecord, gone: Gone, now: number): OpenRecord {
   const noted = addHistory(known, { at: gone.at, what: 'gone', note: gone.vm })
   const { at: firstAt, lastSeenAt } = gone
-  return { ...noted, gone: { firstAt, lastSeenAt, settleAt: now + settleMs } }
+  return { ...noted, gone: { firstAt, lastSeenAt, confirmAt: now + confirmMs } }
 }
 
 function nothing(record: EventRecord, reason: Step['reason']): Step {

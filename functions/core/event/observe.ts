@@ -51,7 +51,7 @@ export function observe(
 /** Scheduled and Started in one report: it had been scheduled, but the news came late. */
 function withStartKind(record: EventRecord, moments: Moment[]): EventRecord {
   const late = moments.includes('scheduled') && moments.includes('started')
-  return late && record.phase === 'started' ? { ...record, notice: 'reported_late' } : record
+  return late && record.phase === 'started' ? { ...record, startKind: 'reported_late' } : record
 }
 
 /** Compares the beacons' documents, and ends an approval that the event outgrew. */

@@ -21,7 +21,7 @@ export interface PublicEvent {
   firstSeenAt: string
   startedAt?: string
   /** How it came that Started was the first seen: `none` (no notice), `already_running`, `reported_late`. */
-  notice?: EventView['notice']
+  startKind?: EventView['startKind']
   endedAt?: string
   outcome?: string
   /** Why the outcome is a conclusion; absent where it was seen. */
@@ -32,7 +32,7 @@ export interface PublicEvent {
 }
 
 export function publicView(event: EventView): PublicEvent {
-  const { facts, overruled, verdict, ended, passedOn, notice } = event
+  const { facts, overruled, verdict, ended, passedOn, startKind } = event
   const { resources, eventType, source, durationSeconds, description, notBeforeAt } = facts
   return defined({
     fleet: event.fleet,
@@ -50,7 +50,7 @@ export function publicView(event: EventView): PublicEvent {
     policy: event.policy,
     firstSeenAt: iso(event.firstSeenAt),
     startedAt: iso(event.startedAt),
-    notice,
+    startKind,
     endedAt: iso(ended?.at),
     outcome: ended?.outcome,
     inferred: ended?.inferred,
@@ -106,10 +106,10 @@ export function publicSightings(record: EventRecord, observers: Observer[]): Pub
 
 /** One line for each channel and moment: what was owed, and what came of it. */
 export function publicDelivery(delivery: Delivery) {
-  const { id, channel, telling, state, attempts, note, owedAt, nextAt } = delivery
+  const { id, channel, telling, state, attempts, note, plannedAt, nextAt } = delivery
   // the channel in whose trouble this one is told something
   const insteadOf =
-    telling.moment !== 'notice'
+    telling.moment !== 'alert'
       ? telling.insteadOf
       : 'alert' in telling.about
         ? undefined
@@ -123,7 +123,7 @@ export function publicDelivery(delivery: Delivery) {
     attempts,
     note,
     ...(insteadOf && { insteadOf }),
-    owedAt: iso(owedAt),
+    plannedAt: iso(plannedAt),
     ...(state === 'pending' ? { nextAttemptAt: iso(nextAt) } : {}),
     // what was superseded, mostly was so by a commit that leaves this as it is
     ...(state === 'pending' || state === 'superseded' ? {} : { settledAt: iso(nextAt) }),

@@ -51,8 +51,7 @@ export function compose(
   skipped: Moment[] = [],
   askers: Askers = 'readers',
 ): Message {
-  const message =
-    telling.moment === 'notice' ? noticeOf(telling, now) : stepOf(telling, now, askers)
+  const message = telling.moment === 'alert' ? noticeOf(telling, now) : stepOf(telling, now, askers)
   const after = [...insteadLines(telling), ...skippedLines(skipped)]
   const late = lateLines(telling, now)
   // whoever is asked has to know it first
@@ -82,7 +81,7 @@ export const drillLine = 'This is a drill: no VM is touched.'
 function drillLines({ moment, event }: Telling | Notice): string[] {
   if (!event.drill) return []
   // a drill is there to find what is broken
-  return moment === 'notice' ? [drillLine, 'The trouble with the channel is real.'] : [drillLine]
+  return moment === 'alert' ? [drillLine, 'The trouble with the channel is real.'] : [drillLine]
 }
 
 /** What stands above several messages that are told as one. */
@@ -150,7 +149,7 @@ function noticeOf({ event, about }: Notice, now: number): Message {
       `It answered: ${sentence(about.reason)}`,
       `${fixIt} This channel has been told of the event itself.`,
     ],
-    facts: factsOf({ moment: 'notice', event }, now),
+    facts: factsOf({ moment: 'alert', event }, now),
     reference: referenceOf(event),
   }
 }
@@ -200,7 +199,7 @@ function referenceOf({ fleet, eventId }: EventView): string {
 }
 
 function insteadLines(telling: Telling | Notice): string[] {
-  if (telling.moment === 'notice' || telling.insteadOf === undefined) return []
+  if (telling.moment === 'alert' || telling.insteadOf === undefined) return []
   return [`Sent here because "${telling.insteadOf}" did not take it.`]
 }
 

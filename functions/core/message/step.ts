@@ -168,9 +168,9 @@ export function hardwareAdvice({ facts, firstSeenAt }: EventView): string[] {
 
 /** Who started it, where Foghorn did not and it had been scheduled: an approval has a row of its own. */
 function startLines(event: EventView): string[] {
-  const { verdict, overruled, notice, startedAt = 0, policy, drill } = event
+  const { verdict, overruled, startKind, startedAt = 0, policy, drill } = event
   const { notBeforeAt } = event.facts
-  if (notice !== undefined || verdict?.decision === 'approved') return []
+  if (startKind !== undefined || verdict?.decision === 'approved') return []
   if (notBeforeAt !== undefined && startedAt < notBeforeAt - earlyMs) {
     return ['It started before its time, and not by Foghorn: it may have been approved elsewhere.']
   }
@@ -182,11 +182,11 @@ function startLines(event: EventView): string[] {
 }
 
 function noticeLines(event: EventView, now: number): string[] {
-  const { notice, startedAt } = event
+  const { startKind, startedAt } = event
   // the event was known before, so its notice is no news
-  if (isBack(event) && notice !== 'reported_late') return []
+  if (isBack(event) && startKind !== 'reported_late') return []
   const seenAt = startedAt === undefined ? '' : `, at ${lastingClock(startedAt, now)}`
-  switch (notice) {
+  switch (startKind) {
     case 'none':
       return [noNoticeLine(event)]
     case 'already_running':
@@ -214,7 +214,7 @@ function noNoticeLine({ facts: { eventType, resources }, drill }: EventView): st
   return `Azure gave no notice. ${isLast ? `${capital(vms!)} ${doNot} come back` : `Check ${vms}`}.`
 }
 
-function completedLines({ ended, startedAt, notice }: EventView): string[] {
+function completedLines({ ended, startedAt, startKind }: EventView): string[] {
   if (ended?.inferred !== undefined) {
     // of a VM that is silent, nobody has read that
     const listed = ended.inferred === 'vm_gone' ? '' : 'Azure lists it no more. '
@@ -222,7 +222,7 @@ function completedLines({ ended, startedAt, notice }: EventView): string[] {
   }
   const tookMs = ended === undefined || startedAt === undefined ? -1 : ended.at - startedAt
   if (tookMs < 0) return ['It is over.']
-  const about = notice === 'already_running' ? 'at least' : 'about'
+  const about = startKind === 'already_running' ? 'at least' : 'about'
   return [`It is over, after ${about} ${span(tookMs)}.`]
 }
 
@@ -240,7 +240,7 @@ const endings = { completed: 'Ended', cancelled: 'Gone since', lost: 'Closed' }
 
 /** What the sentences of the moment have said is not said again. */
 export function factsOf(
-  { moment, event }: { moment: Telling['moment'] | 'notice'; event: EventView },
+  { moment, event }: { moment: Telling['moment'] | 'alert'; event: EventView },
   now: number,
 ): Message['facts'] {
   const { facts, ended, startedAt } = event
@@ -252,7 +252,7 @@ export function factsOf(
   const rows: [string, string | undefined][] = [
     ['When', due ? when(facts.notBeforeAt!, now) : undefined],
     [
-      event.notice === 'already_running' ? 'Running at' : 'Started',
+      event.startKind === 'already_running' ? 'Running at' : 'Started',
       startedAt === undefined ? undefined : when(startedAt, now),
     ],
     [ending, ended === undefined ? undefined : when(ended.at, now)],
@@ -274,7 +274,7 @@ export function toneOf({ moment, event }: Telling): Tone {
     case 'lost':
       return 'danger'
     case 'started':
-      if (event.notice === 'none') return 'danger'
+      if (event.startKind === 'none') return 'danger'
       return event.facts.eventType === 'Freeze' ? 'info' : 'warning'
     case 'scheduled':
     case 'changed':

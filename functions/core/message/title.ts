@@ -21,7 +21,7 @@ function titleWith(
   timeOf: (at: number, now: number) => string,
   now: number,
 ): string {
-  const { notice, startedAt, ended, verdict } = event
+  const { startKind, startedAt, ended, verdict } = event
   const subject = subjectOf(event)
   const ahead = (event.facts.notBeforeAt ?? now) > now
   const doubt = isGuess(ended) ? ', it seems,' : ''
@@ -41,8 +41,8 @@ function titleWith(
       return `Approval stuck: ${subject}${due}`
     case 'started':
       if (isBack(event)) return `Back, started${on(startedAt)}: ${subject}`
-      if (notice === 'already_running') return `Already running: ${subject}`
-      return `Started${notice === 'none' ? ' without notice' : ''}${on(startedAt)}: ${subject}`
+      if (startKind === 'already_running') return `Already running: ${subject}`
+      return `Started${startKind === 'none' ? ' without notice' : ''}${on(startedAt)}: ${subject}`
     case 'completed':
       return `Completed${doubt}${on(ended?.at)}: ${subject}`
     case 'cancelled':

@@ -85,7 +85,7 @@ export function channelsFor(
   const further = hidden.filter((name) =>
     before.some(
       ({ channel, telling }) =>
-        channel === name && telling.moment !== 'notice' && isHidden(name, telling.moment),
+        channel === name && telling.moment !== 'alert' && isHidden(name, telling.moment),
     ),
   )
   const channels = new Set([...told, ...further])

@@ -53,12 +53,12 @@ export function severityOf({ moment, event }: Pick<Telling, 'moment' | 'event'>)
   }
 }
 
-function forType({ facts, policy, notice }: Telling['event']): Severity {
+function forType({ facts, policy, startKind }: Telling['event']): Severity {
   const { eventType, durationSeconds: seconds = -1 } = facts
   // Azure's -1 means that it does not know, not that it is short
   const short = eventType === 'Freeze' && seconds >= 0 && seconds < shortFreezeSeconds
   const name = short ? 'short Freeze' : eventType
   const row = (Object.hasOwn(severities, name) && severities[name]) || unknownType
-  if (notice === 'none') return row.unannounced
+  if (startKind === 'none') return row.unannounced
   return policy.decide === 'ask' ? row.asked : row.otherwise
 }

@@ -9,10 +9,10 @@ import type { Relay } from '../../use-cases/relay.ts'
 import { isOwnForm } from '../form.ts'
 import { cookieNamed } from './session.ts'
 
-type RecordForm = 'sign-in' | 'sign-out'
+type ConsoleForm = 'sign-in' | 'sign-out'
 
 /** For the hidden field `form`. Sets the browser's cookie if it has none. */
-export function tokenFor(relay: Relay, c: Context, form: RecordForm): Promise<string> {
+export function tokenFor(relay: Relay, c: Context, form: ConsoleForm): Promise<string> {
   const { name, options } = cookieOf(relay)
   const kept = browserIn(relay, c)
   const browser = kept ?? crypto.randomUUID()
@@ -24,7 +24,7 @@ export function tokenFor(relay: Relay, c: Context, form: RecordForm): Promise<st
 export async function readForm(
   relay: Relay,
   c: Context,
-  form: RecordForm,
+  form: ConsoleForm,
 ): Promise<URLSearchParams | undefined> {
   const browser = browserIn(relay, c)
   if (browser === undefined || !isOwnForm(relay, c)) return undefined

@@ -16,7 +16,7 @@ import { cookieNamed, createSession, isSession, sessionMs } from './session.ts'
 
 const maxFormBytes = 4_096
 
-export function recordPages(relay: Relay, refusals: Refusals): Hono {
+export function consolePages(relay: Relay, refusals: Refusals): Hono {
   const pages = new Hono()
   const guard = createKeyGuard(relay, refusals, 'page')
   pages.use('*', async (c, next) => {
@@ -103,7 +103,7 @@ function cookieOf({ config }: Relay) {
 
 /** Where the pages are, as browsers see it. */
 function baseOf({ config }: Relay): string {
-  return new URL(`${config.publicUrl}/record`).pathname
+  return new URL(`${config.publicUrl}/console`).pathname
 }
 
 /** Another tab may have replaced the browser's cookie. A sign-in form is shown again for that. */

@@ -100,12 +100,12 @@ export const deadLinks: Record<DeadLink, { status: number; title: string; messag
     title: 'This link is not valid',
     message:
       'It was not made by this relay, or was cut off on its way. Open it from the message again, by its button. ' +
-      'If that leads here too, ask for a new message, or whoever has the admin key: they find every event under /record.',
+      'If that leads here too, ask for a new message, or whoever has the admin key: they find every event under /console.',
   },
   expired: {
     status: 410,
     title: 'This link has expired',
-    message: 'The event is long over. Whoever has the admin key finds its record under /record.',
+    message: 'The event is long over. Whoever has the admin key finds its record under /console.',
   },
   channel_gone: {
     status: 410,
@@ -118,6 +118,6 @@ export const deadLinks: Record<DeadLink, { status: number; title: string; messag
     title: 'This event is not known',
     message:
       'The relay has no record of it any more: it forgets events some time after their end. ' +
-      'Whoever has the admin key finds what it remembers under /record.',
+      'Whoever has the admin key finds what it remembers under /console.',
   },
 }

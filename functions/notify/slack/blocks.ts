@@ -238,5 +238,5 @@ type About = Pick<Claimed['telling'], 'moment' | 'event'>
 /** As `shorten`, with the name of the person who decided. Trouble with a channel calls nobody. */
 function said({ moment, event }: About, text: string, length: number): string {
   const harmless = shorten(text, length)
-  return moment === 'notice' ? harmless : withName(harmless, event)
+  return moment === 'alert' ? harmless : withName(harmless, event)
 }

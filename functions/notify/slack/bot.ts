@@ -39,7 +39,7 @@ export const slackBot: Notifier<Bot> = {
   buttons: { ...buttonSupport, isEdited: true },
   async notify(outgoing, channel, send) {
     const attempt = { outgoing, channel, send }
-    if (outgoing.delivery.telling.moment === 'notice') return toOutcome(await create(attempt))
+    if (outgoing.delivery.telling.moment === 'alert') return toOutcome(await create(attempt))
     const known = await outgoing.posts.read()
     const next = nextStep(known, outgoing.delivery, channel.channel, outgoing.now)
     const version = known?.version ?? 0

@@ -7,7 +7,7 @@ import { slackWebhook } from './webhook.ts'
 export const slack: Kind<typeof slackSchema> = {
   schema: slackSchema,
   open: ['channel'],
-  standIns: {
+  placeholders: {
     token: (name) => `xoxb-${name.replaceAll('_', '-').padEnd(8, '-')}`,
     channel: (name) => `C${name.toUpperCase().replaceAll('_', '0').padEnd(8, '0').slice(0, 30)}`,
   },

@@ -78,11 +78,11 @@ export function settleWrites(
     lease: undefined,
   }
   const writes: Writes = { changes: [], add: [], drop: [] }
-  const { owedAt, channel, fleet } = next
+  const { plannedAt, channel, fleet } = next
   if (state === 'pending') {
-    writes.changes.push(replaced(own, stored, index.owedAt(channel, fleet, nextAt), writes))
+    writes.changes.push(replaced(own, stored, index.plannedAt(channel, fleet, nextAt), writes))
   } else if (state === 'refused' || state === 'given_up') {
-    writes.changes.push(replaced(own, stored, index.failedAt(owedAt), writes))
+    writes.changes.push(replaced(own, stored, index.failedAt(plannedAt), writes))
   } else {
     writes.changes.push(ended(own, stored, writes))
   }
@@ -115,7 +115,7 @@ export function replayWrites(
   const own = found.deliveries.find(({ stored }) => stored.delivery.id === id)
   if (own === undefined || !hasFailed(own)) return undefined
   const writes: Writes = { changes: [], add: [], drop: [] }
-  writes.changes.push(moved(own, index, now, { state: 'pending', owedAt: now }, writes))
+  writes.changes.push(moved(own, index, now, { state: 'pending', plannedAt: now }, writes))
   return writes
 }
 
@@ -178,10 +178,10 @@ function insertions(
     known.add(row)
     const view = viewOf(delivery)
     views.set(view.row, { kind: 'put', ...view })
-    const { channel, fleet, state, nextAt, owedAt } = delivery
+    const { channel, fleet, state, nextAt, plannedAt } = delivery
     const stored = toStored(delivery, view.row, place)
-    if (state === 'pending') stored.entry = index.owedAt(channel, fleet, nextAt)
-    if (state === 'refused' || state === 'given_up') stored.entry = index.failedAt(owedAt)
+    if (state === 'pending') stored.entry = index.plannedAt(channel, fleet, nextAt)
+    if (state === 'refused' || state === 'given_up') stored.entry = index.failedAt(plannedAt)
     if (stored.entry) writes.add.push({ entry: stored.entry, target: targetOf(delivery) })
     rows.push({ kind: 'insert', row, body: JSON.stringify(stored) })
   }
@@ -216,7 +216,7 @@ function moved(
   writes: Writes,
 ): Change {
   const delivery = { ...one.stored.delivery, ...change, nextAt: now }
-  const entry = index.owedAt(delivery.channel, delivery.fleet, now)
+  const entry = index.plannedAt(delivery.channel, delivery.fleet, now)
   return replaced(one, { ...one.stored, delivery }, entry, writes)
 }
 

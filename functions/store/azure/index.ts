@@ -82,7 +82,7 @@ export class Index {
   }
 
   /** Sorted by channel and fleet, so that a long queue hides no other. */
-  owedAt(channel: string, fleet: string, at: number): Entry {
+  plannedAt(channel: string, fleet: string, at: number): Entry {
     const row = `${startOf(channel, fleet)}${timeKey(at)}|${this.#name()}`
     return { partition: partitions.owed(channel), row }
   }

@@ -24,11 +24,11 @@ export class Deliveries {
   insert(deliveries: Delivery[]): void {
     const views = new Map<EventView, string>()
     for (const d of deliveries) {
-      const { id, fleet, eventId, channel, seq, state, attempts, nextAt, note, owedAt } = d
+      const { id, fleet, eventId, channel, seq, state, attempts, nextAt, note, plannedAt } = d
       const { event } = d.telling
       const view = views.get(event) ?? this.#insertView(fleet, eventId, event)
       views.set(event, view)
-      const whose = [id, fleet, eventId, channel, seq, owedAt]
+      const whose = [id, fleet, eventId, channel, seq, plannedAt]
       const rest = [state, attempts, nextAt, note, deliveryBody(d), view]
       this.#statements.run(sql.insertDelivery, ...whose, ...rest)
     }

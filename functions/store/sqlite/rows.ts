@@ -38,7 +38,7 @@ export function toDelivery(row: Row, event: EventView | undefined): Delivery {
     eventId: String(row.event_id),
     channel: String(row.channel),
     seq: Number(row.seq),
-    owedAt: Number(row.owed_at),
+    plannedAt: Number(row.owed_at),
     state: String(row.state) as DeliveryState,
     attempts: Number(row.attempts),
     nextAt: Number(row.next_at),

@@ -263,7 +263,7 @@ test.each([
   ['half of what is left', minute, minute / 2],
   ['two minutes, however much is left', 7 * 24 * hour, 2 * minute],
 ])('a message is overdue after %s', (_, leftMs, patienceMs) => {
-  const times = { owedAt: at, urgentUntil: at + leftMs }
+  const times = { plannedAt: at, urgentUntil: at + leftMs }
   const waiting = delivery('d', { ...times, attempts: 2 })
   expect(isOverdue(waiting, [], at + patienceMs - 1)).toBe(false)
   expect(isOverdue(waiting, [], at + patienceMs)).toBe(true)

@@ -1,7 +1,7 @@
 // Deliveries: what their ids say, their order, and how long they are urgent.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { plan, planNotice } from '../../../functions/core/delivery/delivery.ts'
+import { plan, planChannelAlert } from '../../../functions/core/delivery/delivery.ts'
 import { type Moment, moments } from '../../../functions/core/event/event.ts'
 import { at, delivery, type Fields, facts, record } from '../../support/records.ts'
 
@@ -72,9 +72,9 @@ describe('ids', () => {
   test('a notice has an id of its own, and begins anew', () => {
     const failed = delivery('id', { attempts: 9, state: 'pending', note: 'x' })
     const end = { state: 'refused' as const, nextAt: at, note: 'HTTP 404' }
-    const notice = planNotice(failed, 'team.x', end, at + hour)
+    const notice = planChannelAlert(failed, 'team.x', end, at + hour)
     expect(notice.id).toBe('id/notice/team%2Ex')
-    expect(notice).toMatchObject({ channel: 'team.x', attempts: 0, owedAt: at + hour, note: '' })
+    expect(notice).toMatchObject({ channel: 'team.x', attempts: 0, plannedAt: at + hour, note: '' })
     expect(notice.telling).toMatchObject({ about: { channel: 'chat', reason: 'HTTP 404' } })
   })
 })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { giveUpMs, type SendOutcome } from '../../../functions/core/delivery/attempt.ts'
 import type { ChannelHealth } from '../../../functions/core/delivery/channel-health.ts'
-import { type Delivery, planNotice } from '../../../functions/core/delivery/delivery.ts'
+import { type Delivery, planChannelAlert } from '../../../functions/core/delivery/delivery.ts'
 import { afterResult, type Context, divert } from '../../../functions/core/delivery/follow-up.ts'
 import { unlimited } from '../../../functions/core/delivery/rate.ts'
 import { at, claimed, delivery, telling } from '../../support/records.ts'
@@ -78,7 +78,7 @@ describe('what other channels get', () => {
   })
 
   test('trouble with a channel goes nowhere else', () => {
-    const notice = { ...own, ...planNotice(own, 'team', own, at) }
+    const notice = { ...own, ...planChannelAlert(own, 'team', own, at) }
     expect(finish(refused, {}, at, notice).followUps).toEqual([])
     expect(finish(silent, { health: unreachable }, at, notice).followUps).toEqual([])
   })
@@ -94,7 +94,7 @@ describe('what other channels get', () => {
 
 describe('the new state', () => {
   const insteadOf = { ...own, telling: telling({ insteadOf: 'hook' }) }
-  const notice = { ...own, ...planNotice(own, 'team', own, at) }
+  const notice = { ...own, ...planChannelAlert(own, 'team', own, at) }
 
   test.each<[string, SendOutcome, Partial<Context>, object, typeof own?]>([
     ['refused', refused, {}, { state: 'refused' }],
@@ -121,7 +121,7 @@ describe('the new state', () => {
 
 describe('a message in the place of another', () => {
   const failed = delivery('prod/x/1/scheduled/chat', {
-    ...{ state: 'refused', attempts: 3, note: 'HTTP 404', seq: 65, owedAt: at - 5 },
+    ...{ state: 'refused', attempts: 3, note: 'HTTP 404', seq: 65, plannedAt: at - 5 },
   })
 
   test('has the id that it would have had there, and says for which channel it is', () => {
@@ -131,7 +131,7 @@ describe('a message in the place of another', () => {
       id: expect.stringMatching(/\/1\/scheduled\/team$/),
       channel: 'team',
       telling: { ...failed.telling, insteadOf: 'chat' },
-      ...{ owedAt: at + 7, nextAt: at + 7, state: 'pending', attempts: 0, note: '' },
+      ...{ plannedAt: at + 7, nextAt: at + 7, state: 'pending', attempts: 0, note: '' },
     })
     expect(divert(other, 'ops', at).telling).toMatchObject({ insteadOf: 'chat' })
   })
@@ -146,7 +146,7 @@ describe('a message in the place of another', () => {
   })
 
   test('is never about trouble with a channel', () => {
-    const notice = planNotice(failed, 'team', failed, at)
+    const notice = planChannelAlert(failed, 'team', failed, at)
     expect(() => divert(notice, 'hook', at)).toThrow()
   })
 })

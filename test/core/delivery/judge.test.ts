@@ -1,7 +1,7 @@
 // Whether a claimed delivery is sent: each reason that may keep it back, and which of them comes first.
 import { describe, expect, test } from 'vitest'
 import type { Passage } from '../../../functions/core/delivery/channel-health.ts'
-import { channelTroubleIn, planNotice } from '../../../functions/core/delivery/delivery.ts'
+import { channelTroubleIn, planChannelAlert } from '../../../functions/core/delivery/delivery.ts'
 import {
   judgeDelivery,
   type Known,
@@ -14,7 +14,7 @@ const ended = record({ ended: { at, outcome: 'cancelled' } })
 const failed = delivery('failed', { channel: 'chat' })
 const about = (health?: { state: 'refusing'; since: number }) => ({
   ...own,
-  ...planNotice(failed, 'team', failed, at, health),
+  ...planChannelAlert(failed, 'team', failed, at, health),
 })
 const trouble = about({ state: 'refusing', since: at })
 

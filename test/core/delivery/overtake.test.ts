@@ -46,7 +46,7 @@ describe('supersededBy', () => {
     ['of another channel', { channel: 'team' }],
     ['finished', { state: 'delivered' as const }],
     ['of another epoch', { telling: telling({ event: { ...telling().event, epoch: 2 } }) }],
-    ['a notice', { telling: { ...telling(), moment: 'notice' as const, about: {} as never } }],
+    ['a notice', { telling: { ...telling(), moment: 'alert' as const, about: {} as never } }],
     ['planned in the same commit', { seq: 127 }],
     ['later', { seq: 192 }],
   ])('but not one %s', (_, changes) => {
@@ -160,7 +160,7 @@ describe('mayHaveHeard', () => {
   const earlier = (changes: Partial<Delivery> = {}) =>
     delivery('e', { seq: 64, attempts: 1, ...changes })
   const epoch2 = { ...telling(), event: { ...telling().event, epoch: 2 } }
-  const notice = { ...telling(), moment: 'notice' as const, about: {} as never }
+  const notice = { ...telling(), moment: 'alert' as const, about: {} as never }
 
   test.each([
     ['nothing earlier', [], false],

@@ -120,7 +120,7 @@ describe('an approval that it has outgrown', () => {
   ])('hits %j now', (resources, line) => {
     const grown = record({ facts: facts({ resources }), overruled: { ...overruled, agreed } })
     expect(changeIn(say(grown))).toEqual([line])
-    const told = { ...grown, policy: { decide: 'tell', rule: 'own' } as const }
+    const told = { ...grown, policy: { decide: 'notify', rule: 'own' } as const }
     expect(changeIn(say(told))[0]).not.toContain('decide again')
   })
 })

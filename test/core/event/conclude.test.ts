@@ -16,7 +16,7 @@ const approved = { decision: 'approved', how: 'link', who: 'chat', at } as const
 
 const missing = { gone: { firstAt: at + 20 * second, lastSeenAt: at + 15 * second } }
 const noted = {
-  gone: { firstAt: at + 20 * second, lastSeenAt: at + 15 * second, settleAt: at + 30 * second },
+  gone: { firstAt: at + 20 * second, lastSeenAt: at + 15 * second, confirmAt: at + 30 * second },
 }
 const now = at + 30 * second
 const heard = { heardAt: at + 29 * second }
@@ -142,7 +142,7 @@ const settled: Row[] = [
   { name: 'nobody misses it', record: noted, observers: [seeing('web_0')] },
   {
     name: 'before the settle time',
-    record: { gone: { ...noted.gone, settleAt: now + 1 } },
+    record: { gone: { ...noted.gone, confirmAt: now + 1 } },
     observers: [gone()],
   },
   {

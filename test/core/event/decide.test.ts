@@ -131,7 +131,7 @@ describe('a report', () => {
         before: {
           phase: 'started',
           startedAt: at,
-          gone: { firstAt: at, lastSeenAt: at, settleAt: at },
+          gone: { firstAt: at, lastSeenAt: at, confirmAt: at },
         },
         shows: [],
         known: {

@@ -4,13 +4,13 @@ import { viewOf } from '../../../functions/core/delivery/delivery.ts'
 import { decide, leaseOf } from '../../../functions/core/event/approval.ts'
 import { conclude, lostMs, nextLook, stuckMs } from '../../../functions/core/event/conclude.ts'
 import {
+  assumedObservers,
   beginDrill,
   type DrillWish,
   drillEndsBy,
   drillLifeMs,
   drillMoveMs,
   drillStartMs,
-  standInsOf,
 } from '../../../functions/core/event/drill.ts'
 import { type EventRecord, moments, type Verdict } from '../../../functions/core/event/event.ts'
 import { publicView } from '../../../functions/core/event/public-view.ts'
@@ -173,13 +173,13 @@ describe('rules see what is said of its VMs', () => {
     ['another value', [{ vm: 'web_3', ...vm, tags: { role: 'db' } }], 'ask'],
   ] as const)('%s', (_name, vms, decision) => {
     const drill = begin({ vms: [...vms] })
-    expect(judgePolicy(rules, drill, standInsOf(drill)).decide).toBe(decision)
+    expect(judgePolicy(rules, drill, assumedObservers(drill)).decide).toBe(decision)
   })
 
   test('an approval needs every VM, as ever', () => {
     const facts = { eventType: 'Reboot', resources: ['web_3', 'web_4'] }
     const drill = begin({ facts, vms: [{ vm: 'web_3', ...vm }] })
-    expect(judgePolicy(rules, drill, standInsOf(drill)).decide).toBe('ask')
+    expect(judgePolicy(rules, drill, assumedObservers(drill)).decide).toBe('ask')
   })
 })
 
@@ -214,7 +214,7 @@ describe('what people and systems are told says that it is a drill', () => {
       state: 'refused',
       reason: 'HTTP 404',
     } as const
-    const { title, lines } = compose({ moment: 'notice', at, event: viewOf(begin()), about }, at)
+    const { title, lines } = compose({ moment: 'alert', at, event: viewOf(begin()), about }, at)
     expect(title).toMatch(/^DRILL: Channel "ops" refused/)
     expect(lines.slice(0, 2)).toEqual([line, 'The trouble with the channel is real.'])
   })

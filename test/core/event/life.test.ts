@@ -77,7 +77,7 @@ describe('the phase only rises', () => {
     const { record, moments, reason } = step(lifeOf(seen()), begun({ at: at + 1 }))
     expect([moments, reason]).toEqual([['started'], 'started'])
     expect(record).toMatchObject({ phase: 'started', startedAt: at + 1, facts: facts() })
-    expect(record?.notice).toBeUndefined()
+    expect(record?.startKind).toBeUndefined()
   })
 
   test.each([
@@ -111,12 +111,12 @@ describe('the phase only rises', () => {
 
   test('a Started that follows a Scheduled from the spool was reported late', () => {
     const known = lifeOf(begun())
-    expect(known.notice).toBe('none')
+    expect(known.startKind).toBe('none')
     const before = seen({}, { at: at - 60_000, live: false })
-    expect(step(known, before).record?.notice).toBe('reported_late')
+    expect(step(known, before).record?.startKind).toBe('reported_late')
     const lagging = seen({}, { at: at + 5_000, vm: 'web_1' })
-    expect(step(known, lagging).record?.notice).toBe('reported_late')
-    expect(step(lifeOf(seen(), begun()), before).record?.notice).toBeUndefined()
+    expect(step(known, lagging).record?.startKind).toBe('reported_late')
+    expect(step(lifeOf(seen(), begun()), before).record?.startKind).toBeUndefined()
   })
 })
 
@@ -195,7 +195,7 @@ describe('gone', () => {
     expect(record?.gone).toEqual({
       firstAt: at + 5_000,
       lastSeenAt: at,
-      settleAt: at + 16_000,
+      confirmAt: at + 16_000,
     })
     expect(record?.phase).toBe('scheduled')
   })
@@ -247,7 +247,7 @@ describe('reopening', () => {
       verdict,
       stuckAt: at,
       startedAt: at,
-      notice: 'none' as const,
+      startKind: 'none' as const,
       sequence: 7,
     }
     const { record } = step(known, seen({}, { at: later }))
@@ -260,7 +260,7 @@ describe('reopening', () => {
       'stuckAt',
       'dueAt',
       'startedAt',
-      'notice',
+      'alert',
     ] as const) {
       expect(record).not.toHaveProperty(name)
     }

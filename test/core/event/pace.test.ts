@@ -31,7 +31,7 @@ describe('a decision is near', () => {
     ['started', { phase: 'started' }, false],
     ['over', { ended: { at, outcome: 'cancelled' } }, false],
     ['ignored', { policy: { decide: 'ignore', rule: 'r' } }, false],
-    ['only told: a person may still approve', { policy: { decide: 'tell', rule: 'r' } }, true],
+    ['only told: a person may still approve', { policy: { decide: 'notify', rule: 'r' } }, true],
   ])('%s', (_name, changes, near) => {
     expect(isDecisionNear(record(changes), at, false)).toBe(near)
   })

@@ -111,7 +111,7 @@ describe('what it says', () => {
       'Open its page to approve, which starts it now, or to say not now. If nobody acts, Azure starts it at 12:15 UTC or soon after.',
       true,
     ],
-    ['tell', undefined, 'Nothing to decide: Azure starts it at 12:15 UTC or soon after.', false],
+    ['notify', undefined, 'Nothing to decide: Azure starts it at 12:15 UTC or soon after.', false],
     ['approve', undefined, 'Policy rule "own" approves it: it can start at any moment.', false],
     ['ask', declined, 'Open its page to approve it after all, which starts it now.', true],
     ['ask', approved, 'Approved through the link sent to "ops": it may start', false],
@@ -137,14 +137,14 @@ describe('what it says', () => {
   })
 
   test.each([
-    ['none', 'Azure gave no notice'],
+    ['none', 'Azure gave no startKind'],
     ['already_running', 'already running when Foghorn first saw it'],
     ['reported_late', 'had been scheduled before'],
-  ] as const)('first seen as Started: %s', (notice, line) => {
-    expect(say('started', { notice, startedAt: at }).lines.join(' ')).toContain(line)
+  ] as const)('first seen as Started: %s', (startKind, line) => {
+    expect(say('started', { startKind, startedAt: at }).lines.join(' ')).toContain(line)
   })
 
-  test('failing hardware: redeploy it yourself, where there are days of notice', () => {
+  test('failing hardware: redeploy it yourself, where there are days of startKind', () => {
     const due = (days: number) => ({
       facts: facts({ eventType: 'Redeploy', notBeforeAt: at + days * 86_400_000 }),
     })
@@ -217,7 +217,7 @@ describe('what it says', () => {
   test('a notice about a channel says what is wrong with it, and where its messages go', () => {
     const what = { channel: 'ops', moment: 'scheduled' as const, state: 'pending' }
     const say = (health: 'refusing' | 'unreachable', reason: string) =>
-      compose({ moment: 'notice', at, event: view(), about: { ...what, health, reason } }, at)
+      compose({ moment: 'alert', at, event: view(), about: { ...what, health, reason } }, at)
     const { title, lines } = say('unreachable', 'no answer in time')
     expect(title).toBe('Channel "ops" can\'t be reached')
     expect(lines.join(' ')).toBe(
@@ -234,7 +234,7 @@ describe('what it says', () => {
       state: 'refused',
       reason: 'HTTP 404',
     }
-    const notice: Notice = { moment: 'notice', at, event: view(), about }
+    const notice: Notice = { moment: 'alert', at, event: view(), about }
     const message = compose(notice, at)
     expect(textOf(message)).toContain('Channel "ops" refused "scheduled" of Reboot of web_0')
     expect(textOf(message)).toContain('It answered: HTTP 404.')

@@ -145,7 +145,7 @@ describe('an event that is back', () => {
     ['started', begun, 'Back, started at 12:00 UTC: Reboot of web_0'],
     [
       'started',
-      { ...begun, notice: 'already_running' },
+      { ...begun, startKind: 'already_running' },
       'Back, started at 12:00 UTC: Reboot of web_0',
     ],
   ] as const)('%s: says so first (%o)', (moment, course, title) => {
@@ -165,7 +165,7 @@ describe('started without notice', () => {
     ['Preempt', 'Azure gave no notice. The VM does not come back.'],
     ['Freeze', 'Azure gave no notice. Check the VM.'],
   ])('%s', (eventType, line) => {
-    const begun = { phase: 'started', startedAt: at, notice: 'none' } as const
+    const begun = { phase: 'started', startedAt: at, startKind: 'none' } as const
     expect(say('started', { ...begun, facts: facts({ eventType }) }).lines).toContain(line)
     const pair = facts({ eventType, resources: ['a', 'b'] })
     expect(textOf('started', { ...begun, facts: pair })).toMatch(
@@ -174,7 +174,7 @@ describe('started without notice', () => {
   })
 
   test('a late report blames neither the VM nor the relay', () => {
-    const begun = { phase: 'started', startedAt: at, notice: 'reported_late' } as const
+    const begun = { phase: 'started', startedAt: at, startKind: 'reported_late' } as const
     expect(say('started', begun).lines).toContain(
       'It had been scheduled before. The news reached Foghorn late.',
     )
@@ -230,7 +230,7 @@ describe('started: by whom', () => {
     ['not now', { verdict: declined }, 'Not now was chosen; Azure started it when its time came.'],
     [
       'nobody was asked',
-      { policy: { decide: 'tell', rule: 'own' } },
+      { policy: { decide: 'notify', rule: 'own' } },
       'Azure started it when its time came.',
     ],
     [
@@ -239,8 +239,8 @@ describe('started: by whom', () => {
       'It started before its time, and not by Foghorn: it may have been approved elsewhere.',
     ],
     ['approved', { verdict: approved }, undefined],
-    ['without notice', { notice: 'none' }, undefined],
-    ['running', { notice: 'already_running' }, undefined],
+    ['without notice', { startKind: 'none' }, undefined],
+    ['running', { startKind: 'already_running' }, undefined],
     ['a drill', { drill: true }, 'Nobody decided; the drill started when its time came.'],
   ]
   test('a time that Azure never named is not said to have come', () => {
@@ -259,9 +259,9 @@ describe('started: by whom', () => {
   test('the title says when, unless it ran before it was seen', () => {
     const begun = { phase: 'started', startedAt: at } as const
     expect(say('started', begun).title).toBe('Started at 12:00 UTC: Reboot of web_0')
-    const sudden = say('started', { ...begun, notice: 'none' })
+    const sudden = say('started', { ...begun, startKind: 'none' })
     expect(sudden.title).toBe('Started without notice at 12:00 UTC: Reboot of web_0')
-    const running = say('started', { ...begun, notice: 'already_running' })
+    const running = say('started', { ...begun, startKind: 'already_running' })
     expect(running.title).toBe('Already running: Reboot of web_0')
     expect(running.lines.join(' ')).toContain('when Foghorn first saw it, at 12:00 UTC.')
   })

@@ -98,23 +98,23 @@ describe('a match', () => {
 })
 
 describe('the policy', () => {
-  const rules = (...decides: ['approve' | 'ask' | 'tell' | 'ignore', Match][]) =>
+  const rules = (...decides: ['approve' | 'ask' | 'notify' | 'ignore', Match][]) =>
     decides.map(([decide, match], i) => ({ name: `rule ${i}`, match, decide }))
   const both = record({ facts: facts({ resources: ['vm1', 'vm2'] }) })
 
   test.each([
     ['no rule asks people', rules(), 'ask', 'default'],
-    ['the first that matches decides', rules(['tell', {}], ['ignore', {}]), 'tell', 'rule 0'],
+    ['the first that matches decides', rules(['notify', {}], ['ignore', {}]), 'notify', 'rule 0'],
     ['approve needs every VM', rules(['approve', { resource: ['vm1'] }]), 'ask', 'default'],
     [
       'and passes on where it has not',
-      rules(['approve', { resource: ['vm1'] }], ['tell', {}]),
-      'tell',
+      rules(['approve', { resource: ['vm1'] }], ['notify', {}]),
+      'notify',
       'rule 1',
     ],
     ['approve with every VM', rules(['approve', { resource: ['vm?'] }]), 'approve', 'rule 0'],
     ['ask needs one', rules(['ask', { resource: ['vm1'] }]), 'ask', 'rule 0'],
-    ['tell needs one', rules(['tell', { resource: ['vm2'] }]), 'tell', 'rule 0'],
+    ['tell needs one', rules(['notify', { resource: ['vm2'] }]), 'notify', 'rule 0'],
     ['ignore needs one', rules(['ignore', { resource: ['vm2'] }]), 'ignore', 'rule 0'],
     ['none matches', rules(['ignore', { resource: ['vm3'] }]), 'ask', 'default'],
   ])('%s', (_, policy, decide, rule) => {

@@ -167,7 +167,7 @@ describe('who was told before the VMs were known goes on hearing', () => {
 
   test('a notice about a channel is no word of the event', () => {
     const about = { channel: 'x', moment: 'scheduled' as const, state: 'refused', reason: '' }
-    const notice = { moment: 'notice' as const, at: 0, event: onDb, about }
+    const notice = { moment: 'alert' as const, at: 0, event: onDb, about }
     const existing = [delivery('n', { channel: 'ops', telling: notice })]
     expect(channelsFor(routes, onDb, known, 'completed', existing)).toEqual(['dba'])
   })

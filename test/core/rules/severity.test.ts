@@ -34,14 +34,14 @@ describe('by type and policy', () => {
     expect(of(typed(type, seconds))).toBe(severity)
   })
 
-  test.each(['approve', 'tell', 'ignore'] as const)('%s wakes nobody', (decide) => {
+  test.each(['approve', 'notify', 'ignore'] as const)('%s wakes nobody', (decide) => {
     for (const type of [...Object.keys(severities), 'Teleport']) {
       expect(loud).not.toContain(of({ ...typed(type), policy: { decide, rule: 'r' } }))
     }
   })
 
   test('a restart without notice is critical, whatever the policy; a pause is not', () => {
-    const unannounced = { notice: 'none', policy: { decide: 'tell', rule: 'r' } } as const
+    const unannounced = { startKind: 'none', policy: { decide: 'notify', rule: 'r' } } as const
     expect(of({ ...typed('Reboot'), ...unannounced }, 'started')).toBe('critical')
     expect(of({ ...typed('Freeze', 5), ...unannounced }, 'started')).toBe('info')
   })

@@ -33,14 +33,14 @@ async function cookie(): Promise<string> {
 }
 
 /** The list and its form for signing out, in a browser that is signed in. */
-const openList = async () => openForm(world, '/record/events', await cookie())
+const openList = async () => openForm(world, '/console/events', await cookie())
 
-const paths = ['/record/events', `/record/events/prod/${eventId}`, '/record/events/prod/other']
+const paths = ['/console/events', `/console/events/prod/${eventId}`, '/console/events/prod/other']
 
 describe('who gets in', () => {
   test('the admin key, by a cookie that only this site gets back, for 8 hours', async () => {
     const response = await signIn()
-    expect([response.status, response.headers.get('location')]).toEqual([303, '/record/events'])
+    expect([response.status, response.headers.get('location')]).toEqual([303, '/console/events'])
     const [value, ...attributes] = response.headers.get('set-cookie')!.split('; ')
     expect(value).toMatch(/^__Host-foghorn-admin=/)
     expect(attributes.sort()).toEqual([
@@ -51,11 +51,11 @@ describe('who gets in', () => {
       'Secure',
     ])
     expect(value).not.toContain(adminKey)
-    expect((await get('/record/events', value)).status).toBe(200)
+    expect((await get('/console/events', value)).status).toBe(200)
     world.clock.now += 8 * 3_600_000 - 1
-    expect((await get('/record/events', value)).status).toBe(200)
+    expect((await get('/console/events', value)).status).toBe(200)
     world.clock.now += 1
-    expect((await get('/record/events', value)).status).toBe(303)
+    expect((await get('/console/events', value)).status).toBe(303)
   })
 
   test('on the own machine by http, with a cookie that browsers keep there', async () => {
@@ -63,7 +63,7 @@ describe('who gets in', () => {
     const set = (await signIn()).headers.get('set-cookie')!
     expect(set).toMatch(/^foghorn-admin=/)
     expect(set).not.toContain('Secure')
-    expect((await get('/record/events', set.split(';')[0])).status).toBe(200)
+    expect((await get('/console/events', set.split(';')[0])).status).toBe(200)
   })
 
   test.each(paths)('nobody else to %s: they are sent to the form', async (path) => {
@@ -74,34 +74,34 @@ describe('who gets in', () => {
     const given = ['', 'x=1', `${name}=`, `${name}=${later}`, `${name}=${value.slice(0, -6)}`]
     for (const one of [...given, `${name}=${token}`, `${name}=9999999999999.AAAA`]) {
       const response = await get(path, one)
-      expect([response.status, response.headers.get('location')]).toEqual([303, '/record'])
+      expect([response.status, response.headers.get('location')]).toEqual([303, '/console'])
     }
   })
 
   test('a session ends with the admin key, and with the link key that signed it', async () => {
     const mine = await cookie()
     world.relay.adminKey = `${adminKey}-new`
-    expect((await get('/record/events', mine)).status).toBe(303)
+    expect((await get('/console/events', mine)).status).toBe(303)
     world.relay.adminKey = adminKey
     const [first, second] = world.relay.linkKeys
     world.relay.linkKeys = [second!, first!]
-    expect((await get('/record/events', mine)).status).toBe(200)
+    expect((await get('/console/events', mine)).status).toBe(200)
     world.relay.linkKeys = [second!]
-    expect((await get('/record/events', mine)).status).toBe(303)
+    expect((await get('/console/events', mine)).status).toBe(303)
   })
 
   test('no session opens the API, and no key in a query or a header opens a page', async () => {
     const mine = await cookie()
     expect((await get('/v1/events', mine)).status).toBe(401)
-    expect((await get(`/record/events?key=${adminKey}`)).status).toBe(303)
+    expect((await get(`/console/events?key=${adminKey}`)).status).toBe(303)
     const headers = { authorization: `Bearer ${adminKey}` }
-    expect((await world.app.request('/record/events', { headers })).status).toBe(303)
+    expect((await world.app.request('/console/events', { headers })).status).toBe(303)
   })
 
   test('nobody at all where the relay has no admin key', async () => {
     const mine = await cookie()
     world.relay.adminKey = undefined
-    for (const path of ['/record', ...paths]) expect((await get(path, mine)).status).toBe(403)
+    for (const path of ['/console', ...paths]) expect((await get(path, mine)).status).toBe(403)
     expect((await signIn('')).status).toBe(403)
   })
 })
@@ -152,7 +152,7 @@ describe('signing in and out', () => {
 
   test.each(foreignHeaders)('no form from %s', async (_, headers) => {
     await expectNotSignedIn(await signIn(adminKey, headers))
-    await expectForeign(await sendForm(world, '/record/sign-out', await openList(), headers))
+    await expectForeign(await sendForm(world, '/console/sign-out', await openList(), headers))
   })
 
   const changed: [string, (own: Opened) => Opened | Promise<Opened>][] = [
@@ -162,7 +162,7 @@ describe('signing in and out', () => {
     [
       'with that of the other form',
       async ({ cookie: kept }) => ({
-        fields: (await openForm(world, '/record', kept.split('; ')[1]!)).fields,
+        fields: (await openForm(world, '/console', kept.split('; ')[1]!)).fields,
         cookie: kept,
       }),
     ],
@@ -184,19 +184,19 @@ describe('signing in and out', () => {
 
   test.each(changed)('no form of signing out %s', async (_, change) => {
     const own = await openList()
-    await expectForeign(await sendForm(world, '/record/sign-out', await change(own)))
-    expect((await get('/record/events', own.cookie)).status).toBe(200)
+    await expectForeign(await sendForm(world, '/console/sign-out', await change(own)))
+    expect((await get('/console/events', own.cookie)).status).toBe(200)
   })
 
   test.each(['', 'sign-in.AAAA'])('no form of signing in with the token %j', async (form) => {
-    const { cookie: kept } = await openForm(world, '/record')
+    const { cookie: kept } = await openForm(world, '/console')
     const fields = { key: adminKey, form }
-    await expectNotSignedIn(await sendForm(world, '/record/sign-in', { fields, cookie: kept }))
-    await expectNotSignedIn(await post('/record/sign-in', { key: adminKey }))
+    await expectNotSignedIn(await sendForm(world, '/console/sign-in', { fields, cookie: kept }))
+    await expectNotSignedIn(await post('/console/sign-in', { key: adminKey }))
   })
 
   test('guesses without a form try no key, and fill no log', async () => {
-    for (let i = 0; i < 100; i++) await post('/record/sign-in', { key: `wrong-${i}` })
+    for (let i = 0; i < 100; i++) await post('/console/sign-in', { key: `wrong-${i}` })
     expect(world.lines.filter((line) => line.includes('admin_key_wrong'))).toEqual([])
     expect(world.lines.filter((line) => line.includes('forms_refused'))).toHaveLength(1)
     expect((await signIn('wrong')).status).toBe(403)
@@ -212,33 +212,33 @@ describe('signing in and out', () => {
   })
 
   test('several pages of one browser: the form of each works, before and after a new link key', async () => {
-    const first = await openForm(world, '/record')
-    const second = await openForm(world, '/record', first.cookie)
+    const first = await openForm(world, '/console')
+    const second = await openForm(world, '/console', first.cookie)
     expect(second.cookie).toBe(first.cookie)
     world.relay.linkKeys = world.relay.linkKeys.toReversed()
     for (const { fields } of [first, second]) {
       const opened = { fields: { ...fields, key: adminKey }, cookie: first.cookie }
-      expect((await sendForm(world, '/record/sign-in', opened)).status).toBe(303)
+      expect((await sendForm(world, '/console/sign-in', opened)).status).toBe(303)
     }
   })
 
   test('two first pages at once: the form that lost its cookie is followed by one that works', async () => {
-    const [lost, kept] = [await openForm(world, '/record'), await openForm(world, '/record')]
+    const [lost, kept] = [await openForm(world, '/console'), await openForm(world, '/console')]
     const late = { fields: { ...lost.fields, key: adminKey }, cookie: kept.cookie }
-    const answer = await sendForm(world, '/record/sign-in', late)
+    const answer = await sendForm(world, '/console/sign-in', late)
     expect(answer.status).toBe(403)
     const fields = { ...fieldsOf(await answer.text()), key: adminKey }
-    const again = await sendForm(world, '/record/sign-in', { fields, cookie: kept.cookie })
+    const again = await sendForm(world, '/console/sign-in', { fields, cookie: kept.cookie })
     expect(again.status).toBe(303)
   })
 
   test('the page that names a wrong key has a form that works', async () => {
-    const opened = await openForm(world, '/record')
+    const opened = await openForm(world, '/console')
     const wrong = { fields: { ...opened.fields, key: 'wrong' }, cookie: opened.cookie }
-    const answer = await sendForm(world, '/record/sign-in', wrong)
+    const answer = await sendForm(world, '/console/sign-in', wrong)
     const fields = { ...fieldsOf(await answer.text()), key: adminKey }
     const next = { fields, cookie: withCookies(opened.cookie, answer) }
-    expect((await sendForm(world, '/record/sign-in', next)).status).toBe(303)
+    expect((await sendForm(world, '/console/sign-in', next)).status).toBe(303)
   })
 
   test('a form beyond 4 KB: refused', async () => {
@@ -246,14 +246,14 @@ describe('signing in and out', () => {
   })
 
   test('out: the cookie goes', async () => {
-    const response = await sendForm(world, '/record/sign-out', await openList())
+    const response = await sendForm(world, '/console/sign-out', await openList())
     expect(response.headers.get('set-cookie')).toMatch(/^__Host-foghorn-admin=; Max-Age=0; Path=\//)
-    expect(response.headers.get('location')).toBe('/record')
+    expect(response.headers.get('location')).toBe('/console')
   })
 
   test('who is signed in is led past the form', async () => {
-    expect((await get('/record')).status).toBe(200)
-    expect((await get('/record', await cookie())).headers.get('location')).toBe('/record/events')
+    expect((await get('/console')).status).toBe(200)
+    expect((await get('/console', await cookie())).headers.get('location')).toBe('/console/events')
   })
 })
 
@@ -267,7 +267,7 @@ describe('what stands there', () => {
       await beacon.sees(seen)
     }
     const mine = await cookie()
-    const first = await (await get('/record/events', mine)).text()
+    const first = await (await get('/console/events', mine)).text()
     expect(first.match(/<li>/g)).toHaveLength(50)
     expect(first.indexOf('db_50')).toBeLessThan(first.indexOf('db_49'))
     const older = /href="([^"]*before[^"]*)">Older/.exec(first)![1]!.replaceAll('&amp;', '&')
@@ -275,9 +275,9 @@ describe('what stands there', () => {
     expect(second.match(/<li>/g)).toHaveLength(2)
     expect(second).toContain('Reboot of web_0')
     expect(second).not.toContain('Older')
-    const none = await textOf(await get('/record/events?fleet=test', mine))
+    const none = await textOf(await get('/console/events?fleet=test', mine))
     expect(none).toContain('No events.')
-    expect((await get('/record/events?before=yesterday', mine)).status).toBe(400)
+    expect((await get('/console/events?before=yesterday', mine)).status).toBe(400)
   })
 
   test('what is open stands on top, each with where it is and when it may start', async () => {
@@ -286,7 +286,7 @@ describe('what stands there', () => {
     await beacon.sees([event(), event({ eventId: 'newer', resources: ['web_1'] })])
     await beacon.sees([event()])
     await world.pass(10_001)
-    const text = await textOf(await get('/record/events', await cookie()))
+    const text = await textOf(await get('/console/events', await cookie()))
     expect(text).toMatch(
       /Not decided Reboot of web_0 prod · NotBefore 2026-11-21 12:15:00 UTC \(in 14 min\) .* Cancelled, it seems Reboot of web_1/,
     )
@@ -302,7 +302,7 @@ describe('what stands there', () => {
     await beacon.sees([event()], { starts })
     world.channels.answer = () => new Response('no_service', { status: 404 })
     await world.drain()
-    const response = await get(`/record/events/prod/${eventId.toUpperCase()}`, await cookie())
+    const response = await get(`/console/events/prod/${eventId.toUpperCase()}`, await cookie())
     const text = await textOf(response)
     const said = [
       'Reboot of web_0',
@@ -336,7 +336,7 @@ describe('what stands there', () => {
     await second!.sees([], { ageMs: 5_000 })
     await world.pass(60_000)
     const mine = await cookie()
-    const record = await textOf(await get(`/record/events/prod/${eventId}`, mine))
+    const record = await textOf(await get(`/console/events/prod/${eventId}`, mine))
     const page = await textOf(await world.app.request(linkOf(world)))
     for (const text of [record, page]) {
       const order = [/Started \(seen by/, /Gone from web_0/, /: ?Completed|UTC Completed/].map(
@@ -354,13 +354,13 @@ describe('what stands there', () => {
       started({ eventId: 'sudden', resources: ['db_0'], ...facts }),
     ])
     const mine = await cookie()
-    const sudden = await textOf(await get('/record/events/prod/sudden', mine))
+    const sudden = await textOf(await get('/console/events/prod/sudden', mine))
     expect(sudden).toContain('Asked by Azure itself')
     expect(sudden).toContain('Why Host &lt;b&gt;failing&lt;/b&gt;.')
     expect(sudden).toContain('How long about 30 s')
     expect(sudden).toContain('Notice already running when first seen')
     expect(sudden).toContain('Epoch 1')
-    const usual = await textOf(await get(`/record/events/prod/${eventId}`, mine))
+    const usual = await textOf(await get(`/console/events/prod/${eventId}`, mine))
     expect(usual).toContain('How long Azure does not say')
     expect(usual).not.toContain('Notice ')
   })
@@ -370,8 +370,8 @@ describe('what stands there', () => {
     const other = event({ eventId: '"><img src=x>', resources: [hostile] })
     await new FakeBeacon(world, 'web_0', { vm: { name: '<b>x' } }).sees([event(), other])
     const mine = await cookie()
-    const url = `/record/events/prod/${encodeURIComponent('"><img src=x>')}`
-    const pages = [await get('/record'), await get('/record/events', mine), await get(url, mine)]
+    const url = `/console/events/prod/${encodeURIComponent('"><img src=x>')}`
+    const pages = [await get('/console'), await get('/console/events', mine), await get(url, mine)]
     for (const page of [...pages, await get(paths[2]!, mine), await signIn('wrong')]) {
       expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
       expect(page.headers.get('content-security-policy')).not.toContain('unsafe')

@@ -106,7 +106,7 @@ describe('links that lead nowhere', () => {
   })
 
   test('the page says what to do instead', async () => {
-    expect((await show('/approve/AAAAAAAA.AAAA.AAAA')).text).toContain('/record')
+    expect((await show('/approve/AAAAAAAA.AAAA.AAAA')).text).toContain('/console')
   })
 
   /** The link with one letter of one part replaced. */

@@ -100,7 +100,7 @@ describe('one message for an event', () => {
     await bot.notify(bot.step('scheduled', 64))
     const kept = bot.posts.kept
     const about = { channel: 'team', moment: 'scheduled' as const, state: 'refused', reason: 'x' }
-    const telling = { moment: 'notice' as const, at, event: viewOf(record()), about }
+    const telling = { moment: 'alert' as const, at, event: viewOf(record()), about }
     const delivery = claimed('n', { telling, seq: 2 ** 40 })
     const what = outgoing({ delivery, message: compose(telling, at), posts: bot.posts })
     expect((await bot.notify(what)).outcome).toBe('delivered')
@@ -205,7 +205,7 @@ test.each(Object.keys(scenes))(
     const what = scenes[name]!
     const result = await bot.notify({ ...what, posts: bot.posts })
     expect(result.outcome).toBe('delivered')
-    const edits = what.delivery.telling.moment === 'notice' ? [] : ['chat.update']
+    const edits = what.delivery.telling.moment === 'alert' ? [] : ['chat.update']
     expect(bot.methods()).toEqual(['chat.postMessage', ...edits, 'chat.postMessage'])
     expect(bot.slack.calls.every(({ valid }) => valid === true)).toBe(true)
   },

@@ -8,8 +8,8 @@ const leaseMs = 20_000
 
 /** What is owed again, and what goes for good. */
 export function growthPromises(bench: Bench): void {
-  async function owe(id: string, state: DeliveryState, owedAt: number, channel = 'chat') {
-    const row = delivery(id, { eventId: id, channel, state, owedAt, attempts: 7, note: 'why' })
+  async function owe(id: string, state: DeliveryState, plannedAt: number, channel = 'chat') {
+    const row = delivery(id, { eventId: id, channel, state, plannedAt, attempts: 7, note: 'why' })
     await expectCommitted(bench.store, { record: record({ eventId: id }), deliveries: [row] })
   }
 
@@ -30,7 +30,7 @@ export function growthPromises(bench: Bench): void {
       await owe('a', 'given_up', at - 1)
       await bench.store.replay({ id: 'a' }, at + 7, 9)
       const row = { fleet: 'prod', eventId: 'a' }
-      expect(await bench.store.readDeliveries(row)).toMatchObject([{ owedAt: at + 7 }])
+      expect(await bench.store.readDeliveries(row)).toMatchObject([{ plannedAt: at + 7 }])
     })
 
     test.each(['pending', 'delivered', 'superseded'] as const)(

@@ -107,7 +107,7 @@ describe('ten events in five minutes', () => {
     ])
     expect((await world.getEvent(idOf(0))).body.deliveries.slice(1)).toMatchObject([
       { channel: 'team', moment: 'scheduled', insteadOf: 'chat' },
-      { channel: 'team', moment: 'notice', insteadOf: 'chat' },
+      { channel: 'team', moment: 'alert', insteadOf: 'chat' },
     ])
   })
 
@@ -231,7 +231,7 @@ test('a decision by the link of the fallback is told there, and so is the end', 
     ['stuck', 'delivered'],
     ['started', 'superseded'],
     ['completed', 'delivered'],
-    ['notice', 'delivered'],
+    ['alert', 'delivered'],
   ])
   expect((await rowsOf(world, 'chat')).at(-1)).toMatchObject({ state: 'delivered' })
 })
@@ -314,7 +314,7 @@ test('and where that message is superseded meanwhile, another one tells', async 
   })
   expect(notices()).toHaveLength(1)
   const { body } = await world.getEvent(eventId)
-  expect(body.deliveries.filter((row: { moment: string }) => row.moment === 'notice')).toHaveLength(
+  expect(body.deliveries.filter((row: { moment: string }) => row.moment === 'alert')).toHaveLength(
     1,
   )
 })

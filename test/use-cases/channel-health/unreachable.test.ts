@@ -121,7 +121,7 @@ describe('a channel that is down', () => {
     await world.pass(10_001)
     const told = await statesOf(world, 'team')
     expect(told.filter(([, state]) => state === 'delivered').map(([moment]) => moment)).toEqual(
-      expect.arrayContaining(['scheduled', 'approved', 'completed', 'notice']),
+      expect.arrayContaining(['scheduled', 'approved', 'completed', 'alert']),
     )
   })
 
@@ -165,7 +165,7 @@ test('nobody is told of a channel that is back by then', async () => {
   await passInSteps(world, 5 * minute, 5 * second)
   expect(await statesOf(world, 'team')).toEqual([
     ['scheduled', 'refused'],
-    ['notice', 'superseded'],
+    ['alert', 'superseded'],
   ])
 })
 

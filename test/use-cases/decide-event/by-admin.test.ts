@@ -146,7 +146,7 @@ describe('the record', () => {
     const { body } = await world.getEvent(eventId)
     expect(body.deliveries[0]).toMatchObject({
       ...{ channel: 'chat', moment: 'scheduled', state: 'delivered', attempts: 1 },
-      ...{ owedAt: '2026-11-21T12:00:00.000Z', settledAt: '2026-11-21T12:00:00.000Z' },
+      ...{ plannedAt: '2026-11-21T12:00:00.000Z', settledAt: '2026-11-21T12:00:00.000Z' },
     })
     world.channels.answer = () => new Response('later', { status: 503 })
     await decide(approve)

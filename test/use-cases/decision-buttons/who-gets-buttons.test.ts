@@ -82,7 +82,7 @@ describe('a webhook of Slack', () => {
   })
 
   test('what a rule only tells of has none', async () => {
-    const policy = [{ match: {}, decide: 'tell' }]
+    const policy = [{ match: {}, decide: 'notify' }]
     expect(idsOf(elementsIn(await tell({ ...slackDecides, policy }, event())))).toEqual(['open'])
   })
 

@@ -137,9 +137,9 @@ describe('what ends badly', () => {
     expect(message.type).toBe('foghorn.event.scheduled')
     expect(more).toEqual([])
     expect(notice).toMatchObject({
-      type: 'foghorn.event.notice',
+      type: 'foghorn.event.startKind',
       data: {
-        moment: 'notice',
+        moment: 'alert',
         about: {
           channel: 'chat',
           moment: 'scheduled',
@@ -168,8 +168,8 @@ describe('what ends badly', () => {
     expect(states).toEqual([
       ['chat', 'scheduled', 'refused'],
       ['hook', 'scheduled', 'pending'],
-      ['hook', 'notice', 'pending'],
-      ['chat', 'notice', 'pending'],
+      ['hook', 'alert', 'pending'],
+      ['chat', 'alert', 'pending'],
     ])
   })
 

@@ -74,7 +74,7 @@ describe('first seen as Started', () => {
     const changes = [{ kind: 'appeared' as const, ageMs: 0, firstPoll, event: started() }]
     await beacon.sees([started()], { changes })
     await world.drain()
-    expect((await eventNow()).notice).toBe(notice)
+    expect((await eventNow()).startKind).toBe(notice)
     expect(world.told()).toEqual(['foghorn.event.started'])
     expect(world.sent[0]?.json.text).toContain(title)
   })
@@ -84,7 +84,7 @@ describe('first seen as Started', () => {
     await beacon.sees([started()], { changes })
     const before = { kind: 'appeared' as const, ageMs: 60_000, firstPoll: false, event: event() }
     await new FakeBeacon(world, 'web_1').sees([started()], { changes: [before] })
-    expect((await eventNow()).notice).toBe('reported_late')
+    expect((await eventNow()).startKind).toBe('reported_late')
   })
 
   test('Scheduled and Started in one report of a new event is "reported late"', async () => {
@@ -94,7 +94,7 @@ describe('first seen as Started', () => {
     ]
     await beacon.sees([started()], { changes })
     await world.drain()
-    expect((await eventNow()).notice).toBe('reported_late')
+    expect((await eventNow()).startKind).toBe('reported_late')
     expect(world.told()).toEqual(['foghorn.event.started'])
   })
 

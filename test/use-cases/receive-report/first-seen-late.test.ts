@@ -121,7 +121,7 @@ describe('without notice', () => {
     await beacon.sees([started()], { changes: [change('appeared', 100, started())] })
     await world.drain()
     expect(moments()).toEqual(['scheduled', 'cancelled', 'started'])
-    expect((await eventNow()).notice).toBeUndefined()
+    expect((await eventNow()).startKind).toBeUndefined()
     const page = world.sent.findLast(({ url }) => url.includes('slack'))!
     expect(page.body.toLowerCase()).not.toContain('without notice')
   })
@@ -131,13 +131,13 @@ describe('without notice', () => {
     await beacon.sees([started()], { changes: [change('appeared', 100, started())] })
     await beacon.sees([])
     await world.pass(11_000)
-    expect((await eventNow()).notice).toBe('none')
+    expect((await eventNow()).startKind).toBe('none')
     const late = new FakeBeacon(world, 'web_1')
     await late.sees([], {
       changes: [change('appeared', 60_000, event()), change('gone', 10_000, started())],
     })
     await world.pass(1_000)
     expect(moments()).toEqual(['started', 'completed'])
-    expect((await eventNow()).notice).toBe('reported_late')
+    expect((await eventNow()).startKind).toBe('reported_late')
   })
 })

@@ -46,7 +46,7 @@ describe('policy', () => {
   })
 
   test('tell: told without asking, and the page still lets a person approve', async () => {
-    await begin(rule('tell'))
+    await begin(rule('notify'))
     await first.sees([event()])
     await world.drain()
     expect(world.told()).toEqual(['foghorn.event.scheduled'])

@@ -61,7 +61,7 @@ describe('nobody is reminded', () => {
   })
 
   test('of what a policy only tells', async () => {
-    await startRelay({ routes, policy: [{ match: {}, decide: 'tell' }] })
+    await startRelay({ routes, policy: [{ match: {}, decide: 'notify' }] })
     await beacon.sees([event()])
     expect(await remindersUntil(14)).toEqual([])
   })
