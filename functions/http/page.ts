@@ -50,5 +50,5 @@ export function failed(c: Context): Response | Promise<Response> {
 }
 
 function isForPeople(c: Context): boolean {
-  return /^\/(approve|record)(\/|$)/.test(c.req.path)
+  return /^\/(approve|console)(\/|$)/.test(c.req.path)
 }

@@ -47,7 +47,7 @@ describe('the beginning says what is judged how', () => {
       /Policy: ask, as no rule matches\. People are asked\. The link is .* not shown here\./,
     ],
     ['approve', 'web', /Policy: approve, by rule "web"\. It is approved at once/],
-    ['notify', 'web', /Policy: tell, by rule "web"\. People are told and not asked/],
+    ['notify', 'web', /Policy: notify, by rule "web"\. People are told and not asked/],
     ['ignore', 'web', /Policy: ignore, by rule "web"\. Nobody is told/],
   ] as const)('%s', (decide, rule, says) => {
     const lines = beginning(shown({ policy: { decide, rule } }), 'https://foghorn.example')

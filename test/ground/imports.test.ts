@@ -287,7 +287,7 @@ const bans: Record<string, Ban> = {
   'nothing prints but the log': {
     files: /^(beacon|functions|shared)\//,
     except: /^functions\/cli\//,
-    call: /\bconsole\.(?!ts\b)/,
+    call: /\bconsole\.\w+\(/,
     instead: 'the log',
   },
 }
