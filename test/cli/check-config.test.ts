@@ -202,7 +202,16 @@ describe('wrong words end it with code 2 and what to write', () => {
 test('--help names every option', async () => {
   const { code, out } = await run(['--help'])
   expect(code).toBe(0)
-  const flags = ['without-env', 'event', 'type', 'source', 'resource', 'duration', 'notice', 'fleet']
+  const flags = [
+    'without-env',
+    'event',
+    'type',
+    'source',
+    'resource',
+    'duration',
+    'notice',
+    'fleet',
+  ]
   for (const flag of [...flags, 'tag', 'scale-set', 'resource-group']) {
     expect(out).toContain(`--${flag}`)
   }

@@ -73,7 +73,7 @@ describe('ids', () => {
     const failed = delivery('id', { attempts: 9, state: 'pending', note: 'x' })
     const end = { state: 'refused' as const, nextAt: at, note: 'HTTP 404' }
     const notice = planChannelAlert(failed, 'team.x', end, at + hour)
-    expect(notice.id).toBe('id/notice/team%2Ex')
+    expect(notice.id).toBe('id/alert/team%2Ex')
     expect(notice).toMatchObject({ channel: 'team.x', attempts: 0, plannedAt: at + hour, note: '' })
     expect(notice.telling).toMatchObject({ about: { channel: 'chat', reason: 'HTTP 404' } })
   })

@@ -34,7 +34,7 @@ describe('what other channels get', () => {
   const behind = delivery('behind', { seq: 128, telling: telling({ moment: 'changed' }) })
   const done: Delivery = { ...behind, id: 'done', state: 'delivered' }
   const scheduled = 'scheduled to team'
-  const notice = 'notice to team'
+  const notice = 'alert to team'
 
   test.each<[string, SendOutcome, Partial<Context>, number, string[]]>([
     ['delivered', { outcome: 'delivered', note: '' }, {}, late, []],

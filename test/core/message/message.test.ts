@@ -137,7 +137,7 @@ describe('what it says', () => {
   })
 
   test.each([
-    ['none', 'Azure gave no startKind'],
+    ['none', 'Azure gave no notice'],
     ['already_running', 'already running when Foghorn first saw it'],
     ['reported_late', 'had been scheduled before'],
   ] as const)('first seen as Started: %s', (startKind, line) => {

@@ -137,7 +137,7 @@ describe('what ends badly', () => {
     expect(message.type).toBe('foghorn.event.scheduled')
     expect(more).toEqual([])
     expect(notice).toMatchObject({
-      type: 'foghorn.event.startKind',
+      type: 'foghorn.event.alert',
       data: {
         moment: 'alert',
         about: {

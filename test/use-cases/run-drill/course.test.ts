@@ -242,7 +242,7 @@ describe('what goes wrong on the way', () => {
     const told = gotBy('hook').map(({ json }) => [json.type, json.data.drill])
     expect(told).toEqual([
       ['foghorn.event.scheduled', true],
-      ['foghorn.event.startKind', true],
+      ['foghorn.event.alert', true],
     ])
   })
 
