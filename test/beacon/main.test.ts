@@ -89,7 +89,7 @@ test('it watches, reports, starts what it is told to, and ends when asked', asyn
 
   const { code, tookMs } = await endOf(beacon)
   expect(code).toBe(0)
-  expect(tookMs).toBeLessThan(1_000)
+  expect(tookMs).toBeLessThan(5_000)
   const events = beacon.entries().map((entry) => entry.event)
   expect(events[0]).toMatch(/beacon_started|event_seen/)
   expect(events).toEqual(expect.arrayContaining(['directive_received', 'report_accepted']))

@@ -123,7 +123,9 @@ function vmGoneAt(record: EventRecord, witnesses: Witness[], now: number): numbe
   if (hit.length === 0 && seeingIn(record, witnesses, now).length > 0) {
     return Number.POSITIVE_INFINITY
   }
-  return Math.max(from, ...hit.map(({ beacon }) => beacon.heardAt)) + vmGoneMs
+  // its beacon may be about to report for the first time
+  const heard = hit.length === 0 ? witnesses : hit
+  return Math.max(from, ...heard.map(({ beacon }) => beacon.heardAt)) + vmGoneMs
 }
 
 /** When a Preempt or Terminate begins to remove its VM. Infinity for other events. */

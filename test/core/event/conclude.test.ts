@@ -304,6 +304,12 @@ describe('a VM that is gone', () => {
     expect(dies(both, [silent('web_0', at), silent('web_1', when)], when)).toBeUndefined()
   })
 
+  test('if no hit VM has reported yet, the silence of the others counts', () => {
+    const other = [silent('web_9', at + vmGoneMs - 10 * second)]
+    expect(dies(preempt, other, at + vmGoneMs)).toBeUndefined()
+    expect(dies(preempt, other, at + 2 * vmGoneMs - 10 * second)).toBe('vm_gone')
+  })
+
   test.each(['Freeze', 'Reboot', 'Redeploy'])('%s never', (eventType) => {
     const due = { facts: facts({ eventType, notBeforeAt: at }) }
     expect(dies(due, [silent('web_0', at)], at + vmGoneMs)).toBeUndefined()
