@@ -25,7 +25,7 @@ Dry run: what the policy decides of one event, and who would hear of which momen
 
 Examples:
   npm run check-config -- foghorn.config.json
-  npm run check-config -- infra/example.config.json --without-env --type Reboot --resource web_3
+  npm run check-config -- foghorn.config.json --without-env --type Reboot --resource web_3
 `
 
 /** Of every command: `wrong` if there is something to write differently. */

@@ -100,7 +100,7 @@ function levelOf(text: string): Level {
 
 function readConfigFile(path: string, environment: Environment): Config {
   if (!existsSync(path)) {
-    const remedy = 'set FOGHORN_CONFIG, or start with a copy of infra/example.config.json'
+    const remedy = 'set FOGHORN_CONFIG, or start with a copy of infra/examples/full.config.json'
     throw new FoghornError('config_missing', `there is no configuration at "${path}"; ${remedy}`)
   }
   try {

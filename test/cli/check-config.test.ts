@@ -9,7 +9,7 @@ import { run as play } from '../../functions/cli/check-config.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'foghorn-check-'))
-const example = 'infra/example.config.json'
+const example = 'infra/examples/full.config.json'
 const environment = {
   PROD_FLEET_KEY: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
   PAGERDUTY_ROUTING_KEY: '0123456789abcdef0123456789abcdef',

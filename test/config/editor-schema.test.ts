@@ -11,7 +11,7 @@ const read = (path: string) =>
   JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'))
 const schema = editorSchema()
 const editor = z.fromJSONSchema(schema)
-const example = read('infra/example.config.json')
+const example = read('infra/examples/full.config.json')
 
 test('the example names it as seen from where it is copied to', () => {
   expect(read(example.$schema)).toHaveProperty('properties.publicUrl')

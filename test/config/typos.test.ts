@@ -127,7 +127,7 @@ describe('a text that is no configuration', () => {
 
   test.each(['', ' \n', '\uFEFF\n'])('an empty file: %j', (text) => {
     expect(mistakesOf(text)).toBe(
-      'the file is empty; write a configuration, as infra/example.config.json is one',
+      'the file is empty; write a configuration, as infra/examples/full.config.json is one',
     )
   })
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { Program } from '../support/process.ts'
 
-const example = fileURLToPath(new URL('../../infra/example.config.json', import.meta.url))
+const example = fileURLToPath(new URL('../../infra/examples/full.config.json', import.meta.url))
 const reference = '@Microsoft.KeyVault(SecretUri=https://vault.example/secrets/admin)'
 const noWebUrl = 'ftp://hooks.slack.example/services/T0/B0/url-secret'
 

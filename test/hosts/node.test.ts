@@ -64,7 +64,7 @@ describe('settings', () => {
     [{ FOGHORN_LOG_LEVEL: 'loud' }, 'FOGHORN_LOG_LEVEL is "loud"'],
     [
       { FOGHORN_CONFIG: '/nowhere.json' },
-      'there is no configuration at "/nowhere.json"; set FOGHORN_CONFIG, or start with a copy of infra/example.config.json',
+      'there is no configuration at "/nowhere.json"; set FOGHORN_CONFIG, or start with a copy of infra/examples/full.config.json',
     ],
   ])('%o is refused', (changes, said) => {
     const message = refusal(changes as Record<string, string>)
@@ -195,7 +195,7 @@ describe('the process', () => {
 })
 
 test('the example configuration is complete and right', () => {
-  const file = new URL('../../infra/example.config.json', import.meta.url)
+  const file = new URL('../../infra/examples/full.config.json', import.meta.url)
   const config = readConfig(readFileSync(file, 'utf8'), {
     PROD_FLEET_KEY: prodKey,
     PAGERDUTY_ROUTING_KEY: 'a'.repeat(32),

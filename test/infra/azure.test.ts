@@ -114,7 +114,7 @@ test('the app has the settings that are read, and no others', () => {
 
 test('the example of parameters sets what exists, and names each secret of the example configuration', () => {
   expect(paramsOf('main.bicep')).toEqual(expect.arrayContaining(paramsOf('main.bicepparam')))
-  const configuration = readFileSync(join(root, 'infra/example.config.json'), 'utf8')
+  const configuration = readFileSync(join(root, 'infra/examples/full.config.json'), 'utf8')
   const used = new Set(matches(configuration, /"env:(\w+)"/g))
   const named = matches(read('main.bicepparam'), /^ {2}(\w+): /gm)
   expect(named.sort()).toEqual([...used].sort())
