@@ -103,7 +103,9 @@ export class ApprovalBook {
       return
     if (passedOn !== undefined || phase !== 'scheduled' || ended || own.status !== 'Scheduled')
       return
-    if (this.#docket.parts.faults.report_delayed > 0) return
+    // the report was judged before the approval, and answered after it
+    const { report_delayed, store_slow } = this.#docket.parts.faults
+    if (report_delayed + store_slow > 0) return
     const key = `${fleet}/${eventId}`
     const cover = this.#approved.get(key)?.at(-1)
     // values that its api-version does not show contradict nothing
