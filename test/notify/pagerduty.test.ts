@@ -235,7 +235,7 @@ describe('the payload', () => {
       { href: page, text: 'Open to decide' },
       { href: `${page}#course`, text: 'What happened so far' },
     ])
-    expect(json.payload.custom_details['VMs hit']).toBe('web_0')
+    expect(json.payload.custom_details['Affected VMs']).toBe('web_0')
   })
 
   test('says the outcome when it is resolved', async () => {

@@ -34,7 +34,7 @@ describe('what other channels get', () => {
   const behind = delivery('behind', { seq: 128, telling: telling({ moment: 'changed' }) })
   const done: Delivery = { ...behind, id: 'done', state: 'delivered' }
   const scheduled = 'scheduled to team'
-  const notice = 'notice to team'
+  const alert = 'alert to team'
 
   test.each<[string, SendOutcome, Partial<Context>, number, string[]]>([
     ['delivered', { outcome: 'delivered', note: '' }, {}, late, []],
@@ -53,7 +53,7 @@ describe('what other channels get', () => {
       [scheduled, 'changed to team'],
     ],
     ['refused', refused, {}, at, [scheduled]],
-    ['refused, and the fallback has it', refused, { siblings: [copy('pending')] }, at, [notice]],
+    ['refused, and the fallback has it', refused, { siblings: [copy('pending')] }, at, [alert]],
     ['refused, without a fallback', refused, { instead: [] }, at, []],
     ['refused in a list', refused, { list: { retryAt: undefined } }, at, []],
     ['refused by a refusing channel', broken, { health: refusing }, at, [scheduled]],
@@ -62,14 +62,14 @@ describe('what other channels get', () => {
       broken,
       { health: { ...refusing, ...byOwn } },
       at,
-      [notice, scheduled],
+      [alert, scheduled],
     ],
     [
       'no answer, and just unreachable',
       silent,
       { health: { ...unreachable, ...byOwn } },
       late,
-      [notice, scheduled],
+      [alert, scheduled],
     ],
     ['given up', silent, {}, at + giveUpMs, [scheduled]],
     ['to several', refused, { instead: ['team', 'ops'] }, at, [scheduled, 'scheduled to ops']],

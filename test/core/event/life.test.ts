@@ -57,10 +57,10 @@ describe('first sight', () => {
   test.each([
     [false, 'none'],
     [true, 'already_running'],
-  ])('as Started, first poll %s: notice %s', (firstPoll, notice) => {
+  ])('as Started, first poll %s: %s', (firstPoll, startKind) => {
     const { record, moments } = step(undefined, begun({ firstPoll }))
     expect(moments).toEqual(['started'])
-    expect(record).toMatchObject({ phase: 'started', startedAt: at, notice })
+    expect(record).toMatchObject({ phase: 'started', startedAt: at, startKind })
   })
 
   test('gone without ever being seen is nothing', () => {

@@ -29,7 +29,7 @@ describe('the count', () => {
   })
 })
 
-test('a message is told with the count of its commit, and keeps it', async () => {
+test('a message keeps the count of its commit', async () => {
   const world = await createWorld()
   for (const name of ['web_0', 'web_1', 'web_2']) {
     await new FakeBeacon(world, name).sees([event()])
@@ -50,10 +50,10 @@ test('a message is told with the count of its commit, and keeps it', async () =>
     ['scheduled', undefined],
     ['changed', 3],
   ])
-  // another VM comes, and says the same: what is owed stays as it is
+  // a report of another VM does not change planned messages
   await new FakeBeacon(world, 'web_4').sees([event(moved)])
   await world.drain()
   expect(await told()).toEqual(first)
-  expect(world.sent.at(-1)?.body).not.toContain('4 others')
-  expect(world.sent.map(({ body }) => body).join()).toContain('spares 3 others')
+  expect(world.sent.at(-1)?.body).not.toContain('4 other VMs')
+  expect(world.sent.map(({ body }) => body).join()).toContain('3 other VMs report it')
 })

@@ -49,8 +49,8 @@ async function begin(config: object = {}): Promise<void> {
 beforeEach(() => begin())
 
 const texts = (host: string, from = 0) => textsTo(world, host, from)
-const notices = () => texts('teams').filter((body) => body.includes('refuses what it is sent'))
-const asks = () => texts('teams').filter((body) => body.includes('did not take it'))
+const notices = () => texts('teams').filter((body) => body.includes('refuses all messages'))
+const asks = () => texts('teams').filter((body) => body.includes('did not accept it'))
 const health = () => healthOf(world)
 const headers = { authorization: `Bearer ${adminKey}` }
 
@@ -290,7 +290,7 @@ test('a message that the channel finds wrong, of an event that the fallback hear
   await world.drain()
   const [told, notice, ...more] = texts('teams')
   expect(told).toContain('Reboot of web_0 in 15 min')
-  expect(notice).toContain('refused \\"scheduled\\" of Reboot of web_0')
+  expect(notice).toContain('refused \\"scheduled\\" for Reboot of web_0')
   expect(more).toEqual([])
 })
 
