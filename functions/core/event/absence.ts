@@ -97,7 +97,9 @@ function misses({ sighting }: Witness): boolean {
   return sighting.gone !== undefined
 }
 
-/** The next time when the absence may be confirmed, or when a document with the event becomes stale. */
+/**
+ * The next time when the absence may be confirmed, or when a document with the event becomes stale.
+ */
 export function nextAbsenceLook(record: EventRecord, witnesses: Witness[], now: number): number {
   const missing = missingIn(record, witnesses)
   const hiccupEndsAt = record.gone?.confirmAt ?? Number.POSITIVE_INFINITY
@@ -141,9 +143,9 @@ function wasPassedOn({ passedOn, directive, verdict }: EventRecord): boolean {
 }
 
 /**
- * The VM restarted between its last sight of the event and its first miss, or is still silent. A gap
- * between those polls shows a pause, unless the beacon itself restarted in the gap. If the VM is heard
- * while its polls fail, only its uptime counts.
+ * The VM restarted between its last sight of the event and its first miss, or is still silent. A
+ * gap between those polls shows a pause, unless the beacon itself restarted in the gap. If the VM
+ * is heard while its polls fail, only its uptime counts.
  */
 function wasInterrupted(record: EventRecord, one: Witness, now: number): boolean {
   const {

@@ -1,4 +1,5 @@
-// Decides an event, and passes an approval on: which beacon gets the directive, and with what result.
+// Decides an event, and passes an approval on: which beacon gets the directive, and with what
+// result.
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { freshDocumentMs, type Start } from '../../../shared/report.ts'
 import { hash } from '../hash.ts'

@@ -115,7 +115,9 @@ function clearHiccup(record: OpenRecord, witnesses: Witness[], now: number): Ope
   return over ? addHistory(rest, { at: now, what: 'seen_again' }) : record
 }
 
-/** When the silence of the hit VMs proves the end of a Preempt or Terminate. Infinity for others. */
+/**
+ * When the silence of the hit VMs proves the end of a Preempt or Terminate. Infinity for others.
+ */
 function vmGoneAt(record: EventRecord, witnesses: Witness[], now: number): number {
   const from = takenFrom(record)
   const hit = witnesses.filter(({ beacon }) => isHit(record.facts, beacon.vm))
@@ -175,8 +177,8 @@ export function nextLook(
 }
 
 /**
- * The same if only the reporting beacon is known. The result may be too early, which costs one look,
- * but never too late.
+ * The same if only the reporting beacon is known. The result may be too early, which costs one
+ * look, but never too late.
  */
 export function nextLookOf(record: EventRecord, now: number, reminders: number[] = []): number {
   const { drillPlan, heard } = record

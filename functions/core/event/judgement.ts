@@ -16,7 +16,10 @@ interface Judged<State = EventRecord> {
   moments: Moment[]
 }
 
-/** Applies the first rule that matches. If beacons disagree, people are asked even if a rule approves. */
+/**
+ * Applies the first rule that matches. If beacons disagree, people are asked even if a rule
+ * approves.
+ */
 export function withPolicy<State extends EventRecord>(
   rules: Rules,
   record: State,
@@ -45,8 +48,8 @@ export function approveByPolicy<State extends EventRecord>(
 }
 
 /**
- * Tags and groups of a hit VM are known only after its own beacon reported. Channels that its routes
- * add then are notified of the current state.
+ * Tags and groups of a hit VM are known only after its own beacon reported. Channels that its
+ * routes add then are notified of the current state.
  */
 export function missed(
   rules: Rules,

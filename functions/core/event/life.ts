@@ -127,7 +127,9 @@ function reopens(known: EndedRecord, seen: Seen): boolean {
   return (isOfHit || isNewcomer) && seen.at - Math.max(seen.since, overFrom) >= lagMs
 }
 
-/** A late report can show that the event was announced, or that it started and was not cancelled. */
+/**
+ * A late report can show that the event was announced, or that it started and was not cancelled.
+ */
 function correct(known: EndedRecord, seen: Seen): Step {
   const startKind = known.startedAt === undefined ? undefined : lateStartKind(known, seen)
   if (startKind !== undefined) {

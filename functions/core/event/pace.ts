@@ -12,7 +12,10 @@ export const maxWatchers = 4
 /** A watcher that died is replaced after this time. */
 export const watcherLeaseMs = 3 * 60_000
 
-/** Whether Azure may have to be told of an approval within seconds. `watched`: its page was opened lately. */
+/**
+ * Whether Azure may have to be told of an approval within seconds. `watched`: its page was opened
+ * lately.
+ */
 export function isDecisionNear(record: EventRecord, now: number, watched: boolean): boolean {
   if (!isOpen(record) || record.phase !== 'scheduled' || record.passedOn !== undefined) return false
   if (record.verdict?.decision === 'approved') return true

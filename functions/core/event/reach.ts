@@ -4,7 +4,9 @@ import { type EventRecord, isHit, type Observer } from './event.ts'
 /** VMs that are not hit report some seconds later. An earlier count would be too low. */
 export const countedAfterMs = 10_000
 
-/** Undefined while VMs are still reporting, and for a drill. A VM with several beacons counts once. */
+/**
+ * Undefined while VMs are still reporting, and for a drill. A VM with several beacons counts once.
+ */
 export function sparedBy(
   record: EventRecord,
   { observers, now }: { observers: Observer[]; now: number },

@@ -1,7 +1,10 @@
 // Reminders of undecided events, at the distances from NotBefore that routes set.
 import { addHistory, type EventRecord, type OpenRecord } from './event.ts'
 
-/** The next reminder of an event that asks. `beforeSeconds`: the distances of all routes, farthest first. */
+/**
+ * The next reminder of an event that asks. `beforeSeconds`: the distances of all routes, farthest
+ * first.
+ */
 export function nextReminder(
   record: EventRecord,
   beforeSeconds: number[],

@@ -179,7 +179,9 @@ export function areReaders(askers: Askers): askers is Readers {
   return typeof askers === 'string'
 }
 
-/** `names`: the approvers, as `how:who`. `services`: those whose messages have buttons, by proof. */
+/**
+ * `names`: the approvers, as `how:who`. `services`: those whose messages have buttons, by proof.
+ */
 export function askersOf(names: string[], services: Partial<Record<Proof, string>>): Listed {
   const has = (how: string) => names.some((name) => name.startsWith(`${how}:`))
   const own = Object.entries(services).filter(([how]) => has(how))
@@ -225,8 +227,8 @@ export function actionOf(
 }
 
 /**
- * What happens without a decision. Azure starts an event at NotBefore or later. `meanwhile` is added
- * if NotBefore has passed.
+ * What happens without a decision. Azure starts an event at NotBefore or later. `meanwhile` is
+ * added if NotBefore has passed.
  */
 export function azureStarts(
   event: Pick<EventView, 'facts' | 'drill'>,

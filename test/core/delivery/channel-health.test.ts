@@ -58,7 +58,8 @@ describe('before a request', () => {
   })
 
   test('what goes to the fallback says since when, and what the channel answered', () => {
-    const note = 'not sent, as the channel refuses since 2026-11-21T11:59:00.000Z: HTTP 404'
+    const note =
+      'not sent, as the channel has refused messages since 2026-11-21T11:59:00.000Z: HTTP 404'
     expect(passageOf(refusing, at)).toEqual({ go: 'divert', note })
   })
 

@@ -10,7 +10,7 @@ const table: [string, PostState | undefined, string][] = [
   ['somebody is posting it', { is: 'posting', by: 'x', until: at + 1 }, 'wait'],
   ['somebody was, and its lease is over', { is: 'posting', by: 'x', until: at }, 'post'],
   ['an earlier step stands there', { ...posted, seq: 63 }, 'edit'],
-  ['this step does', { ...posted, seq: 64 }, 'told'],
+  ['this step does', { ...posted, seq: 64 }, 'posted'],
   ['a later step does', { ...posted, seq: 65 }, 'overtaken'],
   ['it stands in a channel of before', { ...posted, seq: 63, to: 'C0' }, 'post'],
   ['a later step stands in a channel of before', { ...posted, seq: 65, to: 'C0' }, 'overtaken'],

@@ -100,7 +100,7 @@ describe('ten events in five minutes', () => {
     const rows = await Promise.all(
       [0, 1].map(async (i) => (await world.getEvent(idOf(i))).body.deliveries[0]),
     )
-    const since = 'not sent, as the channel refuses since 2026-11-21T12:00:00.000Z'
+    const since = 'not sent, as the channel has refused messages since 2026-11-21T12:00:00.000Z'
     expect(rows).toMatchObject([
       { channel: 'chat', state: 'refused', attempts: 1, note: 'HTTP 404: no_service' },
       { state: 'refused', attempts: 1, note: `${since}: HTTP 404: no_service` },
