@@ -12,12 +12,12 @@ interface Known {
   /** Its last answer, without any secret. */
   note: string
   /** When the fallback was last notified of this kind of trouble. */
-  toldAt?: number
+  alertedAt?: number
 }
 
 interface Troubled extends Known {
   /** The delivery that notifies the fallback, until its lease ends. Absent: not needed. */
-  teller?: { id: string; until: number }
+  alerting?: { id: string; until: number }
 }
 
 /** It rejects every message, so an owner has to fix it. */
@@ -100,9 +100,9 @@ export function beforeRequest(
   const known = before?.of === of ? before : undefined
   const passage = passageOf(known, now)
   if (known === undefined || known.state === 'ok') return { passage, health: known }
-  const { teller } = known
-  const isLost = teller !== undefined && teller.id !== id && teller.until <= now
-  const health = isLost ? { ...known, teller: { id, until } } : known
+  const { alerting } = known
+  const isLost = alerting !== undefined && alerting.id !== id && alerting.until <= now
+  const health = isLost ? { ...known, alerting: { id, until } } : known
   if (passage.go !== 'try' || health.state !== 'refusing') return { passage, health }
   return { passage, health: { ...health, trying: { id, by: lease, until } } }
 }
@@ -190,9 +190,9 @@ function refusedAgain(known: Refusing, isTry: boolean, answer: Answer, now: numb
   return { ...withoutTry(known), note, waitMs, nextTryAt: now + waitMs }
 }
 
-function recovered({ state, channel, of, note, toldAt }: Refusing | Unreachable, now: number) {
-  const told = toldAt === undefined ? {} : { toldAt }
-  return { state: 'ok' as const, was: state, channel, of, note, since: now, ...told }
+function recovered({ state, channel, of, note, alertedAt }: Refusing | Unreachable, now: number) {
+  const alerted = alertedAt === undefined ? {} : { alertedAt }
+  return { state: 'ok' as const, was: state, channel, of, note, since: now, ...alerted }
 }
 
 function withoutTry({ trying: _, ...rest }: Refusing): Refusing {
@@ -207,9 +207,9 @@ function begun<State extends Recovered['was']>(
 ): Troubled & { state: State } {
   const { channel, of, id, leaseUntil } = answer
   const trouble = { state, channel, of, since: now, note: noteIn(answer) }
-  const toldAt = known?.state === 'ok' && known.was === state ? known.toldAt : undefined
-  const isKnown = toldAt !== undefined && toldAt <= now && now - toldAt < sameTroubleMs
-  return isKnown ? { ...trouble, toldAt } : { ...trouble, teller: { id, until: leaseUntil } }
+  const alertedAt = known?.state === 'ok' && known.was === state ? known.alertedAt : undefined
+  const isKnown = alertedAt !== undefined && alertedAt <= now && now - alertedAt < sameTroubleMs
+  return isKnown ? { ...trouble, alertedAt } : { ...trouble, alerting: { id, until: leaseUntil } }
 }
 
 function noteIn({ sent }: Answer): string {
@@ -217,10 +217,10 @@ function noteIn({ sent }: Answer): string {
 }
 
 /** The fallback is notified, or there is none. */
-export function afterTold(health: ChannelHealth, now: number): ChannelHealth {
-  if (health.state === 'ok') return { ...health, toldAt: now }
-  const { teller: _, ...told } = health
-  return { ...told, toldAt: now }
+export function afterAlert(health: ChannelHealth, now: number): ChannelHealth {
+  if (health.state === 'ok') return { ...health, alertedAt: now }
+  const { alerting: _, ...rest } = health
+  return { ...rest, alertedAt: now }
 }
 
 /** An owner has fixed the channel, so the next message tries it. */

@@ -18,7 +18,7 @@ export interface Telling {
 }
 
 /** An alert: a message about Foghorn itself. */
-export interface Notice {
+export interface AlertTelling {
   moment: 'alert'
   at: number
   event: EventView
@@ -35,7 +35,7 @@ export interface ChannelTrouble {
   health?: 'refusing' | 'unreachable'
 }
 
-/** An alert for the owners of a fleet; `Notice.event` is its row, see alert.ts. */
+/** An alert for the owners of a fleet; `AlertTelling.event` is its row, see alert.ts. */
 export interface FleetAlert {
   alert: Alert['kind']
   /** Counts the episodes of this kind in this fleet. */
@@ -62,7 +62,7 @@ export interface Delivery {
   /** When it was planned or replayed. Attempts go on for a day. */
   plannedAt: number
   urgentUntil: number
-  telling: Telling | Notice
+  telling: Telling | AlertTelling
   state: DeliveryState
   attempts: number
   nextAt: number
@@ -156,12 +156,14 @@ export function planChannelAlert(
 }
 
 /** The trouble that an alert is about, if the channel itself is in trouble. */
-export function channelTroubleIn(telling: Telling | Notice): ChannelTrouble | undefined {
+export function channelTroubleIn(telling: Telling | AlertTelling): ChannelTrouble | undefined {
   if (telling.moment !== 'alert' || 'alert' in telling.about) return undefined
   return telling.about.health === undefined ? undefined : telling.about
 }
 
-export function isAlertOf(telling: Telling | Notice): telling is Notice & { about: FleetAlert } {
+export function isAlertOf(
+  telling: Telling | AlertTelling,
+): telling is AlertTelling & { about: FleetAlert } {
   return telling.moment === 'alert' && 'alert' in telling.about
 }
 

@@ -29,7 +29,7 @@ interface FollowUp {
   settlement: Settlement
   followUps: Delivery[]
   /** This delivery notifies the fallback that the channel is in trouble. */
-  isTeller: boolean
+  alertsFallback: boolean
 }
 
 /** `random` is in [0, 1). */
@@ -46,12 +46,16 @@ export function afterResult(
   } else if (settlement.state === 'pending' && list?.retryAt !== undefined) {
     settlement = { ...settlement, nextAt: list.retryAt }
   }
-  const isTeller = isTellerIn(context, claimed)
-  return { settlement, followUps: followUps(claimed, result, settlement, context, now), isTeller }
+  const alertsFallback = alertsFallbackIn(context, claimed)
+  return {
+    settlement,
+    followUps: followUps(claimed, result, settlement, context, now),
+    alertsFallback,
+  }
 }
 
-function isTellerIn({ health }: Context, { id }: Claimed): boolean {
-  return health !== undefined && health.state !== 'ok' && health.teller?.id === id
+function alertsFallbackIn({ health }: Context, { id }: Claimed): boolean {
+  return health !== undefined && health.state !== 'ok' && health.alerting?.id === id
 }
 
 function afterRefusal(
@@ -109,7 +113,7 @@ function followUps(
   const { health, instead, siblings } = context
   const inTrouble = health !== undefined && health.state !== 'ok'
   const trouble =
-    inTrouble && isTellerIn(context, claimed)
+    inTrouble && alertsFallbackIn(context, claimed)
       ? instead.map((name) =>
           planChannelAlert(claimed, name, { state, note: health.note }, now, {
             state: health.state,

@@ -1,6 +1,6 @@
 // Composes every message that people read. Notifiers and pages only lay it out. The surprise: `now`
 // is an argument, as texts such as "in 14 min" depend on it.
-import type { ChannelTrouble, EventView, Notice, Telling } from '../delivery/delivery.ts'
+import type { AlertTelling, ChannelTrouble, EventView, Telling } from '../delivery/delivery.ts'
 import type { Moment } from '../event/event.ts'
 import { lastingClock, span } from '../event/time.ts'
 import { alertFacts, alertText } from './alert.ts'
@@ -45,7 +45,7 @@ const lateMs = 60_000
  * who is asked to decide.
  */
 export function compose(
-  telling: Telling | Notice,
+  telling: Telling | AlertTelling,
   now: number,
   skipped: Moment[] = [],
   askers: Askers = 'readers',
@@ -77,7 +77,7 @@ export function drillMark(event: Pick<EventView, 'drill'>): string {
 
 export const drillLine = 'This is a drill: no VM is touched.'
 
-function drillLines({ moment, event }: Telling | Notice): string[] {
+function drillLines({ moment, event }: Telling | AlertTelling): string[] {
   if (!event.drill) return []
   return moment === 'alert' ? [drillLine, 'The problem with the channel is real.'] : [drillLine]
 }
@@ -135,7 +135,7 @@ function stepOf(telling: Telling, now: number, askers: Askers): Message {
   }
 }
 
-function alertOf({ event, about }: Notice, now: number): Message {
+function alertOf({ event, about }: AlertTelling, now: number): Message {
   if ('alert' in about) return fleetAlertOf(event)
   if (about.health !== undefined) return channelAlertOf(event, about)
   const title = `Channel "${about.channel}" refused "${about.moment}" for ${subjectOf(event)}`
@@ -196,7 +196,7 @@ function referenceOf({ fleet, eventId }: EventView): string {
   return `Fleet ${fleet}, event ${eventId}.`
 }
 
-function insteadLines(telling: Telling | Notice): string[] {
+function insteadLines(telling: Telling | AlertTelling): string[] {
   if (telling.moment === 'alert' || telling.insteadOf === undefined) return []
   return [`Sent here because "${telling.insteadOf}" did not accept it.`]
 }
@@ -207,7 +207,7 @@ function skippedLines(skipped: Moment[]): string[] {
   return [`This channel missed earlier messages: ${names}.`]
 }
 
-function lateLines({ at }: Telling | Notice, now: number): string[] {
+function lateLines({ at }: Telling | AlertTelling, now: number): string[] {
   if (now - at <= lateMs) return []
   const due = lastingClock(at, now)
   return [`This message is ${span(now - at)} late: it was due at ${due}.`]

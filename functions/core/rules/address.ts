@@ -50,7 +50,7 @@ const blockedPorts = new Set(
 )
 
 export const portRefusal =
-  'this port belongs to another protocol, and neither fetch nor a browser asks it; write another'
+  'this port belongs to another protocol, so fetch refuses it; use another port'
 
 export function hasBlockedPort(url: string): boolean {
   return blockedPorts.has(new URL(url).port)
@@ -61,9 +61,9 @@ export function addressOf(channel: { endpoint: string } | { url: string }): stri
 }
 
 const plainHttpRefusal =
-  'plain http is for networks in allowNetworks; write https://, or add its network to allowNetworks'
+  'plain http is allowed only in allowNetworks; use https://, or add its network to allowNetworks'
 const privateRefusal =
-  'the address is private or reserved; name its network in allowNetworks to mean it'
+  'the address is private or reserved; to allow it, add its network to allowNetworks'
 
 /**
  * Why a URL is refused, or undefined. If its host is a name, only the guard can tell. `localhost`

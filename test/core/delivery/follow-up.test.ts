@@ -18,7 +18,7 @@ const refusing: ChannelHealth = {
 }
 const unreachable: ChannelHealth = { ...base, state: 'unreachable' }
 const recovered: ChannelHealth = { ...base, state: 'ok', was: 'refusing' }
-const byOwn = { teller: { id: 'own', until: at } }
+const byOwn = { alerting: { id: 'own', until: at } }
 
 function finish(result: SendOutcome, changes: Partial<Context> = {}, now = at, one = own) {
   const context = { health: undefined, siblings: [one], instead: ['team'], ...changes }
@@ -84,10 +84,10 @@ describe('what other channels get', () => {
   })
 
   test('the delivery that the health names notifies the fallback', () => {
-    expect(finish(broken, { health: { ...refusing, ...byOwn } }).isTeller).toBe(true)
-    const other = { teller: { id: 'other', until: at } }
+    expect(finish(broken, { health: { ...refusing, ...byOwn } }).alertsFallback).toBe(true)
+    const other = { alerting: { id: 'other', until: at } }
     for (const health of [undefined, recovered, refusing, { ...refusing, ...other }]) {
-      expect(finish(broken, { health }).isTeller).toBe(false)
+      expect(finish(broken, { health }).alertsFallback).toBe(false)
     }
   })
 })

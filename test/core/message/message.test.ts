@@ -1,6 +1,6 @@
 // Every moment of every type is a whole message, also if values are unknown.
 import { describe, expect, test } from 'vitest'
-import type { EventView, Notice } from '../../../functions/core/delivery/delivery.ts'
+import type { AlertTelling, EventView } from '../../../functions/core/delivery/delivery.ts'
 import { viewOf } from '../../../functions/core/delivery/delivery.ts'
 import {
   type Decide,
@@ -250,7 +250,7 @@ describe('what it says', () => {
       state: 'refused',
       reason: 'HTTP 404',
     }
-    const alert: Notice = { moment: 'alert', at, event: view(), about }
+    const alert: AlertTelling = { moment: 'alert', at, event: view(), about }
     const message = compose(alert, at)
     expect(textOf(message)).toContain('Channel "ops" refused "scheduled" for Reboot of web_0')
     expect(textOf(message)).toContain('It answered: HTTP 404.')
