@@ -1,5 +1,5 @@
-// Channel health: who is sent, who tries, who waits and who goes to the fallback; and what each answer makes of
-// it, for every health and every kind of answer.
+// Channel health: which messages are sent, try, wait or go to the fallback. And what each answer
+// changes, for every health.
 import { describe, expect, test } from 'vitest'
 import type { SendOutcome } from '../../../functions/core/delivery/attempt.ts'
 import {
@@ -57,13 +57,13 @@ describe('before a request', () => {
     expect(passageOf(health, now).go).toBe(go)
   })
 
-  test('what goes to the fallback says since when, and what the channel answered', () => {
+  test('the note of a diverted message: since when, and the answer of the channel', () => {
     const note =
       'not sent, as the channel has refused messages since 2026-11-21T11:59:00.000Z: HTTP 404'
     expect(passageOf(refusing, at)).toEqual({ go: 'divert', note })
   })
 
-  test('another configuration of the channel is sent to at once', () => {
+  test('a channel with another configuration gets messages at once', () => {
     for (const health of [refusing, trying, unreachable]) {
       expect(beforeRequest(health, 'b', lease, at)).toEqual({ passage: { go: 'send' } })
     }
@@ -89,7 +89,7 @@ describe('before a request', () => {
     }
   })
 
-  test('nothing changes if nobody has to notify it or to try', () => {
+  test('nothing changes if no alert and no try is due', () => {
     const { alerting: _, ...told } = refusing
     for (const health of [undefined, recovered, told]) {
       expect(beforeRequest(health, 'a', lease, at).health).toBe(health)
@@ -256,7 +256,7 @@ describe('notifying the fallback', () => {
   })
 })
 
-test('an owner who says that it is fixed has it tried at once', () => {
+test('after an owner fixed the channel, the next message tries it at once', () => {
   expect(passageOf(tryNow(refusing, at), at).go).toBe('try')
   expect(tryNow(unreachable, at)).toBe(unreachable)
 })

@@ -1,4 +1,4 @@
-// Deliveries: what their ids say, their order, and how long they are urgent.
+// Deliveries: their ids, their order, and how long they are urgent.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { plan, planChannelAlert } from '../../../functions/core/delivery/delivery.ts'

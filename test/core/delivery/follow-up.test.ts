@@ -1,4 +1,4 @@
-// What follows an attempt: the delivery's new state, and what other channels get in its place.
+// What follows an attempt: the delivery's new state, and what other channels get instead.
 import { describe, expect, test } from 'vitest'
 import { giveUpMs, type SendOutcome } from '../../../functions/core/delivery/attempt.ts'
 import type { ChannelHealth } from '../../../functions/core/delivery/channel-health.ts'
@@ -119,7 +119,7 @@ describe('the new state', () => {
   })
 })
 
-describe('a message in the place of another', () => {
+describe('a copy for the fallback', () => {
   const failed = delivery('prod/x/1/scheduled/chat', {
     ...{ state: 'refused', attempts: 3, note: 'HTTP 404', seq: 65, plannedAt: at - 5 },
   })
@@ -136,14 +136,20 @@ describe('a message in the place of another', () => {
     expect(divert(other, 'ops', at).telling).toMatchObject({ insteadOf: 'chat' })
   })
 
-  test.each(['changed', 'reminder'] as const)('"%s" keeps what tells it from others', (moment) => {
-    const event = { ...telling().event, reminder: { beforeSeconds: 300, due: [300], late: false } }
-    const step = { ...failed, telling: telling({ moment, event }) }
-    const later = { ...event, facts: { ...event.facts, notBeforeAt: at + 3 * minute } }
-    const other = { ...failed, telling: telling({ moment, event: later }) }
-    expect(divert(step, 'team', at).id).not.toBe(divert(other, 'team', at).id)
-    expect(divert(step, 'team', at).id).toBe(divert(step, 'team', at + 1).id)
-  })
+  test.each(['changed', 'reminder'] as const)(
+    'the id of a copied "%s" keeps its values',
+    (moment) => {
+      const event = {
+        ...telling().event,
+        reminder: { beforeSeconds: 300, due: [300], late: false },
+      }
+      const step = { ...failed, telling: telling({ moment, event }) }
+      const later = { ...event, facts: { ...event.facts, notBeforeAt: at + 3 * minute } }
+      const other = { ...failed, telling: telling({ moment, event: later }) }
+      expect(divert(step, 'team', at).id).not.toBe(divert(other, 'team', at).id)
+      expect(divert(step, 'team', at).id).toBe(divert(step, 'team', at + 1).id)
+    },
+  )
 
   test('is never about trouble with a channel', () => {
     const notice = planChannelAlert(failed, 'team', failed, at)

@@ -1,4 +1,4 @@
-// A drill's course, by time alone; and that nothing in the core takes it for an event that Azure knows.
+// A drill moves by time alone, and no part of the core treats it as an event of Azure.
 import { describe, expect, test } from 'vitest'
 import { viewOf } from '../../../functions/core/delivery/delivery.ts'
 import { decide, leaseOf } from '../../../functions/core/event/approval.ts'
@@ -100,7 +100,7 @@ describe('its course', () => {
     expect(playOut(drill, reminders)).toEqual(steps)
   })
 
-  test('the relay was away: what it slept through happens now, one after another', () => {
+  test('after the relay was down, missed steps happen one after another', () => {
     const late = at + 600 * second
     expect(playOut(begin(), [60], late)).toEqual(['600 started', '610 completed'])
     const running = conclude(begin(), [], at + notice * second).record
@@ -150,8 +150,8 @@ describe('its course', () => {
   })
 })
 
-describe('no beacon is told to start it', () => {
-  test('neither after an approval by a person nor by policy, whoever asks', () => {
+describe('no beacon gets a directive', () => {
+  test('not after an approval by a person, and not by policy', () => {
     const observer = { beacon: 'id-web_3', polledAt: at }
     for (const how of ['link', 'policy'] as const) {
       const verdict: Verdict = { decision: 'approved', how, who: 'x', at }

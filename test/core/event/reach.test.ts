@@ -1,4 +1,4 @@
-// How many VMs an event spares: known once they had time to report, and the same for whoever counts.
+// How many VMs an event spares: known after they had time to report.
 import { describe, expect, test } from 'vitest'
 import { countedAfterMs, sparedBy } from '../../../functions/core/event/reach.ts'
 import { at, facts, observer, record } from '../../support/records.ts'
@@ -8,21 +8,21 @@ const now = at + countedAfterMs
 const observers = ['web_0', 'web_1', 'web_2'].map((vm) => observer(vm))
 
 describe('the count', () => {
-  test('is of VMs that see it and that it does not hit, whatever the case of their names', () => {
+  test('counts VMs that see it without being hit, and ignores the case of names', () => {
     expect(sparedBy(record({ facts: facts({ resources: ['WEB_0'] }) }), { observers, now })).toBe(2)
     expect(sparedBy(record({ facts: facts({ resources: ['web_9'] }) }), { observers, now })).toBe(3)
     const all = record({ facts: facts({ resources: ['web_0', 'web_1', 'web_2'] }) })
     expect(sparedBy(all, { observers, now })).toBe(0)
   })
 
-  test('has a VM once, also where a beacon followed another on it, and names of two groups twice', () => {
+  test('counts a VM with two beacons once, and one name in two groups twice', () => {
     const again = [observer('web_1'), observer('WEB_1', { beacon: 'by-token' })]
     expect(sparedBy(record(), { observers: again, now })).toBe(1)
     const groups = [observer('web_1'), observer('web_1', { resourceGroup: 'other' })]
     expect(sparedBy(record(), { observers: groups, now })).toBe(2)
   })
 
-  test('is not known while VMs are still reporting, and where none does', () => {
+  test('is unknown while VMs are still reporting, and if none does', () => {
     expect(sparedBy(record(), { observers, now: now - 1 })).toBeUndefined()
     expect(sparedBy(record(), { observers: [], now })).toBeUndefined()
     expect(sparedBy(record({ drill: true }), { observers, now })).toBeUndefined()

@@ -1,4 +1,4 @@
-// The messages after the first: who decided, what happens next, and when. They claim only what is known.
+// The messages after the first: who decided, what happens next, and when.
 import { describe, expect, test } from 'vitest'
 import { viewOf } from '../../../functions/core/delivery/delivery.ts'
 import type { Moment, Verdict } from '../../../functions/core/event/event.ts'
