@@ -116,7 +116,7 @@ describe('where browsers reach the relay', () => {
   test('is no port that browsers refuse', () => {
     const publicUrl = 'https://f.example:6666'
     const message = mistakesOf(JSON.stringify({ ...baseConfig, publicUrl }))
-    expect(message.startsWith(`publicUrl: ${port}; write another (found`)).toBe(true)
+    expect(message.startsWith(`publicUrl: ${port}; use another port (found`)).toBe(true)
   })
 
   test.each([

@@ -116,7 +116,8 @@ function clearHiccup(record: OpenRecord, witnesses: Witness[], now: number): Ope
 }
 
 /**
- * When the silence of the hit VMs proves the end of a Preempt or Terminate. Infinity for others.
+ * When the silence of the hit VMs proves the end of a Preempt or Terminate. Infinity if it does
+ * not.
  */
 function vmGoneAt(record: EventRecord, witnesses: Witness[], now: number): number {
   const from = takenFrom(record)

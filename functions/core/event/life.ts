@@ -209,7 +209,7 @@ function lateStartKind(known: EventRecord, seen: Seen): StartKind | undefined {
     : undefined
 }
 
-/** Adds unknown values. Keys keep their order, so that equal facts are equal text. */
+/** Fills in values that were unknown. Keys keep their order, so that equal facts are equal text. */
 function merge(known: Facts, event: ScheduledEvent): Facts {
   const { eventId: _id, status: _status, ...seen } = event
   return {
