@@ -1,4 +1,4 @@
-// The relay's only hash, for values that an attacker may try to forge: an approval, an id, a key.
+// The relay's only hash. Attackers may try to forge some of the values: approvals, ids, keys.
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 

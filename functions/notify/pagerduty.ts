@@ -6,10 +6,10 @@ import { cut } from '../../shared/document.ts'
 import { linkless } from '../../shared/presentable.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import {
+  type AlertTelling,
   type Delivery,
   isAlertOf,
   lapsedAtOf,
-  type Notice,
   type Telling,
 } from '../core/delivery/delivery.ts'
 import { ends } from '../core/delivery/overtake.ts'
@@ -245,7 +245,7 @@ function severityIn(telling: Delivery['telling']) {
   return telling.moment === 'alert' ? ('error' as const) : severityOf(telling)
 }
 
-function channelIn({ about }: Notice): string {
+function channelIn({ about }: AlertTelling): string {
   return 'alert' in about ? about.alert : about.channel
 }
 

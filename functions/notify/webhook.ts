@@ -4,10 +4,10 @@ import { cut } from '../../shared/document.ts'
 import { sign } from '../../shared/signature.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import {
+  type AlertTelling,
   type Delivery,
   type FleetAlert,
   isAlertOf,
-  type Notice,
 } from '../core/delivery/delivery.ts'
 import { unlimited } from '../core/delivery/rate.ts'
 import { publicView } from '../core/event/public-view.ts'
@@ -89,7 +89,7 @@ function bodyOf(delivery: Delivery): string {
 /** An alert has no event: the body has the fleet and the texts. */
 function alertBody(
   id: string,
-  { at, event: { fleet, alert }, about }: Notice & { about: FleetAlert },
+  { at, event: { fleet, alert }, about }: AlertTelling & { about: FleetAlert },
 ): string {
   const body = {
     specversion: '1.0',

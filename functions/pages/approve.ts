@@ -40,7 +40,7 @@ ${choicePart(seen, now, 0)}
 /** Many names are folded away. */
 function shownOf(name: string, value: string, count: number): Html {
   if (name === 'Reference') return reference(value)
-  if (name !== 'VMs hit' || count <= namesShown) return whole(value)
+  if (name !== 'Affected VMs' || count <= namesShown) return whole(value)
   return html`<details><summary>${count} VMs</summary>${value}</details>`
 }
 

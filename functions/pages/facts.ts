@@ -17,7 +17,7 @@ export function factsOf(record: EventRecord): Fact[] {
     .filter(({ name }) => name !== 'Decision')
     .map(({ name, value }): Fact => [name, times.includes(name) ? fixed(value) : value])
     // a message names as many as somebody reads, the page all
-    .map(([name, value]): Fact => [name, name === 'VMs hit' ? namesOf(record) : value])
+    .map(([name, value]): Fact => [name, name === 'Affected VMs' ? namesOf(record) : value])
   return [
     ...(verdict ? [['How we know who', proofs[verdict.how]] as Fact] : []),
     ...(overruled ? [['Before', inWords(overruled)] as Fact] : []),

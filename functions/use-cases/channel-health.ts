@@ -3,8 +3,8 @@
 import { messageOf } from '../../shared/errors.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import {
+  afterAlert,
   afterAnswer,
-  afterTold,
   beforeRequest,
   type ChannelHealth,
   type Passage,
@@ -83,7 +83,7 @@ export async function noteAnswer(
 
 /** The fallback is notified of the trouble, or there is none. */
 export async function noteTold(relay: Relay, channel: string): Promise<void> {
-  await change(relay, channel, (known) => ({ health: known && afterTold(known, relay.now()) }))
+  await change(relay, channel, (known) => ({ health: known && afterAlert(known, relay.now()) }))
 }
 
 /** An owner says that all channels are fixed, or this one: the next message tries it. */

@@ -26,12 +26,12 @@ export async function settle(
 ): Promise<void> {
   const now = relay.now()
   const chance = { now, random: relay.random(), rate: rateOf(relay, claimed.channel) }
-  const { settlement, followUps, isTeller } = afterResult(claimed, result, context, chance)
+  const { settlement, followUps, alertsFallback } = afterResult(claimed, result, context, chance)
   const settled = await relay.store.settle(claimed, settlement, now, followUps)
   logAttempt(relay, claimed, settlement, settled)
   if (settled === 'lost') return
   if (followUps.length > 0) relay.wake(followUps.length)
-  if (isTeller) await noteTold(relay, claimed.channel)
+  if (alertsFallback) await noteTold(relay, claimed.channel)
 }
 
 function logAttempt(

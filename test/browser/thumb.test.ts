@@ -210,7 +210,7 @@ test("times are also the reader's own, and each stays on one line", async () => 
   const at = { timezoneId: 'Asia/Kolkata', viewport: { width: 320, height: 700 } }
   const page = await pages.open(await forge(pages.world), at)
   const lines = page.locator('[data-lines]')
-  const shown = 'Azure starts it at 12:15 UTC (17:45 here) or soon after.'
+  const shown = 'Azure will restart web_0 at 12:15 UTC (17:45 here) or soon after.'
   expect((await lines.innerText()).replace(/\s+/g, ' ')).toBe(shown)
   expect(await page.locator('.course').innerText()).toContain('(17:30:00 here)')
   await pages.beacon.sees([event({ notBeforeAt: startAt + 8 * 3_600_000 })])

@@ -8,11 +8,11 @@ import { baseConfig, routingKey } from '../support/world.ts'
 const write = 'write an absolute https:// address without blanks'
 const incoming = 'write the address of an incoming webhook, https://hooks.slack.com/services/'
 const enqueue = 'write https://events.pagerduty.com/v2/enqueue, or for the EU https://events.eu.'
-const guarded = 'the address is private or reserved; name its network in allowNetworks to mean it'
+const guarded = 'the address is private or reserved; to allow it, add its network to allowNetworks'
 const plain =
-  'plain http is for networks in allowNetworks; write https://, or add its network to allowNetworks'
+  'plain http is allowed only in allowNetworks; use https://, or add its network to allowNetworks'
 const page = 'a page for people, which takes no messages; write the address that the workflow'
-const port = 'this port belongs to another protocol, and neither fetch nor a browser asks it'
+const port = 'this port belongs to another protocol, so fetch refuses it'
 const discord = 'Foghorn has no kind of channel for Discord; write'
 const routing = 'a routing key has 32 characters, letters and digits'
 
@@ -116,7 +116,7 @@ describe('where browsers reach the relay', () => {
   test('is no port that browsers refuse', () => {
     const publicUrl = 'https://f.example:6666'
     const message = mistakesOf(JSON.stringify({ ...baseConfig, publicUrl }))
-    expect(message.startsWith(`publicUrl: ${port}; write another (found`)).toBe(true)
+    expect(message.startsWith(`publicUrl: ${port}; use another port (found`)).toBe(true)
   })
 
   test.each([

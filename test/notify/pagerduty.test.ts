@@ -1,6 +1,6 @@
 // PagerDuty's incidents: one for each epoch of an event, opened once, and closed only where opened.
 import { describe, expect, test } from 'vitest'
-import { type Delivery, type Notice, viewOf } from '../../functions/core/delivery/delivery.ts'
+import { type AlertTelling, type Delivery, viewOf } from '../../functions/core/delivery/delivery.ts'
 import { type Moment, moments, type Verdict } from '../../functions/core/event/event.ts'
 import { compose } from '../../functions/core/message/message.ts'
 import { opensNothing } from '../../functions/core/rules/severity.ts'
@@ -79,7 +79,7 @@ describe('the key of an incident', () => {
   test('of a notice is its own: a channel in trouble does not end with the event', async () => {
     const delivery: Delivery = claimed('prod/e/1/scheduled/chat/notice/pager')
     const about = { channel: 'chat', moment: 'scheduled' as const, state: 'refused', reason: 'no' }
-    const notice: Notice = { moment: 'alert', at, event: delivery.telling.event, about }
+    const notice: AlertTelling = { moment: 'alert', at, event: delivery.telling.event, about }
     const what = outgoing({ delivery: claimed(delivery.id, { telling: notice }) })
     const { json } = await capture(what)
     expect(json.event_action).toBe('trigger')
@@ -235,7 +235,7 @@ describe('the payload', () => {
       { href: page, text: 'Open to decide' },
       { href: `${page}#course`, text: 'What happened so far' },
     ])
-    expect(json.payload.custom_details['VMs hit']).toBe('web_0')
+    expect(json.payload.custom_details['Affected VMs']).toBe('web_0')
   })
 
   test('says the outcome when it is resolved', async () => {

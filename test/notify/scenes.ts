@@ -3,9 +3,9 @@
 
 import { sendAlert, withOccurrence } from '../../functions/core/delivery/alert.ts'
 import {
+  type AlertTelling,
   channelTroubleIn,
   isAlertOf,
-  type Notice,
   type Telling,
   viewOf,
 } from '../../functions/core/delivery/delivery.ts'
@@ -339,7 +339,7 @@ function outgoingOf(name: string, setting: Setting): Outgoing {
 
 function sent(
   id: string,
-  telling: Telling | Notice,
+  telling: Telling | AlertTelling,
   { lateMs = 0, skipped = [], heard = [] }: Pick<Setting, 'lateMs' | 'skipped' | 'heard'> = {},
 ): Outgoing {
   // a message is on its way for a moment

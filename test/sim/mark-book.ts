@@ -32,7 +32,7 @@ export class MarkBook {
     const same = known?.health.state === health.state
     this.#marks.set(channel, { health, markedAt: same ? known.markedAt : this.#docket.now })
     // trouble that comes back soon is not told anew
-    if (!same && health.teller !== undefined) count(this.#outages, channel)
+    if (!same && health.alerting !== undefined) count(this.#outages, channel)
   }
 
   sent({ channel, lease }: Claimed): void {

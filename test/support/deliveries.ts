@@ -27,9 +27,9 @@ export function textsTo(world: World, host: string, from = 0): string[] {
 
 /** Words by which a fallback's messages are known: the golden messages have the whole of them. */
 export const words = {
-  refuses: 'refuses what it is sent',
+  refuses: 'refuses all messages',
   unreachable: "can't be reached",
-  inPlace: 'did not take it',
+  inPlace: 'did not accept it',
 }
 
 /** What became of each step for a channel. */

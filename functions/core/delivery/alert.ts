@@ -1,18 +1,15 @@
 // Alerts: messages about Foghorn itself, for the owners of a fleet. Each fleet and kind has one
-// row, which is found and forgotten like an event's. Its epoch counts the episodes. To add a kind,
-// add one entry to `alertKinds` in event.ts and one to message/alert.ts.
+// row, stored like an event. Its epoch counts the episodes. To add a kind, add an entry to
+// `alertKinds` in event.ts and one to message/alert.ts.
 import { alertPrefix } from '../../../shared/report.ts'
 import { type Alert, type EventRecord, withEnd } from '../event/event.ts'
 import { alertDeliveryId, type Delivery, type FleetAlert, urgentMs, viewOf } from './delivery.ts'
 
 /** Occurrences within this time go into one message. */
 const collectMs = 60_000
-/**
- * An episode ends when its cause did not occur for this long. So owners get at most one message in
- * this time.
- */
+/** An episode ends when its cause did not occur for this long. Each sends at most one message. */
 const quietMs = 15 * 60_000
-/** How often the row notes that the cause lasts. */
+/** How often the row is written while the cause lasts. */
 const noteEveryMs = 60_000
 const maxVms = 10
 const maxReasons = 5
@@ -28,7 +25,7 @@ export function alertId(kind: Alert['kind']): string {
   return `${alertPrefix}${kind}`
 }
 
-/** The row with this occurrence, or undefined if it need not be written. */
+/** The row with this occurrence, or undefined if nothing needs to be written. */
 export function withOccurrence(
   before: EventRecord | undefined,
   fleet: string,
@@ -74,9 +71,7 @@ function episode(
   }
 }
 
-/**
- * One message for each owner, with what was collected. The row ends then, and is forgotten later.
- */
+/** Plans one message for each owner, and ends the row. */
 export function sendAlert(
   before: EventRecord & { alert: Alert },
   owners: string[],

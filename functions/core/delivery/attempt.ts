@@ -1,23 +1,23 @@
-// What an attempt comes to: when a delivery is tried again or given up, and how long its channel rests.
+// The result of an attempt: when a delivery is retried or given up, and how long its channel rests.
 import { backoffMs } from '../../../shared/retry.ts'
 import type { Delivery, DeliveryState } from './delivery.ts'
 import { maxPauseMs, pausedUntil, type Rate } from './rate.ts'
 
 export const deliveryLeaseMs = 20_000
 export const attemptMs = 15_000
-/** Attempts stop this long after the message was owed. */
+/** Attempts stop this long after the message was planned. */
 export const giveUpMs = 24 * 3_600_000
 export const maxAttempts = 1_000
 
 const dense = { baseMs: 1_000, capMs: 15_000 }
 const sparse = { baseMs: 60_000, capMs: 3_600_000 }
-/** Days ahead of the deadline an attempt every few seconds helps nobody. */
+/** Far ahead of the deadline, attempts may be rare: this many in the time that is left. */
 const attemptsPerTimeLeft = 60
 
 export type SendOutcome =
   | { outcome: 'delivered'; note: string }
   | { outcome: 'retry'; note: string; retryAfterMs?: number; unsent?: true }
-  /** `broken`: the channel is at fault, not the message, so that it would refuse any other. */
+  /** `broken`: the channel is at fault, so it would also refuse any other message. */
   | { outcome: 'refused'; note: string; broken?: true }
   /** Not sent, as it came too late. */
   | { outcome: 'superseded'; note: string }
@@ -26,11 +26,11 @@ export interface Settlement {
   state: DeliveryState
   nextAt: number
   note: string
-  /** Nothing was sent, so that this was no attempt. */
+  /** Nothing was sent, so it does not count as an attempt. */
   unsent?: true
-  /** To be sent by itself from now on: a list that it was part of was refused. */
+  /** The channel refused a list with this message, so it is sent by itself from now on. */
   alone?: true
-  /** What the channel has spent, in the terms of `Rate`: it asked to be left alone for a while. */
+  /** The channel asked for a pause, see `Rate`. */
   spentUntil?: number
 }
 
@@ -50,7 +50,7 @@ export function afterAttempt(
   const { retryAfterMs, unsent } = result
   const left = delivery.urgentUntil - now
   const own = left > 0 ? denseWait(delivery, left, random) : sparseWait(-left, random)
-  // an attempt at the deadline is one too late
+  // an attempt at the deadline is too late
   const latest = left > 0 ? Math.floor(left / 2) : sparse.capMs
   const wait = Math.max(own, Math.min(retryAfterMs ?? 0, latest))
   const spent = now + wait > delivery.plannedAt + giveUpMs || delivery.attempts >= maxAttempts
@@ -64,10 +64,7 @@ export function afterAttempt(
     : { state: 'pending', nextAt: now + wait, note, ...rest }
 }
 
-/**
- * When a list is sent again after no answer, or after an answer that blames the channel. It stays
- * one list, and is due with its first message. Undefined if none of its messages is sent again.
- */
+/** When a list is retried: with its first message. Undefined if none of its messages is retried. */
 export function listRetryAt(
   list: Delivery[],
   result: SendOutcome,
@@ -86,7 +83,7 @@ function denseWait({ attempts }: Delivery, leftMs: number, random: number): numb
   return backoffMs(attempts, { ...dense, capMs }, random)
 }
 
-/** Starts small again, whatever the dense attempts before: each wait is about the time since then. */
+/** Each wait is about as long as the time since the deadline, whatever the number of attempts. */
 function sparseWait(sinceMs: number, random: number): number {
   return backoffMs(1 + Math.floor(Math.log2(1 + sinceMs / sparse.baseMs)), sparse, random)
 }

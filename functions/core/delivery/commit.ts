@@ -1,6 +1,5 @@
-// Who is notified of a decision: completes it into one atomic write, with the deliveries that it plans
-// and those that it supersedes.
-
+// Turns a decision into one atomic write: the record, the deliveries that it plans and those that
+// it supersedes.
 import { knownOf } from '../event/drill.ts'
 import type { EventRecord, Moment, Observer } from '../event/event.ts'
 import { eventLength, fitEvent } from '../event/event-size.ts'
@@ -19,7 +18,7 @@ export interface ChannelFacts {
 
 interface CommitContext {
   observers: Observer[]
-  /** All messages of the event so far. */
+  /** All deliveries of the event so far. */
   deliveries: Delivery[]
   now: number
 }
@@ -30,16 +29,16 @@ export interface Commit {
   /** `sequence` of the record this was decided from; 0 if there was none. */
   basedOn: number
   /**
-   * New deliveries of this event. One whose id exists already is left as it is. What waits for a later
-   * attempt on the same event and channel is due at once, so that it holds nothing up.
+   * New deliveries of this event. If an id exists already, its delivery stays as it is. Earlier
+   * pending deliveries of the same event and channel become due at once, as new ones wait for them.
    */
   deliveries: Delivery[]
-  /** What shall not be sent any more, and why. One under a lease or finished is left as it is. */
+  /** Deliveries that need not be sent any more. One that is leased or finished stays as it is. */
   supersede: Superseded[]
   now: number
 }
 
-/** Who hears of a moment, besides the channels that the routes name. */
+/** Which channels are notified of a moment, besides those of the routes. */
 interface Audience {
   /**
    * Channels that got an earlier message as another one's fallback. `reached`: it is pending or
@@ -67,8 +66,7 @@ const audiences: Record<Moment, Audience> = {
   lost: closing,
 }
 
-/** These open an incident. */
-const openers: Moment[] = ['scheduled', 'reminder', 'stuck', 'started']
+const incidentOpeners: Moment[] = ['scheduled', 'reminder', 'stuck', 'started']
 
 export function commitPlan(
   routes: Route[],
@@ -81,16 +79,18 @@ export function commitPlan(
   const record = fitEvent({ ...decided.record, sequence: basedOn + 1 })
   const observers = knownOf(record, seen)
   const isIgnored = record.policy.decide === 'ignore'
-  const hasHeard = heardOf(record, existing)
+  const heard = heardOf(record, existing)
   const routed = (moment: Moment) => channelsFor(routes, record, observers, moment, existing)
   const isLapse = record.lapsedAt !== before?.lapsedAt
 
   const hearers = (moment: Moment): string[] => {
     const { fallbacks, incidents } = isLapse && moment === 'changed' ? lapse : audiences[moment]
     const named = routed(moment)
-    // channels that heard of an event before a rule ignored it also hear of its end
-    const due = isIgnored ? named.filter((name) => hasHeard.includes(name)) : named
-    const open = incidents ? withIncident(channels, hasHeard, () => openers.flatMap(routed)) : []
+    // if a rule ignores the event, only channels that already know of it are notified of its end
+    const due = isIgnored ? named.filter((name) => heard.includes(name)) : named
+    const open = incidents
+      ? withIncident(channels, heard, () => incidentOpeners.flatMap(routed))
+      : []
     return [...new Set([...due, ...open, ...fallbacksOf(record, existing, fallbacks)])]
   }
   const moments = worthSending(decided.moments, record, existing)
@@ -104,9 +104,9 @@ function worthSending(moments: Moment[], record: EventRecord, existing: Delivery
   return moments.filter((moment) => moment !== 'changed' || hasChangesLeft(record, existing))
 }
 
-/** People are notified of this many changes in one epoch. Azure makes a few, a liar any number. */
+/** At most this many changes are sent in one epoch. Azure makes a few, an attacker any number. */
 const maxChangesSent = 50
-/** Each change is kept as it was sent, and every further step reads all of them. */
+/** Every further step reads all changes that were sent. */
 const maxSentLength = 5_000_000
 
 function hasChangesLeft(record: EventRecord, existing: Delivery[]): boolean {
@@ -126,8 +126,8 @@ export function heardOf({ epoch }: EventRecord, existing: Delivery[]): string[] 
 }
 
 /**
- * Channels that may have an open incident. One that the configuration no longer has may have a new
- * name, so all that the routes name now count, too.
+ * Channels that may have an open incident. If one is gone, it may have got one of the current
+ * names.
  */
 function withIncident(channels: ChannelFacts, heard: string[], routed: () => string[]): string[] {
   const isGone = heard.some((name) => !channels.exists(name))

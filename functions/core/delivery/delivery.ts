@@ -1,24 +1,24 @@
-// The delivery of a message to a channel: its shape, its id, and the rows that a commit or a failed
-// delivery plans. The id names event, moment and channel, so planning a message twice is a no-op.
+// The delivery of a message to a channel: its shape, its id, and how it is planned. The id names
+// event, moment and channel, so planning a message twice changes nothing.
 import type { Alert, EventRecord, Moment } from '../event/event.ts'
 import { hash } from '../hash.ts'
 
-/** Dense retries where no NotBefore says how long an answer still matters. */
+/** How long retries are dense if NotBefore sets no deadline. */
 export const urgentMs = 15 * 60_000
 
 export type DeliveryState = 'pending' | 'delivered' | 'refused' | 'superseded' | 'given_up'
 
-/** What is told: the event as it was when the moment came. A repeated attempt tells the same. */
+/** A message: the event as it was at the moment. A retry sends the same. */
 export interface Telling {
   moment: Moment
   at: number
   event: EventView
-  /** The channel that it was owed to, and that did not take it. */
+  /** The channel that did not accept it. */
   insteadOf?: string
 }
 
-/** A message about Foghorn itself rather than a step of an event. */
-export interface Notice {
+/** An alert: a message about Foghorn itself. */
+export interface AlertTelling {
   moment: 'alert'
   at: number
   event: EventView
@@ -31,13 +31,11 @@ export interface ChannelTrouble {
   moment: Delivery['telling']['moment']
   state: string
   reason: string
-  /**
-   * The channel itself is in trouble, which is reported once. `moment` is the message that failed.
-   */
+  /** The channel itself is in trouble, which is reported once. */
   health?: 'refusing' | 'unreachable'
 }
 
-/** An alert for the owners of a fleet; `Notice.event` is its row, see alert.ts. */
+/** An alert for the owners of a fleet; `AlertTelling.event` is its row, see alert.ts. */
 export interface FleetAlert {
   alert: Alert['kind']
   /** Counts the episodes of this kind in this fleet. */
@@ -49,7 +47,7 @@ export type EventView = Omit<
   EventRecord,
   'watchers' | 'history' | 'dueAt' | 'directive' | 'drillPlan' | 'heard' | 'onlyBeacon'
 > & {
-  /** VMs whose beacons see the event and that it does not hit; absent while they are still reporting. */
+  /** How many VMs see the event without being hit. Absent while they are still reporting. */
   spared?: number
 }
 
@@ -61,40 +59,40 @@ export interface Delivery {
   channel: string
   /** Order within the event: a later message of a channel waits for an earlier one. */
   seq: number
-  /** When it was planned, or asked for again; attempts go on for a day from then. */
+  /** When it was planned or replayed. Attempts go on for a day. */
   plannedAt: number
   urgentUntil: number
-  telling: Telling | Notice
+  telling: Telling | AlertTelling
   state: DeliveryState
   attempts: number
   nextAt: number
-  /** What came of the last attempt, without any secret. */
+  /** The result of the last attempt, without any secret. */
   note: string
 }
 
 export interface Claimed extends Delivery {
-  /** Settling needs it; another claim makes it worthless. */
+  /** Needed to settle it. Another claim makes it invalid. */
   lease: string
-  /** From then on somebody else may have it. */
+  /** From then on, another worker may claim it. */
   leaseUntil: number
 }
 
 const seqPerCommit = 64
 
-/** Trouble with one channel holds up nothing that another is told of the event. */
+/** Alerts about a channel sort last, so that messages about the event do not wait for them. */
 const alertsFrom = 2 ** 40
 
-/** Planned in one commit: they tell of one step, and stand beside each other. */
+/** Whether one commit planned both. */
 export function isSameStep(one: Delivery, other: Delivery): boolean {
   return Math.floor(one.seq / seqPerCommit) === Math.floor(other.seq / seqPerCommit)
 }
 
-/** What one channel is told of one epoch of an event. */
+/** Whether both are for one channel and one epoch of an event. */
 export function isSameStory(one: Delivery, other: Delivery): boolean {
   return one.channel === other.channel && one.telling.event.epoch === other.telling.event.epoch
 }
 
-/** One delivery for each moment and channel. `channels` says who hears a moment of this event. */
+/** One delivery for each moment and channel. */
 export function plan(
   record: EventRecord,
   moments: Moment[],
@@ -123,7 +121,7 @@ export function plan(
 }
 
 /**
- * An alert for the channel's fallback: that the channel refused this delivery, or with `health`, that the
+ * An alert for the channel's fallback: the channel refused this delivery. With `health`, the
  * channel itself is in trouble.
  */
 export function planChannelAlert(
@@ -142,7 +140,7 @@ export function planChannelAlert(
     reason: end.note,
     ...(health && { health: health.state }),
   }
-  const alert: Delivery = {
+  return {
     ...failed,
     id: [failed.id, 'alert', encode(fallback), ...which].join('/'),
     channel: fallback,
@@ -155,20 +153,20 @@ export function planChannelAlert(
     nextAt: now,
     note: '',
   }
-  return alert
 }
 
-/** Trouble with the channel itself. It has nothing to do with the event. */
-export function channelTroubleIn(telling: Telling | Notice): ChannelTrouble | undefined {
+/** The trouble that an alert is about, if the channel itself is in trouble. */
+export function channelTroubleIn(telling: Telling | AlertTelling): ChannelTrouble | undefined {
   if (telling.moment !== 'alert' || 'alert' in telling.about) return undefined
   return telling.about.health === undefined ? undefined : telling.about
 }
 
-export function isAlertOf(telling: Telling | Notice): telling is Notice & { about: FleetAlert } {
+export function isAlertOf(
+  telling: Telling | AlertTelling,
+): telling is AlertTelling & { about: FleetAlert } {
   return telling.moment === 'alert' && 'alert' in telling.about
 }
 
-/** The id of an alert's delivery for a channel. It is the same each time the alert is planned. */
 export function alertDeliveryId({ fleet, eventId, epoch }: EventView, channel: string): string {
   return [fleet, eventId, String(epoch), 'alert', channel].map(encode).join('/')
 }
@@ -179,14 +177,13 @@ export function viewOf(record: EventRecord): EventView {
   return view
 }
 
-/** The same message for the same channel has the same id, however often it is planned. */
 export function deliveryId(record: EventView, moment: Moment, channel: string): string {
   const parts = [record.fleet, record.eventId, String(record.epoch), moment, channel]
   const { notBeforeAt, resources, ...rest } = record.facts
   const { eventType, source, durationSeconds, description } = rest
   const names = resources.map((name) => name.toLowerCase()).sort()
   const lapsedAt = lapsedAtOf(record)
-  // after an approval lapsed, each of these may be sent a second time
+  // after an approval lapsed, these may be sent again
   const again = lapsedAt === undefined ? [] : [shortHash(lapsedAt)]
   const values = [
     ...[notBeforeAt, names, durationSeconds, description],
@@ -208,9 +205,7 @@ export function lapsedAtOf({ lapsedAt, overruled }: EventView): number | undefin
   return lapsedAt ?? overruled?.lapsedAt
 }
 
-/**
- * 128 bits: enough that nobody can find other values with the same id, and short enough for a key.
- */
+/** 128 bits: no other values with the same hash can be found, and it is short enough for a key. */
 function shortHash(values: unknown): string {
   return hash(JSON.stringify(values)).slice(0, 32)
 }

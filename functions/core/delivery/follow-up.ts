@@ -1,6 +1,6 @@
-// What follows one attempt at one delivery: its new state, and what other channels get in its place. A message
-// that its channel refuses goes to the fallback at once. If the channel does not answer, the message and the
-// steps that wait behind it go there once that has lasted too long. Pure.
+// What follows one attempt at one delivery: its new state, and what other channels get instead. If
+// a channel refuses a message, the fallback gets it at once. If the channel does not answer for too
+// long, the fallback gets the message and the steps that wait behind it.
 import { afterAttempt, giveUpMs, type SendOutcome, type Settlement } from './attempt.ts'
 import { type ChannelHealth, firstWaitMs, isOverdue } from './channel-health.ts'
 import {
@@ -15,21 +15,21 @@ import {
 import type { Rate } from './rate.ts'
 
 export interface Context {
-  /** Of the channel, after the request. */
+  /** The channel's health after the request. */
   health: ChannelHealth | undefined
   /** All deliveries of the event. */
   siblings: Delivery[]
-  /** The channels that get what this one does not take. */
+  /** The channels that get what this one does not accept. */
   instead: string[]
-  /** Present if it belongs to a list of several; `retryAt` is when the whole list is sent again. */
+  /** Present if it was sent in a list. `retryAt`: when the whole list is retried. */
   list?: { retryAt: number | undefined } | undefined
 }
 
-interface Aftermath {
+interface FollowUp {
   settlement: Settlement
   followUps: Delivery[]
-  /** With this delivery, the fallback is notified that the channel is in trouble. */
-  isTeller: boolean
+  /** This delivery notifies the fallback that the channel is in trouble. */
+  alertsFallback: boolean
 }
 
 /** `random` is in [0, 1). */
@@ -38,7 +38,7 @@ export function afterResult(
   result: SendOutcome,
   context: Context,
   { now, random, rate }: { now: number; random: number; rate: Rate },
-): Aftermath {
+): FollowUp {
   const { list } = context
   let settlement = afterAttempt(claimed, result, now, random, rate)
   if (result.outcome === 'refused' && (result.broken || list !== undefined)) {
@@ -46,12 +46,16 @@ export function afterResult(
   } else if (settlement.state === 'pending' && list?.retryAt !== undefined) {
     settlement = { ...settlement, nextAt: list.retryAt }
   }
-  const isTeller = isTellerIn(context, claimed)
-  return { settlement, followUps: followUps(claimed, result, settlement, context, now), isTeller }
+  const alertsFallback = alertsFallbackIn(context, claimed)
+  return {
+    settlement,
+    followUps: followUps(claimed, result, settlement, context, now),
+    alertsFallback,
+  }
 }
 
-function isTellerIn({ health }: Context, { id }: Claimed): boolean {
-  return health !== undefined && health.state !== 'ok' && health.teller?.id === id
+function alertsFallbackIn({ health }: Context, { id }: Claimed): boolean {
+  return health !== undefined && health.state !== 'ok' && health.alerting?.id === id
 }
 
 function afterRefusal(
@@ -66,14 +70,11 @@ function afterRefusal(
   if (!waits) return { state: 'refused', nextAt: now, note }
   const { health } = context
   const nextAt = health?.state === 'refusing' ? health.nextTryAt : now + firstWaitMs
-  // it is certain that nothing of it arrived
+  // refused, so nothing arrived
   return { state: 'pending', nextAt, note, unsent: true }
 }
 
-/**
- * Whether every other channel that was to get the message refused it, too. Trouble with a channel is reported
- * in one place only.
- */
+/** Whether every other channel that was to get the message also refused it. */
 function isRefusedEverywhere(claimed: Claimed, { instead, siblings }: Context): boolean {
   const isRefused = (name: string) => {
     const copy = copyFor(claimed, name, siblings)
@@ -82,8 +83,8 @@ function isRefusedEverywhere(claimed: Claimed, { instead, siblings }: Context): 
   const { telling } = claimed
   if (telling.moment === 'alert' && (!isAlertOf(telling) || instead.length === 0)) return true
   const own = [...siblings.filter((one) => isSameStory(one, claimed)), claimed]
-  const standsIn = own.some(({ telling }) => telling.moment !== 'alert' && telling.insteadOf)
-  return (instead.length > 0 || standsIn) && instead.every(isRefused)
+  const isFallback = own.some(({ telling }) => telling.moment !== 'alert' && telling.insteadOf)
+  return (instead.length > 0 || isFallback) && instead.every(isRefused)
 }
 
 /** The delivery of the same message to another channel, if it is planned. */
@@ -96,7 +97,7 @@ export function copyFor(
   return id === undefined ? undefined : siblings.find((one) => one.id === id)
 }
 
-/** Undefined: trouble with a channel is reported in one place only. */
+/** Undefined for an alert about a channel, which is never copied. */
 function copyId(telling: Delivery['telling'], to: string): string | undefined {
   if (isAlertOf(telling)) return alertDeliveryId(telling.event, to)
   return telling.moment === 'alert' ? undefined : deliveryId(telling.event, telling.moment, to)
@@ -112,7 +113,7 @@ function followUps(
   const { health, instead, siblings } = context
   const inTrouble = health !== undefined && health.state !== 'ok'
   const trouble =
-    inTrouble && isTellerIn(context, claimed)
+    inTrouble && alertsFallbackIn(context, claimed)
       ? instead.map((name) =>
           planChannelAlert(claimed, name, { state, note: health.note }, now, {
             state: health.state,
@@ -132,7 +133,7 @@ function followUps(
       .filter((one) => copyFor(one, name, siblings) === undefined)
       .map((one) => divert(one, name, now)),
   )
-  // the fallback has the message itself, so it is told that this channel does not
+  // the fallback has its own copy, so only alert it that this channel refused the message
   const missed = !isAlert && state === 'refused' && !inTrouble && copies.length === 0
   const alerts = missed
     ? instead.map((name) => planChannelAlert(claimed, name, { state, note }, now))
@@ -140,7 +141,7 @@ function followUps(
   return [...trouble, ...copies, ...alerts]
 }
 
-/** What waits for this message to be delivered or given up. */
+/** Deliveries that wait for this one. */
 function isBehind(claimed: Claimed): (other: Delivery) => boolean {
   return (other) =>
     isSameStory(other, claimed) &&
@@ -149,16 +150,16 @@ function isBehind(claimed: Claimed): (other: Delivery) => boolean {
     other.telling.moment !== 'alert'
 }
 
-/** The same message for another channel. It has the id that it would have if the routes had named that one. */
+/** The same message for another channel, with the id that a route to that channel would give it. */
 export function divert(failed: Delivery, to: string, now: number): Delivery {
   const { telling } = failed
   const id = copyId(telling, to)
-  if (id === undefined) throw new Error('trouble with a channel is reported in one place only')
+  if (id === undefined) throw new Error('an alert about a channel cannot be diverted')
   return {
     ...failed,
     id,
     channel: to,
-    // for a copy of a copy, it stays the channel that the routes named
+    // for a copy of a copy, this stays the channel of the route
     telling: telling.moment === 'alert' ? telling : { insteadOf: failed.channel, ...telling },
     ...{ plannedAt: now, nextAt: now, state: 'pending', attempts: 0, note: '' },
   }

@@ -1,6 +1,5 @@
-// Whether a claimed delivery is sent now, as the event, its other deliveries, the configuration and the health
-// of the channel stand when its turn comes. Pure.
-
+// Whether a claimed delivery is sent now, by the current state of the event, its other deliveries,
+// the configuration and the health of the channel.
 import type { EventRecord } from '../event/event.ts'
 import type { SendOutcome } from './attempt.ts'
 import type { Passage } from './channel-health.ts'
@@ -40,7 +39,7 @@ export function judgeDelivery(claimed: Claimed, known: Known): Judgement {
   return { go: 'send' }
 }
 
-/** If a channel was fixed before its fallback could be notified, nobody is. */
+/** An alert about a channel is not sent if the channel was fixed in the meantime. */
 function overBy({ telling }: Claimed, { inTrouble }: Known): string | undefined {
   const about = channelTroubleIn(telling)
   if (about === undefined || inTrouble.includes(about.channel)) return undefined
@@ -52,6 +51,6 @@ export function withoutSending(judgement: Exclude<Judgement, { go: 'send' }>): S
   const note = judgement.reason
   if (judgement.go === 'wait') return { outcome: 'retry', note, unsent: true }
   if (judgement.go === 'superseded') return { outcome: 'superseded', note }
-  // it counts as an attempt: refused after a single one means that nothing of it arrived
+  // without `unsent`, it counts as the attempt that was refused, so nothing arrived
   return { outcome: 'refused', note, ...(judgement.broken && { broken: true }) }
 }

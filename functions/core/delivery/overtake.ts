@@ -1,15 +1,14 @@
-// Which messages came too late: a later step of the same event and channel overtakes one that waits
-// still, so that nobody is asked to approve what is over. The later one says what it overtook.
-
+// Which messages are too late to send: a later step of the same event and channel overtakes a
+// pending one, so that nobody is asked to approve an event that is over.
 import type { EventRecord, Moment } from '../event/event.ts'
 import { type Delivery, deliveryId, isSameStep, isSameStory, type Telling } from './delivery.ts'
 
-/** Whether one kind of channel may do without the earlier message once the later one is owed. */
+/** Whether a kind of channel can skip the earlier message if the later one is planned. */
 export type Overtakes = (later: Telling, earlier: Telling) => boolean
 
 export const ends: Moment[] = ['completed', 'cancelled', 'lost']
 
-/** Told in vain once the event is over; on PagerDuty they would open an incident. */
+/** Useless once the event is over. On PagerDuty, they would open an incident. */
 const pointlessAfterEnd: Moment[] = [
   'scheduled',
   'changed',
@@ -27,12 +26,12 @@ export interface Superseded {
 /** Pending messages of an event that a commit makes pointless. */
 export function supersededBy(
   planned: Delivery[],
-  told: Moment[],
+  moments: Moment[],
   existing: Delivery[],
   overtakes: (channel: string) => Overtakes,
 ): Superseded[] {
   const fresh = planned.filter((one) => !existing.some(({ id }) => id === one.id))
-  const ended = told.some((moment) => ends.includes(moment))
+  const ended = moments.some((moment) => ends.includes(moment))
   return existing
     .filter(({ state }) => state === 'pending')
     .flatMap((one) => {
@@ -43,8 +42,8 @@ export function supersededBy(
 }
 
 /**
- * Why a message comes too late now that it is to be sent; undefined where it still matters. The
- * commit that made it so may have found it under way, or the channel does not hear of the end.
+ * Why a claimed message is too late, or undefined. The commit that overtook it may have found it
+ * leased, or the channel is not notified of the end.
  */
 export function overtaken(
   delivery: Delivery,
@@ -54,9 +53,8 @@ export function overtaken(
 ): string | undefined {
   const { telling } = delivery
   if (record !== undefined) {
-    // nobody is reminded of what was decided meanwhile
     const decided = telling.moment === 'reminder' && record.verdict !== undefined
-    if (decided && leavesOut(telling, overtakes)) return 'decided meanwhile'
+    if (decided && skipsPast(telling, overtakes)) return 'decided meanwhile'
     const isOver = record.ended !== undefined || record.epoch > telling.event.epoch
     const late = isOver ? afterItsEnd(delivery, overtakes) : undefined
     if (late !== undefined) return late
@@ -64,11 +62,11 @@ export function overtaken(
   if (telling.moment !== 'alert' && telling.insteadOf !== undefined) {
     const original = deliveryId(telling.event, telling.moment, telling.insteadOf)
     const has = siblings.some(({ id, state }) => id === original && state === 'delivered')
-    // who was told of the event hears how it goes on
-    const told = siblings.some(
+    // a fallback that knows of the event receives all further messages
+    const knows = siblings.some(
       (one) => one.id !== delivery.id && isSameStory(one, delivery) && mayHaveArrived(one),
     )
-    if (has && !told) return `"${telling.insteadOf}" has it by now`
+    if (has && !knows) return `"${telling.insteadOf}" has it by now`
   }
   const alive = siblings.filter(({ state }) => state === 'pending' || state === 'delivered')
   return overtakenBy(delivery, alive, overtakes)
@@ -87,25 +85,25 @@ function overtakenBy(
       other.seq > delivery.seq &&
       !isSameStep(delivery, other) &&
       other.telling.moment !== 'alert' &&
-      // a reminder may yet be dropped, and says less than what it would stand for
+      // a reminder may still be dropped, and says less than other messages
       (other.telling.moment !== 'reminder' || telling.moment === 'reminder') &&
       overtakes(other.telling, telling),
   )
   return later && `overtaken by "${later.telling.moment}"`
 }
 
-/** A channel that keeps every step, keeps this one; to the others the end is the only news. */
+/** After the end, only a channel that wants every step receives this one. */
 function afterItsEnd({ telling }: Delivery, overtakes: Overtakes): string | undefined {
   if (telling.moment === 'alert' || !pointlessAfterEnd.includes(telling.moment)) return undefined
-  return leavesOut(telling, overtakes) ? 'the event ended first' : undefined
+  return skipsPast(telling, overtakes) ? 'the event ended first' : undefined
 }
 
-/** Whether the channel's kind does without what is over; machines want every step. */
-function leavesOut(telling: Telling, overtakes: Overtakes): boolean {
+/** Whether the channel's kind skips steps that are over. Machines want every step. */
+function skipsPast(telling: Telling, overtakes: Overtakes): boolean {
   return overtakes({ ...telling, moment: 'completed' }, telling)
 }
 
-/** Earlier steps that this channel was not told, since the last one that it was. */
+/** The steps that this channel missed since its last delivered message. */
 export function skippedBefore(delivery: Delivery, siblings: Delivery[]): Moment[] {
   if (delivery.telling.moment === 'alert') return []
   const earlier = siblings.filter(
@@ -119,9 +117,8 @@ export function skippedBefore(delivery: Delivery, siblings: Delivery[]): Moment[
 }
 
 /**
- * The earlier steps of this event that may have reached the channel: those that were sent at least once,
- * whatever became of it. A channel that the configuration has no more may have been this one, under another
- * name.
+ * The earlier steps of this event that may have reached the channel. A channel that is no longer in
+ * the configuration may be this one, under another name.
  */
 export function mayHaveHeard(
   delivery: Delivery,
@@ -136,7 +133,7 @@ export function mayHaveHeard(
   })
 }
 
-/** Only where the single attempt was refused is it certain that it has not. */
+/** A delivery whose only attempt was refused certainly did not arrive. */
 export function mayHaveArrived({ attempts, state }: Delivery): boolean {
   return attempts > 0 && !(state === 'refused' && attempts === 1)
 }

@@ -1,5 +1,5 @@
-// What stands in a channel of one epoch of an event, for kinds that edit what they posted. Whoever posts says so
-// first, by compare-and-set: a worker that slept through its lease finds that another has taken over.
+// The post of one epoch of an event in a channel, for kinds that edit their message. A worker
+// claims the post first, by compare-and-set. If its lease ends, another worker takes over.
 import type { Delivery } from './delivery.ts'
 
 export interface PostKey {
@@ -10,20 +10,20 @@ export interface PostKey {
 }
 
 export type PostState =
-  /** Whoever has the lease `by` is posting it, until that ends (epoch ms). */
+  /** The worker with the lease `by` is posting it, until `until` (epoch ms). */
   | { is: 'posting'; by: string; until: number }
   | Posted
-  /** The attempt to post it has ended without one. */
+  /** The attempt to post it failed. */
   | { is: 'absent'; by: string }
 
 export interface Posted {
   is: 'posted'
-  /** Where it was to be posted, as the configuration says. */
+  /** The place in the configuration. */
   to: string
-  /** What the channel calls the place and the message. */
+  /** The channel's ids of the place and the message. */
   place: string
   message: string
-  /** `seq` of the last delivery that it tells. */
+  /** `seq` of the last delivery in it. */
   seq: number
 }
 
@@ -36,10 +36,10 @@ export interface Post {
 type PostStep =
   | { step: 'post' }
   | { step: 'edit'; posted: Posted }
-  /** Nothing is to be sent now, and why. */
-  | { step: 'wait' | 'told' | 'overtaken'; note: string }
+  /** Nothing is sent now. */
+  | { step: 'wait' | 'posted' | 'overtaken'; note: string }
 
-/** What a delivery does to what stands in the channel; `to` as the configuration says now. */
+/** What a delivery does to the post. `to`: the place in the configuration now. */
 export function nextStep(
   post: Post | undefined,
   { seq }: Pick<Delivery, 'seq'>,
@@ -49,11 +49,12 @@ export function nextStep(
   const state = post?.state
   if (state === undefined || state.is === 'absent') return { step: 'post' }
   if (state.is === 'posting') {
-    // its worker died before it posted, or before it noted that: once more is better than never
+    // the worker died before it posted, or before it recorded that: posting twice beats never
     if (state.until <= now) return { step: 'post' }
     return { step: 'wait', note: 'another worker is posting it' }
   }
-  if (state.seq === seq) return { step: 'told', note: 'it had been told before it was noted' }
-  if (state.seq > seq) return { step: 'overtaken', note: 'a later step stands there already' }
+  if (state.seq === seq)
+    return { step: 'posted', note: 'it was already posted, but that was not recorded' }
+  if (state.seq > seq) return { step: 'overtaken', note: 'a later step was already posted' }
   return state.to === to ? { step: 'edit', posted: state } : { step: 'post' }
 }

@@ -1,21 +1,21 @@
-// How often a channel takes a request: one number per channel, kept by the store, says it for all
-// workers. It is the generic cell rate algorithm: `spentUntil` is when the channel will have rested
-// from all that it was sent; a burst may run ahead of that by a few requests.
+// The rate limit of a channel: the generic cell rate algorithm. The store keeps one number for each
+// channel, which all workers share: `spentUntil`, when the channel has rested from its requests. A
+// burst may run ahead of it by a few requests.
 
 export interface Rate {
-  /** One request in this time, in the long run; 0: as many as come. */
+  /** One request in this time, on average. 0: no limit. */
   everyMs: number
-  /** Requests that a rested channel takes at once. */
+  /** Requests that a rested channel accepts at once. */
   burst: number
-  /** Deliveries that one request tells together: what had to wait becomes one message. */
+  /** Deliveries that one request may contain. Messages that had to wait become one list. */
   together: number
-  /** Requests of one worker that may be under way: a channel that hangs must not take every place. */
+  /** Requests of one worker at a time, so that a channel that hangs does not block the others. */
   atOnce: number
 }
 
 export const unlimited: Rate = { everyMs: 0, burst: 1, together: 1, atOnce: 32 }
 
-/** A channel that asks for more is asked again after this time: the next event may not wait for hours. */
+/** A longer pause than this is cut, as the next event cannot wait for hours. */
 export const maxPauseMs = 60_000
 
 /** Workers' clocks differ a little. */
@@ -23,29 +23,29 @@ const clocksApartMs = 5_000
 
 /** When the next request may be sent, epoch ms. */
 export function freeAt(rate: Rate, spentUntil: number, now: number): number {
-  return known(rate, spentUntil, now) - (rate.burst - 1) * rate.everyMs
+  return plausible(rate, spentUntil, now) - (rate.burst - 1) * rate.everyMs
 }
 
-/** What lies farther ahead than any pause was written by a clock that was wrong. */
-function known({ everyMs, burst }: Rate, spentUntil: number, now: number): number {
+/** Ignores a value farther ahead than any pause, which a wrong clock wrote. */
+function plausible({ everyMs, burst }: Rate, spentUntil: number, now: number): number {
   const farthest = now + maxPauseMs + burst * everyMs + clocksApartMs
   return spentUntil > farthest ? now : spentUntil
 }
 
 /** How many requests may be sent now. */
 export function turnsAt(rate: Rate, spentUntil: number, now: number): number {
-  const restsMs = now - freeAt(rate, spentUntil, now)
-  if (restsMs < 0) return 0
+  const restedMs = now - freeAt(rate, spentUntil, now)
+  if (restedMs < 0) return 0
   if (rate.everyMs === 0) return Number.POSITIVE_INFINITY
-  return Math.min(rate.burst, 1 + Math.floor(restsMs / rate.everyMs))
+  return Math.min(rate.burst, 1 + Math.floor(restedMs / rate.everyMs))
 }
 
-/** `spentUntil` after so many requests. */
+/** `spentUntil` after this many requests. */
 export function afterTurns(rate: Rate, spentUntil: number, now: number, turns: number): number {
-  return Math.max(known(rate, spentUntil, now), now) + turns * rate.everyMs
+  return Math.max(plausible(rate, spentUntil, now), now) + turns * rate.everyMs
 }
 
-/** `spentUntil` of a channel that shall get nothing before `until`, and one request then. */
+/** `spentUntil` of a channel that gets one request at `until`, and none before. */
 export function pausedUntil(rate: Rate, until: number): number {
   return until + (rate.burst - 1) * rate.everyMs
 }

@@ -1,5 +1,5 @@
-// An event that some beacons no longer see. Decides which beacons count, when the absence counts as
-// its end, and what kind of end it was. One late document or one IMDS hiccup must not decide that.
+// Decides when the absence of an event counts as its end, and what kind of end it was. One late
+// document or one IMDS hiccup must not decide that.
 import { type Ended, type EventRecord, type Inference, isHit, type Witness } from './event.ts'
 import { confirmMs } from './life.ts'
 import {
@@ -20,15 +20,12 @@ const uptimeWaitMs = 3 * 60_000
 
 type Span = NonNullable<EventRecord['gone']>
 
-/**
- * These types end with a restart or removal of the VM, which its uptime shows. Others may only
- * pause it.
- */
+/** These types restart or remove the VM, which its uptime shows. */
 const restarting = ['Reboot', 'Redeploy', 'Preempt', 'Terminate']
 
 /**
- * When the event disappeared: from the last document that shows it to the first without it. Counts
- * the hit VMs, or all VMs if no hit VM misses it. Undefined until the absence counts.
+ * When the event disappeared: between the last document with it and the first without it. Undefined
+ * until its absence is confirmed.
  */
 export function confirmedSpan(
   record: EventRecord,
@@ -40,7 +37,7 @@ export function confirmedSpan(
   return { ...spanOf(record, missingIn(record, witnesses)), confirmAt }
 }
 
-/** When the absence counts if no further report arrives. Infinity if too few VMs miss the event. */
+/** When the absence is confirmed if no report arrives. Infinity if too few VMs miss the event. */
 function confirmsAt(record: EventRecord, witnesses: Witness[], now: number): number {
   const missing = missingIn(record, witnesses)
   if (missing.length === 0) return Number.POSITIVE_INFINITY
@@ -50,8 +47,8 @@ function confirmsAt(record: EventRecord, witnesses: Witness[], now: number): num
 }
 
 /**
- * Scheduled: all hit VMs and most observers must miss it. Started: all hit VMs, or most observers.
- * They must miss it for the settle time, since two hiccups are not an absence.
+ * Scheduled: all hit VMs and most observers must miss it for `confirmMs`. Started: all hit VMs, or
+ * most observers.
  */
 function agreesAt(record: EventRecord, missing: Missing[], seeing: Witness[]): number {
   const isHitVm = ({ beacon }: Witness) => isHit(record.facts, beacon.vm)
@@ -100,7 +97,9 @@ function misses({ sighting }: Witness): boolean {
   return sighting.gone !== undefined
 }
 
-/** Look again when a document that still shows the event becomes stale. */
+/**
+ * The next time when the absence may be confirmed, or when a document with the event becomes stale.
+ */
 export function nextAbsenceLook(record: EventRecord, witnesses: Witness[], now: number): number {
   const missing = missingIn(record, witnesses)
   const hiccupEndsAt = record.gone?.confirmAt ?? Number.POSITIVE_INFINITY
@@ -109,10 +108,10 @@ export function nextAbsenceLook(record: EventRecord, witnesses: Witness[], now: 
   return Math.min(confirmsAt(record, witnesses, now), ...staleAt)
 }
 
-/** What the absence means. Judged by its span, not by the time of our conclusion. */
+/** What the absence means. Its span counts, not the time of this conclusion. */
 export function judge(record: EventRecord, witnesses: Witness[], span: Span, now: number): Ended {
   const { firstAt } = span
-  // a document that lags may show the start after another one showed the end
+  // a late document may show the start after another one showed the end
   const { startedAt = firstAt } = record
   if (record.phase === 'started') {
     return { at: Math.max(firstAt, startedAt), outcome: 'completed' }
@@ -126,7 +125,7 @@ export function judge(record: EventRecord, witnesses: Witness[], span: Span, now
     : { at: firstAt, outcome: 'completed', inferred: why }
 }
 
-/** Evidence without the VM's own report that the event ran, though nobody saw it Started. */
+/** Why the event must have run, if no beacon saw it Started. Needs no report of the VM. */
 function knownReason(record: EventRecord, firstAt: number): Inference | undefined {
   if (wasPassedOn(record)) return 'start_not_seen_approved'
   const { notBeforeAt } = record.facts
@@ -144,9 +143,9 @@ function wasPassedOn({ passedOn, directive, verdict }: EventRecord): boolean {
 }
 
 /**
- * The VM restarted between its last sight of the event and its first miss, or is still silent. A gap
- * between those polls shows a pause, unless the beacon itself restarted in the gap. If the VM is heard
- * while its polls fail, only its uptime counts.
+ * The VM restarted between its last sight of the event and its first miss, or is still silent. A
+ * gap between those polls shows a pause, unless the beacon itself restarted in the gap. If the VM
+ * is heard while its polls fail, only its uptime counts.
  */
 function wasInterrupted(record: EventRecord, one: Witness, now: number): boolean {
   const {

@@ -1,5 +1,5 @@
-// What an approval covers. Whoever agreed to restart one VM has not agreed to restart two, so an event that
-// grows before Azure was told is decided anew.
+// What an approval covers. An approval to restart one VM does not cover two. So if an event grows
+// before Azure is told, people decide again.
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { type Agreed, addHistory, type EventRecord, isOpen } from './event.ts'
 
@@ -15,7 +15,7 @@ export function agreedOf({ facts }: Pick<EventRecord, 'facts'>, byRule: boolean)
   }
 }
 
-/** Whether an event is no more than what was agreed to; it may be less. */
+/** Whether the approval covers the event. */
 export function isWithin(agreed: Agreed | undefined, event: Covered): boolean {
   if (agreed === undefined) return true
   const { eventType, resources, source, durationSeconds } = agreed
@@ -33,11 +33,11 @@ export function isWithin(agreed: Agreed | undefined, event: Covered): boolean {
 }
 
 /**
- * An approval lapses if the event is more than what was approved and Azure does not know of the
- * approval yet. A rule's approval also lapses if a beacon's own document, `own`, shows more.
+ * An approval lapses if it does not cover the event and Azure was not told yet. A rule's approval
+ * must also cover a beacon's own document, `own`.
  */
 export function withoutOutgrown(record: EventRecord, own: Covered, at: number): EventRecord {
-  // without these, a later approval can be reported as stuck again
+  // without `stuckAt`, a later approval can be reported as stuck again
   const { verdict, stuckAt: _s, startFailure: _f, ...undecided } = record
   if (verdict?.decision !== 'approved' || record.passedOn !== undefined) return record
   if (record.phase !== 'scheduled' || !isOpen(record)) return record
@@ -48,7 +48,7 @@ export function withoutOutgrown(record: EventRecord, own: Covered, at: number): 
   return addHistory({ ...undecided, overruled, lapsedAt: at }, { at, what: 'lapsed' })
 }
 
-/** In lower case and sorted, as approvals list them. */
+/** In lower case and sorted, as in approvals. */
 export function namesIn({ resources }: Pick<Covered, 'resources'>): string[] {
   return resources.map((name) => name.toLowerCase()).sort()
 }

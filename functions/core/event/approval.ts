@@ -1,4 +1,5 @@
-// Deciding an event, and passing an approval on: who may have the directive now, and what came of it.
+// Decides an event, and passes an approval on: which beacon gets the directive, and with what
+// result.
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { freshDocumentMs, type Start } from '../../../shared/report.ts'
 import { hash } from '../hash.ts'
@@ -13,7 +14,7 @@ import {
   type Verdict,
 } from './event.ts'
 
-/** A beacon that was told to start an event has this long to confirm, then the next one gets it. */
+/** A beacon with a directive must confirm within this time, or the next one gets it. */
 export const directiveLeaseMs = 5_000
 
 export type DecideOutcome =
@@ -21,15 +22,15 @@ export type DecideOutcome =
   | { outcome: 'already_approved' | 'already_declined' | 'started' | 'ended' }
 
 /**
- * What a decision is about. If the epoch, type, source or VMs differ, it is not what the person
- * saw. Forms and buttons send it back.
+ * Identifies what a person decides about: epoch, type, source and VMs. Forms and buttons send it
+ * back, so that nobody approves an event that has changed since.
  */
 export function stampOf({ epoch, facts }: Pick<EventRecord, 'epoch' | 'facts'>): string {
   const names = facts.resources.map((name) => name.toLowerCase()).sort()
   return `${epoch}-${hash(JSON.stringify([facts.eventType, names, facts.source]))}`
 }
 
-/** A verdict on an event. Approved is final; after *not now* a person may still approve. */
+/** An approval is final. After *not now*, a person may still approve. */
 export function decide(record: EventRecord, verdict: Verdict): DecideOutcome {
   if (!isOpen(record)) return { outcome: 'ended' }
   if (record.verdict?.decision === 'approved') return { outcome: 'already_approved' }
@@ -47,21 +48,21 @@ export function decide(record: EventRecord, verdict: Verdict): DecideOutcome {
   return { outcome: 'decided', record: noted, moments: [verdict.decision] }
 }
 
-/** By policy: never after a person said *not now*, never twice. */
+/** A rule never approves after a person chose *not now*. */
 export function decideByPolicy(record: EventRecord, now: number): DecideOutcome {
   if (record.verdict?.decision === 'declined') return { outcome: 'already_declined' }
   const { rule } = record.policy
   return decide(record, { decision: 'approved', how: 'policy', who: rule, at: now })
 }
 
-/** Azure was told, and still shows the event as Scheduled: after this time it is told again. */
+/** If Azure was told and still shows the event as Scheduled, it is told again after this time. */
 const retellMs = 60_000
 
 type Lease = 'granted' | 'held_already' | 'not_due'
 
 /**
- * Whether the beacon may have the directive. Its document must be fresh. `own` is the event in that
- * document, where it is Scheduled. Neither it nor the record may go beyond what was approved.
+ * Whether the beacon may have the directive. `own` is the event in its document, where it is
+ * Scheduled. The approval must cover both `own` and the record.
  */
 export function leaseOf(
   record: EventRecord,
@@ -71,7 +72,7 @@ export function leaseOf(
 ): Lease {
   const { verdict, directive, passedOn } = record
   const due =
-    // no VM is asked to start what Azure does not know
+    // Azure does not know drills
     record.drill === undefined &&
     isOpen(record) &&
     record.phase === 'scheduled' &&
@@ -86,7 +87,7 @@ export function leaseOf(
   return directive.failed ? 'granted' : 'not_due'
 }
 
-/** Whoever says that it told Azure is not the first to be asked again. */
+/** Whether Azure must be told again. Another beacon is asked before the one that told Azure. */
 function isToldInVain({ passedOn, directive }: EventRecord, beacon: string, now: number): boolean {
   const patienceMs = directive?.beacon === beacon ? 2 * retellMs : retellMs
   return passedOn !== undefined && now >= passedOn.at + patienceMs
@@ -105,8 +106,8 @@ export function withLease(record: OpenRecord, beacon: string, vm: string, now: n
 }
 
 /**
- * What a beacon says came of its directive. Only the holder of the last lease is believed; it may
- * still say so after the lease ended. Undefined where it changes nothing.
+ * Applies the result of a directive. Only the holder of the last lease counts, even after its lease
+ * ended. Undefined if nothing changes.
  */
 export function withStart(
   record: EventRecord,
@@ -122,7 +123,7 @@ export function withStart(
     const { startFailure: _, ...accepted } = record
     return addHistory({ ...accepted, passedOn }, { at, what: 'passed_on', note: directive.vm })
   }
-  // a repeated report may tell the failure of an earlier lease
+  // a repeated report may contain the failure of an earlier lease
   const isEarlier = at < directive.until - directiveLeaseMs
   if (directive.failed || isEarlier) return undefined
   const { outcome, status } = start
@@ -134,7 +135,7 @@ export function withStart(
   )
 }
 
-/** The last directive is younger than what is known to have been told. */
+/** Whether the last directive is newer than the last time that Azure was told. */
 function isAskedAgain({ passedOn, directive }: EventRecord): boolean {
   return directive?.again === true && directive.until - directiveLeaseMs > (passedOn?.at ?? 0)
 }

@@ -1,5 +1,5 @@
-// What time brings: an event that settles as gone, whose VM is gone, that is stuck, or that is lost.
-// Called by the sweep when an event's due time has come, and by a report that might settle it.
+// Conclusions from passing time: an event is over, lost or stuck, or a reminder is due. The sweep
+// calls this at an event's due time, and a report that may confirm its end.
 import { confirmedSpan, judge, nextAbsenceLook } from './absence.ts'
 import { drillDueAt, moveDrill } from './drill.ts'
 import {
@@ -18,13 +18,13 @@ import { isNear, openPaceMs } from './pace.ts'
 import { nextReminder, remind } from './reminder.ts'
 import { missingIn, polledAt, seeingIn, takesVm } from './witness.ts'
 
-/** Hit VMs silent this long after Preempt or Terminate began are taken to be gone. */
+/** A Preempt or Terminate is completed if its VMs were silent for this long after its start. */
 export const vmGoneMs = 2 * 60_000
-/** Without any observer for this long, the event is given up as lost. */
+/** An event is lost if no observer was heard for this long. */
 export const lostMs = 10 * 60_000
-/** Azure was told, and has not started it for so long: somebody has to look. */
+/** If Azure was told and has not started the event for this long, people must check. */
 const notStartedMs = 10 * 60_000
-/** An approval that no beacon could pass on for this long is told as stuck. */
+/** An approval is stuck if no beacon could pass it on for this long. */
 export const stuckMs = 30_000
 
 export type ConcludeReason = Ended['outcome'] | 'drill_moved' | 'stuck' | 'reminder' | 'look_later'
@@ -36,7 +36,7 @@ interface Conclusion {
   reason: ConcludeReason
 }
 
-/** Draws every conclusion that is due at `now`, and sets the time of the next look. */
+/** Draws all conclusions that are due, and sets the time of the next look. */
 export function conclude(
   record: EventRecord,
   witnesses: Witness[],
@@ -46,19 +46,19 @@ export function conclude(
   if (!isOpen(record)) return { record, moments: [], reason: 'look_later' }
   const { drillPlan } = record
   if (drillPlan !== undefined) return concludeDrill(record, drillPlan, now, reminders)
-  const settled = confirmedSpan(record, witnesses, now)
-  if (settled !== undefined) {
-    return end({ ...record, gone: settled }, judge(record, witnesses, settled, now))
+  const confirmed = confirmedSpan(record, witnesses, now)
+  if (confirmed !== undefined) {
+    return end({ ...record, gone: confirmed }, judge(record, witnesses, confirmed, now))
   }
   const ended = endedBySilence(record, witnesses, now)
   if (ended !== undefined) return end(record, ended)
   const unstuck = clearHiccup(record, witnesses, now)
   const stuck = isStuck(unstuck, now)
-  const told = stuck
+  const checked = stuck
     ? addHistory({ ...unstuck, stuckAt: now }, { at: now, what: 'stuck' })
     : unstuck
-  const reminded = remind(told, reminders, now)
-  const noted = reminded ?? told
+  const reminded = remind(checked, reminders, now)
+  const noted = reminded ?? checked
   const moments = [...(stuck ? ['stuck' as const] : []), ...(reminded ? ['reminder' as const] : [])]
   return {
     record: withDueAt(record, noted, nextLook(noted, witnesses, now, reminders)),
@@ -71,7 +71,7 @@ function withDueAt(before: OpenRecord, record: OpenRecord, dueAt: number): OpenR
   return record === before && dueAt === before.dueAt ? before : { ...record, dueAt }
 }
 
-/** A drill has no observers: what is concluded from silence does not hold for it. */
+/** No beacon observes a drill, so silence means nothing. */
 function concludeDrill(
   record: OpenRecord,
   plan: DrillPlan,
@@ -107,7 +107,7 @@ function endedBySilence(record: EventRecord, witnesses: Witness[], now: number):
   return undefined
 }
 
-/** Gone once, but nobody misses it any more: the document was wrong for a moment. */
+/** If no beacon misses the event any more, a document was wrong for a moment. */
 function clearHiccup(record: OpenRecord, witnesses: Witness[], now: number): OpenRecord {
   const { gone, ...rest } = record
   const over =
@@ -115,11 +115,14 @@ function clearHiccup(record: OpenRecord, witnesses: Witness[], now: number): Ope
   return over ? addHistory(rest, { at: now, what: 'seen_again' }) : record
 }
 
-/** When the silence of the hit VMs proves a Preempt or Terminate done; Infinity where it never does. */
+/**
+ * When the silence of the hit VMs proves the end of a Preempt or Terminate. Infinity if it does
+ * not.
+ */
 function vmGoneAt(record: EventRecord, witnesses: Witness[], now: number): number {
   const from = takenFrom(record)
   const hit = witnesses.filter(({ beacon }) => isHit(record.facts, beacon.vm))
-  // a VM without a beacon is always silent: then the others' documents count for more
+  // a VM without a beacon is always silent, so the documents of others decide
   if (hit.length === 0 && seeingIn(record, witnesses, now).length > 0) {
     return Number.POSITIVE_INFINITY
   }
@@ -147,9 +150,8 @@ function stuckAt(record: EventRecord): number {
     record.stuckAt === undefined
   if (!waits) return Number.POSITIVE_INFINITY
   const { at } = record.verdict!
-  // told again meanwhile, as long as VMs see it as Scheduled
   if (record.passedOn !== undefined) return at + notStartedMs
-  // far from NotBefore, beacons come back at the slow pace only
+  // far from NotBefore, beacons report at the slow pace
   return at + (isNear(record, at) ? 0 : openPaceMs) + stuckMs
 }
 
@@ -157,7 +159,7 @@ function isStuck(record: EventRecord, now: number): boolean {
   return stuckAt(record) <= now
 }
 
-/** The earliest time when another look may change something. Always in the future. */
+/** The earliest time when time alone may change the event. Always in the future. */
 export function nextLook(
   record: EventRecord,
   witnesses: Witness[],
@@ -178,8 +180,8 @@ export function nextLook(
 }
 
 /**
- * The same for a commit that knows only the reporting beacon. It may be too early, which costs one
- * look, but not too late.
+ * The same if only the reporting beacon is known. The result may be too early, which costs one
+ * look, but never too late.
  */
 export function nextLookOf(record: EventRecord, now: number, reminders: number[] = []): number {
   const { drillPlan, heard } = record

@@ -1,6 +1,6 @@
-// What one beacon's report means for one event: the record that follows from it, and the moments that
-// people should hear of. The surprise: a decision that lacks a fact says so and is asked again. So only
-// the facts that matter are read.
+// What one beacon's report means for one event: the new record, and the moments that people are
+// notified of. The surprise: if the decision needs a fact, it returns its name and is called again.
+// So the relay reads only the facts that matter.
 import { leaseOf, withLease } from './approval.ts'
 import { conclude, nextLookOf } from './conclude.ts'
 import {
@@ -19,7 +19,7 @@ import {
   missed,
   type Rules,
   withPolicy,
-  worthTelling,
+  worthSending,
 } from './judgement.ts'
 import { confirmMs } from './life.ts'
 import { agree, type Observed, observe } from './observe.ts'
@@ -31,14 +31,14 @@ export interface Context {
   rules: Rules
   /** Distances from NotBefore at which people are reminded, in seconds. */
   reminders: number[]
-  /** Epoch ms. Before that, the relay could hear no beacon. */
+  /** Epoch ms. Before this time, the relay could hear no beacon. */
   listeningSince: number
 }
 
 interface ReportDecision extends Decision<ReportReason> {
   /** The beacon shall start the event. */
   isDirected: boolean
-  /** Its page was opened lately, and that matters. */
+  /** Its page was opened lately, which makes this beacon report often. */
   isWatched: boolean
   /** The event is new, or open again. */
   isOpening: boolean
@@ -57,7 +57,7 @@ export function decideReport(
   // no beacon sees these: what a report says of them changes nothing
   if (before?.drill || before?.alert) return unchanged(undefined, 'relays_own')
   const isNew = before === undefined && news.observations.some(({ kind }) => kind === 'seen')
-  // check this before other reads: the beacon reports a refused event again and again
+  // check this first, as the beacon repeats a refused event in every report
   if (isNew && known.room === undefined) return { needs: 'room' }
   if (isNew && known.room?.refusal !== undefined) return refused(before, known.room.refusal)
 
@@ -71,7 +71,7 @@ export function decideReport(
   if ('needs' in directed) return directed
 
   const record = withNextLook(before, directed.record, report, context, now)
-  const moments = worthTelling(directed.moments, record, news.inDocument)
+  const moments = worthSending(directed.moments, record, news.inDocument)
   const isOpening = opens(before, record)
   if (isOpening && known.room === undefined) return { needs: 'room' }
   if (isOpening && known.room?.refusal !== undefined) return refused(before, known.room.refusal)
@@ -89,7 +89,7 @@ function refused(before: EventRecord | undefined, refusal: string): ReportDecisi
   return { ...unchanged(before, 'refused'), refusal }
 }
 
-/** What the rules of the configuration and the time make of it. */
+/** Applies the rules of the configuration, and confirms an end that is due. */
 function judge(
   before: EventRecord | undefined,
   agreed: Observed,
@@ -107,7 +107,7 @@ function judge(
   const isUndecided = isOpen(record) && record.verdict === undefined
   const approves = news.inDocument && record.policy.decide === 'approve'
   const isJudged = isUndecided && (isLately || approves)
-  // another list of VMs may bring other rules and channels
+  // other VMs may match other rules and routes
   const hasGrown = isNews && before?.facts.resources !== record.facts.resources
   const isIdle = !(isConfirming || isJudged || isNewcomer || hasGrown || agreed.moments.length > 0)
   if (isIdle) return agreed
@@ -145,7 +145,7 @@ function direct(
   if (!news.inDocument || news.status !== 'Scheduled') {
     return { ...step, isDirected: false, isWatched: false }
   }
-  // ask only where the answer makes a difference
+  // read it only if it makes a difference
   const asks = !isDecisionNear(record, now, false) && isDecisionNear(record, now, true)
   if (asks && known.isWatched === undefined) return { needs: 'isWatched' }
   const isWatched = asks && known.isWatched === true
@@ -159,7 +159,7 @@ function direct(
   return { ...leased, isDirected: lease !== 'not_due', isWatched }
 }
 
-/** The beacon's own row is written later. So the event notes that it was heard, and the next look. */
+/** The beacon's own row is written later, so the event records that it was heard. */
 function withNextLook(
   before: EventRecord | undefined,
   record: EventRecord,
@@ -175,10 +175,10 @@ function withNextLook(
   return { ...heard, dueAt: nextLookOf(heard, now, reminders) }
 }
 
-/** If a conclusion is this near, it must take the report into account. */
+/** A conclusion that is this near must take the report into account. */
 const aboutToCloseMs = 5_000
 
-/** Whether a conclusion is near that would ignore a beacon which was not heard before. */
+/** Whether a conclusion is near that does not know of this beacon. */
 function isAboutToClose(
   record: EventRecord,
   { reading: { known }, news: { firstSighting } }: EventReport,
@@ -189,7 +189,7 @@ function isAboutToClose(
   return record.dueAt <= now + aboutToCloseMs && (firstSighting || !wasHeard)
 }
 
-/** One more beacon misses the event, so the conclusion may come before the planned look. */
+/** One more beacon misses the event, so its end may be confirmed earlier than planned. */
 function withAbsence(record: EventRecord, { sighting: { gone } }: Observer): EventRecord {
   if (gone === undefined || !isOpen(record) || record.gone === undefined) return record
   const dueAt = Math.max(record.gone.confirmAt, gone.firstAt + confirmMs)

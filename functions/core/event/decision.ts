@@ -1,12 +1,11 @@
-// What a decision is made from and what comes out of it. Each step of a decision has the same shape.
-
+// The inputs and results of decisions. Each step of a decision has the same shape.
 import type { Delivery } from '../delivery/delivery.ts'
 import type { ConcludeReason } from './conclude.ts'
 import type { EventRecord, Moment, Observer } from './event.ts'
 import type { StepReason } from './life.ts'
 import type { EventNews, Reading } from './reading.ts'
 
-/** A record, the moments that lead to messages, and why. An unchanged record is the same object. */
+/** The new record, the moments to notify of, and why. An unchanged record is the same object. */
 export interface Decision<Reason = string> {
   record: EventRecord | undefined
   moments: Moment[]
@@ -15,11 +14,11 @@ export interface Decision<Reason = string> {
 
 /** Facts that only some decisions need. */
 export interface Known {
-  /** All that saw the event, the reporting beacon as it is now. */
+  /** All beacons that saw the event. The reporting one is as in its report. */
   observers?: Observer[]
-  /** All messages of the event so far. */
+  /** All deliveries of the event so far. */
   deliveries?: Delivery[]
-  /** Somebody opened the event's page lately. */
+  /** The event's page was opened lately. */
   isWatched?: boolean
   /** Whether the fleet and the beacon may have one more open event. */
   room?: { refusal: string | undefined }

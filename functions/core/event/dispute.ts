@@ -1,5 +1,5 @@
-// Beacons that contradict each other about one event. With a fleet's key anybody can report a lie,
-// and rules read these values. So if beacons disagree, people decide.
+// Beacons that contradict each other about one event. An attacker with a fleet's key can report
+// false values, and rules read them. So if beacons disagree, people decide.
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { isWithin } from './agreed.ts'
 import {
@@ -14,7 +14,7 @@ import {
 } from './event.ts'
 import { polledAt } from './witness.ts'
 
-/** After a change, honest documents may differ for this long. */
+/** After a change, the documents of beacons may differ for this long. */
 export const changeLagMs = 60_000
 /** How long a silent beacon's last document counts. */
 const rememberedMs = 10 * 60_000
@@ -24,10 +24,7 @@ interface Reconciled {
   moments: Moment[]
 }
 
-/**
- * The values in a beacon's own document that contradict the known ones. Unknown values contradict
- * nothing.
- */
+/** The values in a beacon's own document that contradict the known ones. */
 export function contradictions(facts: Facts, event: ScheduledEvent): Disputable[] {
   return disputable.filter((name) => {
     const [ours, theirs] = [comparable(name, facts), comparable(name, event)]
@@ -47,13 +44,13 @@ export function isUndisputed(record: EventRecord, observers: Observer[], now: nu
  */
 export function reconcile(record: EventRecord, observers: Observer[], now: number): Reconciled {
   const seen = seenNow(observers, now)
-  const settled = withMajority(record, seen, lastingIn(record, seen, now), now)
-  const disputed = lastingIn(settled, seen, now)
-  const { disputed: before = [], ...rest } = settled
-  const news = settled !== record || disputed.some((name) => !before.includes(name))
+  const agreed = withMajority(record, seen, lastingIn(record, seen, now), now)
+  const disputed = lastingIn(agreed, seen, now)
+  const { disputed: before = [], ...rest } = agreed
+  const news = agreed !== record || disputed.some((name) => !before.includes(name))
   if (!news && disputed.length === before.length) return { record, moments: [] }
   return {
-    record: disputed.length === 0 ? rest : { ...settled, disputed },
+    record: disputed.length === 0 ? rest : { ...agreed, disputed },
     moments: news ? ['changed'] : [],
   }
 }
@@ -76,7 +73,7 @@ function lastingIn(record: EventRecord, seen: Observer[], now: number): Disputab
   return disputable.filter((name) => lasting.includes(name))
 }
 
-/** The event as a beacon sees it, without values that its poll saw before another poll saw them change. */
+/** The event as a beacon sees it, without values that changed after its poll. */
 export function withoutOutdated(
   record: EventRecord,
   { beacon, sighting }: Observer,
@@ -91,9 +88,7 @@ function learnedAt({ changedAt, reopenedAt, firstSeenAt }: EventRecord, name: Di
   return changedAt?.[name] ?? reopenedAt ?? firstSeenAt
 }
 
-/**
- * The observers that count. A beacon that is silent for a moment must not leave the vote to a liar.
- */
+/** The observers that count, also those that are silent for a moment. */
 function seenNow(observers: Observer[], now: number): Observer[] {
   return observers.filter(
     ({ beacon, sighting }) => sighting.gone === undefined && polledAt(beacon) + rememberedMs >= now,
@@ -140,7 +135,7 @@ function isSame(name: Disputable, one: Facts, other: Facts): boolean {
   return comparable(name, one) === comparable(name, other)
 }
 
-/** Case, order and repetition do not matter. Undefined if the document has no value. */
+/** Ignores case, order and repetition. Undefined if the value is unknown. */
 function comparable(name: Disputable, facts: Facts): string | undefined {
   if (name === 'resources') {
     const names = [...new Set(facts.resources.map((vm) => vm.toLowerCase()))].sort()

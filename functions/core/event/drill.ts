@@ -1,5 +1,5 @@
-// A drill: an event of the relay's own that goes the whole way of a real one, so that an owner can prove
-// the set-up. No beacon sees it and no VM is touched, so its course is made of times on its record alone.
+// A drill: an event of the relay's own that takes the same way as a real one, so that an owner can
+// test the set-up. No beacon sees it and no VM is touched. It moves by the times in its plan.
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { drillPrefix } from '../../../shared/report.ts'
 import {
@@ -16,20 +16,20 @@ import {
   withStarted,
 } from './event.ts'
 
-/** An approved drill starts after this time: Azure takes some seconds, too, and at once would be told first. */
+/** An approved drill starts after this time, as Azure takes some seconds, too. */
 export const drillStartMs = 5_000
-/** How far NotBefore moves in a drill that shall change. */
+/** How far a drill with a change moves NotBefore. */
 export const drillMoveMs = 60_000
-/** A drill that could not start by then, as no relay was running, ends without having started. */
+/** If no relay was running, a drill that is this old ends without a start. */
 export const drillLifeMs = 90 * 60_000
 
-/** In the record of a drill, beside what happened. */
+/** Marks the history of a drill. */
 export const drillNote = 'a drill'
 
 export interface DrillWish {
   fleet: string
   facts: Omit<Facts, 'notBeforeAt'>
-  /** From now to NotBefore; 0: it has started, without notice. */
+  /** From now to NotBefore. 0: it starts at once, without notice. */
   noticeSeconds: number
   impactSeconds: number
   changeAfterSeconds?: number | undefined
@@ -40,7 +40,6 @@ export function drillId(id: string): string {
   return `${drillPrefix}${id}`
 }
 
-/** `id` makes it one of its kind. */
 export function beginDrill(
   wish: DrillWish,
   id: string,
@@ -70,7 +69,7 @@ export function beginDrill(
   return { record, moments: [started ? 'started' : 'scheduled'] }
 }
 
-/** What time makes of an open drill. What was slept through happens now, so that people hear each step. */
+/** The step of an open drill that is due. After a pause, each missed step still happens. */
 export function moveDrill(
   record: OpenRecord,
   plan: DrillPlan,
@@ -94,13 +93,13 @@ export function moveDrill(
   return { record, moments: [] }
 }
 
-/** When time makes something of it next. */
+/** When its next step is due. */
 export function drillDueAt(record: EventRecord, plan: DrillPlan): number {
   if (record.phase === 'started') return endsAt(record, plan)
   return Math.min(startsAt(record), changesAt(record, plan), record.firstSeenAt + drillLifeMs)
 }
 
-/** No drill is open later than this, as long as a relay runs. */
+/** While a relay runs, no drill is open later than this. */
 export function drillEndsBy(record: EventRecord, plan: DrillPlan): number {
   const movesMs = plan.changesAt === undefined ? 0 : drillMoveMs
   const lastStartAt = record.startedAt ?? (record.facts.notBeforeAt ?? 0) + movesMs
@@ -108,15 +107,15 @@ export function drillEndsBy(record: EventRecord, plan: DrillPlan): number {
 }
 
 function startsAt({ facts, verdict }: EventRecord): number {
-  const askedAt = verdict?.decision === 'approved' ? verdict.at + drillStartMs : undefined
-  return Math.min(facts.notBeforeAt ?? 0, askedAt ?? Number.POSITIVE_INFINITY)
+  const approvedAt = verdict?.decision === 'approved' ? verdict.at + drillStartMs : undefined
+  return Math.min(facts.notBeforeAt ?? 0, approvedAt ?? Number.POSITIVE_INFINITY)
 }
 
 function endsAt({ startedAt = 0 }: EventRecord, { impactSeconds }: DrillPlan): number {
   return startedAt + impactSeconds * 1_000
 }
 
-/** Azure is about to start what was approved, and moves it no more. */
+/** An approved drill is about to start, so its time no longer moves. */
 function changesAt({ verdict }: EventRecord, plan: DrillPlan): number {
   const approved = verdict?.decision === 'approved'
   return approved ? Number.POSITIVE_INFINITY : (plan.changesAt ?? Number.POSITIVE_INFINITY)
@@ -132,7 +131,7 @@ function withMovedTime(record: OpenRecord, plan: DrillPlan, now: number): OpenRe
     facts: { ...record.facts, notBeforeAt },
     changedAt: { ...record.changedAt, notBeforeAt: now },
     changedFrom: { notBeforeAt: before },
-    // as with a real event: a moved NotBefore is a new deadline to be reminded of
+    // as for a real event, a moved NotBefore starts new reminders
     remindedBeforeSeconds: [],
     drillPlan,
   }
@@ -143,13 +142,13 @@ export function knownOf(record: EventRecord, observers: Observer[]): Observer[] 
   return record.drill ? assumedObservers(record) : observers
 }
 
-/** Policy and routes know VMs by their beacons; these stand in for the ones that a drill does not have. */
+/** Rules know VMs by their beacons. A drill has none, so its plan describes them. */
 export function assumedObservers({ fleet, eventId, facts, drillPlan }: EventRecord): Observer[] {
   const event: ScheduledEvent = { eventId, status: 'Scheduled', ...facts }
   return (drillPlan?.vms ?? []).map((vm) => assumedObserver(fleet, event, vm))
 }
 
-/** An observer of whom only counts what it says of its VM. */
+/** An observer with the facts of its VM. Everything else in it is empty. */
 export function assumedObserver(fleet: string, event: ScheduledEvent, vm: KnownVm): Observer {
   const beacon: Beacon = {
     fleet,

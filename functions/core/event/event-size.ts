@@ -1,17 +1,16 @@
-// Keeps an event small enough for one row, whatever beacons report. A commit that needs more room
-// cuts history. So an honest report or a decision never fails because of earlier lies.
-
+// Keeps an event small enough for one row. If a commit needs more room, it cuts history. So false
+// reports cannot make a later report or decision fail.
 import type { EventView } from '../delivery/delivery.ts'
 import { namesIn } from './agreed.ts'
 import { type EventRecord, leastValuable, maxNoteLength, shortNote } from './event.ts'
 
-/** Characters of an event as JSON. A row of Azure Tables has room for 480 000. */
+/** Characters of an event as JSON. A row of Azure Tables holds 480 000. */
 export const maxEventLength = 400_000
-/** Shorter lists are stored twice, which keeps rows easy to read. */
+/** Shorter lists are stored twice, so that rows stay readable. */
 const shortList = 16
 const asInFacts = '='
 
-/** The event as a store keeps it. A list of VMs that equals the one in its facts is stored once. */
+/** The event for a store. If the approved VMs equal those in the facts, they are stored once. */
 export function packEvent<Event extends EventRecord | EventView>(event: Event): Event {
   const { verdict, facts } = event
   const { agreed } = verdict ?? {}
@@ -35,8 +34,8 @@ export function eventLength(event: EventRecord): number {
 }
 
 /**
- * Cuts the record to `maxEventLength`, or returns it unchanged if it fits. Cuts history first, but
- * not decisions and the first entry. Then cuts lists of VMs that only older messages or pages show.
+ * Cuts the record to `maxEventLength`. First cuts history, except decisions and the first entry,
+ * then lists of VMs that only older messages or pages show.
  */
 export function fitEvent(record: EventRecord): EventRecord {
   let fitted = withShortNotes(record)
@@ -70,7 +69,7 @@ function cutHistory(record: EventRecord, length: number): EventRecord {
   return { ...record, history }
 }
 
-/** A message then says that the VMs changed, without the names of those before. */
+/** The message then says that the VMs changed, but not from which ones. */
 function withoutFormerNames(record: EventRecord): EventRecord {
   const { resources: _, ...changedFrom } = record.changedFrom ?? {}
   return record.changedFrom === undefined ? record : { ...record, changedFrom }
@@ -82,10 +81,7 @@ function withoutFormerApproval(record: EventRecord): EventRecord {
   return { ...record, overruled }
 }
 
-/**
- * An approval that covers no VM starts nothing. The event had outgrown it, or its list is in the
- * facts.
- */
+/** An approval that covers no VM starts nothing. It had lapsed, or its list is in the facts. */
 function withoutCoverage(record: EventRecord): EventRecord {
   const { verdict } = record
   if (verdict?.agreed === undefined) return record

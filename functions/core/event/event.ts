@@ -1,10 +1,10 @@
-// What the relay keeps of one event: facts from Azure, and what people and beacons did about it.
+// The record of one event: facts from Azure, and what people and beacons did.
 import { cut, type ScheduledEvent } from '../../../shared/document.ts'
 import type { Start } from '../../../shared/report.ts'
 
 export type Phase = 'scheduled' | 'cancelled' | 'started' | 'completed'
 
-/** Steps worth telling, in the order of an event's life. */
+/** Steps that lead to messages, in the order of an event's life. */
 export const moments = [
   'scheduled',
   'changed',
@@ -19,7 +19,7 @@ export const moments = [
 ] as const
 export type Moment = (typeof moments)[number]
 
-/** How the policy wants an event handled: approve at once, ask people, only tell, or ignore. */
+/** What the policy does with an event: approve at once, ask people, only notify, or ignore. */
 export const decisions = ['approve', 'ask', 'notify', 'ignore'] as const
 export type Decide = (typeof decisions)[number]
 
@@ -29,17 +29,17 @@ export type Values = Pick<
   'eventType' | 'source' | 'resources' | 'notBeforeAt' | 'durationSeconds' | 'description'
 >
 
-/** Values that rules read. A lie about one of them could cause an approval. */
+/** Values that rules read. A false one could cause an approval. */
 export const disputable = ['eventType', 'resources', 'source', 'durationSeconds'] as const
 export type Disputable = (typeof disputable)[number]
 
-/** What Azure says of the event, merged over all beacons: a known value is never replaced by none. */
+/** The event in Azure, merged over all beacons. An unknown value never replaces a known one. */
 export type Facts = Omit<ScheduledEvent, 'eventId' | 'status'>
 
-/** How it came that an event was first seen as Started. */
+/** Why an event was first seen as Started. */
 export type StartKind = 'none' | 'already_running' | 'reported_late'
 
-/** Why an end is a conclusion rather than a fact. */
+/** Why the relay concludes an end that no beacon saw. */
 export type Inference =
   | 'start_not_seen_vm_rebooted'
   | 'start_not_seen_approved'
@@ -52,32 +52,31 @@ export type Inference =
 export interface Ended {
   at: number
   outcome: 'completed' | 'cancelled' | 'lost'
-  /** Absent where a beacon saw it Started and then gone. */
+  /** Absent if a beacon saw it Started and then gone. */
   inferred?: Inference
 }
 
 /** How we know who decided. */
 export type Proof = 'link' | 'slack' | 'entra' | 'admin' | 'policy'
 
-/** Who decides, and how we know. */
 export interface Decider {
   /**
-   * `link`: whoever held it. `slack`: a signed payload. `entra`: the host's own sign-in. `admin`: the
-   * admin key. `policy`: a rule of the configuration.
+   * `link`: anyone who had the link. `slack`: a signed payload. `entra`: a person who signed in.
+   * `admin`: the admin key. `policy`: a rule of the configuration.
    */
   how: Proof
-  /** In that order: the channel whose link it was, `team/user`, `tenant/object id`, `admin`, the rule. */
+  /** In this order: the channel of the link, `team/user`, `tenant/object id`, `admin`, the rule. */
   who: string
 }
 
-/** What an approval covers; agreed.ts compares. */
+/** What an approval covers, see agreed.ts. */
 export interface Agreed {
   eventType: string
-  /** In lower case and order. */
+  /** In lower case, sorted. */
   resources: string[]
-  /** Absent if nobody knew who requested the event. */
+  /** Absent if the requester was unknown. */
   source?: string
-  /** Of what a rule approved: it may have asked for no more than this. */
+  /** Only if a rule approved, as its match may limit the duration. */
   durationSeconds?: number
 }
 
@@ -86,18 +85,18 @@ export interface Verdict extends Decider {
   at: number
   /** What was approved. */
   agreed?: Agreed
-  /** When the event outgrew that, before Azure was told. */
+  /** When the event exceeded that, before Azure was told. */
   lapsedAt?: number
 }
 
-/** The lease on telling Azure: one beacon at a time has it. */
+/** The lease to tell Azure. One beacon at a time holds it. */
 interface Directive {
   beacon: string
   vm: string
   until: number
-  /** The beacon said that it could not, so anybody else may have it at once. */
+  /** The beacon failed, so another one may get the lease at once. */
   failed: boolean
-  /** Azure had been told before, and did not start it. */
+  /** Azure had been told before, but did not start the event. */
   again?: true
 }
 
@@ -135,19 +134,19 @@ export interface HistoryEntry {
   note?: string
 }
 
-/** What stands for Azure and the VMs in a drill. */
+/** What happens in a drill, instead of Azure and the VMs. */
 export interface DrillPlan {
   /** From its start to its end. */
   impactSeconds: number
-  /** When NotBefore moves; absent where it does not, or did. */
+  /** When NotBefore moves. Absent if it does not, or already did. */
   changesAt?: number
-  /** What is taken as known of the VMs it pretends to hit; of others only the name is. */
+  /** What rules know of the affected VMs. Of others, only the name is known. */
   vms: KnownVm[]
 }
 
 const alertKinds = ['over_limits'] as const
 
-/** A problem of Foghorn itself, as long as it lasts. There is one for each fleet and kind. */
+/** A problem of Foghorn itself while it lasts. There is one for each fleet and kind. */
 export interface Alert {
   kind: (typeof alertKinds)[number]
   since: number
@@ -159,67 +158,67 @@ export interface Alert {
   reasons: string[]
 }
 
-/** What is kept of an event in every state. */
+/** Fields of an event in every state. */
 interface Kept {
   fleet: string
   eventId: string
-  /** Grows when a concluded event turns out to be alive. */
+  /** Grows when an event that seemed over is seen again. */
   epoch: number
   facts: Facts
   firstSeenAt: number
-  /** An event of the relay's own, to prove the set-up: it never reaches a beacon. */
+  /** An event of the relay's own. It never reaches a beacon. */
   drill?: true
   /** Only in the row of an alert. */
   alert?: Alert
-  /** Poll time of each value's last change: what an earlier poll saw of that value is outdated. */
+  /** Poll time of each value's last change. For that value, earlier polls are outdated. */
   changedAt?: Partial<Record<keyof Values, number>>
-  /** The values that the newest change replaced, as far as they were known. */
+  /** The known values that the newest change replaced. */
   changedFrom?: Partial<Values>
   /** Values on which the beacons disagree. Then no rule approves, and people are asked. */
   disputed?: Disputable[]
-  /** First poll that no longer showed it, the last one that did, and when the settle time is over. */
+  /** The first poll without it, the last poll with it, and when its absence may be confirmed. */
   gone?: { firstAt: number; lastSeenAt: number; confirmAt: number }
   /** The poll that began this epoch, if an event that had ended was seen again. */
   reopenedAt?: number
-  /** What nobody was told, as the event seemed over when the news of it came. */
+  /** A moment that was not sent, as the event already seemed over. */
   heldBack?: 'scheduled' | 'changed'
   policy: { decide: Decide; rule: string }
-  /** What was decided last; approved is final. */
+  /** The last decision. An approval is final. */
   verdict?: Verdict
-  /** The *not now* that a later approval replaced, or an approval that the event outgrew. */
+  /** A *not now* that a later approval replaced, or an approval that lapsed. */
   overruled?: Verdict
-  /** When an approval last lapsed. Later steps have ids of their own, so they are sent again. */
+  /** When an approval last lapsed. Later messages get new ids, so they are sent again. */
   lapsedAt?: number
   /** Removed when Azure accepts. */
   startFailure?: StartFailure
   /** Azure's 200 to a StartRequests of ours. */
   passedOn?: { vm: string; at: number }
   stuckAt?: number
-  /** Distances from NotBefore at which people were reminded, or need not be any more. */
+  /** Distances from NotBefore that need no reminder any more. */
   remindedBeforeSeconds?: number[]
   /**
-   * The last reminder, which stands for all distances that were due. `late`: their time had passed when
-   * the event was first seen, or moved.
+   * The last reminder, for all distances that were due. `late`: the event was first seen or moved
+   * after their time.
    */
   reminder?: { beforeSeconds: number; due: number[]; late: boolean }
-  /** Observers asked to come back fast, with the end of that favour. */
+  /** Observers that report often, and until when. */
   watchers: { beacon: string; until: number }[]
   history: HistoryEntry[]
-  /** Grows with every commit; receivers may drop what is older than what they know. */
+  /** Grows with every commit. Receivers may drop older values. */
   sequence: number
 }
 
-/** What the relay needs only until the end of the event. */
+/** Fields that are needed only until the end of the event. */
 interface Pending extends Kept {
   ended?: undefined
-  /** There for a drill, and only then. */
+  /** Only for a drill. */
   drillPlan?: DrillPlan
   /** The beacon whose report this commit holds. Its own row is written after the event's. */
   heard?: Witness | undefined
   directive?: Directive | undefined
   /** The only beacon that reports it. Absent once another one has reported it. */
   onlyBeacon?: string | undefined
-  /** When time alone may bring a conclusion; the sweep asks then. */
+  /** When the sweep looks at the event, as time alone may conclude something. */
   dueAt?: number | undefined
 }
 
@@ -252,10 +251,10 @@ export interface EndedRecord extends Kept {
 export type OpenRecord = ScheduledRecord | StartedRecord
 export type EventRecord = OpenRecord | EndedRecord
 
-/** One beacon, as far as judging events needs it. */
+/** One beacon, with what decisions about events need. */
 export interface Beacon {
   fleet: string
-  /** What it is known by: sign-in.ts says why; lower case. */
+  /** Its key, in lower case. */
   beacon: string
   vm: string
   resourceGroup: string
@@ -266,7 +265,7 @@ export interface Beacon {
   /** When the first report of this boot was received. Absent in older rows. */
   bootHeardAt?: number
   counter: number
-  /** Receipt of its last report that was written down, at most one pace old. */
+  /** When its last stored report was received. At most one pace old. */
   heardAt: number
   /** Poll time of the document in that report. */
   polledAt?: number
@@ -277,16 +276,16 @@ export interface Beacon {
   sees: string[]
 }
 
-/** What a VM's own beacon says of it, as far as rules ask for it. */
+/** What rules read about a VM. Its own beacon reports it. */
 export type KnownVm = Pick<Beacon, 'vm' | 'resourceGroup' | 'scaleSet' | 'tags'>
 
 /** What one beacon last saw of one event. */
 export interface Sighting {
   eventId: string
   beacon: string
-  /** First poll that showed it; absent in what was written before this was noted. */
+  /** First poll that showed it. Absent in older rows. */
   firstSeenAt?: number
-  /** As in the last document that held it. */
+  /** As in the last document that contained it. */
   event: ScheduledEvent
   /** Set while the beacon's document lacks the event. */
   gone?: { firstAt: number; lastSeenAt: number }
@@ -298,10 +297,7 @@ export interface Observer {
   sighting: Sighting
 }
 
-/**
- * The part of an observer that conclusions need: whether it is heard, and since when it misses the
- * event.
- */
+/** What conclusions need of an observer: whether it is heard, and whether it misses the event. */
 export interface Witness {
   beacon: Pick<
     Beacon,
@@ -314,7 +310,7 @@ export function isOpen(record: EventRecord): record is OpenRecord {
   return record.ended === undefined
 }
 
-/** The record without what matters only until its end. */
+/** Removes the fields that are needed only until the end. */
 export function withEnd(record: EventRecord, ended: Ended): EndedRecord {
   const { heard: _h, directive: _l, onlyBeacon: _o, dueAt: _d, ...kept } = record
   const phase = ended.outcome === 'lost' ? record.phase : ended.outcome
@@ -331,14 +327,14 @@ export function isHit(facts: Pick<Facts, 'resources'>, vm: string): boolean {
 }
 
 const maxHistory = 200
-/** Characters. The facts hold long lists of VMs, once. */
+/** Characters. Long lists of VMs are in the facts. */
 export const maxNoteLength = 300
-/** What repeats while an approval is stuck or a VM flickers. */
+/** Entries that repeat while an approval is stuck or a document flickers. */
 const repetitive: HistoryEntry['what'][] = ['directed', 'start_failed', 'gone', 'seen_again']
 const decisive: HistoryEntry['what'][] = ['approved', 'declined', 'lapsed', 'passed_on']
 const byRule = 'policy: '
 
-/** How much an entry would be missed. */
+/** How important an entry is. */
 function weightOf({ what, note }: HistoryEntry): number {
   if (repetitive.includes(what)) return 0
   if (!decisive.includes(what)) return 1
@@ -361,10 +357,7 @@ export function shortNote(entry: HistoryEntry): HistoryEntry {
   return note === undefined ? entry : { ...entry, note: cut(note, maxNoteLength) }
 }
 
-/**
- * Appends. Where the record is full, the oldest of what is missed least makes room: first what repeats, last
- * what people decided. The first entry never does.
- */
+/** Appends. If the history is full, cuts the least important entry, see `leastValuable`. */
 export function addHistory<State extends EventRecord>(record: State, entry: HistoryEntry): State {
   const history = [...record.history, shortNote(entry)]
   while (history.length > maxHistory) history.splice(leastValuable(history, 'cut_decisions')!, 1)

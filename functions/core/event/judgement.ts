@@ -1,5 +1,4 @@
-// What the configuration makes of an event that just took a step: policy, and who is to be told.
-
+// Applies the configuration to an event after a step: the policy, and which moments are sent.
 import { heardOf } from '../delivery/commit.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import { channelsFor, judgePolicy, type PolicyRule, type Route } from '../rules/policy.ts'
@@ -18,8 +17,8 @@ interface Judged<State = EventRecord> {
 }
 
 /**
- * The record with the decision of the first rule that matches what is known now. If beacons
- * disagree about the event, people are asked even if a rule approves.
+ * Applies the first rule that matches. If beacons disagree, people are asked even if a rule
+ * approves.
  */
 export function withPolicy<State extends EventRecord>(
   rules: Rules,
@@ -41,7 +40,7 @@ export function approveByPolicy<State extends EventRecord>(
 ): Judged<State | OpenRecord> {
   const unchanged = { record, moments: [] }
   if (record.policy.decide !== 'approve' || record.verdict !== undefined) return unchanged
-  // a beacon's own row, with what it saw, is written after the lapse that its report caused
+  // after a lapse, wait for the row of the beacon whose report caused it
   const { lapsedAt = Number.NEGATIVE_INFINITY } = record
   if (now - lapsedAt < changeLagMs || !isUndisputed(record, observers, now)) return unchanged
   const decided = decideByPolicy(record, now)
@@ -49,8 +48,8 @@ export function approveByPolicy<State extends EventRecord>(
 }
 
 /**
- * What a hit VM is, only its own beacon says, and rarely the first one to report: the channels that
- * its name, tags or groups bring in are told then what the others know already.
+ * Tags and groups of a hit VM are known only after its own beacon reported. Channels that its
+ * routes add then are notified of the current state.
  */
 export function missed(
   rules: Rules,
@@ -66,10 +65,10 @@ export function missed(
 }
 
 /**
- * Of steps that came together only the last is told; a new event is told with its newest values. One
- * that was already gone when it was first reported is told when it is clear how it ended.
+ * If several steps came together, only the last is sent. An event that was already gone when it was
+ * first reported is sent when its end is confirmed.
  */
-export function worthTelling(
+export function worthSending(
   moments: Moment[],
   record: EventRecord,
   inDocument: boolean,
@@ -84,15 +83,15 @@ export function worthTelling(
   })
 }
 
-/** Notes what people were not told of an event, as it seemed over when the news came. */
+/** Records a moment that is not sent, as the event seems over. */
 export function holdBack(record: EventRecord, moments: Moment[], worth: Moment[]): EventRecord {
   if (worth.length > 0) return record
   const held = (['scheduled', 'changed'] as const).find((moment) => moments.includes(moment))
-  // who was not told that it is there, need not be told that it changed
+  // without "scheduled", nobody needs "changed"
   return held === undefined || record.heldBack ? record : { ...record, heldBack: held }
 }
 
-/** What seemed over is in a document again: people are notified of what was held back. */
+/** If the event is in a document again, the moment that was held back is sent. */
 export function heldBackNews(record: EventRecord): Judged {
   const { heldBack, ...rest } = record
   if (heldBack === undefined || record.ended !== undefined) return { record, moments: [] }

@@ -1,6 +1,5 @@
-// Joins one observation of a beacon into the record of an event. Within an epoch the phase only rises.
-// Duplicates change nothing; a late observation can only correct the record, see `correct`.
-// What passing time concludes is in conclude.ts.
+// Adds one observation of a beacon to the record of an event. Within an epoch the phase only rises.
+// Duplicates change nothing. After the end, an observation reopens or corrects the event.
 import { limits, type ScheduledEvent } from '../../../shared/document.ts'
 import {
   addHistory,
@@ -19,21 +18,21 @@ import {
   withStarted,
 } from './event.ts'
 
-/** How long *gone* must stand before it counts: an IMDS hiccup must not cancel an event. */
+/** How long *gone* must last before it counts. An IMDS hiccup must not cancel an event. */
 export const confirmMs = 10_000
 
 interface Observed {
-  /** Poll time by the relay's clock: receipt minus the reported age. */
+  /** Poll time by the relay's clock: receipt minus reported age. */
   at: number
   vm: string
-  /** False for a change from the spool: it informs the record and never reopens anything. */
+  /** False for a change from the spool, which never reopens an event. */
   live: boolean
 }
 
 export interface Seen extends Observed {
   kind: 'seen'
   event: ScheduledEvent
-  /** What this beacon saw before, for telling a change from another api-version's lesser knowledge. */
+  /** What this beacon saw before. Only its own documents show a change. */
   previous?: ScheduledEvent
   /** No earlier poll of this beacon could have shown it. */
   firstPoll: boolean
@@ -68,7 +67,6 @@ export type StepReason =
   | 'concluded_before'
   | 'unknown_event'
 
-/** Joins one observation into what is known. */
 export function advance(
   known: EventRecord | undefined,
   observation: Observation,
@@ -110,13 +108,13 @@ function startKindOf(seen: Seen): StartKind {
   return seen.firstPoll ? 'already_running' : 'none'
 }
 
-/** A late document may still show an event that is over, but not for longer than this. */
+/** A late document shows an event that is over for at most this long. */
 const lagMs = 60_000
 
 /**
- * A poll after the first *gone* proves that a concluded event is alive, unless the document is
- * late. So the beacon must have missed the event before. A hit VM, or a VM that saw the event only
- * after its end, must see it for long enough.
+ * A poll after the first *gone* proves that the event is back, unless the document is late. So the
+ * beacon must have missed the event before. If it did not, and it is on a hit VM or saw the event
+ * only after its end, it must see it for `lagMs`.
  */
 function reopens(known: EndedRecord, seen: Seen): boolean {
   const { at, outcome, inferred } = known.ended
@@ -130,8 +128,7 @@ function reopens(known: EndedRecord, seen: Seen): boolean {
 }
 
 /**
- * A late report can still show that the event was announced before it started, or that it started
- * and was not cancelled.
+ * A late report can show that the event was announced, or that it started and was not cancelled.
  */
 function correct(known: EndedRecord, seen: Seen): Step {
   const startKind = known.startedAt === undefined ? undefined : lateStartKind(known, seen)
@@ -141,7 +138,7 @@ function correct(known: EndedRecord, seen: Seen): Step {
   const wrong = known.ended.outcome === 'cancelled' && seen.event.status === 'Started'
   if (!wrong) return nothing(known, 'concluded_before')
   const { at } = known.ended
-  // a document that lags shows the start after the end
+  // a late document shows the start after the end
   const startedAt = Math.min(seen.at, at)
   const noted = addHistory(known, { at: startedAt, what: 'started', note: seen.vm })
   const completed = addHistory(noted, { at, what: 'completed' })
@@ -151,22 +148,22 @@ function correct(known: EndedRecord, seen: Seen): Step {
 
 function reopen(known: EndedRecord, seen: Seen): { record: OpenRecord; moments: Moment[] } {
   const { record: begun, moments } = begin(known, seen, known.epoch + 1)
-  // what it says now counts, also where it is not what was known
+  // its values now replace those known before
   const facts = merge(begun.facts, { ...seen.event, ...known.facts })
   const { firstSeenAt, sequence } = known
   const { history } = addHistory(known, { at: seen.at, what: 'reopened', note: seen.vm })
-  const kept = { ...stands(known), firstSeenAt, history, sequence }
+  const kept = { ...stillValid(known), firstSeenAt, history, sequence }
   const record = { ...begun, facts, reopenedAt: seen.at, ...kept }
   return { record: record.phase === 'started' ? asAnnounced(record, known) : record, moments }
 }
 
-/** An event that was known before it started was announced, even if this beacon did not see that. */
+/** The event was announced in an earlier epoch, even if this beacon did not see that. */
 function asAnnounced({ startKind: _, ...begun }: StartedRecord, known: EndedRecord): StartedRecord {
   return known.startKind === undefined ? begun : { ...begun, startKind: known.startKind }
 }
 
-/** An approval that Azure confirmed stands, and a person's *not now*; what never left does not. */
-function stands({ passedOn, verdict }: EventRecord): Pick<EndedRecord, 'passedOn' | 'verdict'> {
+/** A new epoch keeps an approval that Azure accepted, and a *not now*. */
+function stillValid({ passedOn, verdict }: EventRecord): Pick<EndedRecord, 'passedOn' | 'verdict'> {
   if (verdict === undefined) return {}
   if (verdict.decision === 'declined') return { verdict }
   return passedOn === undefined ? {} : { passedOn, verdict }
@@ -174,7 +171,7 @@ function stands({ passedOn, verdict }: EventRecord): Pick<EndedRecord, 'passedOn
 
 function join(known: OpenRecord, seen: Seen): Step {
   const differing =
-    seen.previous === undefined ? newcomersNews(known, seen) : transition(known, seen)
+    seen.previous === undefined ? addedByNewcomer(known, seen) : transition(known, seen)
   const changed = Object.keys(differing).length > 0
   const facts = { ...merge(known.facts, seen.event), ...differing }
   const learned = JSON.stringify(facts) !== JSON.stringify(known.facts)
@@ -192,7 +189,7 @@ function join(known: OpenRecord, seen: Seen): Step {
       changedAt: { ...known.changedAt, ...Object.fromEntries(times) },
       changedFrom: replaced(known.facts, differing),
     }
-    // a moved NotBefore is a new deadline to be reminded of
+    // a moved NotBefore starts new reminders
     if (differing.notBeforeAt !== undefined) record = { ...record, remindedBeforeSeconds: [] }
     if (!rises && record.phase === 'scheduled') moments.push('changed')
   }
@@ -204,7 +201,7 @@ function join(known: OpenRecord, seen: Seen): Step {
   return { record, moments, reason: rises ? 'started' : changed ? 'changed' : 'learned' }
 }
 
-/** A spooled change or a late document can show that a started event was Scheduled before. */
+/** A spooled change or a late document can show that a started event had been Scheduled. */
 function lateStartKind(known: EventRecord, seen: Seen): StartKind | undefined {
   const wasScheduled = seen.event.status === 'Scheduled' && known.phase !== 'scheduled'
   return wasScheduled && known.startKind !== undefined && known.startKind !== 'reported_late'
@@ -212,19 +209,19 @@ function lateStartKind(known: EventRecord, seen: Seen): StartKind | undefined {
     : undefined
 }
 
-/** Fills in what was not known; keys keep their order, so that equal facts are equal text. */
+/** Fills in values that were unknown. Keys keep their order, so that equal facts are equal text. */
 function merge(known: Facts, event: ScheduledEvent): Facts {
-  const { eventId: _id, status: _status, ...told } = event
+  const { eventId: _id, status: _status, ...seen } = event
   return {
     ...known,
-    ...told,
+    ...seen,
     ...known,
-    eventType: known.eventType === 'Unknown' ? told.eventType : known.eventType,
-    resources: known.resources.length === 0 ? told.resources : known.resources,
+    eventType: known.eventType === 'Unknown' ? seen.eventType : known.eventType,
+    resources: known.resources.length === 0 ? seen.resources : known.resources,
   }
 }
 
-/** The values that this beacon saw change, and that the record does not hold yet. */
+/** The values that this beacon saw change, and that are new to the record. */
 function transition({ facts, changedAt }: EventRecord, seen: Seen): Partial<Values> {
   const { event, previous, at } = seen
   const names = [...disputable, 'notBeforeAt', 'description'] as const
@@ -232,7 +229,7 @@ function transition({ facts, changedAt }: EventRecord, seen: Seen): Partial<Valu
   for (const name of names) {
     const value = event[name]
     if (isUnknown(value)) continue
-    // a newer api-version shows more values, which is no change
+    // a newer api-version shows more values, but nothing changed
     if (sinceNewer.includes(name) && previous?.[name] === undefined && facts[name] === undefined) {
       continue
     }
@@ -246,29 +243,29 @@ function transition({ facts, changedAt }: EventRecord, seen: Seen): Partial<Valu
 /** Values that older api-versions do not show. */
 const sinceNewer = ['source', 'durationSeconds', 'description']
 
-/** A value that the document does not give, or a type that it left empty. */
+/** Whether the document does not contain the value. */
 function isUnknown(value: unknown): boolean {
   return value === undefined || value === 'Unknown' || (Array.isArray(value) && value.length === 0)
 }
 
 /**
- * A beacon that sees the event for the first time knows of no change. But VMs that only its document
- * names are hit as well, and whoever decides has to know: they are added, and none is taken away.
+ * A beacon's first document of an event shows no change. But people who decide must know every VM
+ * that it names, so VMs are added, but not removed.
  */
-function newcomersNews(
+function addedByNewcomer(
   { facts, changedAt, firstSeenAt }: EventRecord,
   seen: Seen,
 ): Partial<Values> {
   const isNews = seen.live && seen.at > (changedAt?.resources ?? firstSeenAt)
   const known = facts.resources.map((name) => name.toLowerCase())
   const more = seen.event.resources.filter((name) => !known.includes(name.toLowerCase()))
-  // an event without any gets them as what was not known
+  // if no VM was known, `merge` adds them
   if (!isNews || known.length === 0 || more.length === 0) return {}
   const resources = [...facts.resources, ...more].slice(0, limits.resources)
   return resources.length === known.length ? {} : { resources }
 }
 
-/** Names are a set: neither their order nor their case means anything. */
+/** Order and case of names do not matter. */
 function textOf(value: unknown): string {
   const names = Array.isArray(value)
     ? value.map((name) => String(name).toLowerCase()).sort()
@@ -280,7 +277,7 @@ function replaced(known: Facts, differing: Partial<Values>): Partial<Values> {
   return Object.fromEntries(Object.entries(known).filter(([name]) => name in differing))
 }
 
-/** The record names up to this many VMs. If there are more, it gives the number. */
+/** If more VMs changed, the history gives their number instead of their names. */
 const maxNamedVms = 5
 
 function noteOf(values: Partial<Values>): string {
@@ -295,19 +292,19 @@ function noteOf(values: Partial<Values>): string {
 
 function vanish(known: EventRecord | undefined, gone: Gone, now: number): Step {
   if (known === undefined) return { record: undefined, moments: [], reason: 'unknown_event' }
-  if (!isOpen(known)) return heardAfterLost(known, gone, now)
+  if (!isOpen(known)) return missedAfterLost(known, gone, now)
   if (known.gone !== undefined) return nothing(known, 'nothing_new')
   return { record: withGone(known, gone, now), moments: [], reason: 'gone' }
 }
 
-/** Somebody came back and can say how a lost event ended: it gets its proper end. */
-function heardAfterLost(known: EndedRecord, gone: Gone, now: number): Step {
+/** A beacon came back and shows how a lost event ended, so it is concluded again. */
+function missedAfterLost(known: EndedRecord, gone: Gone, now: number): Step {
   if (known.ended.outcome !== 'lost' || !gone.live) return nothing(known, 'concluded_before')
   const { ended: _, verdict: _v, passedOn: _p, stuckAt: _s, startFailure: _f, ...kept } = known
   const { phase: _phase, startedAt, startKind, ...undecided } = kept
-  // what is told from now on is told for the second time; that it is there, if somebody sees it
+  // a new epoch sends its messages again; "scheduled" only if a beacon sees the event again
   const entry = { at: gone.at, what: 'reopened' as const, note: gone.vm }
-  const rest = { ...undecided, ...stands(known), epoch: known.epoch + 1 }
+  const rest = { ...undecided, ...stillValid(known), epoch: known.epoch + 1 }
   const open: OpenRecord =
     startedAt === undefined
       ? { ...rest, phase: 'scheduled', heldBack: 'scheduled' }

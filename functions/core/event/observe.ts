@@ -1,4 +1,4 @@
-// What a report shows of one event, and whether the beacons agree on it.
+// Takes what a report shows of one event into the record, and checks whether beacons agree on it.
 import { withoutOutgrown } from './agreed.ts'
 import { withStart } from './approval.ts'
 import { type EventReport, follow, type Known, type Needs, type Step } from './decision.ts'
@@ -9,10 +9,10 @@ import { advance, type StepReason } from './life.ts'
 import type { EventNews } from './reading.ts'
 import { confirmedBy } from './share.ts'
 
-/** `isNews`: the documents changed what is known of the event. */
+/** `isNews`: the report changed the record. */
 export type Observed = Step & { isNews: boolean }
 
-/** What the beacon saw, and what came of its directives. */
+/** Applies what the beacon saw, and the results of its directives. */
 export function observe(
   before: EventRecord | undefined,
   { reading: { beacon }, news }: EventReport,
@@ -25,7 +25,7 @@ export function observe(
   for (const observation of news.observations) {
     const step = advance(seen.record, observation, now, key)
     const isNews = step.record !== seen.record
-    // what this report said of the epoch before is no longer news
+    // moments of the earlier epoch are no longer news
     const moments = step.reason === 'reopened' ? [] : seen.moments
     seen = {
       record: step.record,
@@ -48,13 +48,13 @@ export function observe(
   return { ...step, isNews: seen.record !== before }
 }
 
-/** Scheduled and Started in one report: it had been scheduled, but the news came late. */
+/** If one report shows Scheduled and Started, the event was announced, but reported late. */
 function withStartKind(record: EventRecord, moments: Moment[]): EventRecord {
   const late = moments.includes('scheduled') && moments.includes('started')
   return late && record.phase === 'started' ? { ...record, startKind: 'reported_late' } : record
 }
 
-/** Compares the beacons' documents, and ends an approval that the event outgrew. */
+/** Compares the beacons' documents, and ends an approval that no longer covers the event. */
 export function agree(
   observed: Observed,
   { reading, news }: EventReport,
@@ -70,16 +70,16 @@ export function agree(
   const { record } = step
   const isNews = observed.isNews || record !== observed.record
   const covered = withoutOutgrown(record, withoutOutdated(record, reading.asObserver(news)), now)
-  // people must decide again, even if only this beacon's own document shows more
+  // people must decide again, even if only this beacon's document exceeds the approval
   const outgrown = covered === record ? step : follow(step, covered, 'lapsed', ['changed'])
   return { ...outgrown, isNews }
 }
 
-/** Whether this beacon may contradict the others about the event, as long as that matters. */
+/** Whether a contradiction between beacons still matters, and this report can change it. */
 function isDisputable(record: EventRecord, { inDocument, sighting }: EventNews): boolean {
   const matters = inDocument && isOpen(record) && record.phase === 'scheduled'
   if (!matters || record.passedOn !== undefined) return false
-  // a rule that is not carried out may wait for a silent beacon that saw something else
+  // a rule that has not approved yet may wait for a silent beacon that saw other values
   const waits = record.policy.decide === 'approve' && record.verdict === undefined
   const contradicts = contradictions(record.facts, sighting.event).length > 0
   return waits || contradicts || record.disputed !== undefined

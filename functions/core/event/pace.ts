@@ -1,18 +1,21 @@
-// How often beacons report: fast for a few while a decision can be near, slow for everybody else.
+// How often beacons report: a few often while a decision can be near, all others slowly.
 import type { EventRecord } from './event.ts'
 import { isOpen } from './event.ts'
 
-/** A silent beacon costs one report in this time; see README, "Cost". */
+/** One report of an idle beacon in this time. It decides what a fleet costs. */
 export const idlePaceMs = 15 * 60_000
 export const openPaceMs = 60_000
 export const nearPaceMs = 2_000
 /** Before NotBefore, people decide within this time. */
 export const nearMs = 30 * 60_000
 export const maxWatchers = 4
-/** A watcher that died is replaced after this time; three others are there meanwhile. */
+/** A watcher that died is replaced after this time. */
 export const watcherLeaseMs = 3 * 60_000
 
-/** Whether an approval may have to be passed on within seconds. `watched`: its page was opened lately. */
+/**
+ * Whether Azure may have to be told of an approval within seconds. `watched`: its page was opened
+ * lately.
+ */
 export function isDecisionNear(record: EventRecord, now: number, watched: boolean): boolean {
   if (!isOpen(record) || record.phase !== 'scheduled' || record.passedOn !== undefined) return false
   if (record.verdict?.decision === 'approved') return true
@@ -20,14 +23,14 @@ export function isDecisionNear(record: EventRecord, now: number, watched: boolea
   return watched || isNear(record, now)
 }
 
-/** Whether people may be deciding: NotBefore is near, or not known. */
+/** Whether people may be deciding: NotBefore is near or unknown. */
 export function isNear({ facts: { notBeforeAt } }: EventRecord, now: number): boolean {
   return notBeforeAt === undefined || notBeforeAt - now <= nearMs
 }
 
 /**
- * The record with this beacon among its watchers, or the same record where it already is one, where
- * there are enough, or where no decision is near.
+ * Adds the beacon to the watchers. Returns the same record if it is one already, if there are
+ * enough, or if no decision is near.
  */
 export function watch(
   record: EventRecord,
@@ -57,6 +60,6 @@ export function paceFor(seen: Seen[], beacon: string, now: number): number {
       isDecisionNear(record, now, watched) &&
       record.watchers.some((watcher) => watcher.beacon === beacon),
   )
-  // it also sees an event that ended: only more reports tell a late document from a live event
+  // ended events count as well: only further reports show whether such an event is back
   return watches ? nearPaceMs : seen.length > 0 ? openPaceMs : idlePaceMs
 }

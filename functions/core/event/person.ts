@@ -1,5 +1,4 @@
-// What a person decides about an event: an approval, or a "not now".
-
+// A person decides an event: approve, or not now.
 import { type Permission, permissionOf } from '../rules/permission.ts'
 import type { Route } from '../rules/policy.ts'
 import { type DecideOutcome, decide, stampOf } from './approval.ts'
@@ -25,10 +24,7 @@ export interface PersonDecision extends Decision {
   permission?: Forbidden
 }
 
-/**
- * The decision on record, or why not: it is too late, the person may not decide, or the event is no
- * longer what the person saw.
- */
+/** The `reason` says why a decision is not accepted. */
 export function decideByPerson(
   before: EventRecord,
   { decision, by, seen }: Wish,

@@ -1,4 +1,4 @@
-// An event as other systems see it, in webhooks and in the events API: ISO times, no internals.
+// An event for other systems, in webhooks and in the events API: ISO times, no internals.
 import type { Delivery, EventView } from '../delivery/delivery.ts'
 import { type EventRecord, isHit, type Observer, type Verdict } from './event.ts'
 
@@ -6,10 +6,10 @@ export interface PublicEvent {
   fleet: string
   eventId: string
   epoch: number
-  /** Grows with every change; drop what is older than what you know. */
+  /** Grows with every change. Drop older values. */
   sequence: number
   phase: EventView['phase']
-  /** The relay's own event, to prove the set-up; absent for a real one. */
+  /** An event of the relay's own. Absent for a real one. */
   drill?: true
   eventType: string
   source?: string
@@ -20,13 +20,13 @@ export interface PublicEvent {
   policy: EventView['policy']
   firstSeenAt: string
   startedAt?: string
-  /** How it came that Started was the first seen: `none` (no notice), `already_running`, `reported_late`. */
+  /** Why it was first seen as Started: `none` (no notice), `already_running` or `reported_late`. */
   startKind?: EventView['startKind']
   endedAt?: string
   outcome?: string
-  /** Why the outcome is a conclusion; absent where it was seen. */
+  /** Why the relay concludes the outcome. Absent if a beacon saw it. */
   inferred?: string
-  /** Who decided, how we know, and when; a *not now* may be followed by an approval. */
+  /** Who decided, how we know, and when. An approval may follow a *not now*. */
   approvals: { decision: string; how: string; who: string; at: string; lapsedAt?: string }[]
   passedOn?: { vm: string; at: string }
 }
@@ -73,18 +73,18 @@ function defined(value: object): object {
   return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined))
 }
 
-/** Of more than these VMs nobody reads when each saw it; the VMs that are hit come first. */
+/** Affected VMs come first. */
 const maxSeenBy = 1_000
 
 export interface PublicSighting {
   vm: string
-  /** The event hits this very VM. */
+  /** The event affects this VM. */
   hit: boolean
   /** First poll that showed it. */
   firstSeenAt?: string
-  /** Last poll that showed it, as far as it was noted; a beacon that is fine is noted once a pace. */
+  /** Last poll that showed it, to one pace. */
   lastSeenAt: string
-  /** First poll that did not show it any more. */
+  /** First poll without it. */
   goneAt?: string
 }
 
@@ -104,10 +104,10 @@ export function publicSightings(record: EventRecord, observers: Observer[]): Pub
     .map(({ at: _, ...shown }) => defined(shown) as PublicSighting)
 }
 
-/** One line for each channel and moment: what was owed, and what came of it. */
+/** One delivery: a message for a channel, and its state. */
 export function publicDelivery(delivery: Delivery) {
   const { id, channel, telling, state, attempts, note, plannedAt, nextAt } = delivery
-  // the channel in whose trouble this one is told something
+  // for an alert about a channel, that channel
   const insteadOf =
     telling.moment !== 'alert'
       ? telling.insteadOf
@@ -125,7 +125,7 @@ export function publicDelivery(delivery: Delivery) {
     ...(insteadOf && { insteadOf }),
     plannedAt: iso(plannedAt),
     ...(state === 'pending' ? { nextAttemptAt: iso(nextAt) } : {}),
-    // what was superseded, mostly was so by a commit that leaves this as it is
+    // the commit that superseded it did not set this time
     ...(state === 'pending' || state === 'superseded' ? {} : { settledAt: iso(nextAt) }),
   }
 }

@@ -1,12 +1,11 @@
-// How many VMs see an event that does not hit them, so that people know how far it reaches.
+// Counts the VMs that see an event without being hit, so that people know its extent.
 import { type EventRecord, isHit, type Observer } from './event.ts'
 
-/** VMs that are not hit report within 2 s of a poll a second; a count before that would be too low. */
+/** VMs that are not hit report some seconds later. An earlier count would be too low. */
 export const countedAfterMs = 10_000
 
 /**
- * Undefined while VMs are still reporting, and where none does, as in a drill. A VM may have had several beacons, and counts once. What a
- * message tells is kept with it, so a later count changes no message that is owed.
+ * Undefined while VMs are still reporting, and for a drill. A VM with several beacons counts once.
  */
 export function sparedBy(
   record: EventRecord,

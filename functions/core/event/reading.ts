@@ -1,5 +1,5 @@
-// What one report says, event by event: observations in the order of their polls, and what is to be
-// written about the beacon afterwards. Instants are the relay's: receipt minus the reported age.
+// Splits one report into news about each event, and the beacon's new row. All times are by the
+// relay's clock: receipt minus reported age.
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { Report, Start } from '../../../shared/report.ts'
 import { type Beacon, isHit, type Observer, type Sighting } from './event.ts'
@@ -10,11 +10,11 @@ export interface EventNews {
   observations: Observation[]
   starts: { start: Start; at: number }[]
   inDocument: boolean
-  /** In the document, where it is there. */
+  /** The event's status in the document, if it is there. */
   status: ScheduledEvent['status'] | undefined
-  /** This beacon had not seen the event before, or had not seen that the event hits its own VM. */
+  /** This beacon sees the event, or that the event hits its own VM, for the first time. */
   firstSighting: boolean
-  /** What this beacon knows of it now. */
+  /** The sighting after this report. */
   sighting: Sighting
 }
 
@@ -22,7 +22,7 @@ export interface Reading {
   beacon: Beacon
   news: EventNews[]
   changedSightings: Sighting[]
-  /** Events that the document may hide. They do not count as gone. */
+  /** Events that unreadable entries may hide. They do not count as gone. */
   hidden: string[]
   /** The beacon before this report. */
   known: Beacon | undefined
@@ -30,10 +30,10 @@ export interface Reading {
 }
 
 const maxRetiredBootIds = 32
-/** Beyond this no calendar goes, and `Date` says so by throwing. */
+/** Beyond this time, `Date` throws. */
 const latestTime = 8.64e15
 
-/** Evens out what the schema lets through and neither a store's key nor a calendar can hold. */
+/** Repairs values that the schema accepts, but a store's key or a `Date` cannot hold. */
 export function tidyReport(report: Report): Report {
   const { document, beacon } = report
   return {
@@ -59,7 +59,7 @@ export function tidyReport(report: Report): Report {
   }
 }
 
-/** Half a character would be refused by some that are told of it, and never be the same again. */
+/** Half a character (a lone surrogate) changes in storage, and some channels reject it. */
 function tidyEvent({ notBeforeAt, ...event }: ScheduledEvent): ScheduledEvent {
   const known = notBeforeAt !== undefined && Math.abs(notBeforeAt) <= latestTime
   const { description, source } = event
@@ -74,7 +74,7 @@ function tidyEvent({ notBeforeAt, ...event }: ScheduledEvent): ScheduledEvent {
   }
 }
 
-/** As its names are in events, which are compared with it. */
+/** The same repair, as names of VMs are compared with those in events. */
 function tidyVm(vm: Report['vm']): Report['vm'] {
   const tags = Object.entries(vm.tags).map(([name, value]) => [
     name.toWellFormed(),
@@ -156,10 +156,10 @@ function beaconOf(
   }
 }
 
-/** How long unreadable entries may hide events that a restarted beacon no longer remembers. */
+/** For this long after a restart, unreadable entries may hide events that the beacon forgot. */
 const hiddenMs = 5 * 60_000
 
-/** A restarted beacon does not name the events that its earlier boot saw. */
+/** A restarted beacon does not name hidden events that it saw before its restart. */
 function hiddenIn(
   { document, changes }: Report,
   { bootHeardAt = 0 }: Beacon,
@@ -182,7 +182,7 @@ function bootHeard(known: Beacon | undefined, bootId: string, now: number) {
   return bootHeardAt === undefined ? {} : { bootHeardAt }
 }
 
-/** Nothing where the report only mentions an event that this beacon cannot speak of. */
+/** Empty if the report has a start of the event, but this beacon never saw the event. */
 function newsOf(
   eventId: string,
   beacon: string,
@@ -194,7 +194,7 @@ function newsOf(
   const { name: vm } = report.vm
   const observations: Observation[] = []
   const missedBefore = missesBefore(eventId, report, before)
-  // also over a moment without it: what changed in that time is a change
+  // even if the event was gone for a while, a difference is a change
   let last = before?.event
   let lastSeenAt = known?.polledAt ?? now
   for (const change of report.changes) {
@@ -221,7 +221,7 @@ function newsOf(
   if (event === undefined) return []
   const at = now - (report.document?.ageMs ?? 0)
   const firstSighting = before === undefined
-  // each of its changes begins with the poll that showed it
+  // the first change begins with the first poll that showed the event
   const firstSeenAt = firstSighting ? (observations[0]?.at ?? at) : before.firstSeenAt
   const sighting: Sighting = {
     eventId,
@@ -257,8 +257,8 @@ function newsOf(
 }
 
 /**
- * Whether this beacon saw the event, and then a document of it lacked the event. A first sight does
- * not count: a late document may show what is over elsewhere.
+ * Whether this beacon saw the event, and later had a document without it. A beacon's first sight
+ * proves nothing, as a late document may show an event that is over.
  */
 function missesBefore(eventId: string, { changes }: Report, before: Sighting | undefined): boolean {
   const own = changes.filter(({ event }) => event.eventId === eventId)
@@ -267,7 +267,7 @@ function missesBefore(eventId: string, { changes }: Report, before: Sighting | u
   return before !== undefined && appeared !== undefined && !appeared.firstPoll
 }
 
-/** First gone and last seen as precisely as the beacon told, else by its documents. */
+/** First gone and last seen by the beacon's changes, or else by its documents. */
 function goneOf(
   observations: Observation[],
   before: Sighting | undefined,

@@ -1,9 +1,9 @@
-// People who have not decided are reminded at the distances from NotBefore that the routes name.
+// Reminders of undecided events, at the distances from NotBefore that routes set.
 import { addHistory, type EventRecord, type OpenRecord } from './event.ts'
 
 /**
- * When the next reminder is due, and which; undefined where none is. `beforeSeconds`: all distances
- * that any route names, the farthest first. Only an undecided event that asks is reminded of.
+ * The next reminder of an event that asks. `beforeSeconds`: the distances of all routes, farthest
+ * first.
  */
 export function nextReminder(
   record: EventRecord,
@@ -20,7 +20,7 @@ export function nextReminder(
   return next === undefined ? undefined : { at: notBeforeAt - next * 1_000, beforeSeconds: next }
 }
 
-/** The record with its due reminder, or undefined. Of several that are due, only the nearest is told. */
+/** The record with its due reminder, or undefined. If several are due, only the nearest is sent. */
 export function remind(
   record: OpenRecord,
   beforeSeconds: number[],
@@ -37,7 +37,7 @@ export function remind(
   const late = notBeforeAt - nearest * 1_000 <= knownAt
   const reminder = { beforeSeconds: nearest, due, late }
   const reminded = { ...record, remindedBeforeSeconds: [...done, ...due], reminder }
-  // a late one reaches only channels that were not asked just now, mostly none
+  // a late reminder mostly reaches no channel, as those that were just asked do not get it
   if (late) return reminded
   const note = `${nearest} s before NotBefore`
   return addHistory(reminded, { at: now, what: 'reminder', note })

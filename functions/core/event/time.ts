@@ -1,4 +1,4 @@
-// How people read an instant or a span. Pure: `now` decides what "in 14 min" says.
+// Instants and spans as text for people.
 
 /** `2026-11-21 14:05:00 UTC (in 14 min)` */
 export function when(at: number, now: number): string {
@@ -9,21 +9,21 @@ export function utc(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
-/** Beyond this the hour alone would be taken for today's. */
+/** A time farther away than this needs its date. */
 const sameDayMs = 12 * 3_600_000
-/** Who has less time than this counts seconds. */
+/** Below this, texts show seconds. */
 const secondsMatterMs = 5 * 60_000
 
-/** As short as it can be without being misread: `12:15 UTC`, `12:00:30 UTC`, `2026-11-27 12:00 UTC`. */
+/** As short as is clear: `12:15 UTC`, `12:00:30 UTC`, `2026-11-27 12:00 UTC`. */
 export function clock(at: number, now: number): string {
   const [date, time = ''] = new Date(at).toISOString().split('T')
   const apart = Math.abs(at - now)
   if (apart >= sameDayMs) return `${date} ${time.slice(0, 5)} UTC`
-  const counts = apart < secondsMatterMs && time.slice(6, 8) !== '00'
-  return `${time.slice(0, counts ? 8 : 5)} UTC`
+  const showsSeconds = apart < secondsMatterMs && time.slice(6, 8) !== '00'
+  return `${time.slice(0, showsSeconds ? 8 : 5)} UTC`
 }
 
-/** For texts that are read later, too: with the date wherever it is not that of `now`. */
+/** For texts that are also read later: with the date, unless it is today's. */
 export function lastingClock(at: number, now: number): string {
   const [date, today] = [utc(at).slice(0, 10), utc(now).slice(0, 10)]
   const text = clock(at, now)
@@ -36,7 +36,7 @@ export function relative(at: number, now: number): string {
   return apart > 0 ? `in ${remaining(apart)}` : `${span(-apart)} ago`
 }
 
-/** What is left, never more than that: `45 s`, `1 min 37 s`, and from 5 minutes on as a span. */
+/** Time left, rounded down: `45 s`, `1 min 37 s`, and from 5 minutes on as a span. */
 export function remaining(ms: number): string {
   const seconds = Math.floor(ms / 1000)
   const minutes = Math.floor(seconds / 60)

@@ -1,9 +1,8 @@
-// Which beacons can say now whether an event is there: those that are heard, and what each of them
-// sees.
+// Which beacons show now whether an event still exists: those that are heard, and what each sees.
 import { type EventRecord, isHit, type Witness } from './event.ts'
 import { openPaceMs } from './pace.ts'
 
-/** A beacon not heard for this many of its own paces says nothing about the present. */
+/** After this many of its own paces without a report, a beacon's document is stale. */
 export const silentPaces = 3
 
 export type Missing = Witness & { sighting: { gone: { firstAt: number; lastSeenAt: number } } }
@@ -30,10 +29,10 @@ export function asHeard({ beacon, sighting }: Witness): Witness {
   }
 }
 
-/** If the relay was away, a beacon tries again after at most this time. */
+/** After the relay was down, a beacon tries again within this time. */
 const returnMs = 10_000
 
-/** Silence counts from the time when the relay began to listen. Before, it could hear no beacon. */
+/** Silence counts only from the time when the relay began to listen. */
 export function heardSince(witnesses: Witness[], listeningSince: number): Witness[] {
   return witnesses.map(({ beacon, sighting }) => {
     if (beacon.heardAt >= listeningSince) return { beacon, sighting }

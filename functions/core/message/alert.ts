@@ -1,4 +1,4 @@
-// The text of each kind of alert: what is wrong, what follows from it, and what to do.
+// The texts of alerts to owners: what is wrong, what follows from it, and what to do.
 import type { Alert } from '../event/event.ts'
 import { maxOpenOfBeacon, maxOpenOfFleet } from '../event/share.ts'
 

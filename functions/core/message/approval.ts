@@ -1,8 +1,8 @@
-// What became of an approval: Azure was told or could not be told, or the event grew beyond it.
+// Texts about an approval: Azure was told, could not be told, or changed the event afterwards.
 import type { EventView } from '../delivery/delivery.ts'
 import type { StartFailure } from '../event/event.ts'
 import { relative, span } from '../event/time.ts'
-import { azureStarts, describeVerdict } from './phrases.ts'
+import { actionOf, affectedVms, azureStarts, describeVerdict } from './phrases.ts'
 
 const maxInSentence = 5
 
@@ -13,11 +13,12 @@ export function stuckLines(event: EventView, at: number, now: number): string[] 
   const { passedOn, startFailure } = event
   if (passedOn !== undefined) {
     const refused =
-      startFailure === undefined ? [] : [`Since then ${describeFailure(startFailure)}.`]
+      startFailure === undefined ? [] : [`Since then, ${describeFailure(startFailure)}.`]
+    const when = relative(passedOn.at, now)
     return [
-      `${passedOn.vm} told Azure ${relative(passedOn.at, now)}, and it has not started.`,
+      `${passedOn.vm} told Azure ${when} to ${actionOf(event)}, but Azure has not done so.`,
       ...refused,
-      `Foghorn tells Azure again every minute. Look at ${hitVms(event)} in the Azure portal.`,
+      `Foghorn tells Azure again every minute. Check ${affectedVms(event)} in the Azure portal.`,
       ...byItself('If nothing helps', event, now),
     ]
   }
@@ -40,14 +41,14 @@ function whyNotTold({ startFailure, verdict, facts }: EventView, at: number): st
   const remedy =
     outcome === 'unreachable'
       ? `Check that ${vm} reaches Azure's metadata service at 169.254.169.254.`
-      : `Check ${hitVms({ facts })} in the Azure portal.`
+      : `Check ${affectedVms({ facts })} in the Azure portal.`
   return [
     `Approved, but not started: ${describeFailure(startFailure)}.`,
     `Foghorn keeps trying. ${remedy}`,
   ]
 }
 
-/** The result of the last attempt, beginning with the beacon. */
+/** Why the last attempt failed. */
 export function describeFailure({ vm, outcome, status }: Omit<StartFailure, 'at'>): string {
   const answer = status === undefined ? '' : ` (HTTP ${status})`
   return `the beacon on ${vm} ${failures[outcome]}${answer}`
@@ -59,12 +60,12 @@ export function isFailure(outcome: string): outcome is StartFailure['outcome'] {
 
 const failures: Record<StartFailure['outcome'], string> = {
   rejected: 'asked Azure, and Azure refused',
-  unreachable: 'asked Azure, and got no answer',
+  unreachable: 'asked Azure, but got no answer',
   not_scheduled: 'does not see it as scheduled',
-  not_as_approved: 'sees more than what was approved',
+  not_as_approved: 'sees an event that differs from the approved one',
 }
 
-/** An approval that no longer holds, because the event is now more than the approver saw. */
+/** The approval no longer applies, because it does not cover what the event is now. */
 export function lapseLines(event: EventView, asks: boolean): string[] {
   const { overruled, verdict, facts } = event
   if (overruled?.lapsedAt === undefined || verdict !== undefined) return []
@@ -72,25 +73,23 @@ export function lapseLines(event: EventView, asks: boolean): string[] {
   const why =
     added.length > 0
       ? `Azure added ${inSentence(added)} after the approval`
-      : 'The event is no longer what was approved'
+      : 'The event has changed since the approval'
   const again = asks ? ` Please decide again for ${inSentence(facts.resources)}.` : ''
   return [`${why}, so the approval no longer applies.${again}`]
 }
 
-/** What Azure does beyond an approval that cannot be taken back. */
+/** Azure added VMs after the approval, which cannot be taken back. */
 export function growthLines(event: EventView, now: number): string[] {
   const { verdict, passedOn, facts } = event
   const added = unapprovedOf(event)
   if (added.length === 0) return []
   const those = added.length === 1 ? 'that VM' : 'those VMs'
-  const nobody = `Azure added ${inSentence(added)} afterwards: nobody approved ${those}.`
+  const nobody = `Azure added ${inSentence(added)} afterwards, but nobody approved ${those}.`
   if (passedOn === undefined) return [nobody]
   const approved = facts.resources.filter((name) => !added.includes(name))
   const before = inSentence(approved.length > 0 ? approved : (verdict?.agreed?.resources ?? []))
-  return [
-    `${passedOn.vm} told Azure ${relative(passedOn.at, now)} to start it, for ${before}.`,
-    nobody,
-  ]
+  const told = `${passedOn.vm} told Azure ${relative(passedOn.at, now)}`
+  return [`${told} to ${actionOf(event, before)}.`, nobody]
 }
 
 /** As `describeVerdict`, with the VMs if the decision is not for all of them. */
@@ -110,23 +109,19 @@ export function unapprovedOf({ facts, verdict }: EventView): string[] {
   return namesBeyond(facts.resources, verdict.agreed?.resources)
 }
 
-/** If the approval named no VM, no VM can be called new. */
+/** An approval that named no VM covers every VM. */
 function namesBeyond(names: string[], agreed: string[] = []): string[] {
   return agreed.length === 0 ? [] : names.filter((name) => !agreed.includes(name.toLowerCase()))
 }
 
-export function hitVms({ facts: { resources } }: Pick<EventView, 'facts'>): string {
-  return resources.length === 1 ? inSentence(resources) : 'the VMs that it hits'
-}
-
-/** What happens if nobody acts, if that is still ahead. */
-export function byItself(where: string, event: EventView, now: number): string[] {
+/** What Azure does at NotBefore, if that is still to come. */
+export function byItself(condition: string, event: EventView, now: number): string[] {
   const { notBeforeAt } = event.facts
   const isAhead = notBeforeAt !== undefined && notBeforeAt > now
-  return isAhead ? [`${where}, ${azureStarts(event, now)}.`] : []
+  return isAhead ? [`${condition}, ${azureStarts(event, now)}.`] : []
 }
 
-/** As many names as fit into a sentence. The facts below it list the others. */
+/** Names as many VMs as fit into a sentence. The facts below it list the others. */
 function inSentence(names: string[]): string {
   const shown = names.length > maxInSentence ? names.slice(0, maxInSentence) : names.slice(0, -1)
   const rest = names.length - shown.length

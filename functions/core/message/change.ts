@@ -1,4 +1,4 @@
-// What *changed* says: for each value from what to what, as far as both are known.
+// Texts of *changed*: which values changed, and from what to what, if both are known.
 import type { EventView } from '../delivery/delivery.ts'
 import type { Disputable, Values } from '../event/event.ts'
 import { lastingClock } from '../event/time.ts'
@@ -14,18 +14,17 @@ const changes: (keyof Values)[] = [
   'description',
 ]
 
-/** What the change that came last says otherwise than what was known, a sentence for each value. */
+/** A sentence for each value that the newest change replaced. */
 export function describeChange(event: EventView, now: number): string[] {
   const { changedAt = {}, changedFrom = {} } = event
   const [first] = changes.filter((name) => name in changedFrom)
-  // a late word of one value may come after another one has changed
+  // a late report of one value may arrive after another value has changed
   const newest = first ? changedAt[first] : Math.max(...Object.values(changedAt))
   return changes
     .filter((name) => changedAt[name] === newest)
     .flatMap((name) => describeChanged(name, event, now))
 }
 
-/** What was replaced is not known of a value that had been unknown before. */
 function describeChanged(name: keyof Values, event: EventView, now: number): string[] {
   const { facts, changedFrom: from = {}, drill } = event
   switch (name) {
@@ -36,7 +35,7 @@ function describeChanged(name: keyof Values, event: EventView, now: number): str
       return [`Azure changed its type from ${plain(before)} to ${to}.`]
     }
     case 'source': {
-      const before = from.source === undefined ? '' : `; before, by ${requester(from.source)}`
+      const before = from.source === undefined ? '' : ` instead of ${requester(from.source)}`
       return [`It is now requested by ${requester(facts.source)}${before}.`]
     }
     case 'notBeforeAt': {
@@ -47,31 +46,34 @@ function describeChanged(name: keyof Values, event: EventView, now: number): str
     }
     case 'resources': {
       const { resources: before } = from
-      if (before === undefined) return ['Azure changed which VMs it hits.']
+      if (before === undefined) return ['Azure changed the affected VMs.']
       // the lines about the approval already name the added VMs
-      const isSaid = lapseLines(event, false).length > 0 || unapprovedOf(event).length > 0
+      const isNamed = lapseLines(event, false).length > 0 || unapprovedOf(event).length > 0
       const added = namesBeside(facts.resources, before)
       const spared = namesBeside(before, facts.resources)
       return [
-        ...(added.length === 0 || isSaid ? [] : [`Azure added ${describeNames(added)}.`]),
-        ...(spared.length === 0 ? [] : [`It no longer hits ${describeNames(spared)}.`]),
+        ...(added.length === 0 || isNamed ? [] : [`Azure added ${describeNames(added)}.`]),
+        ...(spared.length === 0 ? [] : [`It no longer affects ${describeNames(spared)}.`]),
       ]
     }
     case 'durationSeconds':
-      return [describeLength(facts.durationSeconds, from.durationSeconds)]
+      return [
+        'Azure changed its expected duration ' +
+          `from ${describeDuration(from.durationSeconds)} to ${describeDuration(facts.durationSeconds)}.`,
+      ]
     case 'description':
-      return ['Azure changed its reason.']
+      return ['Azure changed the reason that it gives.']
   }
 }
 
 const disputes: Record<Disputable, string> = {
   eventType: 'its type',
   resources: 'the affected VMs',
-  source: 'who requested it',
+  source: 'its requester',
   durationSeconds: 'its duration',
 }
 
-/** Why no rule may decide the event. */
+/** Why people must decide instead of a rule. */
 export function describeDispute({ disputed = [] }: EventView): string[] {
   if (disputed.length === 0) return []
   const what = disputed.map((name) => disputes[name]).join(' and ')
@@ -86,15 +88,4 @@ function requester(source = ''): string {
 function namesBeside(names: string[], others: string[]): string[] {
   const known = others.map((name) => name.toLowerCase())
   return names.filter((name) => !known.includes(name.toLowerCase()))
-}
-
-function describeLength(to = -1, from = -1): string {
-  const before = from < 0 ? 'that was not known' : describeWait(from)
-  if (to < 0) return `Azure no longer says how long it takes; before, ${before}.`
-  if (to === 0) return `No interruption is expected any more; before, ${before}.`
-  return `It now takes ${describeDuration(to)}; before, ${before}.`
-}
-
-function describeWait(seconds: number): string {
-  return seconds === 0 ? 'no interruption was expected' : `it was ${describeDuration(seconds)}`
 }

@@ -1,7 +1,6 @@
-// Every text that people read about an event; notifiers and pages only lay it out. The words are in
-// message/, this is what the rest of the relay asks for. Pure: `now` decides what "in 14 min" says,
-// and whether a message is late.
-import type { ChannelTrouble, EventView, Notice, Telling } from '../delivery/delivery.ts'
+// Composes every message that people read. Notifiers and pages only lay it out. The surprise: `now`
+// is an argument, as texts such as "in 14 min" depend on it.
+import type { AlertTelling, ChannelTrouble, EventView, Telling } from '../delivery/delivery.ts'
 import type { Moment } from '../event/event.ts'
 import { lastingClock, span } from '../event/time.ts'
 import { alertFacts, alertText } from './alert.ts'
@@ -38,27 +37,27 @@ export {
 export type { Message, Tone } from './shape.ts'
 export { asksFor, hardwareAdvice, lostLines } from './step.ts'
 
-/** Messages sent this long after their moment say so. */
+/** A message that is sent this long after its moment says so. */
 const lateMs = 60_000
 
 /**
- * `skipped`: earlier moments that this channel was not told; `now` is when the message is sent; `askers`:
- * who is asked, where the message itself lets somebody decide or the link does: whoever reads it.
+ * `now` is when the message is sent. `skipped`: earlier moments that this channel missed. `askers`:
+ * who is asked to decide.
  */
 export function compose(
-  telling: Telling | Notice,
+  telling: Telling | AlertTelling,
   now: number,
   skipped: Moment[] = [],
   askers: Askers = 'readers',
 ): Message {
-  const message = telling.moment === 'alert' ? noticeOf(telling, now) : stepOf(telling, now, askers)
+  const message = telling.moment === 'alert' ? alertOf(telling, now) : stepOf(telling, now, askers)
   const after = [...insteadLines(telling), ...skippedLines(skipped)]
   const late = lateLines(telling, now)
-  // whoever is asked has to know it first
-  const told = message.asks
+  // if a message asks for a decision, the reader must know first that it is late
+  const ordered = message.asks
     ? [...late, ...message.lines, ...after]
     : [...message.lines, ...after, ...late]
-  const lines = [...drillLines(telling), ...told]
+  const lines = [...drillLines(telling), ...ordered]
   return {
     ...message,
     title: plain(drillMark(telling.event) + message.title),
@@ -71,20 +70,19 @@ export function compose(
 
 const mark = 'DRILL: '
 
-/** Stands before the title of whatever tells of a drill. */
+/** Every title about a drill begins with this. */
 export function drillMark(event: Pick<EventView, 'drill'>): string {
   return event.drill ? mark : ''
 }
 
 export const drillLine = 'This is a drill: no VM is touched.'
 
-function drillLines({ moment, event }: Telling | Notice): string[] {
+function drillLines({ moment, event }: Telling | AlertTelling): string[] {
   if (!event.drill) return []
-  // a drill is there to find what is broken
-  return moment === 'alert' ? [drillLine, 'The trouble with the channel is real.'] : [drillLine]
+  return moment === 'alert' ? [drillLine, 'The problem with the channel is real.'] : [drillLine]
 }
 
-/** What stands above several messages that are told as one. */
+/** The head of several messages that are sent as one. */
 export function composeList(messages: Message[]): Pick<Message, 'title' | 'lines' | 'tone'> {
   const asking = messages.filter(wantsDecision).length
   const isDrill = messages.every(({ title }) => title.startsWith(mark))
@@ -92,30 +90,30 @@ export function composeList(messages: Message[]): Pick<Message, 'title' | 'lines
   const tones: Tone[] = ['danger', 'warning', 'info', 'good']
   return {
     title: asking === 0 ? count : `${count}, ${asking} to decide`,
-    lines: ['These messages waited for this channel at the same time, so they come as one list.'],
+    lines: ['These messages were waiting for this channel, so Foghorn sent them as one list.'],
     tone: tones.find((tone) => messages.some((message) => message.tone === tone))!,
   }
 }
 
-/** Whether somebody is to decide, and nobody has. */
+/** Whether the message asks for a decision, and nobody has decided. */
 export function wantsDecision({ asks, declined }: Pick<Message, 'asks' | 'declined'>): boolean {
   return asks && !declined
 }
 
 type Asking = Pick<Message, 'asks' | 'declined' | 'lookOnly'>
 
-/** Whether the link is where whoever reads the message is to decide. */
+/** Whether the reader is asked to decide by the link. */
 export function asksByLink(message: Asking): boolean {
   return wantsDecision(message) && !message.lookOnly
 }
 
-/** What the button says: that it opens a page, and what for where something is wanted or can still be changed. */
+/** The label of the button that opens the page. */
 export function buttonOf({ asks, declined, lookOnly }: Asking): string {
   if (!asks || lookOnly) return 'Show event'
   return declined ? 'Open to reconsider' : 'Open to decide'
 }
 
-/** What the button for all of a list says. */
+/** The label of the button that opens a whole list. */
 export function listButtonOf(messages: Pick<Message, 'asks' | 'lookOnly'>[]): string {
   return messages.some(({ asks, lookOnly }) => asks && !lookOnly)
     ? 'Open all to decide'
@@ -137,24 +135,24 @@ function stepOf(telling: Telling, now: number, askers: Askers): Message {
   }
 }
 
-function noticeOf({ event, about }: Notice, now: number): Message {
-  if ('alert' in about) return alertOf(event)
-  if (about.health !== undefined) return troubleOf(event, about)
-  const title = `Channel "${about.channel}" refused "${about.moment}" of ${subjectOf(event)}`
+function alertOf({ event, about }: AlertTelling, now: number): Message {
+  if ('alert' in about) return fleetAlertOf(event)
+  if (about.health !== undefined) return channelAlertOf(event, about)
+  const title = `Channel "${about.channel}" refused "${about.moment}" for ${subjectOf(event)}`
   return {
     ...trouble,
     title,
     lastingTitle: title,
     lines: [
       `It answered: ${sentence(about.reason)}`,
-      `${fixIt} This channel has been told of the event itself.`,
+      `${fixIt} This channel has received its own copy of the message.`,
     ],
     facts: factsOf({ moment: 'alert', event }, now),
     reference: referenceOf(event),
   }
 }
 
-function alertOf({ fleet, alert }: EventView): Message {
+function fleetAlertOf({ fleet, alert }: EventView): Message {
   if (alert === undefined) throw new Error('the row of an alert has no alert')
   const { title, lines } = alertText(fleet, alert)
   const facts = alertFacts(alert)
@@ -163,19 +161,19 @@ function alertOf({ fleet, alert }: EventView): Message {
   return { ...calm, title, lastingTitle: title, lines, facts, reference }
 }
 
-/** The channel as such: with any other event it would be the same. */
-function troubleOf(event: EventView, { channel, reason, health }: ChannelTrouble): Message {
+/** The channel itself is in trouble, not only its message about this event. */
+function channelAlertOf(event: EventView, { channel, reason, health }: ChannelTrouble): Message {
   const refuses = health === 'refusing'
-  const title = `Channel "${channel}" ${refuses ? 'refuses what it is sent' : "can't be reached"}`
+  const title = `Channel "${channel}" ${refuses ? 'refuses all messages' : "can't be reached"}`
   const lines = refuses
     ? [
         `It answered: ${sentence(reason)}`,
         fixIt,
-        'Until then its messages come here, and every few minutes one of them tries it.',
+        'Until then, its messages come here. Every few minutes, Foghorn tries one of them there.',
       ]
     : [
         `The last attempt: ${sentence(reason)}`,
-        'Foghorn keeps trying. Until that succeeds, its messages come here as well.',
+        'Foghorn keeps trying. Until the channel answers, its messages also come here.',
       ]
   return {
     ...trouble,
@@ -183,12 +181,12 @@ function troubleOf(event: EventView, { channel, reason, health }: ChannelTrouble
     lastingTitle: title,
     lines,
     facts: [],
-    reference: `First met with ${subjectOf(event)}. ${referenceOf(event)}`,
+    reference: `First noticed with ${subjectOf(event)}. ${referenceOf(event)}`,
   }
 }
 
 const trouble = { tone: 'danger', asks: false, declined: false } as const
-const fixIt = 'Somebody has to fix it: look at the channel, and at its entry in the configuration.'
+const fixIt = 'An owner has to fix this: check the channel and its entry in the configuration.'
 
 function sentence(reason: string): string {
   return `${reason.replace(/[\s.]+$/, '')}.`
@@ -198,19 +196,19 @@ function referenceOf({ fleet, eventId }: EventView): string {
   return `Fleet ${fleet}, event ${eventId}.`
 }
 
-function insteadLines(telling: Telling | Notice): string[] {
+function insteadLines(telling: Telling | AlertTelling): string[] {
   if (telling.moment === 'alert' || telling.insteadOf === undefined) return []
-  return [`Sent here because "${telling.insteadOf}" did not take it.`]
+  return [`Sent here because "${telling.insteadOf}" did not accept it.`]
 }
 
 function skippedLines(skipped: Moment[]): string[] {
   if (skipped.length === 0) return []
   const names = skipped.map((moment) => `"${moment}"`).join(', ')
-  return [`This channel was not told before: ${names}.`]
+  return [`This channel missed earlier messages: ${names}.`]
 }
 
-function lateLines({ at }: Telling | Notice, now: number): string[] {
+function lateLines({ at }: Telling | AlertTelling, now: number): string[] {
   if (now - at <= lateMs) return []
   const due = lastingClock(at, now)
-  return [`This message is ${span(now - at)} late: it was to be sent at ${due}.`]
+  return [`This message is ${span(now - at)} late: it was due at ${due}.`]
 }

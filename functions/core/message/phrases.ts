@@ -1,14 +1,22 @@
-// Phrases that messages and pages share: what is hit, what that costs, who decided, why we believe it.
+// Phrases that messages and pages share: which VMs, the impact, who decided, why we believe it.
 import { cut } from '../../../shared/document.ts'
 import { visible } from '../../../shared/presentable.ts'
 import type { EventView } from '../delivery/delivery.ts'
 import type { Decider, Ended, Inference, Proof } from '../event/event.ts'
 import { lastingClock } from '../event/time.ts'
 
-/** What fits into a title beside the time, which must not be cut: some kinds take 150 characters. */
-const limit = { names: 5, allNames: 64, name: 64, eventType: 24, listed: 40, allListed: 400 }
+/** Some kinds cut a title after 150 characters. It must have room for the time. */
+const limit = {
+  names: 5,
+  inSentence: 3,
+  allNames: 64,
+  name: 64,
+  eventType: 24,
+  listed: 40,
+  allListed: 400,
+}
 
-/** Names from outside may hold line breaks, direction marks and invisible characters. */
+/** Names from outside may contain line breaks, direction marks and invisible characters. */
 export function plain(text: string): string {
   return visible(text)
 }
@@ -28,7 +36,7 @@ export function subjectOf({ facts: { eventType, resources } }: EventView): strin
   return `${what} of ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** As many names as somebody reads, and as leave room for the count of the others; the page has all. */
+/** At most as many names as people read, with the number of the others. The page lists all. */
 export function describeNames(resources: string[]): string {
   const names = resources.slice(0, limit.listed)
   while (names.length > 1 && names.join(', ').length > limit.allListed) names.pop()
@@ -36,10 +44,10 @@ export function describeNames(resources: string[]): string {
   return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}` || 'not named'
 }
 
-/** What the type costs the VM, by Microsoft's documentation of Scheduled Events. */
+/** What the event does to its VMs, by Microsoft's documentation of Scheduled Events. */
 export function impactOf(event: EventView): string {
   const impact = impactOn(event.facts)
-  return event.drill ? `In a real one, ${impact}` : capital(impact)
+  return event.drill ? `In a real event, ${impact}` : capital(impact)
 }
 
 function impactOn({ eventType, durationSeconds, resources }: EventView['facts']): string {
@@ -47,13 +55,13 @@ function impactOn({ eventType, durationSeconds, resources }: EventView['facts'])
   const known = durationSeconds !== undefined && durationSeconds > 0
   switch (eventType) {
     case 'Freeze': {
-      const pause = known ? `for about ${durationSeconds} s` : 'usually for seconds'
-      return `${each} VM pauses, ${pause}; memory and files stay.`
+      const pause = known ? ` for about ${durationSeconds} s` : ', usually for seconds'
+      return `${each} VM pauses${pause}. Memory and files are kept.`
     }
     case 'Reboot':
-      return `${each} VM restarts; what is only in memory is lost.`
+      return `${each} VM restarts. Data that is only in memory is lost.`
     case 'Redeploy':
-      return `${each} VM moves to other hardware; memory and temporary disks are lost.`
+      return `${each} VM moves to other hardware. Memory and temporary disks are lost.`
     case 'Preempt':
       return `Azure evicts ${each} Spot VM.`
     case 'Terminate':
@@ -71,40 +79,38 @@ const effects: Record<string, string> = {
   Terminate: 'be deleted',
 }
 
-/** What may come where an event went before its time, and nobody can say why. */
-export function aftermathOf({ facts: { eventType, resources } }: EventView): string {
-  const vms = resources.length > 1 ? 'the VMs' : 'the VM'
+/** What may still happen after an event disappeared early. */
+export function aftermathOf(event: EventView): string {
+  const { eventType } = event.facts
   const may = Object.hasOwn(effects, eventType)
-    ? `${vms} may still ${effects[eventType]}`
+    ? `${affectedVms(event)} may still ${effects[eventType]}`
     : 'it may still happen'
   return `If it was approved elsewhere, ${may}.`
 }
 
-/** Whether Foghorn closed the event before, so that this is not its first sight. */
+/** Whether Foghorn had closed the event before. */
 export function isBack({ epoch }: Pick<EventView, 'epoch'>): boolean {
   return epoch > 1
 }
 
-/** For an event whose end people were notified of. */
 export function backLines(event: Pick<EventView, 'epoch'>): string[] {
   return isBack(event)
     ? ['It is back: Foghorn had closed this event, but Azure lists it again.']
     : []
 }
 
-/** How far it reaches; nothing where that is not known, or where it goes without saying. */
+/** How many VMs see the event, and how many of them it affects. Empty if that is unknown. */
 export function reachOf({ facts, spared }: EventView): string[] {
   const hit = facts.resources.length
   if (spared === undefined || hit === 0) return []
   const vms = hit === 1 ? '1 VM' : `${hit} VMs`
-  if (spared > 0) {
-    const others = spared === 1 ? '1 other' : `${spared} others`
-    return [`It hits ${vms} and spares ${others} that Foghorn hears from.`]
-  }
-  return hit === 1 ? [] : [`It hits ${vms}, and spares none of those that report it.`]
+  if (spared === 0) return hit === 1 ? [] : [`It affects ${vms}. No other VM reports it.`]
+  const others =
+    spared === 1 ? '1 other VM reports it, but is' : `${spared} other VMs report it, but are`
+  return [`It affects ${vms}. ${others} not affected.`]
 }
 
-/** Whether an end that is told is a conclusion; a drill's are the relay's own. */
+/** Whether Foghorn inferred the end. It ends drills itself, so it does not infer theirs. */
 export function isGuess(ended: Pick<Ended, 'inferred'> | undefined): boolean {
   return ended?.inferred !== undefined && ended.inferred !== 'drill_overdue'
 }
@@ -112,19 +118,19 @@ export function isGuess(ended: Pick<Ended, 'inferred'> | undefined): boolean {
 export function describeInference(inference: Inference): string {
   switch (inference) {
     case 'start_not_seen_vm_rebooted':
-      return 'its start was not seen, but a VM that it hits restarted or was silent meanwhile'
+      return 'no beacon saw it start, but an affected VM restarted or was silent at that time'
     case 'start_not_seen_approved':
-      return 'its start was not seen, but it had been approved'
+      return 'no beacon saw it start, but it had been approved'
     case 'start_not_seen_not_before_passed':
-      return 'its start was not seen, but its time had come'
+      return 'no beacon saw it start, but it was due'
     case 'gone_before_its_time':
-      return 'gone before its time: cancelled, or approved elsewhere'
+      return 'it disappeared before it was due: cancelled, or approved elsewhere'
     case 'vm_gone':
-      return 'its time had come, and no VM that it hits has reported for 2 min'
+      return 'it was due, and no affected VM has reported for 2 min'
     case 'nobody_left_to_see':
       return 'no beacon that saw it has reported on it since'
     case 'drill_overdue':
-      return 'the relay did not run when the drill was to start'
+      return 'the relay was not running when the drill was due'
   }
 }
 
@@ -134,7 +140,7 @@ export function describeVerdict(verdict: NonNullable<EventView['verdict']>): str
   return `${what} ${describeDecider(verdict)}`
 }
 
-/** `Slack user U0ADA`: the words for a person, wherever a text says who decided. */
+/** The name of a person in every text: `Slack user U0ADA`. */
 export function userOf({ how, who }: Decider): string {
   return `${capital(how)} user ${who.split('/')[1] ?? ''}`
 }
@@ -153,27 +159,29 @@ function describeDecider(by: Decider): string {
 }
 
 /**
- * Who is asked to decide: whoever reads the message, by its link or, as `pressers`, by buttons of its own; or
- * listed people.
+ * Who is asked to decide: the readers of the message, by its link; `pressers`, by its buttons; or
+ * only people whom the configuration lists.
  */
 export type Askers = Readers | Listed
 
 type Readers = 'readers' | 'pressers'
 
-/** The ways that listed people have. With none of them, only the admin key decides. */
+/** How listed people can decide. Without any way, only the admin key decides. */
 interface Listed {
-  /** Services with messages whose buttons they can press, as people call them. */
+  /** Names of services whose messages have buttons for them. */
   services: string[]
-  /** On the page. */
+  /** They can sign in on the page. */
   signedIn: boolean
 }
 
-/** Whether the message says what to do, rather than who does it. */
+/** Whether everyone who reads the message may decide. */
 export function areReaders(askers: Askers): askers is Readers {
   return typeof askers === 'string'
 }
 
-/** `names`: who may, as `how:who`. `services`: by proof, those whose messages have buttons. */
+/**
+ * `names`: the approvers, as `how:who`. `services`: those whose messages have buttons, by proof.
+ */
 export function askersOf(names: string[], services: Partial<Record<Proof, string>>): Listed {
   const has = (how: string) => names.some((name) => name.startsWith(`${how}:`))
   const own = Object.entries(services).filter(([how]) => has(how))
@@ -182,47 +190,92 @@ export function askersOf(names: string[], services: Partial<Record<Proof, string
 
 export function whoDecides({ services, signedIn }: Listed): string {
   const only = 'Only listed approvers can decide'
-  const buttons = `by the buttons in ${services.join(' or ')}`
-  if (services.length > 0) {
-    return signedIn ? `${only}: ${buttons}, or signed in on the page.` : `${only}, ${buttons}.`
-  }
-  return signedIn
-    ? `${only}: open the page and sign in.`
-    : 'No approver covers all of its VMs; only the admin key can decide.'
+  const ways = [
+    ...(services.length > 0 ? [`use the buttons in ${services.join(' or ')}`] : []),
+    ...(signedIn ? ['open the page and sign in'] : []),
+  ]
+  return ways.length > 0
+    ? `${only}: ${ways.join(', or ')}.`
+    : 'No approver may decide for all of its VMs. Only the admin key can.'
+}
+
+/** The VMs in a sentence: `web_3`, `web_0 and web_1`, `these 40 VMs`. */
+export function affectedVms({ facts: { resources } }: Pick<EventView, 'facts'>): string {
+  const names = resources.map((name) => cut(plain(name).trim(), limit.name) || noName)
+  if (names.length === 0) return 'the VM'
+  if (names.length === 1) return names[0]!
+  const text = `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+  const isShort = names.length <= limit.inSentence && text.length <= limit.allNames
+  return isShort ? text : `these ${names.length} VMs`
+}
+
+const actions: Record<string, string> = {
+  Freeze: 'pause',
+  Reboot: 'restart',
+  Redeploy: 'redeploy',
+  Preempt: 'evict',
+  Terminate: 'delete',
+}
+
+/** What Azure does to the VMs, as a verb with its object: `restart web_3`. */
+export function actionOf(
+  { facts, drill }: Pick<EventView, 'facts' | 'drill'>,
+  vms = affectedVms({ facts }),
+): string {
+  const isKnown = !drill && Object.hasOwn(actions, facts.eventType)
+  return isKnown ? `${actions[facts.eventType]} ${vms}` : 'start it'
 }
 
 /**
- * What Azure does by itself: NotBefore is the earliest instant, not an appointment. `meanwhile`: what is to be
- * said of the time since then, to whoever reads that it has passed.
+ * What happens without a decision. Azure starts an event at NotBefore or later. `meanwhile` is
+ * added if NotBefore has passed.
  */
 export function azureStarts(
-  { facts: { notBeforeAt }, drill }: Pick<EventView, 'facts' | 'drill'>,
+  event: Pick<EventView, 'facts' | 'drill'>,
   now: number,
-  meanwhile = ', or has by now',
+  meanwhile = ', or already has',
 ): string {
-  if (notBeforeAt === undefined) return 'Azure starts it, but has not said when'
-  const time = lastingClock(notBeforeAt, now)
-  if (notBeforeAt > now) {
-    return drill ? `the drill starts at ${time}` : `Azure starts it at ${time} or soon after`
-  }
-  return `${drill ? 'the drill may start' : 'Azure may start it'} at any moment${meanwhile}`
+  return `${starterOf(event)} ${startsBy(event, now, meanwhile)}`
 }
 
-/** Who is behind it. */
+/** The same as an answer to *not now*. */
+export function startsAnyway(event: Pick<EventView, 'facts' | 'drill'>, now: number): string {
+  const starts = startsBy(event, now, ', or already has')
+  return `"Not now" does not stop ${starterOf(event)}: it ${starts}`
+}
+
+function starterOf({ drill }: Pick<EventView, 'drill'>): string {
+  return drill ? 'the drill' : 'Azure'
+}
+
+function startsBy(
+  event: Pick<EventView, 'facts' | 'drill'>,
+  now: number,
+  meanwhile: string,
+): string {
+  const { facts, drill } = event
+  const { notBeforeAt } = facts
+  const action = drill ? 'start' : actionOf(event)
+  if (notBeforeAt === undefined) return `will ${action}, but has not said when`
+  if (notBeforeAt <= now) return `may ${action} at any moment${meanwhile}`
+  const time = lastingClock(notBeforeAt, now)
+  return drill ? `starts at ${time}` : `will ${action} at ${time} or soon after`
+}
+
 export function askedBy({
   facts: { source },
   drill,
 }: Pick<EventView, 'facts' | 'drill'>): string | undefined {
-  if (drill) return 'whoever started the drill'
-  if (source === 'Platform') return 'Azure itself'
+  if (drill) return 'the owner who started the drill'
+  if (source === 'Platform') return 'Azure'
   if (source === 'User') return 'a user of your subscription'
   return source
 }
 
-/** `about 30 s`; Azure's -1 means that it does not know. */
+/** `about 30 s`. Azure's -1 means unknown. */
 export function describeDuration(seconds: number | undefined): string {
-  if (seconds === undefined || seconds < 0) return 'Azure does not say'
-  return seconds === 0 ? 'no interruption expected' : `about ${seconds} s`
+  if (seconds === undefined || seconds < 0) return 'unknown'
+  return seconds === 0 ? 'no interruption' : `about ${seconds} s`
 }
 
 export function capital(text: string): string {

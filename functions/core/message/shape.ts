@@ -1,23 +1,22 @@
-// What a message is before a channel lays it out.
-
+// A message before a kind of channel lays it out.
 export type Tone = 'info' | 'warning' | 'danger' | 'good'
 
 export interface Message {
   /** One line, readable as a phone notification. */
   title: string
-  /** The title for where it can't be changed: nothing in it depends on when it is read. */
+  /** The title without relative times, for a place that cannot be edited later. */
   lastingTitle: string
-  /** What happens, what to do, and what happens if nobody acts; whole sentences. */
+  /** Whole sentences: what happens, what to do, and what happens if nobody acts. */
   lines: string[]
-  /** What one looks up: when, how long, which VMs, why, who. */
+  /** Details to look up: when, how long, which VMs, why, who. */
   facts: { name: string; value: string }[]
-  /** Which event it is, for whoever has to search for it; small print. */
+  /** Small print that identifies the event, for searching. */
   reference: string
   tone: Tone
-  /** Whether a decision still counts, so that buttons make sense. */
+  /** Whether a decision still counts. */
   asks: boolean
-  /** Somebody said *not now*, and may still think better of it. */
+  /** *Not now* was chosen. An approval is still possible. */
   declined: boolean
-  /** Whoever has the link alone sees the event there, and decides nothing. */
+  /** The link shows the event, but does not let its holder decide. */
   lookOnly?: true
 }

@@ -1,19 +1,13 @@
-// What each step of an event's life says: sentences, facts, tone.
-
+// The message of each moment: sentences, facts, tone.
 import type { EventView, Telling } from '../delivery/delivery.ts'
 import { lostMs } from '../event/conclude.ts'
 import { lastingClock, span, when } from '../event/time.ts'
-import {
-  byItself,
-  describeDecision,
-  growthLines,
-  hitVms,
-  lapseLines,
-  stuckLines,
-} from './approval.ts'
+import { byItself, describeDecision, growthLines, lapseLines, stuckLines } from './approval.ts'
 import { describeChange, describeDispute } from './change.ts'
 import {
   type Askers,
+  actionOf,
+  affectedVms,
   aftermathOf,
   areReaders,
   askedBy,
@@ -27,16 +21,17 @@ import {
   impactOf,
   isBack,
   reachOf,
+  startsAnyway,
   whoDecides,
 } from './phrases.ts'
 import type { Message, Tone } from './shape.ts'
 
-/** Failing hardware alone is announced longer ahead than this; facts of Microsoft's documentation. */
+/** Microsoft announces only failing hardware longer ahead than this. */
 const longNoticeMs = 24 * 3_600_000
-/** Azure's clock and ours may differ: what starts no more than this before its time, starts in time. */
+/** Azure's clock and ours may differ. A start this little before NotBefore is not early. */
 const earlyMs = 60_000
 
-/** Whether a decision can still matter: Azure starts it by itself once NotBefore has passed. */
+/** Whether a decision still matters. From NotBefore on, Azure may start the event at any moment. */
 export function asksFor(event: EventView, now: number): boolean {
   const { notBeforeAt } = event.facts
   return (
@@ -65,7 +60,7 @@ export function linesOf({ moment, event, at }: Telling, now: number, askers: Ask
       const next = event.drill
         ? ['The drill starts in a moment.']
         : [
-            'Foghorn tells Azure to start it now, usually within seconds.',
+            `Foghorn tells Azure to ${actionOf(event)} now, which usually takes seconds.`,
             ...byItself('If that fails', event, now),
           ]
       return [`${capital(who)}.`, ...next, impactOf(event)]
@@ -74,8 +69,8 @@ export function linesOf({ moment, event, at }: Telling, now: number, askers: Ask
       const who = event.verdict === undefined ? 'not now' : describeVerdict(event.verdict)
       return [
         `${capital(who)}.`,
-        `That does not stop it: ${azureStarts(event, now)}.`,
-        ...stillApproved(event, now, askers),
+        `${startsAnyway(event, now)}.`,
+        ...stillApprovable(event, now, askers),
       ]
     }
     case 'stuck':
@@ -101,24 +96,29 @@ export function linesOf({ moment, event, at }: Telling, now: number, askers: Ask
 export function lostLines(event: EventView, now: number): string[] {
   const { ended, facts } = event
   const since = ended === undefined ? '' : ` since ${lastingClock(ended.at - lostMs, now)}`
-  const whom = facts.source === 'User' ? 'with whoever asked for it' : hitVms(event)
+  const what =
+    facts.source === 'User' ? 'Ask the user who requested it' : `Check ${affectedVms(event)}`
   return [
     `No VM that saw this event has reported on it${since}, so its outcome is unknown.`,
-    `Check ${whom}, and that the beacons run.`,
+    `${what}, and check that the beacons run.`,
   ]
 }
 
-/** What is to come, and what to do about it. */
+/** What will happen, and what the reader can do. */
 function ahead(event: EventView, now: number, askers: Askers): string[] {
   const advice = hardwareAdvice(event)
   const next = whatNext(event, advice.length > 0, now, askers)
   return [...describeDispute(event), impactOf(event), ...reachOf(event), ...advice, next]
 }
 
-function stillApproved({ facts }: EventView, now: number, askers: Askers): string[] {
+function stillApprovable({ facts }: EventView, now: number, askers: Askers): string[] {
   if (facts.notBeforeAt !== undefined && facts.notBeforeAt <= now) return []
-  const can = 'Until then it can still be approved'
-  return [areReaders(askers) ? `${can}.` : `${can}. ${whoDecides(askers)}`]
+  const isListed = !areReaders(askers)
+  return [
+    isListed
+      ? `Until then, approval is possible. ${whoDecides(askers)}`
+      : 'You can approve until then.',
+  ]
 }
 
 function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Askers): string {
@@ -129,61 +129,61 @@ function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Ask
     return `${capital(azureStarts(event, now))}.`
   }
   if (asksFor(event, now)) {
-    const how = areReaders(askers) ? howTo(event, isAdvised, askers) : whoDecides(askers)
-    return `${how} If nobody acts, ${azureStarts(event, now)}.`
+    const starts = azureStarts(event, now)
+    if (!areReaders(askers)) return `${capital(starts)}. ${whoDecides(askers)}`
+    const how = howTo(event, askers)
+    // after the advice to redeploy the VM yourself, approval is the alternative
+    if (isAdvised) return `Or ${how}. Otherwise, ${starts}.`
+    return event.verdict?.decision === 'declined'
+      ? `${capital(starts)}. "Not now" was chosen, but you can still ${how}.`
+      : `${capital(starts)}. ${capital(how)}, or do nothing.`
   }
   if (event.verdict?.decision === 'approved') {
     return `${capital(describeVerdict(event.verdict))}: it may start at any moment.`
   }
-  if (event.verdict !== undefined) return `Not now was chosen: ${azureStarts(event, now)}.`
+  if (event.verdict !== undefined) return `${startsAnyway(event, now)}.`
   if (event.policy.decide === 'approve') {
-    return `Policy rule "${event.policy.rule}" approves it: it can start at any moment.`
+    return `Policy rule "${event.policy.rule}" approves it, so it may start at any moment.`
   }
-  return `Nothing to decide: ${azureStarts(event, now)}.`
+  return `Nothing to decide. ${capital(azureStarts(event, now))}.`
 }
 
-/** A link leads to a page that asks, a button of the message's own decides. */
-function howTo(event: EventView, isAdvised: boolean, askers: 'readers' | 'pressers'): string {
-  const declined = event.verdict?.decision === 'declined'
-  const how = {
-    readers: declined
-      ? 'open its page to approve it after all, which starts it now.'
-      : 'open its page to approve, which starts it now, or to say not now.',
-    pressers: declined ? 'approve after all to start it now.' : 'approve to start it now.',
-  }[askers]
-  // beside the advice to redeploy the VM oneself, it is the other way
-  return isAdvised ? `Or ${how}` : capital(how)
+/** A link opens a page that asks. A button in the message decides at once. */
+function howTo(event: EventView, askers: 'readers' | 'pressers'): string {
+  const them = event.facts.resources.length > 1 ? 'them' : 'it'
+  const approve = askers === 'readers' ? 'open the page and approve' : 'approve'
+  return `${approve} to ${actionOf(event, them)} now`
 }
 
-/** Days of notice mean failing hardware; Microsoft advises to redeploy such a VM oneself. */
+/** Days of notice mean failing hardware. Microsoft advises owners to redeploy such a VM. */
 export function hardwareAdvice({ facts, firstSeenAt }: EventView): string[] {
   const noticeMs = (facts.notBeforeAt ?? firstSeenAt) - firstSeenAt
   const moves = facts.eventType === 'Redeploy' || facts.eventType === 'Reboot'
   if (!moves || facts.source === 'User' || noticeMs <= longNoticeMs) return []
   return [
     'Days of notice usually mean failing hardware. Microsoft advises not to wait: ' +
-      'redeploy the VM yourself as soon as you can, in the portal or by "az vm redeploy".',
+      'redeploy the VM yourself as soon as you can, in the portal or with "az vm redeploy".',
   ]
 }
 
-/** Who started it, where Foghorn did not and it had been scheduled: an approval has a row of its own. */
+/** Who started the event, if it was announced and Foghorn did not start it. */
 function startLines(event: EventView): string[] {
   const { verdict, overruled, startKind, startedAt = 0, policy, drill } = event
   const { notBeforeAt } = event.facts
   if (startKind !== undefined || verdict?.decision === 'approved') return []
   if (notBeforeAt !== undefined && startedAt < notBeforeAt - earlyMs) {
-    return ['It started before its time, and not by Foghorn: it may have been approved elsewhere.']
+    return ['It started early, and Foghorn did not start it. It may have been approved elsewhere.']
   }
-  const when = notBeforeAt === undefined ? '' : ' when its time came'
+  const when = notBeforeAt === undefined ? '' : ' when it was due'
   const started = `${drill ? 'the drill started' : 'Azure started it'}${when}`
-  if (verdict !== undefined) return [`Not now was chosen; ${started}.`]
-  if (overruled?.lapsedAt !== undefined) return [`The approval no longer applied; ${started}.`]
-  return [policy.decide === 'ask' ? `Nobody decided; ${started}.` : `${capital(started)}.`]
+  if (verdict !== undefined) return [`"Not now" was chosen. ${capital(started)}.`]
+  if (overruled?.lapsedAt !== undefined) return [`The approval no longer applied, so ${started}.`]
+  return [policy.decide === 'ask' ? `Nobody decided, so ${started}.` : `${capital(started)}.`]
 }
 
 function noticeLines(event: EventView, now: number): string[] {
   const { startKind, startedAt } = event
-  // the event was known before, so its notice is no news
+  // the event was known before
   if (isBack(event) && startKind !== 'reported_late') return []
   const seenAt = startedAt === undefined ? '' : `, at ${lastingClock(startedAt, now)}`
   switch (startKind) {
@@ -192,43 +192,44 @@ function noticeLines(event: EventView, now: number): string[] {
     case 'already_running':
       return [`It was already running when Foghorn first saw it${seenAt}.`]
     case 'reported_late':
-      return ['It had been scheduled before. The news reached Foghorn late.']
+      return ['It had been scheduled before, but the report reached Foghorn late.']
     default:
       return []
   }
 }
 
 /** Without notice, a Reboot or a Redeploy usually means failed hardware. */
-function noNoticeLine({ facts: { eventType, resources }, drill }: EventView): string {
+function noNoticeLine(event: EventView): string {
+  const { eventType, resources } = event.facts
   const isHardware = eventType === 'Reboot' || eventType === 'Redeploy'
-  if (drill) {
-    const as = isHardware ? ', as a real one does where hardware has failed' : ''
+  if (event.drill) {
+    const as = isHardware ? ', as a real event does when hardware has failed' : ''
     return `It started without notice${as}.`
   }
-  const [vms, areBack, doNot] =
-    resources.length > 1 ? ['the VMs', 'they are', 'do not'] : ['the VM', 'it is', 'does not']
+  const vms = affectedVms(event)
   if (isHardware) {
-    return `Azure gave no notice: hardware may have failed. Check ${vms} once ${areBack} back.`
+    const areBack = resources.length > 1 ? 'they are back' : 'it is back'
+    return `Azure gave no notice, so hardware may have failed. Check ${vms} once ${areBack}.`
   }
   const isLast = eventType === 'Preempt' || eventType === 'Terminate'
-  return `Azure gave no notice. ${isLast ? `${capital(vms!)} ${doNot} come back` : `Check ${vms}`}.`
+  return `Azure gave no notice. ${isLast ? `It will not bring back ${vms}` : `Check ${vms}`}.`
 }
 
 function completedLines({ ended, startedAt, startKind }: EventView): string[] {
   if (ended?.inferred !== undefined) {
-    // of a VM that is silent, nobody has read that
-    const listed = ended.inferred === 'vm_gone' ? '' : 'Azure lists it no more. '
-    return [`${listed}Taken as completed: ${describeInference(ended.inferred)}.`]
+    // if the VM is silent, no document shows that the event is gone
+    const listed = ended.inferred === 'vm_gone' ? '' : 'Azure no longer lists it. '
+    return [`${listed}Foghorn concludes that it completed: ${describeInference(ended.inferred)}.`]
   }
   const tookMs = ended === undefined || startedAt === undefined ? -1 : ended.at - startedAt
   if (tookMs < 0) return ['It is over.']
   const about = startKind === 'already_running' ? 'at least' : 'about'
-  return [`It is over, after ${about} ${span(tookMs)}.`]
+  return [`It took ${about} ${span(tookMs)}.`]
 }
 
 function cancelledLines(event: EventView): string[] {
   const { ended } = event
-  if (ended?.inferred === undefined) return ['Azure called it off: it will not happen.']
+  if (ended?.inferred === undefined) return ['Azure cancelled it. It will not happen.']
   if (ended.inferred === 'drill_overdue') return [`${capital(describeInference(ended.inferred))}.`]
   return [
     `${capital(describeInference(ended.inferred))}. Azure does not say which.`,
@@ -238,7 +239,7 @@ function cancelledLines(event: EventView): string[] {
 
 const endings = { completed: 'Ended', cancelled: 'Gone since', lost: 'Closed' }
 
-/** What the sentences of the moment have said is not said again. */
+/** Leaves out what the sentences of the moment already say. */
 export function factsOf(
   { moment, event }: { moment: Telling['moment'] | 'alert'; event: EventView },
   now: number,
@@ -256,9 +257,12 @@ export function factsOf(
       startedAt === undefined ? undefined : when(startedAt, now),
     ],
     [ending, ended === undefined ? undefined : when(ended.at, now)],
-    ['How long', ended === undefined ? describeDuration(facts.durationSeconds) : undefined],
-    ['VMs hit', describeNames(facts.resources)],
-    ['Asked by', askedBy(event)],
+    [
+      'Expected duration',
+      ended === undefined ? describeDuration(facts.durationSeconds) : undefined,
+    ],
+    ['Affected VMs', describeNames(facts.resources)],
+    ['Requested by', askedBy(event)],
     ['Why', facts.description],
     ['Decision', decides ? undefined : describeDecision(event)],
   ]

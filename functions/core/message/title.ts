@@ -1,4 +1,4 @@
-// The one line above each step's sentences: what, which VMs, and when.
+// The title of each message: what, which VMs, and when.
 import type { EventView, Telling } from '../delivery/delivery.ts'
 import { clock, lastingClock, relative } from '../event/time.ts'
 import { isBack, isGuess, subjectOf } from './phrases.ts'
@@ -7,14 +7,14 @@ export function titleOf(telling: Telling, now: number): string {
   return titleWith(telling, dueOf(telling.event, now), clock, now)
 }
 
-/** What stands in an incident's list long after: absolute times only, and nothing that may yet be known. */
+/** A title that is read long after, as in a list of incidents. It has absolute times only. */
 export function lastingTitleOf(telling: Telling, now: number): string {
   const { notBeforeAt } = telling.event.facts
   const due = notBeforeAt === undefined ? '' : ` at ${lastingClock(notBeforeAt, now)}`
   return titleWith(telling, due, lastingClock, now)
 }
 
-/** The time of what happened stands before the names, which may be long. */
+/** Times come before the names, which may be long and cut. */
 function titleWith(
   { moment, event }: Telling,
   due: string,
@@ -34,9 +34,9 @@ function titleWith(
     case 'reminder':
       return `Still undecided: ${subject}${due}`
     case 'approved':
-      return `Approved${on(verdict?.at)}: ${subject} is to start now`
+      return `Approved${on(verdict?.at)}: ${subject} should start now`
     case 'declined':
-      return `Not now: ${subject}${ahead ? ' still comes' : ''}${due}`
+      return `Not now: ${subject}${ahead ? ' still happens' : ''}${due}`
     case 'stuck':
       return `Approval stuck: ${subject}${due}`
     case 'started':
@@ -53,9 +53,9 @@ function titleWith(
   }
 }
 
-/** ` in 14 min, at 12:15 UTC`, or how long ago it could have begun; begins with what joins it to the subject. */
+/** ` in 14 min, at 12:15 UTC`, or when it was due. Follows the subject. */
 function dueOf({ facts: { notBeforeAt } }: EventView, now: number): string {
-  if (notBeforeAt === undefined) return ', time not known'
+  if (notBeforeAt === undefined) return ', time unknown'
   const due = `${relative(notBeforeAt, now)}, at ${clock(notBeforeAt, now)}`
   return notBeforeAt > now ? ` ${due}` : ` was due ${due}`
 }

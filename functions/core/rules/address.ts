@@ -1,9 +1,9 @@
-// Which addresses of the network a channel may be at. Pure, so that a configuration is judged by the lists
-// that guard the connection; the guard itself (notify/undici.ts) judges what a name resolves to, too.
+// Which network addresses a channel may have. The check of the configuration and the guard of
+// connections (notify/undici.ts) use the same lists. The guard also checks what a name resolves to.
 
 /**
- * Special-purpose IPv4 networks (IANA registry), with documentation ranges and those of anycast relays.
- * They also apply to IPv4 inside IPv6 (`::ffff:10.0.0.1`).
+ * Special-purpose IPv4 networks (IANA registry), with documentation ranges and anycast relays. They
+ * also apply to IPv4 inside IPv6 (`::ffff:10.0.0.1`).
  */
 const specialIpv4 = [
   '0.0.0.0/8',
@@ -28,7 +28,7 @@ const specialIpv4 = [
   '168.63.129.16/32',
 ]
 
-/** Global unicast: IANA assigns only these IPv6 addresses. */
+/** Global unicast: the only IPv6 addresses that IANA assigns. */
 const ordinaryIpv6 = '2000::/3'
 
 /**
@@ -36,7 +36,9 @@ const ordinaryIpv6 = '2000::/3'
  */
 const specialIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20']
 
-/** Ports of other protocols, which neither `fetch` nor a browser asks (fetch.spec.whatwg.org, "bad port"). */
+/**
+ * Ports of other protocols, which `fetch` and browsers refuse (fetch.spec.whatwg.org, "bad port").
+ */
 const blockedPorts = new Set(
   [
     ...[1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101],
@@ -48,25 +50,24 @@ const blockedPorts = new Set(
 )
 
 export const portRefusal =
-  'this port belongs to another protocol, and neither fetch nor a browser asks it; write another'
+  'this port belongs to another protocol, so fetch refuses it; use another port'
 
 export function hasBlockedPort(url: string): boolean {
   return blockedPorts.has(new URL(url).port)
 }
 
-/** Where a channel's messages go. */
 export function addressOf(channel: { endpoint: string } | { url: string }): string {
   return 'endpoint' in channel ? channel.endpoint : channel.url
 }
 
 const plainHttpRefusal =
-  'plain http is for networks in allowNetworks; write https://, or add its network to allowNetworks'
+  'plain http is allowed only in allowNetworks; use https://, or add its network to allowNetworks'
 const privateRefusal =
-  'the address is private or reserved; name its network in allowNetworks to mean it'
+  'the address is private or reserved; to allow it, add its network to allowNetworks'
 
 /**
- * Why a URL is certainly refused, or undefined: where its host is a name, what that resolves to is not
- * known here. `localhost` is the machine itself everywhere.
+ * Why a URL is refused, or undefined. If its host is a name, only the guard can tell. `localhost`
+ * is always the machine itself.
  */
 export function whyRefused(url: string, allowNetworks: string[]): string | undefined {
   if (hasBlockedPort(url)) return portRefusal
@@ -80,9 +81,7 @@ export function whyRefused(url: string, allowNetworks: string[]): string | undef
   return refusals.includes(undefined) ? undefined : refusals[0]
 }
 
-/**
- * Why no connection is made to an address, or undefined. Text that is not an address is forbidden.
- */
+/** Why an address is forbidden, or undefined. Text that is not an address is forbidden. */
 export function whyForbidden(
   address: string,
   plain: boolean,
@@ -110,7 +109,7 @@ function unbracketed(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '')
 }
 
-/** Whether the address is in one of the networks (CIDR); what is no address is in none. */
+/** Whether the address is in one of the networks (CIDR). */
 export function isWithin(address: string, networks: string[]): boolean {
   const bits = bitsOf(address)
   if (bits === undefined) return false
@@ -120,33 +119,33 @@ export function isWithin(address: string, networks: string[]): boolean {
   })
 }
 
-/** What all addresses of a network (CIDR) begin with. */
+/** The common first bits of a network's (CIDR) addresses. */
 function networkBits(network: string): string | undefined {
   const [start = '', prefix = ''] = network.split('/')
   return bitsOf(start)?.slice(0, Number(prefix) + (start.includes(':') ? 0 : mapped.length))
 }
 
-/** Prefixes of the widest networks that are private: 10.0.0.0/8 and fc00::/7. */
+/** Prefixes of the widest private networks: 10.0.0.0/8 and fc00::/7. */
 const widest = { ipv4: 8, ipv6: 7 }
 
-/** Whether a network (CIDR) is wider than any that is private, also where it holds IPv4 inside IPv6. */
+/** Whether a network (CIDR) is wider than every private one, also if it contains IPv4 in IPv6. */
 export function isWiderThanPrivate(network: string): boolean {
   const bits = networkBits(network) ?? ''
   if (bits.startsWith(mapped)) return bits.length < mapped.length + widest.ipv4
   return bits.length < widest.ipv6 || mapped.startsWith(bits)
 }
 
-/** In front of an IPv4 address inside IPv6: `::ffff:10.0.0.1`. */
+/** The bits before an IPv4 address inside IPv6: `::ffff:10.0.0.1`. */
 const mapped = `${'0'.repeat(80)}${'1'.repeat(16)}`
 
 /** All IPv4 addresses, as `bitsOf` writes them. */
 const ipv4 = '::ffff:0:0/96'
 
-/** One part of an IPv4 address. Some systems read a part with a leading 0 as octal. */
+/** One part of an IPv4 address. No leading 0, which some systems read as octal. */
 const octet = '(0|[1-9]\\d{0,2})'
 const dotted = new RegExp(`^${octet}(\\.${octet}){3}$`)
 
-/** As 128 times 0 or 1; IPv4 as inside IPv6, so that each form of an address is in the same networks. */
+/** The address as 128 bits. IPv4 is as inside IPv6, so that both forms are in the same networks. */
 function bitsOf(address: string): string | undefined {
   if (dotted.test(address)) {
     const bits = toBits(address.split('.'), 10, 8)
@@ -163,12 +162,12 @@ function bitsOf(address: string): string | undefined {
   return isWhole ? toBits(groups, 16, 16) : undefined
 }
 
-/** With an IPv4 address at the end as two groups. */
+/** Writes an IPv4 address at the end as two groups. */
 function asGroups(address: string): string {
   return address.replace(/[\d.]+\.[\d.]+$/, (end) => {
     const bits = dotted.test(end) ? toBits(end.split('.'), 10, 8) : undefined
     const groups = bits?.match(/.{16}/g)?.map((group) => Number.parseInt(group, 2).toString(16))
-    // a part that is not an address makes the whole text no address
+    // if the end is not an address, the whole text is none
     return groups?.join(':') ?? end
   })
 }

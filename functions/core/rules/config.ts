@@ -1,4 +1,4 @@
-// What the configuration says, as the relay uses it. config/ reads and checks the file.
+// The configuration as the relay uses it. config/ reads and checks the file.
 import type { PolicyRule, Route } from './policy.ts'
 
 /** The tenant whose VMs may report by their managed identities. */
@@ -12,27 +12,27 @@ export interface Entra {
 }
 
 export interface Fleet {
-  /** Several while one is being replaced. */
+  /** Several while an owner replaces one. */
   key?: string[] | undefined
   entra?: Entra | undefined
   /** Channels that receive alerts about this fleet. */
   owners?: string[] | undefined
 }
 
-/** One place to notify. Each kind adds what it needs to reach it. */
+/** One place to notify. Each kind adds its own settings. */
 export interface Channel {
   kind: string
   fallback?: string | undefined
-  /** The address is called one or the other. It may be a secret. */
+  /** A kind has one of these two. The address may be a secret. */
   url?: string | undefined
   endpoint?: string | undefined
 }
 
-/** The app of Slack whose buttons decide. */
+/** The Slack app whose buttons decide. */
 interface SlackApp {
-  /** Several while one is being replaced. */
+  /** Several while an owner replaces one. */
   signingSecret: string[]
-  /** Workspaces whose people may press a button. */
+  /** Workspaces whose users may press a button. */
   team: string[]
 }
 

@@ -1,10 +1,10 @@
-// Who may decide an event. An approval starts it for every VM that it hits, so whoever decides must be
-// allowed for each of them, whatever is not known yet: of a VM whose beacon is silent, or has a namesake,
-// a rule may hold or not, and one may decide only where both would allow it.
+// Who may decide an event. An approval starts the event for every VM that it hits, so the approver
+// must be allowed for each of them. If a VM's tags and groups are unknown, a route may match or
+// not, and the approver must be allowed in both cases.
 import type { Decider, EventRecord, Observer, Proof } from '../event/event.ts'
 import { type Grip, matchEvent, matchVm, type Route } from './policy.ts'
 
-/** `identity_needed`: a link proves nobody. `not_listed`: somebody, but not one who may. */
+/** `identity_needed`: a link proves no identity. `not_listed`: no route lists the person. */
 export type Permission = 'allowed' | 'identity_needed' | 'not_listed'
 
 type Subject = Pick<EventRecord, 'fleet' | 'facts'>
@@ -15,15 +15,15 @@ export function permissionOf(
   observers: Observer[],
   by: Decider,
 ): Permission {
-  // the owner's key, and the owner's rules
+  // both come from the owner
   if (by.how === 'admin' || by.how === 'policy') return 'allowed'
-  // a link is on no list
+  // no list contains a link
   const name = by.how === 'link' ? undefined : `${by.how}:${by.who}`
   if (isAllowed(walksOf(routes, record, observers), name)) return 'allowed'
   return by.how === 'link' ? 'identity_needed' : 'not_listed'
 }
 
-/** Everybody who may decide, as routes list them; `anybody`: whoever has the link. */
+/** The approvers, as routes list them. `anybody`: everyone who has the link. */
 export function decidersOf(
   routes: Route[],
   record: Subject,
@@ -36,8 +36,8 @@ export function decidersOf(
 }
 
 /**
- * Whether routes that are known to hold list this person for every VM that is hit. For somebody from outside,
- * whom nothing else lets in: to be listed where a rule may hold or not is not enough.
+ * Whether matching routes list this person for every hit VM. Stricter than `permissionOf`, for a
+ * person from outside: a route that may match is not enough.
  */
 export function isListed(
   routes: Route[],
@@ -53,14 +53,14 @@ export function isListed(
   })
 }
 
-/** What one route has to do with one VM. */
+/** One route and one VM. */
 interface Turn {
   grip: Exclude<Grip, 'fails'>
   approvers: string[] | undefined
   stops: boolean
 }
 
-/** For each VM that is hit, the routes that may ask about it, in their order. */
+/** For each hit VM, the routes that match or may match it, in their order. */
 function walksOf(routes: Route[], record: Subject, observers: Observer[]): Turn[][] {
   const { resources } = record.facts
   const vms = resources.length === 0 ? [''] : resources
@@ -77,14 +77,14 @@ function isAllowed(walks: Turn[][], name: string | undefined): boolean {
   return walks.every((walk) => isAllowedFor(walk, name))
 }
 
-/** Routes that hold add up, until one stops; of the others the worst is assumed. */
+/** All matching routes count, until one stops. Of a route that may match, the worst case counts. */
 function isAllowedFor(walk: Turn[], name: string | undefined): boolean {
   let demanded = false
   for (const { grip, approvers, stops } of walk) {
     const listed = name !== undefined && approvers?.includes(name)
     if (listed) {
       if (grip === 'holds') return true
-      // at worst it does not hold, and what comes later decides
+      // in the worst case this route does not match, and later ones decide
       continue
     }
     demanded ||= approvers !== undefined
@@ -93,12 +93,12 @@ function isAllowedFor(walk: Turn[], name: string | undefined): boolean {
   return !demanded
 }
 
-/** A route that keeps the question from later ones. */
+/** Whether the route stops later ones from asking. */
 function stops(route: Route): boolean {
   return route.continue === false && (route.moments?.includes('scheduled') ?? true)
 }
 
-/** Whether a message of this event in this channel has buttons that decide, under this proof. */
+/** Whether the event's messages in this channel have buttons that decide, with this proof. */
 export function decidesInMessage(
   routes: Route[],
   record: Subject,
@@ -108,7 +108,7 @@ export function decidesInMessage(
   const extents = routes.map(({ match }) =>
     matchEvent(match, record.fleet, record.facts, observers),
   )
-  // as in `channelsFor`: a route stops only where it holds for every VM
+  // as in `channelsFor`, a route stops only if it matches every VM
   const stop = routes.findIndex((route, i) => stops(route) && extents[i] === 'every')
   return routes.some(
     ({ approveIn, channels }, i) =>

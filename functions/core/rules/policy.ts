@@ -1,10 +1,10 @@
-// Which rules of the configuration an event matches: policy (first match decides) and routes
-// (all that match add their channels, until one stops).
+// Which rules of the configuration match an event: of the policy, the first one decides; of the
+// routes, each one adds its channels, until one stops.
 import { eventTypes } from '../../../shared/document.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import type { Decide, EventRecord, Facts, Moment, Observer, Proof } from '../event/event.ts'
 
-/** Conditions of a rule; all that are given must hold, any value of a list will do. */
+/** Conditions of a rule. All must hold. Of a list, any value is enough. */
 export interface Match {
   fleet?: string[] | undefined
   eventType?: string[] | undefined
@@ -19,7 +19,7 @@ export interface Match {
 }
 
 export interface PolicyRule {
-  /** For the record, e.g. `policy[0]` or the owner's own name. */
+  /** `policy[0]`, or the owner's own name. */
   name: string
   match: Match
   decide: Decide
@@ -30,27 +30,28 @@ export interface Route {
   /** Absent: all. */
   moments?: Moment[] | undefined
   channels: string[]
-  /** Its channels are reminded at these distances from NotBefore while nobody has decided. */
+  /** Its channels get reminders at these distances from NotBefore while nobody has decided. */
   remindBeforeSeconds?: number[] | undefined
-  /** False: where it holds for every VM that is hit, later routes are not asked for that moment. */
+  /** False: if it matches every hit VM, later routes do not get that moment. */
   continue?: boolean | undefined
-  /** Who may decide, each as `how:who` of a `Decider`; absent: whoever has the link. */
+  /** Who may decide, each as `how:who` of a `Decider`. Absent: everyone who has the link. */
   approvers?: string[] | undefined
-  /** `page`, or a proof: then messages have buttons that decide, where a press brings this proof. */
+  /** If it is a proof, messages have buttons that decide, and pressing one gives this proof. */
   approveIn?: 'page' | Proof | undefined
 }
 
-/** What is known of a VM in `Resources`; absent where its beacon never reported the event. */
+/** What is known of a VM in `Resources` after its beacon reported the event. */
 type KnownVm = Pick<Observer['beacon'], 'resourceGroup' | 'scaleSet' | 'tags'>
 
-/** How many of the hit VMs a rule's conditions hold for, with known values. */
+/** How many hit VMs a rule matches, with known values. */
 type Extent = 'every' | 'some' | 'none'
 
 export const defaultRule = 'default'
 
 /**
- * The first rule that matches. *Approve* covers every VM in `Resources`, so it needs all of them with
- * known values; the milder decisions need one. No rule: people are asked.
+ * The first rule that matches. An approval covers every VM in `Resources`, so *approve* must match
+ * all of them with known values. The other decisions need one match. Without a rule, people are
+ * asked.
  */
 export function judgePolicy(
   rules: PolicyRule[],
@@ -67,8 +68,8 @@ export function judgePolicy(
 }
 
 /**
- * The channels that hear of this moment, in the order of the configuration: those of every route that
- * wants it and matches, until one says `continue: false`. `existing`: the event's deliveries so far.
+ * The channels to notify of this moment, in the order of the configuration. `existing`: the event's
+ * deliveries so far.
  */
 export function channelsFor(
   routes: Route[],
@@ -77,10 +78,10 @@ export function channelsFor(
   moment: Moment,
   existing: Delivery[] = [],
 ): string[] {
-  const { told, hidden } = split(routes, record, observers, moment)
+  const { reached, hidden } = split(routes, record, observers, moment)
   const isHidden = (name: string, from: Moment) =>
     split(routes, record, observers, from).hidden.includes(name)
-  // whoever was told what is hidden from them by now was told before its VMs were known: told to its end
+  // a channel that was notified before a route stopped it receives all further messages
   const before = existing.filter(({ telling }) => telling.event.epoch === record.epoch)
   const further = hidden.filter((name) =>
     before.some(
@@ -88,22 +89,24 @@ export function channelsFor(
         channel === name && telling.moment !== 'alert' && isHidden(name, telling.moment),
     ),
   )
-  const channels = new Set([...told, ...further])
+  const channels = new Set([...reached, ...further])
   if (moment === 'reminder' && record.reminder?.late) {
-    // whoever was asked just now need not be reminded; an escalation still hears of it
+    // channels that were just asked need no reminder, but an escalation does
     const asked = channelsFor(routes, record, observers, 'scheduled', existing)
     for (const name of asked) channels.delete(name)
   }
   return [...channels]
 }
 
-/** Who is told of a moment, and who would be, but for a route that stops. */
+/**
+ * The channels that routes name for a moment, and those that a route with `continue: false` stops.
+ */
 function split(
   routes: Route[],
   record: EventRecord,
   observers: Observer[],
   moment: Moment,
-): { told: string[]; hidden: string[] } {
+): { reached: string[]; hidden: string[] } {
   const matching = routes
     .filter(({ moments }) => moments?.includes(moment) ?? true)
     .map((route) => ({
@@ -111,7 +114,7 @@ function split(
       extent: matchEvent(route.match, record.fleet, record.facts, observers),
     }))
     .filter(({ extent }) => extent !== 'none')
-  // each distance is a moment of its own: who is reminded must not depend on what came due with it
+  // judge each distance by itself, so that other due distances change nothing
   const turns =
     moment === 'reminder'
       ? (record.reminder?.due ?? []).map((seconds) =>
@@ -119,18 +122,18 @@ function split(
         )
       : [matching]
   const wanting = matching.filter((one) => turns.some((turn) => turn.includes(one)))
-  const reached = new Set(
+  const unstopped = new Set(
     turns.flatMap((turn) => {
-      // to keep others from hearing takes, like an approval, known values of every VM that is hit
+      // like an approval, a stop needs known values of every hit VM
       const stop = turn.findIndex(
         ({ route, extent }) => route.continue === false && extent === 'every',
       )
       return stop === -1 ? turn : turn.slice(0, stop + 1)
     }),
   )
-  const told = wanting.filter((one) => reached.has(one)).flatMap(({ route }) => route.channels)
+  const reached = wanting.filter((one) => unstopped.has(one)).flatMap(({ route }) => route.channels)
   const all = wanting.flatMap(({ route }) => route.channels)
-  return { told, hidden: all.filter((name) => !told.includes(name)) }
+  return { reached, hidden: all.filter((name) => !reached.includes(name)) }
 }
 
 /** All distances from NotBefore at which any route reminds, the farthest first. */
@@ -155,20 +158,17 @@ export function matchEvent(
   return matching.length === facts.resources.length ? 'every' : 'some'
 }
 
-/** Whether a rule holds for one VM; `unknown` where nobody who could say has said. */
+/** Whether a rule matches one VM. `unknown`: the VM's beacon has not reported yet. */
 export type Grip = 'holds' | 'unknown' | 'fails'
 
-/**
- * Judges one VM of the event. Its groups and tags are its own beacon's to say; an event that names no VM
- * hits one that nothing is known of.
- */
+/** Judges one VM of the event. An event that names no VM hits one about which nothing is known. */
 export function matchVm(
   match: Match,
   { fleet, facts }: Pick<EventRecord, 'fleet' | 'facts'>,
   name: string,
   observers: Observer[],
 ): Grip {
-  // documents of older api-versions leave these out; a -1 is no gap, but "never short"
+  // older api-versions do not show these; a duration of -1 is known, and never short
   const asked = {
     ...match,
     ...(facts.source === undefined ? { source: undefined } : {}),
@@ -188,10 +188,10 @@ export function matchVm(
 function matchesFacts(match: Match, fleet: string, facts: Facts): boolean {
   const { durationSeconds } = facts
   const limit = match.maxDurationSeconds
-  // -1 is "Azure does not know", which is never short
+  // -1 means that Azure does not know, so it is never short
   const short = durationSeconds !== undefined && durationSeconds >= 0
   return (
-    // trust ends at a fleet's exact name; what Azure names, it writes in any case
+    // a fleet's name must be exact; Azure's names ignore case
     (match.fleet?.includes(fleet) ?? true) &&
     oneOf(match.eventType, facts.eventType) &&
     oneOf(match.source, facts.source ?? '') &&
@@ -217,11 +217,11 @@ function matchesVm(match: Match, name: string, vm: KnownVm | undefined): boolean
   )
 }
 
-/** Names are unique inside a resource group only, so they are looked up among the event's observers. */
+/** Names are unique in a resource group only, so search only the event's observers. */
 function knownVm(name: string, observers: Observer[]): KnownVm | undefined {
   const lower = name.toLowerCase()
   const named = observers.filter(({ beacon }) => beacon.vm.toLowerCase() === lower)
-  // two VMs of one name among the observers: which one is meant is not known
+  // if two observers have this name, it is unknown which one is hit
   return named.length === 1 ? named[0]?.beacon : undefined
 }
 

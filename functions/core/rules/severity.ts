@@ -1,11 +1,11 @@
-// How loud an incident is. PagerDuty calls `critical` and `error` urgent, and wakes people for them,
-// where the service says so; README.md shows this table, and a test compares the two.
+// The severity of incidents. PagerDuty treats `critical` and `error` as urgent, and may wake
+// people. The documentation shows this table.
 import type { Telling } from '../delivery/delivery.ts'
 import type { Moment } from '../event/event.ts'
 
 export type Severity = 'critical' | 'error' | 'warning' | 'info'
 
-/** What acknowledges or resolves; where nothing else is told, there never is an incident. */
+/** Moments that only acknowledge or resolve an incident. */
 export const opensNothing: readonly Moment[] = [
   'approved',
   'declined',
@@ -14,10 +14,10 @@ export const opensNothing: readonly Moment[] = [
   'lost',
 ]
 
-/** A pause below this is what Microsoft's own sample approves without asking. */
+/** Microsoft's own sample approves a shorter pause without asking. */
 const shortFreezeSeconds = 9
 
-/** `asked`: the policy asks people. `otherwise`: it approves by itself, or only tells. */
+/** `asked`: the policy asks people. `otherwise`: it approves by itself or only notifies. */
 interface Row {
   asked: Severity
   otherwise: Severity
@@ -36,7 +36,7 @@ export const severities: Record<string, Row> = {
 
 const unknownType: Row = { asked: 'error', otherwise: 'warning', unannounced: 'critical' }
 
-/** A step that needs a person is urgent whatever the type; the end of an incident never is. */
+/** A step that needs a person is urgent for every type. The end of an incident never is. */
 export function severityOf({ moment, event }: Pick<Telling, 'moment' | 'event'>): Severity {
   switch (moment) {
     case 'completed':
@@ -55,7 +55,7 @@ export function severityOf({ moment, event }: Pick<Telling, 'moment' | 'event'>)
 
 function forType({ facts, policy, startKind }: Telling['event']): Severity {
   const { eventType, durationSeconds: seconds = -1 } = facts
-  // Azure's -1 means that it does not know, not that it is short
+  // Azure's -1 means unknown, not short
   const short = eventType === 'Freeze' && seconds >= 0 && seconds < shortFreezeSeconds
   const name = short ? 'short Freeze' : eventType
   const row = (Object.hasOwn(severities, name) && severities[name]) || unknownType

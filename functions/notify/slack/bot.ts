@@ -46,7 +46,7 @@ export const slackBot: Notifier<Bot> = {
     switch (next.step) {
       case 'wait':
         return { outcome: 'retry', note: next.note, unsent: true }
-      case 'told':
+      case 'posted':
         return { outcome: 'delivered', note: next.note }
       case 'overtaken':
         return { outcome: 'superseded', note: next.note }

@@ -1,4 +1,4 @@
-// What an attempt comes to: when it is repeated, when it is given up, how long its channel rests.
+// The result of an attempt: when it is retried or given up, and how long its channel rests.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { afterAttempt, giveUpMs, maxAttempts } from '../../../functions/core/delivery/attempt.ts'
@@ -77,7 +77,7 @@ describe('afterAttempt', () => {
     }
   })
 
-  test('given up where the next attempt would be later than 24 h, or after too many', () => {
+  test('gives up if the next attempt would be later than 24 h, or after too many', () => {
     expect(settle({ attempts: 90 }, at + giveUpMs - minute).state).toBe('given_up')
     expect(settle({ attempts: maxAttempts }, at).state).toBe('given_up')
     expect(settle({ attempts: 90 }, at + giveUpMs - 2 * hour).state).toBe('pending')
@@ -116,7 +116,7 @@ describe('afterAttempt', () => {
     expect(turnsAt(slow, spentUntil!, at + rest)).toBe(1)
   })
 
-  test('a channel that is merely down is not told to rest', () => {
+  test('a channel that is only down gets no pause', () => {
     expect(settle({ attempts: 1 }, at)).not.toHaveProperty('spentUntil')
   })
 })

@@ -1,11 +1,11 @@
-// Channel health: who is sent, who tries, who waits and who goes to the fallback; and what each answer makes of
-// it, for every health and every kind of answer.
+// Channel health: which messages are sent, try, wait or go to the fallback. And what each answer
+// changes, for every health.
 import { describe, expect, test } from 'vitest'
 import type { SendOutcome } from '../../../functions/core/delivery/attempt.ts'
 import {
   type Answer,
+  afterAlert,
   afterAnswer,
-  afterTold,
   beforeRequest,
   type ChannelHealth,
   isOverdue,
@@ -21,12 +21,12 @@ import { at, delivery } from '../../support/records.ts'
 const minute = 60_000
 const hour = 60 * minute
 const lease = { id: 'd1', lease: 'l1', leaseUntil: at + 20_000 }
-const teller = { id: 'd0', until: at }
+const alerting = { id: 'd0', until: at }
 const known = { channel: 'chat', of: 'a', since: at - minute, note: 'HTTP 404' }
 const waits = { nextTryAt: at + minute, waitMs: minute }
-const refusing: Refusing = { state: 'refusing', ...known, ...waits, teller }
+const refusing: Refusing = { state: 'refusing', ...known, ...waits, alerting }
 const trying: Refusing = { ...refusing, trying: { id: 'd1', by: 'l1', until: at + 20_000 } }
-const unreachable: Unreachable = { state: 'unreachable', ...known, teller }
+const unreachable: Unreachable = { state: 'unreachable', ...known, alerting }
 const recovered: Recovered = { state: 'ok', was: 'refusing', ...known }
 
 const refused: SendOutcome = { outcome: 'refused', note: 'HTTP 410', broken: true }
@@ -57,12 +57,13 @@ describe('before a request', () => {
     expect(passageOf(health, now).go).toBe(go)
   })
 
-  test('what goes to the fallback says since when, and what the channel answered', () => {
-    const note = 'not sent, as the channel refuses since 2026-11-21T11:59:00.000Z: HTTP 404'
+  test('the note of a diverted message: since when, and the answer of the channel', () => {
+    const note =
+      'not sent, as the channel has refused messages since 2026-11-21T11:59:00.000Z: HTTP 404'
     expect(passageOf(refusing, at)).toEqual({ go: 'divert', note })
   })
 
-  test('another configuration of the channel is sent to at once', () => {
+  test('a channel with another configuration gets messages at once', () => {
     for (const health of [refusing, trying, unreachable]) {
       expect(beforeRequest(health, 'b', lease, at)).toEqual({ passage: { go: 'send' } })
     }
@@ -83,13 +84,13 @@ describe('before a request', () => {
   ])('notifying the fallback %s', (_, now, id, expected) => {
     for (const before of [refusing, unreachable]) {
       const { health } = beforeRequest(before, 'a', { ...lease, id }, now)
-      expect(health).toMatchObject({ teller: { id: expected } })
+      expect(health).toMatchObject({ alerting: { id: expected } })
       if (expected === 'd0') expect(health).toBe(before)
     }
   })
 
-  test('nothing changes if nobody has to notify it or to try', () => {
-    const { teller: _, ...told } = refusing
+  test('nothing changes if no alert and no try is due', () => {
+    const { alerting: _, ...told } = refusing
     for (const health of [undefined, recovered, told]) {
       expect(beforeRequest(health, 'a', lease, at).health).toBe(health)
     }
@@ -98,7 +99,7 @@ describe('before a request', () => {
 
 describe('after an answer', () => {
   const overdue = { overdueSince: at - 3 * minute }
-  const begun = { channel: 'chat', of: 'a', since: at, teller: { id: 'd1', until: at + 20_000 } }
+  const begun = { channel: 'chat', of: 'a', since: at, alerting: { id: 'd1', until: at + 20_000 } }
   const refusesNow = { state: 'refusing', ...begun, note: 'HTTP 410', ...waits }
   const awayNow = { state: 'unreachable', ...begun, note: 'no answer in time' }
   const okNow = (was: Recovered['was']) => ({ state: 'ok', was, ...known, since: at })
@@ -230,10 +231,10 @@ describe('notifying the fallback', () => {
 
   test('is over once it was done', () => {
     for (const health of [refusing, unreachable]) {
-      const { teller: _, ...rest } = health
-      expect(afterTold(health, at)).toEqual({ ...rest, toldAt: at })
+      const { alerting: _, ...rest } = health
+      expect(afterAlert(health, at)).toEqual({ ...rest, alertedAt: at })
     }
-    expect(afterTold(recovered, at)).toEqual({ ...recovered, toldAt: at })
+    expect(afterAlert(recovered, at)).toEqual({ ...recovered, alertedAt: at })
   })
 
   test.each([
@@ -242,18 +243,20 @@ describe('notifying the fallback', () => {
     ['other trouble', 'unreachable', minute, true],
     ['the same trouble, as the clock was set back', 'refusing', -1, true],
   ] as const)('is due again or not: %s', (_, was, laterMs, isDue) => {
-    const next = refusesAgain({ ...recovered, was, toldAt: at }, at + laterMs)
-    expect(next.teller !== undefined).toBe(isDue)
-    expect(next.toldAt !== undefined).toBe(!isDue)
+    const next = refusesAgain({ ...recovered, was, alertedAt: at }, at + laterMs)
+    expect(next.alerting !== undefined).toBe(isDue)
+    expect(next.alertedAt !== undefined).toBe(!isDue)
   })
 
   test('it is remembered over a recovery', () => {
-    const told = { ...trying, toldAt: at - minute }
-    expect(afterAnswer(told, answer(delivered), at).health).toMatchObject({ toldAt: at - minute })
+    const told = { ...trying, alertedAt: at - minute }
+    expect(afterAnswer(told, answer(delivered), at).health).toMatchObject({
+      alertedAt: at - minute,
+    })
   })
 })
 
-test('an owner who says that it is fixed has it tried at once', () => {
+test('after an owner fixed the channel, the next message tries it at once', () => {
   expect(passageOf(tryNow(refusing, at), at).go).toBe('try')
   expect(tryNow(unreachable, at)).toBe(unreachable)
 })

@@ -1,5 +1,5 @@
-// Who is notified of each moment: the channels of the routes, those that stood in for another channel,
-// and those with an open incident.
+// Who is notified of each moment: the channels of the routes, fallbacks, and channels with an open
+// incident.
 import { describe, expect, test } from 'vitest'
 import { type ChannelFacts, commitPlan } from '../../../functions/core/delivery/commit.ts'
 import type { Delivery } from '../../../functions/core/delivery/delivery.ts'
@@ -67,13 +67,13 @@ test('the lapse of an approval also goes to open incidents', () => {
   expect(hearers('changed', [heard('pager')], lapse)).toEqual(['pager', 'routed'])
 })
 
-test('if a channel that heard of the event is gone, all incident channels of the routes count', () => {
+test('if a notified channel is gone, all incident channels of the routes count', () => {
   const renamed: Route[] = [{ match: {}, moments: ['started'], channels: ['new-pager'] }]
   expect(hearers('completed', [heard('removed')], {}, renamed)).toEqual(['new-pager'])
   expect(hearers('completed', [heard('routed')], {}, renamed)).toEqual([])
 })
 
-test('a fallback message of an earlier epoch counts no more', () => {
+test('a fallback message of an earlier epoch does not count', () => {
   const old = insteadOf('reached', { telling: telling({ insteadOf: 'routed' }) })
   expect(hearers('started', [old], { before: { epoch: 2 } })).toEqual(['routed'])
 })
@@ -81,17 +81,17 @@ test('a fallback message of an earlier epoch counts no more', () => {
 describe('an event that a rule ignores', () => {
   const ignored = { before: { policy: { decide: 'ignore' as const, rule: 'quiet' } } }
 
-  test('ends only for channels that had heard of it', () => {
+  test('notifies only channels that know of it of the end', () => {
     expect(hearers('completed', [heard('routed')], ignored)).toEqual(['routed'])
     expect(hearers('completed', [], ignored)).toEqual([])
   })
 
-  test.each(['scheduled', 'started', 'changed'] as const)('%s is sent to nobody', (moment) => {
+  test.each(['scheduled', 'started', 'changed'] as const)('%s is not sent', (moment) => {
     expect(hearers(moment, [heard('routed')], ignored)).toEqual([])
   })
 })
 
-test('after 50 changes in one epoch, people are notified of no further one', () => {
+test('sends at most 50 changes in one epoch', () => {
   const changes = Array.from({ length: 50 }, (_, sequence) =>
     heard('routed', {
       id: `${sequence}`,

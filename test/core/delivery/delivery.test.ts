@@ -1,4 +1,4 @@
-// Deliveries: what their ids say, their order, and how long they are urgent.
+// Deliveries: their ids, their order, and how long they are urgent.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { plan, planChannelAlert } from '../../../functions/core/delivery/delivery.ts'
@@ -69,13 +69,13 @@ describe('ids', () => {
     expect(most.at(-1)!.seq).toBeLessThan(later[0]!.seq)
   })
 
-  test('a notice has an id of its own, and begins anew', () => {
+  test('an alert about a channel has its own id, and begins with no attempts', () => {
     const failed = delivery('id', { attempts: 9, state: 'pending', note: 'x' })
     const end = { state: 'refused' as const, nextAt: at, note: 'HTTP 404' }
-    const notice = planChannelAlert(failed, 'team.x', end, at + hour)
-    expect(notice.id).toBe('id/alert/team%2Ex')
-    expect(notice).toMatchObject({ channel: 'team.x', attempts: 0, plannedAt: at + hour, note: '' })
-    expect(notice.telling).toMatchObject({ about: { channel: 'chat', reason: 'HTTP 404' } })
+    const alert = planChannelAlert(failed, 'team.x', end, at + hour)
+    expect(alert.id).toBe('id/alert/team%2Ex')
+    expect(alert).toMatchObject({ channel: 'team.x', attempts: 0, plannedAt: at + hour, note: '' })
+    expect(alert.telling).toMatchObject({ about: { channel: 'chat', reason: 'HTTP 404' } })
   })
 })
 

@@ -1,4 +1,4 @@
-// What follows an attempt: the delivery's new state, and what other channels get in its place.
+// What follows an attempt: the delivery's new state, and what other channels get instead.
 import { describe, expect, test } from 'vitest'
 import { giveUpMs, type SendOutcome } from '../../../functions/core/delivery/attempt.ts'
 import type { ChannelHealth } from '../../../functions/core/delivery/channel-health.ts'
@@ -18,7 +18,7 @@ const refusing: ChannelHealth = {
 }
 const unreachable: ChannelHealth = { ...base, state: 'unreachable' }
 const recovered: ChannelHealth = { ...base, state: 'ok', was: 'refusing' }
-const byOwn = { teller: { id: 'own', until: at } }
+const byOwn = { alerting: { id: 'own', until: at } }
 
 function finish(result: SendOutcome, changes: Partial<Context> = {}, now = at, one = own) {
   const context = { health: undefined, siblings: [one], instead: ['team'], ...changes }
@@ -34,7 +34,7 @@ describe('what other channels get', () => {
   const behind = delivery('behind', { seq: 128, telling: telling({ moment: 'changed' }) })
   const done: Delivery = { ...behind, id: 'done', state: 'delivered' }
   const scheduled = 'scheduled to team'
-  const notice = 'alert to team'
+  const alert = 'alert to team'
 
   test.each<[string, SendOutcome, Partial<Context>, number, string[]]>([
     ['delivered', { outcome: 'delivered', note: '' }, {}, late, []],
@@ -53,7 +53,7 @@ describe('what other channels get', () => {
       [scheduled, 'changed to team'],
     ],
     ['refused', refused, {}, at, [scheduled]],
-    ['refused, and the fallback has it', refused, { siblings: [copy('pending')] }, at, [notice]],
+    ['refused, and the fallback has it', refused, { siblings: [copy('pending')] }, at, [alert]],
     ['refused, without a fallback', refused, { instead: [] }, at, []],
     ['refused in a list', refused, { list: { retryAt: undefined } }, at, []],
     ['refused by a refusing channel', broken, { health: refusing }, at, [scheduled]],
@@ -62,14 +62,14 @@ describe('what other channels get', () => {
       broken,
       { health: { ...refusing, ...byOwn } },
       at,
-      [notice, scheduled],
+      [alert, scheduled],
     ],
     [
       'no answer, and just unreachable',
       silent,
       { health: { ...unreachable, ...byOwn } },
       late,
-      [notice, scheduled],
+      [alert, scheduled],
     ],
     ['given up', silent, {}, at + giveUpMs, [scheduled]],
     ['to several', refused, { instead: ['team', 'ops'] }, at, [scheduled, 'scheduled to ops']],
@@ -84,10 +84,10 @@ describe('what other channels get', () => {
   })
 
   test('the delivery that the health names notifies the fallback', () => {
-    expect(finish(broken, { health: { ...refusing, ...byOwn } }).isTeller).toBe(true)
-    const other = { teller: { id: 'other', until: at } }
+    expect(finish(broken, { health: { ...refusing, ...byOwn } }).alertsFallback).toBe(true)
+    const other = { alerting: { id: 'other', until: at } }
     for (const health of [undefined, recovered, refusing, { ...refusing, ...other }]) {
-      expect(finish(broken, { health }).isTeller).toBe(false)
+      expect(finish(broken, { health }).alertsFallback).toBe(false)
     }
   })
 })
@@ -119,7 +119,7 @@ describe('the new state', () => {
   })
 })
 
-describe('a message in the place of another', () => {
+describe('a copy for the fallback', () => {
   const failed = delivery('prod/x/1/scheduled/chat', {
     ...{ state: 'refused', attempts: 3, note: 'HTTP 404', seq: 65, plannedAt: at - 5 },
   })
@@ -136,14 +136,20 @@ describe('a message in the place of another', () => {
     expect(divert(other, 'ops', at).telling).toMatchObject({ insteadOf: 'chat' })
   })
 
-  test.each(['changed', 'reminder'] as const)('"%s" keeps what tells it from others', (moment) => {
-    const event = { ...telling().event, reminder: { beforeSeconds: 300, due: [300], late: false } }
-    const step = { ...failed, telling: telling({ moment, event }) }
-    const later = { ...event, facts: { ...event.facts, notBeforeAt: at + 3 * minute } }
-    const other = { ...failed, telling: telling({ moment, event: later }) }
-    expect(divert(step, 'team', at).id).not.toBe(divert(other, 'team', at).id)
-    expect(divert(step, 'team', at).id).toBe(divert(step, 'team', at + 1).id)
-  })
+  test.each(['changed', 'reminder'] as const)(
+    'the id of a copied "%s" keeps its values',
+    (moment) => {
+      const event = {
+        ...telling().event,
+        reminder: { beforeSeconds: 300, due: [300], late: false },
+      }
+      const step = { ...failed, telling: telling({ moment, event }) }
+      const later = { ...event, facts: { ...event.facts, notBeforeAt: at + 3 * minute } }
+      const other = { ...failed, telling: telling({ moment, event: later }) }
+      expect(divert(step, 'team', at).id).not.toBe(divert(other, 'team', at).id)
+      expect(divert(step, 'team', at).id).toBe(divert(step, 'team', at + 1).id)
+    },
+  )
 
   test('is never about trouble with a channel', () => {
     const notice = planChannelAlert(failed, 'team', failed, at)

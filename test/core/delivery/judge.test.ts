@@ -1,4 +1,4 @@
-// Whether a claimed delivery is sent: each reason that may keep it back, and which of them comes first.
+// Whether a claimed delivery is sent: each reason against it, and which reason comes first.
 import { describe, expect, test } from 'vitest'
 import type { Passage } from '../../../functions/core/delivery/channel-health.ts'
 import { channelTroubleIn, planChannelAlert } from '../../../functions/core/delivery/delivery.ts'

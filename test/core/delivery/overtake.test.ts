@@ -1,4 +1,4 @@
-// Which messages a later step overtakes, when it is planned and when it is sent, and what it then says.
+// Which messages a later step overtakes, when it is planned and when it is sent.
 import { describe, expect, test } from 'vitest'
 import type { Delivery } from '../../../functions/core/delivery/delivery.ts'
 import {
@@ -46,7 +46,7 @@ describe('supersededBy', () => {
     ['of another channel', { channel: 'team' }],
     ['finished', { state: 'delivered' as const }],
     ['of another epoch', { telling: telling({ event: { ...telling().event, epoch: 2 } }) }],
-    ['a notice', { telling: { ...telling(), moment: 'alert' as const, about: {} as never } }],
+    ['an alert', { telling: { ...telling(), moment: 'alert' as const, about: {} as never } }],
     ['planned in the same commit', { seq: 127 }],
     ['later', { seq: 192 }],
   ])('but not one %s', (_, changes) => {
@@ -95,7 +95,7 @@ describe('overtaken, when it is to be sent', () => {
     expect(overtaken(one, of, [...siblings], always)).toBe(why)
   })
 
-  test('a channel that keeps every step is told every step', () => {
+  test('a channel that wants every step gets every step', () => {
     const ended = record({ ended: { at, outcome: 'cancelled' } })
     expect(overtaken(own, ended, [row('approved', 128)], never)).toBeUndefined()
   })
@@ -119,7 +119,7 @@ describe('kinds of channels', () => {
     expect(overtakes(telling({ moment: later }), telling({ moment: earlier }))).toBe(expected)
   })
 
-  test('PagerDuty is told what opens an incident before what acknowledges it', () => {
+  test('PagerDuty gets the message that opens an incident before the one that acknowledges it', () => {
     const { overtakes } = notifiers.pagerduty
     expect(overtakes(begun, telling())).toBe(false)
     expect(overtakes(begun, approved)).toBe(true)
@@ -132,7 +132,7 @@ describe('skippedBefore', () => {
   const done = (moment: Moment, seq: number, state: Delivery['state']) =>
     row(moment, seq, { state })
 
-  test('names what was not told since the last that was, once each', () => {
+  test('names each missed step since the last delivered one once', () => {
     const siblings = [
       done('scheduled', 64, 'refused'),
       done('changed', 128, 'delivered'),
@@ -160,7 +160,7 @@ describe('mayHaveHeard', () => {
   const earlier = (changes: Partial<Delivery> = {}) =>
     delivery('e', { seq: 64, attempts: 1, ...changes })
   const epoch2 = { ...telling(), event: { ...telling().event, epoch: 2 } }
-  const notice = { ...telling(), moment: 'alert' as const, about: {} as never }
+  const alert = { ...telling(), moment: 'alert' as const, about: {} as never }
 
   test.each([
     ['nothing earlier', [], false],
@@ -179,7 +179,7 @@ describe('mayHaveHeard', () => {
     ['on another channel', [earlier({ channel: 'team' })], false],
     ['of another epoch', [earlier({ telling: epoch2 })], false],
     ['a later one', [earlier({ seq: 192, state: 'delivered' })], false],
-    ['a notice', [earlier({ state: 'delivered', telling: notice })], false],
+    ['an alert', [earlier({ state: 'delivered', telling: alert })], false],
   ])('%s', (_, siblings, heard) => {
     const tellings = siblings.slice(0, heard ? 1 : 0).map(({ telling }) => telling)
     expect(mayHaveHeard(own, siblings, () => false)).toEqual(tellings)

@@ -5,15 +5,19 @@ import { at } from '../../support/records.ts'
 const posted = { is: 'posted' as const, to: 'C1', place: 'C1', message: '1.1' }
 
 const table: [string, PostState | undefined, string][] = [
-  ['nothing stands there', undefined, 'post'],
+  ['nothing is posted', undefined, 'post'],
   ['an attempt has ended without one', { is: 'absent', by: 'x' }, 'post'],
-  ['somebody is posting it', { is: 'posting', by: 'x', until: at + 1 }, 'wait'],
-  ['somebody was, and its lease is over', { is: 'posting', by: 'x', until: at }, 'post'],
-  ['an earlier step stands there', { ...posted, seq: 63 }, 'edit'],
-  ['this step does', { ...posted, seq: 64 }, 'told'],
+  ['another worker is posting it', { is: 'posting', by: 'x', until: at + 1 }, 'wait'],
+  [
+    'another worker was posting it, but its lease is over',
+    { is: 'posting', by: 'x', until: at },
+    'post',
+  ],
+  ['an earlier step is posted', { ...posted, seq: 63 }, 'edit'],
+  ['this step is posted', { ...posted, seq: 64 }, 'posted'],
   ['a later step does', { ...posted, seq: 65 }, 'overtaken'],
-  ['it stands in a channel of before', { ...posted, seq: 63, to: 'C0' }, 'post'],
-  ['a later step stands in a channel of before', { ...posted, seq: 65, to: 'C0' }, 'overtaken'],
+  ['it is posted in a former channel', { ...posted, seq: 63, to: 'C0' }, 'post'],
+  ['a later step is posted in a former channel', { ...posted, seq: 65, to: 'C0' }, 'overtaken'],
 ]
 
 test.each(table)('%s', (_, state, step) => {

@@ -1,4 +1,4 @@
-// How often a channel takes a request: never more than its rate allows, and no less.
+// The rate limit of a channel: never more requests than its rate, and no fewer.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -40,14 +40,14 @@ describe('turnsAt', () => {
     expect(turnsAt(rate, spent, at + 5_000)).toBe(1)
   })
 
-  test('a pause holds for a worker whose clock is behind, and one of a wrong clock for nobody', () => {
+  test('a pause holds for a worker whose clock is behind, but a pause by a wrong clock does not', () => {
     const spent = pausedUntil(unlimited, at + maxPauseMs)
     expect(turnsAt(unlimited, spent, at - 1_000)).toBe(0)
     expect(turnsAt(slack, at + 3_600_000, at)).toBe(1)
     expect(freeAt(slack, at + 3_600_000, at)).toBe(at)
   })
 
-  test('however it is asked, no span of time sees more than burst and rate allow', () => {
+  test('never allows more requests in a span of time than burst and rate', () => {
     const rate = fc.record({
       everyMs: fc.integer({ min: 1, max: 2_000 }),
       burst: fc.integer({ min: 1, max: 40 }),

@@ -1,4 +1,4 @@
-// Deciding and passing on: every combination of what an event is, what was decided, and what is wanted.
+// Decisions and directives: every combination of an event, its decision and the new decision.
 import { describe, expect, test } from 'vitest'
 import {
   decide,
@@ -122,7 +122,7 @@ describe('withStart', () => {
     ...(status === undefined ? {} : { status }),
   })
 
-  test('the holder of the last lease is believed', () => {
+  test('only the holder of the last lease counts', () => {
     const done = withStart(leased, 'a', said('accepted', 200), at + 1)
     expect(done?.passedOn).toEqual({ vm: 'A', at: at + 1 })
     expect(withStart(leased, 'a', said('accepted'), at + 3_600_000)?.passedOn?.vm).toBe('A')

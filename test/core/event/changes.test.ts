@@ -1,4 +1,4 @@
-// What *changed* says: from what to what, as beacons or a drill made it, and what became of an approval.
+// The message *changed*: from what to what, and whether an approval still applies.
 import { describe, expect, test } from 'vitest'
 import { type EventView, viewOf } from '../../../functions/core/delivery/delivery.ts'
 import { conclude } from '../../../functions/core/event/conclude.ts'
@@ -12,7 +12,7 @@ import { event } from '../../support/world.ts'
 const minute = 60_000
 const later = at + minute
 
-/** The record once a beacon that saw it as it was sees it so. */
+/** The record after a beacon that saw the known values sees these. */
 function changed(known: EventRecord, changes: Partial<Facts>, seenAt = later): EventRecord {
   const before = event({ ...known.facts })
   const news = { ...before, ...changes }
@@ -26,17 +26,18 @@ function changed(known: EventRecord, changes: Partial<Facts>, seenAt = later): E
 const say = (moved: EventRecord | EventView) =>
   compose({ moment: 'changed', at: later, event: viewOf(moved as EventRecord) }, later).lines
 
-/** What is said of the change, before what the event does. */
+/** The lines about the change, which come before the impact. */
 function changeIn(lines: string[]): string[] {
   return lines.slice(
     0,
-    lines.findIndex((line) => /^(Each|The|In a real one, the) VM /i.test(line)),
+    lines.findIndex((line) => /^(Each|The|In a real event, the) VM /i.test(line)),
   )
 }
 
 const known = record({ facts: facts({ resources: ['web_0', 'web_2'], durationSeconds: 5 }) })
 
-describe('says from what to what', () => {
+describe('from what to what', () => {
+  const longer = 'Azure changed its expected duration from about 5 s to about 30 s.'
   const rows: [Partial<Facts>, string[]][] = [
     [{ notBeforeAt: at + 60 * minute }, ['Azure moved it from 12:15 to 13:00 UTC.']],
     [
@@ -44,49 +45,49 @@ describe('says from what to what', () => {
       ['Azure moved it from 12:15 to 2026-11-22 02:00 UTC.'],
     ],
     [{ resources: ['web_0', 'WEB_2', 'web_4'] }, ['Azure added web_4.']],
-    [{ resources: ['web_0'] }, ['It no longer hits web_2.']],
-    [{ resources: ['web_0', 'web_4'] }, ['Azure added web_4.', 'It no longer hits web_2.']],
-    [{ durationSeconds: 30 }, ['It now takes about 30 s; before, it was about 5 s.']],
-    [{ durationSeconds: 0 }, ['No interruption is expected any more; before, it was about 5 s.']],
+    [{ resources: ['web_0'] }, ['It no longer affects web_2.']],
+    [{ resources: ['web_0', 'web_4'] }, ['Azure added web_4.', 'It no longer affects web_2.']],
+    [{ durationSeconds: 30 }, [longer]],
     [
-      { durationSeconds: -1 },
-      ['Azure no longer says how long it takes; before, it was about 5 s.'],
+      { durationSeconds: 0 },
+      ['Azure changed its expected duration from about 5 s to no interruption.'],
     ],
-    [{ description: 'Another one.' }, ['Azure changed its reason.']],
+    [{ durationSeconds: -1 }, ['Azure changed its expected duration from about 5 s to unknown.']],
+    [{ description: 'Another one.' }, ['Azure changed the reason that it gives.']],
     [
       { notBeforeAt: at + 60 * minute, description: 'Another one.' },
-      ['Azure moved it from 12:15 to 13:00 UTC.', 'Azure changed its reason.'],
+      ['Azure moved it from 12:15 to 13:00 UTC.', 'Azure changed the reason that it gives.'],
     ],
   ]
   test.each(rows)('%j', (changes, lines) => {
     expect(changeIn(say(changed(known, changes)))).toEqual(lines)
   })
 
-  test('of the change that came last, and of no earlier one', () => {
+  test('describes only the newest change', () => {
     const once = changed(known, { notBeforeAt: at + 60 * minute })
     const twice = changed(once, { durationSeconds: 30 }, later + 1)
-    expect(changeIn(say(twice))).toEqual(['It now takes about 30 s; before, it was about 5 s.'])
+    expect(changeIn(say(twice))).toEqual([longer])
     const late = changed(once, { durationSeconds: 30 }, later - 1)
-    expect(changeIn(say(late))).toEqual(['It now takes about 30 s; before, it was about 5 s.'])
+    expect(changeIn(say(late))).toEqual([longer])
   })
 
   test.each([
-    [-1, 'It now takes about 30 s; before, that was not known.'],
-    [0, 'It now takes about 30 s; before, no interruption was expected.'],
-  ])('where it was %i s', (durationSeconds, line) => {
+    [-1, 'Azure changed its expected duration from unknown to about 30 s.'],
+    [0, 'Azure changed its expected duration from no interruption to about 30 s.'],
+  ])('a duration of %i s before', (durationSeconds, line) => {
     const before = record({ facts: facts({ durationSeconds }) })
     expect(changeIn(say(changed(before, { durationSeconds: 30 })))).toEqual([line])
   })
 
-  test('what was not known before, and what an older relay wrote down', () => {
+  test('a value that was unknown, and a row of an older relay', () => {
     const { notBeforeAt: _, ...timeless } = known.facts
     const set = changed({ ...known, facts: timeless }, { notBeforeAt: at + 60 * minute })
     expect(changeIn(say(set))).toEqual(['Azure set its time to 13:00 UTC.'])
     const old = record({ changedAt: { resources: at } })
-    expect(changeIn(say(old))).toEqual(['Azure changed which VMs it hits.'])
+    expect(changeIn(say(old))).toEqual(['Azure changed the affected VMs.'])
   })
 
-  test('a drill moves by itself', () => {
+  test('a drill moves its own time', () => {
     const wish = {
       fleet: 'prod',
       facts: facts(),
@@ -104,7 +105,7 @@ describe('says from what to what', () => {
   })
 })
 
-describe('an approval that it has outgrown', () => {
+describe('an approval that no longer covers the event', () => {
   const agreed = { eventType: 'Reboot', resources: ['web_0'] }
   const overruled = { decision: 'approved', how: 'link', who: 'chat', at, lapsedAt: at } as const
 
@@ -115,9 +116,9 @@ describe('an approval that it has outgrown', () => {
     ],
     [
       ['web_0'],
-      'The event is no longer what was approved, so the approval no longer applies. Please decide again for web_0.',
+      'The event has changed since the approval, so the approval no longer applies. Please decide again for web_0.',
     ],
-  ])('hits %j now', (resources, line) => {
+  ])('affects %j now', (resources, line) => {
     const grown = record({ facts: facts({ resources }), overruled: { ...overruled, agreed } })
     expect(changeIn(say(grown))).toEqual([line])
     const told = { ...grown, policy: { decide: 'notify', rule: 'own' } as const }

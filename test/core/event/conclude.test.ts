@@ -1,4 +1,4 @@
-// What time brings: each row an event, who has seen it how, and what follows.
+// Conclusions from passing time: each row is an event, how its observers see it, and what follows.
 import { describe, expect, test } from 'vitest'
 import {
   conclude,
@@ -266,7 +266,7 @@ describe('settling', () => {
     expect(again.record).toBe(first.record)
   })
 
-  test('what is over stays as it is', () => {
+  test('an event that has ended stays as it is', () => {
     const over = record({ ended: { at, outcome: 'cancelled' } })
     expect(conclude(over, [gone()], now)).toEqual({
       ...{ record: over, moments: [], reason: 'look_later' },
@@ -287,7 +287,7 @@ describe('a VM that is gone', () => {
     expect(dies(due, [silent('web_0', at)], at + vmGoneMs)).toBe('vm_gone')
   })
 
-  test('counted from the start where there was one, and from when it was last heard', () => {
+  test('counted from the start if there was one, and from the last report', () => {
     expect(dies(started, [silent('web_0', at)], at + minute + vmGoneMs - 1)).toBeUndefined()
     expect(dies(started, [silent('web_0', at)], at + minute + vmGoneMs)).toBe('vm_gone')
     const alive = [silent('web_0', at + 90 * second)]
@@ -344,7 +344,7 @@ describe('stuck', () => {
   const waiting = { verdict: approved }
   const alive = [observer('web_0', { heardAt: at + stuckMs })]
 
-  test('30 s after an approval that nobody passed on, once', () => {
+  test('30 s after an approval that no beacon passed on, once', () => {
     expect(conclude(record(waiting), alive, at + stuckMs - 1).moments).toEqual([])
     const { record: after, moments } = conclude(record(waiting), alive, at + stuckMs)
     expect(moments).toEqual(['stuck'])
@@ -356,7 +356,7 @@ describe('stuck', () => {
     ['started', { ...waiting, phase: 'started', startedAt: at }],
     ['not now', { verdict: { ...approved, decision: 'declined' } }],
     ['not decided', {}],
-  ])('not where it is %s', (_name, changes) => {
+  ])('not if it is %s', (_name, changes) => {
     expect(conclude(record(changes), alive, at + stuckMs).moments).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-// An event fits into one row, whatever is reported: history is cut, and decisions stay.
+// An event fits into one row, whatever beacons report: history is cut, and decisions stay.
 import { expect, test } from 'vitest'
 import { viewOf } from '../../../functions/core/delivery/delivery.ts'
 import { agreedOf, isWithin } from '../../../functions/core/event/agreed.ts'
@@ -31,7 +31,7 @@ test('the largest lawful event fits, and keeps its first entry, its decisions an
   expect(stored(fitted).verdict?.agreed?.resources).toEqual(agreedOf(fitted, false).resources)
 })
 
-test('history of before the limit of notes makes way, the oldest of the least valuable first', () => {
+test('cuts history with long notes, the oldest of the least valuable first', () => {
   const long = { what: 'changed' as const, note: 'n'.repeat(50_000) }
   const history = [
     { at, what: 'seen' as const },
@@ -44,7 +44,7 @@ test('history of before the limit of notes makes way, the oldest of the least va
   expect(Math.max(...notes)).toBeLessThanOrEqual(300)
 })
 
-test('where history has to go, repetitions go before steps, and decisions stay', () => {
+test('cuts repetitions before steps, and keeps decisions', () => {
   let full = bigRecord({ history: [{ at, what: 'seen', note: 'web_0' }] })
   // an approval for other VMs, which Azure knows of, so its names are not in the facts
   full = {
@@ -71,7 +71,7 @@ test('an approval that has no room beside the facts covers nothing rather than e
   expect(isWithin(fitted.verdict?.agreed, fitted.facts)).toBe(false)
 })
 
-test('what was approved is read back as it was, also where the event has changed since', () => {
+test('reads the approved values back, also if the event has changed since', () => {
   const same = record({ facts: bigFacts() })
   const approved = { decision: 'approved', how: 'link', who: 'chat', at } as const
   const one = { ...same, verdict: { ...approved, agreed: agreedOf(same, true) } }
@@ -81,7 +81,7 @@ test('what was approved is read back as it was, also where the event has changed
   expect(unpackEvent(packEvent(viewOf(one)))).toEqual(viewOf(one))
 })
 
-test('a note has at most 300 characters, and says of many VMs how many they are', () => {
+test('a note has at most 300 characters, and the number of VMs if there are many', () => {
   const noted = addHistory(record(), { at, what: 'approved', note: 'x'.repeat(5_000) })
   expect(noted.history.at(-1)?.note).toHaveLength(300)
   const before = event()
@@ -104,7 +104,7 @@ test('a note has at most 300 characters, and says of many VMs how many they are'
   expect(changed?.note).toContain('1000')
 })
 
-test('what other documents add to an event ends at 1 000 VMs', () => {
+test('other documents add VMs up to 1 000', () => {
   const known = record({ facts: facts({ resources: bigNames(0, 900) }) })
   const seen = (from: number) =>
     ({

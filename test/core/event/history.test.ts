@@ -1,4 +1,4 @@
-// The record of an event: what was decided stays in it, however much happens besides.
+// The history of an event keeps decisions, however much else happens.
 import { describe, expect, test } from 'vitest'
 import { decide, withLease, withStart } from '../../../functions/core/event/approval.ts'
 import {
@@ -43,7 +43,7 @@ describe('a record that is full', () => {
     expect(full.history.at(-1)).toMatchObject({ at: at + 1_001 })
   })
 
-  test('through 1 000 attempts of beacons, by the functions that note them', () => {
+  test('stays bounded through 1 000 attempts of beacons', () => {
     let full = decided()
     for (let i = 0; i < 1_000; i++) {
       const leased = withLease(full as OpenRecord, `id-${i}`, `web_${i}`, at + 10_000 * i)
@@ -57,13 +57,13 @@ describe('a record that is full', () => {
     expect([full.overruled?.decision, full.verdict?.decision]).toEqual(['declined', 'approved'])
   })
 
-  test('what repeats goes before what happens once', () => {
+  test('repeated entries are cut before others', () => {
     const full = flooded(record(), 150, ['changed'])
     const both = flooded(full, 1_000, ['directed'])
     expect(said(both).filter((what) => what === 'changed')).toHaveLength(150)
   })
 
-  test('what a rule decided again and again goes before what a person decided once', () => {
+  test('decisions of rules are cut before decisions of people', () => {
     let full = decided()
     for (let i = 0; i < 1_000; i++) {
       full = addHistory(full, { at: at + 2 + i, what: 'approved', note: 'policy: short' })
@@ -73,7 +73,7 @@ describe('a record that is full', () => {
     expect(full.history[2]?.note).toBe('entra: tenant/user')
   })
 
-  test('of nothing but decisions by people, the oldest goes, and the record stays bounded', () => {
+  test('if only decisions of people are left, the oldest is cut', () => {
     let full = record()
     for (let i = 0; i < 1_000; i++) {
       full = addHistory(full, { at: at + i, what: 'declined', note: `link: ${i}` })

@@ -1,4 +1,4 @@
-// What one observation makes of what is known: each row a decision, with its reason.
+// One observation added to a record: each row is a decision with its reason.
 import { describe, expect, test } from 'vitest'
 import { type EventRecord, withEnd } from '../../../functions/core/event/event.ts'
 import {
@@ -57,7 +57,7 @@ describe('first sight', () => {
   test.each([
     [false, 'none'],
     [true, 'already_running'],
-  ])('as Started, first poll %s: startKind %s', (firstPoll, startKind) => {
+  ])('as Started, first poll %s: %s', (firstPoll, startKind) => {
     const { record, moments } = step(undefined, begun({ firstPoll }))
     expect(moments).toEqual(['started'])
     expect(record).toMatchObject({ phase: 'started', startedAt: at, startKind })
@@ -73,7 +73,7 @@ describe('first sight', () => {
 })
 
 describe('the phase only rises', () => {
-  test('Started after Scheduled is told, and keeps what Started no longer says', () => {
+  test('Started after Scheduled is a moment, and keeps values that Started does not show', () => {
     const { record, moments, reason } = step(lifeOf(seen()), begun({ at: at + 1 }))
     expect([moments, reason]).toEqual([['started'], 'started'])
     expect(record).toMatchObject({ phase: 'started', startedAt: at + 1, facts: facts() })
@@ -140,7 +140,7 @@ describe('changed', () => {
     expect(record?.facts).toEqual(told ? { ...facts(), ...change } : facts())
   })
 
-  test('what a newer api-version shows is learned, and no change', () => {
+  test('values that only a newer api-version shows are learned, but not a change', () => {
     const { source: _s, durationSeconds: _d, ...less } = event()
     const known = lifeOf({ ...seen(), event: less })
     const { record, moments } = step(known, seen({}, { at: at + 1_000, previous: less }))
@@ -148,13 +148,13 @@ describe('changed', () => {
     expect(record?.facts).toMatchObject({ source: 'Platform', durationSeconds: -1 })
   })
 
-  test('the same values by another beacon are not told again', () => {
+  test('the same values from another beacon are no moment', () => {
     const changed = seen({ durationSeconds: 9 }, { previous })
     const known = lifeOf(seen(), changed)
     expect(step(known, { ...changed, vm: 'web_1' }).record).toBe(known)
   })
 
-  test('a late word of one value counts, though another value has changed since', () => {
+  test('a late change of one value counts, even if another value has changed since', () => {
     const later = seen({ durationSeconds: 9 }, { previous, at: at + 5_000 })
     const known = lifeOf(seen(), later)
     const moved = seen({ notBeforeAt: at + 1 }, { previous, at: at + 1_000, live: false })
@@ -170,7 +170,7 @@ describe('changed', () => {
     expect(step(known, seen({ durationSeconds: 9 })).record).toBe(known)
   })
 
-  test('what was not known before is learned, and not told', () => {
+  test('unknown values are learned, but no moment', () => {
     const { description: _, ...less } = event()
     const known = lifeOf(seen({}, { event: less }))
     const { record, moments, reason } = step(known, seen({}, { previous: less }))
@@ -180,7 +180,7 @@ describe('changed', () => {
     expect([fresh.reason, fresh.moments]).toEqual(['learned', []])
   })
 
-  test('with Started, only the start is told', () => {
+  test('with Started, only the start is a moment', () => {
     const changed = { ...begun({ previous }), event: started({ durationSeconds: 9 }) }
     const { record, moments } = step(lifeOf(seen()), changed)
     expect(moments).toEqual(['started'])
@@ -189,7 +189,7 @@ describe('changed', () => {
 })
 
 describe('gone', () => {
-  test('is noted with its span, told to nobody, and settles 10 s after it was heard', () => {
+  test('is recorded with its span, is no moment, and may be confirmed 10 s later', () => {
     const { record, moments, reason } = advance(lifeOf(seen()), gone(), at + 6_000, key)
     expect([moments, reason]).toEqual([[], 'gone'])
     expect(record?.gone).toEqual({
@@ -240,7 +240,7 @@ describe('reopening', () => {
     if (!reopens) expect(record).toBe(known)
   })
 
-  test('begins a course of its own: nothing of the old one but its history stays', () => {
+  test('begins anew, and keeps only the history', () => {
     const verdict = { decision: 'approved', how: 'link', who: 'chat', at } as const
     const known = {
       ...over,
@@ -278,7 +278,7 @@ describe('reopening', () => {
     expect(without).not.toHaveProperty('passedOn')
   })
 
-  test('what it says now counts; what it does not say is kept', () => {
+  test('values of the document replace the known ones; others stay', () => {
     const { description: _, ...now } = event({ notBeforeAt: later + 900_000, resources: ['web_5'] })
     const { record } = step(over, seen({}, { at: later, event: now }))
     expect(record?.facts).toMatchObject({

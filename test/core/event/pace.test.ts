@@ -1,4 +1,4 @@
-// How often beacons come back: a few of them fast while a decision can be near, the others slowly.
+// How often beacons report: a few often while a decision can be near, the others slowly.
 
 import { describe, expect, test } from 'vitest'
 import { type EventRecord, withEnd } from '../../../functions/core/event/event.ts'
@@ -31,7 +31,7 @@ describe('a decision is near', () => {
     ['started', { phase: 'started' }, false],
     ['over', { ended: { at, outcome: 'cancelled' } }, false],
     ['ignored', { policy: { decide: 'ignore', rule: 'r' } }, false],
-    ['only told: a person may still approve', { policy: { decide: 'notify', rule: 'r' } }, true],
+    ['only notify: a person may still approve', { policy: { decide: 'notify', rule: 'r' } }, true],
   ])('%s', (_name, changes, near) => {
     expect(isDecisionNear(record(changes), at, false)).toBe(near)
   })
@@ -47,7 +47,7 @@ describe('watchers', () => {
     expect(maxWatchers).toBe(4)
   })
 
-  test('where nothing changes, it is the very same record', () => {
+  test('returns the same record if nothing changes', () => {
     const four = watched('a', 'b', 'c', 'd')
     expect(watch(four, 'e', at, false)).toBe(four)
     expect(watch(four, 'a', at + watcherLeaseMs / 2 - 1, false)).toBe(four)

@@ -1,5 +1,5 @@
-// Whatever the order in which beacons are heard, and however often: one event comes to one end, and no
-// step is told twice. Through the pure functions, and through the whole relay.
+// In whatever order and however often beacons report, one event comes to one end, and no step is
+// sent twice. Through the pure functions, and through the whole relay.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { plan } from '../../../functions/core/delivery/delivery.ts'
@@ -97,7 +97,7 @@ const shuffled = fc
   })
 
 describe('any order and any number of the same observations', () => {
-  test('lead to the same phase, and tell no step twice', () => {
+  test('lead to the same phase, and to no moment twice', () => {
     fc.assert(
       fc.property(shuffled, ({ observations, any }) => {
         const inOrder = run(observations)
@@ -108,7 +108,7 @@ describe('any order and any number of the same observations', () => {
           const steps = told.filter((moment) => moment !== 'changed')
           expect(new Set(steps).size).toBe(steps.length)
           const distinct = new Set(ids.filter((id) => id.includes('/changed/')))
-          // there is one change of values in truth, so at most the old and the new ones are told
+          // values change only once, so at most the old and the new ones are sent
           expect(distinct.size).toBeLessThanOrEqual(2)
         }
       }),
@@ -132,7 +132,7 @@ describe('any order and any number of the same observations', () => {
 })
 
 describe('the whole relay', () => {
-  /** Each beacon speaks in its own order, doubled at will; who comes first is left to chance. */
+  /** Each beacon reports in its own order, with repetitions. The order of beacons is random. */
   const runs = fc.record({
     course: courses,
     polls,
@@ -175,7 +175,7 @@ describe('the whole relay', () => {
     return { known: status === 200, phase: body.phase, outcome: body.outcome, told, body }
   }
 
-  test('comes to one end, and tells no step twice', async () => {
+  test('comes to one end, and sends no step twice', async () => {
     await fc.assert(
       fc.asyncProperty(runs, async (run) => {
         const mixed = await play(run)

@@ -1,4 +1,4 @@
-// What the schema of a report lets through is evened out before anything is judged by it.
+// Values that the schema of a report accepts, but a store cannot hold, are repaired first.
 import { expect, test } from 'vitest'
 import { tidyReport } from '../../../functions/core/event/reading.ts'
 import { reportSchema } from '../../../shared/report.ts'
@@ -29,7 +29,7 @@ function textsIn(part: unknown): string[] {
   return Object.entries(part).flatMap(([key, value]) => [key, ...textsIn(value)])
 }
 
-test('halves of characters become the mark that stands for them', () => {
+test('half a character becomes the replacement mark', () => {
   expect(textsIn(report).filter((text) => !text.isWellFormed())).not.toEqual([])
   const tidy = tidyReport(report)
   expect(textsIn(tidy).filter((text) => !text.isWellFormed())).toEqual([])
@@ -38,7 +38,7 @@ test('halves of characters become the mark that stands for them', () => {
   expect(tidy.vm.name).toBe('x\ufffd')
 })
 
-test('what is whole stays as it was, and what is not said stays unsaid', () => {
+test('valid values stay as they are, and absent ones stay absent', () => {
   const { description: _d, source: _s, ...bare } = event({ resources: ['web_3', '🚢'] })
   const whole = { ...report, vm: { ...report.vm, name: 'web_3', tags: {} } }
   const document = { ...report.document!, events: [bare] }

@@ -1,4 +1,4 @@
-// Instants and spans as people read them: short, and never to be misread.
+// Instants and spans for people: short and clear.
 import { expect, test } from 'vitest'
 import {
   clock,
@@ -66,11 +66,11 @@ test.each([
   [at + 12 * 60 * minute, '2026-11-22 00:00 UTC'],
   [at - 12 * 60 * minute, '2026-11-21 00:00 UTC'],
   [at + 48 * 60 * minute, '2026-11-23 12:00 UTC'],
-])('the instant %i, for whoever reads it later, is %s', (then, text) => {
+])('the instant %i, read later, is %s', (then, text) => {
   expect(lastingClock(then, at)).toBe(text)
 })
 
-test('past midnight the date stands there, a minute before it', () => {
+test('shows the date for a time past midnight, not for one before', () => {
   const now = Date.parse('2026-11-21T23:59:00Z')
   expect(lastingClock(now + 2 * minute, now)).toBe('2026-11-22 00:01 UTC')
   expect(lastingClock(now - 2 * minute, now)).toBe('23:57 UTC')

@@ -1,4 +1,4 @@
-// Whoever reads a message and may not decide by its link is told who does, and gets no button that asks.
+// If readers may not decide by the link, the message says who may, and its button does not ask.
 import { describe, expect, test } from 'vitest'
 import { viewOf } from '../../../functions/core/delivery/delivery.ts'
 import {
@@ -19,44 +19,44 @@ const say = (askers: Askers, changes = {}, moment: 'scheduled' | 'declined' = 's
 const services = { slack: 'Slack' }
 const inSlack = askersOf(['slack:T0HOME/U0ADA'], services)
 
-test('a service without buttons is no way', () => {
+test('a service without buttons offers no way to decide', () => {
   expect(askersOf(['slack:T0HOME/U0ADA'], {})).toEqual({ services: [], signedIn: false })
 })
 
 describe('who is asked', () => {
   test.each([
-    [['slack:T0HOME/U0ADA'], 'Only listed approvers can decide, by the buttons in Slack.'],
+    [['slack:T0HOME/U0ADA'], 'Only listed approvers can decide: use the buttons in Slack.'],
     [['entra:t/o', 'entra:t/p'], 'Only listed approvers can decide: open the page and sign in.'],
-    [['slack:T0HOME/U0ADA', 'entra:t/o'], 'by the buttons in Slack, or signed in on the page.'],
-    [[], 'No approver covers all of its VMs; only the admin key can decide.'],
-  ])('%j: in words, and the button shows', (names, words) => {
+    [
+      ['slack:T0HOME/U0ADA', 'entra:t/o'],
+      'use the buttons in Slack, or open the page and sign in.',
+    ],
+    [[], 'No approver may decide for all of its VMs. Only the admin key can.'],
+  ])('%j: the text names them, and the button shows the event', (names, words) => {
     const askers = askersOf(names, services)
     const message = say(askers)
     const text = message.lines.join(' ')
     expect(text).toContain(words)
-    expect(text).toContain('If nobody acts, Azure starts it')
-    expect(text).not.toContain('to approve')
+    expect(text).toContain('Azure will restart web_0 at 12:15 UTC or soon after.')
+    expect(text).not.toMatch(/approve to/i)
     expect([buttonOf(message), asksByLink(message)]).toEqual(['Show event', false])
-    // somebody is to decide all the same
     expect(wantsDecision(message)).toBe(true)
     expect(listButtonOf([message])).toBe('Show all')
     expect(say(askers, { verdict: declined }, 'declined').lines.join(' ')).toContain(words)
   })
 
-  test('whoever reads it: the button opens a page, and says so', () => {
+  test('readers: the button opens a page to decide', () => {
     const message = say('readers')
-    expect(message.lines.join(' ')).toContain(
-      'Open its page to approve, which starts it now, or to say',
-    )
+    expect(message.lines.join(' ')).toContain('Open the page and approve to restart it now, or do')
     expect([buttonOf(message), asksByLink(message)]).toEqual(['Open to decide', true])
     expect(listButtonOf([message, say(inSlack)])).toBe('Open all to decide')
   })
 
-  test('whoever has the buttons before them: no page has to be opened', () => {
+  test('readers with buttons in the message need no page', () => {
     const message = say('pressers')
-    expect(message.lines.join(' ')).toContain('Approve to start it now. If nobody acts, Azure')
+    expect(message.lines.join(' ')).toContain('or soon after. Approve to restart it now, or')
     expect(message.lookOnly).toBeUndefined()
     const again = say('pressers', { verdict: declined })
-    expect(again.lines.join(' ')).toContain('Approve after all to start it now.')
+    expect(again.lines.join(' ')).toContain('but you can still approve to restart it now.')
   })
 })

@@ -1,6 +1,6 @@
-// What people read: every moment of every type is a whole message, without a gap where a value is missing.
+// Every moment of every type is a whole message, also if values are unknown.
 import { describe, expect, test } from 'vitest'
-import type { EventView, Notice } from '../../../functions/core/delivery/delivery.ts'
+import type { AlertTelling, EventView } from '../../../functions/core/delivery/delivery.ts'
 import { viewOf } from '../../../functions/core/delivery/delivery.ts'
 import {
   type Decide,
@@ -50,20 +50,19 @@ describe('every message is whole', () => {
   const rows = moments.flatMap((moment) => types.map((type) => [moment, type] as const))
 
   test.each(rows)('%s of %s', (moment, eventType) => {
-    const courses = [bare, rich, facts()].flatMap((some) =>
+    const changes = [bare, rich, facts()].flatMap((some) =>
       decisions.flatMap((decide: Decide) =>
         [undefined, approved, declined, byPolicy].flatMap((verdict) =>
-          [undefined, 'none', 'already_running', 'reported_late'].map((notice) => ({
+          [undefined, 'none', 'already_running', 'reported_late'].map((startKind) => ({
             facts: { ...some, eventType },
             policy: { decide, rule: 'own rule' },
             ...(verdict && { verdict }),
-            ...(notice && { notice, startedAt: at, phase: 'started' as const }),
+            ...(startKind && { startKind, startedAt: at, phase: 'started' as const }),
           })),
         ),
       ),
     )
-    for (const course of courses) {
-      // a decision is never told without one
+    for (const course of changes) {
       if (moment === 'declined' && course.verdict === undefined) continue
       if (moment === 'approved' && course.verdict === undefined) continue
       const event = view(course as Fields)
@@ -72,7 +71,7 @@ describe('every message is whole', () => {
       expect(text).not.toMatch(/undefined|NaN|null|Invalid|\[object|Infinity|(^|\s)[.,;]|\s{2}/m)
       expect(message.title).not.toBe('')
       expect(message.lines.length).toBeGreaterThan(0)
-      for (const line of message.lines) expect(line).toMatch(/^\p{Lu}.*[.?]$/u)
+      for (const line of message.lines) expect(line).toMatch(/^["\p{Lu}].*[.?]$/u)
     }
   })
 
@@ -80,22 +79,24 @@ describe('every message is whole', () => {
     const ended = { at, outcome: 'completed' as const, inferred }
     const event = view({ ended, phase: 'completed' })
     const { title, lines } = compose({ moment: 'completed', at, event }, at)
-    expect(lines.join(' ')).toContain(`Taken as completed: ${describeInference(inferred)}.`)
+    expect(lines.join(' ')).toContain(
+      `Foghorn concludes that it completed: ${describeInference(inferred)}.`,
+    )
     expect(title).toBe('Completed, it seems, at 12:00 UTC: Reboot of web_0')
     expect(describeInference(inferred)).toMatch(/^[a-z].*[a-z]$/)
   })
 
-  test('an end that was seen says how long it took, and does not guess', () => {
+  test('an end that was seen: how long it took', () => {
     const course = { startedAt: at - 50_000, ended: { at, outcome: 'completed' as const } }
     const event = view({ ...course, phase: 'completed' })
     const message = compose({ moment: 'completed', at, event }, at)
     expect(message.title).toBe('Completed at 12:00 UTC: Reboot of web_0')
-    expect(message.lines).toEqual(['It is over, after about 50 s.'])
+    expect(message.lines).toEqual(['It took about 50 s.'])
   })
 
-  test('an end that looks like a cancellation says what else it may have been', () => {
+  test('an end that looks like a cancellation: what else it may have been', () => {
     expect(describeInference('gone_before_its_time')).toBe(
-      'gone before its time: cancelled, or approved elsewhere',
+      'it disappeared before it was due: cancelled, or approved elsewhere',
     )
   })
 })
@@ -108,12 +109,17 @@ describe('what it says', () => {
     [
       'ask',
       undefined,
-      'Open its page to approve, which starts it now, or to say not now. If nobody acts, Azure starts it at 12:15 UTC or soon after.',
+      'Azure will restart web_0 at 12:15 UTC or soon after. Open the page and approve to restart it now, or do nothing.',
       true,
     ],
-    ['notify', undefined, 'Nothing to decide: Azure starts it at 12:15 UTC or soon after.', false],
-    ['approve', undefined, 'Policy rule "own" approves it: it can start at any moment.', false],
-    ['ask', declined, 'Open its page to approve it after all, which starts it now.', true],
+    [
+      'notify',
+      undefined,
+      'Nothing to decide. Azure will restart web_0 at 12:15 UTC or soon after.',
+      false,
+    ],
+    ['approve', undefined, 'Policy rule "own" approves it, so it may start at any moment.', false],
+    ['ask', declined, 'but you can still open the page and approve to restart it now.', true],
     ['ask', approved, 'Approved through the link sent to "ops": it may start', false],
   ] as const)('policy %s, decided %o', (decide, verdict, line, asks) => {
     const message = say('scheduled', {
@@ -130,7 +136,7 @@ describe('what it says', () => {
     [
       'declined',
       declined,
-      'Not now, chosen through the link sent to "ops". That does not stop it: Azure',
+      'Not now, chosen through the link sent to "ops". "Not now" does not stop Azure',
     ],
   ] as const)('who decided: %s', (moment, verdict, line) => {
     expect(say(moment, { verdict }).lines.join(' ')).toContain(line)
@@ -144,7 +150,7 @@ describe('what it says', () => {
     expect(say('started', { startKind, startedAt: at }).lines.join(' ')).toContain(line)
   })
 
-  test('failing hardware: redeploy it yourself, where there are days of startKind', () => {
+  test('failing hardware: days of notice, so redeploy it yourself', () => {
     const due = (days: number) => ({
       facts: facts({ eventType: 'Redeploy', notBeforeAt: at + days * 86_400_000 }),
     })
@@ -161,16 +167,15 @@ describe('what it says', () => {
     const notBeforeAt = at + 6 * 86_400_000
     const { title, lines } = say('scheduled', { facts: facts({ eventType, notBeforeAt, ...more }) })
     expect(lines.join(' ').includes('failing hardware')).toBe(points)
-    // the advice is one way, the approval the other
-    expect(lines.at(-1)?.startsWith('Or open its page to approve')).toBe(points)
+    expect(lines.at(-1)?.startsWith('Or open the page and approve')).toBe(points)
     expect(title).toBe(`${eventType} of web_0 in 6 d, at 2026-11-27 12:00 UTC`)
   })
 
   test.each([
     [undefined, 1, undefined],
-    [11, 1, 'It hits 1 VM and spares 11 others that Foghorn hears from.'],
-    [1, 3, 'It hits 3 VMs and spares 1 other that Foghorn hears from.'],
-    [0, 3, 'It hits 3 VMs, and spares none of those that report it.'],
+    [11, 1, 'It affects 1 VM. 11 other VMs report it, but are not affected.'],
+    [1, 3, 'It affects 3 VMs. 1 other VM reports it, but is not affected.'],
+    [0, 3, 'It affects 3 VMs. No other VM reports it.'],
     [0, 1, undefined],
     [4, 0, undefined],
   ])('%j are spared, %i hit: %s', (spared, hit, line) => {
@@ -181,62 +186,73 @@ describe('what it says', () => {
     }
     for (const moment of ['scheduled', 'reminder', 'started'] as const) {
       const { lines } = compose({ moment, at, event }, at)
-      expect(lines.find((one) => one.startsWith('It hits'))).toBe(line)
+      expect(lines.find((one) => one.startsWith('It affects'))).toBe(line)
     }
   })
 
-  test('a decision that a sentence tells is not told again, nor a time that no longer counts', () => {
+  test('the facts repeat neither the decision nor a time that no longer counts', () => {
     const names = (moment: 'approved' | 'declined' | 'reminder', verdict: Verdict) =>
       say(moment, { verdict }).facts.map(({ name }) => name)
-    expect(names('approved', approved)).toEqual(['How long', 'VMs hit', 'Asked by', 'Why'])
-    expect(names('declined', declined)).toEqual(['When', 'How long', 'VMs hit', 'Asked by', 'Why'])
+    expect(names('approved', approved)).toEqual([
+      'Expected duration',
+      'Affected VMs',
+      'Requested by',
+      'Why',
+    ])
+    expect(names('declined', declined)).toEqual([
+      'When',
+      'Expected duration',
+      'Affected VMs',
+      'Requested by',
+      'Why',
+    ])
     expect(names('reminder', declined)).toContain('Decision')
   })
 
-  test('of many VMs as many are named as somebody reads, and of an empty reason nothing', () => {
+  test('names some of many VMs, and omits an empty reason', () => {
     const resources = [...Array(100).keys()].map((i) => `web_${i}`)
     const message = say('scheduled', { facts: facts({ resources, description: ' ' }) })
-    const value = message.facts.find(({ name }) => name === 'VMs hit')?.value
+    const value = message.facts.find(({ name }) => name === 'Affected VMs')?.value
     expect(value).toMatch(/^web_0, .*web_39 and 60 more$/)
     expect(textOf(message)).not.toContain('Why')
   })
 
-  test('a row from before the count was kept is read as it is', () => {
+  test('reads an older row without the count', () => {
     const old = JSON.parse(JSON.stringify(view()))
     expect('spared' in old).toBe(false)
     expect(compose({ moment: 'reminder', at, event: old }, at).lines).toHaveLength(2)
   })
 
-  test('late says late, beyond a minute', () => {
+  test('says that it is late after more than a minute', () => {
     expect(textOf(say('scheduled', {}, at + minute))).not.toContain('late')
     expect(textOf(say('scheduled', {}, at + minute + 1))).toContain('This message is 60 s late')
     expect(textOf(say('scheduled', {}, at + 20 * minute))).toContain('(5 min ago)')
     expect(say('scheduled', {}, at + 20 * minute).title).toContain('was due 5 min ago')
   })
 
-  test('a notice about a channel says what is wrong with it, and where its messages go', () => {
+  test('an alert about a channel says what is wrong with it, and where its messages go', () => {
     const what = { channel: 'ops', moment: 'scheduled' as const, state: 'pending' }
     const say = (health: 'refusing' | 'unreachable', reason: string) =>
       compose({ moment: 'alert', at, event: view(), about: { ...what, health, reason } }, at)
     const { title, lines } = say('unreachable', 'no answer in time')
     expect(title).toBe('Channel "ops" can\'t be reached')
     expect(lines.join(' ')).toBe(
-      'The last attempt: no answer in time. Foghorn keeps trying. Until that succeeds, its messages come here as well.',
+      'The last attempt: no answer in time. Foghorn keeps trying. Until the channel answers, its messages also come here.',
     )
-    expect(say('refusing', 'HTTP 410').title).toBe('Channel "ops" refuses what it is sent')
-    expect(say('refusing', 'HTTP 410').lines.join(' ')).toContain('Somebody has to fix it')
+    expect(say('refusing', 'HTTP 410').title).toBe('Channel "ops" refuses all messages')
+    expect(say('refusing', 'HTTP 410').lines.join(' ')).toContain('An owner has to fix this')
   })
 
-  test('a notice names the channel, what it missed and why, and asks for nothing', () => {
+  test('an alert names the channel, what it missed and why, and asks for nothing', () => {
     const about = {
       channel: 'ops',
       moment: 'scheduled' as const,
       state: 'refused',
       reason: 'HTTP 404',
     }
-    const notice: Notice = { moment: 'alert', at, event: view(), about }
-    const message = compose(notice, at)
-    expect(textOf(message)).toContain('Channel "ops" refused "scheduled" of Reboot of web_0')
+    const alert: AlertTelling = { moment: 'alert', at, event: view(), about }
+    const message = compose(alert, at)
+    expect(textOf(message)).toContain('Channel "ops" refused "scheduled" for Reboot of web_0')
     expect(textOf(message)).toContain('It answered: HTTP 404.')
     expect(message.asks).toBe(false)
   })
@@ -254,15 +270,15 @@ describe('what it says', () => {
   })
 
   test.each([
-    [undefined, 'Azure does not say'],
-    [-1, 'Azure does not say'],
-    [0, 'no interruption expected'],
+    [undefined, 'unknown'],
+    [-1, 'unknown'],
+    [0, 'no interruption'],
     [9, 'about 9 s'],
   ])('an interruption of %j is "%s"', (durationSeconds, value) => {
     const some = { ...facts(), ...(durationSeconds === undefined ? {} : { durationSeconds }) }
     if (durationSeconds === undefined) delete some.durationSeconds
     const rows = say('scheduled', { facts: some }).facts
-    const found = rows.find(({ name }) => name === 'How long')
+    const found = rows.find(({ name }) => name === 'Expected duration')
     expect(found?.value).toBe(value)
   })
 
@@ -276,7 +292,7 @@ describe('what it says', () => {
     expect(wantsDecision(message)).toBe(wants)
   })
 
-  test('how far off it is, only the title says, and the row that says it in full', () => {
+  test('only the title and one fact say how far off it is', () => {
     for (const moment of moments) {
       const message = say(moment, { verdict: declined })
       expect(message.lines.join(' ')).not.toMatch(/in \d+ min/)
@@ -286,22 +302,22 @@ describe('what it says', () => {
     expect(facts[0]).toEqual({ name: 'When', value: '2026-11-21 12:15:00 UTC (in 15 min)' })
   })
 
-  test('a second title holds whenever it is read, and is marked in a drill, too', () => {
+  test('the lasting title has no relative time, and marks a drill', () => {
     const { lastingTitle } = say('scheduled', { drill: true })
     expect(lastingTitle).toBe('DRILL: Reboot of web_0 at 12:15 UTC')
     const { notBeforeAt: _, ...unknown } = facts()
     const said = say('declined', { facts: unknown, verdict: declined })
     expect([said.title, said.lastingTitle]).toEqual([
-      'Not now: Reboot of web_0, time not known',
+      'Not now: Reboot of web_0, time unknown',
       'Not now: Reboot of web_0',
     ])
   })
 
-  test('of half a character there is a mark', () => {
+  test('half a character becomes a mark', () => {
     expect(plain('a\ud83d b')).toBe('a\ufffd b')
   })
 
-  test('marks that turn or break lines are taken out', () => {
+  test('removes marks that turn or break lines', () => {
     expect(plain('a\u0000\r\nb\u202ec\u2028d')).toBe('a b c d')
     expect(plain('שרת 🚢 é')).toBe('שרת 🚢 é')
     expect(plain('web\u200b_\u00ad0\u{e0030}')).toBe('web_0')

@@ -1,4 +1,4 @@
-// What the steps after the first say: who did it, what happens if nobody acts, and when; never more than is known.
+// The messages after the first: who decided, what happens next, and when.
 import { describe, expect, test } from 'vitest'
 import { viewOf } from '../../../functions/core/delivery/delivery.ts'
 import type { Moment, Verdict } from '../../../functions/core/event/event.ts'
@@ -22,35 +22,35 @@ function say(moment: Moment, changes: Fields, now = at): Message {
 const textOf = (...told: Parameters<typeof say>) => say(...told).lines.join(' ')
 
 describe('declined', () => {
-  test('as long as that matters, says that it can still be approved', () => {
+  test('before NotBefore, says that approval is still possible', () => {
     expect(textOf('declined', { verdict: declined })).toBe(
-      'Not now, chosen through the link sent to "ops". That does not stop it: ' +
-        'Azure starts it at 12:15 UTC or soon after. Until then it can still be approved.',
+      'Not now, chosen through the link sent to "ops". "Not now" does not stop Azure: ' +
+        'it will restart web_0 at 12:15 UTC or soon after. You can approve until then.',
     )
   })
 
-  test('once its time has come, does not', () => {
+  test('after NotBefore, does not', () => {
     expect(textOf('declined', { verdict: declined }, past)).toMatch(
-      /That does not stop it: Azure may start it at any moment, or has by now\.$/,
+      /"Not now" does not stop Azure: it may restart web_0 at any moment, or already has\.$/,
     )
   })
 
   test('without a time', () => {
     const { notBeforeAt: _, ...timeless } = facts()
     expect(textOf('declined', { verdict: declined, facts: timeless })).toContain(
-      'That does not stop it: Azure starts it, but has not said when. Until then',
+      '"Not now" does not stop Azure: it will restart web_0, but has not said when. You',
     )
   })
 })
 
 describe('approved', () => {
-  test('says what Foghorn does now, and what comes if that fails', () => {
+  test('says what Foghorn does now, and what happens if that fails', () => {
     const { title, lastingTitle, lines } = say('approved', { verdict: approved })
-    expect(title).toBe('Approved at 12:00 UTC: Reboot of web_0 is to start now')
+    expect(title).toBe('Approved at 12:00 UTC: Reboot of web_0 should start now')
     expect(lastingTitle).toBe(title)
     expect(lines.join(' ')).toContain(
-      'Foghorn tells Azure to start it now, usually within seconds. ' +
-        'If that fails, Azure starts it at 12:15 UTC or soon after.',
+      'Foghorn tells Azure to restart web_0 now, which usually takes seconds. ' +
+        'If that fails, Azure will restart web_0 at 12:15 UTC or soon after.',
     )
     expect(textOf('approved', { verdict: approved }, past)).not.toContain('If that fails')
   })
@@ -63,7 +63,7 @@ describe('stuck', () => {
       'no VM could tell Azure',
       {},
       at,
-      /If none can, Azure starts it at 12:15 UTC or soon after\.$/,
+      /If none can, Azure will restart web_0 at 12:15 UTC or soon after\.$/,
     ],
     [
       'no VM could tell Azure in time',
@@ -81,32 +81,32 @@ describe('stuck', () => {
       'Azure did not answer',
       { startFailure: { vm: 'web_7', outcome: 'unreachable', at } },
       at,
-      /the beacon on web_7 asked Azure, and got no answer\..* Check that web_7 reaches Azure's metadata service/,
+      /the beacon on web_7 asked Azure, but got no answer\..* Check that web_7 reaches Azure's metadata service/,
     ],
     [
       'Azure was told, and refuses since',
       { passedOn, startFailure: { vm: 'web_7', outcome: 'rejected', status: 400, at } },
       at + 10 * minute,
-      /^web_9 told Azure 10 min ago, and it has not started\. Since then the beacon on web_7 asked Azure, and Azure refused \(HTTP 400\)\./,
+      /^web_9 told Azure 10 min ago to restart web_0, but Azure has not done so\. Since then, the beacon on web_7 asked Azure, and Azure refused \(HTTP 400\)\./,
     ],
     [
       'Azure was told',
       { passedOn },
       at + 10 * minute,
-      /^web_9 told Azure 10 min ago, .* Look at web_0 in the Azure portal\. If nothing helps, Azure starts it at 12:15 UTC or soon after\.$/,
+      /^web_9 told Azure 10 min ago .* Check web_0 in the Azure portal\. If nothing helps, Azure will restart web_0 at 12:15 UTC or soon after\.$/,
     ],
     [
       'Azure was told, of many',
       { passedOn, facts: facts({ resources: ['web_0', 'web_1'] }) },
       past,
-      /Look at the VMs that it hits in the Azure portal\.$/,
+      /Check web_0 and web_1 in the Azure portal\.$/,
     ],
   ]
   test.each(rows)('%s', (_, course, now, words) => {
     expect(textOf('stuck', { verdict: approved, ...course }, now)).toMatch(words)
   })
 
-  test('of many VMs a sentence names a few', () => {
+  test('a sentence names a few of many VMs', () => {
     const many = (count: number) => ({
       verdict: approved,
       facts: facts({ resources: [...Array(count).keys()].map((i) => `web_${i}`) }),
@@ -129,10 +129,10 @@ describe('stuck', () => {
   })
 })
 
-test('after "not now", no rule is said to approve', () => {
+test('after "not now", the text names no rule that approves', () => {
   const policy = { decide: 'approve', rule: 'own' } as const
   expect(textOf('scheduled', { policy, verdict: declined })).toContain(
-    'Not now was chosen: Azure starts it at 12:15 UTC or soon after.',
+    '"Not now" does not stop Azure: it will restart web_0 at 12:15 UTC or soon after.',
   )
 })
 
@@ -159,29 +159,29 @@ describe('an event that is back', () => {
 
 describe('started without notice', () => {
   test.each([
-    ['Reboot', 'Azure gave no notice: hardware may have failed. Check the VM once it is back.'],
-    ['Redeploy', 'Azure gave no notice: hardware may have failed. Check the VM once it is back.'],
-    ['Terminate', 'Azure gave no notice. The VM does not come back.'],
-    ['Preempt', 'Azure gave no notice. The VM does not come back.'],
-    ['Freeze', 'Azure gave no notice. Check the VM.'],
+    ['Reboot', 'Azure gave no notice, so hardware may have failed. Check web_0 once it is back.'],
+    ['Redeploy', 'Azure gave no notice, so hardware may have failed. Check web_0 once it is back.'],
+    ['Terminate', 'Azure gave no notice. It will not bring back web_0.'],
+    ['Preempt', 'Azure gave no notice. It will not bring back web_0.'],
+    ['Freeze', 'Azure gave no notice. Check web_0.'],
   ])('%s', (eventType, line) => {
     const begun = { phase: 'started', startedAt: at, startKind: 'none' } as const
     expect(say('started', { ...begun, facts: facts({ eventType }) }).lines).toContain(line)
     const pair = facts({ eventType, resources: ['a', 'b'] })
     expect(textOf('started', { ...begun, facts: pair })).toMatch(
-      /the VMs once they|VMs do not|Check the VMs\./,
+      /Check a and b once they|bring back a and b\.|Check a and b\./,
     )
   })
 
   test('a late report blames neither the VM nor the relay', () => {
     const begun = { phase: 'started', startedAt: at, startKind: 'reported_late' } as const
     expect(say('started', begun).lines).toContain(
-      'It had been scheduled before. The news reached Foghorn late.',
+      'It had been scheduled before, but the report reached Foghorn late.',
     )
   })
 })
 
-describe('what Azure was told of, and then hits more', () => {
+describe('Azure added VMs after it was told', () => {
   const agreed = { eventType: 'Reboot', resources: ['web_0'] }
   const grown = {
     verdict: { ...approved, agreed },
@@ -190,18 +190,21 @@ describe('what Azure was told of, and then hits more', () => {
     changedAt: { resources: at },
     changedFrom: { resources: ['Web_0'] },
   }
-  const told = 'web_9 told Azure 2 min ago to start it, for Web_0.'
-  const nobody = 'Azure added db_0 afterwards: nobody approved that VM.'
+  const told = 'web_9 told Azure 2 min ago to restart Web_0.'
+  const nobody = 'Azure added db_0 afterwards, but nobody approved that VM.'
 
-  test.each(['changed', 'scheduled'] as const)('%s: says what nobody approved', (moment) => {
-    const { lines, facts } = say(moment, grown, at + 2 * minute)
-    expect(lines.join(' ')).toContain(`${told} ${nobody} It may start at any moment.`)
-    expect(lines.join(' ')).not.toMatch(/Azure added db_0\.|Approved/)
-    const decision = facts.find(({ name }) => name === 'Decision')
-    expect(decision?.value).toBe('approved through the link sent to "ops", for Web_0 only')
-  })
+  test.each(['changed', 'scheduled'] as const)(
+    '%s: names the VMs that nobody approved',
+    (moment) => {
+      const { lines, facts } = say(moment, grown, at + 2 * minute)
+      expect(lines.join(' ')).toContain(`${told} ${nobody} It may start at any moment.`)
+      expect(lines.join(' ')).not.toMatch(/Azure added db_0\.|Approved/)
+      const decision = facts.find(({ name }) => name === 'Decision')
+      expect(decision?.value).toBe('approved through the link sent to "ops", for Web_0 only')
+    },
+  )
 
-  test('started: once Azure was told, and also without that', () => {
+  test('started: names them, whether or not Azure was told', () => {
     const begun = { phase: 'started', startedAt: at } as const
     expect(say('started', { ...grown, ...begun }).lines).toContain(nobody)
     const { passedOn: _, ...untold } = grown
@@ -210,53 +213,53 @@ describe('what Azure was told of, and then hits more', () => {
     expect(textOf('started', { ...within, ...begun })).not.toContain('nobody approved')
   })
 
-  test('an approval of an event that named no VM is for whatever it hits', () => {
+  test('an approval of an event that named no VM covers every VM', () => {
     const verdict = { ...approved, agreed: { ...agreed, resources: [] } }
     expect(textOf('scheduled', { ...grown, verdict })).not.toContain('nobody approved')
   })
 })
 
-test('an event that started after its approval lapsed was decided once', () => {
+test('an event that started after its approval lapsed', () => {
   const overruled = { ...approved, lapsedAt: at, agreed: { eventType: 'Reboot', resources: ['a'] } }
   const begun = { phase: 'started', startedAt: dueAt, overruled } as const
   expect(say('started', begun, dueAt).lines).toContain(
-    'The approval no longer applied; Azure started it when its time came.',
+    'The approval no longer applied, so Azure started it when it was due.',
   )
 })
 
 describe('started: by whom', () => {
   const rows: [string, Fields, string | undefined][] = [
-    ['nobody', {}, 'Nobody decided; Azure started it when its time came.'],
-    ['not now', { verdict: declined }, 'Not now was chosen; Azure started it when its time came.'],
+    ['nobody', {}, 'Nobody decided, so Azure started it when it was due.'],
+    ['not now', { verdict: declined }, '"Not now" was chosen. Azure started it when it was due.'],
     [
       'nobody was asked',
       { policy: { decide: 'notify', rule: 'own' } },
-      'Azure started it when its time came.',
+      'Azure started it when it was due.',
     ],
     [
       'before its time',
       { startedAt: at + minute },
-      'It started before its time, and not by Foghorn: it may have been approved elsewhere.',
+      'It started early, and Foghorn did not start it. It may have been approved elsewhere.',
     ],
     ['approved', { verdict: approved }, undefined],
     ['without notice', { startKind: 'none' }, undefined],
     ['running', { startKind: 'already_running' }, undefined],
-    ['a drill', { drill: true }, 'Nobody decided; the drill started when its time came.'],
+    ['a drill', { drill: true }, 'Nobody decided, so the drill started when it was due.'],
   ]
-  test('a time that Azure never named is not said to have come', () => {
+  test('does not say that it was due if Azure named no time', () => {
     const { notBeforeAt: _, ...timeless } = facts()
     const begun = { phase: 'started', startedAt: at, facts: timeless } as const
-    expect(say('started', begun).lines).toContain('Nobody decided; Azure started it.')
+    expect(say('started', begun).lines).toContain('Nobody decided, so Azure started it.')
   })
 
   test.each(rows)('%s', (_, course, line) => {
     const begun = { phase: 'started', startedAt: dueAt, ...course } as const
     const { lines } = say('started', begun, dueAt)
-    const found = lines.filter((one) => /start(ed)? (it|when|before)/.test(one))
+    const found = lines.filter((one) => /started (it|when|early)/.test(one))
     expect(found).toEqual(line === undefined ? [] : [line])
   })
 
-  test('the title says when, unless it ran before it was seen', () => {
+  test('the title says when, unless it was already running', () => {
     const begun = { phase: 'started', startedAt: at } as const
     expect(say('started', begun).title).toBe('Started at 12:00 UTC: Reboot of web_0')
     const sudden = say('started', { ...begun, startKind: 'none' })
@@ -268,55 +271,57 @@ describe('started: by whom', () => {
 })
 
 describe('the end', () => {
-  test('gone before its time: what may still come', () => {
+  test('gone before it was due: what may still happen', () => {
     const ended = { at, outcome: 'cancelled', inferred: 'gone_before_its_time' } as const
     const { title, lines } = say('cancelled', { ended })
     expect(title).toBe('Cancelled, it seems, at 12:00 UTC: Reboot of web_0')
-    expect(lines.at(-1)).toBe('If it was approved elsewhere, the VM may still restart.')
+    expect(lines.at(-1)).toBe('If it was approved elsewhere, web_0 may still restart.')
     const pair = facts({ eventType: 'Redeploy', resources: ['a', 'b'] })
     expect(say('cancelled', { ended, facts: pair }).lines.at(-1)).toBe(
-      'If it was approved elsewhere, the VMs may still move to other hardware.',
+      'If it was approved elsewhere, a and b may still move to other hardware.',
     )
     const odd = say('cancelled', { ended, facts: facts({ eventType: 'Teleport' }) })
     expect(odd.lines.at(-1)).toBe('If it was approved elsewhere, it may still happen.')
   })
 
-  test('a VM that is silent has not said that Azure lists it no more', () => {
+  test('if the VM is silent, does not claim that Azure no longer lists the event', () => {
     const over = (inferred: 'vm_gone' | 'start_not_seen_approved') =>
       textOf('completed', { ended: { at, outcome: 'completed', inferred } })
-    expect(over('vm_gone')).toBe(`Taken as completed: ${describeInference('vm_gone')}.`)
-    expect(over('start_not_seen_approved')).toMatch(/^Azure lists it no more\. Taken as/)
+    expect(over('vm_gone')).toBe(
+      `Foghorn concludes that it completed: ${describeInference('vm_gone')}.`,
+    )
+    expect(over('start_not_seen_approved')).toMatch(/^Azure no longer lists it\. Foghorn concludes/)
   })
 
-  test('lost: since when nobody speaks, and what to do', () => {
+  test('lost: since when no VM reports, and what to do', () => {
     const ended = { at, outcome: 'lost', inferred: 'nobody_left_to_see' } as const
     expect(textOf('lost', { ended })).toBe(
       'No VM that saw this event has reported on it since 11:50 UTC, so its outcome is unknown. ' +
-        'Check web_0, and that the beacons run.',
+        'Check web_0, and check that the beacons run.',
     )
     expect(textOf('lost', { ended, facts: facts({ source: 'User' }) })).toContain(
-      'Check with whoever asked for it, and that the beacons run.',
+      'Ask the user who requested it, and check that the beacons run.',
     )
   })
 })
 
 describe('late', () => {
-  const late = 'This message is 12 min late: it was to be sent at 12:00 UTC.'
+  const late = 'This message is 12 min late: it was due at 12:00 UTC.'
 
   test.each([
     ['scheduled', {}, 0],
     ['approved', { verdict: approved }, -1],
-  ] as const)('%s: says it where it matters, and guesses no cause', (moment, changes, place) => {
+  ] as const)('%s: says so, first if the message asks for a decision', (moment, changes, place) => {
     const event = viewOf(record(changes))
     const { lines } = compose({ moment, at, event }, at + 12 * minute)
     expect(lines.at(place)).toBe(late)
   })
 })
 
-test('of many long names the count is kept', () => {
+test('many long names keep the count of the others', () => {
   const resources = [...Array(400).keys()].map((i) => `a-name-as-long-as-owners-make-them-${i}`)
   const value = say('scheduled', { facts: facts({ resources }) }).facts.find(
-    ({ name }) => name === 'VMs hit',
+    ({ name }) => name === 'Affected VMs',
   )?.value
   expect(value).toMatch(/^a-name.* and 39\d more$/)
   expect(value!.length).toBeLessThan(430)

@@ -1,4 +1,4 @@
-// Addresses of the network: the pure judge of a configuration and the guard at connect say the same.
+// Network addresses: the check of the configuration and the guard of connections agree.
 import { BlockList } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -124,7 +124,7 @@ test('is judged as the guard at connect judges it', () => {
   )
 })
 
-test('what is no address is in no network', () => {
+test('text that is not an address is in no network', () => {
   for (const text of ['', 'a', 'chat.example', '1.2.3', '1.2.3.256', '1:2', ':::::::::', 'g::']) {
     expect(isWithin(text, ['0.0.0.0/0', '::/0'])).toBe(false)
   }

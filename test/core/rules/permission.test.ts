@@ -1,5 +1,5 @@
-// Who may decide: every combination of what a route can be to a VM, what is not known, and the properties
-// that no configuration may break. Each row says who of the link, Ann, Bea and Cid may decide.
+// Who may decide: every combination of routes and unknown values, and the properties that every
+// configuration keeps. Each row says whether the link, Ann, Bea and Cid may decide.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Decider, Facts, Observer } from '../../../functions/core/event/event.ts'
@@ -20,7 +20,7 @@ const people: Record<string, Decider> = {
 }
 const nameOf = (who: string) => `${people[who]!.how}:${people[who]!.who}`
 
-/** A route by a few words: who is listed, for which VMs. */
+/** A route in a few words: its approvers and its VMs. */
 const by = (names: string, match: Match = {}, more: Partial<Route> = {}): Route => ({
   match,
   channels: ['chat'],
@@ -42,7 +42,7 @@ function mayDecide(routes: Route[], changes: Partial<Facts>, observers: Observer
 
 const everybody = 'link ann bea cid'
 
-describe('one VM, of which all is known', () => {
+describe('one VM with known values', () => {
   test.each<[string, Route[], string]>([
     ['no route lists anybody', [by('')], everybody],
     ['a route that lists nobody at all', [{ ...by(''), approvers: [] }], ''],
@@ -70,7 +70,7 @@ describe('one VM, of which all is known', () => {
   })
 })
 
-describe('several VMs: for each of them', () => {
+describe('several VMs: allowed for each of them', () => {
   const both = { resources: ['db_0', 'web_0'] }
   test.each<[string, Route[], string]>([
     ['one list for both', [by('ann')], 'ann'],
@@ -86,12 +86,12 @@ describe('several VMs: for each of them', () => {
   })
 })
 
-describe('what is not known loosens nothing', () => {
+describe('missing information never grants permission', () => {
   const silent: Observer[] = []
   const namesakes = [tagged('db_0', 'web'), observer('db_0', { beacon: 'id-2', tags: {} })]
   test.each<[string, Route[], string]>([
     ['a list that may hold', [by('ann', db)], 'ann'],
-    ['two that may: only who is on both', [by('ann bea', db), by('bea cid', web)], 'bea'],
+    ['two that may match: only approvers of both', [by('ann bea', db), by('bea cid', web)], 'bea'],
     ['two that may, nobody on both', [by('ann', db), by('bea', web)], ''],
     ['one that holds, one that may add', [by('ann', db), by('bea')], 'bea'],
     ['an end that may come first', [by('ann', db, stop), by('bea')], ''],
@@ -101,7 +101,7 @@ describe('what is not known loosens nothing', () => {
     ['by scale set', [by('ann', { scaleSet: ['x'] })], 'ann'],
     ['by resource group', [by('ann', { resourceGroup: ['x'] })], 'ann'],
     ['by a name that is another', [by('ann', { resource: ['x*'], ...db })], everybody],
-  ])('of a VM that is silent, or has a namesake: %s', (_, routes, who) => {
+  ])('a VM that is silent, or has a namesake: %s', (_, routes, who) => {
     expect(mayDecide(routes, {}, silent)).toBe(who)
     expect(mayDecide(routes, {}, namesakes)).toBe(who)
   })
@@ -124,17 +124,17 @@ describe('what is not known loosens nothing', () => {
     ['no VM named, any', {}, { resources: [] }, 'ann'],
     ['no VM named, by name', { resource: ['*'] }, { resources: [] }, 'ann'],
     ['no VM named, by tag', db, { resources: [] }, 'ann'],
-  ])('of the event: %s', (_, match, changes, who) => {
+  ])('unknown values of the event: %s', (_, match, changes, who) => {
     expect(mayDecide([by('ann', match)], changes as Partial<Facts>)).toBe(who)
   })
 })
 
-describe('what each is told', () => {
+describe('the reason of a refusal', () => {
   const event = record()
   test.each<[string, Route[], Decider, string]>([
-    ['a link where nobody is listed', [by('')], people.link!, 'allowed'],
-    ['a link where somebody is', [by('ann')], people.link!, 'identity_needed'],
-    ['somebody else', [by('ann')], people.cid!, 'not_listed'],
+    ['a link, and no approvers', [by('')], people.link!, 'allowed'],
+    ['a link, and approvers', [by('ann')], people.link!, 'identity_needed'],
+    ['another person', [by('ann')], people.cid!, 'not_listed'],
     ['the same ids from elsewhere', [by('ann')], { ...people.ann!, how: 'entra' }, 'not_listed'],
     [
       'a channel named like a person',
@@ -155,7 +155,7 @@ describe('what each is told', () => {
     expect(permissionOf(routes, event, known, decider)).toBe(permission)
   })
 
-  test('all who may are named, or anybody', () => {
+  test('names all approvers, or anybody', () => {
     expect(decidersOf([by('')], event, known)).toBe('anybody')
     expect(decidersOf([by('ann bea'), by('cid', web)], event, [tagged('web_0', 'db')])).toEqual([
       nameOf('ann'),
@@ -187,7 +187,7 @@ describe('properties', () => {
   const common = ([first, ...rest]: Set<string>[]) =>
     new Set([...first!].filter((who) => rest.every((one) => one.has(who))))
 
-  test('for several VMs may exactly who may for each', () => {
+  test('for several VMs, exactly those may decide who may for each', () => {
     fc.assert(
       fc.property(routes, vms, seen, (some, resources, observers) => {
         const each = resources.map((vm) => set(mayDecide(some, { resources: [vm] }, observers)))
@@ -197,7 +197,7 @@ describe('properties', () => {
     )
   })
 
-  test('knowing less permits nobody more', () => {
+  test('knowing less never permits more', () => {
     fc.assert(
       fc.property(routes, (some) => {
         const unknown = mayDecide(some, {}, []).split(' ').filter(Boolean)
@@ -227,7 +227,7 @@ describe('properties', () => {
     )
   })
 
-  test('a further list at the end never lets a bare link in, nor takes a place from who is listed', () => {
+  test('one more list at the end never permits a link, and removes no approver', () => {
     fc.assert(
       fc.property(routes, matches, vms, seen, (some, match, resources, observers) => {
         const before = set(mayDecide(some, { resources }, observers))
@@ -240,7 +240,7 @@ describe('properties', () => {
     )
   })
 
-  test('where a link may, everybody may', () => {
+  test('if a link may decide, everybody may', () => {
     fc.assert(
       fc.property(routes, vms, seen, (some, resources, observers) => {
         const who = mayDecide(some, { resources }, observers)

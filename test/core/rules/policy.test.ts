@@ -1,4 +1,4 @@
-// Which rules an event matches: whole names, known values, every VM for an approval.
+// Which rules match an event: whole names, known values, every VM for an approval.
 import { describe, expect, test } from 'vitest'
 import type { Facts } from '../../../functions/core/event/event.ts'
 import {
@@ -86,13 +86,13 @@ describe('a match', () => {
     expect(matchEvent({ tag: ['a=b'] }, 'prod', one, observers)).toBe('none')
   })
 
-  test('two VMs of one name: which one is meant is not known', () => {
+  test('two VMs of one name: neither is known', () => {
     const twins = [web('vm1'), { ...web('VM1'), beacon: { ...web('VM1').beacon, beacon: 'twin' } }]
     expect(matchEvent({ tag: ['env=prod'] }, 'prod', one, twins)).toBe('none')
     expect(matchEvent({ resource: ['vm1'] }, 'prod', one, twins)).toBe('every')
   })
 
-  test('tags named like what every object has', () => {
+  test('tags named like properties of every object', () => {
     expect(matchEvent({ tag: ['constructor'] }, 'prod', one, known)).toBe('none')
   })
 })

@@ -1,4 +1,5 @@
-// Who hears of a moment: every route that matches adds its channels, until one says `continue: false`.
+// Which channels are notified of a moment: each matching route adds its own, until one says
+// `continue: false`.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type EventRecord, moments } from '../../../functions/core/event/event.ts'
@@ -129,7 +130,7 @@ describe('reminders and continue: false', () => {
     expect(channelsFor(routes, event, known, 'reminder').join(' ')).toBe(channels)
   })
 
-  test('a late one is for whoever was not asked, and hidden is not asked', () => {
+  test('a late reminder is for channels that were not asked, but not for hidden ones', () => {
     const late = record({ reminder: { beforeSeconds: 600, due: [600], late: true } })
     const routes = [to('a', { moments: ['scheduled'], ...stop }), to('b', { moments: ['started'] })]
     const both = { ...reminding('a b c', [600]) }
@@ -139,7 +140,7 @@ describe('reminders and continue: false', () => {
   })
 })
 
-describe('who was told before the VMs were known goes on hearing', () => {
+describe('a channel that was notified before the VMs were known keeps getting messages', () => {
   const routes = [
     to('dba', { match: db, ...stop }),
     to('ops'),
@@ -148,7 +149,7 @@ describe('who was told before the VMs were known goes on hearing', () => {
   const told = (channel: string, changes = {}) =>
     delivery(channel, { channel, telling: telling({ event: onDb, ...changes }) })
 
-  test('ops was asked while no beacon of the VM had reported, and is told the end', () => {
+  test('ops was asked before the beacon of the VM reported, and is notified of the end', () => {
     expect(channelsFor(routes, onDb, [], 'scheduled')).toEqual(['ops'])
     const existing = [told('ops')]
     expect(channelsFor(routes, onDb, known, 'completed', existing)).toEqual(['dba', 'ops'])
@@ -160,15 +161,15 @@ describe('who was told before the VMs were known goes on hearing', () => {
     expect(channelsFor(routes, onDb, known, 'completed', existing)).toEqual(['dba'])
   })
 
-  test('not where the owner hides this one step', () => {
+  test('not of a step that the owner hides', () => {
     const ends = [to('log', { moments: ['completed'], ...stop }), to('ops')]
     expect(channelsFor(ends, onDb, known, 'completed', [told('ops')])).toEqual(['log'])
   })
 
-  test('a notice about a channel is no word of the event', () => {
+  test('an alert about a channel is not a message about the event', () => {
     const about = { channel: 'x', moment: 'scheduled' as const, state: 'refused', reason: '' }
-    const notice = { moment: 'alert' as const, at: 0, event: onDb, about }
-    const existing = [delivery('n', { channel: 'ops', telling: notice })]
+    const alert = { moment: 'alert' as const, at: 0, event: onDb, about }
+    const existing = [delivery('n', { channel: 'ops', telling: alert })]
     expect(channelsFor(routes, onDb, known, 'completed', existing)).toEqual(['dba'])
   })
 })
@@ -225,7 +226,7 @@ describe('for any routes', () => {
     )
   })
 
-  test('continue: false only ever takes channels away, and somebody is left', () => {
+  test('continue: false only removes channels, and never all', () => {
     const routes = fc.array(route(fc.constantFrom(undefined, false)), { maxLength: 5 })
     fc.assert(
       fc.property(routes, events, (routes, { moment, ...rest }) => {
@@ -243,7 +244,7 @@ describe('for any routes', () => {
     )
   })
 
-  test('knowing more of the VMs takes a channel from nobody who was told', () => {
+  test('knowing more of the VMs never removes a channel that was notified', () => {
     const routes = fc.array(route(fc.constantFrom(undefined, false)), { maxLength: 5 })
     fc.assert(
       fc.property(routes, events, (routes, rest) => {

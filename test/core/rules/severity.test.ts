@@ -1,4 +1,4 @@
-// Who is woken: the table of severities, and what a step makes of it.
+// The table of severities, and the severity of each step.
 import { describe, expect, test } from 'vitest'
 import { viewOf } from '../../../functions/core/delivery/delivery.ts'
 import { type Moment, moments } from '../../../functions/core/event/event.ts'
@@ -34,7 +34,7 @@ describe('by type and policy', () => {
     expect(of(typed(type, seconds))).toBe(severity)
   })
 
-  test.each(['approve', 'notify', 'ignore'] as const)('%s wakes nobody', (decide) => {
+  test.each(['approve', 'notify', 'ignore'] as const)('%s is never urgent', (decide) => {
     for (const type of [...Object.keys(severities), 'Teleport']) {
       expect(loud).not.toContain(of({ ...typed(type), policy: { decide, rule: 'r' } }))
     }

@@ -70,7 +70,7 @@ describe('the page', () => {
     const path = linkOf(world)
     await beacon.sees([])
     await world.pass(10_001)
-    expect((await show(path)).text).toMatch(/10 s ago\. Gone before its time/)
+    expect((await show(path)).text).toMatch(/10 s ago\. It disappeared before it was due/)
     expect((await pageOf(await press(world, path, 'approve'))).buttons).toEqual([])
     expect((await eventNow()).approvals).toEqual([])
   })

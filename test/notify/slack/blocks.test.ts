@@ -178,10 +178,10 @@ test('what is long stands across the message, what is short side by side', async
   const { blocks } = await send(scenes['much of everything']!)
   const [, , , beside, ...across] = blocks
   expect(beside.fields.map(({ text }: Json) => text.split('\n')[0])).toEqual([
-    ...['*When*', '*How long*', '*Asked by*'],
+    ...['*When*', '*Expected duration*', '*Requested by*'],
   ])
   const long = across.filter(({ type }) => type === 'section').map(({ text }) => text.text)
-  expect(long.map((text) => text.split('\n')[0])).toEqual(['*VMs hit*', '*Why*'])
+  expect(long.map((text) => text.split('\n')[0])).toEqual(['*Affected VMs*', '*Why*'])
   expect(long[0]).toMatch(/ and 39\d more$/)
   expect(long[1]).toMatch(/…$/)
 })

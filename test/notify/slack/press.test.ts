@@ -14,7 +14,7 @@ describe('the question before Approve', () => {
   test('names what starts and every VM, as long as there is room', () => {
     expect(ask({})).toEqual({
       title: 'Approve Reboot of web_0?',
-      text: 'Azure is told to start it now: Reboot of web_0. The VM restarts; what is only in memory is lost. An approval is final.',
+      text: 'Azure is told to start it now: Reboot of web_0. The VM restarts. Data that is only in memory is lost. An approval is final.',
     })
     const { text } = ask({ facts: facts({ resources: ['web_0', 'web_1'], eventType: 'Freeze' }) })
     expect(text).toContain('Freeze of 2 VMs: web_0, web_1. Each VM pauses')

@@ -49,8 +49,8 @@ async function begin(config: object = {}): Promise<void> {
 beforeEach(() => begin())
 
 const texts = (host: string, from = 0) => textsTo(world, host, from)
-const notices = () => texts('teams').filter((body) => body.includes('refuses what it is sent'))
-const asks = () => texts('teams').filter((body) => body.includes('did not take it'))
+const notices = () => texts('teams').filter((body) => body.includes('refuses all messages'))
+const asks = () => texts('teams').filter((body) => body.includes('did not accept it'))
 const health = () => healthOf(world)
 const headers = { authorization: `Bearer ${adminKey}` }
 
@@ -100,7 +100,7 @@ describe('ten events in five minutes', () => {
     const rows = await Promise.all(
       [0, 1].map(async (i) => (await world.getEvent(idOf(i))).body.deliveries[0]),
     )
-    const since = 'not sent, as the channel refuses since 2026-11-21T12:00:00.000Z'
+    const since = 'not sent, as the channel has refused messages since 2026-11-21T12:00:00.000Z'
     expect(rows).toMatchObject([
       { channel: 'chat', state: 'refused', attempts: 1, note: 'HTTP 404: no_service' },
       { state: 'refused', attempts: 1, note: `${since}: HTTP 404: no_service` },
@@ -290,7 +290,7 @@ test('a message that the channel finds wrong, of an event that the fallback hear
   await world.drain()
   const [told, notice, ...more] = texts('teams')
   expect(told).toContain('Reboot of web_0 in 15 min')
-  expect(notice).toContain('refused \\"scheduled\\" of Reboot of web_0')
+  expect(notice).toContain('refused \\"scheduled\\" for Reboot of web_0')
   expect(more).toEqual([])
 })
 

@@ -205,9 +205,9 @@ describe('a channel that is renamed', () => {
     await passInSteps(world, minute, second)
     expect(await statesOf(world, 'chat')).toEqual([['scheduled', 'refused']])
     expect(await statesOf(world, 'ops')).toContainEqual(['started', 'delivered'])
-    expect(texts('slack').filter((body) => body.includes('Open its page to approve'))).toHaveLength(
-      1,
-    )
+    expect(
+      texts('slack').filter((body) => body.includes('Open the page and approve')),
+    ).toHaveLength(1)
   })
 
   test('the incident that was opened under the old name is resolved', async () => {

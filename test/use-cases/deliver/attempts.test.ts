@@ -213,7 +213,7 @@ describe('order', () => {
     const arrived = sentTo(world, 'slack', from).map(({ json }) => json.text as string)
     expect(arrived).toHaveLength(1)
     expect(arrived[0]).toContain('Changed')
-    expect(arrived[0]).toContain('was not told before: "scheduled"')
+    expect(arrived[0]).toContain('missed earlier messages: "scheduled"')
     expect(await rowsOf(world, 'chat')).toMatchObject([
       { moment: 'scheduled', state: 'superseded', note: 'overtaken by "changed"' },
       { moment: 'changed', state: 'delivered' },

@@ -150,7 +150,7 @@ test('what one event has overtaken is left out of the list', async () => {
   await world.pass(1_000)
   const [, , last] = texts('slack')
   expect(last).toMatch(/Started at .*: Reboot of vm25/)
-  expect(last).toContain('was not told before: ')
+  expect(last).toContain('missed earlier messages: ')
   expect(last).not.toContain(`Reboot of vm25 in`)
   expect(world.clock.now).toBe(startAt + 1_000)
 })

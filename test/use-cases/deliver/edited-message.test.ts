@@ -146,7 +146,7 @@ describe('trouble', () => {
     expect(titles(slack.messages())).toEqual([
       expect.stringMatching('Started at .*: Reboot of web_0'),
     ])
-    expect(slack.messages()[0]!.text).toContain('was not told before: "scheduled"')
+    expect(slack.messages()[0]!.text).toContain('missed earlier messages: "scheduled"')
     expect(await rowsOf(world, 'bot')).toMatchObject([
       { moment: 'scheduled', state: 'superseded' },
       { moment: 'started', state: 'delivered' },

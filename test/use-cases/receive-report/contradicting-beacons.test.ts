@@ -91,7 +91,7 @@ describe('a lie that comes later', () => {
     await world.drain()
     await expectNothingStarts([honest, event()], [liar, event({ source: 'User' })])
     expect((await eventNow()).source).toBe('Platform')
-    expect(asked()).toContain('different values for who requested it')
+    expect(asked()).toContain('different values for its requester')
     expect(moments()).toEqual(['scheduled', 'changed'])
   })
 
