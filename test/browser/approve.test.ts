@@ -49,7 +49,7 @@ test.each(hosts)(
     await page.getByRole('button', { name: 'Approve' }).click()
     await page.locator('[data-said]').waitFor()
     pages.push(await page.content())
-    expect(await page.textContent('[data-said]')).toBe('Your approval is on record.')
+    expect(await page.textContent('[data-said]')).toBe('Your approval was stored.')
     await simulator.waitFor(() => simulator.startRequests().length > 0, 10_000)
     const [first] = simulator.startRequests()
     expect(first).toMatchObject({ status: 200 })

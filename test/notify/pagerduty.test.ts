@@ -233,7 +233,7 @@ describe('the payload', () => {
     expect([json.client, json.client_url]).toEqual(['Foghorn', page])
     expect(json.links).toEqual([
       { href: page, text: 'Open to decide' },
-      { href: `${page}#course`, text: 'What happened so far' },
+      { href: `${page}#timeline`, text: 'Timeline' },
     ])
     expect(json.payload.custom_details['VMs hit']).toBe('web_0')
   })

@@ -1,4 +1,4 @@
-// Translates a time of the page, which is in UTC, into the time zone of the reader.
+// Converts a time on the page from UTC to the time zone of the reader.
 
 const instant = /^(?:(\S{10}) )?(\d\d:\d\d)(:\d\d)? UTC$/
 
