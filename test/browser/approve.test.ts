@@ -1,4 +1,4 @@
-// A person in a real browser: sees the page, clicks, and the event starts. Afterwards, everything that
+// A person in a real browser opens the page and clicks, and the event starts. Afterwards, everything that
 // the run left behind is searched for every secret.
 import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -63,7 +63,7 @@ test.each(hosts)(
     const { secrets } = stage
     const places = [
       ...stage.programs.map(({ name, output }) => ({ name: `output of ${name}`, text: output })),
-      // the configuration is the owner's own file, where the addresses stand
+      // The configuration is the owner's own file and contains the addresses.
       ...(await stage.files()).filter(({ name }) => !name.endsWith('foghorn.config.json')),
       ...pages.map((text, i) => ({ name: `page ${i}`, text })),
       { name: 'events API', text: JSON.stringify(record) },

@@ -1,5 +1,5 @@
-// The page in a real browser: by keyboard, by script and without one. The browser's timers are the test's,
-// and its clock is years away from the relay's, which must not matter.
+// The page in a real browser: with the keyboard, with and without a script. The test controls the
+// browser's timers. The browser's clock is years off the relay's, which must not matter.
 
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -118,7 +118,7 @@ describe('an open page', () => {
     expect(await approvals()).toHaveLength(2)
   })
 
-  test('it asks while somebody looks, less often where nobody answers, and not after the end', async () => {
+  test('it polls while it is visible, less often if the relay does not answer, and not after the end', async () => {
     const page = await open(await forge(world))
     let asked = 0
     page.on('request', (request) => {
@@ -128,7 +128,7 @@ describe('an open page', () => {
     const step = async () => {
       const before = asked
       await pass(page, 5_000)
-      // what was asked has failed before the next step
+      // Wait until the last request has failed.
       if (asked > before) await page.evaluate('new Promise((done) => queueMicrotask(done))')
     }
     for (let i = 0; i < 24; i++) await step()
@@ -147,7 +147,7 @@ describe('an open page', () => {
     expect(asked).toBe(before)
   })
 
-  test('nobody looks: it does not ask', async () => {
+  test('it does not poll while it is hidden', async () => {
     const page = await browser.newPage()
     await page.clock.install({ time: 0 })
     await page.addInitScript("Object.defineProperty(document, 'hidden', { get: () => true })")
@@ -159,7 +159,7 @@ describe('an open page', () => {
   })
 })
 
-test('without JavaScript it decides just the same', async () => {
+test('it also decides without JavaScript', async () => {
   const page = await open(await forge(world), { javaScriptEnabled: false })
   expect(await page.getByRole('timer').innerText()).toMatch(/^15 min\s+until Azure starts it$/)
   await approve(page).click()
@@ -168,7 +168,7 @@ test('without JavaScript it decides just the same', async () => {
   expect(await approvals()).toMatchObject([{ decision: 'approved', how: 'link', who: 'chat' }])
 })
 
-test('a list: one decision, back at its place, and the others live on', async () => {
+test('a list: a decision returns to its place, and the others are still open', async () => {
   await beacon.sees([event(), event({ eventId: 'second', resources: ['web_9'] })])
   const events = [eventId, 'second'].map((id) => ({ fleet: 'prod', eventId: id }))
   const list = { channel: 'chat', issuedAt: startAt, events }
@@ -180,7 +180,7 @@ test('a list: one decision, back at its place, and the others live on', async ()
   expect(new URL(page.url()).hash).toBe('#e1')
   await press(world, await forge(world), 'approve')
   await pass(page, 5_000)
-  await page.getByText('A VM is about to tell Azure.').waitFor()
+  await page.getByText('A beacon is about to tell Azure.').waitFor()
   expect(await page.locator('button').count()).toBe(1)
   expect(pages.complaints).toEqual([])
 })

@@ -1,4 +1,4 @@
-// A thumb on a phone: what a second tap does, what stays under it, and a relay that is away when it comes down.
+// A thumb on a phone: the effect of a second tap, buttons that stay in place, and a relay that is down.
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createListToken } from '../../functions/links/link.ts'
@@ -23,14 +23,14 @@ const approvals = async (id = eventId) => (await pages.world.getEvent(id)).body.
 const said = (page: Page) => page.locator('[data-said]')
 const button = (page: Page, name: string) => page.getByRole('button', { name })
 
-/** Where somebody puts their thumb. */
+/** The place of a tap. */
 async function centreOf(target: Locator): Promise<[number, number]> {
   await target.scrollIntoViewIfNeeded()
   const { x, y, width, height } = (await target.boundingBox())!
   return [x + width / 2, y + height / 2]
 }
 
-/** Twice at one place, 300 ms apart, once the answer to the first is there. */
+/** Taps twice at one place, 300 ms apart, after the answer to the first tap has arrived. */
 async function tapTwice(page: Page, target: Locator, script: boolean): Promise<void> {
   const at = await centreOf(target)
   await page.touchscreen.tap(...at)
@@ -38,7 +38,7 @@ async function tapTwice(page: Page, target: Locator, script: boolean): Promise<v
   if (script) await pages.pass(page, 300)
   else pages.world.clock.now += 300
   await page.touchscreen.tap(...at)
-  // whatever the second one sent has been answered
+  // Wait for the answer to the second tap.
   await page.waitForLoadState('networkidle')
 }
 
@@ -52,7 +52,7 @@ describe.each(phones)('$width px, with a script: $script', ({ width, script }) =
   const viewport = { width, height: 780 }
   const options = { viewport, hasTouch: true, javaScriptEnabled: script }
 
-  test('a second tap on "Not now" approves nothing, and no green button is there', async () => {
+  test('a second tap on "Not now" approves nothing, and there is no green button', async () => {
     const page = await pages.open(await forge(pages.world), options)
     await tapTwice(page, button(page, 'Not now'), script)
     expect(await approvals()).toMatchObject([{ decision: 'declined' }])
@@ -130,7 +130,7 @@ test('a double tap on a link of our own page reaches no button of the next', asy
   expect(await approvals()).toEqual([])
 })
 
-describe('somebody else decides meanwhile', () => {
+describe('somebody else decides while the page is open', () => {
   test('"Not now" disappears and leaves its place; the facts follow; no button moves', async () => {
     const page = await pages.open(await forge(pages.world), {
       viewport: { width: 360, height: 640 },
