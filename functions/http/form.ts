@@ -1,5 +1,5 @@
-// Judges by headers whether a form comes from our page. They prove nothing: our referrer policy makes
-// the Origin of our own forms `null`, which others can send, too. The proof is the form's token.
+// Judges by headers whether a form comes from our page. They prove nothing: our referrer policy
+// makes the Origin of our own forms `null`, which others can send, too. Its token does.
 import type { Context } from 'hono'
 import type { Relay } from '../use-cases/relay.ts'
 
@@ -17,7 +17,7 @@ export function isOwnForm(relay: Relay, c: Context): boolean {
   return sameSite && !isPrefetch(c) && type === formType
 }
 
-/** False also for old browsers, which send no `sec-fetch-site` and, by our referrer policy, `null`. */
+/** False also for old browsers: they send no `sec-fetch-site`, and `null` as the origin. */
 export function isSurelyOwn(relay: Relay, c: Context): boolean {
   return (
     c.req.header('sec-fetch-site') === 'same-origin' || c.req.header('origin') === ownOrigin(relay)

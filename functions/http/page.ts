@@ -1,5 +1,5 @@
-// Answers for people, and the headers of every answer: browsers neither cache, index nor frame it, and
-// send its address to no other site. A page's policy allows its own script; other answers run none.
+// Answers for people, and the headers of every answer: browsers neither cache, index nor frame it,
+// and send its address to no other site. A page's policy allows its own script only.
 import type { Context, MiddlewareHandler } from 'hono'
 import { messagePage } from '../pages/approve.ts'
 import { isSecure, pagePolicy, privateHeaders, secureHeaders } from '../pages/layout.ts'

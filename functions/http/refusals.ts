@@ -1,6 +1,6 @@
-// Logs refused requests, so that junk cannot fill the log: each relay process writes at most one line
-// a second for each kind, with a `count`. Refusals within that second are counted in the next line of
-// their kind, however late it comes.
+// Logs refused requests, so that junk cannot fill the log: each relay process writes at most one
+// line a second for each kind, with a `count`. Refusals within that second are counted in the next
+// line of their kind, however late it comes.
 import type { Fields, Log } from '../../shared/log.ts'
 
 const logEveryMs = 1_000

@@ -62,8 +62,9 @@ export interface Desk {
     now: number,
   ): Promise<Reading>
   /**
-   * Answers a press, and retries once if that may help. Sends only to the service's own hosts or to the
-   * host of `own`, the channel's address. Never throws, and never puts `replyUrl` into the outcome.
+   * Answers a press, and retries once if that may help. Sends only to the service's own hosts or to
+   * the host of `own`, the channel's address. Never throws, and never puts `replyUrl` into the
+   * outcome.
    */
   reply(
     send: Send,

@@ -1,4 +1,4 @@
-// Everything that is built from the list of kinds: the schema, the notifiers, and the masks of secrets.
+// Everything that is built from the list of kinds: schema, notifiers, masks of secrets.
 import { z } from 'zod'
 import { maskOf, maskTokens } from '../../shared/log.ts'
 import { isWebUrl, quoted } from '../schema/checks.ts'
@@ -74,8 +74,8 @@ function piecesOf(url: string): string[] {
 const maxNoteLength = 240
 
 /**
- * Masks secrets in a notifier's notes. An answer may repeat the channel's address, or the message with
- * a link that decides.
+ * Masks secrets in a notifier's notes. An answer may repeat the channel's address, or the message
+ * with a link that decides.
  */
 function discreet(notifier: Notifier<never>): Notifier<never> {
   return {

@@ -1,4 +1,4 @@
-// The interface of a notifier, which sends messages to one kind of channel, and what notifiers share.
+// The interface of a notifier, which sends to one kind of channel, and what notifiers share.
 
 import { parseRetryAfter } from '../../shared/retry.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
@@ -9,7 +9,7 @@ import type { Rate } from '../core/delivery/rate.ts'
 import type { Proof } from '../core/event/event.ts'
 import { type Message, plain } from '../core/message/message.ts'
 
-/** The part of `fetch` that notifiers use. The host's implementation checks addresses at connect. */
+/** The part of `fetch` that notifiers use. The host checks addresses at connect. */
 export type Send = (url: string, init: RequestInit) => Promise<Response>
 
 /** The part of a message about one event. */
@@ -64,7 +64,7 @@ export interface Outgoing extends Part {
 }
 
 export interface Notifier<Channel> {
-  /** Machines want every step of an event, in order. People want only the steps that still matter. */
+  /** Machines want every step of an event, in order. People want only the last ones. */
   overtakes: Overtakes
   /** The limit of the service, which refuses more and may ban the sender. */
   rate: Rate
@@ -88,9 +88,9 @@ export interface Answer {
 }
 
 /**
- * Posts one body without following redirects, and reads the first `maxBytes` of the answer. An answer
- * whose text breaks off still counts: the service may have accepted the message, so another attempt
- * could repeat it.
+ * Posts one body without following redirects, and reads the first `maxBytes` of the answer. An
+ * answer whose text breaks off still counts: the service may have accepted the message, so another
+ * attempt could repeat it.
  */
 export async function post(
   send: Send,
@@ -134,7 +134,7 @@ export function fromStatus(answer: Answer, now: number): SendOutcome {
 /** A person has to change the address. */
 const forbidden = ['address_forbidden', 'port_blocked']
 
-/** The outcome without an answer. It contains no host or address, which may be the channel's secret. */
+/** The outcome without an answer. It has no host or address, which may be secret. */
 export function fromError(error: unknown, signal: AbortSignal): SendOutcome {
   if (signal.aborted) return { outcome: 'retry', note: 'no answer in time' }
   const code = codeOf(error)

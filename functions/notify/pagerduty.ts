@@ -28,7 +28,7 @@ import {
   type Send,
 } from './notifier.ts'
 
-/** developer.pagerduty.com/docs/events-api-v2, which gives no limit for `source` and similar names. */
+/** developer.pagerduty.com/docs/events-api-v2, which gives no limit for `source`. */
 const limit = { summary: 1_024, source: 255, dedupKey: 255, bodyBytes: 512_000 }
 
 type Action = 'trigger' | 'acknowledge' | 'resolve'
@@ -119,9 +119,9 @@ function overtakes(later: Telling, earlier: Telling): boolean {
 }
 
 /**
- * Acknowledges or resolves only incidents that may be open. A trigger without an answer may have opened
- * one, even if a proxy refused the connection. PagerDuty ignores a step for an unknown incident, while an
- * incident that stays open would page somebody.
+ * Acknowledges or resolves only incidents that may be open. A trigger without an answer may have
+ * opened one, even if a proxy refused the connection. PagerDuty ignores a step for an unknown
+ * incident, while an incident that stays open would page somebody.
  */
 function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
   if (telling.moment === 'alert') return [{ key: keyOf(telling), action: 'trigger' }]
@@ -144,8 +144,9 @@ function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
 }
 
 /**
- * Keys of the incidents that these steps opened, the newest last. A step after a decision belongs to
- * the open incident. If people are asked again after an approval lapsed, they get a new incident.
+ * Keys of the incidents that these steps opened, the newest last. A step after a decision belongs
+ * to the open incident. If people are asked again after an approval lapsed, they get a new
+ * incident.
  */
 function openedBy(tellings: Telling[]): string[] {
   const keys: string[] = []

@@ -1,5 +1,5 @@
-// Microsoft Teams by workflow webhook: one Adaptive Card 1.4. 202 means that the flow queued it. If the
-// flow ends with a "Response" action, its owner chose the status and the text.
+// Microsoft Teams by workflow webhook: one Adaptive Card 1.4. 202 means that the flow queued it. If
+// the flow ends with a "Response" action, its owner chose the status and the text.
 import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
 import { linkless } from '../../shared/presentable.ts'
@@ -42,7 +42,7 @@ const schema = entry('teams', {
     .describe('Of a workflow webhook. It is the secret.'),
 })
 
-/** Sites for people. Addresses of workflows are not checked by host, because Microsoft moves them. */
+/** Sites for people. Workflows are not checked by host, because Microsoft moves them. */
 const pages =
   /^(teams\.(microsoft|live)\.com|teams\.cloud\.microsoft|make\.power(automate|apps)\.com|([\w-]+\.)?flow\.microsoft\.com|portal\.azure\.com)$/
 
@@ -173,9 +173,9 @@ function envelope(card: Card) {
 }
 
 /**
- * What cards read as markdown, or as a date: {{DATE(…)}}. Some clients show the backslash, so nothing
- * else is escaped: no underscore inside a word (VM names contain many), no round bracket except after a
- * square one, no single curly bracket.
+ * What cards read as markdown, or as a date: {{DATE(…)}}. Some clients show the backslash, so
+ * nothing else is escaped: no underscore inside a word (VM names contain many), no round bracket
+ * except after a square one, no single curly bracket.
  */
 const markup = new RegExp(
   [

@@ -1,5 +1,5 @@
-// `fetch` for hosts on Node, with undici. It checks each address at connect: a channel cannot reach a
-// private, local or reserved address, unless the configuration allows the network.
+// `fetch` for hosts on Node, with undici. It checks each address at connect: a channel cannot reach
+// a private, local or reserved address, unless the configuration allows the network.
 
 import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'

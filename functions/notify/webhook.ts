@@ -57,8 +57,8 @@ const notifier: Notifier<z.output<typeof schema>> = {
 export const webhook: Kind<typeof schema> = { schema, notifiers: { webhook: notifier } }
 
 /**
- * 410 means "switched off" in Standard Webhooks, and a redirect is not followed: a person has to act.
- * With any other status, the receiver may be in the middle of a deployment, so retry.
+ * 410 means "switched off" in Standard Webhooks, and a redirect is not followed: a person has to
+ * act. With any other status, the receiver may be in the middle of a deployment, so retry.
  */
 function judge(answer: Answer, now: number): SendOutcome {
   const judged = fromStatus(answer, now)
@@ -68,7 +68,8 @@ function judge(answer: Answer, now: number): SendOutcome {
 
 /**
  * The same bytes at every attempt: nothing depends on the time of sending. If the body is too long,
- * the list of VMs is cut first (`resourcesTotal` has their number), then the description (ends in `…`).
+ * the list of VMs is cut first (`resourcesTotal` has their number), then the description (ends in
+ * `…`).
  */
 function bodyOf(delivery: Delivery): string {
   const { resources, description = '' } = delivery.telling.event.facts

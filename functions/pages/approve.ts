@@ -1,5 +1,5 @@
-// The page behind every link: what will happen, how much time is left, what was decided and by whom.
-// Also the page of a link that leads nowhere.
+// The page behind every link: what will happen, how much time is left, what was decided and by
+// whom. Also the page of a link that leads nowhere.
 import { html } from 'hono/html'
 import { viewOf } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'

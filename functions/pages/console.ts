@@ -1,5 +1,5 @@
-// The pages of the console: the list of events, and for each event one timeline of what beacons saw,
-// what people decided and which messages were sent. They decide nothing.
+// The pages of the console: the list of events, and for each event one timeline of what beacons
+// saw, what people decided and which messages were sent. They decide nothing.
 import { html } from 'hono/html'
 import type { EventView } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
@@ -201,7 +201,7 @@ interface Line {
   text: string
 }
 
-/** Events and messages in order. A moment's messages are one line, at the time they were planned. */
+/** History and messages in order. A moment has one line, at its planned time. */
 function linesOf(record: EventRecord, deliveries: Shown['deliveries']): Line[] {
   const happened = placed(record)
   const messages = Map.groupBy(

@@ -85,8 +85,8 @@ function advice(record: EventRecord): Html {
 }
 
 /**
- * After *not now*, approving takes one more step and has no colour: a second tap at the place of the
- * first button must not be final.
+ * After *not now*, approving takes one more step and has no colour: a second tap at the place of
+ * the first button must not be final.
  */
 function choices({ record, form }: Seen, now: number, place: number, inList: boolean): Html {
   const target = inList ? html` action="#e${place}"` : ''

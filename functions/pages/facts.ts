@@ -28,7 +28,7 @@ export function factsOf(record: EventRecord): Fact[] {
   ]
 }
 
-/** Shortens `2026-11-21 12:15:00 UTC (in 14 min)`, as the distance would be wrong on an open page. */
+/** Drops the end of `2026-11-21 12:15:00 UTC (in 14 min)`, which would soon be wrong. */
 function fixed(value: string): string {
   return value.replace(/^(\S{10} \S{8} UTC) \([^()]*\)$/, (_, at) => minuteUtc(at))
 }

@@ -1,5 +1,5 @@
-// The state of an event at the top of its page, which an open page polls: a headline, some sentences,
-// and the time left to decide. Pure.
+// The state of an event at the top of its page, which an open page polls: a headline, some
+// sentences, and the time left to decide. Pure.
 import { stampOf } from '../core/event/approval.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { lastingClock, relative } from '../core/event/time.ts'

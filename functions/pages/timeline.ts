@@ -1,5 +1,5 @@
-// The text of each entry of an event's history, for its page and for the console. A text says which VM
-// saw something, because that need not be an affected VM.
+// The text of each entry of an event's history, for its page and for the console. A text says which
+// VM saw something, because that need not be an affected VM.
 import { drillNote } from '../core/event/drill.ts'
 import type { EventRecord, HistoryEntry, Inference, Proof } from '../core/event/event.ts'
 import { utc } from '../core/event/time.ts'

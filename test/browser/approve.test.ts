@@ -1,5 +1,5 @@
-// A person in a real browser opens the page and clicks, and the event starts. Afterwards, everything that
-// the run left behind is searched for every secret.
+// A person in a real browser opens the page and clicks, and the event starts. Afterwards,
+// everything that the run left behind is searched for every secret.
 import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { startBrowser } from '../support/browser.ts'

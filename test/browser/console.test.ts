@@ -1,4 +1,4 @@
-// An admin in a real browser: signs in, reads an event on a phone, signs out. The browser keeps the cookie.
+// An admin in a real browser: signs in, reads an event on a phone, signs out.
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import type { Browser } from 'playwright-core'

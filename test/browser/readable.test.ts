@@ -1,4 +1,4 @@
-// Every state of the page on every screen: no sideways scrolling, enough contrast, no target too small.
+// Every state of the page on every screen: no sideways scrolling, enough contrast, no small target.
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pageScenes } from '../preview/page-scenes.ts'

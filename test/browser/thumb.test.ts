@@ -1,4 +1,4 @@
-// A thumb on a phone: the effect of a second tap, buttons that stay in place, and a relay that is down.
+// A thumb on a phone: the effect of a second tap, buttons that stay in place, a relay that is down.
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createListToken } from '../../functions/links/link.ts'

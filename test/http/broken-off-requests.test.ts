@@ -1,5 +1,5 @@
-// Clients that disconnect in the middle of a body, and bytes that are not HTTP. Neither is an error of
-// the relay, and they do not get a log line each.
+// Clients that disconnect in the middle of a body, and bytes that are not HTTP. Neither is an error
+// of the relay, and they do not get a log line each.
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { type ServerType, serve } from '@hono/node-server'

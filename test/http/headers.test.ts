@@ -1,5 +1,5 @@
-// The headers of every answer, errors included: no caching, no indexing, no foreign script. People get a
-// page, programs get problem+json.
+// The headers of every answer, errors included: no caching, no indexing, no foreign script. People
+// get a page, programs get problem+json.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { httpHandler } from '../../functions/host/azure/http.ts'
 import { postDrill } from '../support/drills.ts'

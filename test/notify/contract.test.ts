@@ -1,5 +1,5 @@
-// The promises of every notifier, for all kinds: which answers are a success, a retry or a refusal, and
-// that no outcome contains a part of the channel's secret. kinds.ts has the table.
+// The promises of every notifier, for all kinds: which answers are a success, a retry or a refusal,
+// and that no outcome contains a part of the channel's secret. kinds.ts has the table.
 import { describe, expect, test } from 'vitest'
 import { afterAttempt } from '../../functions/core/delivery/attempt.ts'
 import { createToken } from '../../functions/links/link.ts'

@@ -1,5 +1,5 @@
-// Names and texts from outside, sent over HTTP to channels that check every limit of the real ones. They
-// are shown as text, on one line, and never make a message too long.
+// Names and texts from outside, sent over HTTP to channels that check every limit of the real ones.
+// They are shown as text, on one line, and never make a message too long.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Channel } from '../../functions/config/config.ts'
 import { moments } from '../../functions/core/event/event.ts'

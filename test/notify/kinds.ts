@@ -1,5 +1,5 @@
-// The contract's table: one row for each kind of channel. If a new kind has a row here, every test in
-// this folder covers it, and the preview shows it.
+// The contract's table: one row for each kind of channel. If a new kind has a row here, every test
+// in this folder covers it, and the preview shows it.
 import { addressOf } from '../../functions/core/rules/address.ts'
 import { type Channel, channelSecrets, type Notifiers } from '../../functions/notify/kinds.ts'
 import type { Sinks } from '../simulator/sinks.ts'
@@ -18,13 +18,13 @@ interface Row<K extends Kind> {
   simulated(sinks: Sinks): Channel | undefined
   contentType: string
   /**
-   * The outcome of each answer. The first of `delivered` is the usual answer. `broken`: refused, and so
-   * would be every other message.
+   * The outcome of each answer. The first of `delivered` is the usual answer. `broken`: refused,
+   * and so would be every other message.
    */
   answers: Record<'delivered' | 'retry' | 'refused' | 'broken', Answer[]>
-  /** The outcome if a usual answer breaks off. Never `retry`, as the message may have been posted. */
+  /** The outcome if a usual answer breaks off. Never `retry`. */
   brokenOff: 'delivered' | 'refused'
-  /** The service's limit: requests in any such time. `ahead`: how many more it accepts in a burst. */
+  /** The limit of the service. `ahead`: how many more it accepts in a burst. */
   takes: { requests: number; inMs: number; ahead: 0 | 1 } | 'whatever comes'
   /** Longest body, in bytes. */
   maxBodyBytes: number
@@ -77,7 +77,7 @@ const slackPasses = [
 const slackLive =
   /[<>]|&(?!amp;|lt;|gt;)|[*`~]|(?<![A-Za-z0-9_])_|_(?![A-Za-z0-9_])|:[\p{L}_+'-]+:|^\s*(?:&gt;|＞)/mu
 
-/** Markup of an Adaptive Card without a backslash, and markup that some clients read in spite of it. */
+/** Markup of an Adaptive Card that a backslash does not, or not everywhere, prevent. */
 const markdown =
   /(?<!\\)(?:\\\\)*(?:[`*~<>|[\]]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}]))|\]\(|\{\{|^\s*(?:[#+-]|\d+[.)](?!\S))/u
 

@@ -1,4 +1,4 @@
-// PagerDuty's incidents: one for each epoch of an event, opened once, and closed only if it was opened.
+// PagerDuty's incidents: one for each epoch of an event, opened once, closed only if opened.
 import { describe, expect, test } from 'vitest'
 import { type Delivery, type Notice, viewOf } from '../../functions/core/delivery/delivery.ts'
 import { type Moment, moments, type Verdict } from '../../functions/core/event/event.ts'

@@ -1,5 +1,5 @@
-// The rate of each kind against the limit of its service in kinds.ts. Requests go out as early as the
-// kind's rate allows, as in a worker.
+// The rate of each kind against the limit of its service in kinds.ts. Requests go out as early as
+// the kind's rate allows, as in a worker.
 import { describe, expect, test } from 'vitest'
 import { afterTurns, freeAt, type Rate, turnsAt } from '../../functions/core/delivery/rate.ts'
 import { notifiers } from '../../functions/notify/kinds.ts'

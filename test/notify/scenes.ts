@@ -1,5 +1,5 @@
-// Typical messages: each moment with the event that leads to it, and special cases: lists, channels in
-// trouble, late and skipped messages, scale sets, hostile names.
+// Typical messages: each moment with the event that leads to it, and special cases: lists, channels
+// in trouble, late and skipped messages, scale sets, hostile names.
 
 import { sendAlert, withOccurrence } from '../../functions/core/delivery/alert.ts'
 import {

@@ -9,7 +9,7 @@ import { type Json, kindTable } from './kinds.ts'
 import { about, capture } from './outgoing.ts'
 import { scenes } from './scenes.ts'
 
-// Node cannot load the library's modules, which import each other without endings, but it can load the bundle.
+// Node can load the bundle only: the library's modules import each other without endings.
 const { AdaptiveCard, SerializationContext }: typeof import('adaptivecards') = createRequire(
   import.meta.url,
 )('adaptivecards/dist/adaptivecards.min.js')

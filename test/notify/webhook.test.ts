@@ -1,5 +1,5 @@
-// Webhooks as a receiver sees them: signatures that independent libraries accept, a CloudEvent, and the
-// same bytes at every attempt.
+// Webhooks as a receiver sees them: signatures that independent libraries accept, a CloudEvent, and
+// the same bytes at every attempt.
 import { Webhook as Standard } from 'standardwebhooks'
 import { Webhook as Svix } from 'svix'
 import { describe, expect, test } from 'vitest'

@@ -1,5 +1,4 @@
-// The admin key: its holder is an admin. The API takes it as a bearer token, the console in its
-// sign-in form.
+// The admin key: its holder is an admin. The API takes it as a bearer token, the console in a form.
 import type { Context } from 'hono'
 import type { Relay } from '../../use-cases/relay.ts'
 import { problem } from '../problem.ts'
@@ -16,7 +15,7 @@ export interface KeyGuard {
 
 type Checked = { outcome: 'right' | 'wrong' } | { outcome: 'busy'; waitSeconds: number }
 
-/** `where` the key was sent. Each has its own limit, so API scripts do not lock the sign-in form. */
+/** `where` the key was sent. Each has its own limit: API scripts must not lock the form. */
 export function createKeyGuard(relay: Relay, refusals: Refusals, where: 'api' | 'page'): KeyGuard {
   let since = Number.NEGATIVE_INFINITY
   let count = 0

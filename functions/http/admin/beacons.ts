@@ -1,4 +1,4 @@
-// `GET /v1/beacons` for admins: when each beacon of a fleet last reported, and how many events it sees.
+// `GET /v1/beacons` for admins: when each beacon last reported, and how many events it sees.
 import type { Context } from 'hono'
 import { quoted } from '../../schema/checks.ts'
 import type { ListedBeacon } from '../../store/store.ts'

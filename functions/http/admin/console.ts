@@ -1,5 +1,5 @@
-// The console: an admin reads events in a browser, and decides nothing. Its path does not begin with
-// /admin, which the host of Azure Functions reserves.
+// The console: an admin reads events in a browser, and decides nothing. Its path does not begin
+// with /admin, which the host of Azure Functions reserves.
 import { type Context, Hono } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { viewOf } from '../../core/delivery/delivery.ts'

@@ -1,5 +1,5 @@
 // The session of an admin in the console: a cookie with its end time, signed with an HMAC. It does
-// not contain the admin key. It ends early if the admin key or the link key that signed it is replaced.
+// not contain the admin key. Replacing the admin key or the link key ends it early.
 import { fromBase64, toBase64 } from '../../../shared/signature.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { digestOf } from './admin-key.ts'

@@ -1,5 +1,5 @@
-// The pages behind a link: one event or a list, the state that an open page polls, and the form that
-// decides. Only a POST from the page itself decides, because mail scanners and previews open links.
+// The pages behind a link: one event or a list, the state that an open page polls, and the form
+// that decides. Only a POST from the page itself decides, as mail scanners open links, too.
 import { type Context, Hono } from 'hono'
 import type { Verdict } from '../../core/event/event.ts'
 import { principalHeader } from '../../identity/principal.ts'

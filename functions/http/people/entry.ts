@@ -1,5 +1,5 @@
-// Opens a link: reads its token, counts its use and finds its event, or answers why it leads nowhere.
-// A signed-in person has a separate budget, which other holders of the link cannot use up.
+// Opens a link: reads its token, counts its use and finds its event, or answers why it leads
+// nowhere. A signed-in person has a separate budget, which other holders of the link cannot use up.
 import type { Context } from 'hono'
 import { principalHeader, readPrincipal } from '../../identity/principal.ts'
 import type { LinkGuard, Turn, Use } from '../../links/guard.ts'

@@ -1,5 +1,5 @@
 // `POST /slack/interactions`: buttons pressed in Slack. Slack wants an answer within 3 s, so the
-// request waits for the decision for 2 s at most. The person's reply goes to the press's own address.
+// request waits for the decision for 2 s at most. The reply goes to the address in the press.
 import { type Context, Hono } from 'hono'
 import { messageOf } from '../../../shared/errors.ts'
 import type { Press } from '../../notify/desk.ts'

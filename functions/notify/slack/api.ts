@@ -1,4 +1,4 @@
-// One call of Slack's Web API. It answers nearly everything with 200: `ok` and the code in `error` count.
+// One call of Slack's Web API. It answers nearly everything with 200: see `ok` and `error`.
 
 import { z } from 'zod'
 import { parseJson } from '../../../shared/json.ts'
@@ -71,8 +71,8 @@ export async function callSlack(
 }
 
 /**
- * A 200 that cannot be read broke off or comes from a proxy. The message may have been posted, so it is
- * refused: every further attempt might post it again.
+ * A 200 that cannot be read broke off or comes from a proxy. The message may have been posted, so
+ * it is refused: every further attempt might post it again.
  */
 function judge(answer: Said, now: number): Answer {
   if (answer.status !== 200) return coded(fromStatus(answer, now))

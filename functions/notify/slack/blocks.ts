@@ -1,4 +1,4 @@
-// The blocks of a message in Slack. Text from outside goes through text.ts, which escapes Slack's marks.
+// The blocks of a message in Slack. Text from outside goes through text.ts, which escapes it.
 import type { IncomingWebhookSendArguments } from '@slack/webhook'
 import { cut } from '../../../shared/document.ts'
 import type { Claimed } from '../../core/delivery/delivery.ts'
@@ -16,8 +16,8 @@ import { decidedLine, type Question, questionOf } from './press.ts'
 import { deaden, escapeText, shorten, withName } from './text.ts'
 
 /**
- * In characters; api.slack.com/reference/block-kit/blocks. Slack accepts 3 000 in a section and 2 000 in
- * a field, but only about 13 000 in all blocks, so fields and items are shorter here.
+ * In characters; api.slack.com/reference/block-kit/blocks. Slack accepts 3 000 in a section and 2
+ * 000 in a field, but only about 13 000 in all blocks, so fields and items are shorter here.
  */
 const limit = {
   header: 150,

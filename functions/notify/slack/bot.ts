@@ -1,6 +1,6 @@
-// Slack with the token of a bot: one message for each epoch of an event. Each step edits the message and
-// replies in its thread. The posted message is stored by compare-and-set. An edit notifies nobody, so
-// a reply that asks people to act is also shown in the channel.
+// Slack with the token of a bot: one message for each epoch of an event. Each step edits the
+// message and replies in its thread. The posted message is stored by compare-and-set. An edit
+// notifies nobody, so a reply that asks people to act is also shown in the channel.
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import { nextStep, type Posted } from '../../core/delivery/post.ts'
@@ -32,8 +32,8 @@ const urgent: Delivery['telling']['moment'][] = ['changed', 'reminder', 'stuck',
 export const slackBot: Notifier<Bot> = {
   // The message shows the newest state, so an edit that waited must not show an older one.
   overtakes: () => true,
-  // Slack accepts one chat.postMessage a second and channel, and fifty chat.update a minute. No lists:
-  // a message about several events could not be edited for one of them.
+  // Slack accepts one chat.postMessage a second and channel, and fifty chat.update a minute. No
+  // lists: a message about several events could not be edited for one of them.
   rate: { everyMs: 1_200, burst: 2, together: 1, atOnce: 4 },
   opensIncidents: false,
   buttons: { ...buttonSupport, isEdited: true },

@@ -1,6 +1,6 @@
-// Presses in Slack: reads who pressed what, proven by Slack's signature, and answers. This process keeps
-// the signatures it has seen, so a repeated payload does nothing. In another process, or if the set was
-// full, a repeated press finds the event decided, or changed since its stamp.
+// Presses in Slack: reads who pressed what, proven by Slack's signature, and answers. This process
+// keeps the signatures it has seen, so a repeated payload does nothing. In another process, or if
+// the set was full, a repeated press finds the event decided, or changed since its stamp.
 
 import { z } from 'zod'
 import { parseJson } from '../../../shared/json.ts'

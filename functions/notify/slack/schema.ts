@@ -1,5 +1,5 @@
-// The configuration of a Slack channel: the address of an incoming webhook, or the token of a bot and its
-// channel. The output is one of two kinds, as they have different rates.
+// The configuration of a Slack channel: the address of an incoming webhook, or the token of a bot
+// and its channel. The output is one of two kinds, as they have different rates.
 import type { z } from 'zod'
 import { isWebUrl, textBy, webRule, webUrl } from '../../schema/checks.ts'
 import { entry } from '../kind.ts'

@@ -1,5 +1,5 @@
-// Texts for Slack's mrkdwn, with names from outside. `&`, `<` and `>` are escaped. Slack cannot escape
-// other marks, so they become letters that look the same.
+// Texts for Slack's mrkdwn, with names from outside. `&`, `<` and `>` are escaped. Slack cannot
+// escape other marks, so they become letters that look the same.
 import { cut } from '../../../shared/document.ts'
 import type { EventView } from '../../core/delivery/delivery.ts'
 import { userOf } from '../../core/message/phrases.ts'
@@ -30,8 +30,8 @@ const lookalikes: Record<string, string> = {
 }
 
 /**
- * What Slack reads as bold, struck, code, emphasis, `:emoji:` or a quote. Not an underscore inside a word,
- * so that VM names can be copied, and not the minutes of a time.
+ * What Slack reads as bold, struck, code, emphasis, `:emoji:` or a quote. Not an underscore inside
+ * a word, so that VM names can be copied, and not the minutes of a time.
  */
 const markup = new RegExp(
   [

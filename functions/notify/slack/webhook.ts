@@ -1,6 +1,6 @@
-// Slack incoming webhooks, through Slack's own library. We give it our own fetch, which uses the guarded
-// `send`, follows no redirect, and keeps what the library drops: Retry-After, and whether the text broke
-// off.
+// Slack incoming webhooks, through Slack's own library. We give it our own fetch, which uses the
+// guarded `send`, follows no redirect, and keeps what the library drops: Retry-After, and whether
+// the text broke off.
 import {
   type FetchFunction,
   IncomingWebhook,
@@ -36,8 +36,9 @@ const limited = ['rate_limited', 'ratelimited']
 
 export const slackWebhook: Notifier<Incoming> = {
   overtakes: () => true,
-  // Slack accepts about one message a second and webhook. A burst of 2 lets an event and its approval by
-  // a rule arrive together. A list of 20 stays within the limits of blocks and characters.
+  // Slack accepts about one message a second and webhook. A burst of 2 lets an event and its
+  // approval by a rule arrive together. A list of 20 stays within the limits of blocks and
+  // characters.
   rate: { everyMs: 1_000, burst: 2, together: 20, atOnce: 4 },
   opensIncidents: false,
   buttons: { ...buttonSupport, isEdited: false },
@@ -64,7 +65,10 @@ export const slackWebhook: Notifier<Incoming> = {
   },
 }
 
-/** What the library reads. A real `Response` cannot have a status above 599, which some servers send. */
+/**
+ * What the library reads. A real `Response` cannot have a status above 599, which some servers
+ * send.
+ */
 function responseOf({ status, text }: Answer) {
   const ok = isSuccess(status)
   return { ok, status, statusText: '', text: async () => text } as Response

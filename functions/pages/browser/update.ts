@@ -17,7 +17,7 @@ interface Update {
   isNextStep: boolean
   /** Nobody can decide any more. */
   removesForm: boolean
-  /** The buttons do not fit this state. The page never adds or moves buttons: the reader reloads. */
+  /** The buttons do not fit this state. The page never adds or moves any. */
   needsReload: boolean
 }
 

@@ -1,5 +1,6 @@
-// The content of reports, over HTTP. Bad input changes nothing, and its error says what is wrong, where,
-// and what to send instead. A repeated report changes nothing, too. Senders: `signatures.test.ts`.
+// The content of reports, over HTTP. Bad input changes nothing, and its error says what is wrong,
+// where, and what to send instead. A repeated report changes nothing, too. Senders:
+// `signatures.test.ts`.
 import { describe, expect, test } from 'vitest'
 import { maxReportBytes } from '../../../shared/report.ts'
 import { expectRefused, type Post } from '../../support/refused.ts'

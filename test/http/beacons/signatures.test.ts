@@ -1,5 +1,5 @@
-// The signature of a report: of a configured fleet, with its key, about now. Any other changes nothing.
-// In each row of the table, all parts are right except the one that the row names.
+// The signature of a report: of a configured fleet, with its key, about now. Any other changes
+// nothing. In each row of the table, all parts are right except the one that the row names.
 import { describe, expect, test } from 'vitest'
 import { sign } from '../../../shared/signature.ts'
 import { expectRefused, type Post } from '../../support/refused.ts'

@@ -1,5 +1,5 @@
-// Beacons that prove their VM by a token of its managed identity, over HTTP: what such a token allows,
-// what it does not, and how it works beside the fleet's key.
+// Beacons that prove their VM by a token of its managed identity, over HTTP: what such a token
+// allows, what it does not, and how it works beside the fleet's key.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createEntra } from '../../../functions/identity/entra.ts'
 import type { Report } from '../../../shared/report.ts'

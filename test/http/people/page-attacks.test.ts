@@ -1,4 +1,4 @@
-// Opening the page changes nothing, whoever opens it. A decision counts once, and only from the page.
+// Opening the page changes nothing, whoever opens it. Only the page can decide, once.
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { forge, formType, linkOf, press, textOf } from '../../support/people.ts'

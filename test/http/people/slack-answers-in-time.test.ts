@@ -1,4 +1,4 @@
-// Slack gets its answer in time, even if the store or the reply address fails, hangs or is forbidden.
+// Slack gets its answer in time, even if the store or the reply address fails or hangs.
 import { Hono } from 'hono'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { interactionRoutes } from '../../../functions/http/people/slack.ts'

@@ -1,5 +1,5 @@
-// Requests to /slack/interactions: signature, time and form. No other request can decide, and refusals
-// do not reveal secrets.
+// Requests to /slack/interactions: signature, time and form. No other request can decide, and
+// refusals do not reveal secrets.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createSlackDesk } from '../../../functions/notify/slack/desk.ts'
 import { webHmac } from '../../../shared/signature.ts'

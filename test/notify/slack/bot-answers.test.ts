@@ -1,4 +1,4 @@
-// The notifier of Slack's bots in case of trouble: the outcome of each answer, and two workers at once.
+// The notifier of Slack's bots in case of trouble: the outcome of each answer, two workers at once.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Send } from '../../../functions/notify/notifier.ts'
 import { at } from '../../support/records.ts'

@@ -1,4 +1,4 @@
-// Our own lengths for Slack. Each is tested with a message that just fits, and with one character more.
+// Our own lengths for Slack. Each is tested with a text that just fits, and one character more.
 import { describe, expect, test } from 'vitest'
 import type { Message } from '../../../functions/core/message/message.ts'
 import { slackBlocks, slackLine, slackReply } from '../../../functions/notify/slack/blocks.ts'

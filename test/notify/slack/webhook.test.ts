@@ -1,4 +1,4 @@
-// Answers of Slack's incoming webhook, word by word: which count as "ok", and the notes of the others.
+// Answers of Slack's incoming webhook, word by word: which count as "ok", and other notes.
 import { expect, test } from 'vitest'
 import type { SendOutcome } from '../../../functions/core/delivery/attempt.ts'
 import type { Send } from '../../../functions/notify/notifier.ts'
