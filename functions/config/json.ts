@@ -15,7 +15,9 @@ export function readJson(file: string): { value: unknown; mistakes: string[] } {
     throw invalid('not UTF-8, by its first bytes; save it in that encoding')
   }
   if (text.trim() === '') {
-    throw invalid('the file is empty; write a configuration, as infra/examples/full.config.json is one')
+    throw invalid(
+      'the file is empty; write a configuration, as infra/examples/full.config.json is one',
+    )
   }
   let value: unknown
   try {

@@ -1,11 +1,11 @@
-// Where a form comes from, as far as its browser says. The surprise: under our referrer policy the Origin of
-// our own forms is `null`, which others can send as well; the form's own token is what proves it.
+// Judges by headers whether a form comes from our page. They prove nothing: our referrer policy
+// makes the Origin of our own forms `null`, which others can send, too. Its token does.
 import type { Context } from 'hono'
 import type { Relay } from '../use-cases/relay.ts'
 
 const formType = 'application/x-www-form-urlencoded'
 
-/** A form of ours, sent by a browser from our page. */
+/** False if the browser says that the form is not from our page. */
 export function isOwnForm(relay: Relay, c: Context): boolean {
   const site = c.req.header('sec-fetch-site')
   const origin = c.req.header('origin')
@@ -17,7 +17,7 @@ export function isOwnForm(relay: Relay, c: Context): boolean {
   return sameSite && !isPrefetch(c) && type === formType
 }
 
-/** As far as browsers say it: old ones send no `sec-fetch-site`, and under our referrer policy `null`. */
+/** False also for old browsers: they send no `sec-fetch-site`, and `null` as the origin. */
 export function isSurelyOwn(relay: Relay, c: Context): boolean {
   return (
     c.req.header('sec-fetch-site') === 'same-origin' || c.req.header('origin') === ownOrigin(relay)
@@ -28,7 +28,7 @@ function ownOrigin({ config }: Relay): string {
   return new URL(config.publicUrl).origin
 }
 
-/** A browser that loads what somebody may open next. */
+/** The browser loads a page that a person may open next. */
 export function isPrefetch(c: Context): boolean {
   const names = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz']
   return names.some((name) => /prefetch|preview|prerender/i.test(c.req.header(name) ?? ''))

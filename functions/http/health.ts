@@ -1,6 +1,5 @@
-// `GET /healthz`: strangers and probes get one word, and an admin gets the troubles. The surprise:
-// strangers share an answer for 5 s, so that their requests cost the store nothing. An admin gets
-// the current state.
+// `GET /healthz`: strangers and probes get one word, an admin gets the list of troubles. Strangers
+// share one answer for 5 s, so that they cannot load the store. An admin gets the current state.
 import type { Context } from 'hono'
 import { messageOf } from '../../shared/errors.ts'
 import { channelsInTrouble } from '../use-cases/channel-health.ts'

@@ -1,10 +1,10 @@
-// How the HTTP face answers people, and what every answer carries: nobody keeps it, indexes it, frames it or is
-// told its address. Pages bring a policy that lets them run their own script; all else runs nothing.
+// Answers for people, and the headers of every answer: browsers neither cache, index nor frame it,
+// and send its address to no other site. A page's policy allows its own script only.
 import type { Context, MiddlewareHandler } from 'hono'
 import { messagePage } from '../pages/approve.ts'
 import { isSecure, pagePolicy, privateHeaders, secureHeaders } from '../pages/layout.ts'
 import type { Relay } from '../use-cases/relay.ts'
-import { limit, problem } from './problem.ts'
+import { limit, named, problem } from './problem.ts'
 
 export type Page = ReturnType<typeof messagePage>
 
@@ -16,7 +16,7 @@ export async function page(c: Context, status: number, content: Page): Promise<R
   return c.body(String(await content), status as 200, headers)
 }
 
-/** Middleware: the headers of everything; what an answer says for itself stays. */
+/** Middleware: adds the headers that the answer does not set itself. */
 export function keepPrivate({ config }: Pick<Relay, 'config'>): MiddlewareHandler {
   const isPublicSecure = isSecure(config.publicUrl)
   return async (c, next) => {
@@ -31,21 +31,25 @@ export function keepPrivate({ config }: Pick<Relay, 'config'>): MiddlewareHandle
   }
 }
 
-/** Middleware: a longer form is refused before it is read whole, with a page. */
+/** Middleware: refuses a longer form with a page, before the whole form is read. */
 export function limitForm(maxSize: number): MiddlewareHandler {
   const text = `The form is longer than ${maxSize} bytes. Open the page again, and use its own form.`
   return limit(maxSize, (c) => page(c, 413, messagePage('Nothing was done', text)))
 }
 
 export function notFound(c: Context): Response | Promise<Response> {
-  if (!isForPeople(c)) return problem(c, 404, 'not_found', 'there is nothing here; see the README')
-  return page(c, 404, messagePage('There is no such page', 'Open the link of the message again.'))
+  if (isForPeople(c)) {
+    return page(c, 404, messagePage('There is no such page', 'Open the link in the message again.'))
+  }
+  const address = named(`${c.req.method} ${c.req.path}`)
+  const detail = `there is no ${address}; docs/api.md in the repository lists the addresses`
+  return problem(c, 404, 'not_found', detail)
 }
 
 export function failed(c: Context): Response | Promise<Response> {
   if (!isForPeople(c)) return problem(c, 500, 'internal', 'the relay failed; its log says why')
-  // it may have failed after a decision was on record
-  const text = 'Its log says why. Open the page again to see how it stands.'
+  // The relay may have failed after it stored a decision.
+  const text = 'The log says why. Open the page again to see whether your decision was stored.'
   return page(c, 500, messagePage('The relay failed', text))
 }
 

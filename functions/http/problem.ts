@@ -1,4 +1,4 @@
-// How the HTTP face says that something is wrong, and reads bodies that may be anything.
+// Error answers as problem+json, and the middleware that reads bodies.
 import type { Context, MiddlewareHandler, Next } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { cut } from '../../shared/document.ts'
@@ -18,44 +18,41 @@ export function problem(c: Context, status: number, code: string, detail: string
 /** The answer if the configuration has no such fleet. */
 export function fleetUnknown(c: Context, fleet: string, fleets: string[]) {
   const meant = didYouMean(fleet, fleets)
-  const detail = `there is no fleet ${named(fleet)}; there are ${quoted(fleets)}${meant}`
+  const detail = `there is no fleet ${named(fleet)}; write one of ${quoted(fleets)}${meant}`
   return problem(c, 404, 'fleet_unknown', detail)
 }
 
-/** Shortens a name that the sender chose, for an answer. It may be as long as the body. */
+/** Quotes and shortens a text of the sender, which may be as long as the body. */
 export function named(name: string): string {
   return JSON.stringify(cut(name, maxNamed))
 }
 
 const maxNamed = 300
 
-/**
- * The sender went away in the middle of its body. This is no error of the relay, and nobody reads
- * the answer.
- */
+/** The sender closed the connection in the middle of its body. This is no error of the relay. */
 export class BodyBrokenOff extends Error {}
 
 /**
  * Middleware: reads the body, which handlers get by `c.req.text()`. If the body is too large, it
- * answers with `tooLarge` before it has read the whole body. Throws BodyBrokenOff.
+ * answers with `tooLarge` and does not read the rest. Throws BodyBrokenOff.
  */
 export function limit(
   maxSize: number,
   tooLarge: (c: Context) => Response | Promise<Response> = (c) => bodyTooLarge(c, maxSize),
 ): MiddlewareHandler {
   const counted = bodyLimit({ maxSize, onError: tooLarge })
-  const read = async (c: Context, isTold: boolean): Promise<Response | undefined> => {
-    const refused = isTold ? undefined : await counted(c, async () => {})
+  const read = async (c: Context, hasLength: boolean): Promise<Response | undefined> => {
+    const refused = hasLength ? undefined : await counted(c, async () => {})
     if (refused) return refused
     await c.req.text()
     return undefined
   }
   return async (c: Context, next: Next) => {
-    // a server reads no more than the length it was told; without one, bytes are counted
+    // Servers read no more than Content-Length says. Without it, the bytes have to be counted.
     const length = c.req.header('content-length')
-    const isTold = length !== undefined && !c.req.header('transfer-encoding')
-    if (isTold && !(Number(length) <= maxSize)) return tooLarge(c)
-    const refused = await read(c, isTold).catch((cause: unknown) => {
+    const hasLength = length !== undefined && !c.req.header('transfer-encoding')
+    if (hasLength && !(Number(length) <= maxSize)) return tooLarge(c)
+    const refused = await read(c, hasLength).catch((cause: unknown) => {
       throw new BodyBrokenOff('the body broke off', { cause })
     })
     return refused ?? next()

@@ -1,4 +1,4 @@
-// The way back from a service whose messages have buttons: what a person pressed, and the answer.
+// The interface to a service whose messages have buttons: reads presses and answers them.
 
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import type { Claimed } from '../core/delivery/delivery.ts'
@@ -9,20 +9,20 @@ import type { Part, Send } from './notifier.ts'
 
 /** A button of ours that a person pressed. */
 export interface Press {
-  /** As the service vouches for them. */
+  /** The person, as the service signed it. */
   by: Decider
-  /** Their workspace, or their organisation where the service gives that instead. */
+  /** Their workspace, or their organisation if the service sends that instead. */
   team: string
   decision: Verdict['decision']
-  /** Of `Buttons`, as far as anybody knows. */
+  /** The value of the pressed button, not verified. */
   value: string
-  /** Takes a few answers for half an hour from whoever knows it: a secret. */
+  /** Accepts a few answers for half an hour. A secret. */
   replyUrl: string
 }
 
 export type Reading =
   | { outcome: 'pressed'; press: Press }
-  /** Signed, and nothing to act upon: something else was pressed, or this came before. */
+  /** Signed, but without a decision: another button, or a repeated request. */
   | { outcome: 'acknowledged'; note: string }
   | { outcome: 'refused'; status: 400 | 401; code: string; detail: string }
 
@@ -32,32 +32,29 @@ export type PressOutcome =
   | Exclude<Permission, 'allowed'>
   | 'moved_on'
   | 'busy'
-  /** Not of the owner's workspace, and not listed by name. */
+  /** Neither from the owner's workspace nor a listed approver. */
   | 'outsider'
-  /** The event is not decided in this channel any more. */
+  /** The event is no longer decided in this channel. */
   | 'not_here'
 
-/** Why there is no event to speak of; `failed`: the press may count or not. */
+/** Why there is no event to show. `failed`: the decision may have been stored or not. */
 export type DeadPress = 'forged' | 'expired' | 'channel_gone' | 'unknown' | 'failed'
 
-/** A message as it is laid out; `telling` says what it is about. */
+/** A message and what it is about. */
 export interface Shown extends Pick<Part, 'message' | 'pageUrl' | 'buttons'> {
   telling: Pick<Claimed['telling'], 'moment' | 'event'>
 }
 
-/** What answers a press: words for that person alone, or what stands in the message's place. */
+/** The answer to a press: a private text, or a replacement for the message. */
 export type Reply =
   | { dead: DeadPress }
   | { refused: PressOutcome; record: EventRecord; by: Decider }
   | { shown: Shown }
-  /** One line: the decision has a message of its own. */
+  /** Replaced by one line, as the decision has its own message. */
   | { decided: EventRecord; pageUrl: string }
 
 export interface Desk {
-  /**
-   * Judges signature, time and form. A payload is `pressed` once. While a secret is replaced, `secrets`
-   * holds both.
-   */
+  /** Checks signature, time and form. A payload is `pressed` once. Any of `secrets` may sign it. */
   read(
     header: (name: string) => string | undefined,
     body: string,
@@ -65,8 +62,9 @@ export interface Desk {
     now: number,
   ): Promise<Reading>
   /**
-   * Answers a press, and tries once more if that may help. An answer goes to the service itself or to
-   * `own`, the channel's address. Throws nothing, and never puts `replyUrl` into the outcome.
+   * Answers a press, and retries once if that may help. Sends only to the service's own hosts or to
+   * the host of `own`, the channel's address. Never throws, and never puts `replyUrl` into the
+   * outcome.
    */
   reply(
     send: Send,

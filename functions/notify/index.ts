@@ -1,4 +1,4 @@
-// The kinds of channels there are, by the name that an owner writes. kinds.ts has what follows from it.
+// All kinds of channels, by the name that an owner writes. kinds.ts builds on this list.
 export { pagerduty } from './pagerduty.ts'
 export { slack } from './slack/index.ts'
 export { teams } from './teams.ts'

@@ -1,37 +1,37 @@
-// What one kind of channel is: what an owner writes of it, and who sends. Add a kind: one file beside this,
-// one line in index.ts.
+// The interface of a kind of channel: its configuration and its notifiers. To add a kind, add a
+// file beside this one and a line in index.ts.
 import { z } from 'zod'
 import { identifier, object } from '../schema/checks.ts'
 import type { Notifier } from './notifier.ts'
 
 export interface Kind<Schema extends z.ZodType<{ kind: string }>> {
-  /** Of its entry under `channels`: the address is called `url` or `endpoint`. */
+  /** The schema of an entry under `channels`. The key of an address is `url` or `endpoint`. */
   schema: Schema
-  /** Keys whose texts may be shown, besides those of every kind; any other text is a secret. */
+  /** Further keys whose texts are no secrets. Any other text is one. */
   open?: readonly string[]
   /**
-   * By key: a text of the right form, made of a variable's name, for checks where the environment lacks it.
-   * `url`, `endpoint` and `secret` have one already.
+   * By key: makes a valid text from a variable's name, so that a check needs no environment. `url`,
+   * `endpoint` and `secret` have one already.
    */
   placeholders?: Record<string, (name: string) => string>
-  /** One for each kind that comes out of the schema: two ways to one service may be two inside. */
+  /** One for each kind in the schema's output, which may split a service into several. */
   notifiers: {
     [Name in z.output<Schema>['kind']]: Notifier<Extract<z.output<Schema>, { kind: Name }>>
   }
 }
 
-/** The entry of a kind, with what every kind has. */
+/** The schema of a kind's entry, with the keys of every kind. */
 export function entry<const Name extends string, Shape extends z.ZodRawShape>(
   name: Name,
   shape: Shape,
 ) {
   return object({
-    kind: z.literal(name).describe('Which kind of channel it is; each has keys of its own.'),
+    kind: z.literal(name).describe('The kind of the channel, which has its own keys.'),
     ...shape,
     fallback: identifier
       .optional()
       .describe(
-        'Another channel, which is told what this one refuses, or has not taken after two minutes.',
+        'Another channel. It gets messages that this one refuses or does not accept within two minutes.',
       ),
   })
 }

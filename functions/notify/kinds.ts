@@ -1,4 +1,4 @@
-// What follows from the kinds of channels there are.
+// Everything that is built from the list of kinds: schema, notifiers, masks of secrets.
 import { z } from 'zod'
 import { maskOf, maskTokens } from '../../shared/log.ts'
 import { isWebUrl, quoted } from '../schema/checks.ts'
@@ -27,7 +27,7 @@ export const channelSchema = z.discriminatedUnion(
   {
     error: ({ input }) => {
       if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-        return 'write an object in { }, with a kind and what it needs'
+        return 'write an object in { }, with a kind and its keys'
       }
       const meant = didYouMean((input as { kind?: unknown }).kind, kindNames)
       return `write a kind: ${quoted(kindNames)}${meant}`
@@ -47,10 +47,10 @@ export const notifiers = Object.fromEntries(
     .map(([name, notifier]) => [name, discreet(notifier)]),
 ) as Notifiers
 
-/** Of every kind; other texts are secrets, so that a key nobody thought of is hidden. */
+/** Open keys of every kind. All other texts are secrets, so that a forgotten key is hidden. */
 const openKeys = ['kind', 'fallback', 'endpoint']
 
-/** The secrets of one channel; of an address also its parts, as an error may name them alone. */
+/** The secrets of one channel, including parts of an address, which an error may show alone. */
 export function channelSecrets(channel: Channel): string[] {
   const { open = [] } = kinds.find(({ notifiers }) => channel.kind in notifiers) as Described
   const secrets = Object.entries(channel)
@@ -66,7 +66,7 @@ function piecesOf(url: string): string[] {
     .split('&')
     .map((pair) => pair.split('=', 2)[1] ?? '')
   const segments = pathname.split('/')
-  // "services" and "workflows" are no secrets, and may stand in an answer
+  // Words such as "services" and "workflows" are no secrets, and answers may contain them.
   const own = segments.filter((segment, i) => /\d/.test(segment) || i === segments.length - 1)
   return [pathname + search, pathname, ...raw, ...searchParams.values(), ...own]
 }
@@ -74,8 +74,8 @@ function piecesOf(url: string): string[] {
 const maxNoteLength = 240
 
 /**
- * The notifier with secrets masked in its notes: an answer may repeat the address it was sent to, or the
- * message, with links that decide.
+ * Masks secrets in a notifier's notes. An answer may repeat the channel's address, or the message
+ * with a link that decides.
  */
 function discreet(notifier: Notifier<never>): Notifier<never> {
   return {
@@ -83,7 +83,7 @@ function discreet(notifier: Notifier<never>): Notifier<never> {
     async notify(outgoing, channel, send) {
       const result = await notifier.notify(outgoing, channel, send)
       const note = maskTokens(maskOf(channelSecrets(channel))(result.note))
-      // cut last: half a secret would not be known as one
+      // Cut last: the masks would not recognize half a secret.
       return { ...result, note: [...note].slice(0, maxNoteLength).join('') }
     },
   }

@@ -1,4 +1,4 @@
-// What it takes to tell a channel, and what those that do it have in common.
+// The interface of a notifier, which sends to one kind of channel, and what notifiers share.
 
 import { parseRetryAfter } from '../../shared/retry.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
@@ -9,16 +9,16 @@ import type { Rate } from '../core/delivery/rate.ts'
 import type { Proof } from '../core/event/event.ts'
 import { type Message, plain } from '../core/message/message.ts'
 
-/** The part of `fetch` that notifiers use; a host's own guards addresses at connect. */
+/** The part of `fetch` that notifiers use. The host checks addresses at connect. */
 export type Send = (url: string, init: RequestInit) => Promise<Response>
 
-/** What a message tells of one event. */
+/** The part of a message about one event. */
 export interface Part {
   delivery: Claimed
   message: Message
-  /** The event's page, with a token for this channel; absent where the message is about a channel. */
+  /** The event's page, with a token for this channel. Absent if the message is an alert. */
   pageUrl?: string
-  /** Present where the message itself decides, by its buttons. */
+  /** Present if the message has buttons that decide. */
   buttons?: Buttons
   /** Earlier steps of this event that may have reached the channel. */
   mayHaveHeard: Telling[]
@@ -26,37 +26,37 @@ export interface Part {
 
 /** *Approve* and *Not now* in a message. */
 export interface Buttons {
-  /** Comes back with a press. */
+  /** The service sends it back with a press. */
   value: string
-  /** Absent once somebody said so. */
+  /** False after somebody chose *Not now*: the button is left out. */
   notNow: boolean
 }
 
 /** How the messages of a kind can have such buttons. */
 export interface ButtonSupport {
-  /** What `approveIn` of a route says to have them, and the proof that comes with a press. */
+  /** The value of a route's `approveIn`, and the proof of identity that a press has. */
   how: Proof
-  /** What people call the service that they press them in. */
+  /** The name of the service, for people. */
   service: string
-  /** What the service takes as a button's value, in characters. */
+  /** In characters. */
   maxValueLength: number
-  /** Whether the event's next message edits the one with the buttons; else a press replaces it. */
+  /** The event's next message edits the one with the buttons. If false, a press replaces it. */
   isEdited: boolean
 }
 
-/** What stands in the channel of this epoch of the event, for kinds that edit what they posted. */
+/** The message about this epoch of the event in the channel, for kinds that edit their messages. */
 export interface PostAccess {
   read(): Promise<Post | undefined>
-  /** `conflict`, and nothing written, where what stands there is not version `basedOn` (0: nothing). */
+  /** `conflict`: the stored version is not `basedOn` (0: none), so nothing was written. */
   write(state: PostState, basedOn: number): Promise<'written' | 'conflict'>
 }
 
 export interface Outgoing extends Part {
-  /** What else the same message tells; empty where the kind's rate says nothing of `together`. */
+  /** Further events in the same message, if the kind's rate allows several `together`. */
   also: Part[]
-  /** One page for all events of this message; absent for a single one, or where it would be too long. */
+  /** One page for all events of this message. Absent for a single event, or if it is too long. */
   listUrl?: string
-  /** Of the event of the message itself; those in `also` have none. */
+  /** For the event of the message itself. Those in `also` have none. */
   posts: PostAccess
   now: number
   /** Aborts the attempt. */
@@ -64,18 +64,15 @@ export interface Outgoing extends Part {
 }
 
 export interface Notifier<Channel> {
-  /** Machines want every step of an event, in order; people only those that still matter. */
+  /** Machines want every step of an event, in order. People want only the last ones. */
   overtakes: Overtakes
-  /** What the channel takes; more than that is refused, and may get the sender banned. */
+  /** The limit of the service, which refuses more and may ban the sender. */
   rate: Rate
-  /** What it tells stays open until it is told the end. */
+  /** A message opens an incident that only a message about the end closes. */
   opensIncidents: boolean
-  /** Undefined where a message can only link to the event's page. */
+  /** Undefined if a message can only link to the event's page. */
   buttons: ButtonSupport | undefined
-  /**
-   * Makes one attempt. Throws nothing but what `posts` throws, and never puts the channel's secret into
-   * the outcome.
-   */
+  /** Makes one attempt. Throws only what `posts` throws. The outcome contains no secret. */
   notify(outgoing: Outgoing, channel: Channel, send: Send): Promise<SendOutcome>
 }
 
@@ -83,17 +80,17 @@ const maxAnswerBytes = 4_096
 
 export interface Answer {
   status: number
-  /** As far as it came, and was read. */
+  /** The part that arrived and was read. */
   text: string
-  /** Whether that is all of it; what broke off may have been about to say anything. */
+  /** `not_read`: there is more. `broke_off`: the connection ended early. */
   end: 'read' | 'not_read' | 'broke_off'
   retryAfter: string | null
 }
 
 /**
- * Posts one body without following redirects, and reads the answer's beginning: at most 4 KB, unless more is
- * asked for, as an answer is evidence, not data. One whose text breaks off is an answer all the same: the
- * message may have been taken, and must not be sent again as if nobody had answered.
+ * Posts one body without following redirects, and reads the first `maxBytes` of the answer. An
+ * answer whose text breaks off still counts: the service may have accepted the message, so another
+ * attempt could repeat it.
  */
 export async function post(
   send: Send,
@@ -113,20 +110,20 @@ export async function post(
   }
 }
 
-/** Whatever the message: the address is no longer valid, or does not let us in. */
+/** Every message would fail: the address is no longer valid, or rejects us. */
 const broken = [401, 403, 404, 410]
 
-/** Of those that blame the sender, these pass: time-out, too early, too many requests. */
-const passing = [408, 425, 429]
+/** These 4xx are temporary: time-out, too early, too many requests. */
+const temporary = [408, 425, 429]
 
 /**
- * What passes and 5xx are worth another attempt, anything else needs a person. A redirect, or a web page in
- * place of an answer, would meet any message.
+ * Temporary statuses and 5xx are worth another attempt. For any other, a person has to act. Every
+ * message would also fail if the address answers with a redirect or a web page.
  */
 export function fromStatus(answer: Answer, now: number): SendOutcome {
   const { status } = answer
   const note = `HTTP ${status}${wordsOf(answer)}`
-  if (!passing.includes(status) && status < 500) {
+  if (!temporary.includes(status) && status < 500) {
     const isBroken = broken.includes(status) || isRedirect(status) || isWebPage(answer)
     return { outcome: 'refused', note, ...(isBroken && { broken: true }) }
   }
@@ -134,18 +131,15 @@ export function fromStatus(answer: Answer, now: number): SendOutcome {
   return { outcome: 'retry', note, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 
-/** Of addresses that the guard forbids, or that `fetch` itself does. */
-const neverAnswers = ['address_forbidden', 'port_blocked']
+/** A person has to change the address. */
+const forbidden = ['address_forbidden', 'port_blocked']
 
-/**
- * No answer came; a person has to mend an address that is forbidden. Names of hosts and addresses
- * are kept out: for some channels they are the secret.
- */
+/** The outcome without an answer. It has no host or address, which may be secret. */
 export function fromError(error: unknown, signal: AbortSignal): SendOutcome {
   if (signal.aborted) return { outcome: 'retry', note: 'no answer in time' }
   const code = codeOf(error)
   const note = `no answer: ${code}`
-  return neverAnswers.includes(code)
+  return forbidden.includes(code)
     ? { outcome: 'refused', note, broken: true }
     : { outcome: 'retry', note }
 }
@@ -158,24 +152,24 @@ export function isRedirect(status: number): boolean {
   return status >= 300 && status < 400
 }
 
-/** In place of a service's word that it took the message: something in between asks for a sign-in, or the like. */
+/** Not the service's answer: a proxy asks for a sign-in, for example. */
 export function isWebPage({ status, text }: Answer): boolean {
   return isSuccess(status) && /^\s*</.test(text) && pageTags.test(text)
 }
 
 const pageTags = /<(!doctype\s+html|html|head|body|meta|script|form)\b/i
 
-/** What the answer says, to follow its status in a note. */
+/** The answer's text, to follow its status in a note. */
 export function wordsOf({ text, end }: Answer): string {
   const words = oneLine(text).split(' ')
-  // the last one may be half a secret, which nothing that masks secrets would know
+  // The last word may be half a secret, which the masks would not recognize.
   if (end !== 'read' && !lineBreak.test(text.trim())) words.pop()
   if (end === 'broke_off') words.push('(the text broke off)')
   const shown = words.join(' ')
   return shown === '' ? '' : `: ${shown}`
 }
 
-/** The first line of what somebody else wrote, without characters that a terminal or a page would obey. */
+/** The first line of a foreign text, without control characters. */
 export function oneLine(text: string): string {
   return plain(text.trim().split(lineBreak, 1)[0]!).trim()
 }
@@ -204,20 +198,20 @@ async function readStart(
   return { text: text.slice(0, maxBytes), end: 'not_read' }
 }
 
-/** Say nothing; what is behind them may. */
+/** Names without information. */
 const usualErrors = ['Error', 'TypeError']
 
-/** The first code on the way down to the cause, else the first name that says something. */
+/** The first code in the chain of causes, or else the first name with information. */
 function codeOf(error: unknown): string {
   const chain: Error[] = []
   for (let at = error; at instanceof Error && chain.length < 5; at = at.cause) chain.push(at)
   const codes = chain.map((one) => ('code' in one ? one.code : undefined))
   const names = chain.map(({ name }) => name)
-  const telling = [...codes, ...names.filter((name) => !usualErrors.includes(name)), ...names]
-  return telling.find(isWord) ?? 'unknown'
+  const candidates = [...codes, ...names.filter((name) => !usualErrors.includes(name)), ...names]
+  return candidates.find(isWord) ?? 'unknown'
 }
 
-/** No address, and nothing that somebody else wrote. */
+/** Excludes addresses and foreign texts. */
 function isWord(text: unknown): text is string {
   return typeof text === 'string' && /^\w{1,64}$/.test(text)
 }

@@ -1,6 +1,6 @@
-// PagerDuty Events API v2: one incident for each epoch of an event, opened, acknowledged when somebody
-// decided, resolved at the end. What was never sent is never resolved. A trigger on an acknowledged incident
-// wakes nobody. So a stuck approval, and the question after a lapsed one, have keys of their own.
+// PagerDuty Events API v2. Each epoch of an event has one incident: triggered, acknowledged by a
+// decision, resolved at the end. A trigger on an acknowledged incident notifies nobody, so a stuck
+// approval and the question after a lapsed approval are separate incidents.
 import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
 import { linkless } from '../../shared/presentable.ts'
@@ -28,7 +28,7 @@ import {
   type Send,
 } from './notifier.ts'
 
-/** developer.pagerduty.com/docs/events-api-v2; `source` and the like have none there, and are names. */
+/** developer.pagerduty.com/docs/events-api-v2, which gives no limit for `source`. */
 const limit = { summary: 1_024, source: 255, dedupKey: 255, bodyBytes: 512_000 }
 
 type Action = 'trigger' | 'acknowledge' | 'resolve'
@@ -65,8 +65,8 @@ const notifier: Notifier<Channel> = {
     const steps = stepsOf(outgoing)
     let outcome: SendOutcome = { outcome: 'superseded', note: 'no incident was opened' }
     for (const step of steps) {
-      outcome = await tell(outgoing, step, channel, send)
-      // another attempt begins with the first again, which changes nothing there
+      outcome = await sendStep(outgoing, step, channel, send)
+      // The next attempt repeats the steps that were delivered, which changes nothing.
       if (outcome.outcome !== 'delivered') return outcome
     }
     return outcome
@@ -79,18 +79,18 @@ export const pagerduty: Kind<typeof schema> = {
   notifiers: { pagerduty: notifier },
 }
 
-/** PagerDuty's own hosts take events of version 2 nowhere else; another host may be a proxy. */
+/** On PagerDuty's hosts, only one path accepts events of version 2. Another host may be a proxy. */
 function isEventsV2(endpoint: string): boolean {
   if (!isWebUrl(endpoint)) return true
   const { host, hostname, pathname, search } = new URL(endpoint)
   if (!/(^|\.)pagerduty\.com$/.test(hostname)) return true
-  // a key goes into the body: in the address it would be no secret
+  // The key belongs in the body, because addresses are not masked as secrets.
   return (
     /^events(\.eu)?\.pagerduty\.com$/.test(host) && pathname.replace(/\/$/, '') + search === enqueue
   )
 }
 
-async function tell(
+async function sendStep(
   outgoing: Outgoing,
   step: Step,
   channel: Channel,
@@ -100,10 +100,10 @@ async function tell(
   try {
     const headers = { 'content-type': 'application/json' }
     const answer = await post(send, channel.endpoint, body, headers, outgoing.signal)
-    const taken = answer.status === 202 && !isWebPage(answer)
-    if (taken) return { outcome: 'delivered', note: step.action }
+    const isAccepted = answer.status === 202 && !isWebPage(answer)
+    if (isAccepted) return { outcome: 'delivered', note: step.action }
     const judged = fromStatus(answer, outgoing.now)
-    // every message has this key, so none of them will do
+    // Every message contains the routing key, so every message would fail.
     const isKey = answer.status === 400 && answer.text.includes('routing_key')
     return judged.outcome === 'refused' && isKey ? { ...judged, broken: true } : judged
   } catch (error) {
@@ -111,7 +111,7 @@ async function tell(
   }
 }
 
-/** What opens an incident is told before what acknowledges it; *stuck* matters until the start or the end. */
+/** An acknowledgement does not overtake a trigger. *Stuck* matters until the start or the end. */
 function overtakes(later: Telling, earlier: Telling): boolean {
   if (earlier.moment === 'stuck') return unsticks(later)
   if (later.moment === 'stuck') return false
@@ -119,9 +119,9 @@ function overtakes(later: Telling, earlier: Telling): boolean {
 }
 
 /**
- * Incidents that may be open already are closed or acknowledged, and no others. A trigger without an answer
- * may have opened one, even where the connection was refused, as something in between may have said so:
- * PagerDuty drops what is said of an incident that it does not have, and one left open would call somebody.
+ * Acknowledges or resolves only incidents that may be open. A trigger without an answer may have
+ * opened one, even if a proxy refused the connection. PagerDuty ignores a step for an unknown
+ * incident, while an incident that stays open would page somebody.
  */
 function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
   if (telling.moment === 'alert') return [{ key: keyOf(telling), action: 'trigger' }]
@@ -129,7 +129,7 @@ function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
   const action = actionOf(telling)
   const known = openedBy(mayHaveHeard)
   const own = action === 'trigger' ? openedBy([...mayHaveHeard, telling]).at(-1) : known.at(-1)
-  // people who acknowledged an earlier incident are asked again
+  // People are asked again after they acknowledged an earlier incident.
   const isAnew = own !== undefined && known.length > 0 && !known.includes(own)
   const stuck = mayHaveHeard.filter(({ moment }) => moment === 'stuck').map(stuckKeyOf)
   const over = [
@@ -144,16 +144,16 @@ function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
 }
 
 /**
- * Keys of the incidents that these steps opened, the newest last. A step after a decision is added
- * to the open incident. If people are asked again after an approval lapsed, a new incident is
- * opened.
+ * Keys of the incidents that these steps opened, the newest last. A step after a decision belongs
+ * to the open incident. If people are asked again after an approval lapsed, they get a new
+ * incident.
  */
 function openedBy(tellings: Telling[]): string[] {
   const keys: string[] = []
   const inOrder = tellings.toSorted((one, other) => one.event.sequence - other.event.sequence)
   for (const telling of inOrder) {
     if (telling.moment === 'stuck' || actionOf(telling) !== 'trigger') continue
-    // if a rule approves, nobody has to act
+    // If a rule approves, nobody has to act.
     const { verdict, policy } = telling.event
     const isDecided = verdict !== undefined || policy.decide === 'approve'
     keys.push(isDecided ? (keys.at(-1) ?? eventKeyOf(telling)) : keyOf(telling))
@@ -165,7 +165,7 @@ function unsticks({ moment }: Delivery['telling']): boolean {
   return moment === 'started' || ends.some((end) => end === moment)
 }
 
-/** Once decided, further steps only acknowledge: a second trigger would page again. */
+/** After a decision, further steps only acknowledge: a second trigger would page again. */
 function actionOf(telling: Delivery['telling']): Action {
   switch (telling.moment) {
     case 'completed':
@@ -182,10 +182,7 @@ function actionOf(telling: Delivery['telling']): Action {
   }
 }
 
-/**
- * The same for every action on one incident. A channel in trouble is one incident, for all messages
- * it missed.
- */
+/** The same for every action on one incident. A channel in trouble has one incident. */
 function keyOf(telling: Delivery['telling']): string {
   if (isAlertOf(telling)) {
     const { alert, episode } = telling.about
@@ -210,7 +207,7 @@ function fitting(key: string): string {
   return `${cut(key, limit.dedupKey - 65)}/${hash(key)}`
 }
 
-/** What a trigger says, an acknowledgement and the end say, too: the incident's log shows each. */
+/** Acknowledgements and resolutions have the full text, too: the incident's log shows each. */
 function bodyOf(outgoing: Outgoing, { action, key }: Step, routingKey: string): string {
   const { pageUrl } = outgoing
   const whole = {
@@ -223,14 +220,14 @@ function bodyOf(outgoing: Outgoing, { action, key }: Step, routingKey: string): 
   }
   const body = JSON.stringify(whole)
   if (new TextEncoder().encode(body).length <= limit.bodyBytes) return body
-  // the only part without a limit of its own, and the page has all of it
+  // The details are the only part without a limit, and the page has them, too.
   return JSON.stringify({ ...whole, payload: payloadOf(outgoing) })
 }
 
 function payloadOf({ message, delivery: { telling } }: Outgoing) {
   const { event } = telling
   return {
-    // an incident's title stays as it was first said
+    // PagerDuty keeps the first title of an incident.
     summary: cut(linkless(message.lastingTitle), limit.summary),
     source: cut(shown(sourceOf(telling)), limit.source),
     severity: severityIn(telling),
@@ -272,6 +269,6 @@ function shown(text: string): string {
 }
 
 function linksTo(pageUrl: string, { message }: Outgoing) {
-  const course = { href: `${pageUrl}#course`, text: 'What happened so far' }
-  return [{ href: pageUrl, text: buttonOf(message) }, course]
+  const timeline = { href: `${pageUrl}#timeline`, text: 'Timeline' }
+  return [{ href: pageUrl, text: buttonOf(message) }, timeline]
 }

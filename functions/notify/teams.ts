@@ -1,5 +1,5 @@
-// Microsoft Teams by workflow webhook: one Adaptive Card 1.4. 202 means queued by the flow; where the flow ends in
-// a Response action, its owner chose the status and the text.
+// Microsoft Teams by workflow webhook: one Adaptive Card 1.4. 202 means that the flow queued it. If
+// the flow ends with a "Response" action, its owner chose the status and the text.
 import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
 import { linkless } from '../../shared/presentable.ts'
@@ -24,9 +24,9 @@ import {
   post,
 } from './notifier.ts'
 
-/** About 21 KB are accepted in practice; cards are kept below. */
+/** Teams accepts about 21 KB in practice. */
 const maxBodyBytes = 20 * 1024
-/** One value of a card, in characters, before and after the hardest cut. */
+/** The length of one value of a card, in characters. */
 const maxTextLength = 800
 const minTextLength = 20
 const colors = { info: 'Accent', warning: 'Warning', danger: 'Attention', good: 'Good' }
@@ -42,7 +42,7 @@ const schema = entry('teams', {
     .describe('Of a workflow webhook. It is the secret.'),
 })
 
-/** Where people make workflows and read channels. Where workflows are is not judged: that changes. */
+/** Sites for people. Workflows are not checked by host, because Microsoft moves them. */
 const pages =
   /^(teams\.(microsoft|live)\.com|teams\.cloud\.microsoft|make\.power(automate|apps)\.com|([\w-]+\.)?flow\.microsoft\.com|portal\.azure\.com)$/
 
@@ -52,7 +52,7 @@ function isPage(url: string): boolean {
 
 const notifier: Notifier<z.output<typeof schema>> = {
   overtakes: () => true,
-  // about 4 messages a second; the limit of a card's size holds this many
+  // Teams accepts about 4 messages a second. A card has room for 15 events.
   rate: { everyMs: 250, burst: 2, together: 15, atOnce: 4 },
   opensIncidents: false,
   buttons: undefined,
@@ -72,7 +72,7 @@ const notifier: Notifier<z.output<typeof schema>> = {
 
 export const teams: Kind<typeof schema> = { schema, notifiers: { teams: notifier } }
 
-/** Values are cut harder until the serialised body fits; a list of many may have to do with titles. */
+/** Cuts values harder until the body fits, then drops the facts or the button for all events. */
 function shorten({ also, listUrl, ...first }: Outgoing): string {
   const layOut = (length: number, all: string | undefined) =>
     envelope(also.length === 0 ? single(first, length) : list([first, ...also], length, all))
@@ -80,7 +80,7 @@ function shorten({ also, listUrl, ...first }: Outgoing): string {
     const body = JSON.stringify(layOut(length, listUrl))
     if (new TextEncoder().encode(body).length <= maxBodyBytes) return body
   }
-  // each event has a button of its own
+  // In a list, each event still has its own button.
   const bare = { ...first, message: { ...first.message, facts: [] } }
   return JSON.stringify(
     also.length === 0 ? envelope(single(bare, minTextLength)) : layOut(minTextLength, undefined),
@@ -173,22 +173,21 @@ function envelope(card: Card) {
 }
 
 /**
- * What cards read as markdown, or as a date: {{DATE(…)}}. Nothing else is escaped, as not every client takes
- * the backslash away: an underscore inside a word is no mark, and VM names are full of them; nor is a round
- * bracket that follows no square one, or a curly one by itself.
+ * What cards read as markdown, or as a date: {{DATE(…)}}. Some clients show the backslash, so
+ * nothing else is escaped: no underscore inside a word (VM names contain many), no round bracket
+ * except after a square one, no single curly bracket.
  */
 const markup = new RegExp(
   [
     '[\\\\`*[\\]#~<>|]',
     '(?<=\\])\\(|(?<=\\{)\\{',
     '(?<![\\p{L}\\p{N}])_|_(?![\\p{L}\\p{N}])',
-    // a list's
+    // The mark of a list item.
     '(?<=^\\s*)[-+]|(?<=^\\s*\\d{1,9})[.)](?!\\S)',
   ].join('|'),
   'gu',
 )
 
-/** Names come from outside. */
 function escapeMarkdown(text: string): string {
   return text.replace(markup, '\\$&')
 }

@@ -1,5 +1,5 @@
-// `fetch` for hosts on Node, on undici, with a guard at connect: a channel never reaches a private,
-// local or reserved address, whatever its name resolves to, unless the configuration allows the network.
+// `fetch` for hosts on Node, with undici. It checks each address at connect: a channel cannot reach
+// a private, local or reserved address, unless the configuration allows the network.
 
 import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
@@ -15,7 +15,7 @@ export interface Outbound {
   close(): Promise<void>
 }
 
-/** `resolve` resolves a name as the system does. */
+/** `resolve` is the system's resolver. */
 export function createOutbound(allowNetworks: string[], resolve: Resolve = lookup): Outbound {
   const judge = addressJudge(allowNetworks)
   const agents = {
@@ -29,10 +29,10 @@ export function createOutbound(allowNetworks: string[], resolve: Resolve = looku
       const literal = hostname.replace(/^\[|\]$/g, '')
       if (isIP(literal) !== 0) judge(literal, plain)
       const dispatcher = agents[plain ? 'http:' : 'https:']
-      // a redirect would lead past the check of literal addresses above
+      // A redirect would bypass the check of literal addresses above.
       const guarded = { ...init, redirect: 'manual', dispatcher }
       try {
-        // undici's own types of fetch differ from the platform's by name only
+        // The types of undici's fetch differ from the platform's in name only.
         return (await fetch(url, guarded as never)) as unknown as Response
       } catch (error) {
         throw isBlockedPort(error) ? new FoghornError('port_blocked', blockedPort) : error
@@ -45,9 +45,9 @@ export function createOutbound(allowNetworks: string[], resolve: Resolve = looku
 }
 
 const blockedPort =
-  'fetch never connects to this port, as it belongs to another protocol; let the channel listen on another one'
+  'fetch never connects to this port because another protocol uses it; let the channel listen on another port'
 
-/** `fetch` has a list of them (https://fetch.spec.whatwg.org/#port-blocking), and undici no code for it. */
+/** Blocked by `fetch` (https://fetch.spec.whatwg.org/#port-blocking). undici has no code for it. */
 function isBlockedPort(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof Error && cause.message === 'bad port'
@@ -55,7 +55,7 @@ function isBlockedPort(error: unknown): boolean {
 
 type Judge = (address: string, plain: boolean) => void
 
-/** Throws FoghornError `address_forbidden`; plain http is for allowed networks alone. */
+/** Throws FoghornError `address_forbidden`. Only allowed networks can use plain http. */
 export function addressJudge(allowNetworks: string[]): Judge {
   return (address, plain) => {
     const why = whyForbidden(address, plain, allowNetworks)

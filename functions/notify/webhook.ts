@@ -24,12 +24,12 @@ import {
   post,
 } from './notifier.ts'
 
-/** Standard Webhooks advises to stay below 20 kB: receivers may refuse more. */
+/** Standard Webhooks advises to stay below 20 kB, as receivers may refuse more. */
 const maxBodyBytes = 19_999
 
 const schema = entry('webhook', {
-  url: webUrl.describe('Is sent CloudEvents under Standard Webhooks headers.'),
-  secret: secrets.describe('Signs them: "whsec_" and base64; a list while one is replaced.'),
+  url: webUrl.describe('The address for CloudEvents with Standard Webhooks headers.'),
+  secret: secrets.describe('Signs them. "whsec_" and base64, or a list while one is replaced.'),
 })
 
 const notifier: Notifier<z.output<typeof schema>> = {
@@ -57,8 +57,8 @@ const notifier: Notifier<z.output<typeof schema>> = {
 export const webhook: Kind<typeof schema> = { schema, notifiers: { webhook: notifier } }
 
 /**
- * 410 means "switched off" in Standard Webhooks, and a redirect must not be followed: both need a
- * person. Any other status may be a receiver in the middle of a deployment.
+ * 410 means "switched off" in Standard Webhooks, and a redirect is not followed: a person has to
+ * act. With any other status, the receiver may be in the middle of a deployment, so retry.
  */
 function judge(answer: Answer, now: number): SendOutcome {
   const judged = fromStatus(answer, now)
@@ -67,8 +67,9 @@ function judge(answer: Answer, now: number): SendOutcome {
 }
 
 /**
- * The same bytes at every attempt: nothing in it depends on when it is sent. Where everything is too
- * long, the list of VMs is cut and says so by `resourcesTotal`, then the description, by its `…`.
+ * The same bytes at every attempt: nothing depends on the time of sending. If the body is too long,
+ * the list of VMs is cut first (`resourcesTotal` has their number), then the description (ends in
+ * `…`).
  */
 function bodyOf(delivery: Delivery): string {
   const { resources, description = '' } = delivery.telling.event.facts
@@ -86,7 +87,7 @@ function bodyOf(delivery: Delivery): string {
   return body
 }
 
-/** An alert has no event: the body has the fleet and the texts. */
+/** An alert has no event, so the body has the fleet and the texts. */
 function alertBody(
   id: string,
   { at, event: { fleet, alert }, about }: AlertTelling & { about: FleetAlert },
@@ -108,7 +109,7 @@ function alertBody(
   return JSON.stringify(body, wholeCharacters)
 }
 
-/** Half a character is JSON that many receivers cannot read. */
+/** Many receivers cannot read JSON with half a character. */
 function wholeCharacters(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed() : value
 }

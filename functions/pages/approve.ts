@@ -1,18 +1,19 @@
-// The page behind every link: what will happen, how long there is to decide, what was decided and how
-// we know; and the pages of links that lead nowhere.
+// The page behind every link: what will happen, how much time is left, what was decided and by
+// whom. Also the page of a link that leads nowhere.
 import { html } from 'hono/html'
 import { viewOf } from '../core/delivery/delivery.ts'
+import type { EventRecord } from '../core/event/event.ts'
 import { drillLine, drillMark, impactOf, subjectOf } from '../core/message/message.ts'
-import { courseOf } from './course.ts'
 import { choicePart, type Html, liveAttributes, type Seen, statePart } from './event.ts'
-import { factsOf } from './facts.ts'
+import { allNames, factsOf } from './facts.ts'
 import { layout } from './layout.ts'
+import { timelineOf } from './timeline.ts'
 import { whole } from './times.ts'
 
 /** More names than this are folded away. */
 const namesShown = 20
 
-/** The event, its state, and the two choices while there is something to decide. */
+/** The event, its state and timeline, and the two choices until it is decided. */
 export function eventPage(seen: Seen, now: number) {
   const { record, said } = seen
   const view = viewOf(record)
@@ -23,13 +24,12 @@ ${record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
 <p class="lead">${impactOf(view)}</p>
 ${statePart(seen, now, 0)}
 ${choicePart(seen, now, 0)}
-<h2>The event</h2>
+<h2>Details</h2>
 <dl data-facts>${factsOf(record).map(
-    ([name, value]) =>
-      html`<dt>${name}</dt><dd>${shownOf(name, value, record.facts.resources.length)}</dd>`,
+    ([name, value]) => html`<dt>${name}</dt><dd>${shownOf(name, value, record)}</dd>`,
   )}</dl>
-<h2>Its course</h2>
-<ol class="course" data-course>${courseOf(record).map(
+<h2 id="timeline">Timeline</h2>
+<ol class="timeline" data-timeline>${timelineOf(record).map(
     ({ time, text }) =>
       html`<li><time><span class="t">${time}</span></time> <span>${whole(text)}</span></li>`,
   )}</ol>
@@ -37,20 +37,20 @@ ${choicePart(seen, now, 0)}
   return layout(said === undefined ? title : `${said} ${title}`, body, now)
 }
 
-/** Many names are folded away. */
-function shownOf(name: string, value: string, count: number): Html {
+function shownOf(name: string, value: string, record: EventRecord): Html {
   if (name === 'Reference') return reference(value)
-  if (name !== 'Affected VMs' || count <= namesShown) return whole(value)
+  const count = record.facts.resources.length
+  if (value !== allNames(record) || count <= namesShown) return whole(value)
   return html`<details><summary>${count} VMs</summary>${value}</details>`
 }
 
-/** The id of an event on a line of its own, where it has room. */
+/** Marks the event's id, which gets a line of its own if it does not fit. */
 function reference(value: string): Html {
   const [words, id] = value.split(/(?<=, event )/)
   return html`${words}<span class="t id">${id}</span>`
 }
 
-/** A page without an event: the link is forged, expired, or for an event that is not known. */
+/** A page without an event, such as that of an expired link. */
 export function messagePage(title: string, text: string, signInUrl?: string) {
   return layout(
     title,

@@ -1,5 +1,5 @@
-// The record as an admin reads it: a list of events, and of each one its whole course, what beacons saw, what
-// people did and what channels were told in one line of time. It shows and never decides.
+// The pages of the console: the list of events, and for each event one timeline of what beacons
+// saw, what people decided and which messages were sent. They decide nothing.
 import { html } from 'hono/html'
 import type { EventView } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
@@ -15,33 +15,33 @@ import {
   plain,
   subjectOf,
 } from '../core/message/message.ts'
-import { placed } from './course.ts'
 import { layout } from './layout.ts'
 import { type Step, stepOf, type Tone } from './state.ts'
+import { placed } from './timeline.ts'
 import { utcOn, whole } from './times.ts'
 
-/** Of more messages than this nobody reads; the API has them. */
-const maxTold = 1_000
+/** The page shows the newest. The API has the others. */
+const maxDeliveries = 1_000
 
-/** Where a form is sent, and the token that proves that the form is ours. */
+/** The address of the console, and the token that proves that a form is ours. */
 interface Own {
   base: string
   form: string
 }
 
-export function signInPage({ base, form }: Own, said?: string) {
-  const state = said === undefined ? '' : html`<p class="said" role="alert">${said}</p>`
+export function signInPage({ base, form }: Own, message?: string) {
+  const state = message === undefined ? '' : html`<p class="said" role="alert">${message}</p>`
   return layout(
-    'The record',
-    html`<h1>The record</h1>
+    'Console',
+    html`<h1>Console</h1>
 ${state}
 <form method="post" action="${base}/sign-in">
 <input type="hidden" name="form" value="${form}">
-<label for="key">The admin key of this relay</label>
+<label for="key">Admin key of this relay</label>
 <input id="key" name="key" type="password" autocomplete="current-password" required autofocus>
 <button class="go">Sign in</button>
 </form>
-<p class="hint">It is what FOGHORN_ADMIN_KEY says where the relay runs. You stay signed in for 8 hours.</p>`,
+<p class="hint">The value of FOGHORN_ADMIN_KEY on the relay. You stay signed in for 8 hours.</p>`,
   )
 }
 
@@ -50,7 +50,7 @@ interface List extends Own {
   fleets: string[]
   fleet: string | undefined
   isFirst: boolean
-  /** There may be older ones. */
+  /** There may be older events. */
   more: boolean
 }
 
@@ -61,7 +61,7 @@ export function listPage({ base, form, events, fleets, fleet, isFirst, more }: L
   }
   const own: Record<string, string> = fleet === undefined ? {} : { fleet }
   const oldest = events.at(-1)
-  // the newest first, and what is still open before what is over
+  // Open events first, each part with the newest first.
   const open = events.filter(({ ended }) => ended === undefined)
   const sorted = [...open, ...events.filter(({ ended }) => ended !== undefined)]
   const before = new Date(oldest?.firstSeenAt ?? now).toISOString()
@@ -71,9 +71,9 @@ export function listPage({ base, form, events, fleets, fleet, isFirst, more }: L
     return html`<a href="${urlOf(name === undefined ? {} : { fleet: name })}">${words}</a> `
   })
   return layout(
-    'The record',
+    'Events',
     html`${signOut({ base, form })}
-<h1>The record</h1>
+<h1>Events</h1>
 <nav aria-label="Fleets">${filters}</nav>
 ${events.length === 0 ? html`<p>No events.</p>` : ''}
 <ul class="record">${sorted.map((event) => html`<li>${line(base, event, now)}</li>`)}</ul>
@@ -117,7 +117,7 @@ function badge(event: EventView) {
   return html`<span class="badge ${tone}">${words}${doubt}</span>`
 }
 
-function standOf({ phase, ended }: EventView): string {
+function statusOf({ phase, ended }: EventView): string {
   if (ended === undefined) return phase
   const why = ended.inferred === undefined ? '' : ` (${describeInference(ended.inferred)})`
   return ended.outcome + why
@@ -137,15 +137,15 @@ export function recordPage({ base, record, deliveries, seenBy }: Shown, now: num
     html`<p><a href="${base}/events">All events</a></p>
 <h1>${title}</h1>
 <dl>${rowsOf(record).map(([name, value]) => html`<dt>${name}</dt><dd>${whole(plain(value))}</dd>`)}</dl>
-<h2 id="course">Course</h2>
+<h2 id="timeline">Timeline</h2>
 ${daysOf(linesOf(record, deliveries)).map(
   ({ day, lines }) => html`<h3 id="d${day}">${day}, UTC</h3>
-<ol class="record" aria-labelledby="course d${day}">${lines.map(
+<ol class="record" aria-labelledby="timeline d${day}">${lines.map(
     ({ at, text }) => html`<li><time
  datetime="${new Date(at).toISOString()}">${timeOf(at)}</time>: ${whole(plain(text))}</li>`,
   )}</ol>`,
 )}
-${deliveries.length > maxTold ? html`<p>Older messages are in the events API.</p>` : ''}
+${deliveries.length > maxDeliveries ? html`<p>The events API also has the older messages.</p>` : ''}
 <h2 id="seen">Seen by</h2>
 ${seenBy.length === 0 ? html`<p>${record.drill ? 'No VM sees a drill.' : 'No beacon that saw this event has reported in the last 7 days.'}</p>` : ''}
 <ul class="record" aria-labelledby="seen">${seenBy.map(
@@ -155,7 +155,7 @@ ${seenBy.length === 0 ? html`<p>${record.drill ? 'No VM sees a drill.' : 'No bea
   )
 }
 
-/** How it came that it had started when it was first seen. */
+/** Why the event had started when it was first seen. */
 const startKinds: Record<NonNullable<EventRecord['startKind']>, string> = {
   none: 'Azure gave none',
   already_running: 'already running when first seen',
@@ -168,15 +168,15 @@ function rowsOf(record: EventRecord): [name: string, value: string][] {
     ['Fleet', record.fleet],
     ['Event', record.eventId],
     ['Epoch', String(record.epoch)],
-    ['Status', standOf(record)],
+    ['Status', statusOf(record)],
     ['Rule', `"${policy.rule}": ${policy.decide}`],
-    ['NotBefore', facts.notBeforeAt === undefined ? 'not known' : utc(facts.notBeforeAt)],
+    ['NotBefore', facts.notBeforeAt === undefined ? 'unknown' : utc(facts.notBeforeAt)],
     ['Started', startedAt && utc(startedAt)],
     ['Ended', ended && utc(ended.at)],
-    ['How long', describeDuration(facts.durationSeconds)],
-    ['VMs hit', facts.resources.join(', ') || 'not named'],
+    ['Expected duration', describeDuration(facts.durationSeconds)],
+    ['Affected VMs', facts.resources.join(', ') || 'unknown'],
     ['Notice', startKind && startKinds[startKind]],
-    ['Asked by', askedBy(record)],
+    ['Requested by', askedBy(record)],
     ['Why', facts.description],
     ...decisionsOf(record),
   ].map(([name, value]) => [name, value || undefined] as [string, string | undefined])
@@ -201,21 +201,21 @@ interface Line {
   text: string
 }
 
-/** What happened and what was told, in order; a moment's messages are one line where they came to be owed. */
+/** History and messages in order. A moment has one line, at its planned time. */
 function linesOf(record: EventRecord, deliveries: Shown['deliveries']): Line[] {
   const happened = placed(record)
-  const told = Map.groupBy(
-    deliveries.slice(-maxTold),
+  const messages = Map.groupBy(
+    deliveries.slice(-maxDeliveries),
     ({ moment, epoch, plannedAt }) => `${plannedAt} ${epoch} ${moment}`,
   )
-  const lines = [...told.values()].map((all) => {
+  const lines = [...messages.values()].map((all) => {
     const at = Date.parse(all[0]!.plannedAt)
-    return { at, place: at, text: `Told "${all[0]!.moment}": ${outcomesOf(all)}` }
+    return { at, place: at, text: `Message "${all[0]!.moment}": ${outcomesOf(all)}` }
   })
   return [...happened, ...lines].sort((one, other) => one.place - other.place)
 }
 
-/** What became the same of several is said once, with when that was where it took its time. */
+/** Deliveries with the same outcome share one text. */
 function outcomesOf(deliveries: Shown['deliveries']): string {
   const groups = Map.groupBy(deliveries, (one) => outcomeOf(one))
   const texts = [...groups].map(([outcome, all]) => {
@@ -236,7 +236,7 @@ function outcomeOf({ state, attempts, note, plannedAt, settledAt = plannedAt }: 
 
 type Delivered = Shown['deliveries'][number]
 
-/** Whatever came within it came at once. */
+/** The text of a slower delivery has its time. */
 const promptMs = 5_000
 
 function daysOf(lines: Line[]): { day: string; lines: Line[] }[] {
@@ -253,7 +253,7 @@ function spanOf({ vm, hit, firstSeenAt, lastSeenAt, goneAt }: PublicSighting): s
   const first = firstSeenAt === undefined ? undefined : Date.parse(firstSeenAt)
   const from = first === undefined ? '' : `from ${utc(first)} `
   const gone = goneAt === undefined ? '' : `, gone at ${utcOn(Date.parse(goneAt), last)}`
-  return `${vm}${hit ? ' (hit)' : ''}: ${from}to ${first === undefined ? utc(last) : utcOn(last, first)}${gone}`
+  return `${vm}${hit ? ' (affected)' : ''}: ${from}to ${first === undefined ? utc(last) : utcOn(last, first)}${gone}`
 }
 
 function signOut({ base, form }: Own) {

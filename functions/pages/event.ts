@@ -1,5 +1,5 @@
-// The parts of an event that its own page and a list share: its state, and the two choices with what
-// each of them does, or why whoever looks has none. Ids carry the place in the list, as pages have many.
+// The parts of an event that its own page and a list share: its state, and the two choices or the
+// reason why the viewer has none. Element ids contain the event's place in the list.
 import { html } from 'hono/html'
 import type { EventRecord, Verdict } from '../core/event/event.ts'
 import { remaining } from '../core/event/time.ts'
@@ -10,43 +10,42 @@ import { whole } from './times.ts'
 
 export type Html = ReturnType<typeof html> | string
 
-/** Where the configuration names who may decide, those people can prove themselves in these ways. */
+/** How a listed approver can prove who they are. */
 export type Way = 'slack' | 'sign_in'
 
-/** Who looks, as far as the relay knows. */
 export interface Viewer {
   permission: Permission
-  /** How those who may can prove it; empty where anybody with the link may. */
+  /** The ways that listed approvers have. Empty if any holder of the link may decide. */
   ways: Way[]
-  /** Channels whose messages of this event have buttons that decide. */
+  /** Channels whose messages about this event have buttons that decide. */
   places: string[]
-  /** Leads to the host's own sign-in and back. */
+  /** Leads to the host's sign-in and back. */
   signInUrl?: string
-  /** Of whoever has signed in. */
+  /** The name of a signed-in person. */
   name?: string
 }
 
-/** An event as somebody sees it by a link. */
+/** An event as a viewer sees it through a link. */
 export interface Seen {
   record: EventRecord
   viewer: Viewer
   /** For the hidden field of the form. */
   form: string
-  /** By the link of a message that told several: such a message has no buttons of its own. */
+  /** The link is that of a message about several events, which has no buttons that decide. */
   listed: boolean
-  /** What came of what this person just tried. */
+  /** The answer to what this person just tried. */
   said?: string
-  /** What they decided, if that is on record now. */
+  /** What this person just decided. */
   mine?: Verdict['decision']
 }
 
-/** `place`: which one of the page. */
+/** `place`: the event's place on the page. */
 export function statePart({ record, said, mine }: Seen, now: number, place: number): Html {
   const { tone, headline, lines, until } = stateOf(record, now)
   const left = until === undefined ? '' : remaining(until - now)
-  const told = html`<p class="said" role="status" tabindex="-1" data-said
+  const answer = html`<p class="said" role="status" tabindex="-1" data-said
  data-mine="${mine === undefined ? '' : chosen[mine]}">${said}</p>`
-  return html`${said === undefined ? '' : told}
+  return html`${said === undefined ? '' : answer}
 <div class="state ${tone}" data-box tabindex="-1">
 <p class="left" role="timer" data-timer ${until === undefined ? html`hidden` : ''}><b
  data-left="${until ?? ''}">${left}</b> <span>until ${startsOf(record)}</span></p>
@@ -55,20 +54,20 @@ export function statePart({ record, said, mine }: Seen, now: number, place: numb
 </div>`
 }
 
-/** Stands before what has become of it since. */
+/** The program in the browser appends what has happened since. */
 const chosen = { approved: 'You approved it.', declined: 'You chose "not now".' }
 
 function startsOf({ drill }: EventRecord): string {
   return drill ? 'the drill starts' : 'Azure starts it'
 }
 
-/** What the program in the browser needs to know; see browser/show.ts. */
+/** Read by the program in the browser; see browser/show.ts. */
 export function liveAttributes({ record }: Seen): Html {
   return html`data-event data-seen="${seenOf(record)}" data-sequence="${record.sequence}"
  data-step="${stepOf(record)}"`
 }
 
-/** `inList`: the form names its place, and the person comes back there. No page shows its own link. */
+/** `inList`: the form contains the event's place, and its answer scrolls there. */
 export function choicePart(seen: Seen, now: number, place: number, inList = false): Html {
   const { record, viewer } = seen
   const shown = isDecidable(record)
@@ -77,18 +76,17 @@ export function choicePart(seen: Seen, now: number, place: number, inList = fals
       : refusal(seen)
     : ''
   return html`${isDecidable(record) ? advice(record) : ''}${shown}<p class="moved" role="alert" data-failed hidden></p>
-<p class="moved" role="alert" data-moved hidden>This changed since you opened the page.
-<a href="">Reload to see it as it is now.</a></p>`
+<p class="moved" role="alert" data-moved hidden>This event changed after you opened the page.
+<a href="">Reload to see the current state.</a></p>`
 }
 
-/** What is better than either button, where Microsoft says so. */
 function advice(record: EventRecord): Html {
   return html`${hardwareAdvice(record).map((line) => html`<p>${line}</p>`)}`
 }
 
 /**
- * Whoever said *not now* can still approve, behind one more step and in no colour: a second tap on the button that
- * stood there must meet nothing that is final.
+ * After *not now*, approving takes one more step and has no colour: a second tap at the place of
+ * the first button must not be final.
  */
 function choices({ record, form }: Seen, now: number, place: number, inList: boolean): Html {
   const target = inList ? html` action="#e${place}"` : ''
@@ -105,61 +103,61 @@ function choices({ record, form }: Seen, now: number, place: number, inList: boo
 }
 
 function hintOf(record: EventRecord, inList: boolean): string {
-  if (record.drill) return 'The drill goes on; Azure is not told.'
-  if (inList) return `Starts for ${countOf(record)}. Final.`
-  return `It starts for ${countOf(record)}, usually within seconds. This can't be taken back.`
+  if (record.drill) return 'This starts the drill. Azure is not involved.'
+  if (inList) return `Starts it for ${countOf(record)}. You cannot undo this.`
+  return `Azure starts it for ${countOf(record)}, usually within seconds. You cannot undo this.`
 }
 
 function notNow(record: EventRecord, now: number, place: number): Html {
   const starts = `This does not stop it: ${azureStarts(record, now, '')}.`
-  const hint = `${starts} Until then you can still approve; there are no more reminders.`
+  const hint = `${starts} You get no more reminders, and can still approve until it starts.`
   return html`<button name="decision" value="not_now" data-not-now
  aria-describedby="h${place} n${place}">Not now</button>
 <p class="hint" id="n${place}" data-not-now>${whole(hint)}</p>`
 }
 
 function countOf({ facts: { resources } }: EventRecord): string {
-  if (resources.length === 0) return 'all VMs it hits'
-  if (resources.length === 1) return 'the VM it hits'
-  return resources.length === 2 ? 'both VMs it hits' : `all ${resources.length} VMs it hits`
+  if (resources.length === 0) return 'all affected VMs'
+  if (resources.length === 1) return 'the affected VM'
+  return resources.length === 2 ? 'both affected VMs' : `all ${resources.length} affected VMs`
 }
 
 function refusal({ viewer, listed }: Seen): Html {
   const { permission, signInUrl, name } = viewer
   const reason =
     permission === 'identity_needed'
-      ? 'For these VMs only people whom the configuration names may decide, and a link does not say who you are.'
-      : `${name === undefined ? 'You are' : `You are signed in as ${plain(name)}, who is`} not among the people who may decide for these VMs.`
+      ? 'Only listed approvers can decide for these VMs. The link alone does not prove who you are.'
+      : `${name === undefined ? 'You are' : `You are signed in as ${plain(name)}, who is`} not a listed approver for these VMs.`
   const sign =
     signInUrl === undefined
       ? ''
       : html`<a class="button" href="${signInUrl}">Sign in with Microsoft Entra</a>`
   const way =
     permission === 'identity_needed' ? html`<p>${whole(wayOf(viewer, listed))}</p>${sign}` : ''
-  return html`<section class="refusal"><h2>You can look, not decide</h2>
+  return html`<section class="refusal"><h2>You can view this event, but not decide</h2>
 <p>${reason}</p>${way}</section>`
 }
 
-/** Where those who may can do it, and where not. */
+/** Where listed approvers can decide, and where they cannot. */
 function wayOf({ ways, places, signInUrl }: Viewer, listed: boolean): string {
-  if (ways.length === 0) return 'Ask the owner of this relay who may.'
+  if (ways.length === 0) return 'Ask the owner of this relay who can decide.'
   const [slack, sign] = [ways.includes('slack'), ways.includes('sign_in')]
   const open = [
     ...(slack && places.length > 0 ? [slackWay(places, listed)] : []),
-    ...(sign && signInUrl !== undefined ? ['here, by signing in'] : []),
+    ...(sign && signInUrl !== undefined ? ['here, after signing in'] : []),
   ]
   const closed = [
-    ...(slack && places.length === 0 ? ['no message of this event has buttons in Slack'] : []),
-    ...(sign && signInUrl === undefined ? ['signing in is off on this relay'] : []),
+    ...(slack && places.length === 0 ? ['no message about this event has buttons in Slack'] : []),
+    ...(sign && signInUrl === undefined ? ['this relay has no sign-in'] : []),
   ]
   const not = capital(closed.join(', and '))
-  if (open.length === 0) return `${not}, so the admin key is the only way.`
-  return `They decide ${open.join(', or ')}.${not && ` ${not}.`}`
+  if (open.length === 0) return `${not}, so only the admin key can decide.`
+  return `Approvers decide ${open.join(', or ')}.${not && ` ${not}.`}`
 }
 
 function slackWay(places: string[], listed: boolean): string {
   const where = places.map((name) => `"${name}"`).join(' or ')
   return listed
-    ? `in Slack, by the buttons of a message of its own in ${where} (one that lists several has none), or with the admin key`
-    : `in Slack, by the buttons of the message in ${where}`
+    ? `in Slack, with the buttons of the event's own message in ${where} (a message about several events has none), or with the admin key`
+    : `in Slack, with the buttons of the message in ${where}`
 }

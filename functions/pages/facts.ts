@@ -1,9 +1,10 @@
-// What an event's page lists under "The event", as text: it changes only with the event, so a page that stands
-// open gets it again when the event has moved.
+// The details on an event's page. They change only with the event, so an open page gets them again
+// only if the event has changed.
 import { viewOf } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { utc } from '../core/event/time.ts'
 import { capital, compose, describeVerdict, plain } from '../core/message/message.ts'
+import { describeNames } from '../core/message/phrases.ts'
 import { minuteUtc } from './times.ts'
 
 export type Fact = [name: string, value: string]
@@ -13,31 +14,29 @@ export function factsOf(record: EventRecord): Fact[] {
   const view = viewOf(record)
   const at = record.firstSeenAt
   const { facts, reference } = compose({ moment: 'scheduled', at, event: view }, at)
-  const told = facts
+  // A message lists only the first names.
+  const firstNames = plain(describeNames(record.facts.resources))
+  const names = allNames(record) || firstNames
+  const shown = facts
     .filter(({ name }) => name !== 'Decision')
-    .map(({ name, value }): Fact => [name, times.includes(name) ? fixed(value) : value])
-    // a message names as many as somebody reads, the page all
-    .map(([name, value]): Fact => [name, name === 'Affected VMs' ? namesOf(record) : value])
+    .map(({ name, value }): Fact => [name, value === firstNames ? names : fixed(value)])
   return [
-    ...(verdict ? [['How we know who', proofs[verdict.how]] as Fact] : []),
-    ...(overruled ? [['Before', inWords(overruled)] as Fact] : []),
-    ...told,
+    ...(verdict ? [['Identity', proofs[verdict.how]] as Fact] : []),
+    ...(overruled ? [['Earlier decision', inWords(overruled)] as Fact] : []),
+    ...shown,
     ['Reference', reference],
   ]
 }
 
-const times = ['When', 'Started', 'Running at', 'Ended', 'Gone since', 'Closed']
-
-/** A page may stand open: "in 14 min" would soon be wrong. */
+/** Drops the end of `2026-11-21 12:15:00 UTC (in 14 min)`, which would soon be wrong. */
 function fixed(value: string): string {
-  return minuteUtc(value.replace(/ \([^()]*\)$/, ''))
+  return value.replace(/^(\S{10} \S{8} UTC) \([^()]*\)$/, (_, at) => minuteUtc(at))
 }
 
-function namesOf({ facts: { resources } }: EventRecord): string {
-  return plain(resources.join(', ')) || 'not named'
+export function allNames({ facts: { resources } }: EventRecord): string {
+  return plain(resources.join(', '))
 }
 
-/** What was decided first, where a later approval replaced it. */
 function inWords(verdict: NonNullable<EventRecord['verdict']>): string {
   const { at, lapsedAt } = verdict
   const lapsed = lapsedAt === undefined ? '' : `; it lapsed ${utc(lapsedAt)}`
@@ -46,9 +45,9 @@ function inWords(verdict: NonNullable<EventRecord['verdict']>): string {
 
 /** How we know who decided. */
 const proofs = {
-  link: 'by the link alone, which proves no more than that somebody held it',
-  slack: 'Slack signed who pressed the button',
-  entra: 'they had signed in with Microsoft Entra',
-  admin: 'they had the admin key',
-  policy: 'the owner wrote the rule',
+  link: 'link only: anyone who had the link could have decided',
+  slack: 'confirmed by Slack',
+  entra: 'signed in with Microsoft Entra',
+  admin: 'had the admin key',
+  policy: 'a rule in the configuration',
 } as const

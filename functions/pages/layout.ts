@@ -1,5 +1,5 @@
-// The frame of every page, and the headers that go with it: nothing from elsewhere, never kept, never
-// framed, never indexed. Style and script are allowed by their hashes, so nothing else can be slipped in.
+// The frame of every page, and its headers: no content from elsewhere, no caching, no framing, no
+// indexing. The policy allows style and script by their hashes, so injected ones do not run.
 import { html, raw } from 'hono/html'
 import { liveScript, liveScriptHash } from './browser/embedded.ts'
 import { style } from './style.ts'
@@ -20,7 +20,7 @@ export async function pagePolicy(): Promise<string> {
   ].join('; ')
 }
 
-/** Of every answer; a page has a policy of its own. */
+/** Headers of every answer. A page has its own policy. */
 export const privateHeaders = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
@@ -30,17 +30,14 @@ export const privateHeaders = {
   'x-robots-tag': 'noindex',
 }
 
-/**
- * Sent with every answer if the relay is reached by https. Browsers ignore it otherwise. It does
- * not include subdomains, which may belong to others.
- */
+/** Sent if the relay is reached by https. Without subdomains, which may belong to others. */
 export const secureHeaders = { 'strict-transport-security': 'max-age=31536000' }
 
 export function isSecure(url: string): boolean {
   return /^https:/i.test(url)
 }
 
-/** `now`: the relay's time, for a page that shows how something stands. */
+/** `now`: the relay's time, for a page that shows events and polls their state. */
 export function layout(title: string, body: ReturnType<typeof html>, now?: number) {
   const isLive = now !== undefined
   return html`<!doctype html>

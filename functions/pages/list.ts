@@ -1,5 +1,5 @@
-// The page of a message that told several events: one decision for each. A form names its event by its
-// place in the list, so that the page shows no link of any event.
+// The page of a message about several events, with one decision for each. A form names its event by
+// its place in the list, so the page contains no link that decides.
 import { html } from 'hono/html'
 import { viewOf } from '../core/delivery/delivery.ts'
 import { drillLine, drillMark, impactOf, plain, subjectOf } from '../core/message/message.ts'
@@ -7,7 +7,7 @@ import { choicePart, type Html, liveAttributes, type Seen, statePart } from './e
 import { layout } from './layout.ts'
 import { isDecidable } from './state.ts'
 
-/** Undefined: an event that is not known any more, or long over. */
+/** Undefined: the relay has removed the event, or it ended long ago. */
 export type Listed = Seen | undefined
 
 export function listPage(events: Listed[], now: number) {
@@ -17,14 +17,14 @@ export function listPage(events: Listed[], now: number) {
   const said = events.find((seen) => seen?.said !== undefined)?.said
   const names = namesOf(events)
   const body = html`<h1>${title}</h1>
-<p class="lead">One message told them all. Each is decided for itself.</p>
+<p class="lead">These events came in one message. Decide each of them separately.</p>
 ${events.map((seen, i) => (seen === undefined ? gone(i) : item(seen, names[i]!, now, i)))}`
   return layout(said === undefined ? title : `${said} ${title}`, body, now)
 }
 
 interface Name {
   text: string
-  /** There where another one reads alike. */
+  /** Present if another event has the same text. */
   id?: string
 }
 
@@ -43,7 +43,7 @@ function namesOf(events: Listed[]): Name[] {
 
 const shortLength = 8
 
-/** As much of an id as tells it from the others: its beginning, its end, or all of it. */
+/** The beginning of an id, its end or all of it: the first that differs from all others. */
 function shortId(id: string, all: string[]): string {
   const short = [id.slice(0, shortLength), `…${id.slice(-shortLength)}`]
   const [first, last] = [
@@ -62,11 +62,11 @@ ${seen.record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
 <p class="lead">${impactOf(viewOf(seen.record))}</p>
 ${statePart(seen, now, place)}
 ${choicePart(seen, now, place, true)}
-<p><a href="?event=${place}" aria-describedby="h${place}">All about this event</a></p>
+<p><a href="?event=${place}" aria-describedby="h${place}">Show event</a></p>
 </article>`
 }
 
 function gone(place: number): Html {
-  return html`<article class="item" id="e${place}" data-event><h2 id="h${place}">An event that is long over</h2>
-<p class="lead">The relay has no page of it any more.</p></article>`
+  return html`<article class="item" id="e${place}" data-event><h2 id="h${place}">This event ended long ago</h2>
+<p class="lead">Its page is no longer available.</p></article>`
 }

@@ -1,5 +1,5 @@
-// What stands at the top of an event's page, and what an open page asks for again: where the event is,
-// in a few words and some sentences, and how long there is to decide. Pure, like all texts.
+// The state of an event at the top of its page, which an open page polls: a headline, some
+// sentences, and the time left to decide. Pure.
 import { stampOf } from '../core/event/approval.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { lastingClock, relative } from '../core/event/time.ts'
@@ -19,44 +19,44 @@ import {
   plain,
   stuckLines,
 } from '../core/message/message.ts'
-import { type CourseEntry, courseOf } from './course.ts'
 import { type Fact, factsOf } from './facts.ts'
+import { type TimelineEntry, timelineOf } from './timeline.ts'
 import { utcOn } from './times.ts'
 
-/** `ask`: somebody is wanted. `wait`: it goes on by itself. `bad`: it does not go on as it should. */
+/** `ask`: people have to decide. `wait`: nothing to do. `bad`: something is wrong. */
 export type Tone = 'ask' | 'wait' | 'bad' | 'good' | 'over'
 
 interface State {
   tone: Tone
   headline: string
   lines: string[]
-  /** There while people can still decide and Azure has not started it: when it may, epoch ms. */
+  /** While people can decide: when Azure may start it, epoch ms. */
   until?: number
 }
 
-/** What a page that stands open is told again and again. */
+/** The state that an open page polls. */
 export interface LiveState extends State {
-  /** Other VMs, another epoch or another time: not what the page shows. */
+  /** Changes with the VMs, the epoch or the time: the reader saw something else. */
   seen: string
   decidable: boolean
   /** Nothing will change any more. */
   over: boolean
   sequence: number
   step: Step
-  /** For who was told something on an earlier step: what has become of it. */
+  /** What has happened since a press that an earlier step answered. */
   since: string
-  /** These two are left out where the page has them. */
-  course?: CourseEntry[]
+  /** These two are absent if the page has them. */
+  timeline?: TimelineEntry[]
   facts?: Fact[]
 }
 
-/** What the relay answers to a page that stands open: null for an event that it no longer knows. */
+/** The answer to an open page: null for an event that the relay has removed. */
 export interface LiveAnswer {
   time: number
   events: (LiveState | null)[]
 }
 
-/** Where the event is; what a page says of somebody's press holds for one of them. */
+/** The answer to a press is valid until the next step. */
 export type Step =
   | 'open'
   | 'declined'
@@ -72,19 +72,19 @@ export function stepOf(record: Pick<EventRecord, 'ended' | 'startedAt' | 'verdic
 
 const since: Record<Step, string> = {
   open: 'It can be decided again.',
-  declined: 'Since then "not now" was chosen.',
-  approved: 'Since then it was approved.',
-  started: 'It has started since.',
-  completed: 'It is over by now.',
-  cancelled: 'It was cancelled since.',
-  lost: 'Foghorn lost sight of it since.',
+  declined: 'Since then, "not now" was chosen.',
+  approved: 'Since then, it was approved.',
+  started: 'Since then, it has started.',
+  completed: 'It is over now.',
+  cancelled: 'Since then, it was cancelled.',
+  lost: 'Since then, Foghorn has lost sight of it.',
 }
 
 function sinceOf(record: EventRecord): string {
   const { inferred } = record.ended ?? {}
-  if (inferred === 'drill_overdue') return 'The drill was closed since.'
-  const told = since[stepOf(record)]
-  return inferred === 'gone_before_its_time' ? told.replace(/\.$/, ', it seems.') : told
+  if (inferred === 'drill_overdue') return 'Since then, the drill was closed.'
+  const text = since[stepOf(record)]
+  return inferred === 'gone_before_its_time' ? text.replace(/\.$/, ', it seems.') : text
 }
 
 export function isDecidable(record: EventRecord): boolean {
@@ -95,7 +95,7 @@ export function isDecidable(record: EventRecord): boolean {
   )
 }
 
-/** What somebody who looks at the page takes for granted. */
+/** What a viewer decides about. If it changes, the page asks them to reload. */
 export function seenOf(record: EventRecord): string {
   return `${stampOf(record)} ${record.facts.notBeforeAt ?? ''}`
 }
@@ -112,11 +112,11 @@ export function liveOf(record: EventRecord, now: number, have?: number): LiveSta
     sequence,
     step,
     since: sinceOf(record),
-    ...(have === sequence ? {} : { course: courseOf(record), facts: factsOf(record) }),
+    ...(have === sequence ? {} : { timeline: timelineOf(record), facts: factsOf(record) }),
   }
 }
 
-/** Names in the lines come from outside. */
+/** The lines contain names from outside. */
 export function stateOf(record: EventRecord, now: number): State {
   const state = rawStateOf(record, now)
   return { ...state, lines: state.lines.map(plain) }
@@ -131,8 +131,8 @@ function rawStateOf(record: EventRecord, now: number): State {
     const when = relative(startedAt, now)
     const isFirstSight = record.startKind === 'already_running'
     const headline = isFirstSight ? `First seen ${when}, already running.` : `It started ${when}.`
-    const told = [...verdictLines(record, now), ...growthLines(record, now)]
-    return { tone: 'over', headline, lines: [...backLines(record), ...notice, ...told] }
+    const decision = [...verdictLines(record, now), ...growthLines(record, now)]
+    return { tone: 'over', headline, lines: [...backLines(record), ...notice, ...decision] }
   }
   if (verdict?.decision === 'approved') return approvedState(record, now)
   const { notBeforeAt } = record.facts
@@ -141,48 +141,47 @@ function rawStateOf(record: EventRecord, now: number): State {
     const why = [...backLines(record), ...lapseLines(record, false)]
     return { tone: 'ask', headline: 'Not decided.', lines: [...why, dueOf(record, now)], ...until }
   }
-  const due = `That does not stop it: ${startsOf(record, now)}.`
-  const isPast = notBeforeAt !== undefined && notBeforeAt <= now
-  const still = `Until ${isPast ? 'it starts' : 'then'} it can still be approved.`
-  const lines = [byWhom(record, now), ...backLines(record), due, still]
+  const due = `"Not now" does not stop it: ${startsOf(record, now)}.`
+  const still = 'You can still approve it until it starts.'
+  const lines = [said(record, now), ...backLines(record), due, still]
   return { tone: 'wait', headline: 'Not now', lines, ...until }
 }
 
 function approvedState(record: EventRecord, now: number): State {
   const { passedOn, stuckAt, startFailure, drill } = record
   const headline = 'Approved'
-  const who = byWhom(record, now)
+  const decision = said(record, now)
   const good = (...lines: string[]): State => {
-    return { tone: 'good', headline, lines: [who, ...backLines(record), ...lines] }
+    return { tone: 'good', headline, lines: [decision, ...backLines(record), ...lines] }
   }
   if (drill) return good('The drill starts in a moment.')
   if (stuckAt !== undefined) {
     const isAhead = (record.facts.notBeforeAt ?? 0) > now
     const stuck = stuckLines(record, now, now)
-    const lines = [said(record, now), ...stuck, ...(isAhead ? [] : [dueOf(record, now)])]
+    const lines = [decision, ...stuck, ...(isAhead ? [] : [dueOf(record, now)])]
     return { tone: 'bad', headline: 'Approved, but stuck', lines }
   }
   if (passedOn !== undefined) {
     const grown = growthLines(record, now)
-    const told = `${passedOn.vm} told Azure ${relative(passedOn.at, now)}.`
-    return good(...(grown.length > 0 ? grown : [told]), 'It may start at any moment.')
+    const passed = `The beacon on ${passedOn.vm} told Azure ${relative(passedOn.at, now)}.`
+    return good(...(grown.length > 0 ? grown : [passed]), 'It may start at any moment.')
   }
   if (startFailure !== undefined) {
     return good(`${capital(describeFailure(startFailure))}.`, 'Foghorn keeps trying.')
   }
-  return good('A VM is about to tell Azure.')
+  return good('A beacon is about to tell Azure.')
 }
 
 function endedState(record: EventRecord, now: number): State {
   const { outcome, at, inferred } = record.ended!
-  const what = inferred === 'drill_overdue' ? 'The drill was not run, and closed' : endings[outcome]
+  const isNotRun = inferred === 'drill_overdue'
+  const what = isNotRun ? 'The drill did not run and was closed' : endings[outcome]
   const doubt = outcome !== 'lost' && isGuess(record.ended) ? ', it seems,' : ''
   const headline = `${what}${doubt} ${relative(at, now)}.`
   const tone = outcome === 'lost' ? 'bad' : 'over'
   return { tone, headline, lines: [...whyEnded(record, now), ...verdictLines(record, now)] }
 }
 
-/** As the message says it. */
 function whyEnded(record: EventRecord, now: number): string[] {
   const { outcome, inferred } = record.ended!
   if (outcome === 'lost') return lostLines(record, now)
@@ -208,16 +207,11 @@ function said(record: EventRecord, now: number): string {
   return capital(plain(`${describeDecision(record)}, ${utcOn(at, now)}.`))
 }
 
-/** Goes on where the headline ends. */
-function byWhom(record: EventRecord, now: number): string {
-  return said(record, now).replace(/^(Approved|Not now,) /, '')
-}
-
 function dueOf(record: EventRecord, now: number): string {
   return `${capital(startsOf(record, now))}.`
 }
 
-/** How long that is, the countdown says; and since when, nobody else does. */
+/** The countdown shows the time left. If the time has come, only this says since when. */
 function startsOf(record: EventRecord, now: number): string {
   return azureStarts(record, now, `, since ${lastingClock(record.facts.notBeforeAt ?? now, now)}`)
 }

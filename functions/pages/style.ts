@@ -1,5 +1,5 @@
-// How pages look: one column for a phone held at night, in both themes, with AA contrast throughout and
-// no target smaller than 44 px. It is in the page, and its hash in the page's policy.
+// The style of all pages: one column for a phone, light and dark, contrast AA everywhere, no target
+// smaller than 44 px. Each page contains it, and the page's policy contains its hash.
 export const style = `
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --ground: #f6f8fa; --card: #fff;
   --line: #d0d7de; --go: #1a7f37; --stay: #f6f8fa; --edge: #6e7781; --link: #0550ae;
@@ -70,9 +70,9 @@ dl { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .
 dt { color: var(--soft) }
 dd { margin: 0 }
 summary { min-height: 2.75rem; padding: .5rem 0; cursor: pointer }
-.course { list-style: none; margin: 0; padding: 0 0 0 1rem; border-left: 2px solid var(--line) }
-.course li { margin: 0 0 .75rem }
-.course time { display: block; color: var(--soft); font-size: .875rem; font-variant-numeric: tabular-nums }
+.timeline { list-style: none; margin: 0; padding: 0 0 0 1rem; border-left: 2px solid var(--line) }
+.timeline li { margin: 0 0 .75rem }
+.timeline time { display: block; color: var(--soft); font-size: .875rem; font-variant-numeric: tabular-nums }
 .item { background: var(--card); border: 1px solid var(--line); border-radius: .75rem;
   padding: .75rem .875rem 0; margin: .75rem 0; scroll-margin-top: 1rem }
 .item h2 { margin: 0 0 .125rem }

@@ -1,5 +1,5 @@
-// A person in a real browser: sees the page, clicks, and the event starts. Afterwards, everything that
-// the run left behind is searched for every secret.
+// A person in a real browser opens the page and clicks, and the event starts. Afterwards,
+// everything that the run left behind is searched for every secret.
 import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { startBrowser } from '../support/browser.ts'
@@ -49,7 +49,7 @@ test.each(hosts)(
     await page.getByRole('button', { name: 'Approve' }).click()
     await page.locator('[data-said]').waitFor()
     pages.push(await page.content())
-    expect(await page.textContent('[data-said]')).toBe('Your approval is on record.')
+    expect(await page.textContent('[data-said]')).toBe('Your approval was stored.')
     await simulator.waitFor(() => simulator.startRequests().length > 0, 10_000)
     const [first] = simulator.startRequests()
     expect(first).toMatchObject({ status: 200 })
@@ -63,7 +63,7 @@ test.each(hosts)(
     const { secrets } = stage
     const places = [
       ...stage.programs.map(({ name, output }) => ({ name: `output of ${name}`, text: output })),
-      // the configuration is the owner's own file, where the addresses stand
+      // The configuration is the owner's own file and contains the addresses.
       ...(await stage.files()).filter(({ name }) => !name.endsWith('foghorn.config.json')),
       ...pages.map((text, i) => ({ name: `page ${i}`, text })),
       { name: 'events API', text: JSON.stringify(record) },

@@ -1,5 +1,5 @@
-// The page in a real browser: by keyboard, by script and without one. The browser's timers are the test's,
-// and its clock is years away from the relay's, which must not matter.
+// The page in a real browser: with the keyboard, with and without a script. The test controls the
+// browser's timers. The browser's clock is years off the relay's, which must not matter.
 
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -43,15 +43,15 @@ describe('with the keyboard alone', () => {
     expect(await page.evaluate(outline)).toBe('solid')
     await page.keyboard.press(key)
     const status = page.locator('[data-said]')
-    expect(await status.innerText()).toBe(`${said} is on record.`)
-    // where a screen reader goes on reading
+    expect(await status.innerText()).toBe(`${said} was stored.`)
+    // A screen reader continues here.
     expect(await page.locator(':focus').innerText()).toBe(await status.innerText())
     expect(await approvals()).toMatchObject([{ decision }])
     expect(pages.complaints).toEqual([])
   })
 })
 
-describe('while it stands open', () => {
+describe('an open page', () => {
   test('it counts down by the clock of the relay', async () => {
     const page = await open(await forge(world))
     await page.route('**/state*', (route) => route.abort())
@@ -65,7 +65,7 @@ describe('while it stands open', () => {
     await expect.poll(() => left.isVisible()).toBe(false)
   })
 
-  test('it learns the time anew, as a machine that slept has to', async () => {
+  test('it takes the time from the relay again, for a machine that slept', async () => {
     const page = await open(await forge(world))
     world.clock.now += 10 * 60_000
     await page.clock.fastForward(5_000)
@@ -80,7 +80,7 @@ describe('while it stands open', () => {
     await page.getByText('through the link sent to "team"').first().waitFor()
     expect(await page.getByRole('button').count()).toBe(0)
     expect(await page.locator(':focus').getAttribute('class')).toBe('state good')
-    expect(await page.locator('.course').innerText()).toContain(
+    expect(await page.locator('.timeline').innerText()).toContain(
       'Approved through the link sent to "team"',
     )
     await beacon.sees([started()])
@@ -88,20 +88,20 @@ describe('while it stands open', () => {
     await page.getByText('It started 5 s ago.').waitFor()
   })
 
-  test('what changed is said, and the buttons stay where they are', async () => {
+  test('it says that the event changed, and the buttons stay in place', async () => {
     const page = await open(await forge(world))
     const place = await approve(page).boundingBox()
     await beacon.sees([event({ resources: ['web_0', 'web_1'], notBeforeAt: startAt + 600_000 })])
     await pass(page, 5_000)
     await page.getByRole('alert').waitFor()
-    expect(await page.getByRole('alert').innerText()).toContain('This changed since you opened')
+    expect(await page.getByRole('alert').innerText()).toContain('changed after you opened')
     expect(await approve(page).boundingBox()).toEqual(place)
     await page.getByRole('link', { name: 'Reload' }).click()
     await page.getByRole('heading', { name: 'Reboot of web_0, web_1' }).waitFor()
     expect(await page.getByRole('alert').isVisible()).toBe(false)
   })
 
-  test('a press that comes as the page moves is not taken', async () => {
+  test('a press does not count while the page moves', async () => {
     const page = await open(await forge(world))
     await press(world, await forge(world, { channel: 'team' }), 'not_now')
     await pass(page, 5_000)
@@ -114,11 +114,11 @@ describe('while it stands open', () => {
     expect(await approvals()).toHaveLength(1)
     await pass(page, 1_000)
     await approve(page).click()
-    await page.getByText('Your approval is on record.').waitFor()
+    await page.getByText('Your approval was stored.').waitFor()
     expect(await approvals()).toHaveLength(2)
   })
 
-  test('it asks while somebody looks, less often where nobody answers, and not after the end', async () => {
+  test('it polls while it is visible, less often if the relay does not answer, and not after the end', async () => {
     const page = await open(await forge(world))
     let asked = 0
     page.on('request', (request) => {
@@ -128,7 +128,7 @@ describe('while it stands open', () => {
     const step = async () => {
       const before = asked
       await pass(page, 5_000)
-      // what was asked has failed before the next step
+      // Wait until the last request has failed.
       if (asked > before) await page.evaluate('new Promise((done) => queueMicrotask(done))')
     }
     for (let i = 0; i < 24; i++) await step()
@@ -147,7 +147,7 @@ describe('while it stands open', () => {
     expect(asked).toBe(before)
   })
 
-  test('nobody looks: it does not ask', async () => {
+  test('it does not poll while it is hidden', async () => {
     const page = await browser.newPage()
     await page.clock.install({ time: 0 })
     await page.addInitScript("Object.defineProperty(document, 'hidden', { get: () => true })")
@@ -159,16 +159,16 @@ describe('while it stands open', () => {
   })
 })
 
-test('without JavaScript it decides just the same', async () => {
+test('it also decides without JavaScript', async () => {
   const page = await open(await forge(world), { javaScriptEnabled: false })
   expect(await page.getByRole('timer').innerText()).toMatch(/^15 min\s+until Azure starts it$/)
   await approve(page).click()
-  await page.getByText('Your approval is on record.').waitFor()
+  await page.getByText('Your approval was stored.').waitFor()
   expect(await page.getByRole('button').count()).toBe(0)
   expect(await approvals()).toMatchObject([{ decision: 'approved', how: 'link', who: 'chat' }])
 })
 
-test('a list: one decision, back at its place, and the others live on', async () => {
+test('a list: a decision returns to its place, and the others are still open', async () => {
   await beacon.sees([event(), event({ eventId: 'second', resources: ['web_9'] })])
   const events = [eventId, 'second'].map((id) => ({ fleet: 'prod', eventId: id }))
   const list = { channel: 'chat', issuedAt: startAt, events }
@@ -176,11 +176,11 @@ test('a list: one decision, back at its place, and the others live on', async ()
   await page.getByRole('article').nth(1).getByRole('button', { name: 'Not now' }).click()
   await page.getByRole('heading', { name: '2 events, 2 to decide' }).waitFor()
   const second = page.getByRole('article').nth(1)
-  expect(await second.getByRole('status').innerText()).toBe('Your "not now" is on record.')
+  expect(await second.getByRole('status').innerText()).toBe('Your "not now" was stored.')
   expect(new URL(page.url()).hash).toBe('#e1')
   await press(world, await forge(world), 'approve')
   await pass(page, 5_000)
-  await page.getByText('A VM is about to tell Azure.').waitFor()
+  await page.getByText('A beacon is about to tell Azure.').waitFor()
   expect(await page.locator('button').count()).toBe(1)
   expect(pages.complaints).toEqual([])
 })

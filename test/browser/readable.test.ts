@@ -1,5 +1,4 @@
-// Every state of the page on every screen: nothing to scroll sideways, nothing too faint to read, nothing
-// too small to hit.
+// Every state of the page on every screen: no sideways scrolling, enough contrast, no small target.
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pageScenes } from '../preview/page-scenes.ts'
@@ -13,11 +12,11 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => browser?.close())
 
-/** WCAG 2.2: AA for text; for what can be pressed, the 44 px of its stricter level. */
+/** WCAG 2.2: AA for text, and the 44 px of AAA for targets. */
 const minContrast = 4.5
 const minTarget = 44
 
-/** Runs in the page; gives sentences. */
+/** Runs in the page, and returns problems as sentences. */
 const faults = `(() => {
   const parse = (text) => text.match(/[\\d.]+/g).map(Number)
   const light = (rgb) => {
@@ -59,7 +58,7 @@ test.each(looks)('$colorScheme, $width px', { timeout: 60_000 }, async ({ colorS
   const found: Record<string, unknown> = {}
   for (const [name, html] of Object.entries(scenes)) {
     await page.setContent(html)
-    // what a script would show
+    // Shows what the script would show.
     await page.evaluate(
       "for (const one of document.querySelectorAll('[data-moved]')) one.hidden = false",
     )

@@ -1,4 +1,4 @@
-// A thumb on a phone: what a second tap does, what stays under it, and a relay that is away when it comes down.
+// A thumb on a phone: the effect of a second tap, buttons that stay in place, a relay that is down.
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createListToken } from '../../functions/links/link.ts'
@@ -23,14 +23,14 @@ const approvals = async (id = eventId) => (await pages.world.getEvent(id)).body.
 const said = (page: Page) => page.locator('[data-said]')
 const button = (page: Page, name: string) => page.getByRole('button', { name })
 
-/** Where somebody puts their thumb. */
+/** The place of a tap. */
 async function centreOf(target: Locator): Promise<[number, number]> {
   await target.scrollIntoViewIfNeeded()
   const { x, y, width, height } = (await target.boundingBox())!
   return [x + width / 2, y + height / 2]
 }
 
-/** Twice at one place, 300 ms apart, once the answer to the first is there. */
+/** Taps twice at one place, 300 ms apart, after the answer to the first tap has arrived. */
 async function tapTwice(page: Page, target: Locator, script: boolean): Promise<void> {
   const at = await centreOf(target)
   await page.touchscreen.tap(...at)
@@ -38,7 +38,7 @@ async function tapTwice(page: Page, target: Locator, script: boolean): Promise<v
   if (script) await pages.pass(page, 300)
   else pages.world.clock.now += 300
   await page.touchscreen.tap(...at)
-  // whatever the second one sent has been answered
+  // Wait for the answer to the second tap.
   await page.waitForLoadState('networkidle')
 }
 
@@ -52,7 +52,7 @@ describe.each(phones)('$width px, with a script: $script', ({ width, script }) =
   const viewport = { width, height: 780 }
   const options = { viewport, hasTouch: true, javaScriptEnabled: script }
 
-  test('a second tap on "Not now" approves nothing, and no green button is there', async () => {
+  test('a second tap on "Not now" approves nothing, and there is no green button', async () => {
     const page = await pages.open(await forge(pages.world), options)
     await tapTwice(page, button(page, 'Not now'), script)
     expect(await approvals()).toMatchObject([{ decision: 'declined' }])
@@ -88,7 +88,7 @@ test.each([true, false])(
 
 describe('after "Not now"', () => {
   test.each([true, false])(
-    'a press in the next second counts for nothing, script: %s',
+    'a press in the next second does not count, script: %s',
     async (script) => {
       const page = await pages.open(await forge(pages.world), { javaScriptEnabled: script })
       await button(page, 'Not now').click()
@@ -96,26 +96,26 @@ describe('after "Not now"', () => {
       if (script) await pages.pass(page, 1_000)
       else pages.world.clock.now += 1_000
       await button(page, 'Approve').click()
-      await page.getByText('That was too quick to be meant: press again.').waitFor()
+      await page.getByText('that looked like a double tap').waitFor()
       expect(await approvals()).toHaveLength(1)
       await page.getByText('Approve after all').click()
       if (script) await pages.pass(page, 1_500)
       else pages.world.clock.now += 1_500
       await button(page, 'Approve').click()
-      await page.getByText('Your approval is on record.').waitFor()
+      await page.getByText('Your approval was stored.').waitFor()
       expect(await approvals()).toMatchObject([{}, { decision: 'approved' }])
     },
   )
 
-  test('somebody else approves: the page does not credit it to who said no', async () => {
+  test('somebody else approves: the page does not say that this person did', async () => {
     const page = await pages.open(await forge(pages.world))
     await button(page, 'Not now').click()
-    expect(await said(page).innerText()).toBe('Your "not now" is on record.')
+    expect(await said(page).innerText()).toBe('Your "not now" was stored.')
     await press(pages.world, await forge(pages.world, { channel: 'team' }), 'approve')
     await pages.pass(page, 5_000)
-    await page.getByText('You chose "not now". Since then it was approved.').waitFor()
+    await page.getByText('You chose "not now". Since then, it was approved.').waitFor()
     expect(await page.locator('[data-facts]').innerText()).toMatch(
-      /Before\s+Not now, chosen through the link/,
+      /Earlier decision\s+Not now, chosen through the link/,
     )
   })
 })
@@ -124,25 +124,25 @@ test('a double tap on a link of our own page reaches no button of the next', asy
   const list = { channel: 'chat', issuedAt: startAt, events: [{ fleet: 'prod', eventId }] }
   const token = await createListToken(pages.world.relay.linkKeys, list)
   const page = await pages.open(`/approve/${token}`, { javaScriptEnabled: false })
-  await page.getByRole('link', { name: 'All about' }).click()
+  await page.getByRole('link', { name: 'Show event' }).click()
   await button(page, 'Approve').click()
-  await page.getByText('That was too quick').waitFor()
+  await page.getByText('that looked like a double tap').waitFor()
   expect(await approvals()).toEqual([])
 })
 
-describe('somebody else decides meanwhile', () => {
-  test('"Not now" goes and leaves its place; the facts follow; no button moves', async () => {
+describe('somebody else decides while the page is open', () => {
+  test('"Not now" disappears and leaves its place; the facts follow; no button moves', async () => {
     const page = await pages.open(await forge(pages.world), {
       viewport: { width: 360, height: 640 },
     })
     const place = await centreOf(button(page, 'Approve'))
     await press(pages.world, await forge(pages.world, { channel: 'team' }), 'not_now')
     await pages.pass(page, 5_000)
-    await page.getByText('How we know who').waitFor()
+    await page.getByText('Identity').waitFor()
     expect(await page.getByRole('button').allInnerTexts()).toEqual(['Approve: start it now'])
     const [x, y] = await centreOf(button(page, 'Approve'))
     expect(x).toBe(place[0])
-    // pages scroll by whole pixels
+    // Pages scroll by whole pixels.
     expect(Math.abs(y - place[1])).toBeLessThan(1)
     await pages.beacon.sees([event({ notBeforeAt: startAt + 20 * 60_000 })])
     await pages.pass(page, 5_000)
@@ -151,13 +151,13 @@ describe('somebody else decides meanwhile', () => {
       .toMatch(/When\s+2026-11-21 12:20 UTC/)
   })
 
-  test('and where the page cannot stay, a press at that moment is not taken', async () => {
+  test('if the page has to move, a press at that moment does not count', async () => {
     const page = await pages.open(await forge(pages.world), {
       viewport: { width: 390, height: 3_000 },
     })
     await press(pages.world, await forge(pages.world, { channel: 'team' }), 'not_now')
     await pages.pass(page, 5_000)
-    await page.getByText('Until then it can still').waitFor()
+    await page.getByText('You can still approve it').waitFor()
     await button(page, 'Approve').click()
     expect(await approvals()).toHaveLength(1)
   })
@@ -174,14 +174,14 @@ describe('the relay is away', () => {
     await page.unroute('**/approve/*')
     await pages.pass(page, 1_000)
     await button(page, 'Approve').click()
-    await page.getByText('Your approval is on record.').waitFor()
+    await page.getByText('Your approval was stored.').waitFor()
     expect(await approvals()).toHaveLength(1)
   })
 
   test.each([
     [429, 'Nothing was decided: too many requests. Try again in a few seconds.'],
     [502, 'Not sent: the relay does not answer. Try again.'],
-  ])('an answer %s from in front of it is no page', async (status, words) => {
+  ])('an answer %s of a proxy does not replace the page', async (status, words) => {
     const page = await pages.open(await forge(pages.world))
     await page.route('**/approve/*', (route) => route.fulfill({ status, body: '<main>Oh</main>' }))
     await button(page, 'Approve').click()
@@ -189,7 +189,7 @@ describe('the relay is away', () => {
     expect(await button(page, 'Approve').isVisible()).toBe(true)
   })
 
-  test('the bar that says so covers nothing', async () => {
+  test('the bar that warns about it covers nothing', async () => {
     const page = await pages.open(await forge(pages.world), {
       viewport: { width: 320, height: 900 },
     })
@@ -212,7 +212,7 @@ test("times are also the reader's own, and each stays on one line", async () => 
   const lines = page.locator('[data-lines]')
   const shown = 'Azure will restart web_0 at 12:15 UTC (17:45 here) or soon after.'
   expect((await lines.innerText()).replace(/\s+/g, ' ')).toBe(shown)
-  expect(await page.locator('.course').innerText()).toContain('(17:30:00 here)')
+  expect(await page.locator('.timeline').innerText()).toContain('(17:30:00 here)')
   await pages.beacon.sees([event({ notBeforeAt: startAt + 8 * 3_600_000 })])
   await pages.pass(page, 5_000)
   await expect.poll(() => lines.innerText()).toContain('20:00 UTC (2026-11-22 01:30 here)')

@@ -11,7 +11,10 @@ test('a good configuration gets no advice', () => {
 })
 
 test('nor does the example', () => {
-  const text = readFileSync(new URL('../../infra/examples/full.config.json', import.meta.url), 'utf8')
+  const text = readFileSync(
+    new URL('../../infra/examples/full.config.json', import.meta.url),
+    'utf8',
+  )
   expect(adviseOn(readConfigWith(text, {}, 'taken_as_given').config)).toEqual([])
 })
 

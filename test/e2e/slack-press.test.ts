@@ -50,7 +50,7 @@ test.each(hosts)('%s', { timeout: 60_000 }, async (host) => {
     sinks.waitFor(({ path, body }) => path.startsWith('/actions/') && body.includes(words), 15_000)
 
   await press('U0BOB')
-  await reply('you are not among those who may')
+  await reply('you are not a listed approver')
   expect((await stage.readEvent(eventId)).approvals).toEqual([])
 
   sinks.failNext({ kind: 'webhook', hang: true })
@@ -61,7 +61,7 @@ test.each(hosts)('%s', { timeout: 60_000 }, async (host) => {
     15_000,
   )
   await press('U0ADA')
-  await reply('had been decided before')
+  await reply('already decided')
 
   const { approvals } = await stage.readEvent(eventId)
   expect(approvals).toMatchObject([{ decision: 'approved', how: 'slack', who: `${home}/U0ADA` }])

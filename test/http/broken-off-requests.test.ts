@@ -1,5 +1,5 @@
-// Clients that go away in the middle of a body, and bytes that are not HTTP. Neither is an error of
-// the relay, and the log has no line for each of them.
+// Clients that disconnect in the middle of a body, and bytes that are not HTTP. Neither is an error
+// of the relay, and they do not get a log line each.
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { type ServerType, serve } from '@hono/node-server'
@@ -77,7 +77,7 @@ test('on Azure Functions as well', async () => {
   expect(entries()).toMatchObject([{ level: 'info', event: 'requests_broken_off', count: 1 }])
 })
 
-test('a length that is none is refused, and nothing is read', async () => {
+test('a Content-Length that is not a number is refused, and nothing is read', async () => {
   const headers = { 'content-length': 'many', ...admin }
   const init = { method: 'POST', body: brokenBody(), duplex: 'half', headers }
   expect((await world.app.request('/v1/drills', init as RequestInit)).status).toBe(413)

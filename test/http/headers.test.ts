@@ -1,5 +1,5 @@
-// Whatever the relay answers, also where something is wrong: kept by nobody, indexed by nobody, running nothing.
-// People get a page, programs get problem+json.
+// The headers of every answer, errors included: no caching, no indexing, no foreign script. People
+// get a page, programs get problem+json.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { httpHandler } from '../../functions/host/azure/http.ts'
 import { postDrill } from '../support/drills.ts'
@@ -39,7 +39,7 @@ const brokenOff = (): RequestInit => {
   return { method: 'POST', body, duplex: 'half' } as RequestInit
 }
 
-describe('under /approve and /console whatever goes wrong is a page for people', () => {
+describe('under /approve and /console every error is a page for people', () => {
   const cases: [string, number, () => Answered][] = [
     ['a form that is too long', 413, () => ask(linkOf(world), big)],
     ['a method that is not taken', 404, () => ask(linkOf(world), { method: 'PUT' })],
@@ -114,7 +114,7 @@ describe('everything has the headers', () => {
     expectPrivate(response)
   })
 
-  test('programs are told what is wrong as problem+json', async () => {
+  test('programs get problem+json', async () => {
     breakStore()
     const answers = [await ask('/nope'), await ask(`/v1/events/prod/${eventId}`, bearer)]
     expect(answers.map(({ status }) => status)).toEqual([404, 500])
@@ -129,7 +129,7 @@ describe('everything has the headers', () => {
     expect(policy).toContain("script-src 'sha256-")
   })
 
-  test('what fails before the relay is asked, on Azure Functions', async () => {
+  test('a failure before the relay is called, on Azure Functions', async () => {
     const request = { url: 'https://[no url', method: 'GET', headers: {}, body: null }
     const handle = httpHandler(world.app.fetch, world.relay.log)
     const answer = (await handle(request as never, {} as never)) as {
@@ -147,12 +147,12 @@ describe('Strict-Transport-Security', () => {
     return (await app.request(url)).headers.get('strict-transport-security')
   }
 
-  test('where people reach the relay by https, or a request came by it', async () => {
+  test('if people reach the relay by https, or a request came by it', async () => {
     expect(await hsts('http://127.0.0.1:7071/nope')).not.toBeNull()
     expect(await hsts('https://127.0.0.1:7071/healthz', 'http://127.0.0.1:7071')).not.toBeNull()
   })
 
-  test('not on the own machine by http', async () => {
+  test('not over http on the own machine', async () => {
     for (const path of ['/', '/healthz', '/console', '/v1/events']) {
       expect(await hsts(`http://127.0.0.1:7071${path}`, 'http://127.0.0.1:7071')).toBeNull()
     }

@@ -1,4 +1,4 @@
-// `GET /healthz`: strangers get one word and cost the store nothing, an admin gets the troubles.
+// `GET /healthz`: strangers get one word and cannot load the store, an admin gets the troubles.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { healthOf } from '../support/health.ts'
 import { report, startRelay, world } from '../support/relay.ts'
@@ -82,7 +82,7 @@ test('a wrong key counts like any other: ten are answered, more get 429', async 
   expect((await ask()).status).toBe(200)
 })
 
-test('a relay without an admin key has no details for anybody', async () => {
+test('a relay without an admin key shows nobody any details', async () => {
   world.relay.adminKey = undefined
   expect((await ask()).body).toEqual({ status: 'ok' })
   expect((await ask(`Bearer ${adminKey}`)).status).toBe(403)

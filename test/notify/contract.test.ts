@@ -1,5 +1,5 @@
-// What every notifier promises, over all kinds: which answers are a success, worth another attempt, or a
-// refusal, and that nothing of the channel's secret comes out. kinds.ts has the table.
+// The promises of every notifier, for all kinds: which answers are a success, a retry or a refusal,
+// and that no outcome contains a part of the channel's secret. kinds.ts has the table.
 import { describe, expect, test } from 'vitest'
 import { afterAttempt } from '../../functions/core/delivery/attempt.ts'
 import { createToken } from '../../functions/links/link.ts'
@@ -25,13 +25,13 @@ const table = kinds.flatMap((kind) =>
   ),
 )
 
-/** What facts about the channels name, and what else servers and proxies say. */
+/** Statuses from the services' documentation, and others of servers and proxies. */
 const statuses = [
   ...[200, 201, 202, 204, 205, 299, 300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405],
   ...[408, 410, 413, 425, 429, 500, 502, 503, 504, 599],
 ]
 
-/** No answer may have one of these and a text. */
+/** Answers with these statuses have no text. */
 const textless = [204, 205, 304]
 
 /** Answers each request with a new response of this shape, and keeps the requests. */
@@ -48,7 +48,7 @@ function answering(
   return { send, requests }
 }
 
-/** Says this much, and then the connection is gone, or what comes is not what its encoding says. */
+/** Sends this text, then the connection breaks or the encoding turns out to be wrong. */
 function breakingOff(text: string, status: number): Response {
   const parts = text === '' ? [] : [new TextEncoder().encode(text)]
   const pull = (controller: ReadableStreamDefaultController) => {
@@ -59,7 +59,7 @@ function breakingOff(text: string, status: number): Response {
   return new Response(new ReadableStream({ pull }), { status })
 }
 
-test('every kind that there is has a row, and says what each status and a web page mean to it', () => {
+test('every kind has a row, with the meaning of each status and of a web page', () => {
   expect([...kinds].sort()).toEqual(Object.keys(notifiers).sort())
   for (const kind of kinds) {
     expect(channels[kind].kind).toBe(kind)
@@ -159,7 +159,7 @@ describe.each(kinds)('%s', (kind) => {
     },
   )
 
-  test('where no code is, the name of what went wrong is told, if it says more than that', async () => {
+  test('without a code, the note has the name of the error, if that is informative', async () => {
     const parser = Object.assign(new Error('no HTTP from path-secret'), { name: 'HTTPParserError' })
     const odd = Object.assign(new Error('x'), {
       code: 'https://10.1.2.3/path-secret',
@@ -172,7 +172,7 @@ describe.each(kinds)('%s', (kind) => {
     }
   })
 
-  test('an address that the guard forbids is refused: only a person can mend it', async () => {
+  test('an address that the guard forbids is refused: only a person can change it', async () => {
     const cause = new FoghornError('address_forbidden', 'the address is private')
     const send: Send = () => Promise.reject(new TypeError('fetch failed', { cause }))
     expect(await notify(kind, send)).toMatchObject({ outcome: 'refused', broken: true })
@@ -198,7 +198,7 @@ describe.each(kinds)('%s', (kind) => {
     expect(result.note.isWellFormed()).toBe(true)
   })
 
-  test('an answer that breaks off is one: the message may stand there, and is not sent again', async () => {
+  test('an answer that breaks off counts: the message may have been posted, and is not sent again', async () => {
     const { status: usual } = usualAnswer(kind)
     const status = textless.includes(usual) ? 200 : usual
     const text = await usualAnswer(kind).text()
@@ -209,19 +209,19 @@ describe.each(kinds)('%s', (kind) => {
     }
   })
 
-  test('where the text of a failure breaks off, its note has what came, and says so', async () => {
+  test('if the text of a failure breaks off, its note has the part that came, and says so', async () => {
     const result = await notify(kind, async () => breakingOff('too b', 503))
     expect(result).toEqual({ outcome: 'retry', note: 'HTTP 503: too (the text broke off)' })
   })
 
-  test('half a secret at the end of what came is not shown', async () => {
+  test('half a secret at the end of the text is not shown', async () => {
     for (const secret of channelSecrets(channels[kind]).filter(({ length }) => length > 8)) {
       const { note } = await notify(kind, async () => breakingOff(`no ${secret.slice(0, -1)}`, 410))
       expect(note).toBe('HTTP 410: no (the text broke off)')
     }
   })
 
-  test('an answer that repeats the message does not bring its link into the note', async () => {
+  test('if an answer repeats the message, its link does not get into the note', async () => {
     const keys: [Uint8Array<ArrayBuffer>] = [new Uint8Array(32).fill(7)]
     const key = { fleet: 'prod', eventId: 'e', channel: 'chat', issuedAt: 5 }
     const link = `https://foghorn.example/approve/${await createToken(keys, key)}`
@@ -257,7 +257,7 @@ describe.each(kinds)('%s', (kind) => {
     },
   )
 
-  test('whatever is thrown, it is an outcome', async () => {
+  test('everything thrown becomes an outcome', async () => {
     const thrown = [new Error('path-secret'), 'path-secret', undefined, null, { code: 5 }]
     for (const one of thrown) {
       const result = await notify(kind, () => Promise.reject(one))
@@ -291,14 +291,14 @@ describe('what is logged and kept', () => {
     const { body } = await world.getEvent(event().eventId)
     expect(body.deliveries.map(({ state }: { state: string }) => state)).toContain('refused')
     expect(world.lines.length).toBeGreaterThan(3)
-    // what a notice tells of the refusal is seen by yet another channel
+    // The alert about the refusal goes to another channel.
     const notices = world.sent.filter((request) => request.url !== url).map(({ body: b }) => b)
     expect([...world.lines, JSON.stringify(body), ...notices].join('\n')).not.toMatch(secretParts)
     expect(world.clock.now).toBe(startAt + 240_000)
   })
 })
 
-test('of an address, what looks like a key is a secret by itself, wherever it stands', () => {
+test('each part of an address that looks like a key is a secret by itself', () => {
   const url = 'https://hook.example/in/k3y-of-the-team/deliver'
   const secrets = channelSecrets({ kind: 'webhook', url, secret: [] })
   expect(secrets).toEqual(expect.arrayContaining([url, 'k3y-of-the-team', 'deliver']))

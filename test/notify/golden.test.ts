@@ -1,5 +1,5 @@
-// What people read, to the letter: `messages.txt` has each scene as it is composed, and `layouts.json`
-// what each kind sends in a few telling situations. Look at a change (`npm run preview`) before you accept it:
+// The exact texts that people read: `messages.txt` has the message of each scene, `layouts.json` what each
+// kind sends in a few typical situations. Look at a change (`npm run preview`) before you accept it:
 //   FOGHORN_GOLDEN=write npm test -- test/notify/golden.test.ts && npm run format
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ describe('messages', () => {
   const texts = Object.fromEntries(Object.entries(scenes).map(([name, one]) => [name, textOf(one)]))
   const golden = goldenTexts(new URL('golden/messages.txt', import.meta.url), texts)
 
-  test('each moment and each scene is written down, and no other', () => {
+  test('each moment and each scene has a golden text, and there are no others', () => {
     expect(Object.keys(golden)).toEqual(Object.keys(scenes))
     expect(Object.keys(golden)).toEqual(expect.arrayContaining([...moments]))
   })
@@ -46,14 +46,14 @@ describe('layouts', async () => {
   if (writesGolden) writeFileSync(layouts, pretty(sent))
   const golden: Record<string, Json> = JSON.parse(readFileSync(layouts, 'utf8'))
 
-  test('each kind sends something in each situation, and each is written down', () => {
+  test('each kind sends something in each situation, and each has a golden layout', () => {
     expect(Object.keys(golden)).toEqual(Object.keys(sent))
     expect(Object.values(sent).filter((requests) => requests.length === 0)).toEqual([])
   })
 
   test.each(Object.keys(sent))('%s', (name) => {
     expect(sent[name]).toEqual(golden[name])
-    // the order of keys is that of the bytes that are sent
+    // Keys have the order of the bytes that are sent.
     expect(JSON.stringify(sent[name])).toBe(JSON.stringify(golden[name]))
   })
 })
@@ -67,7 +67,7 @@ async function layoutOf(kind: Kind, scene: string): Promise<Json> {
   })
 }
 
-/** A line each: title, lasting title where it differs, flags, sentences, facts, reference. */
+/** A line each: title, lasting title if it differs, flags, sentences, facts, reference. */
 function textOf({ message, also }: Outgoing): string {
   const list = [message, ...also.map((part) => part.message)]
   const parts = list.map(partText)
@@ -89,7 +89,7 @@ function partText(message: Message): string {
   return rows.map((row) => row.replaceAll('\n', '\\n')).join('\n')
 }
 
-/** The formatter keeps what fits on a line. */
+/** Formats like the formatter, which keeps short objects on one line. */
 function pretty(sent: Record<string, Json>): string {
   const rows = Object.entries(sent).map(
     ([name, requests]) => `${JSON.stringify(name)}: ${JSON.stringify(requests)}`,

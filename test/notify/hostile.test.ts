@@ -1,5 +1,5 @@
-// Names and texts from outside, sent over HTTP to channels that check every limit of the real ones: they
-// are shown as text, on one line, and never make a message too long.
+// Names and texts from outside, sent over HTTP to channels that check every limit of the real ones.
+// They are shown as text, on one line, and never make a message too long.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Channel } from '../../functions/config/config.ts'
 import { moments } from '../../functions/core/event/event.ts'
@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(() => sinks.stop())
 
-/** Sends, expects that the channel took it, and returns the body. */
+/** Sends, expects that the channel accepted it, and returns the body. */
 async function deliver(kind: Kind, what: Outgoing): Promise<string> {
   const now = Date.now()
   if (channels[kind] === undefined) {
@@ -91,12 +91,12 @@ describe.each(kinds)('%s', (kind) => {
     }
   })
 
-  test('sent as they are, names would be more than text, unless all is plain', () => {
+  test('without escaping, names would become markup, unless the kind has none', () => {
     const found = names.filter(([, name]) => live !== 'nothing' && name.match(live))
     expect(found.length > 5).toBe(live !== 'nothing')
   })
 
-  test('takes everything at its longest', async () => {
+  test('accepts everything at its longest', async () => {
     const resources = [...Array(limits.resources).keys()].map((i) =>
       `${i}`.padEnd(limits.name, '☃'),
     )
@@ -111,7 +111,7 @@ describe.each(kinds)('%s', (kind) => {
     }
   })
 
-  test('takes as many as its rate puts into one message, each at its longest', async () => {
+  test('accepts a full list of events, each at its longest', async () => {
     const { together } = notifiers[kind].rate
     const text = '<☃🚢*"'.repeat(limits.text / 6)
     const one = about({ resources: Array(20).fill(text.slice(0, 250)), description: text })
@@ -136,8 +136,8 @@ describe.each(kinds)('%s', (kind) => {
   })
 })
 
-describe('what looks like markup is text', () => {
-  test('Slack: links and mentions are not made of what merely looks like one', async () => {
+describe('text that looks like markup stays text', () => {
+  test('Slack: no links and mentions', async () => {
     for (const [, name] of names) {
       const body = await deliver('slack', about({ resources: [name], description: name }))
       const json: Json = JSON.parse(body)
@@ -162,7 +162,7 @@ describe('what looks like markup is text', () => {
     ['＞ quoted', '› quoted'],
     ['_lead trail_ mid_dle my__vm', 'ˍlead trailˍ mid_dle my__vm'],
     ['(_x_) "_x_" _x_, שרת_x_', '(ˍxˍ) "ˍxˍ" ˍxˍ, שרתˍxˍ'],
-    // what owners search for and copy
+    // Owners search for names and copy them.
     ['web_3 db-0_a.b aks_pool_1_vmss_000001', 'web_3 db-0_a.b aks_pool_1_vmss_000001'],
     ['2026-11-21 12:15:00 UTC, at 12:15', '2026-11-21 12:15:00 UTC, at 12:15'],
     ['https://a.example:8080/x: c:\\x a > b', 'https://a.example:8080/x: c:\\x a &gt; b'],
@@ -179,12 +179,12 @@ describe('what looks like markup is text', () => {
     }
   })
 
-  test('Teams: what is cut is cut visibly', async () => {
+  test('Teams: a cut is visible', async () => {
     const body = await deliver('teams', about({ description: '☃'.repeat(4_000) }))
     expect(body).toContain('…')
   })
 
-  test('Teams: cut harder where many values are long', async () => {
+  test('Teams: values are cut harder if many are long', async () => {
     const what = about({})
     const value = '☃'.repeat(4_000)
     const facts = what.message.facts.map(({ name }) => ({ name, value }))

@@ -1,5 +1,5 @@
-// The contract's table: one row for each kind of channel. A new kind needs a row here, and every test in
-// this folder holds for it, and the preview shows it.
+// The contract's table: one row for each kind of channel. If a new kind has a row here, every test
+// in this folder covers it, and the preview shows it.
 import { addressOf } from '../../functions/core/rules/address.ts'
 import { type Channel, channelSecrets, type Notifiers } from '../../functions/notify/kinds.ts'
 import type { Sinks } from '../simulator/sinks.ts'
@@ -12,49 +12,42 @@ export type Json = ReturnType<typeof JSON.parse>
 type Answer = readonly [number, string?]
 
 interface Row<K extends Kind> {
-  /** With a secret in it that no outcome may show. */
+  /** Contains a secret that no outcome may show. */
   channel: Extract<Channel, { kind: K }>
-  /** The same kind at the address of the simulated channels; undefined where they have none of it. */
+  /** The same kind at the simulated channels. Undefined if they lack it. */
   simulated(sinks: Sinks): Channel | undefined
   contentType: string
-  /** What becomes of a message for each answer; the first of `delivered` is the usual one. */
-  /** `broken`: refused, and any other message would be. */
+  /**
+   * The outcome of each answer. The first of `delivered` is the usual answer. `broken`: refused,
+   * and so would be every other message.
+   */
   answers: Record<'delivered' | 'retry' | 'refused' | 'broken', Answer[]>
-  /**
-   * What an answer comes to whose status is the usual one and whose text breaks off; never another attempt, as
-   * the message may stand there.
-   */
+  /** The outcome if a usual answer breaks off. Never `retry`. */
   brokenOff: 'delivered' | 'refused'
-  /**
-   * The service's own limit: so many requests in any such time. `ahead`: what it lets pass beyond that, where
-   * the limit is about so many and short bursts are taken.
-   */
+  /** The limit of the service. `ahead`: how many more it accepts in a burst. */
   takes: { requests: number; inMs: number; ahead: 0 | 1 } | 'whatever comes'
   /** Longest body, in bytes. */
   maxBodyBytes: number
-  /** Of an answer, no more than this is read; 8 KB, if nothing is said. */
+  /** How much of an answer is read. 8 KB if absent. */
   maxAnswerKb?: number
-  /** Behind its address, where it has several. */
+  /** After its address, if it has several paths. */
   path?: string
-  /** As an owner writes it, where that is another kind than inside. */
+  /** The kind that an owner writes, if the relay uses another name inside. */
   written?: string
-  /** The texts of a body that a person reads, without marks of the kind's own; none where a machine does. */
+  /** The texts that a person reads in a body, without the kind's own marks. */
   texts(body: Json): string[]
-  /**
-   * What the service would make of such a text beyond its words: mentions, links, formatting. No name may
-   * bring it in; 'nothing' where whatever is sent is shown as it is.
-   */
+  /** Markup that the service would obey: mentions, links, formatting. No name may introduce it. */
   live: RegExp | 'nothing'
 }
 
-/** What not every kind needs. */
+/** Keys that not every kind needs. */
 export type Extras = Pick<Row<Kind>, 'maxAnswerKb' | 'path' | 'written'>
 
 const each = (...statuses: number[]): Answer[] => statuses.map((status) => [status])
 const said = (error: string) => JSON.stringify({ ok: false, error })
 
 const redirects = each(300, 301, 302, 303, 304, 307, 308)
-/** A sign-in, or whatever else something in between shows to a browser. */
+/** Pages of a proxy, such as a sign-in. */
 export const webPages: Answer[] = [
   '<html>Sign in</html>',
   '\n<!DOCTYPE html>\n<html lang="en"><head><title>Sign in</title></head></html>',
@@ -65,7 +58,7 @@ export const webPages: Answer[] = [
   [202, text],
 ])
 const faults = each(400, 405, 413)
-/** The address is no longer valid, or lets nobody in. */
+/** The address is no longer valid, or rejects everybody. */
 const gone = each(401, 403, 404, 410)
 const busy = each(408, 425, 429, 500, 502, 503, 504, 599)
 const busyTexts: Answer[] = [
@@ -73,22 +66,22 @@ const busyTexts: Answer[] = [
   [500, '<html>oops</html>'],
 ]
 
-/** Codes of Slack's Web API that pass without anybody's doing. */
+/** Temporary codes of Slack's Web API. */
 const slackPasses = [
   ...['ratelimited', 'message_limit_exceeded', 'internal_error', 'fatal_error'],
   ...['service_unavailable', 'request_timeout', 'update_failed'],
   ...['team_added_to_org', 'org_login_required', 'external_channel_migrating'],
 ]
 
-/** What stands between < and >, an entity but the three of Slack, its marks where they count, and `:emoji:`. */
+/** < and >, entities other than Slack's three, marks where Slack reads them, and `:emoji:`. */
 const slackLive =
   /[<>]|&(?!amp;|lt;|gt;)|[*`~]|(?<![A-Za-z0-9_])_|_(?![A-Za-z0-9_])|:[\p{L}_+'-]+:|^\s*(?:&gt;|＞)/mu
 
-/** Of an Adaptive Card: what no backslash takes its meaning, and what some clients read in spite of one. */
+/** Markup of an Adaptive Card that a backslash does not, or not everywhere, prevent. */
 const markdown =
   /(?<!\\)(?:\\\\)*(?:[`*~<>|[\]]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}]))|\]\(|\{\{|^\s*(?:[#+-]|\d+[.)](?!\S))/u
 
-/** What Slack says of an incoming webhook that takes nothing any more. */
+/** Slack's codes for an incoming webhook that no longer works. */
 const slackWebhookGone = [
   ...['invalid_token', 'no_service', 'no_service_id', 'no_active_hooks', 'no_team'],
   ...['team_disabled', 'action_prohibited', 'posting_to_general_channel_denied'],
@@ -107,7 +100,7 @@ export const kindTable: { [K in Kind]: Row<K> } = {
       ],
       retry: [...busy, ...busyTexts, [200, said('rate_limited')], [200, said('ratelimited')]],
       refused: [
-        // Slack says "ok" of what it took: an empty answer is of something in between
+        // Slack answers "ok" if it accepts a message, so an empty answer is from a proxy.
         ...[...faults, ...each(201, 202, 204, 205, 299)],
         [200, ''],
         [200, 'okay'],
@@ -159,12 +152,12 @@ export const kindTable: { [K in Kind]: Row<K> } = {
         ),
       ],
     },
-    // whether and where it stands is not known
+    // The message may have been posted.
     brokenOff: 'refused',
-    // of chat.update; with each comes one chat.postMessage at most, of which about one a second is taken
+    // The limit of chat.update. Each comes with at most one chat.postMessage (about one a second).
     takes: { requests: 50, inMs: 60_000, ahead: 1 },
     maxBodyBytes: 100_000,
-    // Slack repeats the whole message
+    // Slack repeats the whole message.
     maxAnswerKb: 260,
     path: '/chat.postMessage',
     written: 'slack',
@@ -179,7 +172,7 @@ export const kindTable: { [K in Kind]: Row<K> } = {
     simulated: ({ teamsUrl }) => ({ kind: 'teams', url: teamsUrl }),
     contentType: 'application/json',
     answers: {
-      // 202 of the flow itself; where it ends in a Response action, its owner chose status and text
+      // The flow answers 202. If it ends with a "Response" action, its owner chose status and text.
       delivered: [
         [202],
         [200, 'ok'],
@@ -194,7 +187,7 @@ export const kindTable: { [K in Kind]: Row<K> } = {
     },
     brokenOff: 'delivered',
     takes: { requests: 4, inMs: 1_000, ahead: 1 },
-    // what Teams takes in practice is less than what its documentation says
+    // In practice, Teams accepts less than its documentation says.
     maxBodyBytes: 20 * 1024,
     texts: (body) => body.attachments[0].content.body.flatMap(textsOfElement),
     live: markdown,
@@ -246,7 +239,7 @@ export const kindTable: { [K in Kind]: Row<K> } = {
         [204],
         [200, 'ok'],
         [200, ''],
-        // what a receiver of one's own says is its own matter
+        // The text of a receiver's answer has no meaning.
         ...webPages,
         ...each(201, 202, 205, 299),
       ],
@@ -268,13 +261,13 @@ export const channels = Object.fromEntries(
   kinds.map((kind) => [kind, kindTable[kind].channel]),
 ) as { [K in Kind]: Row<K>['channel'] }
 
-/** Where a message is sent. */
+/** The address of a message. */
 export function targetOf(kind: Kind): string {
   const { path = '' }: Extras = kindTable[kind]
   return addressOf(channels[kind]) + path
 }
 
-/** Each part of each channel that is secret, also as a host would have decoded it. */
+/** All secret parts of all channels, also in decoded form. */
 export const secretParts = new RegExp(
   [
     ...kinds.flatMap((kind) => channelSecrets(channels[kind])).filter((part) => part.length > 8),
@@ -284,7 +277,7 @@ export const secretParts = new RegExp(
     .join('|'),
 )
 
-/** Titles are bold in Slack, and the way to the page is a link. */
+/** Removes bold from titles in Slack, and the link to the page. */
 function slackTexts({ text, blocks }: Json): string[] {
   const texts: string[] = [text, ...blocks.flatMap(textsOfBlock)]
   return texts.map((one) =>
@@ -297,7 +290,7 @@ function textsOfBlock({ text, fields = [], elements = [] }: Json): string[] {
   return parts.map((part) => (typeof part.text === 'string' ? readIn(part) : readIn(part.text)))
 }
 
-/** Where a text is plain, Slack reads no mentions and needs no entities. */
+/** In plain text, Slack reads no mentions and needs no entities. */
 function readIn({ type, text }: Json): string {
   return type === 'plain_text' ? text.replace(/[&<>]/g, ' ') : text
 }

@@ -1,4 +1,4 @@
-// What a notifier is handed in these tests, and the requests that it makes of it.
+// The input of notifiers in these tests, and the requests that they make.
 import type { Channel } from '../../functions/config/config.ts'
 import type { SendOutcome } from '../../functions/core/delivery/attempt.ts'
 import { type Telling, viewOf } from '../../functions/core/delivery/delivery.ts'
@@ -26,7 +26,7 @@ export function outgoing(changes: Partial<Outgoing> = {}, told: Partial<Telling>
   }
 }
 
-/** What a store keeps of one epoch and channel. */
+/** Keeps the post of one epoch and channel, like a store. */
 export function memoryPosts(): PostAccess & { kept: Post | undefined } {
   const posts: PostAccess & { kept: Post | undefined } = {
     kept: undefined,
@@ -40,7 +40,7 @@ export function memoryPosts(): PostAccess & { kept: Post | undefined } {
   return posts
 }
 
-/** Whatever is written, this stands there: what is told can be told again. */
+/** Always returns this state, so that the same step can be sent again. */
 export function lastingPosts(state?: PostState): PostAccess {
   return {
     read: async () => (state === undefined ? undefined : { version: 1, state }),
@@ -63,7 +63,7 @@ export function notify(
   return notifiers[kind].notify(what, channel as never, send)
 }
 
-/** The usual answer of a channel that took the message. */
+/** The usual answer of a channel that accepted the message. */
 export function usualAnswer(kind: Kind): Response {
   const [status, text] = kindTable[kind].answers.delivered[0]!
   return new Response(text ?? null, { status })
@@ -77,7 +77,7 @@ export interface Captured {
   json: Json
 }
 
-/** The requests that tell it, none where the kind has nothing to send; `request` is the first. */
+/** The requests of one message, none if the kind has nothing to send. `request` is the first. */
 export async function capture(
   kind: Kind,
   what = outgoing(),

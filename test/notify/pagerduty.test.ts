@@ -1,6 +1,6 @@
-// PagerDuty's incidents: one for each epoch of an event, opened once, and closed only where opened.
+// PagerDuty's incidents: one for each epoch of an event, opened once, closed only if opened.
 import { describe, expect, test } from 'vitest'
-import { type AlertTelling, type Delivery, viewOf } from '../../functions/core/delivery/delivery.ts'
+import { type Delivery, type AlertTelling, viewOf } from '../../functions/core/delivery/delivery.ts'
 import { type Moment, moments, type Verdict } from '../../functions/core/event/event.ts'
 import { compose } from '../../functions/core/message/message.ts'
 import { opensNothing } from '../../functions/core/rules/severity.ts'
@@ -10,7 +10,7 @@ import { at, claimed, type Fields, facts, record, telling } from '../support/rec
 import { channels } from './kinds.ts'
 import { capture as captureAny, notify, outgoing } from './outgoing.ts'
 
-/** What is sent for the event's own incident, which comes last. */
+/** The step for the event's own incident, which comes last. */
 async function capture(what: Outgoing) {
   const { result, requests } = await captureAny('pagerduty', what)
   const request = requests.at(-1)
@@ -43,7 +43,7 @@ describe('the action', () => {
     expect(json.event_action).toBe(action)
     expect(result).toEqual({ outcome: 'delivered', note: action })
     expect(json.routing_key).toHaveLength(32)
-    // the incident's log shows what each says
+    // The incident's log shows the text of each step.
     expect(json.payload.summary).toContain('Reboot of web_0')
     if (action === 'resolve') expect(json.payload.severity).not.toMatch(/critical|error/)
   })
@@ -76,7 +76,7 @@ describe('the key of an incident', () => {
     expect(await keyOf(step('changed', changed))).toBe(one)
   })
 
-  test('of a notice is its own: a channel in trouble does not end with the event', async () => {
+  test('of an alert is separate: the trouble of a channel does not end with the event', async () => {
     const delivery: Delivery = claimed('prod/e/1/scheduled/chat/notice/pager')
     const about = { channel: 'chat', moment: 'scheduled' as const, state: 'refused', reason: 'no' }
     const notice: AlertTelling = { moment: 'alert', at, event: delivery.telling.event, about }
@@ -87,7 +87,7 @@ describe('the key of an incident', () => {
     expect(json.payload).toMatchObject({ severity: 'error', source: 'chat' })
   })
 
-  test('stays within 255 characters, and tells long ids apart', async () => {
+  test('stays within 255 characters, and differs for long ids', async () => {
     const long = 'é🚢'.repeat(200)
     const keys = await Promise.all(
       [`${long}a`, `${long}b`].map((eventId) => keyOf(step('scheduled', { eventId }))),
@@ -113,7 +113,7 @@ describe('a stuck approval', () => {
     return { result, requests, said: said.map((one) => one.replace(/ .*\/1/, ' …')) }
   }
 
-  test('is an incident of its own: the acknowledged one would wake nobody', async () => {
+  test('is a separate incident: the acknowledged one would notify nobody', async () => {
     const { said, requests } = await sentFor('stuck', ['scheduled', 'approved'])
     expect(said).toEqual(['trigger …/stuck'])
     expect(requests[0]?.json.payload).toMatchObject({
@@ -128,13 +128,13 @@ describe('a stuck approval', () => {
     ['completed', ['scheduled', 'stuck', 'started'], ['resolve …/stuck', 'resolve …']],
     ['cancelled', ['scheduled', 'approved', 'stuck'], ['resolve …/stuck', 'resolve …']],
     ['lost', ['scheduled', 'approved', 'stuck'], ['resolve …/stuck', 'resolve …']],
-    // a channel that hears of nothing else
+    // A route with this moment only.
     ['completed', ['stuck'], ['resolve …/stuck']],
     ['started', ['approved', 'stuck'], ['resolve …/stuck']],
-    // one that never heard of it, or where it was overtaken
+    // A route without *stuck*, or it was overtaken.
     ['completed', ['scheduled', 'approved'], ['resolve …']],
     ['started', ['scheduled', 'approved'], ['acknowledge …']],
-    // it is stuck still
+    // It is still stuck.
     ['changed', ['scheduled', 'approved', 'stuck'], ['trigger …']],
   ])('"%s", when %j may have been heard: %j', async (moment, heard, expected) => {
     expect((await sentFor(moment, heard, moment === 'cancelled' ? { ended } : {})).said).toEqual(
@@ -142,13 +142,13 @@ describe('a stuck approval', () => {
     )
   })
 
-  test('where nothing was opened, nothing is closed', async () => {
+  test('if nothing was opened, nothing is closed', async () => {
     const { said, result } = await sentFor('completed', ['approved'])
     expect(said).toEqual([])
     expect(result).toMatchObject({ outcome: 'superseded' })
   })
 
-  test('the one of the event is left for the next attempt where the first is not taken', async () => {
+  test('if the first step fails, the step of the event waits for the next attempt', async () => {
     for (const [status, outcome] of [[503, 'retry'] as const, [400, 'refused'] as const]) {
       let count = 0
       const send: Send = async () => {
@@ -197,7 +197,7 @@ describe('the title of an incident', () => {
     expect(json.payload.custom_details.When).toMatch(/\(in |ago\)$/)
   })
 
-  test('says the day where it is another one, however near', async () => {
+  test('has the date if it is another day, however near', async () => {
     const midnight = Date.parse('2026-11-22T00:05:00Z')
     const event = viewOf(record({ facts: facts({ notBeforeAt: midnight }) }))
     const now = midnight - 15 * 60_000
@@ -220,7 +220,7 @@ describe('the payload', () => {
     expect([json.event_action, json.payload.severity]).toEqual(['trigger', 'info'])
   })
 
-  test('holds what a responder needs, and the way to decide', async () => {
+  test('contains what a responder needs, and the link to decide', async () => {
     const { json } = await capture(step('scheduled'))
     expect(json.payload).toMatchObject({
       source: 'web_0',
@@ -233,9 +233,9 @@ describe('the payload', () => {
     expect([json.client, json.client_url]).toEqual(['Foghorn', page])
     expect(json.links).toEqual([
       { href: page, text: 'Open to decide' },
-      { href: `${page}#course`, text: 'What happened so far' },
+      { href: `${page}#timeline`, text: 'Timeline' },
     ])
-    expect(json.payload.custom_details['Affected VMs']).toBe('web_0')
+    expect(Object.values(json.payload.custom_details)).toContain('web_0')
   })
 
   test('says the outcome when it is resolved', async () => {

@@ -1,5 +1,5 @@
-// What each kind is sent at most, against what its service takes by kinds.ts. Requests are asked for as a
-// worker does, as early as the kind's own rate has a turn.
+// The rate of each kind against the limit of its service in kinds.ts. Requests go out as early as
+// the kind's rate allows, as in a worker.
 import { describe, expect, test } from 'vitest'
 import { afterTurns, freeAt, type Rate, turnsAt } from '../../functions/core/delivery/rate.ts'
 import { notifiers } from '../../functions/notify/kinds.ts'
@@ -8,7 +8,7 @@ import { kinds, kindTable } from './kinds.ts'
 
 const tenMinutes = 600_000
 
-/** When requests go out, in ms from rest, where there is always more to send. */
+/** The times of requests in ms, if there is always more to send. */
 function sentIn(rate: Rate, totalMs: number): number[] {
   const times: number[] = []
   let [now, spentUntil] = [at, 0]
@@ -21,7 +21,7 @@ function sentIn(rate: Rate, totalMs: number): number[] {
   return times
 }
 
-/** The most that falls into any span of this length. */
+/** The most requests in any span of this length. */
 function mostIn(times: number[], spanMs: number): number {
   let first = 0
   return times.reduce((most, time, last) => {
@@ -42,18 +42,18 @@ describe.each(limited)('$kind', ({ kind, takes }) => {
   test(`is sent at most ${requests + ahead} requests in any ${inMs / 1_000} s`, () => {
     const most = mostIn(sentIn(rate, tenMinutes), inMs)
     expect(most).toBeLessThanOrEqual(requests + ahead)
-    // and hardly less: what has to wait for a turn comes late
+    // Not much less either, as messages would wait for nothing.
     expect(most).toBeGreaterThanOrEqual(0.95 * (requests + ahead))
   })
 
-  test('is sent three quarters of what it takes at least, where much has to go out', () => {
+  test('is sent at least three quarters of its limit, if there is much to send', () => {
     const taken = (tenMinutes / inMs) * requests
     const sent = sentIn(rate, tenMinutes).length
     expect(sent).toBeLessThanOrEqual(taken + ahead)
     expect(sent).toBeGreaterThanOrEqual(0.75 * taken)
   })
 
-  test('takes 4 places of a worker: one that hangs leaves the others to the rest', () => {
+  test('takes 4 places of a worker, so a channel that hangs leaves places for others', () => {
     expect(rate.atOnce).toBe(4)
   })
 })
@@ -62,7 +62,7 @@ test.each(kinds)('%s: from rest there are two at once: a decision comes with its
   expect(turnsAt(notifiers[kind].rate, 0, at)).toBeGreaterThanOrEqual(2)
 })
 
-test('whatever comes is taken, 32 at once: half of the places that the smallest worker has', () => {
+test('a channel without a limit takes 32 places: half of those of the smallest worker', () => {
   for (const kind of kinds.filter((one) => kindTable[one].takes === 'whatever comes')) {
     const { rate } = notifiers[kind]
     expect([turnsAt(rate, at, at), rate.atOnce]).toEqual([Number.POSITIVE_INFINITY, 32])

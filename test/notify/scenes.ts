@@ -1,5 +1,5 @@
-// What there is to tell, as usual as can be: each moment in the course that brings it, and what is told
-// on the side: lists, trouble with a channel, late and skipped messages, sets, hostile names.
+// Typical messages: each moment with the event that leads to it, and special cases: lists, channels
+// in trouble, late and skipped messages, scale sets, hostile names.
 
 import { sendAlert, withOccurrence } from '../../functions/core/delivery/alert.ts'
 import {
@@ -25,7 +25,7 @@ const minute = 60 * second
 const hour = 60 * minute
 const day = 24 * hour
 
-/** NotBefore of the usual event; it was first seen at `at`. */
+/** NotBefore of the usual event, which was first seen at `at`. */
 const dueAt = at + 15 * minute
 
 const usual = facts({ resources: ['web_3'], notBeforeAt: dueAt })
@@ -38,19 +38,20 @@ interface Setting {
   moment: Moment
   /** Since the event was first seen. */
   afterMs?: number
+  /** Changes to the usual event. */
   course?: Fields
   spared?: number
   /** Between the moment and the message. */
   lateMs?: number
   skipped?: Moment[]
   insteadOf?: string
-  /** Where the message itself decides. */
+  /** The message has buttons that decide. */
   decides?: boolean
-  /** What the channel was told before; nothing, if this is the first step of an event. */
+  /** Moments that the channel was notified of before. */
   heard?: Moment[]
 }
 
-/** What a bot edits where the channel was told before. */
+/** The message that a bot edits, if the channel was notified before. */
 const posted: Posted = {
   is: 'posted',
   to: channels.slack_bot.channel,
@@ -59,7 +60,7 @@ const posted: Posted = {
   seq: 1,
 }
 
-/** Each of these is told in one message about one event. */
+/** Each is one message about one event. */
 const settings: Record<string, Setting> = {
   scheduled: { moment: 'scheduled' },
   changed: {

@@ -1,5 +1,4 @@
-// Cards as Microsoft's own library takes them: it reads each without a word of complaint. What it draws
-// is looked at in test/preview/.
+// Microsoft's own library reads every card without a warning. test/preview/ shows what it draws.
 import { createRequire } from 'node:module'
 import { describe, expect, test } from 'vitest'
 import { maxLinkLength } from '../../functions/links/link.ts'
@@ -10,19 +9,19 @@ import { type Json, kindTable } from './kinds.ts'
 import { about, capture } from './outgoing.ts'
 import { scenes } from './scenes.ts'
 
-// its modules name each other without endings, which Node does not take; the bundle it brings, it does
+// Node can load the bundle only: the library's modules import each other without endings.
 const { AdaptiveCard, SerializationContext }: typeof import('adaptivecards') = createRequire(
   import.meta.url,
 )('adaptivecards/dist/adaptivecards.min.js')
 
-/** All that the library has to say against a card, in reading it and in checking it. */
+/** All warnings of the library for a card, from reading and from checking it. */
 function complaintsOf(card: Json): string[] {
   const context = new SerializationContext()
   const parsed = new AdaptiveCard()
   parsed.parse(card, context)
   const read = Array.from({ length: context.eventCount }, (_, i) => context.getEventAt(i).message)
   const checked = parsed.validateProperties().validationEvents.map(({ message }) => message)
-  // whatever it does not know, it leaves out
+  // The library drops what it does not know.
   if (JSON.stringify(parsed.toJSON()).length < 100) read.push('the card is empty')
   return [...read, ...checked]
 }
@@ -73,7 +72,7 @@ const lists = [...hostile, ...longest].map(([name, one]): [string, Outgoing] => 
 const all = [...Object.entries(scenes), ...hostile, ...longest, ...lists]
 
 describe.each(all)('%s', (_name, what) => {
-  test('is a card that the library takes, of 20 KB at most, with links for buttons', async () => {
+  test('is a card that the library accepts, of 20 KB at most, with links for buttons', async () => {
     const { result, request } = await capture('teams', what)
     const [attachment] = request!.json.attachments
     expect(complaintsOf(attachment.content)).toEqual([])
@@ -86,7 +85,7 @@ describe.each(all)('%s', (_name, what) => {
   })
 })
 
-test('a card fills the 20 KB where it has to, and never has more', async () => {
+test('a card fills the 20 KB if necessary, and is never larger', async () => {
   const what = about({})
   const sizes = []
   for (let length = 500; length <= 800; length += 5) {
@@ -98,11 +97,11 @@ test('a card fills the 20 KB where it has to, and never has more', async () => {
   const most = Math.max(...sizes)
   expect(most).toBeLessThanOrEqual(20 * 1024)
   expect(most).toBeGreaterThan(19 * 1024)
-  // beyond, all values are cut
+  // Beyond that, all values are cut.
   expect(sizes.at(-1)).toBeLessThan(12 * 1024)
 })
 
-test('the envelope is the one that a workflow takes', async () => {
+test('the envelope is the one that a workflow accepts', async () => {
   const { json } = (await capture('teams')).request!
   const [attachment] = json.attachments
   const { body, actions, ...frame } = attachment.content
@@ -124,7 +123,7 @@ test('the envelope is the one that a workflow takes', async () => {
   expect([body.length, actions.length]).toEqual([5, 1])
 })
 
-test('a list whose own links fill the card goes without the one for all', async () => {
+test('if the links of its events fill the card, a list has no button for all', async () => {
   const pageUrl = page.padEnd(900, 'x')
   const one = { ...about({}), pageUrl }
   const what = { ...one, also: Array(together - 1).fill(one), listUrl: longestLink }
@@ -134,7 +133,7 @@ test('a list whose own links fill the card goes without the one for all', async 
   expect(body.split(pageUrl)).toHaveLength(together + 1)
 })
 
-test('the library does complain of what is no card', () => {
+test('the library does warn about an invalid card', () => {
   const body = [{ type: 'TextBlock', text: 'x', size: 'Huge' }, { type: 'Quark' }]
   expect(complaintsOf({ type: 'AdaptiveCard', version: '1.4', body }).length).toBeGreaterThan(1)
 })
@@ -143,7 +142,7 @@ describe('for clients that keep backslashes', () => {
   const textsOf = async (what?: Outgoing): Promise<string[]> =>
     kindTable.teams.texts((await capture('teams', what)).request!.json)
 
-  test('times and VM names are shown without any', async () => {
+  test('times and VM names have none', async () => {
     const texts = await textsOf(scenes.scheduled)
     expect(texts).toContain('Reboot of web_3 in 14 min, at 12:15 UTC')
     expect(texts).toContain('2026-11-21 12:15:00 UTC (in 14 min)')

@@ -1,5 +1,5 @@
-// The guard of outgoing requests: which addresses a channel may never reach, as they are written in
-// addresses of the web and as names resolve to them, against a real server on this machine.
+// The guard of outgoing requests: the addresses that a channel can never reach, in URLs and behind
+// names, against a real server on this machine.
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, createServer as createPlainServer, isIP } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -85,7 +85,7 @@ describe('an address', () => {
     for (const plain of [true, false]) expect(() => allowing(address, plain)).not.toThrow()
   })
 
-  test('an allowed network is open, also by plain http, and so is its form in IPv6', () => {
+  test('an allowed network is open, also for plain http, and so is its form in IPv6', () => {
     const allowing = addressJudge(['10.1.0.0/16', 'fd00:1::/32'])
     for (const address of ['10.1.0.1', '10.1.255.255', '::ffff:10.1.2.3', 'fd00:1::5']) {
       for (const plain of [true, false]) expect(() => allowing(address, plain)).not.toThrow()
@@ -127,7 +127,7 @@ function send(url: string, allowNetworks: string[]) {
   return outbound.send(url, { method: 'POST', body: '{}' })
 }
 
-/** Every error on the way from what was thrown to its cause. */
+/** The chain of causes of an error. */
 function codesOf(error: unknown): unknown[] {
   const codes: unknown[] = []
   for (let at = error; at instanceof Error; at = at.cause)
@@ -203,7 +203,7 @@ describe('a request', () => {
     },
   )
 
-  test('to a name reaches what it resolves to, where its network is allowed', async () => {
+  test('to a name reaches its address, if the network is allowed', async () => {
     const resolved = [{ address: '127.0.0.1', family: 4 }]
     outbound = createOutbound(['127.0.0.0/8'], (_, __, done) => done(null, resolved))
     const url = `http://chat.example:${port}/in`
@@ -221,7 +221,7 @@ describe('a request', () => {
     expect(requests).toEqual([])
   })
 
-  test('a redirect is not followed, asked for or not', async () => {
+  test('a redirect is not followed, whatever the caller asks', async () => {
     outbound = createOutbound(['127.0.0.0/8'])
     for (const redirect of ['manual', 'follow', undefined] as const) {
       const init = { method: 'POST', body: '{}', ...(redirect === undefined ? {} : { redirect }) }
@@ -261,7 +261,7 @@ describe('a request', () => {
     await new Promise((resolve) => other.close(resolve))
   })
 
-  test('where nothing listens is a retry', async () => {
+  test('to a closed port is a retry', async () => {
     const { send } = createOutbound(['127.0.0.0/8'])
     const closed = createServer()
     const free: number = await new Promise((resolve) => {

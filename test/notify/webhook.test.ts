@@ -1,4 +1,4 @@
-// Webhooks as a receiver sees them: signatures that the independent libraries accept, a CloudEvent, and
+// Webhooks as a receiver sees them: signatures that independent libraries accept, a CloudEvent, and
 // the same bytes at every attempt.
 import { Webhook as Standard } from 'standardwebhooks'
 import { Webhook as Svix } from 'svix'
@@ -23,7 +23,7 @@ async function capture(what = outgoing(), secret = [hookSecret]) {
   return { ...sent[0]!, json: JSON.parse(sent[0]!.body) }
 }
 
-/** The libraries compare with the clock of this machine. */
+/** The libraries use the clock of this machine. */
 const present = () => outgoing({ now: Date.now() })
 
 describe('the signature', () => {
@@ -37,7 +37,7 @@ describe('the signature', () => {
     expect(() => new Library(prodKey).verify(body, headers)).toThrow()
   })
 
-  test('while a secret is replaced both keys are good', async () => {
+  test('while a secret is replaced both keys are valid', async () => {
     const { body, headers } = await capture(present(), [prodKey, hookSecret])
     for (const secret of [prodKey, hookSecret]) new Standard(secret).verify(body, headers)
     expect(headers['webhook-signature']?.split(' ')).toHaveLength(2)
@@ -122,14 +122,14 @@ describe('the body', () => {
     expect(description).toBe('Virtual machine is going to be restarted.')
   })
 
-  test('nothing is left out, and nothing said of it, where there is room', async () => {
+  test('nothing is cut if there is room', async () => {
     const { json } = await capture(about({ resources: named(250) }))
     expect(json.data.resources).toHaveLength(250)
     expect(json.data).not.toHaveProperty('resourcesTotal')
   })
 
   test('a description that leaves no room is cut, and shows it', async () => {
-    // six bytes each in JSON
+    // Six bytes each in JSON.
     const description = '\u0001'.repeat(4_000)
     const { body, json } = await capture(about({ resources: named(3), description }))
     expect(bytes(body)).toBeLessThan(20_000)
@@ -138,13 +138,13 @@ describe('the body', () => {
     expect(json.data.description.at(-1)).toBe('…')
   })
 
-  test('what is cut is cut the same way at every attempt', async () => {
+  test('every attempt cuts the body in the same way', async () => {
     const what = about({ resources: named(700) })
     const [one, two] = [await capture(what), await capture({ ...what, now: at + 60_000 })]
     expect(two.body).toBe(one.body)
   })
 
-  test('says nothing about keys, links or leases', async () => {
+  test('contains no keys, links or leases', async () => {
     const { body } = await capture()
     expect(body).not.toMatch(/whsec|approve\/|lease|watchers/)
   })

@@ -152,14 +152,14 @@ const viewers: Record<string, Viewer> = {
 }
 
 const tries: Record<string, [string, Fields]> = {
-  'decided now': ['Your approval is on record.', decided],
-  'declined now': ['Your "not now" is on record.', notNow],
-  'too quick': ['That was too quick to be meant: press again.', notNow],
+  'decided now': ['Your approval was stored.', decided],
+  'declined now': ['Your "not now" was stored.', notNow],
+  'too quick': ['Nothing was decided: that looked like a double tap. Press again.', notNow],
   'moved on': [
-    'Nothing was decided: the event has changed since you opened this page. Look again.',
+    'Nothing was decided: the event changed after you opened this page. Check it and decide again.',
     { facts: { ...usual, resources: ['web_3', 'web_4'] } },
   ],
-  'too late': ['Too late to decide: it has started.', running],
+  'too late': ['Too late to decide: the event has started.', running],
 }
 
 function seenAs(course: Fields, changes: Partial<Seen> = {}): Seen {
@@ -181,7 +181,7 @@ const list = [
   seenAs({}),
   seenAs(
     { ...decided, facts: { ...usual, resources: ['web_4', 'web_5'] } },
-    { said: 'Your approval is on record.', mine: 'approved' },
+    { said: 'Your approval was stored.', mine: 'approved' },
   ),
   seenAs({ eventId: 'c7061bac-afdc-4513-b24b-aa5f13a16124', ...notNow }),
   seenAs({ facts: { ...usual, resources: ['db_1'] } }, { viewer: slackOnly, listed: true }),

@@ -105,7 +105,7 @@ export function httpPage(relay: Relay, app: App): PageDoor {
       const html = await shown.text()
       const { form, ...rest } = fieldsOf(html)
       if (form !== undefined) return { stamp: form.split('.')[0]!, fields: { form, ...rest } }
-      return html.includes('You can look, not decide') ? borrowForm(relay, path) : undefined
+      return html.includes('class="refusal"') ? borrowForm(relay, path) : undefined
     },
     async decide(path, by, decision, { fields }) {
       const wish = decision === 'approved' ? 'approve' : 'not_now'
@@ -153,29 +153,29 @@ async function borrowForm(relay: Relay, path: string): Promise<Shown | undefined
 }
 
 const onPage: [string, Said][] = [
-  ['Your approval is on record', 'decided'],
-  ['&quot; is on record', 'decided'],
-  ['It had been approved before', 'already_approved'],
-  ['before; nothing changed', 'already_declined'],
-  ['Too late to decide: it has started', 'started'],
-  ['Too late to decide: it is over', 'ended'],
-  ['a link alone does not say who you are', 'identity_needed'],
-  ['you are not among those who may', 'not_listed'],
-  ['the event has changed since you opened', 'moved_on'],
-  ['Too many decisions at once', 'busy'],
+  ['Your approval was stored', 'decided'],
+  ['&quot; was stored', 'decided'],
+  ['the event was already approved', 'already_approved'],
+  ['&quot; was already chosen', 'already_declined'],
+  ['Too late to decide: the event has started', 'started'],
+  ['Too late to decide: the event is over', 'ended'],
+  ['the link alone does not prove', 'identity_needed'],
+  ['you are not a listed approver', 'not_listed'],
+  ['the event changed after you opened', 'moved_on'],
+  ['too many decisions at once', 'busy'],
   ['This link has expired', 'expired'],
 ]
 
 const inSlack: [string, Said][] = [
-  ['It can still be approved', 'already_declined'],
-  ['it had been decided before', 'already_approved'],
+  ['You can still approve it', 'already_declined'],
+  ['already decided', 'already_approved'],
   ['too late, it started', 'started'],
   ['too late, it', 'ended'],
-  ['as you are not among those who may', 'not_listed'],
-  ['as you are not from this workspace', 'outsider'],
-  ['not decided in this channel', 'not_here'],
-  ['no longer what this message says', 'moved_on'],
-  ['as too many did so', 'busy'],
+  ['you are not a listed approver', 'not_listed'],
+  ['you are not from this workspace', 'outsider'],
+  ['no longer decided in this channel', 'not_here'],
+  ['changed after this message', 'moved_on'],
+  ['too many decisions at once', 'busy'],
   ['this button has expired', 'expired'],
 ]
 

@@ -1,21 +1,21 @@
-// The admin key: who has it is an admin. Bearer token of the API, and what the pages of the record ask for.
+// The admin key: its holder is an admin. The API takes it as a bearer token, the console in a form.
 import type { Context } from 'hono'
 import type { Relay } from '../../use-cases/relay.ts'
 import { problem } from '../problem.ts'
 import type { Refusals } from '../refusals.ts'
 
-/** Wrong keys in a minute that are answered as such; the right one always is. */
+/** In each minute, further wrong keys get 429. The right key always works. */
 const maxWrongKeys = 10
 const wrongKeysMs = 60_000
 
 export interface KeyGuard {
-  /** `busy`: not the key either, after too many wrong ones; `waitSeconds` for Retry-After. */
+  /** `busy`: a wrong key after too many others. `waitSeconds` is for Retry-After. */
   check(given: string): Promise<Checked>
 }
 
 type Checked = { outcome: 'right' | 'wrong' } | { outcome: 'busy'; waitSeconds: number }
 
-/** `where` it is shown; each place has a bound of its own, so that a script closes no form. */
+/** `where` the key was sent. Each has its own limit: API scripts must not lock the form. */
 export function createKeyGuard(relay: Relay, refusals: Refusals, where: 'api' | 'page'): KeyGuard {
   let since = Number.NEGATIVE_INFINITY
   let count = 0
@@ -34,7 +34,7 @@ export function createKeyGuard(relay: Relay, refusals: Refusals, where: 'api' | 
   }
 }
 
-/** The key that a request brings. Empty if it brings none. */
+/** The key in the request. Empty if there is none. */
 export function authorizationIn(c: Context): string {
   return (c.req.header('authorization') ?? '').replace(/^Bearer( |$)/i, '')
 }
@@ -46,13 +46,15 @@ export async function refuseAdmin(
   c: Context,
 ): Promise<Response | undefined> {
   if (relay.adminKey === undefined) {
-    const detail = 'the events API is off: the relay was started without FOGHORN_ADMIN_KEY'
+    const detail =
+      'the API is off because the relay was started without FOGHORN_ADMIN_KEY; set it and restart'
     return problem(c, 403, 'api_off', detail)
   }
   const given = authorizationIn(c)
-  // a request without a key is not a failed attempt
+  // A request without a key is not a failed attempt.
   if (given === '') {
-    return problem(c, 401, 'unauthorized', 'send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"')
+    const detail = 'the admin key is missing; send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"'
+    return problem(c, 401, 'unauthorized', detail)
   }
   const checked = await guard.check(given)
   if (checked.outcome === 'right') return undefined
@@ -61,17 +63,14 @@ export async function refuseAdmin(
     const detail = 'too many wrong keys in a minute; the right key still works'
     return problem(c, 429, 'too_many_wrong_keys', detail)
   }
-  const detail = 'that is not the admin key; send the one that the relay was started with'
+  const detail = 'this is not the admin key; send the one that the relay was started with'
   return problem(c, 401, 'unauthorized', detail)
 }
 
+/** Compares digests, so that the time it takes does not reveal where the texts differ. */
 async function isAdminKey({ adminKey }: Relay, given: string): Promise<boolean> {
-  return adminKey !== undefined && (await isSame(given, adminKey))
-}
-
-/** Compares digests, so that the time taken says nothing about where two texts differ. */
-async function isSame(given: string, expected: string): Promise<boolean> {
-  const [a, b] = await Promise.all([digestOf(given), digestOf(expected)])
+  if (adminKey === undefined) return false
+  const [a, b] = await Promise.all([digestOf(given), digestOf(adminKey)])
   return a.every((byte, i) => byte === b[i])
 }
 

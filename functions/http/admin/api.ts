@@ -1,5 +1,5 @@
-// What an admin reads and does: the events API. Everything here needs the admin key, which may decide any
-// event, too: it is the owner's, and the record says that it was used.
+// The events API for admins. Every address needs the admin key. The key may also decide any event:
+// it belongs to the owner, and the event's history records its use.
 
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
@@ -56,7 +56,7 @@ async function getEvents(relay: Relay, c: Context): Promise<Response> {
   return c.json({ events: page.records.map((record) => publicView(viewOf(record))) })
 }
 
-/** What the owner configured, and what is in trouble; nothing of an address or a key. */
+/** The configured channels and their health, without addresses and keys. */
 async function getChannels(relay: Relay, c: Context): Promise<Response> {
   const inTrouble = await channelsInTrouble(relay)
   const channels = Object.entries(relay.config.channels).map(([name, { kind, fallback }]) => {
@@ -70,7 +70,7 @@ async function getChannels(relay: Relay, c: Context): Promise<Response> {
   return c.json({ channels })
 }
 
-/** Two ways to Slack are two kinds inside, and one in the configuration. */
+/** Inside the relay, Slack's webhook and bot are two kinds. In the configuration they are one. */
 function asConfigured(kind: Channel['kind']) {
   if (kind === 'slack') return { kind, by: 'webhook' }
   return kind === 'slack_bot' ? { kind: 'slack', by: 'bot' } : { kind }
@@ -98,7 +98,7 @@ function keyIn(c: Context): EventKey {
 
 function unknownEvent(c: Context): Response {
   const { fleet, eventId } = keyIn(c)
-  const detail = `fleet ${named(fleet)} has no event ${named(eventId)}`
+  const detail = `fleet ${named(fleet)} has no event ${named(eventId)}; GET /v1/events lists all`
   return problem(c, 404, 'event_unknown', detail)
 }
 
@@ -108,11 +108,12 @@ const byAdmin = { how: 'admin', who: 'admin' } as const
 async function postDecision(relay: Relay, c: Context): Promise<Response> {
   const wish = decisionSchema.safeParse(parseJson(await c.req.text()))
   if (!wish.success) {
-    const detail = 'send {"decision": "approve"} or {"decision": "not_now"}'
+    const detail =
+      'the body is not a decision; send {"decision": "approve"} or {"decision": "not_now"}'
     return problem(c, 400, 'decision_malformed', detail)
   }
   const shown = await relay.store.readEvent(keyIn(c))
-  // an alert is a row as an event is, and nothing that anybody decides
+  // An alert is stored like an event, but there is nothing to decide.
   if (shown === undefined || shown.alert !== undefined) return unknownEvent(c)
   const decision = wish.data.decision === 'approve' ? 'approved' : 'declined'
   const { outcome, record } = await decideEvent(relay, shown, { decision, by: byAdmin })
@@ -123,14 +124,14 @@ async function postDecision(relay: Relay, c: Context): Promise<Response> {
 
 const whyNot: Record<Exclude<Decided['outcome'], 'decided'>, (record: EventRecord) => string> = {
   already_approved: before,
-  already_declined: (record) => `${before(record)}; it may still be approved`,
+  already_declined: (record) => `${before(record)}; you can still approve it`,
   started: ({ startedAt = 0 }) => `it started at ${new Date(startedAt).toISOString()}`,
   ended: ({ ended }) => `it ended at ${new Date(ended?.at ?? 0).toISOString()}: ${ended?.outcome}`,
-  busy: () => 'too many writers at this event; send it again',
-  // the admin key is asked for neither a list nor what it saw
-  identity_needed: () => 'this event is decided by people on a list',
-  not_listed: () => 'this event is decided by people on a list',
-  moved_on: () => 'the event has changed; read it again',
+  busy: () => 'too many requests changed this event at once; send the request again',
+  // The admin key never gets these three: it needs no list, and is not bound to a page.
+  identity_needed: () => 'only listed approvers can decide this event',
+  not_listed: () => 'only listed approvers can decide this event',
+  moved_on: () => 'the event has changed; read it again, then decide',
 }
 
 function before({ verdict }: EventRecord): string {
@@ -147,7 +148,8 @@ async function replay(relay: Relay, c: Context): Promise<Response> {
   const wish = replaySchema.safeParse(parseJson(await c.req.text()))
   if (!wish.success) {
     const detail =
-      'send {"id": "…"}, or {"since": "2026-11-21T00:00:00Z"} with or without "channel"'
+      'the body is not a replay; send {"id": "…"}, ' +
+      'or {"since": "2026-11-21T00:00:00Z"} and optionally "channel"'
     return problem(c, 400, 'replay_malformed', detail)
   }
   const which =
@@ -157,7 +159,7 @@ async function replay(relay: Relay, c: Context): Promise<Response> {
           since: Date.parse(wish.data.since),
           ...(wish.data.channel === undefined ? {} : { channel: wish.data.channel }),
         }
-  // whoever asks for them again has mended the channel
+  // A replay means that the owner has repaired the channel.
   await tryAgain(relay, 'id' in which ? undefined : which.channel)
   const replayed = await relay.store.replay(which, relay.now(), maxReplayed)
   relay.log.info('replayed', { deliveries: replayed })
@@ -180,13 +182,13 @@ async function postDrill(relay: Relay, c: Context): Promise<Response> {
   if (!fleets.includes(fleet)) return fleetUnknown(c, fleet, fleets)
   const begun = await startDrill(relay, wish.data, crypto.randomUUID())
   if (begun.outcome === 'conflict') {
-    return problem(c, 503, 'busy', 'another event has the id of this drill; send it again')
+    return problem(c, 503, 'busy', 'another event has the id of this drill; send the drill again')
   }
   if (begun.outcome === 'too_many') {
     const ids = begun.open.map(({ eventId }) => eventId).join(', ')
     const detail =
-      `fleet "${fleet}" has ${begun.open.length} open drills, and no more at a time; ` +
-      `wait for the end of one: ${ids}`
+      `fleet "${fleet}" has ${begun.open.length} open drills, the most at a time; ` +
+      `wait until one of them ends: ${ids}`
     const ends = begun.open.map((drill) => drillEndsBy(drill, drill.drillPlan!))
     const waitMs = Math.min(...ends) - relay.now()
     c.header('retry-after', String(Math.max(1, Math.ceil(waitMs / 1_000))))

@@ -1,23 +1,26 @@
-// Whether beacons work: who of a fleet was heard, when, and what they see. For admins.
+// `GET /v1/beacons` for admins: when each beacon last reported, and how many events it sees.
 import type { Context } from 'hono'
 import { quoted } from '../../schema/checks.ts'
 import type { ListedBeacon } from '../../store/store.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { fleetUnknown, problem } from '../problem.ts'
+import { fleetUnknown, named, problem } from '../problem.ts'
 
-/** In one answer. For a larger fleet, `cursor` leads to the next page. */
+/** Per answer. For a larger fleet, `cursor` leads to the next page. */
 const maxBeacons = 1_000
 
 export async function getBeacons(relay: Relay, c: Context): Promise<Response> {
   const fleets = Object.keys(relay.config.fleets)
   const fleet = c.req.query('fleet') ?? (fleets.length === 1 ? fleets[0]! : undefined)
   if (fleet === undefined) {
-    return problem(c, 400, 'query_invalid', `name one fleet, as in ?fleet=…: ${quoted(fleets)}`)
+    const detail = `the parameter "fleet" is missing; write one of ${quoted(fleets)}`
+    return problem(c, 400, 'query_invalid', detail)
   }
   if (!fleets.includes(fleet)) return fleetUnknown(c, fleet, fleets)
   const limit = Number(c.req.query('limit') ?? maxBeacons)
   if (!Number.isInteger(limit) || limit < 1 || limit > maxBeacons) {
-    return problem(c, 400, 'query_invalid', `limit is a whole number from 1 to ${maxBeacons}`)
+    const given = named(c.req.query('limit')!)
+    const detail = `limit is ${given}; write a whole number from 1 to ${maxBeacons}`
+    return problem(c, 400, 'query_invalid', detail)
   }
   const after = c.req.query('cursor')
   const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) }

@@ -1,7 +1,6 @@
-// The token in each form of the record's pages. It is valid for one form and for the browser that
-// was shown the form. The browser keeps a cookie for this, which forms of other sites do not send.
-// The surprise: the sign-in form has one, too, since another site must not be able to sign a
-// browser in.
+// The token in each form of the console. It is valid for one form and for the browser that was
+// shown the form. The browser keeps a cookie for this, which forms of other sites do not send.
+// The sign-in form has a token, too: another site must not be able to sign a browser in.
 import type { Context } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
 import { createFormToken, readFormToken } from '../../links/link.ts'
@@ -38,15 +37,12 @@ function browserIn(relay: Relay, c: Context): string | undefined {
   return kept !== undefined && /^[\da-f-]{36}$/.test(kept) ? kept : undefined
 }
 
-/** No form of a link is valid here: links contain no blank. */
+/** Links contain no blank, so the token of a link's form is not valid here. */
 function boundTo(browser: string): string {
-  return `record ${browser}`
+  return `console ${browser}`
 }
 
-/**
- * `Lax`: if the person comes back by a link from elsewhere, the forms in other tabs must still
- * work.
- */
+/** `Lax`: after a visit through a link on another site, the forms in other tabs must still work. */
 function cookieOf({ config }: Relay) {
   const { name, secure } = cookieNamed('form', config.publicUrl)
   return { name, options: { path: '/', httpOnly: true, secure, sameSite: 'Lax' } } as const

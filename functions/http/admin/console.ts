@@ -1,5 +1,5 @@
-// The record, readable in a browser for who has the admin key. Nothing is decided here. The paths do not begin
-// with /admin: on Azure Functions the host keeps those to itself.
+// The console: an admin reads events in a browser, and decides nothing. Its path does not begin
+// with /admin, which the host of Azure Functions reserves.
 import { type Context, Hono } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { viewOf } from '../../core/delivery/delivery.ts'
@@ -21,8 +21,8 @@ export function consolePages(relay: Relay, refusals: Refusals): Hono {
   const guard = createKeyGuard(relay, refusals, 'page')
   pages.use('*', async (c, next) => {
     if (relay.adminKey !== undefined) return next()
-    const text = 'The relay was started without FOGHORN_ADMIN_KEY.'
-    return page(c, 403, messagePage('The record is not shown here', text))
+    const text = 'The relay was started without FOGHORN_ADMIN_KEY. Set it and restart the relay.'
+    return page(c, 403, messagePage('The console is off', text))
   })
   pages.get('/', async (c) =>
     (await isAdmin(relay, c)) ? goTo(c, relay, '/events') : showSignIn(relay, c, 200),
@@ -40,11 +40,11 @@ export function consolePages(relay: Relay, refusals: Refusals): Hono {
       c.header('retry-after', String(checked.waitSeconds))
       return showSignIn(relay, c, 429, 'Too many wrong keys. Wait a minute.')
     }
-    return showSignIn(relay, c, 403, 'That is not the admin key.')
+    return showSignIn(relay, c, 403, 'This is not the admin key.')
   })
   pages.post('/sign-out', limitForm(maxFormBytes), async (c) => {
     const fields = await readForm(relay, c, 'sign-out')
-    if (fields === undefined) return foreign(relay, refusals, c)
+    if (fields === undefined) return refuseForm(relay, refusals, c)
     deleteCookie(c, cookieOf(relay).name, cookieOf(relay).options)
     return goTo(c, relay, '')
   })
@@ -56,13 +56,13 @@ export function consolePages(relay: Relay, refusals: Refusals): Hono {
   return pages
 }
 
-async function showSignIn(relay: Relay, c: Context, status: number, said?: string) {
+async function showSignIn(relay: Relay, c: Context, status: number, message?: string) {
   const form = await tokenFor(relay, c, 'sign-in')
-  return page(c, status, signInPage({ base: baseOf(relay), form }, said))
+  return page(c, status, signInPage({ base: baseOf(relay), form }, message))
 }
 
 async function showList(relay: Relay, c: Context): Promise<Response> {
-  // an empty field of a form is no wish
+  // An empty parameter is no filter.
   const query = (name: string) => c.req.query(name) || undefined
   const read = await readPage(relay, query)
   if (read.outcome === 'refused')
@@ -83,7 +83,8 @@ async function showRecord(relay: Relay, c: Context): Promise<Response> {
   const key = { fleet: c.req.param('fleet')!, eventId: c.req.param('eventId')! }
   const whole = await readRecord(relay, key)
   if (whole === undefined) {
-    return page(c, 404, messagePage('This event is not known', 'There is no record of it.'))
+    const text = `The relay has no such event. It removes events some time after their end.`
+    return page(c, 404, messagePage('Unknown event', text))
   }
   const { record, seenBy } = whole
   const deliveries = whole.deliveries.map(publicDelivery)
@@ -106,7 +107,7 @@ function baseOf({ config }: Relay): string {
   return new URL(`${config.publicUrl}/console`).pathname
 }
 
-/** Another tab may have replaced the browser's cookie. A sign-in form is shown again for that. */
+/** Another tab may have replaced the browser's cookie, so the page offers a new form. */
 function signInAgain(relay: Relay, refusals: Refusals, c: Context): Promise<Response> {
   refusals.note('forms_refused')
   const text =
@@ -115,7 +116,7 @@ function signInAgain(relay: Relay, refusals: Refusals, c: Context): Promise<Resp
   return showSignIn(relay, c, 403, text)
 }
 
-function foreign(relay: Relay, refusals: Refusals, c: Context): Promise<Response> {
+function refuseForm(relay: Relay, refusals: Refusals, c: Context): Promise<Response> {
   refusals.note('forms_refused')
   const text =
     'The relay accepts this form only from its own page, in the browser that opened it. ' +

@@ -1,19 +1,19 @@
-// An admin's visit to the pages of the record: a cookie that says until when, under an HMAC. It holds no key,
-// and ends with the admin key that it was given for, or with the link key that signed it.
+// The session of an admin in the console: a cookie with its end time, signed with an HMAC. It does
+// not contain the admin key. Replacing the admin key or the link key ends it early.
 import { fromBase64, toBase64 } from '../../../shared/signature.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { digestOf } from './admin-key.ts'
 
-/** A shift. */
+/** One shift. */
 export const sessionMs = 8 * 3_600_000
 
-/** Browsers accept `__Host-` only by https. A relay on your own machine goes without. */
+/** Browsers accept `__Host-` only with https, which a relay on your own machine does not have. */
 export function cookieNamed(what: 'admin' | 'form', publicUrl: string) {
   const secure = publicUrl.startsWith('https:')
   return { name: `${secure ? '__Host-' : ''}foghorn-${what}`, secure }
 }
 
-/** What both a new and a shown cookie are signed over; no link's content begins like this. */
+/** The signed text of a cookie. No link's content begins with these words. */
 async function contentOf({ adminKey = '' }: Relay, endsAt: string) {
   const key = toBase64(await digestOf(adminKey))
   return new TextEncoder().encode(`foghorn-admin.${endsAt}.${key}`)

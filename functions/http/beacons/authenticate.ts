@@ -1,6 +1,6 @@
-// Who sends a report: a holder of the fleet's key, who may speak for any VM of the fleet, or a VM that
-// its managed identity's token proves, which speaks for itself alone. A fleet that takes both moves from
-// one to the other VM by VM.
+// Authenticates the sender of a report. A holder of the fleet's key may report for every VM of the
+// fleet. A VM that proves itself by a token of its managed identity may report for itself only.
+// A fleet may accept both, so that its VMs can switch one by one.
 import {
   clockCode,
   type Report,
@@ -14,23 +14,23 @@ import { type Claims, judgeClaims, proves } from '../../identity/identity.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import type { Refusal } from '../problem.ts'
 
-type SignedIn = { by: 'key' } | { by: 'token'; claims: Claims; entra: Entra }
+type Sender = { by: 'key' } | { by: 'token'; claims: Claims; entra: Entra }
 
 type Header = (name: string) => string | undefined
 
-/** Checks what the request offers, before its body is read as anything but bytes. */
-export async function signIn(
+/** Checks the credential before anything parses the body. */
+export async function authenticate(
   relay: Pick<Relay, 'identity' | 'hmac' | 'now'>,
   fleet: Fleet,
   header: Header,
   body: string,
-): Promise<SignedIn | { refusal: Refusal }> {
+): Promise<Sender | { refusal: Refusal }> {
   const { key, entra } = fleet
   const token = tokenIn(header('authorization'))
   const isSigned = Boolean(header('webhook-signature'))
-  // a proxy may add an Authorization of its own to a signed report, so the signature goes first
+  // A proxy may add its own Authorization to a signed report, so the signature has priority.
   if (entra !== undefined && token !== undefined && !(isSigned && key !== undefined)) {
-    return signInByToken(relay, entra, token)
+    return authenticateToken(relay, entra, token)
   }
   if (key === undefined) return { refusal: keyless(isSigned) }
   const now = relay.now()
@@ -40,15 +40,15 @@ export async function signIn(
   return { refusal: unsigned(verdict, rest, now) }
 }
 
-async function signInByToken(
+async function authenticateToken(
   relay: Pick<Relay, 'identity' | 'now'>,
   entra: Entra,
   token: string,
-): Promise<SignedIn | { refusal: Refusal }> {
+): Promise<Sender | { refusal: Refusal }> {
   const verified = await relay.identity.verify(token, entra)
   if (verified.outcome === 'invalid') return { refusal: tokenInvalid(verified.reason) }
   if (verified.outcome === 'unavailable') {
-    const detail = `${verified.reason}; send a report again`
+    const detail = `${verified.reason}; report again`
     return { refusal: { status: 503, code: unavailableCode, detail } }
   }
   const judged = judgeClaims(verified.claims, entra, relay.now())
@@ -57,41 +57,39 @@ async function signInByToken(
 }
 
 /**
- * What the relay knows the beacon by. With the fleet's key it is what the report says: the key stands for
- * every VM of the fleet. With a token it is what the token proves and never the vmId, which nothing
- * proves: a VM could else retire the boot of another one, and answer for its directives. So a VM that goes
- * over from the key to a token is a new beacon, and the old one falls silent like any that was switched
- * off; to join the two would take the vmId's word. While both are heard, they are two observers of the
- * same VM, and each event is told once all the same.
+ * The name under which the relay stores the beacon. With the fleet's key the report gives it. With
+ * a token the token gives it, never the vmId: a VM could claim another's vmId, retire that VM's
+ * boot id and answer its directives. So a VM that switches from the key to a token becomes a new
+ * beacon, and the old one falls silent. If both report, they are two observers of one VM.
  */
 export function nameBeacon(
-  signedIn: SignedIn,
+  sender: Sender,
   { vm }: Report,
 ): { beacon: string } | { refusal: Refusal } {
-  if (signedIn.by === 'key') return { beacon: saidKey(vm) }
-  const proven = proves(signedIn.claims, signedIn.entra, vm)
+  if (sender.by === 'key') return { beacon: claimedName(vm) }
+  const proven = proves(sender.claims, sender.entra, vm)
   if (proven.outcome === 'refused') return { refusal: tokenInvalid(proven.reason) }
   return { beacon: proven.beacon }
 }
 
-/** vmId names a VM for good; without one, the resource group and name do. */
-function saidKey(vm: Vm): string {
+/** A vmId never changes. Without one, the resource group and name have to do. */
+function claimedName(vm: Vm): string {
   return (vm.vmId === '' ? `${vm.resourceGroup}/${vm.name}` : vm.vmId).toLowerCase()
 }
 
-/** Undefined where the header holds something else. */
+/** Undefined if the header is not a bearer token. */
 function tokenIn(authorization: string | undefined): string | undefined {
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
 
 function tokenInvalid(reason: string): Refusal {
-  return { status: 401, code: tokenCode, detail: `the token is refused: ${reason}` }
+  return { status: 401, code: tokenCode, detail: `the relay rejects the token: ${reason}` }
 }
 
 const verdicts: Record<Exclude<Verdict, 'valid'>, string> = {
   missing_header: 'webhook-id, webhook-timestamp or webhook-signature is missing',
-  malformed_timestamp: 'webhook-timestamp is not a number of Unix seconds',
-  outside_tolerance: `webhook-timestamp is more than ${signatureToleranceMs / 60_000} min off`,
+  malformed_timestamp: 'webhook-timestamp is not a number; write Unix seconds',
+  outside_tolerance: `webhook-timestamp is more than ${signatureToleranceMs / 60_000} min off; "time" is the relay's clock`,
   no_match: 'webhook-signature was not made with a key of this fleet; see FOGHORN_FLEET_KEY',
 }
 
@@ -100,18 +98,18 @@ function unsigned(verdict: Exclude<Verdict, 'valid'>, rest: string, time: number
   return { status: 401, code, detail: verdicts[verdict] + rest, time }
 }
 
-const wantsToken =
-  "Authorization: Bearer with a token of the VM's managed identity; see FOGHORN_AUDIENCE"
+const sendToken =
+  'send "Authorization: Bearer" with a token of the VM\'s managed identity; see FOGHORN_AUDIENCE'
 
-/** What besides a signature the request might have brought. */
+/** What an unsigned request could send besides a signature. */
 function otherWay({ entra }: Fleet, token: string | undefined): string {
-  if (entra !== undefined) return `, and so is ${wantsToken}. This fleet takes either`
-  return token === undefined ? '' : '; this fleet takes no tokens, as it has no "entra"'
+  if (entra !== undefined) return `; sign the report, or ${sendToken}`
+  return token === undefined ? '' : '; this fleet accepts no tokens because it has no "entra"'
 }
 
 function keyless(isSigned: boolean): Refusal {
   const detail = isSigned
-    ? `this fleet takes no signatures, as it has no "key"; send ${wantsToken}`
-    : `there is no ${wantsToken}`
+    ? `this fleet accepts no signatures because it has no "key"; ${sendToken}`
+    : `the report has no token; ${sendToken}`
   return { status: 401, code: 'signature_invalid', detail }
 }

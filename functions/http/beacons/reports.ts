@@ -1,4 +1,4 @@
-// `POST /v1/reports`: who it is from, by key or token; what it says, by its schema; then the use case.
+// `POST /v1/reports`: authenticates the sender, checks the body by its schema, calls the use case.
 
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
@@ -17,7 +17,7 @@ import { receive } from '../../use-cases/receive-report.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { limit, problem, type Refusal } from '../problem.ts'
 import type { Refusals } from '../refusals.ts'
-import { nameBeacon, signIn } from './authenticate.ts'
+import { authenticate, nameBeacon } from './authenticate.ts'
 
 export function reportRoutes(relay: Relay, refusals: Refusals): Hono {
   const routes = new Hono()
@@ -31,9 +31,9 @@ async function postReport(relay: Relay, refusals: Refusals, c: Context): Promise
   const fleet = name === undefined ? undefined : own(relay.config.fleets, name)
   if (name === undefined || fleet === undefined) return refuse(unknownFleet(name))
   const body = await c.req.text()
-  const signedIn = await signIn(relay, fleet, (header) => c.req.header(header), body)
-  // until then the sender is unknown: its body is neither parsed nor logged
-  if ('refusal' in signedIn) return refuse(signedIn.refusal, { fleet: name, json: undefined })
+  const sender = await authenticate(relay, fleet, (header) => c.req.header(header), body)
+  // The sender is unknown, so the body is neither parsed nor logged.
+  if ('refusal' in sender) return refuse(sender.refusal, { fleet: name, json: undefined })
   const json = parseJson(body)
   const claims = { fleet: name, json }
   const report = reportSchema.safeParse(json)
@@ -42,7 +42,7 @@ async function postReport(relay: Relay, refusals: Refusals, c: Context): Promise
       json === undefined ? 'the body is not JSON' : describeIssues(report.error, json).join('\n')
     return refuse({ status: 400, code: 'report_malformed', detail }, claims)
   }
-  const named = nameBeacon(signedIn, report.data)
+  const named = nameBeacon(sender, report.data)
   if ('refusal' in named) return refuse(named.refusal, claims)
   const received = await receive(relay, name, named.beacon, report.data)
   if (received.outcome === 'answered') return c.json(received.answer)
@@ -55,14 +55,18 @@ const outcomes: Record<'retired' | 'busy', Refusal> = {
     code: retiredCode,
     detail: 'a newer boot id of this VM has reported; take a new boot id',
   },
-  busy: { status: 503, code: 'busy', detail: 'too many writers at one event; send a report again' },
+  busy: {
+    status: 503,
+    code: 'busy',
+    detail: 'too many reports changed one event at once; report again',
+  },
 }
 
 function unknownFleet(name: string | undefined): Refusal {
   const detail =
     name === undefined
-      ? `the header ${fleetHeader} is missing; it names the fleet`
-      : `there is no fleet ${JSON.stringify(cut(name, 64))} in the configuration; see FOGHORN_FLEET`
+      ? `the header ${fleetHeader} is missing; write the name of the fleet into it`
+      : `the configuration has no fleet ${JSON.stringify(cut(name, 64))}; see FOGHORN_FLEET`
   return { status: 401, code: 'fleet_unknown', detail }
 }
 
@@ -79,8 +83,8 @@ function refuseReport(
 ): Response {
   const { status, code, detail, time } = refusal
   const vm = claimedVm(json)
-  const whose = { fleet, ...(vm !== undefined && { vm }) }
-  refusals.note('report_refused', { status, code, detail, ...whose }, `${fleet} ${code}`)
+  const sender = { fleet, ...(vm !== undefined && { vm }) }
+  refusals.note('report_refused', { status, code, detail, ...sender }, `${fleet} ${code}`)
   return problem(c, status, code, detail, time)
 }
 

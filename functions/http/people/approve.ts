@@ -1,5 +1,5 @@
-// What a link leads to: the page of an event or of a list, its state for a page that stands open, and the
-// form that decides. Only a POST from the page itself acts; machines open links before people do.
+// The pages behind a link: one event or a list, the state that an open page polls, and the form
+// that decides. Only a POST from the page itself decides, as mail scanners open links, too.
 import { type Context, Hono } from 'hono'
 import type { Verdict } from '../../core/event/event.ts'
 import { principalHeader } from '../../identity/principal.ts'
@@ -35,7 +35,7 @@ interface Entered {
   opened: Found
 }
 
-/** What whoever only looks gets to see, or the answer where that is nothing. */
+/** What a GET shows, or the answer if the link leads nowhere or is used too often. */
 async function enter(
   relay: Relay,
   guard: LinkGuard,
@@ -56,7 +56,7 @@ async function getPage(relay: Relay, guard: LinkGuard, c: Context): Promise<Resp
   const { opened } = entered
   const { shownBy } = entered.link
   const now = relay.now()
-  // a HEAD and a prefetch come this way too, but only from machines
+  // HEAD requests and prefetches come here, too, but only from machines.
   const person = c.req.method === 'GET' && !isPrefetch(c)
   if (opened.outcome === 'list') {
     const listed = await listOf(relay, shownBy, opened.token, visitorIn(relay, c))
@@ -68,7 +68,7 @@ async function getPage(relay: Relay, guard: LinkGuard, c: Context): Promise<Resp
   return page(c, 200, eventPage(seen, now))
 }
 
-/** For a page that stands open: no person opens anything by it. */
+/** An open page polls this, so it says nothing about a person's attention. */
 async function getState(relay: Relay, guard: LinkGuard, c: Context): Promise<Response> {
   const entered = await enter(relay, guard, c, 'watch')
   if (entered instanceof Response) return entered
@@ -81,11 +81,12 @@ async function getState(relay: Relay, guard: LinkGuard, c: Context): Promise<Res
 }
 
 interface Form {
-  /** What it is bound to, and the state of the event that it was made for. */
+  /** What the form is bound to. */
   shownBy: string
+  /** The state of the event that the form was made for. */
   seen: FormToken
   wish: string | null
-  /** Of a list, which event. */
+  /** The event's place in a list. */
   place: string
 }
 
@@ -93,7 +94,7 @@ async function postDecision(relay: Relay, guard: LinkGuard, c: Context): Promise
   const link = await readLink(relay, guard, c)
   if (link instanceof Response) return link
   const form = await formIn(relay, c, link)
-  // whoever has the link can send junk, and must not use up what decisions need
+  // A holder of the link can send junk, which must not use up the budget for decisions.
   const busy = charge(relay, guard, c, link, form === undefined ? 'junk' : 'decide')
   if (busy !== undefined) return busy
   const opened = await find(relay, c, link.token)
@@ -110,14 +111,14 @@ async function postDecision(relay: Relay, guard: LinkGuard, c: Context): Promise
   })
 }
 
-/** Undefined where it is none of this link's page. Reads nothing from the store. */
+/** Undefined if the form is not from this link's page. Reads nothing from the store. */
 async function formIn(
   relay: Relay,
   c: Context,
   { shownBy, token }: Link,
 ): Promise<Form | undefined> {
   if (!isOwnForm(relay, c)) return undefined
-  // a browser sends the cookie of a sign-in along with forms of other sites, too
+  // The browser may send the sign-in cookie with forms of other sites, too.
   if (signedInAs(relay, c) !== undefined && !isSurelyOwn(relay, c)) return undefined
   const fields = new URLSearchParams(await c.req.text())
   const place = fields.get('event') ?? ''
@@ -128,7 +129,7 @@ async function formIn(
     : { shownBy: bound, seen, wish: fields.get('decision'), place }
 }
 
-/** `show`: the page that the person comes back to. */
+/** `show` renders the page that answers the form. */
 async function decide(
   relay: Relay,
   c: Context,
@@ -137,7 +138,7 @@ async function decide(
   show = async (shown: Seen): Promise<Page> => eventPage(shown, relay.now()),
 ): Promise<Response> {
   if (wish !== 'approve' && wish !== 'not_now') {
-    const message = 'The form field "decision" is "approve" or "not_now".'
+    const message = 'The form field "decision" must be "approve" or "not_now".'
     return page(c, 400, messagePage('Nothing was decided', message))
   }
   const decision: Verdict['decision'] = wish === 'approve' ? 'approved' : 'declined'
@@ -148,7 +149,7 @@ async function decide(
       ? { outcome: 'too_quick' as const, record: opened.record }
       : await decideEvent(relay, opened.record, { decision, by, seen: seen.stamp })
   const { said, status = 200 } =
-    outcome === 'decided' ? { said: onRecord[decision] } : answers[outcome]
+    outcome === 'decided' ? { said: stored[decision] } : answers[outcome]
   const shown = await seenBy(relay, record, shownBy, opened.token, visitor)
   const mine = outcome === 'decided' ? { mine: decision } : {}
   return page(c, status, await show({ ...shown, said, ...mine }))
@@ -156,32 +157,35 @@ async function decide(
 
 const notFromHere = messagePage(
   'Nothing was decided',
-  'Decisions are taken only from the page itself. Open the link again.',
+  'Only the page behind the link can decide. Open the link again.',
 )
 
-const onRecord = {
-  approved: 'Your approval is on record.',
-  declined: 'Your "not now" is on record.',
+const stored = {
+  approved: 'Your approval was stored.',
+  declined: 'Your "not now" was stored.',
 }
 
 type Undecided = Exclude<Decided['outcome'], 'decided'> | 'too_quick'
 
 const answers: Record<Undecided, { said: string; status?: number }> = {
-  too_quick: { said: 'That was too quick to be meant: press again.', status: 409 },
-  already_approved: { said: 'It had been approved before; nothing changed.' },
-  already_declined: { said: '"Not now" was on record before; nothing changed.' },
-  started: { said: 'Too late to decide: it has started.' },
-  ended: { said: 'Too late to decide: it is over.' },
-  identity_needed: {
-    said: 'Nothing was decided: a link alone does not say who you are.',
-    status: 403,
-  },
-  not_listed: { said: 'Nothing was decided: you are not among those who may.', status: 403 },
-  moved_on: {
-    said: 'Nothing was decided: the event has changed since you opened this page. Look again.',
+  too_quick: {
+    said: 'Nothing was decided: that looked like a double tap. Press again.',
     status: 409,
   },
-  busy: { said: 'Too many decisions at once. Nothing changed; try again.', status: 503 },
+  already_approved: { said: 'Nothing changed: the event was already approved.' },
+  already_declined: { said: 'Nothing changed: "not now" was already chosen.' },
+  started: { said: 'Too late to decide: the event has started.' },
+  ended: { said: 'Too late to decide: the event is over.' },
+  identity_needed: {
+    said: 'Nothing was decided: the link alone does not prove who you are.',
+    status: 403,
+  },
+  not_listed: { said: 'Nothing was decided: you are not a listed approver.', status: 403 },
+  moved_on: {
+    said: 'Nothing was decided: the event changed after you opened this page. Check it and decide again.',
+    status: 409,
+  },
+  busy: { said: 'Nothing was decided: too many decisions at once. Try again.', status: 503 },
 }
 
 function visitorIn(relay: Relay, c: Context): Visitor {

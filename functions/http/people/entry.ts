@@ -1,5 +1,5 @@
-// The way in by a link: what it says, how often it may be used, and where it leads; or the answer where it leads
-// nowhere. Whoever is signed in has a budget of their own, so that nobody who only holds the link uses it up.
+// Opens a link: reads its token, counts its use and finds its event, or answers why it leads
+// nowhere. A signed-in person has a separate budget, which other holders of the link cannot use up.
 import type { Context } from 'hono'
 import { principalHeader, readPrincipal } from '../../identity/principal.ts'
 import type { LinkGuard, Turn, Use } from '../../links/guard.ts'
@@ -12,17 +12,17 @@ import { placeIn } from './seen.ts'
 import { signInUrl } from './viewer.ts'
 
 export interface Link {
-  /** What is signed of it: another writing of the same signature is no other link. */
+  /** The signed part. Another spelling of the same signature is the same link. */
   name: string
   /** What forms of the page are bound to. */
   shownBy: string
-  /** Undefined: of a list, an event that it does not have. */
+  /** Undefined: the list does not contain the event that the query names. */
   token: LinkToken | ListToken | undefined
 }
 
 export type Found = Extract<Opened, { outcome: 'open' | 'list' }>
 
-/** What the path says, or the answer where no key of ours signed it. */
+/** The link in the path, or the answer if no key of ours signed it. */
 export async function readLink(
   relay: Relay,
   guard: LinkGuard,
@@ -37,11 +37,11 @@ export async function readLink(
   const name = text.slice(0, text.lastIndexOf('.'))
   const place = c.req.query('event')
   if (!('events' in token) || place === undefined) return { name, shownBy: text, token }
-  // one of a list, on a page of its own
+  // One event of a list, on its own page.
   return { name, shownBy: placeIn(text, place), token: oneOf(token, place) }
 }
 
-/** The answer where the link was used too often of late. */
+/** The answer if the link was used too often in the last seconds. */
 export function charge(
   relay: Relay,
   guard: LinkGuard,
@@ -53,19 +53,19 @@ export function charge(
   if (outcome === 'malformed' || outcome === 'other_tenant') guard.unproven(outcome)
   const turn = guard.right(signedInAs(relay, c) ?? name, use)
   if (turn.outcome !== 'busy') return undefined
-  // who is signed in has a budget that others can't use up
+  // Signing in helps, as it gives the person a separate budget.
   const helps = relay.config.signIn !== undefined && outcome !== 'signed_in'
   return tooMany(c, turn, helps ? signInUrl(pathIn(relay, c)) : undefined)
 }
 
-/** Undefined where nobody is; the host says so, and only where it signs people in. */
+/** Undefined if the person is not signed in. Only a host that signs people in says so. */
 export function signedInAs({ config }: Relay, c: Context): string | undefined {
   const read = readPrincipal(config.signIn, c.req.header(principalHeader))
   if (read.outcome !== 'signed_in') return undefined
   return `entra:${read.principal.tenant}/${read.principal.user}`
 }
 
-/** Of the page, as browsers know it. */
+/** The path of the page as browsers see it. */
 export function pathIn({ config }: Relay, c: Context): string {
   const { pathname } = new URL(`${config.publicUrl}/approve/${c.req.param('token')}`)
   return pathname + new URL(c.req.url).search
@@ -99,25 +99,25 @@ export const deadLinks: Record<DeadLink, { status: number; title: string; messag
     status: 403,
     title: 'This link is not valid',
     message:
-      'It was not made by this relay, or was cut off on its way. Open it from the message again, by its button. ' +
-      'If that leads here too, ask for a new message, or whoever has the admin key: they find every event under /console.',
+      'This relay did not make it, or it was cut off on its way. Use the button in the message. ' +
+      'If that leads here, too, ask an owner: with the admin key they find every event at /console.',
   },
   expired: {
     status: 410,
     title: 'This link has expired',
-    message: 'The event is long over. Whoever has the admin key finds its record under /console.',
+    message: 'The event ended long ago. An owner with the admin key finds it at /console.',
   },
   channel_gone: {
     status: 410,
-    title: 'This link has ended',
+    title: 'This link no longer works',
     message:
-      'The channel that it was sent to is not in the configuration any more. Open the link in a message of another channel.',
+      'The channel that it was sent to is no longer in the configuration. Open the link in a message of another channel.',
   },
   unknown: {
     status: 404,
-    title: 'This event is not known',
+    title: 'Unknown event',
     message:
-      'The relay has no record of it any more: it forgets events some time after their end. ' +
-      'Whoever has the admin key finds what it remembers under /console.',
+      'The relay has no such event. It removes events some time after their end. ' +
+      'An owner with the admin key finds all others at /console.',
   },
 }

@@ -1,5 +1,5 @@
-// Collects what the page of a link needs: the event or the events of a list, what the viewer may do
-// (viewer.ts judges that), and the token of the form.
+// Collects what the page of a link shows: the event or the events of a list, what the viewer may do
+// (see viewer.ts), and the token of each form.
 
 import { stampOf } from '../../core/event/approval.ts'
 import type { EventRecord } from '../../core/event/event.ts'
@@ -10,16 +10,16 @@ import { openToken } from '../../use-cases/decide-event.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { type Visit, viewerOf } from './viewer.ts'
 
-/** The second tap of a double tap comes within this time. A page that answers a press takes none before. */
+/** A page that answers a press ignores presses for this long: it may be a double tap. */
 const pressGuardMs = 1_500
 
-/** Who asks for a page: what the host says of them, and where they are to come back to. */
+/** The person who asks for a page. */
 export interface Visitor extends Pick<Visit, 'header' | 'path'> {
-  /** They pressed something on a page of ours, and may not have seen this one before they press again. */
+  /** They come from a page of ours, so a second tap may hit this page before they have read it. */
   pressed: boolean
 }
 
-/** The event as a link shows it; `shownBy` is what its form is bound to. */
+/** The event as a link shows it. Its form is bound to `shownBy`. */
 export async function seenBy(
   relay: Relay,
   record: EventRecord,
@@ -33,15 +33,15 @@ export async function seenBy(
   return { record, viewer, form, listed: shownBy.includes(placeMark) }
 }
 
-/** In no link. */
+/** No link contains it. */
 const placeMark = '#'
 
-/** What the form of one event of a list is bound to. */
+/** The binding of the form of one event in a list. */
 export function placeIn(link: string, place: string | number): string {
   return link + placeMark + place
 }
 
-/** Undefined: an event that is not known any more, or long over. */
+/** Undefined: the relay has removed the event, or it ended long ago. */
 export function recordsOf(relay: Relay, list: ListToken): Promise<(EventRecord | undefined)[]> {
   return Promise.all(
     list.events.map(async (_, place) => {
@@ -51,7 +51,7 @@ export function recordsOf(relay: Relay, list: ListToken): Promise<(EventRecord |
   )
 }
 
-/** The same as this list shows them. */
+/** The same events as the page of the list shows them. */
 export async function listOf(
   relay: Relay,
   link: string,

@@ -1,5 +1,5 @@
-// Buttons pressed in Slack: `POST /slack/interactions`. Slack wants its answer within three seconds, whatever comes
-// after, so the answer waits for the work for a while only, and what came of it goes to the address that Slack names.
+// `POST /slack/interactions`: buttons pressed in Slack. Slack wants an answer within 3 s, so the
+// request waits for the decision for 2 s at most. The reply goes to the address in the press.
 import { type Context, Hono } from 'hono'
 import { messageOf } from '../../../shared/errors.ts'
 import type { Press } from '../../notify/desk.ts'
@@ -14,9 +14,9 @@ export const interactionsPath = '/slack/interactions'
 const maxPayloadBytes = 64 * 1024
 
 interface Patience {
-  /** Slack shows a fault after 3 s; a host may need some of that for itself. */
+  /** Slack shows an error after 3 s, of which the host may need a part. */
   answerMs: number
-  /** For each attempt to tell what came of it. */
+  /** For each attempt to reply to the person. */
   replyMs: number
 }
 
@@ -36,7 +36,8 @@ async function interact(
 ): Promise<Response> {
   const { slackApp } = relay.config
   if (slackApp === undefined) {
-    return problem(c, 404, 'not_found', 'the configuration has no slackApp; see the README')
+    const detail = 'the configuration has no "slackApp"; docs/deciding.md says how to add it'
+    return problem(c, 404, 'not_found', detail)
   }
   const body = await c.req.text()
   const header = (name: string) => c.req.header(name)
@@ -50,19 +51,19 @@ async function interact(
     relay.log.debug('slack_acknowledged', { note: read.note })
     return c.body(null, 200)
   }
-  await settledWithin(patience.answerMs, serve(relay, read.press, patience))
+  await waitFor(patience.answerMs, serve(relay, read.press, patience))
   return c.body(null, 200)
 }
 
-/** What takes longer goes on. */
-function settledWithin(ms: number, work: Promise<void>): Promise<void> {
+/** Returns after `ms` at the latest. The work goes on. */
+function waitFor(ms: number, work: Promise<void>): Promise<void> {
   const late = new Promise<void>((resolve) => {
     AbortSignal.timeout(ms).addEventListener('abort', () => resolve(), { once: true })
   })
   return Promise.race([work, late])
 }
 
-/** Decides, and tells what came of it. Throws nothing: nobody may be waiting any more. */
+/** Decides and replies. Never throws: the request may already be answered. */
 async function serve(relay: Relay, press: Press, { replyMs }: Patience): Promise<void> {
   const failed = (error: unknown): Answer => {
     relay.log.error('press_failed', { error: messageOf(error) })

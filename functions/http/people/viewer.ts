@@ -1,5 +1,5 @@
-// Who looks at an event's page, what proves it, and whether they may decide. Whoever is signed in decides as
-// themselves, anybody else as a holder of the link.
+// Identifies the viewer of an event's page and judges whether they may decide. A signed-in person
+// decides as themselves, anybody else as a holder of the link.
 import { knownOf } from '../../core/event/drill.ts'
 import type { Decider, EventRecord, Observer } from '../../core/event/event.ts'
 import { decidersOf, permissionOf } from '../../core/rules/permission.ts'
@@ -14,18 +14,18 @@ interface Known extends Viewer {
 }
 
 export interface Visit {
-  /** `x-ms-client-principal`, as it came. */
+  /** `x-ms-client-principal`, unread. */
   header: string | undefined
   /** The channel whose link was opened, and the path of its page. */
   channel: string
   path: string
 }
 
-/** Reads observers only where a route says who may decide. */
+/** Reads observers only if a route lists approvers. */
 export async function viewerOf(relay: Relay, record: EventRecord, visit: Visit): Promise<Known> {
   const { routes } = relay.config
-  const isAsked = routes.some(({ approvers }) => approvers !== undefined)
-  return judgeViewer(relay, record, isAsked ? await relay.store.readObservers(record) : [], visit)
+  const hasLists = routes.some(({ approvers }) => approvers !== undefined)
+  return judgeViewer(relay, record, hasLists ? await relay.store.readObservers(record) : [], visit)
 }
 
 function judgeViewer(
@@ -66,7 +66,7 @@ function waysOf(deciders: ReturnType<typeof decidersOf>): Way[] {
   ]
 }
 
-/** Of the host: it leads back to the page once somebody has signed in. */
+/** The host's own sign-in, which leads back to the page. */
 export function signInUrl(path: string): string {
   return `/.auth/login/aad?post_login_redirect_uri=${encodeURIComponent(path)}`
 }

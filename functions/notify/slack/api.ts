@@ -1,4 +1,4 @@
-// One call of Slack's Web API. It answers 200 to nearly everything: what counts is `ok`, and the code in `error`.
+// One call of Slack's Web API. It answers nearly everything with 200: see `ok` and `error`.
 
 import { z } from 'zod'
 import { parseJson } from '../../../shared/json.ts'
@@ -22,20 +22,20 @@ export type Answer =
   | { outcome: 'refused'; note: string; code: string; broken?: true }
   | Extract<SendOutcome, { outcome: 'retry' }>
 
-/** Slack repeats the whole message, each letter of which may be escaped: 50 blocks are less than this. */
+/** Slack repeats the whole message, possibly with every letter escaped. 50 blocks fit. */
 const maxAnswerBytes = 256 * 1024
 
 /**
- * Codes that pass; https://docs.slack.dev/reference/methods/chat.postMessage and chat.update. A workspace
- * or channel that is being moved to an organisation takes messages again when that is done.
+ * Temporary errors; https://docs.slack.dev/reference/methods/chat.postMessage and chat.update. A
+ * workspace or channel that moves to an organisation accepts messages again afterwards.
  */
-const passing = [
+const temporary = [
   ...['ratelimited', 'rate_limited', 'message_limit_exceeded'],
   ...['internal_error', 'fatal_error', 'service_unavailable', 'request_timeout', 'update_failed'],
   ...['team_added_to_org', 'org_login_required', 'external_channel_migrating'],
 ]
 
-/** Codes that every message would meet: the bot, its token or the channel has to be mended. */
+/** Every message would fail: a person has to fix the bot, its token or the channel. */
 const broken = [
   ...['invalid_auth', 'not_authed', 'account_inactive', 'token_revoked', 'token_expired'],
   ...['missing_scope', 'no_permission', 'not_allowed_token_type'],
@@ -62,7 +62,7 @@ export async function callSlack(
   }
   const url = `${endpoint}/${method}`
   try {
-    // whoever slept until its time was over sends nothing more
+    // A worker that slept past its lease must not send.
     signal.throwIfAborted()
     return judge(await post(send, url, JSON.stringify(body), headers, signal, maxAnswerBytes), now)
   } catch (error) {
@@ -71,8 +71,8 @@ export async function callSlack(
 }
 
 /**
- * A 200 that can't be read broke off or comes from something in between; whether a message stands there, and where,
- * nobody knows. It is refused: another attempt might post it once more, and so might each one after that.
+ * A 200 that cannot be read broke off or comes from a proxy. The message may have been posted, so
+ * it is refused: every further attempt might post it again.
  */
 function judge(answer: Said, now: number): Answer {
   if (answer.status !== 200) return coded(fromStatus(answer, now))
@@ -84,7 +84,7 @@ function judge(answer: Said, now: number): Answer {
   if (parsed.data.ok) return { outcome: 'done', channel: parsed.data.channel, ts: parsed.data.ts }
   const { error, needed } = parsed.data
   const note = oneLine(needed === undefined ? error : `${error} (needed: ${needed})`)
-  if (!passing.includes(error)) {
+  if (!temporary.includes(error)) {
     return {
       outcome: 'refused',
       note,
@@ -95,7 +95,7 @@ function judge(answer: Said, now: number): Answer {
   return coded({ ...fromStatus({ ...answer, status: 429 }, now), note })
 }
 
-/** What is known to be no success, as an answer. */
+/** Converts an outcome other than `delivered`. */
 function coded(outcome: SendOutcome): Answer {
   if (outcome.outcome === 'retry') return outcome
   const isBroken = outcome.outcome === 'refused' && outcome.broken

@@ -1,4 +1,4 @@
-// A message as Slack's blocks. What is in it from outside goes through text.ts, as Slack would obey its marks.
+// The blocks of a message in Slack. Text from outside goes through text.ts, which escapes it.
 import type { IncomingWebhookSendArguments } from '@slack/webhook'
 import { cut } from '../../../shared/document.ts'
 import type { Claimed } from '../../core/delivery/delivery.ts'
@@ -16,8 +16,8 @@ import { decidedLine, type Question, questionOf } from './press.ts'
 import { deaden, escapeText, shorten, withName } from './text.ts'
 
 /**
- * In characters; api.slack.com/reference/block-kit/blocks. Slack takes 3 000 in a section and 2 000 in
- * a field, but about 13 000 in all blocks together: fields and items are cut so that these are kept.
+ * In characters; api.slack.com/reference/block-kit/blocks. Slack accepts 3 000 in a section and 2
+ * 000 in a field, but only about 13 000 in all blocks, so fields and items are shorter here.
  */
 const limit = {
   header: 150,
@@ -33,25 +33,22 @@ const limit = {
   lines: 300,
 }
 
-/** Of both ways to Slack. */
+/** For both ways to Slack. */
 export const buttonSupport: Omit<ButtonSupport, 'isEdited'> = {
   how: 'slack',
   service: 'Slack',
   maxValueLength: 2_000,
 }
 
-/** What Slack calls the buttons that decide, when one is pressed. */
+/** A press has the id of its button. */
 export const actionIds = { approved: 'approve', declined: 'not_now' } as const
 
-/** Verbatim: Slack makes no links and mentions of what merely looks like one. */
+/** `verbatim`: Slack makes no links and mentions out of plain text. */
 const mrkdwn = { type: 'mrkdwn', verbatim: true } as const
 
 const marks = { info: '🔵', warning: '🟠', danger: '🔴', good: '🟢' }
 
-/**
- * How to get to the event's page: by a button, or by a button only while there is something to decide
- * and by a link in the small print after that.
- */
+/** `button_to_decide`: after the decision, a link in the small print leads to the event's page. */
 type WayIn = 'button' | 'button_to_decide'
 
 export function slackBlocks(
@@ -63,7 +60,7 @@ export function slackBlocks(
   return single({ ...first, telling: first.delivery.telling }, wayIn)
 }
 
-/** The question and its buttons first, then what one may want to look up. */
+/** The text and its buttons first, then the details. */
 export function single(shown: Shown, wayIn: WayIn = 'button') {
   const { message, pageUrl, telling } = shown
   const title = `${marks[message.tone]} ${message.title}`
@@ -83,7 +80,7 @@ export function single(shown: Shown, wayIn: WayIn = 'button') {
   } satisfies IncomingWebhookSendArguments
 }
 
-/** Where the message itself decides, the page is what one may look at besides. */
+/** If the message itself can decide, the button to the page is not the main one. */
 function actions({ message, pageUrl, buttons, telling }: Shown, withPage: boolean) {
   const decide = buttons === undefined ? [] : deciding(buttons, questionOf(telling.event))
   const rank = buttons === undefined ? message : { asks: false, declined: false }
@@ -99,7 +96,7 @@ function deciding({ value, notNow }: Buttons, question: Question) {
     action_id: actionIds.approved,
     text: say('Approve'),
     value,
-    // somebody said *not now*: a second thought is not what the message asks for
+    // After *not now*, the message does not ask for an approval.
     ...(notNow && { style: 'primary' as const }),
     confirm: {
       title: say(question.title),
@@ -117,7 +114,7 @@ function deciding({ value, notNow }: Buttons, question: Question) {
   return notNow ? [approve, decline] : [approve]
 }
 
-/** Short ones side by side, each long one across the message. */
+/** Short facts side by side, long ones across the message. */
 function facts({ message, telling }: Shown) {
   const { facts: all } = message
   const isShort = ({ value }: Message['facts'][number]) => value.length <= limit.beside
@@ -134,7 +131,7 @@ function facts({ message, telling }: Shown) {
   ]
 }
 
-/** A step of the course, for the thread below what stands there of the event. */
+/** One step of the event, for the thread of its message. */
 export function slackReply({ message, delivery }: Part): IncomingWebhookSendArguments {
   const { telling } = delivery
   const heading = `${marks[message.tone]} ${message.title}`
@@ -147,7 +144,7 @@ export function slackReply({ message, delivery }: Part): IncomingWebhookSendArgu
   }
 }
 
-/** What stands in place of a message that asked, where the decision has a message of its own. */
+/** Replaces a message that asked, if the decision has its own message. */
 export function slackLine(record: EventRecord, pageUrl: string, now: number) {
   const shown = withName(shorten(decidedLine(record, now), limit.item), record)
   return {
@@ -190,13 +187,13 @@ function item({ message, pageUrl, delivery }: Part) {
   return pageUrl === undefined ? block : { ...block, accessory: buttonTo(pageUrl, message) }
 }
 
-/** Bold, and what it is the title of; together within the limit. */
+/** The title in bold and the text, together within the limit. */
 function titled(message: Message, telling: About, text: string, length: number): string {
   const head = `${marks[message.tone]} *${shorten(message.title, limit.title)}*\n`
   return head + said(telling, text, length - head.length)
 }
 
-/** Without markup, but for `:names:` of emoji. */
+/** Plain text, in which Slack reads only `:names:` of emoji. */
 function header(text: string) {
   const inert = deaden(cut(text, limit.header))
   return {
@@ -205,7 +202,7 @@ function header(text: string) {
   }
 }
 
-/** From here on, `text` is mrkdwn, and what in it is from outside has gone through `shorten`. */
+/** `text` is mrkdwn. Its parts from outside have gone through `shorten`. */
 function section(text: string) {
   return { type: 'section' as const, text: { ...mrkdwn, text } }
 }
@@ -214,7 +211,7 @@ function context(text: string) {
   return { type: 'context' as const, elements: [{ ...mrkdwn, text }] }
 }
 
-/** Slack expands none that comes with an edit, and a post says that it is not to. */
+/** Slack does not unfurl it: edits never unfurl, and posts say so. */
 function linkTo(url: string, message: Message): string {
   return `<${escapeText(url)}|${buttonOf(message)}>`
 }
@@ -235,7 +232,7 @@ function button(url: string, text: string, asks: boolean) {
 
 type About = Pick<Claimed['telling'], 'moment' | 'event'>
 
-/** As `shorten`, with the name of the person who decided. Trouble with a channel calls nobody. */
+/** Like `shorten`, with a mention of the person who decided. An alert mentions nobody. */
 function said({ moment, event }: About, text: string, length: number): string {
   const harmless = shorten(text, length)
   return moment === 'alert' ? harmless : withName(harmless, event)

@@ -1,6 +1,6 @@
-// Slack by the token of a bot: one message for each epoch of an event, edited as the event moves, and its course
-// as replies in the thread below. What it posted is noted by compare-and-set. An edit is no news on anybody's
-// phone, so a reply that calls for somebody is shown in the channel as well.
+// Slack with the token of a bot: one message for each epoch of an event. Each step edits the
+// message and replies in its thread. The posted message is stored by compare-and-set. An edit
+// notifies nobody, so a reply that asks people to act is also shown in the channel.
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import { nextStep, type Posted } from '../../core/delivery/post.ts'
@@ -9,7 +9,7 @@ import { type Answer, callSlack, type Method } from './api.ts'
 import { buttonSupport, slackBlocks, slackReply } from './blocks.ts'
 import type { Bot } from './schema.ts'
 
-/** The message is gone, or too old to be edited: a new one takes its place. */
+/** The message was deleted or is too old to edit, so a new one is posted. */
 const cannotBeEdited = [
   'message_not_found',
   'cant_update_message',
@@ -17,23 +17,23 @@ const cannotBeEdited = [
   'block_mismatch',
 ]
 
-/** The message takes no reply. */
-const takesNoReply = [
+/** Nobody can reply to the message, so a new one is posted. */
+const cannotBeRepliedTo = [
   ...['cannot_reply_to_message', 'thread_not_found', 'message_not_found'],
   ...['restricted_action_thread_locked', 'restricted_action_non_threadable_channel'],
 ]
 
-/** Of taking back what was posted in vain, when the lease is over. */
-const takeBackMs = 5_000
+/** For the removal of a message after the lease has ended. */
+const removeMs = 5_000
 
-/** What somebody has to do something about. */
-const calls: Delivery['telling']['moment'][] = ['changed', 'reminder', 'stuck', 'lost']
+/** Steps that ask people to act. */
+const urgent: Delivery['telling']['moment'][] = ['changed', 'reminder', 'stuck', 'lost']
 
 export const slackBot: Notifier<Bot> = {
-  // what stands there is the newest state, so that an edit which waited says nothing that is over
+  // The message shows the newest state, so an edit that waited must not show an older one.
   overtakes: () => true,
-  // chat.postMessage takes about one a second and channel, chat.update about fifty a minute. No lists:
-  // a message of several events could not be edited for one of them
+  // Slack accepts one chat.postMessage a second and channel, and fifty chat.update a minute. No
+  // lists: a message about several events could not be edited for one of them.
   rate: { everyMs: 1_200, burst: 2, together: 1, atOnce: 4 },
   opensIncidents: false,
   buttons: { ...buttonSupport, isEdited: true },
@@ -64,7 +64,7 @@ interface Attempt {
   send: Send
 }
 
-/** Says that it is about to post, posts, and says where. */
+/** Stores that it is about to post, posts, and stores where. */
 async function post(attempt: Attempt, version: number): Promise<SendOutcome> {
   const { outgoing, channel } = attempt
   const { posts, delivery } = outgoing
@@ -80,8 +80,8 @@ async function post(attempt: Attempt, version: number): Promise<SendOutcome> {
   const { ts, channel: place } = answer
   const posted = { is: 'posted' as const, to: channel.channel, place, message: ts, seq }
   if ((await posts.write(posted, version + 1)) === 'written') return toOutcome(answer)
-  // its lease ended meanwhile, and another worker has posted or will
-  const own = { ...outgoing, signal: AbortSignal.timeout(takeBackMs) }
+  // The lease has ended, and another worker has posted the message or will.
+  const own = { ...outgoing, signal: AbortSignal.timeout(removeMs) }
   await call({ ...attempt, outgoing: own }, 'chat.delete', { channel: place, ts })
   return { outcome: 'retry', note: 'another worker took over; the message was removed' }
 }
@@ -91,20 +91,20 @@ async function edit(attempt: Attempt, posted: Posted, version: number): Promise<
   const { delivery, posts } = outgoing
   const { place: channel, message: ts } = posted
   const { text, blocks } = bodyOf(outgoing)
-  // without the blocks those that stand there would stay, or vanish
+  // Without `blocks`, Slack would keep or remove the old ones.
   const edited = await call(attempt, 'chat.update', { channel, ts, text, blocks, parse: 'none' })
   if (edited.outcome === 'refused' && cannotBeEdited.includes(edited.code)) {
     return post(attempt, version)
   }
   if (edited.outcome !== 'done') return toOutcome(edited)
-  const calling = calls.includes(delivery.telling.moment)
-  const reply = { ...slackReply(outgoing), channel, thread_ts: ts, reply_broadcast: calling }
+  const isUrgent = urgent.includes(delivery.telling.moment)
+  const reply = { ...slackReply(outgoing), channel, thread_ts: ts, reply_broadcast: isUrgent }
   const replied = await call(attempt, 'chat.postMessage', reply)
-  if (replied.outcome === 'refused' && takesNoReply.includes(replied.code)) {
+  if (replied.outcome === 'refused' && cannotBeRepliedTo.includes(replied.code)) {
     return post(attempt, version)
   }
   if (replied.outcome !== 'done') return toOutcome(replied)
-  // where somebody else wrote, the message is edited and the step told all the same
+  // Ignore a conflict: the message is edited and the reply sent.
   await posts.write({ ...posted, seq: delivery.seq }, version)
   return { outcome: 'delivered', note: 'edited' }
 }
@@ -114,7 +114,7 @@ function create(attempt: Attempt): Promise<Answer> {
   return call(attempt, 'chat.postMessage', { ...bodyOf(outgoing), channel: channel.channel })
 }
 
-/** A button that stays would seem to ask still; a link does not. */
+/** A button would still seem to ask after the decision. A link does not. */
 function bodyOf(outgoing: Outgoing) {
   return slackBlocks(outgoing, 'button_to_decide')
 }

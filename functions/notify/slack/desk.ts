@@ -1,7 +1,6 @@
-// The way back from Slack: who pressed what, by Slack's signature alone, and what they are answered. A payload that
-// came before does nothing again; this process keeps the signatures it saw, no more than that. Beyond it (another
-// process, a set that is full) a press repeated within five minutes finds the event decided, or no longer what its
-// stamp says.
+// Presses in Slack: reads who pressed what, proven by Slack's signature, and answers. This process
+// keeps the signatures it has seen, so a repeated payload does nothing. In another process, or if
+// the set was full, a repeated press finds the event decided, or changed since its stamp.
 
 import { z } from 'zod'
 import { parseJson } from '../../../shared/json.ts'
@@ -15,16 +14,16 @@ import { actionIds, single, slackLine } from './blocks.ts'
 import { deadPresses, refusalOf } from './press.ts'
 import { escapeText, withName } from './text.ts'
 
-/** Slack's own figure, for both directions; https://docs.slack.dev/authentication/verifying-requests-from-slack */
+/** Slack's own limit, early or late; https://docs.slack.dev/authentication/verifying-requests-from-slack */
 const toleranceMs = 5 * 60_000
 const usualSeen = 10_000
 const maxReplyAttempts = 2
-/** Where Slack takes answers. */
+/** Slack accepts replies here. */
 const replyOrigins = ['https://hooks.slack.com', 'https://hooks.slack-gov.com']
 
-/** `maxSeen`: signatures that are kept; beyond it the oldest goes. */
+/** Keeps at most `maxSeen` signatures, and drops the oldest. */
 export function createSlackDesk(hmac: Hmac, maxSeen = usualSeen): Desk {
-  /** Signatures by when they came, the oldest first. */
+  /** Signatures with the times they came, the oldest first. */
   const seen = new Map<string, number>()
   const keys = new Map<string, Uint8Array<ArrayBuffer>>()
   const keyOf = (secret: string) => {
@@ -35,7 +34,7 @@ export function createSlackDesk(hmac: Hmac, maxSeen = usualSeen): Desk {
   const isFirst = (signature: string, now: number): boolean => {
     if (seen.has(signature)) return false
     for (const [old, at] of seen) {
-      // one from a clock ahead of ours is good for twice the tolerance
+      // A request from a clock ahead of ours is valid for twice the tolerance.
       if (seen.size < maxSeen && now - at <= 2 * toleranceMs) break
       seen.delete(old)
     }
@@ -56,7 +55,7 @@ export function createSlackDesk(hmac: Hmac, maxSeen = usualSeen): Desk {
       if (!matches) return refused(401, 'signature_invalid', invalid)
       const apartMs = Math.abs(now - Number(timestamp) * 1000)
       if (apartMs > toleranceMs) return refused(401, 'outside_tolerance', outside)
-      if (!isFirst(signature, now)) return { outcome: 'acknowledged', note: 'it came before' }
+      if (!isFirst(signature, now)) return { outcome: 'acknowledged', note: 'a repeated request' }
       return readPayload(body)
     },
     reply: replyWith,
@@ -64,11 +63,11 @@ export function createSlackDesk(hmac: Hmac, maxSeen = usualSeen): Desk {
 }
 
 const missing =
-  'X-Slack-Signature ("v0=" and 64 hexadecimal digits) and X-Slack-Request-Timestamp are needed, as Slack sends them'
+  'X-Slack-Signature ("v0=" and 64 hexadecimal digits) or X-Slack-Request-Timestamp is missing; only Slack sends them'
 const invalid =
-  'the signature is not that of any signing secret in slackApp; copy it anew from the app\'s "Basic Information"'
+  'no signing secret in slackApp made this signature; copy the secret again from the app\'s "Basic Information"'
 const outside =
-  "the timestamp is more than 5 minutes from the relay's time; let Slack send it, and check the relay's clock"
+  "the timestamp is more than 5 minutes off the relay's clock; check that clock, and let Slack send the request"
 
 function toHex(bytes: Uint8Array): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
@@ -84,8 +83,8 @@ const anyPayload = z.object({ type: z.string().max(64) })
 const anyActions = z.object({ actions: z.array(action).min(1).max(25) })
 /** https://docs.slack.dev/reference/interaction-payloads/block_actions-payload */
 const payload = z.object({
-  // where somebody belongs to an organisation, their team is its id ("E…"); an app that is installed for one names
-  // no team
+  // A person of an organisation may have its id ("E…") as team. An app that is installed for an
+  // organisation sends no team.
   user: z.object({ id, team_id: id.nullish() }),
   team: z.object({ id }).nullish(),
   response_url: z.url().max(2_000),
@@ -94,26 +93,26 @@ const payload = z.object({
 function readPayload(body: string): Reading {
   const text = new URLSearchParams(body).get('payload')
   if (text === null) {
-    return refused(400, 'payload_missing', 'the form field "payload" is missing; Slack sends one')
+    return refused(400, 'payload_missing', 'the form field "payload" is missing; Slack sends it')
   }
   const json = parseJson(text)
   const any = anyPayload.safeParse(json)
   if (!any.success) return malformed(any.error)
   const { type } = any.data
-  if (type !== 'block_actions') return acknowledged(`nothing is done about ${JSON.stringify(type)}`)
+  if (type !== 'block_actions') return acknowledged(`ignored the type ${JSON.stringify(type)}`)
   const actions = anyActions.safeParse(json)
   if (!actions.success) return malformed(actions.error)
-  // buttons send one at a time
+  // A button sends one action.
   const { action_id: pressed, value = '' } = actions.data.actions[0]!
   const decision = decisions.find((one) => actionIds[one] === pressed)
-  // a link opens in the browser, and comes here as well
+  // A press on a link opens the browser, and is sent here, too.
   if (decision === undefined) return acknowledged('a button that decides nothing')
   const parsed = payload.safeParse(json)
   if (!parsed.success) return malformed(parsed.error)
   const { user, team: place, response_url: replyUrl } = parsed.data
   const team = user.team_id ?? place?.id
   if (team === undefined) {
-    return refused(400, 'payload_malformed', 'payload: neither user.team_id nor team.id is there')
+    return refused(400, 'payload_malformed', 'payload: user.team_id and team.id are both missing')
   }
   const by = { how: 'slack' as const, who: `${team}/${user.id}` }
   return { outcome: 'pressed', press: { by, team, decision, value, replyUrl } }
@@ -125,14 +124,14 @@ function acknowledged(note: string): Reading {
   return { outcome: 'acknowledged', note }
 }
 
-/** Says where, and no value: an answer's address and a token are among them. */
+/** Gives places without values, which may be an address or a token. */
 function malformed({ issues }: z.ZodError): Reading {
   const where = issues.map(({ path }) => ['payload', ...path].join('.'))
-  const detail = `not as Slack's reference of block_actions has it: ${where.slice(0, 5).join(', ')}`
+  const detail = `not as in Slack's reference of block_actions: ${where.slice(0, 5).join(', ')}`
   return refused(400, 'payload_malformed', detail)
 }
 
-/** Any other address would make the relay send what it says wherever somebody names. */
+/** With any other address, the relay could be used to send requests anywhere. */
 function mayReply(replyUrl: string, own: string | undefined): boolean {
   const { origin, username, password } = new URL(replyUrl)
   if (username + password !== '') return false
@@ -146,7 +145,7 @@ async function replyWith(
   { now, attemptMs }: { now: number; attemptMs: number },
 ): Promise<SendOutcome> {
   if (!mayReply(replyUrl, own)) {
-    return { outcome: 'refused', note: 'its response_url is at no address of Slack' }
+    return { outcome: 'refused', note: 'its response_url is not an address of Slack' }
   }
   const body = JSON.stringify(bodyOf(reply, now))
   const headers = { 'content-type': 'application/json; charset=utf-8' }
@@ -164,7 +163,7 @@ async function replyWith(
   return { ...outcome, note: maskOf([replyUrl, new URL(replyUrl).pathname])(outcome.note) }
 }
 
-/** Also where whoever sends does not listen to the signal. */
+/** Ends in time even if `send` ignores the signal. */
 function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const limit = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })

@@ -1,4 +1,4 @@
-// Slack, in two ways: by an incoming webhook, or by the token of a bot.
+// Slack, through an incoming webhook or with the token of a bot.
 import type { Kind } from '../kind.ts'
 import { slackBot } from './bot.ts'
 import { slackSchema } from './schema.ts'

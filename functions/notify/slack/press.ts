@@ -1,4 +1,4 @@
-// What a button that decides asks before it does, and what the person who pressed one reads.
+// The texts around a press in Slack: the question before it counts, and the reply to the person.
 import { cut } from '../../../shared/document.ts'
 import { type EventView, viewOf } from '../../core/delivery/delivery.ts'
 import type { Decider, EventRecord } from '../../core/event/event.ts'
@@ -14,7 +14,7 @@ import {
 } from '../../core/message/phrases.ts'
 import type { DeadPress, PressOutcome } from '../desk.ts'
 
-/** What Slack takes in the dialog of a button, in characters. */
+/** Slack's limits for the dialog of a button, in characters. */
 const limit = { title: 100, text: 300, names: 120, eventType: 24 }
 
 export interface Question {
@@ -22,23 +22,21 @@ export interface Question {
   text: string
 }
 
-/** Against an accidental press: what an approval starts, and for which VMs. */
+/** Protects against an accidental press: what an approval starts, and for which VMs. */
 export function questionOf(event: EventView): Question {
   const { resources } = event.facts
   const names = cut(plain(describeNames(resources)), limit.names)
   const count = resources.length > 1 ? `${resources.length} VMs: ${names}` : names
-  const starts = event.drill
-    ? 'The drill starts; no VM is touched'
-    : 'Azure is told to start it now'
+  const starts = event.drill ? 'This starts the drill and touches no VM' : 'Azure starts it now'
   const eventType = cut(plain(event.facts.eventType), limit.eventType)
   const lines = [`${starts}: ${eventType} of ${count}.`, impactOf(event)]
   return {
     title: cut(plain(`Approve ${subjectOf(event)}?`), limit.title),
-    text: cut(plain([...lines, 'An approval is final.'].join(' ')), limit.text),
+    text: cut(plain([...lines, 'You cannot undo this.'].join(' ')), limit.text),
   }
 }
 
-/** Who decided, where the message that asked stood; the decision's own message says the rest. */
+/** Replaces the message that asked. The decision has its own message. */
 export function decidedLine(record: EventRecord, now: number): string {
   const { verdict, drill } = record
   const who = verdict === undefined ? 'decided' : describeVerdict(verdict)
@@ -46,7 +44,7 @@ export function decidedLine(record: EventRecord, now: number): string {
   return plain(`${drill ? 'DRILL: ' : ''}${subjectOf(viewOf(record))}: ${who}${at}.`)
 }
 
-/** The reason, for the person who pressed; one or two sentences. */
+/** The reason, for the person who pressed. */
 export function refusalOf(
   outcome: PressOutcome,
   record: EventRecord,
@@ -62,7 +60,7 @@ function reasonOf(
   { how, who }: Decider,
   now: number,
 ): string {
-  // what somebody has to write where they were meant to be listed
+  // The owner can add this to the configuration.
   const you = `Your id, for "approvers": "${how}:${who}".`
   const { verdict, startedAt, ended } = record
   const decided =
@@ -71,9 +69,9 @@ function reasonOf(
       : ` ${capital(describeVerdict(verdict))}, at ${clock(verdict.at, now)}.`
   switch (outcome) {
     case 'already_approved':
-      return `it had been decided before, and nothing changed.${decided}`
+      return `nothing changed, as it was already decided.${decided}`
     case 'already_declined':
-      return `it had been decided before, and nothing changed.${decided} It can still be approved.`
+      return `nothing changed, as it was already decided.${decided} You can still approve it.`
     case 'started': {
       const since = startedAt === undefined ? '' : ` at ${clock(startedAt, now)}`
       return `too late, it started${since}.${decided}`
@@ -87,27 +85,27 @@ function reasonOf(
     }
     case 'identity_needed':
     case 'not_listed':
-      return `nothing was decided, as you are not among those who may: the approvers of its routes. ${you}`
+      return `nothing was decided, as you are not a listed approver. ${you}`
     case 'outsider':
       return `nothing was decided, as you are not from this workspace. ${you}`
     case 'not_here':
-      return 'nothing was decided, as it is not decided in this channel any more. Open its page by the link in the message.'
+      return 'nothing was decided, as it is no longer decided in this channel. Open its page by the link in the message.'
     case 'moved_on':
-      return 'nothing was decided, as the event is no longer what this message says. Its newest message has buttons of its own; the page says how it stands.'
+      return 'nothing was decided, as the event changed after this message. Use the buttons of its newest message, or open its page.'
     case 'busy':
-      return 'nothing was decided, as too many did so at once. Press again.'
+      return 'nothing was decided, as there were too many decisions at once. Press again.'
   }
 }
 
 const endings = { completed: 'was completed', cancelled: 'was cancelled', lost: 'was closed' }
 
-/** Where there is no event to speak of. */
+/** Replies without an event. */
 export const deadPresses: Record<DeadPress, string> = {
   forged:
-    'Nothing was decided: this button was not made by this relay, or with a key that it has no more.',
-  expired: 'Nothing was decided: this button has expired. The event is long over.',
+    'Nothing was decided: this button is from another relay, or its key is no longer configured.',
+  expired: 'Nothing was decided: this button has expired. The event ended long ago.',
   channel_gone:
-    'Nothing was decided: the channel that this button was sent to is not in the configuration any more.',
-  unknown: 'Nothing was decided: the relay has no record of this event any more.',
+    'Nothing was decided: the channel of this button is no longer in the configuration.',
+  unknown: 'Nothing was decided: the relay has removed this event.',
   failed: 'The relay failed, so your press may or may not count. Press again, or open the page.',
 }

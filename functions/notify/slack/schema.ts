@@ -1,5 +1,5 @@
-// A channel of Slack, in one of two ways: the address of an incoming webhook, or the token of a bot and where
-// it posts. What comes out is one of two kinds, as they take different rates.
+// The configuration of a Slack channel: the address of an incoming webhook, or the token of a bot
+// and its channel. The output is one of two kinds, as they have different rates.
 import type { z } from 'zod'
 import { isWebUrl, textBy, webRule, webUrl } from '../../schema/checks.ts'
 import { entry } from '../kind.ts'
@@ -9,12 +9,12 @@ const shortRule = `too short for a token of a bot; ${tokenRule}, all of it`
 const token = textBy(tokenRule)
   .regex(/^xoxb-[A-Za-z0-9-]{0,250}$/, tokenRule)
   .refine((value) => !/^xoxb-[A-Za-z0-9-]{0,7}$/.test(value), { error: shortRule })
-// a name would do for posting, and not for editing
+// Slack can post to a channel by its name, but not edit there.
 const channelRule = 'write the id of a channel, such as "C0123456789", not its name'
 const channel = textBy(channelRule).regex(/^[CGD][A-Z0-9]{4,30}$/, channelRule)
 
 const incomingRule =
-  'write the address of an incoming webhook, https://hooks.slack.com/services/T…/B…/…, all of it: links to channels and triggers of workflows take no messages'
+  'write the address of an incoming webhook, https://hooks.slack.com/services/T…/B…/…, all of it: links to channels and triggers of workflows accept no messages'
 
 const slackApi = 'https://slack.com/api'
 const endpointRule = `write ${slackApi}, or for GovSlack https://slack-gov.com/api, without a method's name`
@@ -24,15 +24,15 @@ const parts = entry('slack', {
   url: webUrl
     .refine(isIncoming, { error: incomingRule })
     .optional()
-    .describe('Of an incoming webhook. It is the secret.'),
+    .describe('The address of an incoming webhook. It is the secret.'),
   token: token
     .optional()
-    .describe('In place of `url`: of a bot with the scope chat:write. It is the secret.'),
-  channel: channel.optional().describe('With `token`: the id of the channel that the bot is in.'),
+    .describe('Instead of `url`: the token of a bot with the scope chat:write. It is the secret.'),
+  channel: channel.optional().describe('With `token`: the id of a channel that the bot is in.'),
   endpoint: webUrl
     .refine(isApi, { error: endpointRule })
     .optional()
-    .describe("With `token`: where Slack's methods are; for GovSlack https://slack-gov.com/api"),
+    .describe("With `token`: the address of Slack's API. For GovSlack: https://slack-gov.com/api"),
 })
 
 export const slackSchema = parts
@@ -67,7 +67,7 @@ type Out = z.output<typeof slackSchema>
 export type Incoming = Extract<Out, { kind: 'slack' }>
 export type Bot = Extract<Out, { kind: 'slack_bot' }>
 
-/** Slack's own hosts take messages nowhere else; another host may be a proxy. */
+/** On Slack's hosts, only such paths accept messages. Another host may be a proxy. */
 function isIncoming(url: string): boolean {
   return !isAtSlack(url) || /^\/services(\/[\w-]+){3}\/?$/.test(new URL(url).pathname)
 }

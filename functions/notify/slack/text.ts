@@ -1,13 +1,10 @@
-// Words for Slack's mrkdwn. Names come from outside, and Slack has no way to escape its marks: `&`, `<` and `>`
-// are escaped everywhere, other marks become letters that look like them.
+// Texts for Slack's mrkdwn, with names from outside. `&`, `<` and `>` are escaped. Slack cannot
+// escape other marks, so they become letters that look the same.
 import { cut } from '../../../shared/document.ts'
 import type { EventView } from '../../core/delivery/delivery.ts'
 import { userOf } from '../../core/message/phrases.ts'
 
-/**
- * Shows the name of the person who decided in Slack, in place of the words for them. Words from
- * outside that happen to be the same name the same person.
- */
+/** Replaces the words for the person who decided in Slack by a mention, which shows their name. */
 export function withName(harmless: string, { verdict }: Pick<EventView, 'verdict'>): string {
   if (verdict?.how !== 'slack') return harmless
   const [, id = ''] = verdict.who.split('/')
@@ -15,7 +12,7 @@ export function withName(harmless: string, { verdict }: Pick<EventView, 'verdict
   return isId ? harmless.replaceAll(userOf(verdict), `<@${id}>`) : harmless
 }
 
-/** Harmless as mrkdwn and in `text`, which Slack reads the same way, and cut to a limit. */
+/** Escaped for mrkdwn, and cut to a length. */
 export function shorten(text: string, length: number): string {
   const harmless = (kept: string) => escapeText(deaden(kept))
   let [room, shown] = [length, harmless(text)]
@@ -26,15 +23,15 @@ export function shorten(text: string, length: number): string {
   return shown
 }
 
-/** As long as the marks, and read as nothing but themselves. */
+/** As long as the marks, but without meaning in mrkdwn. */
 const lookalikes: Record<string, string> = {
   ...{ '*': '∗', _: 'ˍ', '~': '∼', '`': 'ˋ' },
   ...{ ':': '∶', '>': '›', '＞': '›' },
 }
 
 /**
- * What Slack reads as bold, struck, code, emphasis, `:emoji:` or a quote. An underscore inside a word is
- * no mark to it, and VM names, full of them, can be copied; nor are the minutes of a time an emoji.
+ * What Slack reads as bold, struck, code, emphasis, `:emoji:` or a quote. Not an underscore inside
+ * a word, so that VM names can be copied, and not the minutes of a time.
  */
 const markup = new RegExp(
   [

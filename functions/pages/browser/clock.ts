@@ -1,5 +1,5 @@
-// The relay's clock. The clock of the reader's machine may be wrong, so the page starts from the time that
-// the relay gave and counts on from there.
+// The relay's time. The clock of the reader's machine may be wrong, so the page starts at the time
+// that the relay sent and counts on from there.
 
 let startedAt = 0
 

@@ -1,6 +1,6 @@
 // The text of the countdown.
 
-/** `59 s`, `89 min 59 s`, `2 h 0 min`, `3 d 4 h`. It keeps the second unit at 0, so that the text does not jump. */
+/** `59 s`, `89 min 59 s`, `2 h 0 min`, `3 d 4 h`. Shows a second unit of 0, too. */
 export function countdown(ms: number): string {
   const seconds = Math.ceil(ms / 1000)
   if (seconds < 60) return `${seconds} s`

@@ -1,5 +1,5 @@
-// The program of a page that stands open. It counts down, asks for the state while the reader looks, and
-// sends the forms. The relay embeds it: `npm run generate` compiles it into embedded.ts.
+// The program of an open page. It counts down, polls the state while the page is visible, and sends
+// the forms. `npm run generate` compiles it into embedded.ts.
 import type { LiveAnswer } from '../state.ts'
 import { askEveryMs, readStatus, waitMs } from './answers.ts'
 import { relayNow, setRelayTime } from './clock.ts'
@@ -90,7 +90,7 @@ async function fetchState(): Promise<LiveAnswer | 'gone' | 'failed'> {
 function showAnswer(answer: LiveAnswer | 'gone'): void {
   keepInPlace(() => {
     if (answer === 'gone') {
-      setText(bar, 'This link works no more: the page shows how it was.')
+      setText(bar, 'This link no longer works. The page shows the last known state.')
       isOver = true
       return
     }
@@ -103,7 +103,7 @@ function showAnswer(answer: LiveAnswer | 'gone'): void {
   showBar(answer === 'gone')
 }
 
-/** Pushes the page down, so that the bar does not cover the heading. */
+/** Pushes the page down so that the bar does not cover the heading. */
 function showBar(isShown: boolean): void {
   if (bar.hidden !== isShown) return
   keepInPlace(() => {
@@ -111,7 +111,7 @@ function showBar(isShown: boolean): void {
   }, false)
 }
 
-/** Shows the page that answers a form as the browser would without this program. */
+/** Shows the page that answers a form, as the browser would without this program. */
 function turnTo(fresh: Document, url: string): void {
   round += 1
   main.replaceWith(fresh.querySelector('main')!)
@@ -135,7 +135,7 @@ addEventListener('submit', (event) => {
     return
   }
   const { target, submitter } = event
-  // an old browser does not say which button it was, so it sends the form itself
+  // An old browser does not say which button was pressed, so let it send the form.
   if (!(target instanceof HTMLFormElement && submitter instanceof HTMLButtonElement)) return
   event.preventDefault()
   isSending = true

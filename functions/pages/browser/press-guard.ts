@@ -1,5 +1,5 @@
-// Protects against a press on something else than the thumb aimed at. When a change moves the page, the
-// page scrolls along. Where that is not possible, presses do not count for a moment.
+// Protects against presses that miss because the page has just changed. If a change moves the
+// buttons, the page scrolls along. If that is not possible, presses do not count for a moment.
 
 const guardMs = 700
 let guardedUntil = 0
@@ -12,7 +12,7 @@ export function arePressesGuarded(): boolean {
   return performance.now() < guardedUntil
 }
 
-/** Makes the change. `follow`: scroll so that the first target stays where it was. */
+/** `follow`: scroll so that the first target stays in place. */
 export function keepInPlace(change: () => void, follow = true): void {
   const all = [...document.querySelectorAll<HTMLElement>('button, summary, a')]
   const targets = all

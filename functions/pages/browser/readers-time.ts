@@ -1,10 +1,10 @@
-// Translates a time of the page, which is in UTC, into the time zone of the reader.
+// Converts a time on the page from UTC to the time zone of the reader.
 
 const instant = /^(?:(\S{10}) )?(\d\d:\d\d)(:\d\d)? UTC$/
 
 /**
- * `(14:15 here)` for `12:15 UTC`, with the date only if it differs. Empty if the text is not a time, or
- * if the reader's zone is UTC. A time without a date is on the day of `now`, epoch ms.
+ * `(14:15 here)` for `12:15 UTC`, with the date only if it differs. Empty if the text is not a
+ * time, or if the reader's zone is UTC. A time without a date is on the day of `now`, epoch ms.
  */
 export function readersTime(text: string, now: number): string {
   const found = instant.exec(text)

@@ -1,4 +1,4 @@
-// Sends a form without leaving the page, so that the page stays on the screen if the relay does not answer.
+// Sends a form without leaving the page, so the page stays visible if the relay does not answer.
 import { readAnswer } from './answers.ts'
 import { guardPresses, keepInPlace } from './press-guard.ts'
 import { partOf } from './show.ts'

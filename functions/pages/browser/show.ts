@@ -1,5 +1,5 @@
-// Shows the state of an event on the page that stands open. It takes buttons away, but never adds or moves
-// one: a thumb may be on its way.
+// Shows the state of an event on the open page. It removes buttons, but never adds or moves one: a
+// thumb may be on its way.
 import type { LiveState } from '../state.ts'
 import { guardPresses } from './press-guard.ts'
 import { newElement, setText } from './text.ts'
@@ -35,7 +35,7 @@ export function show(event: HTMLElement, state: LiveState | null): void {
   if (update.isNextStep) showStep(event, box, state)
   const moved = partOf(event, 'moved')
   if (moved !== null && moved.hidden === update.needsReload) moved.hidden = !update.needsReload
-  if (state.course !== undefined) showCourse(partOf(event, 'course'), state.course)
+  if (state.timeline !== undefined) showTimeline(partOf(event, 'timeline'), state.timeline)
   if (state.facts !== undefined) showFacts(partOf(event, 'facts'), state.facts)
   dataset.sequence = String(state.sequence)
 }
@@ -62,18 +62,18 @@ function showStep(event: HTMLElement, box: HTMLElement, state: LiveState): void 
   }
 }
 
-/** If a part goes away that has the focus, the reader goes on at the box. */
+/** If a part that has the focus is removed, the box gets the focus. */
 function keepFocus(part: Element, box: HTMLElement): void {
   if (part.contains(document.activeElement)) box.focus({ preventScroll: true })
 }
 
-function showCourse(course: Element | null, entries: NonNullable<LiveState['course']>): void {
+function showTimeline(timeline: Element | null, entries: NonNullable<LiveState['timeline']>): void {
   const items = entries.map(({ time, text }) => {
     const item = document.createElement('li')
     item.append(newElement('time', time), ' ', newElement('span', text))
     return item
   })
-  course?.replaceChildren(...items)
+  timeline?.replaceChildren(...items)
 }
 
 function showFacts(list: Element | null, facts: NonNullable<LiveState['facts']>): void {
@@ -83,7 +83,7 @@ function showFacts(list: Element | null, facts: NonNullable<LiveState['facts']>)
   const pairs = facts.flatMap(([name, text]) => {
     const dt = known.get(name) ?? newElement('dt', name)
     const dd = values.get(dt) ?? document.createElement('dd')
-    // a long list of names stays folded as it is
+    // Do not unfold a long list of names.
     if (dd.querySelector('details') === null) setText(dd, text)
     return [dt, dd]
   })

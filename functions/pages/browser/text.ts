@@ -1,5 +1,5 @@
-// Writes texts into the page. Each time in a text gets the reader's own time beside it, and a text that
-// has not changed is left alone, so that screen readers do not read it again.
+// Writes texts into the page, with the reader's own time beside each time. It does not touch a text
+// that has not changed, so that screen readers do not read it again.
 import { piecesOf } from '../pieces.ts'
 import { relayNow } from './clock.ts'
 import { readersTime } from './readers-time.ts'

@@ -5,19 +5,19 @@ import type { LiveState } from '../state.ts'
 export interface Shown {
   sequence: number
   step: string
-  /** What the reader takes for granted; see `seenOf`. */
+  /** What the reader decides about; see `seenOf`. */
   seen: string
   hasForm: boolean
-  /** The page took the buttons away before. */
+  /** The page has removed the buttons. */
   wasClosed: boolean
 }
 
 interface Update {
-  /** The event took a step: what the page says about an earlier press is out of date. */
+  /** The event took a step, so the answer to an earlier press is out of date. */
   isNextStep: boolean
   /** Nobody can decide any more. */
   removesForm: boolean
-  /** The buttons on the page are not for this state. The page never adds or moves any: the reader reloads. */
+  /** The buttons do not fit this state. The page never adds or moves any. */
   needsReload: boolean
 }
 

@@ -1,4 +1,4 @@
-// `GET /v1/beacons`: whether beacons work, for whoever sets them up.
+// `GET /v1/beacons`: shows an owner whether the beacons work.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { forgetOld } from '../../../functions/use-cases/forget.ts'
 import { eventNow, startRelay, world } from '../../support/relay.ts'
@@ -68,7 +68,7 @@ test('a deleted VM is listed for a week; what it saw stays on record, and so doe
   world.clock.now += 1
   await forgetOld(world.relay)
   expect(await vms()).toEqual(['web_1'])
-  // no beacon sees it any more, so it is lost and its beacon is removed
+  // No beacon sees the event any more, so it is lost and its beacon is removed.
   await world.drain()
   await forgetOld(world.relay)
   expect(await vms()).toEqual([])

@@ -1,5 +1,6 @@
-// The record in a browser: who gets in, for how long, and what stands there. Nothing there decides.
+// The console in a browser: who can open it, for how long, and what it shows. It decides nothing.
 import { beforeEach, describe, expect, test } from 'vitest'
+import { describeDuration } from '../../../functions/core/message/message.ts'
 import { fieldsOf } from '../../support/form.ts'
 import { forge, formType, linkOf, press, textOf } from '../../support/people.ts'
 import {
@@ -58,7 +59,7 @@ describe('who gets in', () => {
     expect((await get('/console/events', value)).status).toBe(303)
   })
 
-  test('on the own machine by http, with a cookie that browsers keep there', async () => {
+  test('over http on the own machine, with a cookie that browsers keep there', async () => {
     await startRelay({ publicUrl: 'http://127.0.0.1:7071' })
     const set = (await signIn()).headers.get('set-cookie')!
     expect(set).toMatch(/^foghorn-admin=/)
@@ -98,7 +99,7 @@ describe('who gets in', () => {
     expect((await world.app.request('/console/events', { headers })).status).toBe(303)
   })
 
-  test('nobody at all where the relay has no admin key', async () => {
+  test('nobody, if the relay has no admin key', async () => {
     const mine = await cookie()
     world.relay.adminKey = undefined
     for (const path of ['/console', ...paths]) expect((await get(path, mine)).status).toBe(403)
@@ -202,7 +203,7 @@ describe('signing in and out', () => {
     expect((await signIn('wrong')).status).toBe(403)
   })
 
-  test('browsers that hide the origin of our own form, or say nothing of it', async () => {
+  test('browsers that hide or omit the origin of our own form', async () => {
     for (const headers of [
       { origin: 'null' },
       { origin: 'null', 'sec-fetch-site': 'same-origin' },
@@ -222,7 +223,7 @@ describe('signing in and out', () => {
     }
   })
 
-  test('two first pages at once: the form that lost its cookie is followed by one that works', async () => {
+  test('two first pages at once: the form that lost its cookie is answered with one that works', async () => {
     const [lost, kept] = [await openForm(world, '/console'), await openForm(world, '/console')]
     const late = { fields: { ...lost.fields, key: adminKey }, cookie: kept.cookie }
     const answer = await sendForm(world, '/console/sign-in', late)
@@ -232,7 +233,7 @@ describe('signing in and out', () => {
     expect(again.status).toBe(303)
   })
 
-  test('the page that names a wrong key has a form that works', async () => {
+  test('the page that rejects a wrong key has a form that works', async () => {
     const opened = await openForm(world, '/console')
     const wrong = { fields: { ...opened.fields, key: 'wrong' }, cookie: opened.cookie }
     const answer = await sendForm(world, '/console/sign-in', wrong)
@@ -251,13 +252,13 @@ describe('signing in and out', () => {
     expect(response.headers.get('location')).toBe('/console')
   })
 
-  test('who is signed in is led past the form', async () => {
+  test('a signed-in browser skips the form', async () => {
     expect((await get('/console')).status).toBe(200)
     expect((await get('/console', await cookie())).headers.get('location')).toBe('/console/events')
   })
 })
 
-describe('what stands there', () => {
+describe('what it shows', () => {
   test('the newest events first, by fleet, in pages', async () => {
     const beacon = new FakeBeacon(world, 'db_0')
     const seen = [event()]
@@ -280,7 +281,7 @@ describe('what stands there', () => {
     expect((await get('/console/events?before=yesterday', mine)).status).toBe(400)
   })
 
-  test('what is open stands on top, each with where it is and when it may start', async () => {
+  test('open events on top, each with its state and when it may start', async () => {
     const beacon = new FakeBeacon(world, 'web_0')
     world.clock.now += 1_000
     await beacon.sees([event(), event({ eventId: 'newer', resources: ['web_1'] })])
@@ -292,7 +293,7 @@ describe('what stands there', () => {
     )
   })
 
-  test('one event: what was seen, told, decided and passed on, in order', async () => {
+  test('one event: what was seen, sent, decided and passed on, in order', async () => {
     const beacon = new FakeBeacon(world, 'web_0')
     await press(world, linkOf(world), 'not_now')
     world.clock.now += 30_000
@@ -311,12 +312,12 @@ describe('what stands there', () => {
       'Decided approved through the link sent to "chat" , 2026-11-21 12:00:30 UTC',
       'Passed on by web_0',
       '2026-11-21, UTC 12:00:00 : First seen by web_0',
-      '12:00:00 : Told "scheduled" : delivered: "chat" , "team" , "pager" , "hook"',
+      '12:00:00 : Message "scheduled" : delivered: "chat" , "team" , "pager" , "hook"',
       '12:00:30 : Approved through the link sent to "chat"',
-      '12:00:30 : web_0 was asked to tell Azure',
-      '12:00:30 : web_0 told Azure',
-      'Told "approved" : refused (',
-      'web_0 (hit): from 2026-11-21 12:00:00 UTC to 12:00:30 UTC',
+      '12:00:30 : The beacon on web_0 was asked to tell Azure',
+      '12:00:30 : The beacon on web_0 told Azure',
+      'Message "approved" : refused (',
+      'web_0 (affected): from 2026-11-21 12:00:00 UTC to 12:00:30 UTC',
     ]
     let from = 0
     for (const one of said) {
@@ -326,12 +327,12 @@ describe('what stands there', () => {
     expect(text).not.toMatch(/Approve: start it now|Not now Azure/)
   })
 
-  test('the end follows what it was concluded from, though another VM missed the event earlier', async () => {
+  test('the end follows the reports that prove it, though another VM missed the event earlier', async () => {
     const [first, second] = ['web_0', 'web_1'].map((name) => new FakeBeacon(world, name))
     await second!.sees([started()])
     world.clock.now += 30_000
     await first!.sees([])
-    // its poll was earlier, but its report arrived later
+    // The poll of web_1 was earlier, but its report arrived later.
     world.clock.now += 2_000
     await second!.sees([], { ageMs: 5_000 })
     await world.pass(60_000)
@@ -347,7 +348,7 @@ describe('what stands there', () => {
     }
   })
 
-  test('all that the API says of the event itself', async () => {
+  test('everything that the API shows of the event itself', async () => {
     const facts = { durationSeconds: 30, description: 'Host <b>failing</b>.' }
     await new FakeBeacon(world, 'db_0').sees([
       event(),
@@ -355,13 +356,13 @@ describe('what stands there', () => {
     ])
     const mine = await cookie()
     const sudden = await textOf(await get('/console/events/prod/sudden', mine))
-    expect(sudden).toContain('Asked by Azure')
+    expect(sudden).toContain('Requested by Azure')
     expect(sudden).toContain('Why Host &lt;b&gt;failing&lt;/b&gt;.')
-    expect(sudden).toContain('How long about 30 s')
+    expect(sudden).toContain('Expected duration about 30 s')
     expect(sudden).toContain('Notice already running when first seen')
     expect(sudden).toContain('Epoch 1')
     const usual = await textOf(await get(`/console/events/prod/${eventId}`, mine))
-    expect(usual).toContain('How long unknown')
+    expect(usual).toContain(`Expected duration ${describeDuration(undefined)}`)
     expect(usual).not.toContain('Notice ')
   })
 
@@ -383,7 +384,7 @@ describe('what stands there', () => {
     }
   })
 
-  test('looking changes nothing, and nothing there takes a decision', async () => {
+  test('looking changes nothing, and no address there decides', async () => {
     const mine = await cookie()
     const before = await eventNow()
     for (const path of paths) {

@@ -1,4 +1,4 @@
-// What an admin may send to start a drill, and what is said of everything else.
+// What an admin can send to start a drill, and the errors for everything else.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { drillSchema, maxOpenDrills, startDrill } from '../../../functions/use-cases/run-drill.ts'
 import { maxDescribed } from '../../../shared/errors.ts'
@@ -11,7 +11,7 @@ beforeEach(() => startRelay())
 
 const post = (body: unknown, key?: string) => postDrill(world, body, key)
 
-describe('what an admin may send', () => {
+describe('what an admin can send', () => {
   test.each<[body: unknown, says: RegExp]>([
     ['{', /^the body is not JSON; send at least \{"fleet": "prod"/],
     [{}, /fleet: missing; write a text in quotes\ntype: write one of "Freeze"/],
@@ -39,11 +39,11 @@ describe('what an admin may send', () => {
     expect((await world.store.listEvents({ limit: 1 })).length).toBe(0)
   })
 
-  test('not for a fleet that is not there', async () => {
+  test('not for an unknown fleet', async () => {
     const response = await post({ ...wish, fleet: 'prot' })
     expect([response.status, (await problemOf(response)).detail]).toEqual([
       404,
-      'there is no fleet "prot"; there are "prod", "test"; did you mean "prod"?',
+      'there is no fleet "prot"; write one of "prod", "test"; did you mean "prod"?',
     ])
     expect((await post({ ...wish, fleet: 'constructor' })).status).toBe(404)
   })
@@ -54,14 +54,12 @@ describe('what an admin may send', () => {
     expect((await post(wish)).status).toBe(403)
   })
 
-  test('so many of a fleet at a time, and no more', async () => {
+  test('three of a fleet at a time', async () => {
     for (let count = 0; count < maxOpenDrills; count++) await post({ ...wish, noticeSeconds: 60 })
     const response = await post(wish)
     const { code, detail } = await problemOf(response)
     expect([response.status, code]).toEqual([429, 'too_many_drills'])
-    expect(detail).toMatch(
-      /^fleet "prod" has 3 open drills, and no more at a time; wait .*: drill-/,
-    )
+    expect(detail).toMatch(/^fleet "prod" has 3 open drills.*: drill-/)
     expect((await post({ ...wish, fleet: 'test' })).status).toBe(201)
     await world.pass(61_000)
     await world.pass(10_000)
@@ -96,7 +94,7 @@ test.each<[string, object]>([
   expect(detail).not.toContain('whsec_')
 })
 
-test('the answer says what was made of it', async () => {
+test('the answer has the drill as the relay understood it', async () => {
   const response = await post(wish)
   const body = (await response.json()) as object
   expect([response.status, body]).toMatchObject([

@@ -1,4 +1,4 @@
-// The events API: what an admin reads, and nobody else.
+// The events API, which only an admin can read.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { startRelay, world } from '../../support/relay.ts'
 import { adminKey, event, eventId, FakeBeacon, usualAnswer } from '../../support/world.ts'
@@ -9,7 +9,7 @@ function get(path: string, authorization = `Bearer ${adminKey}`) {
   return world.app.request(path, { headers: { authorization } })
 }
 
-describe('who may read', () => {
+describe('who can read', () => {
   test.each(['', 'Bearer', 'Bearer wrong', `Basic ${adminKey}`, `Bearer ${adminKey}x`])(
     'not with "%s"',
     async (authorization) => {
@@ -22,13 +22,13 @@ describe('who may read', () => {
   )
 
   test.each([
-    ['', 'send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"'],
-    ['Bearer wrong', 'that is not the admin key; send the one that the relay was started with'],
+    ['', 'the admin key is missing; send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"'],
+    ['Bearer wrong', 'this is not the admin key; send the one that the relay was started with'],
   ])('with "%s" it says what is wrong', async (authorization, detail) => {
     expect(await (await get('/v1/events', authorization)).json()).toMatchObject({ detail })
   })
 
-  test('nobody, where the relay has no admin key', async () => {
+  test('nobody, if the relay has no admin key', async () => {
     world.relay.adminKey = undefined
     const response = await get('/v1/events', 'Bearer ')
     expect(response.status).toBe(403)
@@ -37,7 +37,7 @@ describe('who may read', () => {
 })
 
 describe('one event', () => {
-  test('shows its course and what became of every message', async () => {
+  test('shows its history and the state of every delivery', async () => {
     await new FakeBeacon(world, 'web_0').sees([event()])
     await world.drain()
     const { status, body } = await world.getEvent(eventId.toUpperCase())
@@ -58,7 +58,7 @@ describe('one event', () => {
     }
   })
 
-  test('that is not known, or of another fleet, is a 404 that says so', async () => {
+  test('that is unknown, or of another fleet, is a 404 that says so', async () => {
     await new FakeBeacon(world, 'web_0').sees([event()])
     for (const path of ['/v1/events/prod/other', `/v1/events/test/${eventId}`]) {
       const response = await get(path)
@@ -120,7 +120,7 @@ describe('replay', () => {
     world.sent.length = 0
   })
 
-  test('owes again what was refused, all or of one channel', async () => {
+  test('plans refused deliveries again, all of them or those of one channel', async () => {
     const since = '2026-11-21T00:00:00Z'
     const one = await replay(JSON.stringify({ since, channel: 'hook' }))
     expect([one.status, await one.json()]).toEqual([200, { replayed: 1 }])

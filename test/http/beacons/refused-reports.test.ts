@@ -20,7 +20,7 @@ const named = (name: unknown) => ({ ...whole(), version: 'none', vm: { name } })
 
 test.each<[string, object]>([
   ['a wrong key', { key: testKey }],
-  ['a token where the fleet takes none', { token: 'a.b.c' }],
+  ['a token in a fleet that accepts none', { token: 'a.b.c' }],
 ])('%s: nothing of the body is read or logged', async (_, options) => {
   const parse = vi.spyOn(JSON, 'parse')
   const body = JSON.stringify({ ...whole(), vm: { name: 'x'.repeat(200_000) } })

@@ -1,5 +1,6 @@
-// What a report says, over HTTP: bad input changes nothing but an error that says what is wrong, where, and
-// what to send instead; what was said before changes nothing either. Who says it: `signatures.test.ts`.
+// The content of reports, over HTTP. Bad input changes nothing, and its error says what is wrong,
+// where, and what to send instead. A repeated report changes nothing, too. Senders:
+// `signatures.test.ts`.
 import { describe, expect, test } from 'vitest'
 import { maxReportBytes } from '../../../shared/report.ts'
 import { expectRefused, type Post } from '../../support/refused.ts'
@@ -11,7 +12,7 @@ onFile()
 const refused = (post: Post, status: number, code: string) =>
   expectRefused(world, tables, post, status, code)
 
-describe('what is said', () => {
+describe('the body', () => {
   test.each([
     ['empty', ''],
     ['not JSON', '{"version": 1,'],
@@ -58,14 +59,14 @@ describe('what is said', () => {
     return { ...report, ...Object.fromEntries(parts) }
   }
 
-  test('a hundred thousand mistakes are not told one by one', async () => {
+  test('a hundred thousand mistakes are not listed one by one', async () => {
     const report = patched({ changes: Array(100_000).fill(1) })
     const detail = await refused(() => beacon.post(report), 400, 'report_malformed')
     expect(detail.length).toBeLessThan(5_000)
     expect(world.lines.join('').length).toBeLessThan(20_000)
   })
 
-  test('more than 256 KB, whether or not it says so', async () => {
+  test('more than 256 KB, with or without its length', async () => {
     const body = JSON.stringify(beacon.body([event()])).padEnd(maxReportBytes + 1)
     const length = { 'content-length': String(body.length) }
     await refused(() => beacon.post(body), 413, 'body_too_large')
@@ -99,7 +100,7 @@ describe('what is said', () => {
   })
 })
 
-describe('what was said before', () => {
+describe('a repeated report', () => {
   test('a repeated or older counter: 200, nothing changed, no directive', async () => {
     const reports = [beacon.body([event()]), beacon.body([event()])]
     for (const report of reports) {
@@ -124,7 +125,7 @@ describe('what was said before', () => {
     expect(tables.read()).toEqual(before)
   })
 
-  test('what brings nothing new costs reads only, but for a sign of life once a pace', async () => {
+  test('a report without news only reads from the store, except for one write per pace', async () => {
     await report(started())
     const before = tables.read()
     for (const ms of [100, 9_000, 38_000]) {
@@ -157,7 +158,7 @@ describe('what was said before', () => {
 })
 
 describe('fleets', () => {
-  test('one event id in two fleets is two events, told separately', async () => {
+  test('one event id in two fleets is two events, each with its own messages', async () => {
     const other = new FakeBeacon(world, 'web_0', { fleet: 'test', key: testKey })
     await beacon.sees([event()])
     await other.sees([event({ resources: ['db_0'] })])
@@ -177,7 +178,7 @@ describe('fleets', () => {
     expect(new Set(ids).size).toBe(3)
   })
 
-  test('what one fleet no longer sees is not gone for the other', async () => {
+  test('an event that one fleet no longer sees is not gone for the other', async () => {
     const other = new FakeBeacon(world, 'web_0', { fleet: 'test', key: testKey })
     for (const one of [beacon, other]) await one.sees([event()])
     await other.sees([])

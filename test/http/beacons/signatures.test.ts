@@ -1,5 +1,5 @@
-// Who is speaking, by the signature of a report: of a fleet that is configured, with its key, about now. All
-// else changes nothing. What is wrong is what the table says; other parts of a signature are the beacon's own.
+// The signature of a report: of a configured fleet, with its key, about now. Any other changes
+// nothing. In each row of the table, all parts are right except the one that the row names.
 import { describe, expect, test } from 'vitest'
 import { sign } from '../../../shared/signature.ts'
 import { expectRefused, type Post } from '../../support/refused.ts'
@@ -11,7 +11,7 @@ onFile()
 const refused = (post: Post, status: number, code: string) =>
   expectRefused(world, tables, post, status, code)
 
-describe('who is speaking', () => {
+describe('the signature', () => {
   const send = (headers: Record<string, string>) => () =>
     beacon.post(beacon.body([event()]), { headers })
 
@@ -96,7 +96,7 @@ describe('who is speaking', () => {
     await refused(send({ 'webhook-timestamp': timestamp }), 401, 'signature_invalid')
   })
 
-  test('an old key is good while both are configured', async () => {
+  test('an old key is valid while both are configured', async () => {
     const fleets = { prod: { key: [testKey, prodKey] } }
     const both = await createWorld({ config: { fleets } })
     for (const key of [testKey, prodKey]) {

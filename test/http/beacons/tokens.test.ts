@@ -1,5 +1,5 @@
-// Beacons that prove their VM by a token of its managed identity, over HTTP: what such a token opens, what
-// it does not, and how it lives beside the fleet's key.
+// Beacons that prove their VM by a token of its managed identity, over HTTP: what such a token
+// allows, what it does not, and how it works beside the fleet's key.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createEntra } from '../../../functions/identity/entra.ts'
 import type { Report } from '../../../shared/report.ts'
@@ -17,7 +17,7 @@ import { event, eventId, FakeBeacon, prodKey, startAt, testKey } from '../../sup
 
 const issuer = new Issuer()
 const entra = { tenantId, audience, subscriptions: subscriptionId, resourceGroups: 'rg' }
-/** `prod` takes tokens alone, `test` either, `old` the key alone. */
+/** `prod` accepts tokens only, `test` either, `old` the key only. */
 const fleets = {
   prod: { entra },
   test: { key: testKey, entra: { ...entra, audience: 'api://test' } },
@@ -46,7 +46,7 @@ interface Options {
   vm?: Partial<Report['vm']>
 }
 
-/** The beacon of a VM with a token that is its own, unless `claims` say else. */
+/** The beacon of a VM with its own token, unless `claims` change it. */
 function beaconOf(name: string, { fleet = 'prod', claims = {}, vm = {} }: Options = {}) {
   const token = issuer.sign(claimsFor(name, startAt, claims))
   return new FakeBeacon(world, name, { fleet, token, vm: { subscriptionId, ...vm } })
@@ -64,7 +64,7 @@ async function refused(
   expect([response.status, body.code]).toEqual([status, code])
   expect(response.headers.get('content-type')).toContain('application/problem+json')
   expect(tables.read()).toEqual(before)
-  // the log has a line a second for each reason
+  // The log has one line a second for each reason.
   world.clock.now += 1_000
   const logged = world.lines.map((line) => JSON.parse(line)).at(-1)
   expect(logged).toMatchObject({ event: 'report_refused', code, detail: body.detail })
@@ -80,14 +80,14 @@ function refusalOf(beacon: FakeBeacon, code = 'token_invalid', status = 401): Pr
 }
 
 describe('a VM with a token of its own', () => {
-  test('reports, and its event is told', async () => {
+  test('can report, and people are notified of its event', async () => {
     expect(await beaconOf('web_0').sees([event()])).toMatchObject({ outcome: 'accepted' })
     await world.drain()
     expect(world.told()).toEqual(['foghorn.event.scheduled'])
     expect(world.lines.join()).not.toContain('eyJ')
   })
 
-  test('is known by what was proven, whatever vmId it says', async () => {
+  test('is known by what its token proves, whatever its vmId', async () => {
     for (const vmId of ['', 'id-prod-web_1', 'another']) {
       await beaconOf('web_0', { vm: { vmId } }).sees([event()])
     }
@@ -117,7 +117,7 @@ describe('a VM with a token of its own', () => {
     const thief = beaconOf('web_0', { vm: { vmId: 'the-same' } })
     const first = await victim.sees([event()])
     expect(first.directives).toMatchObject([{ eventId }])
-    // it says that it carried out what the other was told to
+    // It reports the start that the other VM's directive asked for.
     const accepted = { eventId, ageMs: 0, outcome: 'accepted' as const, status: 200 }
     await thief.sees([event()], { starts: [accepted] })
     const steps = () => eventNow()
@@ -128,7 +128,7 @@ describe('a VM with a token of its own', () => {
     expect((await steps()).passedOn).toMatchObject({ vm: 'web_1' })
   })
 
-  test('proves an instance of its set, where its token is of the set', async () => {
+  test('proves an instance of its scale set, if its token is of the set', async () => {
     const set = `/subscriptions/${subscriptionId}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachineScaleSets/web`
     const claims = { xms_az_rid: undefined, xms_mirid: set }
     await beaconOf('web_7', { claims, vm: { scaleSet: 'web' } }).sees([event()])
@@ -160,7 +160,7 @@ describe('a token is refused', () => {
     expect(await refusalOf(beaconOf('web_0', { claims }))).toContain(said)
   })
 
-  test('that another made, before its body is read', async () => {
+  test('if another issuer made it, before the body is parsed', async () => {
     const beacon = beaconOf('web_0')
     beacon.token = new Issuer().sign(claimsFor('web_0', startAt), { kid: issuer.key.kid })
     const { token } = beacon
@@ -169,7 +169,7 @@ describe('a token is refused', () => {
     )
   })
 
-  test('in another fleet than the one whose audience it has', async () => {
+  test('in a fleet with another audience', async () => {
     expect(await refusalOf(beaconOf('web_0', { fleet: 'test' }))).toContain('takes "api://test"')
     const claims = { aud: 'api://test' }
     await beaconOf('web_0', { fleet: 'test', claims }).sees([event()])
@@ -177,12 +177,12 @@ describe('a token is refused', () => {
     expect((await world.getEvent(eventId, 'prod')).status).toBe(404)
   })
 
-  test('in a fleet that takes none', async () => {
+  test('in a fleet that accepts none', async () => {
     const detail = await refusalOf(beaconOf('web_0', { fleet: 'old' }), 'signature_invalid')
-    expect(detail).toContain('takes no tokens')
+    expect(detail).toContain('"entra"')
   })
 
-  test('never taken, nor called invalid, while the keys of the tenant are away', async () => {
+  test('with 503 rather than 401 while the keys of the tenant cannot be read', async () => {
     isAway = true
     const detail = await refusalOf(beaconOf('web_0'), 'identity_unavailable', 503)
     expect(detail).toContain(`/${tenantId}/discovery/v2.0/keys: `)
@@ -213,39 +213,39 @@ describe('without a token', () => {
     expect(detail).toContain('Authorization: Bearer')
   })
 
-  test('a fleet of keys says nothing of tokens', async () => {
+  test('a fleet of keys does not mention tokens', async () => {
     expect(await refused(bare({}, 'old'), 'signature_invalid')).not.toContain('token')
   })
 
-  test('but signed, a fleet of tokens says that it takes no signatures', async () => {
+  test('but signed, a fleet of tokens says that it accepts no signatures', async () => {
     const beacon = new FakeBeacon(world, 'web_0', { key: prodKey })
-    expect(await refusalOf(beacon, 'signature_invalid')).toContain('takes no signatures')
+    expect(await refusalOf(beacon, 'signature_invalid')).toContain('accepts no signatures')
   })
 })
 
 describe('a fleet of both', () => {
   const claims = { aud: 'api://test' }
 
-  test('takes either, and tells an event once', async () => {
+  test('accepts either, and notifies of an event once', async () => {
     await new FakeBeacon(world, 'web_0', { fleet: 'test', key: testKey }).sees([event()])
     await beaconOf('web_1', { fleet: 'test', claims }).sees([event()])
     await world.drain()
     expect(world.told()).toEqual(['foghorn.event.scheduled'])
   })
 
-  test('knows a VM that goes over from the key to a token as a new beacon', async () => {
+  test('stores a VM that switches from the key to a token as a new beacon', async () => {
     const before = new FakeBeacon(world, 'web_0', { fleet: 'test', key: testKey })
     const after = beaconOf('web_0', { fleet: 'test', claims })
     await before.sees([event()])
     await after.sees([event()])
-    // neither retires the other, so that a VM's way back is open too
+    // Neither retires the other, so that a VM can switch back, too.
     expect(await before.sees([event()])).toMatchObject({ outcome: 'accepted' })
     expect(await after.sees([event()])).toMatchObject({ outcome: 'accepted' })
     await world.drain()
     expect(world.told()).toEqual(['foghorn.event.scheduled'])
   })
 
-  test('goes by the signature where a request has both', async () => {
+  test('checks the signature if a request has both', async () => {
     const beacon = new FakeBeacon(world, 'web_0', { fleet: 'test', key: testKey })
     const authorization = 'Bearer of-a-proxy'
     const response = await beacon.post(beacon.body([event()]), { headers: { authorization } })

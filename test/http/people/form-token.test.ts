@@ -1,4 +1,4 @@
-// The form's own token: a decision is taken from the page that this link showed, for what it showed.
+// The form's own token: only the page that this link showed can decide, and only what it showed.
 import { describe, expect, test } from 'vitest'
 import { createFormToken } from '../../../functions/links/link.ts'
 import { fieldsOf } from '../../support/form.ts'
@@ -80,14 +80,14 @@ describe('the second tap of a double one', () => {
     expect((await submit(world, linkOf(world), { decision: 'approve', form })).status).toBe(status)
   })
 
-  test('nobody can say when a form counts', async () => {
+  test('nobody can change when a form counts', async () => {
     const answer = await (await press(world, linkOf(world), 'not_now')).text()
     const form = fieldsOf(answer).form!.replace(/~\d+/, '~1')
     expect((await submit(world, linkOf(world), { decision: 'approve', form })).status).toBe(403)
   })
 })
 
-describe('what somebody saw is what is decided', () => {
+describe('a decision is about the state that the page showed', () => {
   test('other VMs meanwhile: nothing is decided, and the page shows them', async () => {
     const form = await formAt(linkOf(world))
     await beacon.sees([event({ resources: ['web_0', 'web_1'] })])

@@ -1,5 +1,5 @@
-// A message that told several events has one link for all of them: a page with a decision for each, to
-// which a person comes back.
+// A message about several events has one link for all of them: a page with a decision for each, to
+// which a person returns after each decision.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createListToken, type ListToken, maxLinkLength } from '../../../functions/links/link.ts'
 import { idOf, sentTo } from '../../support/deliveries.ts'
@@ -16,7 +16,7 @@ const wave = (from: number, until: number) =>
 
 beforeEach(() => startRelay({}, { paced: true, vm: 'vm0' }))
 
-/** The first is told at once, the others as a list. */
+/** The first has its own message, the others come as a list. */
 async function strike(events = wave(0, count)): Promise<void> {
   await beacon.sees(events.slice(0, 1))
   await world.drain()
@@ -69,7 +69,7 @@ test('a message of one event has no button for all', async () => {
   expect(allIn('teams').map(({ text }) => text)).toEqual(['Open to decide'])
 })
 
-test('a decision comes back to the list, says what came of it, and decides nothing else', async () => {
+test('a decision returns to the list with its outcome, and decides nothing else', async () => {
   await strike()
   const path = pathOf('slack')
   const { forms } = await itemsOf(path)
@@ -80,11 +80,11 @@ test('a decision comes back to the list, says what came of it, and decides nothi
   expect(await Promise.all([2, 3, 4].map(approvals))).toEqual([0, 1, 0])
 })
 
-test('one of a list has a page of its own behind the same link, and decides there', async () => {
+test('one event of a list has its own page behind the same link, which can decide', async () => {
   await strike()
   const path = `${pathOf('slack')}?event=2`
   const { html, forms } = await itemsOf(path)
-  expect(html).toContain('Its course')
+  expect(html).toContain('id="timeline"')
   expect(html).toContain('Reboot of vm3<')
   const response = await submit(world, path, { ...forms[0]!, decision: 'approve' })
   expect(response.status).toBe(200)
@@ -93,7 +93,7 @@ test('one of a list has a page of its own behind the same link, and decides ther
   expect(state).toMatchObject({ events: [{ headline: 'Approved' }] })
 })
 
-test('two that read alike are told apart by their ids, and no others are', async () => {
+test('events with the same text show their ids, others do not', async () => {
   const alike = [1, 2].map((i) => event({ eventId: idOf(i), resources: ['vm'] }))
   await strike([...alike, event({ eventId: idOf(3), resources: ['other'] })])
   const path = await forgeList({
@@ -103,22 +103,21 @@ test('two that read alike are told apart by their ids, and no others are', async
   expect(text).toMatch(/Reboot of vm …00000001 .* Reboot of vm …00000002 .* Reboot of other The VM/)
 })
 
-test('decided only in Slack: it says that a list has no buttons there', async () => {
+test('if only Slack can decide, a list says that its message has no buttons', async () => {
   const approvers = ['slack:T0123ABCD/U0123ABCD']
   const slackApp = { signingSecret: '0123456789abcdef0123456789abcdef', team: 'T0123ABCD' }
   const route = { match: {}, channels: ['chat', 'hook'], approvers, approveIn: 'slack' as const }
   await startRelay({ routes: [route], slackApp }, { paced: true, vm: 'vm0' })
   await strike()
-  const words = (alone: string) => `They decide in Slack, by the buttons of ${alone}`
-  // each of them is told by itself, so that a list comes from another channel or an older message
+  // Each event has its own message, so a list comes from another channel or an older message.
   const text = await textOf(await world.app.request(await forgeList()))
-  expect(text).toContain(words('a message of its own in "chat" (one that lists several has none)'))
+  expect(text).toMatch(/own message in "chat" \(a message about several events has none\)/)
   expect(text).toContain('or with the admin key')
   const alone = await textOf(await world.app.request(await forge(world, { eventId: idOf(1) })))
-  expect(alone).toContain(words('the message in "chat"'))
+  expect(alone).toContain('the buttons of the message in "chat"')
 })
 
-test.each(['99', '-1', '1.0', '', 'x', '007'])('place %j of a list is none', async (event) => {
+test.each(['99', '-1', '1.0', '', 'x', '007'])('a list has no place %j', async (event) => {
   await strike()
   const path = pathOf('slack')
   const { forms } = await itemsOf(path)
@@ -128,7 +127,7 @@ test.each(['99', '-1', '1.0', '', 'x', '007'])('place %j of a list is none', asy
   for (let i = 0; i < count; i++) expect(await approvals(i)).toBe(0)
 })
 
-test('no page of a list shows a link that decides', async () => {
+test('no page of a list contains a link that decides', async () => {
   await strike()
   for (const query of ['', '?event=1']) {
     const html = await (await world.app.request(pathOf('slack') + query)).text()
@@ -138,7 +137,7 @@ test('no page of a list shows a link that decides', async () => {
   }
 })
 
-test('the form of one event decides no other of the list, and none beside it', async () => {
+test('the form of one event decides no other event, in the list or outside', async () => {
   await strike()
   const path = pathOf('slack')
   const { forms } = await itemsOf(path)
@@ -155,7 +154,7 @@ test('the form of one event decides no other of the list, and none beside it', a
   for (let i = 0; i < count; i++) expect(await approvals(i)).toBe(0)
 })
 
-test('what moved on is said in its place, and the others stay decidable', async () => {
+test('an event that has changed says so in its place, and the others stay decidable', async () => {
   await strike()
   const path = pathOf('slack')
   const { forms } = await itemsOf(path)
@@ -169,7 +168,7 @@ test('what moved on is said in its place, and the others stay decidable', async 
   expect(text).toContain(`${count - 1} to decide`)
 })
 
-test('without the name of an event, or its form, the list decides nothing', async () => {
+test('without the place of an event or its form, the list decides nothing', async () => {
   await strike()
   const path = pathOf('slack')
   const [first] = (await itemsOf(path)).forms
@@ -179,7 +178,7 @@ test('without the name of an event, or its form, the list decides nothing', asyn
   for (let i = 0; i < count; i++) expect(await approvals(i)).toBe(0)
 })
 
-test('each event has its own state: decided, started, over, of another fleet, not known', async () => {
+test('each event has its own state: decided, started, over, of another fleet, unknown', async () => {
   await strike(wave(0, 4))
   await new FakeBeacon(world, 'db_0', { fleet: 'test', key: testKey }).sees([
     event({ eventId: idOf(2), resources: ['db_0'] }),
@@ -196,11 +195,11 @@ test('each event has its own state: decided, started, over, of another fleet, no
   expect(html).toContain('4 events, 2 to decide')
   expect(html).toContain('It started now.')
   expect(html).toContain('Reboot of db_0')
-  expect(html).toContain('An event that is long over')
+  expect(html).toContain('This event ended long ago')
   expect(forms.map(({ event }) => event)).toEqual(['1', '2'])
 })
 
-test('an open page asks for all of its events at once', async () => {
+test('an open page polls all of its events in one request', async () => {
   await strike(wave(0, 3))
   const path = await forgeList({
     events: [1, 2, 99].map((i) => ({ fleet: 'prod', eventId: idOf(i) })),
@@ -210,7 +209,7 @@ test('an open page asks for all of its events at once', async () => {
   expect(events.map((one) => one !== null)).toEqual([true, true, false])
 })
 
-test('a list link dies after 9 days, and one that somebody changed never lived', async () => {
+test('the link of a list expires after 9 days, and a changed one is not valid', async () => {
   await strike(wave(0, 3))
   const old = await forgeList({ issuedAt: world.clock.now - 9 * 86_400_000 - 1 })
   expect((await world.app.request(old)).status).toBe(410)
@@ -219,7 +218,7 @@ test('a list link dies after 9 days, and one that somebody changed never lived',
   expect((await world.app.request([id, other, mac].join('.'))).status).toBe(403)
 })
 
-test('looking brings the beacons of all its events near', async () => {
+test('opening it makes the beacons of all its events report more often', async () => {
   const far = wave(0, 3).map((one) => ({ ...one, notBeforeAt: one.notBeforeAt! + 3 * 3_600_000 }))
   await strike(far)
   expect((await beacon.sees(far)).paceMs).toBe(60_000)
@@ -239,7 +238,7 @@ test('a link for very long names would be too long for a button, so there is non
   ).not.toContain('actions')
 })
 
-test('with usual ids the longest link there can be is short enough', async () => {
+test('with usual ids the longest possible link is short enough', async () => {
   const events = Array.from({ length: 20 }, (_, i) => ({ fleet: 'x'.repeat(64), eventId: idOf(i) }))
   const path = await forgeList({ channel: 'y'.repeat(64), events })
   expect(path.length + 'https://foghorn-of-a-long-name.azurewebsites.net'.length).toBeLessThan(

@@ -1,4 +1,4 @@
-// Looking at the page changes nothing, whoever looks; and a decision is taken once, from the page alone.
+// Opening the page changes nothing, whoever opens it. Only the page can decide, once.
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { forge, formType, linkOf, press, textOf } from '../../support/people.ts'
@@ -69,7 +69,7 @@ describe('looking changes nothing', () => {
   })
 })
 
-describe('a decision is taken from the page alone', () => {
+describe('only the page can decide', () => {
   test.each([
     ['JSON', { 'content-type': 'application/json' }],
     ['multipart', { 'content-type': 'multipart/form-data; boundary=x' }],
@@ -106,13 +106,13 @@ describe('a decision is taken from the page alone', () => {
     expect(tables.read()).toEqual(before)
   })
 
-  test('of many who press at once one is on record, and all are shown which', async () => {
+  test('of many who press at once one decides, and all are shown which', async () => {
     const channels = ['chat', 'team', 'pager', 'hook']
     const paths = await Promise.all(channels.map((channel) => forge(world, { channel })))
     const texts = await Promise.all(
       paths.map(async (path) => textOf(await press(world, path, 'approve'))),
     )
-    const winners = texts.filter((text) => text.includes('Your approval is on record.'))
+    const winners = texts.filter((text) => text.includes('Your approval was stored.'))
     expect(winners).toHaveLength(1)
     const { body } = await world.getEvent(eventId)
     const [{ who }] = body.approvals
@@ -124,7 +124,7 @@ describe('a decision is taken from the page alone', () => {
     expect(world.told().filter((type) => type.endsWith('approved'))).toHaveLength(1)
   })
 
-  test('approve and not now at once: whoever comes second is shown the first', async () => {
+  test('approve and not now at once: the approval stays', async () => {
     const path = linkOf(world)
     await Promise.all([press(world, path, 'not_now'), press(world, path, 'approve')])
     const { body } = await world.getEvent(eventId)

@@ -1,5 +1,5 @@
-// Every state of the page: what it offers, what it says (`golden/pages.txt`), and what a page that stands open is
-// told of it. Look at changed words (`npm run preview`) before you accept them:
+// Every state of the page: its buttons, its texts (`golden/pages.txt`), and what an open page polls.
+// Look at changed texts (`npm run preview`) before you accept them:
 //   FOGHORN_GOLDEN=write npm test -- test/http/people/page-states.test.ts
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { LiveState } from '../../../functions/pages/state.ts'
@@ -12,8 +12,8 @@ import { event, startAt, started } from '../../support/world.ts'
 
 const scenes = await pageScenes()
 
-const reload = 'Reload to see it as it is now.'
-const onEveryPage = ['', 'Foghorn', 'This changed since you opened the page.', reload]
+const changed = 'This event changed after you opened the page.'
+const onEveryPage = ['', 'Foghorn', changed, 'Reload to see the current state.']
 
 /** A line for each block of the page. */
 function readableOf(html: string): string {
@@ -34,7 +34,7 @@ function readableOf(html: string): string {
     .join('\n')
 }
 
-test('no page shows what nobody sees, or what turns a text', () => {
+test('no page contains invisible characters or direction marks', () => {
   const shown = Object.entries(scenes).filter(([, html]) =>
     /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}]/u.test(html),
   )
@@ -47,11 +47,11 @@ describe('every state', () => {
   )
   const golden = goldenTexts(new URL('golden/pages.txt', import.meta.url), texts)
 
-  test('is written down, and no other', () => {
+  test('has a golden text, and there are no others', () => {
     expect(Object.keys(golden)).toEqual(Object.keys(scenes))
   })
 
-  test.each(Object.keys(scenes))('"%s" reads as written down', (name) => {
+  test.each(Object.keys(scenes))('"%s" reads like its golden text', (name) => {
     expect(texts[name]).toBe(golden[name])
   })
 
@@ -79,7 +79,7 @@ describe('every state', () => {
   })
 })
 
-describe('a route that names who may decide', () => {
+describe('a route with approvers', () => {
   const tenant = '3f0b3c5e-0000-4000-8000-000000000001'
   const approvers = ['slack:T0123ABCD/U0123ABCD', `entra:${tenant}/${tenant}`]
 
@@ -104,7 +104,7 @@ describe('a route that names who may decide', () => {
   })
 })
 
-describe('what a page that stands open is told', () => {
+describe('the state that an open page polls', () => {
   beforeEach(() => startWithEvent())
 
   async function live(query = ''): Promise<{ time: number; event: LiveState }> {
@@ -119,26 +119,31 @@ describe('what a page that stands open is told', () => {
     expect(time).toBe(startAt + 5_000)
     expect(event).toMatchObject({
       ...{ tone: 'ask', headline: 'Not decided.', until: startAt + 15 * 60_000 },
-      ...{ decidable: true, over: false, course: [{ text: 'First seen by web_0' }], step: 'open' },
+      ...{
+        decidable: true,
+        over: false,
+        timeline: [{ text: 'First seen by web_0' }],
+        step: 'open',
+      },
       ...{ facts: expect.arrayContaining([['When', '2026-11-21 12:15 UTC']]) },
     })
   })
 
-  test('the course only where the page lacks some of it', async () => {
+  test('the timeline, only if the page lacks some of it', async () => {
     const { event: first } = await live()
-    expect((await live(`?have=${first.sequence}`)).event.course).toBeUndefined()
+    expect((await live(`?have=${first.sequence}`)).event.timeline).toBeUndefined()
     await press(world, await forge(world), 'approve')
     const { event: second } = await live(`?have=${first.sequence}`)
-    expect(second.course?.map(({ text }) => text)).toEqual([
+    expect(second.timeline?.map(({ text }) => text)).toEqual([
       'First seen by web_0',
       'Approved through the link sent to "chat"',
     ])
     expect(second).toMatchObject({ decidable: false, headline: 'Approved' })
     for (const odd of ['x', '-1', '1.2.3', '%00'])
-      expect((await live(`?have=${odd}`)).event.course).toBeDefined()
+      expect((await live(`?have=${odd}`)).event.timeline).toBeDefined()
   })
 
-  test('other VMs and another time are not what was seen; a reminder is', async () => {
+  test('`seen` changes with the VMs and the time, not with a reminder', async () => {
     const { seen } = (await live()).event
     await beacon.sees([event({ notBeforeAt: startAt + 20 * 60_000 })])
     const moved = (await live()).event.seen
@@ -154,16 +159,16 @@ describe('what a page that stands open is told', () => {
     expect((await live()).event.seen).toBe(grown)
   })
 
-  test('an end that is a conclusion, as one', async () => {
+  test('an end that was inferred', async () => {
     await beacon.sees([])
     await world.pass(10_001)
     expect((await live()).event).toMatchObject({
       headline: 'It was cancelled, it seems, 10 s ago.',
-      since: 'It was cancelled since, it seems.',
+      since: 'Since then, it was cancelled, it seems.',
     })
   })
 
-  test('the end, and that nothing more will come', async () => {
+  test('the end, after which nothing changes', async () => {
     await beacon.sees([started()])
     expect((await live()).event).toMatchObject({ decidable: false, over: false })
     await beacon.sees([])

@@ -1,4 +1,4 @@
-// The page behind a link: what it says in every state, and where links lead that are none.
+// The page behind a link: what it shows in every state, and where invalid links lead.
 import { describe, expect, test } from 'vitest'
 import { createListToken } from '../../../functions/links/link.ts'
 import { buttonsOf } from '../../support/form.ts'
@@ -26,7 +26,7 @@ describe('the page', () => {
     expect(text).toContain('12:15 UTC')
   })
 
-  test('the time left is that of the moment it is opened', async () => {
+  test('the time left is calculated when it is opened', async () => {
     world.clock.now += 14 * 60_000
     expect((await show(linkOf(world))).text).toContain('1 min until')
   })
@@ -48,7 +48,7 @@ describe('the page', () => {
     expect((await show(linkOf(world))).text).toContain('web_0 told Azure now.')
   })
 
-  test('not now: Azure starts it all the same, and it may still be approved', async () => {
+  test('not now: Azure still starts it, and it can still be approved', async () => {
     const path = linkOf(world)
     const { text, buttons } = await pageOf(await press(world, path, 'not_now'))
     expect(text).toContain('12:15 UTC')
@@ -117,7 +117,7 @@ describe('links that lead nowhere', () => {
     return `/approve/${parts.join('.')}`
   }
 
-  test('an event that is not known', async () => {
+  test('an unknown event', async () => {
     expect((await show(await forge(world, { eventId: 'nothing' }))).status).toBe(404)
   })
 
@@ -133,7 +133,7 @@ describe('links that lead nowhere', () => {
     expect((await beacon.sees([event()])).directives).toEqual([])
   })
 
-  test('a channel that left the configuration takes its links along, and its lists', async () => {
+  test('if a channel is removed from the configuration, its links and lists expire', async () => {
     const key = { fleet: 'prod', eventId }
     const list = { channel: 'old', issuedAt: world.clock.now, events: [key, key] }
     const paths = [

@@ -1,5 +1,4 @@
-// Whatever happens after a press, Slack has its answer in time: a store or an address that fails, hangs or must not be
-// reached.
+// Slack gets its answer in time, even if the store or the reply address fails or hangs.
 import { Hono } from 'hono'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { interactionRoutes } from '../../../functions/http/people/slack.ts'
@@ -41,7 +40,7 @@ describe('an answer in time', () => {
     expect((await postSigned(hurried(), form)).response.status).toBe(200)
   })
 
-  test('a store that fails: Slack gets its answer, and the person is told', async () => {
+  test('a store that fails: Slack gets its answer, and the person a reply', async () => {
     const form = body()
     world.relay.store = around(world.store, () => Promise.reject(new Error('no storage')))
     expect((await postSigned(world, form)).response.status).toBe(200)
@@ -49,7 +48,7 @@ describe('an answer in time', () => {
     expect(world.lines.join()).toContain('press_failed')
   })
 
-  test('an answer that hangs: Slack is not kept waiting, and it is tried once more', async () => {
+  test('a reply that hangs: Slack does not wait for it, and it is tried once more', async () => {
     let tries = 0
     world.channels.answer = ({ url }) => {
       if (url.includes('/actions/')) tries += 1
@@ -88,7 +87,7 @@ describe('an answer in time', () => {
     expect((await pressInSlack(world, { response_url })).status).toBe(200)
     expect(repliesIn(world)).toEqual([])
     expect(await approvals()).toHaveLength(1)
-    expect(world.lines.join()).toContain('at no address of Slack')
+    expect(world.lines.join()).toContain('not an address of Slack')
   })
 
   test("what the host's guard forbids is not tried again", async () => {

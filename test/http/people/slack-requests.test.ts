@@ -1,5 +1,5 @@
-// What comes to /slack/interactions: Slack's signature, its time, its form. Nothing else gets to decide, and what is
-// refused says nothing of secrets.
+// Requests to /slack/interactions: signature, time and form. No other request can decide, and
+// refusals do not reveal secrets.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createSlackDesk } from '../../../functions/notify/slack/desk.ts'
 import { webHmac } from '../../../shared/signature.ts'
@@ -51,7 +51,7 @@ test("Slack's published example is genuine, and any other letter is not", async 
     const all = { ...headers, ...changes }
     return desk.read((name) => all[name], text, [secret], 1_531_420_618_000)
   }
-  // it is a command, and holds no payload
+  // The example is a command without a payload.
   expect(await read(body)).toMatchObject({ outcome: 'refused', code: 'payload_missing' })
   const invalid = { outcome: 'refused', status: 401, code: 'signature_invalid' }
   expect(await read(`${body}x`)).toMatchObject(invalid)
@@ -81,7 +81,7 @@ describe('who signed it', () => {
     expect(await approvalsOf(world, eventId)).toHaveLength(1)
   })
 
-  test('while a secret is replaced, both are good; then the old one no more', async () => {
+  test('while a secret is replaced, both are valid; then only the new one', async () => {
     for (const [team, answered] of [
       [[signingSecret, oldSecret], 200],
       [[oldSecret, signingSecret], 200],
@@ -94,7 +94,7 @@ describe('who signed it', () => {
     }
   })
 
-  test('an upper-case signature, two of them, or a longer one: none is taken', async () => {
+  test('an upper-case signature, two of them, or a longer one: refused', async () => {
     const body = form()
     const time = String(startAt / 1000)
     const good = await signatureOf(body, time)
@@ -120,7 +120,7 @@ describe('the same again', () => {
     world.relay.slackDesk = createSlackDesk(webHmac)
     await again()
     expect(await approvalsOf(world, eventId)).toHaveLength(1)
-    expect(toldInPrivate(world)).toContain('had been decided before')
+    expect(toldInPrivate(world)).toContain('already decided')
   })
 
   test('an old payload, signed anew once the event came again: it decides nothing', async () => {
@@ -130,7 +130,7 @@ describe('the same again', () => {
     await report(event())
     await postSigned(world, body)
     expect(await approvalsOf(world, eventId)).toEqual([])
-    expect(toldInPrivate(world)).toContain('no longer what this message says')
+    expect(toldInPrivate(world)).toContain('changed after this message')
   })
 
   test('signatures are kept up to a limit; beyond it the oldest goes', async () => {
@@ -146,12 +146,12 @@ describe('the same again', () => {
     }
     const first = await read(formOf({ type: 'one' }), startAt)
     expect((await first.one(startAt + 5 * minute)) as object).toMatchObject({
-      note: 'it came before',
+      note: 'a repeated request',
     })
     for (let i = 0; i < 99; i++) await read(formOf({ type: `${i}` }), startAt)
-    expect(await first.one(startAt)).toMatchObject({ note: 'it came before' })
+    expect(await first.one(startAt)).toMatchObject({ note: 'a repeated request' })
     await read(formOf({ type: 'one too many' }), startAt)
-    expect(await first.one(startAt)).toMatchObject({ note: 'nothing is done about "one"' })
+    expect(await first.one(startAt)).toMatchObject({ note: 'ignored the type "one"' })
   })
 })
 
@@ -203,7 +203,7 @@ describe('its form', () => {
   })
 })
 
-test('without slackApp there is nothing at this address', async () => {
+test('without slackApp the address does not exist', async () => {
   await begin({})
   const { response } = await postSigned(world, 'payload=%7B%7D')
   expect(response.status).toBe(404)
@@ -211,7 +211,7 @@ test('without slackApp there is nothing at this address', async () => {
   expect((await world.app.request('/slack/interactions')).status).toBe(404)
 })
 
-test('no secret stands in a log line, the record or an answer', async () => {
+test('no log line, history or answer contains a secret', async () => {
   world.channels.answer = ({ url }) => new Response(`no: ${url}`, { status: 404 })
   await postSigned(world, form(), { secret: oldSecret })
   await postSigned(world, 'payload=%7B')

@@ -1,4 +1,4 @@
-// The notifier of Slack's bots where something comes between: what each answer comes to, and two workers at once.
+// The notifier of Slack's bots in case of trouble: the outcome of each answer, two workers at once.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Send } from '../../../functions/notify/notifier.ts'
 import { at } from '../../support/records.ts'
@@ -39,7 +39,7 @@ describe('an answer decides', () => {
     expect(result.outcome).toBe(outcome)
     expect(result.note).not.toBe('')
     expect(bot.slack.calls).toHaveLength(1)
-    // nothing stands there, and the next attempt may begin at once
+    // Nothing was posted, so the next attempt can begin at once.
     expect((await bot.notify(bot.step('started', 128))).note).toBe('posted')
   })
 
@@ -79,7 +79,7 @@ describe('an answer decides', () => {
     expect(await bot.notify(bot.step('scheduled', 64))).toEqual(refused)
   })
 
-  test('an answer that is longer than others is read to its end, and one without end is cut', async () => {
+  test('a long answer is read to its end, and an endless one is cut', async () => {
     const text = 'x'.repeat(100_000)
     bot.slack.failNext(() => Response.json({ message: { text }, ok: true, channel: 'C', ts: '1' }))
     expect((await bot.notify(bot.step('scheduled', 64))).outcome).toBe('delivered')
@@ -94,13 +94,13 @@ describe('an answer decides', () => {
     expect(pulled).toBeLessThan(20)
   })
 
-  test('one that breaks off leaves open what stands there: it is told as missed, and not posted again', async () => {
+  test('if an answer breaks off, the message may have been posted: refused, and not posted again', async () => {
     const pull = (controller: ReadableStreamDefaultController) => controller.error(new Error('x'))
     bot.slack.failNext(() => new Response(new ReadableStream({ pull })))
     const note = "HTTP 200, but no answer of Slack's: (the text broke off)"
     expect(await bot.notify(bot.step('scheduled', 64))).toEqual({ outcome: 'refused', note })
     expect(bot.methods()).toEqual(['chat.postMessage'])
-    // the next step finds no message to edit, and has one of its own
+    // The next step finds no message to edit, and posts its own.
     expect((await bot.notify(bot.step('started', 128))).note).toBe('posted')
   })
 })
@@ -135,7 +135,7 @@ describe('two workers', () => {
     expect(bot.posts.kept).toMatchObject({ version: 3, state: { is: 'posted', seq: 64 } })
   })
 
-  test('of which one slept through its lease: it takes back what it posted', async () => {
+  test('of which one slept past its lease: it removes what it posted', async () => {
     const a = bot.step('scheduled', 64)
     const send: Send = async (url, init) => {
       const answer = await bot.slack.send(url, init)
@@ -151,7 +151,7 @@ describe('two workers', () => {
     expect(bot.posts.kept).toMatchObject({ state: { message: bot.slack.messages()[0]!.ts } })
   })
 
-  test('of which one died before it settled: nothing is told again', async () => {
+  test('of which one died before it settled: nothing is sent again', async () => {
     await bot.notify(bot.step('scheduled', 64))
     await bot.notify(bot.step('started', 128))
     const before = bot.slack.calls.length
@@ -165,7 +165,7 @@ describe('two workers', () => {
     expect(bot.slack.messages().map(titleOf)).toEqual([expect.stringContaining('Completed')])
   })
 
-  test('whose time is over sends nothing', async () => {
+  test('whose lease is over send nothing', async () => {
     const what = { ...bot.step('scheduled', 64), signal: AbortSignal.abort() }
     expect(await bot.notify(what)).toEqual({ outcome: 'retry', note: 'no answer in time' })
     expect(bot.slack.calls).toEqual([])

@@ -1,4 +1,4 @@
-// A bot of Slack, the channel that it posts to, and the steps of one event that it is to tell.
+// A bot of Slack, the channel that it posts to, and the steps of one event.
 import { type Telling, viewOf } from '../../../functions/core/delivery/delivery.ts'
 import type { Moment } from '../../../functions/core/event/event.ts'
 import { compose } from '../../../functions/core/message/message.ts'
@@ -16,7 +16,7 @@ export function createBotBench() {
   const bench = {
     slack,
     posts: memoryPosts(),
-    /** A step of one event; each comes after the one before. */
+    /** The next step of the event. */
     step(moment: Moment, seq: number, changes: Fields = {}): Outgoing {
       const telling: Telling = { moment, at, event: viewOf(record(changes)) }
       const delivery = claimed(`d-${seq}`, { telling, seq, lease: `lease-${seq}` })

@@ -1,5 +1,5 @@
-// The notifier of Slack's bots against the simulator's Web API: what stands in the channel, and what the
-// thread says.
+// The notifier of Slack's bots against the simulator's Web API: the message in the channel and its
+// thread.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { viewOf } from '../../../functions/core/delivery/delivery.ts'
 import type { Moment } from '../../../functions/core/event/event.ts'
@@ -30,7 +30,7 @@ describe('one message for an event', () => {
     expect(buttonsOf(message!).map(({ url }) => url)).toEqual([outgoing().pageUrl])
   })
 
-  test('is edited at the next step, text and blocks; the button goes once it is approved', async () => {
+  test('is edited at the next step, text and blocks; the button disappears after an approval', async () => {
     await bot.notify(bot.step('scheduled', 64))
     const result = await bot.notify(bot.step('approved', 128, { verdict: approved }))
     expect(result).toEqual({ outcome: 'delivered', note: 'edited' })
@@ -44,7 +44,7 @@ describe('one message for an event', () => {
     expect(buttonsOf(message!)).toEqual([])
   })
 
-  test('after "not now" a person may still approve: its button says so, and shouts no more', async () => {
+  test('after "not now" a person can still approve: its button says so, and is no longer green', async () => {
     await bot.notify(bot.step('scheduled', 64))
     const asked = buttonsOf(bot.slack.messages()[0]!)
     expect(asked).toMatchObject([{ text: { text: 'Open to decide' }, style: 'primary' }])
@@ -55,7 +55,7 @@ describe('one message for an event', () => {
     expect(button).not.toHaveProperty('style')
   })
 
-  test('once it is over, decided or not, a link in the small print takes the place of the button', async () => {
+  test('after the end, decided or not, a link in the small print replaces the button', async () => {
     await bot.notify(bot.step('scheduled', 64))
     const smallPrint = () => JSON.stringify(bot.slack.messages()[0]!.blocks.at(-1))
     expect(smallPrint()).not.toContain('|')
@@ -65,7 +65,7 @@ describe('one message for an event', () => {
     expect(smallPrint()).toContain(` <${outgoing().pageUrl}|Show event>"`)
   })
 
-  test('the thread tells its course, one reply for each later step', async () => {
+  test('the thread has one reply for each later step', async () => {
     await bot.notify(bot.step('scheduled', 64))
     const steps: Moment[] = ['changed', 'approved', 'started', 'completed']
     for (const [i, moment] of steps.entries()) {
@@ -85,7 +85,7 @@ describe('one message for an event', () => {
     expect(bot.slack.calls.every(({ valid }) => valid === true)).toBe(true)
   })
 
-  test('a reply that calls for somebody stands in the channel as well', async () => {
+  test('a reply that asks people to act is also shown in the channel', async () => {
     await bot.notify(bot.step('scheduled', 64))
     const steps: Moment[] = ['changed', 'reminder', 'approved', 'stuck', 'started', 'lost']
     for (const [i, moment] of steps.entries()) {
@@ -96,7 +96,7 @@ describe('one message for an event', () => {
     )
   })
 
-  test('trouble with a channel is a message of its own, and edits nothing', async () => {
+  test('an alert about a channel is a separate message, and edits nothing', async () => {
     await bot.notify(bot.step('scheduled', 64))
     const kept = bot.posts.kept
     const about = { channel: 'team', moment: 'scheduled' as const, state: 'refused', reason: 'x' }
@@ -123,7 +123,7 @@ describe('what cannot be edited', () => {
     },
   )
 
-  test('somebody deleted it: it is posted anew', async () => {
+  test('somebody deleted it: it is posted again', async () => {
     await bot.notify(bot.step('scheduled', 64))
     bot.slack.remove(bot.slack.messages()[0]!.ts)
     expect(await bot.notify(bot.step('started', 128))).toEqual({
@@ -133,7 +133,7 @@ describe('what cannot be edited', () => {
     expect(bot.slack.messages().map(titleOf)).toEqual([expect.stringContaining('Started: Reboot')])
   })
 
-  test('a locked thread: the step is told by a new message', async () => {
+  test('a locked thread: the step gets a new message', async () => {
     await bot.notify(bot.step('scheduled', 64))
     const locked = refusing('restricted_action_thread_locked')
     const passes = async () => Response.json({ ok: true, channel: channel.channel, ts: '1.1' })
@@ -142,7 +142,7 @@ describe('what cannot be edited', () => {
     expect(bot.slack.messages()).toHaveLength(2)
   })
 
-  test('the configuration names another channel now: what follows is posted there', async () => {
+  test('the configuration names another channel now: the next step is posted there', async () => {
     await bot.notify(bot.step('scheduled', 64))
     bot.posts.kept!.state = { ...bot.posts.kept!.state, to: 'C0BEFORE' } as never
     expect((await bot.notify(bot.step('started', 128))).note).toBe('posted')
@@ -189,7 +189,7 @@ test('names are escaped in the message and in the thread', async () => {
   }
 })
 
-test('everything at its longest is taken, in the message and in the thread', async () => {
+test('Slack accepts everything at its longest, in the message and in the thread', async () => {
   const long = '<☃🚢*"'.repeat(600)
   const changes = { facts: facts({ resources: Array(20).fill(long), description: long }) }
   for (const [i, moment] of (['scheduled', 'changed', 'completed'] as const).entries()) {
@@ -211,7 +211,7 @@ test.each(Object.keys(scenes))(
   },
 )
 
-test('the token goes where it belongs, and comes out nowhere', async () => {
+test('the token is in the header only, and in no outcome', async () => {
   const seen: [string, RequestInit][] = []
   const echo: Send = async (url, init) => {
     seen.push([url, init])

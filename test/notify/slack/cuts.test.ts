@@ -1,5 +1,4 @@
-// What is too long for Slack, or too much, is cut at a length of our own: each by messages that are made to
-// just fit, and to have one character more.
+// Our own lengths for Slack. Each is tested with a text that just fits, and one character more.
 import { describe, expect, test } from 'vitest'
 import type { Message } from '../../../functions/core/message/message.ts'
 import { slackBlocks, slackLine, slackReply } from '../../../functions/notify/slack/blocks.ts'
@@ -27,7 +26,7 @@ const line = (length: number): Json => {
   return slackLine(record({ verdict }), page, at)
 }
 
-/** Texts around the one that is made to fit, such as the mark and the blank of a title. */
+/** The length of the text around, such as the mark and the blank of a title. */
 const mark = '🔵 '.length
 
 test.each<[part: string, most: number, sent: (length: number) => string, around?: number]>([

@@ -1,4 +1,4 @@
-// Answers to Slack's incoming webhook, word by word: which are taken for its "ok", and what people read of the others.
+// Answers of Slack's incoming webhook, word by word: which count as "ok", and other notes.
 import { expect, test } from 'vitest'
 import type { SendOutcome } from '../../../functions/core/delivery/attempt.ts'
 import type { Send } from '../../../functions/notify/notifier.ts'
@@ -21,7 +21,7 @@ test.each<[number, string, SendOutcome]>([
   [201, 'ok', { outcome: 'refused', note: 'HTTP 201: ok' }],
   [400, 'no_text', { outcome: 'refused', note: 'HTTP 400: no_text' }],
   [400, 'invalid_token', { outcome: 'refused', note: 'HTTP 400: invalid_token', broken: true }],
-  // the message has it from a name, and says nothing of the webhook
+  // The word comes from a name in the message, and says nothing about the webhook.
   [
     400,
     'invalid_blocks: no_team',
@@ -59,7 +59,7 @@ test.each([
   },
 )
 
-test('where reading stops, the first line is shown, and half an address is not', async () => {
+test('if reading stops early, the first line is shown, but not half an address', async () => {
   const page = `<!DOCTYPE html>\n<html>${'<p>Sign in'.repeat(1_000)}`
   const note = 'HTTP 200, but not "ok": <!DOCTYPE html>'
   expect(await notify('slack', async () => new Response(page))).toMatchObject({ note })
@@ -69,7 +69,7 @@ test('where reading stops, the first line is shown, and half an address is not',
   expect(result).toEqual({ outcome: 'refused', note: 'HTTP 400: no' })
 })
 
-test('a status that no standard knows is an answer, and no lost connection', async () => {
+test('a status outside the standards is an answer, not a lost connection', async () => {
   const answer = { status: 999, headers: new Headers(), body: null }
   const result = await notify('slack', async () => answer as Response)
   expect(result).toEqual({ outcome: 'retry', note: 'HTTP 999' })

@@ -1,4 +1,4 @@
-// What the program in the browser decides, without a browser. The rest is in test/browser.
+// The decisions of the program in the browser, tested without one. The rest is in test/browser.
 import { afterEach, describe, expect, test } from 'vitest'
 import { readAnswer, readStatus, waitMs } from '../../../functions/pages/browser/answers.ts'
 import { countdown } from '../../../functions/pages/browser/countdown.ts'
@@ -26,7 +26,7 @@ describe('the countdown', () => {
   })
 })
 
-test('it asks every 5 s, and less often while nobody answers', () => {
+test('it polls every 5 s, and less often while the relay does not answer', () => {
   expect([0, 1, 2, 3, 4, 5, 40].map(waitMs)).toEqual([
     ...[5_000, 10_000, 20_000, 40_000, 60_000, 60_000, 60_000],
   ])
@@ -89,12 +89,12 @@ describe('a newer state', () => {
     expect(updateOf({ ...shown, ...page }, { ...state, ...news })).toEqual(update)
   })
 
-  test('an event that the relay no longer knows stays as it was', () => {
+  test('an event that the relay has removed stays as it was', () => {
     expect(updateOf(shown, null)).toBeUndefined()
   })
 })
 
-test('times and short quoted names stay in one piece', () => {
+test('times and short quoted names are not split', () => {
   const pieces = piecesOf('At 2026-11-21 12:15:00 UTC "web team" or "chat", 9:00')
   expect(pieces).toEqual([
     { text: 'At ', isWhole: false },

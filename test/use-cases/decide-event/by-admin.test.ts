@@ -87,11 +87,11 @@ describe('an admin decides', () => {
     expect(await eventNow()).toEqual(before)
   })
 
-  test('not now twice: 409, and says that it may still be approved', async () => {
+  test('not now twice: 409, and says that it can still be approved', async () => {
     await decide(notNow)
     const { status, json } = await decide(notNow)
     expect([status, json.code]).toEqual([409, 'already_declined'])
-    expect(json.detail).toContain('may still be approved')
+    expect(json.detail).toContain('can still approve')
   })
 
   test.each<[string, [body: string, path?: string, key?: string], number, string]>([

@@ -68,7 +68,7 @@ describe('who may', () => {
   const people: [string, string[] | undefined, object, 'decided' | RegExp][] = [
     ['anybody of the team, where nobody is listed', undefined, {}, 'decided'],
     ['somebody listed', ['slack:T0HOME/U0ADA'], {}, 'decided'],
-    ['somebody else of the team', ['slack:T0HOME/U0BOB'], {}, /not among those who may/],
+    ['somebody else of the team', ['slack:T0HOME/U0BOB'], {}, /not a listed approver/],
     ['the same user id of another team', ['slack:T0HOME/U0ADA'], { team: other }, /not from this/],
     ['another team, where nobody is listed', undefined, { team: other }, /not from this workspace/],
     ['another team, listed by name', ['slack:T0OTHER/U0ADA'], { team: other }, 'decided'],
@@ -140,7 +140,7 @@ describe('too late', () => {
     [
       'it hits other VMs',
       () => beacon.sees([event({ resources: ['web_0', 'web_1'] })]),
-      /no longer what this message says/,
+      /changed after this message/,
     ],
     [
       'it came again after it had gone',
@@ -149,12 +149,12 @@ describe('too late', () => {
           .sees([])
           .then(() => world.pass(11_000))
           .then(() => beacon.sees([event()])),
-      /no longer what this message says/,
+      /changed after this message/,
     ],
     [
       'somebody said "not now" already',
       () => pressInSlack(world, { action: 'not_now', person: bob }),
-      /had been decided before.*Not now, chosen by <@U0BOB>.*can still be approved/,
+      /already decided.*Not now, chosen by <@U0BOB>.*can still approve/,
     ],
   ])('%s', async (_, happens, said) => {
     const value = valueIn(world)
@@ -188,30 +188,30 @@ describe('a button that is none of ours', () => {
   ) => (await forge(world, ...of)).slice('/approve/'.length)
 
   test.each<[string, () => Promise<string>, RegExp]>([
-    ['nothing', async () => '', /not made by this relay/],
-    ['no stamp', async () => valueIn(world).split(':')[0]!, /not made by this relay/],
-    ['another stamp', async () => `${valueIn(world)}0`, /not made by this relay/],
-    ['more behind it', async () => `${valueIn(world)}:1`, /not made by this relay/],
-    ['cut off', async () => valueIn(world).slice(5), /not made by this relay/],
+    ['nothing', async () => '', /from another relay/],
+    ['no stamp', async () => valueIn(world).split(':')[0]!, /from another relay/],
+    ['another stamp', async () => `${valueIn(world)}0`, /from another relay/],
+    ['more behind it', async () => `${valueIn(world)}:1`, /from another relay/],
+    ['cut off', async () => valueIn(world).slice(5), /from another relay/],
     [
       'another key',
       async () => `${await tokenOf({}, [new Uint8Array(32).fill(9)])}:${stampIn()}`,
-      /not made by this relay/,
+      /from another relay/,
     ],
     [
       'an event that is not known',
       async () => `${await tokenOf({ eventId: 'other' })}:${stampIn()}`,
-      /no record of this event/,
+      /has removed this event/,
     ],
     [
       'the link of a channel that decides nothing',
       async () => `${await tokenOf({ channel: 'hook' })}:${stampIn()}`,
-      /not decided in this channel any more/,
+      /no longer decided in this channel/,
     ],
     [
       'a channel that nobody configured',
       async () => `${await tokenOf({ channel: 'constructor' })}:${stampIn()}`,
-      /not in the configuration any more/,
+      /no longer in the configuration/,
     ],
   ])('%s', async (_, value, said) => {
     expect((await pressInSlack(world, { value: await value() })).status).toBe(200)
@@ -224,6 +224,6 @@ describe('a button that is none of ours', () => {
     world.relay.config = { ...world.relay.config, routes: [{ match: {}, channels: ['chat'] }] }
     await pressInSlack(world, { value })
     expect(await approvals()).toEqual([])
-    expect(toldInPrivate(world)).toContain('not decided in this channel any more')
+    expect(toldInPrivate(world)).toContain('no longer decided in this channel')
   })
 })

@@ -20,7 +20,7 @@ const signIn = { tenantId: tenant }
 const channels = ['chat', 'team', 'pager', 'hook']
 const listing = (...approvers: string[]) => [{ match: {}, channels, approvers }]
 /** How the page tells a person who shows no name from one who may not decide. */
-const [nameless, notListed] = ['a link alone does not say who', 'you are not among']
+const [nameless, notListed] = ['the link alone does not prove', 'you are not a listed approver']
 const other = tenant.replace('1e6', '2e6')
 
 async function begin(config: object, resources = ['web_0']) {

@@ -173,7 +173,7 @@ describe('an approval by a person', () => {
   test('after it started: says so, and directs nobody', async () => {
     await first.sees([started()])
     const text = await textOf(await press(world, await forge(world), 'approve'))
-    expect(text).toContain('Too late to decide: it has started.')
+    expect(text).toContain('Too late to decide: the event has started.')
     expect((await second.sees([event()])).directives).toEqual([])
     expect((await eventNow()).approvals).toEqual([])
   })

@@ -1,5 +1,5 @@
-// What each entry of an event's record says: on its page, and in the record that admins read. A VM that only saw
-// something is named as the one that saw it, since it need not be one that is hit.
+// The text of each entry of an event's history, for its page and for the console. A text says which
+// VM saw something, because that need not be an affected VM.
 import { drillNote } from '../core/event/drill.ts'
 import type { EventRecord, HistoryEntry, Inference, Proof } from '../core/event/event.ts'
 import { utc } from '../core/event/time.ts'
@@ -13,12 +13,12 @@ import {
   plain,
 } from '../core/message/message.ts'
 
-export interface CourseEntry {
+export interface TimelineEntry {
   time: string
   text: string
 }
 
-export function courseOf(record: Pick<EventRecord, 'history'>): CourseEntry[] {
+export function timelineOf(record: Pick<EventRecord, 'history'>): TimelineEntry[] {
   return placed(record)
     .toSorted((one, other) => one.place - other.place)
     .map(({ at, text }) => ({ time: utc(at), text }))
@@ -60,8 +60,8 @@ const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = 
   started: (vm) => `Started (seen by ${vm})`,
   changed: (values) => `Changed: ${values.replace(isoTime, (iso) => utc(Date.parse(iso)))}`,
   reminder: (distance) => `People were reminded, ${distance}`,
-  directed: (vm) => `${vm} was asked to tell Azure`,
-  passed_on: (vm) => `${vm} told Azure`,
+  directed: (vm) => `The beacon on ${vm} was asked to tell Azure`,
+  passed_on: (vm) => `The beacon on ${vm} told Azure`,
   start_failed: (note) => {
     const [, vm = '', outcome = '', status] = failure.exec(note) ?? []
     if (!isFailure(outcome)) return `${bare.start_failed}: ${note}`
@@ -73,15 +73,15 @@ const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = 
   completed: (why) => concluded('Completed', why as Inference),
   cancelled: (why) =>
     concluded(why === 'drill_overdue' ? 'Not run' : 'Cancelled', why as Inference),
-  lost: (why) => `Lost sight of: ${describeInference(why as Inference)}`,
-  reopened: (vm) => `Reopened by a report of ${vm}`,
+  lost: (why) => `Lost sight of it: ${describeInference(why as Inference)}`,
+  reopened: (vm) => `Reopened by a report from ${vm}`,
 }
 
 function concluded(what: string, inferred: Inference): string {
   return `${what}${isGuess({ inferred }) ? ', it seems' : ''}: ${describeInference(inferred)}`
 }
 
-/** As written by `withStart`. */
+/** The note that `withStart` writes. */
 const failure = /^(.*): (\w+)(?: \(HTTP (\d+)\))?$/s
 
 const isoTime = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g
@@ -93,16 +93,16 @@ const bare: Record<HistoryEntry['what'], string> = {
   reminder: 'People were reminded',
   approved: 'Approved',
   declined: 'Not now',
-  directed: 'A VM was asked to tell Azure',
+  directed: 'A beacon was asked to tell Azure',
   passed_on: 'Azure was told',
   start_failed: 'Azure could not be told',
-  not_started: 'Azure was told, and has not started it',
-  lapsed: 'The approval lapsed: the event is no longer what was approved',
-  stuck: 'It is approved and has not started: people are notified',
+  not_started: 'Azure was told, but has not started it',
+  lapsed: 'The approval lapsed because the event changed',
+  stuck: 'Approved, but not started: people are notified',
   gone: 'Gone from the document',
   seen_again: 'Seen again',
   completed: 'Completed',
   cancelled: 'Cancelled',
-  lost: 'Lost sight of',
+  lost: 'Lost sight of it',
   reopened: 'Reopened',
 }

@@ -1,4 +1,4 @@
-// An admin in a real browser: signs in, reads an event on a phone, signs out. The browser keeps the cookie.
+// An admin in a real browser: signs in, reads an event on a phone, signs out.
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import type { Browser } from 'playwright-core'
@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 afterAll(() => browser?.close())
 
-test('the record on a phone: sign in, read, sign out', { timeout: 60_000 }, async () => {
+test('the console on a phone: sign in, read, sign out', { timeout: 60_000 }, async () => {
   const world = await createWorld({ config: { publicUrl: 'http://127.0.0.1:7071' } })
   const names = Array.from({ length: 40 }, (_, i) => `a-vm-with-a-long-name-${i}`)
   await new FakeBeacon(world, names[0]!).sees([event({ resources: names })])
@@ -23,7 +23,7 @@ test('the record on a phone: sign in, read, sign out', { timeout: 60_000 }, asyn
   const { port } = server.address() as AddressInfo
   const page = await browser.newPage({ viewport: { width: 360, height: 740 } })
   await page.goto(`http://127.0.0.1:${port}/console/events`)
-  const key = page.getByLabel('The admin key of this relay')
+  const key = page.getByLabel('Admin key of this relay')
   await key.fill('wrong')
   await key.press('Enter')
   await page.getByRole('alert').waitFor()
@@ -31,7 +31,7 @@ test('the record on a phone: sign in, read, sign out', { timeout: 60_000 }, asyn
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('link', { name: 'Reboot of' }).click()
   await page.getByRole('heading', { name: 'Seen by' }).waitFor()
-  expect(await page.getByRole('list', { name: 'Course' }).textContent()).toContain('delivered')
+  expect(await page.getByRole('list', { name: 'Timeline' }).textContent()).toContain('delivered')
   expect(await page.locator('button').count()).toBe(0)
   const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
   expect(await page.evaluate(overflow)).toBe(0)
