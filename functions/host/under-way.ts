@@ -1,4 +1,4 @@
-// The requests that one worker has under way, and how many of them go to each channel.
+// Counts the requests that one worker has under way, for each channel.
 import { messageOf } from '../../shared/errors.ts'
 import type { Claimed } from '../core/delivery/delivery.ts'
 import { deliverTogether } from '../use-cases/deliver.ts'
@@ -15,7 +15,7 @@ export class UnderWay {
 
   readonly countOf = (channel: string): number => this.#counts.get(channel) ?? 0
 
-  /** Begins one request; `ended` is called when it is settled, or could not be. */
+  /** Begins one request. Calls `ended` when it is over, even if settling failed. */
   begin(group: Claimed[], ended: () => void = () => {}): void {
     const { channel } = group[0]!
     this.#count(channel, 1)

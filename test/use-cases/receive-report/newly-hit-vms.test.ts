@@ -10,36 +10,39 @@ const byTag = {
   ],
 }
 const grown = { resources: ['web_0', 'db_0'] }
-/** So far away that no beacon is asked to come back soon: that would be another write. */
+/** So far away that no beacon must report soon, which would be another write. */
 const far = { notBeforeAt: startAt + 3 * 3_600_000 }
 
 test.each([
   ['scheduled', event(far), event({ ...far, ...grown })],
   ['started', started(), started(grown)],
-])('a VM added to a %s event while it first reports brings its channels', async (...of) => {
-  const [, shown, later] = of
-  const world = await createWorld({ config: byTag })
-  const web = new FakeBeacon(world, 'web_0')
-  const data = new FakeBeacon(world, 'db_0', { vm: { tags: { tier: 'data' } } })
-  await web.sees([shown])
-  await world.drain()
+])(
+  'if a VM is added to a %s event while it first reports, its channels are notified',
+  async (...of) => {
+    const [, shown, later] = of
+    const world = await createWorld({ config: byTag })
+    const web = new FakeBeacon(world, 'web_0')
+    const data = new FakeBeacon(world, 'db_0', { vm: { tags: { tier: 'data' } } })
+    await web.sees([shown])
+    await world.drain()
 
-  // the observers are read before the new beacon is stored, but the event is written after
-  const { store } = world.relay
-  const readObservers = store.readObservers.bind(store)
-  store.readObservers = async (key) => {
-    store.readObservers = readObservers
-    const observers = await readObservers(key)
-    await data.sees([shown])
-    return observers
-  }
-  await web.sees([later])
-  await data.sees([later])
-  await world.drain()
-  expect(world.sent.filter(({ url }) => url.startsWith('https://teams.'))).toHaveLength(1)
-})
+    // the observers are read before the new beacon is stored, but the event is written after
+    const { store } = world.relay
+    const readObservers = store.readObservers.bind(store)
+    store.readObservers = async (key) => {
+      store.readObservers = readObservers
+      const observers = await readObservers(key)
+      await data.sees([shown])
+      return observers
+    }
+    await web.sees([later])
+    await data.sees([later])
+    await world.drain()
+    expect(world.sent.filter(({ url }) => url.startsWith('https://teams.'))).toHaveLength(1)
+  },
+)
 
-test('a VM that first reports an event while it is over brings its channels once it is back', async () => {
+test('if a VM first reports an event while it is over, its channels are notified once it is back', async () => {
   const world = await createWorld({ config: byTag })
   const web = new FakeBeacon(world, 'web_0')
   const data = new FakeBeacon(world, 'db_0', { vm: { tags: { tier: 'data' } } })
