@@ -1,8 +1,17 @@
-// Counts the requests that one worker has under way, for each channel.
+// Counts the requests that one worker has under way, for each channel, and waits for them.
 import { messageOf } from '../../shared/errors.ts'
 import type { Claimed } from '../core/delivery/delivery.ts'
 import { deliverTogether } from '../use-cases/deliver.ts'
 import type { Relay } from '../use-cases/relay.ts'
+
+/** Waits for `what`, at most `limitMs`. Rejects if `what` rejects within that time. */
+export async function within(limitMs: number, what: Promise<unknown>): Promise<'ended' | 'late'> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<'late'>((resolve) => {
+    timer = setTimeout(() => resolve('late'), limitMs)
+  })
+  return Promise.race([what.then(() => 'ended' as const), limit]).finally(() => clearTimeout(timer))
+}
 
 export class UnderWay {
   readonly #relay: Relay

@@ -93,12 +93,8 @@ async function plan(
   const { record, moments, deliveries } = decision
   if (deliveries !== undefined) {
     const basedOn = before?.sequence ?? 0
-    return {
-      ...{ record: { ...record, sequence: basedOn + 1 }, basedOn },
-      deliveries,
-      supersede: [],
-      now,
-    }
+    const next = { ...record, sequence: basedOn + 1 }
+    return { record: next, basedOn, deliveries, supersede: [], now }
   }
   // without a moment no route is looked up, so save the reads
   const isNews = moments.length > 0

@@ -85,10 +85,8 @@ async function buttonsFor(
   channel: string,
 ): Promise<Buttons | undefined> {
   const { fleet, eventId } = record
-  const token = await createToken(relay.linkKeys, {
-    ...{ fleet, eventId, channel },
-    issuedAt: relay.now(),
-  })
+  const content = { fleet, eventId, channel, issuedAt: relay.now() }
+  const token = await createToken(relay.linkKeys, content)
   const value = `${token}${separator}${stampOf(shown)}`
   const maxLength = buttonSupportOf(relay, channel)?.maxValueLength ?? 0
   // with a longer value the service would reject the whole message

@@ -41,7 +41,7 @@ export async function receive(
   const known = await relay.store.readBeacon(fleet, key)
   const freshness = freshnessOf(known, report)
   if (freshness === 'retired') return { outcome: 'retired' }
-  if (freshness === 'repeated') return { outcome: 'answered', answer: await repeat(relay, known!) }
+  if (freshness === 'repeated') return { outcome: 'answered', answer: repeat(relay, known!) }
 
   const ids = [...new Set([...(known?.sees ?? []), ...idsIn(report)])]
   const sightings = await relay.store.readSightings(fleet, key, ids)
@@ -71,13 +71,9 @@ export async function receive(
     const { vm, bootId } = beacon
     relay.log.info('beacon_first_heard', { fleet, vm, bootId })
   }
-  return {
-    outcome: 'answered',
-    answer: {
-      ...{ outcome: 'accepted', time: now, paceMs, directives },
-      refused: refused.slice(0, limits.events),
-    },
-  }
+  const listed = refused.slice(0, limits.events)
+  const answer: Answer = { outcome: 'accepted', time: now, paceMs, directives, refused: listed }
+  return { outcome: 'answered', answer }
 }
 
 function freshnessOf(known: Beacon | undefined, report: Report): 'new' | 'repeated' | 'retired' {
@@ -100,8 +96,7 @@ function lasting({ counter: _c, heardAt: _h, polledAt, bootedAt: _b, ...rest }: 
 }
 
 /** Answers from the committed state. Changes nothing and gives no directive. */
-async function repeat(relay: Relay, known: Beacon): Promise<Answer> {
-  const { paceMs } = known
+function repeat(relay: Relay, { paceMs }: Beacon): Answer {
   return { outcome: 'repeated', time: relay.now(), paceMs, directives: [], refused: [] }
 }
 

@@ -1,5 +1,6 @@
 // What is deployed to Azure: host.json, the settings, and the bundle, built and started.
 
+import { execFile } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -13,7 +14,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { execFile } from '-'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { turnWaitMs } from '../../functions/host/azure/rounds.ts'
 import { connectionName } from '../../functions/host/azure/storage.ts'
@@ -76,7 +76,7 @@ describe('host.json', () => {
 })
 
 test('local.settings.example.json names exactly the settings that are read', () => {
-  const files = ['azure.ts', 'azure-storage.ts', 'settings.ts']
+  const files = ['azure/main.ts', 'azure/storage.ts', 'settings.ts']
   const text = files.map((name) => read(`functions/host/${name}`)).join('\n')
   const names = [...text.matchAll(/\benvironment\.([A-Z_]+)/g)].map(([, name]) => name)
   // Azure reads this one

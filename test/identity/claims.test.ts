@@ -240,13 +240,7 @@ describe('a VM is not proven', () => {
       'vm.scaleSet is "api"',
       'proves "web"',
     ],
-    [
-      'by its set, with the name of another VM',
-      { xms_mirid: setId },
-      { name: 'db_0' },
-      {},
-      'begin with "web_"',
-    ],
+    ['by its set, as another VM', { xms_mirid: setId }, { name: 'db_0' }, {}, 'begin with "web_"'],
     [
       'by its set, with a name that only begins alike',
       { xms_mirid: setId },

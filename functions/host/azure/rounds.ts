@@ -7,7 +7,7 @@ import { attemptMs } from '../../core/delivery/attempt.ts'
 import { claimDue, nextDueAt } from '../../use-cases/deliver.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { sweep } from '../../use-cases/sweep.ts'
-import { UnderWay } from '../under-way.ts'
+import { UnderWay, within } from '../under-way.ts'
 
 /** How long a request waits for the messages that it caused. Sending goes on after that. */
 export const requestWaitMs = 3_000
@@ -160,12 +160,7 @@ export class Rounds {
   }
 
   async #waitFor(what: Promise<unknown>, limitMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const limit = new Promise<'late'>((resolve) => {
-      timer = setTimeout(() => resolve('late'), limitMs)
-    })
-    const outcome = await Promise.race([what, limit]).finally(() => clearTimeout(timer))
-    if (outcome !== 'late') return
+    if ((await within(limitMs, what)) === 'ended') return
     // it goes on, and must not become an unhandled rejection
     what.catch((error) => this.#relay.log.error('round_failed', { error: messageOf(error) }))
   }

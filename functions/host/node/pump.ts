@@ -5,7 +5,7 @@ import { claimDue, nextDueAt } from '../../use-cases/deliver.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { sweep } from '../../use-cases/sweep.ts'
-import { UnderWay } from '../under-way.ts'
+import { UnderWay, within } from '../under-way.ts'
 
 const maxSleepMs = 30_000
 const forgetEveryMs = 3_600_000
@@ -38,13 +38,8 @@ export class Pump {
   async stop(limitMs: number): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
-    let timer: NodeJS.Timeout | undefined
-    const limit = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, limitMs)
-    })
     const ended = this.#turned.then(() => Promise.all(this.#underWay.sends))
-    await Promise.race([ended, limit])
-    clearTimeout(timer)
+    await within(limitMs, ended)
   }
 
   async #turn(): Promise<void> {

@@ -17,20 +17,15 @@ export function settlePromises(bench: Bench): void {
   const follow: Delivery = delivery('a/notice', { channel: 'team' })
 
   describe('settle', () => {
-    test.each(states)(
-      '%s is written with its note and the deliveries that follow',
-      async (state) => {
-        const one = await claimOne()
-        const settlement = { state, nextAt: at + 1_000, note: 'so it went' }
-        expect(await bench.store.settle(one, settlement, at + leaseMs - 1, [follow])).toBe(
-          'settled',
-        )
-        expect(await bench.store.readDeliveries(key)).toEqual([
-          delivery('a', { ...settlement, attempts: 1 }),
-          follow,
-        ])
-      },
-    )
+    test.each(states)('%s is written with its note and follow-ups', async (state) => {
+      const one = await claimOne()
+      const settlement = { state, nextAt: at + 1_000, note: 'so it went' }
+      expect(await bench.store.settle(one, settlement, at + leaseMs - 1, [follow])).toBe('settled')
+      expect(await bench.store.readDeliveries(key)).toEqual([
+        delivery('a', { ...settlement, attempts: 1 }),
+        follow,
+      ])
+    })
 
     test('an attempt in which nothing was sent is not counted', async () => {
       const one = await claimOne()
@@ -81,7 +76,7 @@ export function settlePromises(bench: Bench): void {
       ])
     })
 
-    test('a delivery that follows but exists already is not changed', async () => {
+    test('a following delivery that exists already is not changed', async () => {
       const one = await claimOne()
       const existing = { ...follow, seq: 65 }
       await expectCommitted(bench.store, {
@@ -94,7 +89,7 @@ export function settlePromises(bench: Bench): void {
       expect((await bench.store.readDeliveries(key))[1]).toEqual(existing)
     })
 
-    test('if a delivery that follows cannot be written, nothing is settled', async () => {
+    test('if a following delivery cannot be written, nothing is settled', async () => {
       const one = await claimOne()
       const before = await contentsOf(bench.store, [key])
       const unwritable = { ...delivery('b'), urgentUntil: 1n as never }

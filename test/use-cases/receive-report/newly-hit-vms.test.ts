@@ -16,31 +16,28 @@ const far = { notBeforeAt: startAt + 3 * 3_600_000 }
 test.each([
   ['scheduled', event(far), event({ ...far, ...grown })],
   ['started', started(), started(grown)],
-])(
-  'if a VM is added to a %s event while it first reports, its channels are notified',
-  async (...of) => {
-    const [, shown, later] = of
-    const world = await createWorld({ config: byTag })
-    const web = new FakeBeacon(world, 'web_0')
-    const data = new FakeBeacon(world, 'db_0', { vm: { tags: { tier: 'data' } } })
-    await web.sees([shown])
-    await world.drain()
+])('a VM that joins a %s event with its first report brings its channels', async (...of) => {
+  const [, shown, later] = of
+  const world = await createWorld({ config: byTag })
+  const web = new FakeBeacon(world, 'web_0')
+  const data = new FakeBeacon(world, 'db_0', { vm: { tags: { tier: 'data' } } })
+  await web.sees([shown])
+  await world.drain()
 
-    // the observers are read before the new beacon is stored, but the event is written after
-    const { store } = world.relay
-    const readObservers = store.readObservers.bind(store)
-    store.readObservers = async (key) => {
-      store.readObservers = readObservers
-      const observers = await readObservers(key)
-      await data.sees([shown])
-      return observers
-    }
-    await web.sees([later])
-    await data.sees([later])
-    await world.drain()
-    expect(world.sent.filter(({ url }) => url.startsWith('https://teams.'))).toHaveLength(1)
-  },
-)
+  // the observers are read before the new beacon is stored, but the event is written after
+  const { store } = world.relay
+  const readObservers = store.readObservers.bind(store)
+  store.readObservers = async (key) => {
+    store.readObservers = readObservers
+    const observers = await readObservers(key)
+    await data.sees([shown])
+    return observers
+  }
+  await web.sees([later])
+  await data.sees([later])
+  await world.drain()
+  expect(world.sent.filter(({ url }) => url.startsWith('https://teams.'))).toHaveLength(1)
+})
 
 test('if a VM first reports an event while it is over, its channels are notified once it is back', async () => {
   const world = await createWorld({ config: byTag })
