@@ -1,6 +1,5 @@
-// The buttons of a message that decide: whether an event has them in a channel, and what they
-// carry. The surprise: a button's value proves no more than a link. Only the signed press proves a
-// person.
+// Buttons in a message that decide: whether an event has them in a channel, and what they carry.
+// The surprise: a button's value proves no more than a link. Only the signed press proves a person.
 import type { Telling } from '../core/delivery/delivery.ts'
 import { stampOf } from '../core/event/approval.ts'
 import { knownOf } from '../core/event/drill.ts'
@@ -95,9 +94,7 @@ async function buttonsFor(
   return { value, notNow: shown.verdict?.decision !== 'declined' }
 }
 
-/**
- * Splits what is due together: lists have no deciding buttons, so a part with buttons goes alone.
- */
+/** Splits what is due together: lists have no such buttons, so a part with buttons goes alone. */
 export function partsForOne(parts: Part[]): { now: Part[]; apart: Part[] } {
   const [first, ...others] = parts
   if (first === undefined || first.buttons !== undefined) {

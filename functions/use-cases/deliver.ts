@@ -1,6 +1,5 @@
-// Sends what is due: claims deliveries under a lease, judges each, makes one request, finishes
-// each. Several workers may run at once: the store gives each delivery one lease and keeps each
-// rate.
+// Sends what is due: claims deliveries, judges each, makes one request, and finishes each. Several
+// workers may run at once: the store gives each delivery one lease and keeps each channel's rate.
 import { messageOf } from '../../shared/errors.ts'
 import {
   attemptMs,
@@ -36,9 +35,7 @@ type UnderWay = (channel: string) => number
 
 const none: UnderWay = () => 0
 
-/**
- * Claims what is due. Each list is one request for `deliverTogether`; requests run independently.
- */
+/** Claims what is due. Each list is one request for `deliverTogether`; none waits for another. */
 export function claimDue(relay: Relay, limit: number, underWay = none): Promise<Claimed[][]> {
   return relay.store.claim({ leaseMs: deliveryLeaseMs, limit, ...pacing(relay, underWay) })
 }

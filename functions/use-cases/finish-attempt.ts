@@ -6,9 +6,7 @@ import type { Part } from '../notify/notifier.ts'
 import { noteNotified } from './channel-health.ts'
 import { type Relay, rateOf } from './relay.ts'
 
-/**
- * Leaves a part for a later request, alone if it has buttons. It was not sent: no attempt counts.
- */
+/** Leaves a part for a later request, alone if it has buttons. This does not count as an attempt. */
 export async function setApart(relay: Relay, claimed: Claimed, { buttons }: Part): Promise<void> {
   const { id, channel } = claimed
   const now = relay.now()

@@ -1,5 +1,4 @@
-// Alerts as rows of the store. The code that finds the cause notes it, and the sweep sends the
-// alert.
+// Alerts as rows of the store. Code that finds a cause notes it, and the sweep sends the alert.
 import { messageOf } from '../../shared/errors.ts'
 import { alertId, type Occurrence, sendAlert, withOccurrence } from '../core/delivery/alert.ts'
 import type { Alert, EventRecord } from '../core/event/event.ts'

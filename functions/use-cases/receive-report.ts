@@ -1,6 +1,5 @@
 // Joins a report into the committed events. The answer says what to start and when to report again.
-// Events are written first, the beacon last: after a crash in between, the next report repeats
-// them.
+// Events are written before the beacon: after a crash in between, the next report repeats them.
 import { limits } from '../../shared/document.ts'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import type { Answer, Directive, Refused, Report } from '../../shared/report.ts'
@@ -24,9 +23,7 @@ const punctual = 0.8
 
 type Received =
   | { outcome: 'answered'; answer: Answer }
-  /**
-   * `retired`: a newer boot of this VM has reported. `busy`: other writers were faster each time.
-   */
+  /** `retired`: a newer boot of this VM has reported. `busy`: other writers were always faster. */
   | { outcome: 'retired' | 'busy' }
 
 /** The report's sender and shape were checked. `key` identifies its beacon. */

@@ -92,9 +92,7 @@ export function settleWrites(
   return writes
 }
 
-/**
- * The next delivery of the same event becomes due now, so that other events have their turn first.
- */
+/** The next delivery of the same event. It becomes due now, so other events have their turn first. */
 function nextBehind({ deliveries }: HeldEvent, ended: StoredDelivery['delivery'], now: number) {
   const next = deliveries.find((one) => {
     const { channel, seq } = one.stored.delivery

@@ -1,6 +1,5 @@
 // Events and their deliveries: one partition for each event. Every write reads the partition,
-// decides, adds index entries for the new rows, and then changes the rows unless another writer was
-// faster.
+// decides, adds index entries, and then changes the rows unless another writer was faster.
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Settlement } from '../../core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../../core/delivery/delivery.ts'

@@ -1,6 +1,6 @@
 // Finds rows of many partitions by time. An entry is written before its row, with a time that is
-// not later than the row's: a crash may leave a stale entry, but never a row without one. Reads
-// that meet a stale entry remove it.
+// not later than the row's: a crash may leave a stale entry, which no row names, but never a row
+// without an entry. Reads that meet a stale entry remove it.
 import type { EventKey } from '../store.ts'
 import { keyOf, newestFirst, shardOf, startOf, timeKey } from './keys.ts'
 import { type Change, maxChanges, type Range, type Rows } from './rows.ts'
@@ -33,6 +33,7 @@ export interface Found extends Entry {
 
 export const partitions = {
   due: (key: EventKey) => keyOf('due', shardOf(key.eventId, shards)),
+  /** Stored tables call this index `owed`. */
   pending: (channel: string) => keyOf('owed', shardOf(channel, shards)),
   heard: (beacon: string) => keyOf('heard', shardOf(beacon, shards)),
   failed: keyOf('failed'),

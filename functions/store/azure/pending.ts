@@ -120,9 +120,7 @@ export class PendingDeliveries {
     }
   }
 
-  /**
-   * The deliveries of a queue that no earlier one of their event keeps waiting, by time of entry.
-   */
+  /** The deliveries of a queue that need not wait for an earlier one of their event, by time. */
   async *sendableIn(
     queue: FleetQueue,
     events: Map<string, HeldEvent>,
