@@ -186,7 +186,7 @@ test('a queue that does not answer: all is sent and shown, but no detail to stra
   const health = await askHealth()
   expect([health.status, await health.json()]).toMatchObject([
     200,
-    { status: 'troubled', troubles: [expect.stringMatching(/^the queue .* does not answer.*log/)] },
+    { status: 'troubled', troubles: [expect.stringMatching(/^the wake-up queue failed.*log/)] },
   ])
   expect((await relay.waitFor('queue_failed')).error).toContain('Azure Storage answered nothing')
   await sweep()
