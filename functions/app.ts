@@ -1,5 +1,4 @@
-// All of the relay's HTTP face, put together; functions/http/ has its parts. Knows no host: a host calls
-// its `fetch`.
+// Puts the relay's HTTP routes together. It knows no host: each host calls its `fetch`.
 import { Hono } from 'hono'
 import { messageOf } from '../shared/errors.ts'
 import { createKeyGuard } from './http/admin/admin-key.ts'

@@ -1,5 +1,5 @@
-// What every host on Node reads from its environment: keys and the configuration file. All mistakes are said at
-// once, each with what to write instead.
+// Reads the environment that all hosts on Node share: keys and the configuration file. One error
+// lists all mistakes, each with its remedy.
 import { existsSync, readFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
@@ -17,17 +17,17 @@ export interface Common {
   linkKeys: Uint8Array<ArrayBuffer>[]
   adminKey: string | undefined
   level: Level
-  written: string[]
+  asWritten: string[]
 }
 
-/** Runs one read, and keeps what was wrong; the value counts only where nothing was. */
+/** Runs one read and collects its error. The value is unusable if there was any error. */
 export type Attempt = <T>(read: () => T) => T
 
-/** Throws FoghornError `settings_invalid` with everything that is wrong, one mistake a line. */
+/** Throws FoghornError `settings_invalid` with all mistakes, one a line. */
 export function readEnvironment<More>(
   environment: Environment,
   more: (attempt: Attempt) => More,
-  /** Where a relative path of the configuration begins. */
+  /** A relative path of the configuration begins here. */
   folder = '.',
 ): Common & More {
   const mistakes: string[] = []
@@ -45,7 +45,7 @@ export function readEnvironment<More>(
   attempt(() => checkSignIn(config, environment))
   const settings = {
     ...more(attempt),
-    written: writtenSecrets(environment),
+    asWritten: secretsAsWritten(environment),
     linkKeys: attempt(() => linkKeysOf(environment.FOGHORN_LINK_KEY)),
     adminKey: attempt(() => adminKeyOf(environment.FOGHORN_ADMIN_KEY)),
     level: attempt(() => levelOf(environment.FOGHORN_LOG_LEVEL ?? 'info')),
@@ -55,13 +55,13 @@ export function readEnvironment<More>(
   return settings
 }
 
-/** What no log line may show. */
-export function allSecrets({ config, linkKeys, adminKey, written }: Common): string[] {
-  return [...secretsOf(config), ...linkKeys.map(toBase64), adminKey ?? '', ...written]
+/** No log line may show these. */
+export function allSecrets({ config, linkKeys, adminKey, asWritten }: Common): string[] {
+  return [...secretsOf(config), ...linkKeys.map(toBase64), adminKey ?? '', ...asWritten]
 }
 
-/** As somebody wrote them: base64 has more than one form, and a connection string holds a key. */
-function writtenSecrets({
+/** In the form that the owner wrote: base64 has several, and a connection string contains a key. */
+function secretsAsWritten({
   FOGHORN_LINK_KEY = '',
   AzureWebJobsStorage = '',
 }: Environment): string[] {
@@ -75,8 +75,8 @@ function linkKeysOf(text: string | undefined): Common['linkKeys'] {
   if (usable.length === keys.length) return usable as Common['linkKeys']
   throw new FoghornError(
     'link_key_invalid',
-    `FOGHORN_LINK_KEY is ${text ? 'not usable' : 'not set'}; write the base64 of at least ` +
-      `${minLinkKeyBytes} random bytes (openssl rand -base64 32), several separated by commas`,
+    `FOGHORN_LINK_KEY is ${text ? 'not valid' : 'not set'}; write the base64 of at least ` +
+      `${minLinkKeyBytes} random bytes (openssl rand -base64 32); separate several keys by commas`,
   )
 }
 
@@ -86,7 +86,7 @@ function adminKeyOf(text: string | undefined): string | undefined {
   throw new FoghornError(
     'admin_key_invalid',
     `FOGHORN_ADMIN_KEY has ${text.length} characters; write at least ${minAdminKeyLength}, or ` +
-      'leave it out to switch the events API off',
+      'remove it to switch the events API off',
   )
 }
 
@@ -100,7 +100,7 @@ function levelOf(text: string): Level {
 
 function readConfigFile(path: string, environment: Environment): Config {
   if (!existsSync(path)) {
-    const remedy = 'set FOGHORN_CONFIG, or start with a copy of infra/examples/full.config.json'
+    const remedy = 'set FOGHORN_CONFIG, or copy infra/examples/full.config.json to this path'
     throw new FoghornError('config_missing', `there is no configuration at "${path}"; ${remedy}`)
   }
   try {
@@ -112,15 +112,16 @@ function readConfigFile(path: string, environment: Environment): Config {
 }
 
 /**
- * Only where App Service Authentication is on does its header say who somebody is: App Service removes it from
- * what comes from outside. It says that it is on in a variable of its own.
+ * The header that names a person is genuine only while App Service Authentication is on: then App
+ * Service removes the header from outside requests. It also sets the variable.
  */
 function checkSignIn(config: Config | undefined, { WEBSITE_AUTH_ENABLED }: Environment): void {
   if (config?.signIn === undefined || /^(true|1)$/i.test(WEBSITE_AUTH_ENABLED ?? '')) return
   const found = WEBSITE_AUTH_ENABLED ? `is "${WEBSITE_AUTH_ENABLED}"` : 'is not set'
   throw new FoghornError(
     'sign_in_off',
-    `signIn: App Service Authentication is off here (WEBSITE_AUTH_ENABLED ${found}), so anybody could ` +
-      'say to be somebody; switch it on (docs/install-relay-azure.md, "Sign-in"), or remove "signIn"',
+    `signIn: App Service Authentication is off (WEBSITE_AUTH_ENABLED ${found}), so a request ` +
+      'could claim any identity; switch it on (docs/install-relay-azure.md, "Sign-in"), or ' +
+      'remove "signIn"',
   )
 }

@@ -1,8 +1,17 @@
-// The requests that one worker has under way, and how many of them go to each channel.
+// Counts the requests that one worker has under way, for each channel, and waits for them.
 import { messageOf } from '../../shared/errors.ts'
 import type { Claimed } from '../core/delivery/delivery.ts'
 import { deliverTogether } from '../use-cases/deliver.ts'
 import type { Relay } from '../use-cases/relay.ts'
+
+/** Waits for `what`, at most `limitMs`. Rejects if `what` rejects within that time. */
+export async function within(limitMs: number, what: Promise<unknown>): Promise<'ended' | 'late'> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<'late'>((resolve) => {
+    timer = setTimeout(() => resolve('late'), limitMs)
+  })
+  return Promise.race([what.then(() => 'ended' as const), limit]).finally(() => clearTimeout(timer))
+}
 
 export class UnderWay {
   readonly #relay: Relay
@@ -15,7 +24,7 @@ export class UnderWay {
 
   readonly countOf = (channel: string): number => this.#counts.get(channel) ?? 0
 
-  /** Begins one request; `ended` is called when it is settled, or could not be. */
+  /** Begins one request. Calls `ended` when it is over, even if settling failed. */
   begin(group: Claimed[], ended: () => void = () => {}): void {
     const { channel } = group[0]!
     this.#count(channel, 1)

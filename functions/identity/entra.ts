@@ -1,5 +1,5 @@
-// Checks signatures of Entra's tokens with `jose`, by the keys that the tenant publishes. Keys that were
-// fetched once go on working while Entra can't be reached; a token of an unknown key is never let pass.
+// Checks signatures of Entra's tokens with `jose` and the keys that the tenant publishes. While
+// Entra can't be reached, the known keys still work. A token of an unknown key is never accepted.
 import {
   type CompactVerifyGetKey,
   compactVerify,
@@ -12,15 +12,15 @@ import type { Log } from '../../shared/log.ts'
 import type { Entra } from '../core/rules/config.ts'
 import type { Identity, Verified } from './identity.ts'
 
-/** For one request of the keys; the beacon waits 10 s for the whole answer. */
+/** For one request of the keys: the beacon waits 10 s for the relay's whole answer. */
 const timeoutMs = 5_000
-/** Between two requests because a token names an unknown key: anybody can make such a token. */
+/** Least time between two requests for unknown keys, because anybody can forge such a token. */
 const cooldownMs = 30_000
-/** After a request that failed: reports come by the hundred, and each would ask again. */
+/** Wait after a failed request, because each of hundreds of reports would send another one. */
 const retryMs = 5_000
-/** So often the keys are fetched anew, to learn of those that were withdrawn. */
+/** The keys are fetched again this often, to drop those that were withdrawn. */
 const refreshMs = 60 * 60_000
-/** Keys that could not be refreshed for so long count for nothing. */
+/** Keys that could not be refreshed for this long are no longer trusted. */
 const trustMs = 24 * 60 * 60_000
 /** A tenant's keys take about 10 KB. */
 const maxKeysBytes = 256 * 1024
@@ -28,20 +28,19 @@ const maxKeysBytes = 256 * 1024
 const maxTokenLength = 8 * 1024
 
 interface EntraOptions {
-  /** The part of `fetch` that reads keys. Their address is the owner's own, from the configuration. */
+  /** Reads keys. Their address comes from the owner's configuration. */
   fetch: (url: string, init: RequestInit) => Promise<Response>
-  /** Epoch ms; the clock of the process, which `jose` goes by too. */
+  /** Epoch ms: the clock of the process, which `jose` uses, too. */
   now: () => number
   log: Log
 }
 
 export function createEntra(options: EntraOptions): Identity {
-  /** One for each tenant of the configuration. */
   const tenants = new Map<string, CompactVerifyGetKey>()
   return {
     async verify(token, entra) {
       if (token.length > maxTokenLength) {
-        return invalid(`it has ${token.length} characters, of ${maxTokenLength} at most`)
+        return invalid(`it has ${token.length} characters; at most ${maxTokenLength} are allowed`)
       }
       const url = `${entra.authority}/${entra.tenantId}/discovery/v2.0/keys`
       const keys = tenants.get(url) ?? keysAt(url, options)
@@ -51,14 +50,14 @@ export function createEntra(options: EntraOptions): Identity {
         return { outcome: 'genuine', claims: claimsIn(payload) }
       } catch (error) {
         if (error instanceof errors.JOSEError) return invalid(sentenceOf(error, entra))
-        // the keys are missing, or of no use: the token may be as good as any
+        // the keys are missing or unusable, so the token may be valid
         return { outcome: 'unavailable', reason: messageOf(error) }
       }
     },
   }
 }
 
-/** What is wrong with a token where a tenant's keys are at hand. */
+/** Errors that are the token's fault: the tenant's keys are known. */
 const aboutToken = [
   errors.JWKSNoMatchingKey,
   errors.JWKSMultipleMatchingKeys,
@@ -84,16 +83,16 @@ function keysAt(url: string, { fetch, now, log }: EntraOptions): CompactVerifyGe
       return await keys(header, token)
     } catch (error) {
       if (aboutToken.some((kind) => error instanceof kind)) throw error
-      throw new Error(`the keys of the tenant can't be had from ${url}: ${messageOf(error)}`)
+      throw new Error(`the tenant's keys can't be read from ${url}: ${messageOf(error)}`)
     }
   }
 }
 
-/** `fetch` for a small document, which is left alone for a moment after it failed. */
+/** `fetch` for a small document. After a failure it fails at once for `retryMs`. */
 function sparingly(fetch: EntraOptions['fetch'], now: () => number): EntraOptions['fetch'] {
   let failedAt = Number.NEGATIVE_INFINITY
   return async (url, init) => {
-    if (now() - failedAt < retryMs) throw new Error('it failed a moment ago')
+    if (now() - failedAt < retryMs) throw new Error('the last request failed a moment ago')
     try {
       const response = await fetch(url, init)
       if (response.status !== 200) throw new Error(`HTTP ${response.status}`)
@@ -121,7 +120,7 @@ function claimsIn(payload: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(payload))
   } catch {
-    // nothing that could be judged, which the judgement says
+    // `judgeClaims` refuses undefined
     return undefined
   }
 }
@@ -130,13 +129,13 @@ function invalid(reason: string): Verified {
   return { outcome: 'invalid', reason }
 }
 
-/** Our own words: those of the library might one day quote what they are about. */
+/** Not the library's messages: a later version might quote the token. */
 function sentenceOf(error: errors.JOSEError, { tenantId }: Entra): string {
   const sentences: Record<string, string> = {
-    ERR_JOSE_ALG_NOT_ALLOWED: 'its header "alg" is another than "RS256"',
+    ERR_JOSE_ALG_NOT_ALLOWED: 'its header "alg" is not "RS256"',
     ERR_JWKS_NO_MATCHING_KEY: `its header "kid" names no key of the tenant ${tenantId}`,
-    ERR_JWKS_MULTIPLE_MATCHING_KEYS: `its header "kid" does not say which key of ${tenantId} made it`,
-    ERR_JWS_SIGNATURE_VERIFICATION_FAILED: `its signature was not made by a key of ${tenantId}`,
+    ERR_JWKS_MULTIPLE_MATCHING_KEYS: `its header "kid" names several keys of ${tenantId}`,
+    ERR_JWS_SIGNATURE_VERIFICATION_FAILED: `no key of the tenant ${tenantId} made its signature`,
   }
-  return sentences[error.code] ?? 'it is no signed JWT as Entra writes them'
+  return sentences[error.code] ?? 'it is not a signed JWT of Entra'
 }

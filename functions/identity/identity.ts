@@ -1,7 +1,7 @@
-// Who sends a report, shown by the token of a VM's managed identity instead of a fleet's key. An adapter
-// says whether a token is genuine; what its claims prove is decided here, purely.
-// The surprise: one of Entra's signing keys serves many tenants, and every application of a tenant gets
-// tokens. A good signature alone says nothing: tenant, audience and resource do.
+// Authenticates a beacon by the token of its VM's managed identity instead of a fleet's key. An
+// adapter checks the signature, and this file decides purely what the claims prove. The surprise: a
+// valid signature proves nothing without tenant, audience and resource, because one of Entra's keys
+// signs for many tenants, and every application of a tenant gets tokens.
 import { z } from 'zod'
 import { cut, isSameName } from '../../shared/document.ts'
 import type { Vm } from '../../shared/report.ts'
@@ -9,8 +9,8 @@ import type { Entra } from '../core/rules/config.ts'
 
 export interface Identity {
   /**
-   * Checks that a key of the tenant signed the token (RS256), and nothing else of it. Never rejects;
-   * no outcome but the claims holds any part of the token.
+   * Checks only that a key of the tenant signed the token (RS256). Never rejects. A reason never
+   * contains any part of the token.
    */
   verify(token: string, entra: Entra): Promise<Verified>
 }
@@ -18,10 +18,10 @@ export interface Identity {
 export type Verified =
   | { outcome: 'genuine'; claims: unknown }
   | { outcome: 'invalid'; reason: string }
-  /** The tenant's keys can't be had, so nothing is known of the token. */
+  /** The tenant's keys can't be read, so the token can't be checked. */
   | { outcome: 'unavailable'; reason: string }
 
-/** Clocks of Entra and of the relay are both kept by somebody; a beacon's plays no part. */
+/** Between the clocks of Entra and the relay. The beacon's clock does not matter. */
 const toleranceMs = 60_000
 const maxShown = 200
 
@@ -34,19 +34,19 @@ const claimsSchema = z.object({
   nbf: z.number().optional(),
   /** ARM id of the resource that asked for the token. */
   xms_az_rid: z.string().optional(),
-  /** ARM id of what the identity belongs to: the resource, or the identity itself. */
+  /** ARM id of the resource that the identity belongs to, or of a user-assigned identity. */
   xms_mirid: z.string().optional(),
 })
 export type Claims = z.output<typeof claimsSchema>
 
 type Judged = { outcome: 'accepted'; claims: Claims } | { outcome: 'refused'; reason: string }
 
-/** Whether a genuine token was made by this tenant, for this relay, and for now. */
+/** Whether a genuine token is of this tenant, for this relay, and valid now. */
 export function judgeClaims(genuine: unknown, entra: Entra, now: number): Judged {
   const parsed = claimsSchema.safeParse(genuine)
   if (!parsed.success) {
     const claim = String(parsed.error.issues[0]?.path[0] ?? 'iss')
-    return refused(`its claim "${claim}" is missing, or of another type than Entra writes`)
+    return refused(`its claim "${claim}" is missing or has the wrong type`)
   }
   const claims = parsed.data
   const { tenantId, authority } = entra
@@ -59,10 +59,10 @@ export function judgeClaims(genuine: unknown, entra: Entra, now: number): Judged
     return wrong('aud', audiences.join(', '), entra.audience)
   }
   if (claims.exp * 1000 + toleranceMs <= now) {
-    return refused(`its claim "exp" is ${instant(claims.exp)}, which is over`)
+    return refused(`its claim "exp" is ${instant(claims.exp)}, so it has expired`)
   }
   if (claims.nbf !== undefined && claims.nbf * 1000 - toleranceMs > now) {
-    return refused(`its claim "nbf" is ${instant(claims.nbf)}, which is still to come`)
+    return refused(`its claim "nbf" is ${instant(claims.nbf)}, so it is not valid yet`)
   }
   return { outcome: 'accepted', claims }
 }
@@ -70,20 +70,20 @@ export function judgeClaims(genuine: unknown, entra: Entra, now: number): Judged
 type Proven = { outcome: 'proven'; beacon: string } | { outcome: 'refused'; reason: string }
 
 /**
- * Whether accepted claims prove that this VM speaks, and that its fleet takes it. `beacon` is the key of
- * the beacon, made of nothing but what was proven: the report's vmId is anybody's to write, and under
- * another VM's vmId a report would retire that VM's boot, and confirm or lose its directives.
+ * Whether accepted claims prove that this VM sent the report, and that the fleet accepts the VM.
+ * `beacon` is the beacon's key, made of proven facts only: a VM could write another VM's vmId into
+ * its report, and so retire that VM's boot and take its directives.
  */
 export function proves(claims: Claims, entra: Entra, vm: Vm): Proven {
-  // the resource that asked says more than the identity, which many resources may share
+  // prefer the resource that asked: many resources may share the identity
   const claim = claims.xms_az_rid === undefined ? 'xms_mirid' : 'xms_az_rid'
   const id = claims[claim]
-  if (id === undefined) return refused('it has neither of the claims "xms_az_rid" and "xms_mirid"')
+  if (id === undefined) return refused('it lacks both the claims "xms_az_rid" and "xms_mirid"')
   const resource = parseResource(id)
   if (resource === undefined) {
     return refused(
-      `its claim "${claim}" is ${shown([id])}, which is no VM; ` +
-        "use the VM's system-assigned identity, where a user-assigned one comes without xms_az_rid",
+      `its claim "${claim}" is ${shown([id])}, which is not a VM; ` +
+        'if tokens of a user-assigned identity lack xms_az_rid, use a system-assigned identity',
     )
   }
   const { subscriptionId, resourceGroup } = resource
@@ -110,12 +110,12 @@ export function proves(claims: Claims, entra: Entra, vm: Vm): Proven {
   return { outcome: 'proven', beacon }
 }
 
-/** What an ARM id says of a VM, by the names that a report has for it. */
+/** The facts in an ARM id of a VM, named as in a report. */
 interface Resource {
   subscriptionId: string
   resourceGroup: string
   name?: string
-  /** In place of a name: the whole of a uniform set. Which of its instances speaks is not said. */
+  /** Instead of a name: a uniform scale set. The id does not tell which of its instances. */
   scaleSet?: string
 }
 
@@ -124,7 +124,7 @@ const groupId =
 const vmId = /^\/virtualMachines\/([^/]+)$/i
 const setId = /^\/virtualMachineScaleSets\/([^/]+)(?:\/virtualMachines\/([^/]+))?$/i
 
-/** Undefined for anything but a VM, an instance of a uniform scale set, or such a set. */
+/** Undefined unless the id is of a VM, a uniform scale set or one of its instances. */
 export function parseResource(id: string): Resource | undefined {
   const [, subscriptionId = '', resourceGroup = '', rest = ''] = groupId.exec(id) ?? []
   const [, name] = vmId.exec(rest) ?? []
@@ -132,7 +132,7 @@ export function parseResource(id: string): Resource | undefined {
   const [, scaleSet, instance] = setId.exec(rest) ?? []
   if (scaleSet === undefined) return undefined
   if (instance === undefined) return { subscriptionId, resourceGroup, scaleSet }
-  // the name that IMDS and events have for it
+  // IMDS and events use this name
   return { subscriptionId, resourceGroup, name: `${scaleSet}_${instance}` }
 }
 
@@ -146,18 +146,19 @@ function isListed(list: string[] | undefined, value: string): boolean {
 }
 
 function notListed(claim: string, what: string, value: string, list: string[] | undefined) {
-  return `its claim "${claim}" is of the ${what} ${shown([value])}; this fleet takes ${shown(list ?? [])}`
+  const accepted = shown(list ?? [])
+  return `its claim "${claim}" names the ${what} ${shown([value])}; this fleet accepts ${accepted}`
 }
 
 function wrong(claim: string, value: string, expected: string[]) {
-  return refused(`its claim "${claim}" is ${shown([value])}; this fleet takes ${shown(expected)}`)
+  return refused(`its claim "${claim}" is ${shown([value])}; this fleet accepts ${shown(expected)}`)
 }
 
 function refused(reason: string): { outcome: 'refused'; reason: string } {
   return { outcome: 'refused', reason }
 }
 
-/** What a claim or a report holds is anybody's text, of any length. */
+/** Claims and reports may contain any text of any length. */
 function shown(values: string[]): string {
   return cut(values.map((value) => JSON.stringify(value)).join(' or '), maxShown)
 }

@@ -1,14 +1,15 @@
-// Who has signed in, as the host's own sign-in says (App Service Authentication with Microsoft Entra). The
-// surprise: it says so in a header that anybody can send to a host without that sign-in. So the header counts
-// only where the configuration has `signIn`, and hosts refuse to start with it where the sign-in is off.
+// Reads which person has signed in through App Service Authentication with Microsoft Entra. The
+// surprise: a host without it accepts the same header from anybody. So the header counts only if
+// the configuration has `signIn`, and a host with `signIn` does not start if the authentication is
+// off.
 import { z } from 'zod'
 import { cut } from '../../shared/document.ts'
 import { fromBase64 } from '../../shared/signature.ts'
 
-/** Set by App Service, which removes it from what comes from outside. */
+/** App Service sets it, and removes it from outside requests. */
 export const principalHeader = 'x-ms-client-principal'
 
-/** Somebody in hundreds of groups has a claim for each. */
+/** A person in hundreds of groups has a claim for each. */
 const maxHeaderLength = 64 * 1024
 const maxClaims = 2_000
 const maxName = 128
@@ -17,7 +18,7 @@ interface Principal {
   /** GUIDs in lower case. */
   tenant: string
   user: string
-  /** To be shown and nothing else: names change hands. */
+  /** Only to show: a name may later belong to another person. */
   name?: string
 }
 
@@ -26,7 +27,7 @@ type PrincipalRead =
   | { outcome: 'absent' | 'sign_in_is_off' | 'malformed' | 'other_tenant' }
 
 const principalSchema = z.object({
-  /** Of other providers, anybody may have an account, with whatever claims. */
+  /** With other providers, anybody may have an account with any claims. */
   auth_typ: z.literal('aad'),
   claims: z.array(z.object({ typ: z.string(), val: z.string() })).max(maxClaims),
 })
@@ -38,7 +39,7 @@ const types = {
   name: ['name', 'preferred_username'],
 }
 
-/** Reads the header; `signIn` is the configuration's, absent where the host signs nobody in. */
+/** `signIn` is from the configuration, and undefined if people cannot sign in. */
 export function readPrincipal(
   signIn: { tenantId: string } | undefined,
   header: string | undefined,
@@ -66,12 +67,12 @@ function contentOf(header: string): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes))
   } catch {
-    // what is no JSON is malformed, as the schema says of undefined
+    // the schema rejects undefined, so the header is malformed
     return undefined
   }
 }
 
-/** The one id that all claims of a kind say; two that differ say none. */
+/** The id in all claims of a kind. Undefined if they differ. */
 function idIn(values: string[]): string | undefined {
   const ids = new Set(values.map((value) => value.toLowerCase()))
   const [id] = ids

@@ -1,31 +1,28 @@
-// How often links are answered, for each relay process. Wrong tokens share one budget, right ones have
-// their own, so that no number of wrong ones keeps a person from deciding. The surprise: looking,
-// watching, deciding and junk have separate budgets too, since a whole channel holds the same link.
+// Limits how often each relay process answers links. All invalid tokens share one budget, and each
+// valid link has its own, so guesses never keep a person from deciding. The surprise: each use of a
+// link also has its own budget, because all people in a channel have the same link.
 import type { Fields } from '../../shared/log.ts'
 import { afterTurns, freeAt, type Rate, turnsAt, unlimited } from '../core/delivery/rate.ts'
 
-/** Answered by name, all together; what is beyond gets 429. */
+/** For all requests with an invalid token together. Beyond it they get 429. */
 export const wrongRate: Rate = { ...unlimited, everyMs: 50, burst: 20 }
-/** For each use, and each link or person who is signed in. */
+/** For each use, and each link or signed-in person. */
 export const rightRate: Rate = { ...unlimited, everyMs: 100, burst: 60 }
-/** Who was here longest ago makes room, and has rested by then. */
+/** Beyond this, the budget that was unused longest is dropped: it is full again by then. */
 const maxKnown = 2_000
 
-/** `junk`: what is sent to a right link, and is no form of its page. */
+/** `junk`: a body for a valid link that is not a form of its page. */
 export type Use = 'look' | 'watch' | 'decide' | 'junk'
 
 /** `waitSeconds`: for Retry-After. */
 export type Turn = { outcome: 'granted' } | { outcome: 'busy'; waitSeconds: number }
 
 export interface LinkGuard {
-  /** A token that no key of ours signed was shown. */
+  /** A request has an invalid token. */
   wrong(): Turn
-  /** A right one is used by `who`: whoever has the link that this names, or somebody who is signed in. */
+  /** A request has a valid token. `who` names the link, or the person if signed in. */
   right(who: string, use: Use): Turn
-  /**
-   * A valid link was opened with a sign-in that does not count. A page that stays open repeats the
-   * request.
-   */
+  /** A valid link was opened with a sign-in that does not count. Open pages repeat this. */
   unproven(reason: 'malformed' | 'other_tenant'): void
 }
 

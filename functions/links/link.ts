@@ -1,28 +1,28 @@
-// The approve link: a token that names event and channel under an HMAC; one of a list names the events
-// that one message told. Holding it is all that it proves. It carries no state: what was decided
-// stands on the event. The form's own token says which link and which state of the event it was for.
+// The approve link: a token that names an event and a channel under an HMAC. The token of a list
+// names all events of one message. A token proves only that a person has the link, and contains no
+// state. The form on the page has a token of its own: it names the link and the state that the page
+// showed.
 import { fromBase64, toBase64 } from '../../shared/signature.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { EventKey } from '../store/store.ts'
 
-/** No token lives longer; failing hardware is announced up to 7 days ahead. */
+/** Azure announces failing hardware up to 7 days ahead. */
 const maxTokenMs = 9 * 86_400_000
-/** After the event's end the page still shows what happened. */
+/** The page shows the result for this long after the event's end. */
 const tokenAfterEndMs = 86_400_000
-/** As many as a channel is told in one message; see `together` of the notifiers. */
+/** At least the largest `together` of the notifiers: the events of one message. */
 const maxListed = 20
-/** Slack takes no more than 3 000 in a button, and all of a card in Teams has 20 KB. */
+/** Slack accepts 3,000 characters in a button, and a whole card in Teams 20 KB. */
 export const maxLinkLength = 2_400
-/** What is longer than any token of ours is not looked at. */
+/** Longer than any valid token: such texts are rejected at once. */
 const maxTokenLength = 64_000
-/** The first element of a list's content; that of a single token is the fleet's name. */
+/** The first element of a list's content. In the token of one event it is the fleet's name. */
 const listVersion = 2
 
-/** The first signs; all are valid. */
+/** The first key signs, all keys are valid. */
 type LinkKeys = Uint8Array<ArrayBuffer>[]
 
-/** What makes links. */
 interface Linking {
   linkKeys: LinkKeys
   config: { publicUrl: string }
@@ -38,7 +38,7 @@ export interface ListToken extends Pick<LinkToken, 'channel' | 'issuedAt'> {
   events: EventKey[]
 }
 
-/** One event of a list, by its place as an address or a form says it. */
+/** One event of a list, by its position in an address or a form. */
 export function oneOf(
   { events, channel, issuedAt }: ListToken,
   place: string | null,
@@ -57,7 +57,7 @@ export async function pageLink(
   return `${relay.config.publicUrl}/approve/${token}`
 }
 
-/** One link for all events of a message; undefined for a single one, and where it would be too long. */
+/** One link for all events of a message. Undefined for one event, or if it would be too long. */
 export async function listLink(
   relay: Linking,
   deliveries: Delivery[],
@@ -89,7 +89,7 @@ async function seal(keys: LinkKeys, content: unknown): Promise<string> {
   return `${payload}.${await macOf(key, payload)}`
 }
 
-/** The token's content, or undefined where no key of ours signed it. */
+/** The token's content, or undefined if none of the keys signed it. */
 export async function readToken(
   keys: LinkKeys,
   text: string,
@@ -105,7 +105,7 @@ export async function readToken(
   return undefined
 }
 
-// what a key of ours signed is what `createToken` or `createListToken` wrote
+/** Not checked: only `createToken` and `createListToken` write signed content. */
 function contentOf(content: [string, string, string, number] | ListContent): LinkToken | ListToken {
   if (content[0] !== listVersion) {
     const [fleet, eventId, channel, issuedAt] = content as [string, string, string, number]
@@ -118,15 +118,14 @@ function contentOf(content: [string, string, string, number] | ListContent): Lin
 
 type ListContent = [2, string, number, string[], [number, string][]]
 
-/** What a form says of the page that it was on. */
 export interface FormToken {
-  /** Which state of the event the page showed, as `stampOf` says it. */
+  /** The state of the event that the page showed, from `stampOf`. */
   stamp: string
-  /** A press before this was the second half of another one; 0: any counts. */
+  /** An earlier press was the second click of a double click. 0: any press counts. */
   countsAt: number
 }
 
-/** For the hidden field of a form of this link. It dies with the link, and with the state that it names. */
+/** For a hidden field of the form. Invalid once the link expires or the event's state changes. */
 export async function createFormToken(
   keys: LinkKeys,
   link: string,
@@ -137,7 +136,7 @@ export async function createFormToken(
   return `${content}.${await macOf(keys[0]!, formContent(link, content))}`
 }
 
-/** Undefined where this is not a form of this link. */
+/** Undefined if this is not a form of this link. */
 export async function readFormToken(
   keys: LinkKeys,
   link: string,
@@ -153,12 +152,12 @@ export async function readFormToken(
   return undefined
 }
 
-/** No link begins like this, so neither is ever taken for the other. */
+/** No link begins like this, so a form's token is never a valid link, or the other way round. */
 function formContent(link: string, content: string): string {
   return `form:${link}:${content}`
 }
 
-/** A list has no end of its own: each of its events has. */
+/** `record` is undefined for a list, which only expires by age. */
 export function isExpired(
   { issuedAt }: { issuedAt: number },
   record: EventRecord | undefined,
@@ -171,12 +170,12 @@ export function isExpired(
 const encoder = new TextEncoder()
 
 interface Prepared {
-  /** Says which key signed, and nothing about the key. */
+  /** Identifies the key without revealing it. */
   id: string
   hmac: Awaited<ReturnType<typeof crypto.subtle.importKey>>
 }
 
-/** Thousands of made-up tokens a second must cost next to nothing. */
+/** Cached, so that thousands of forged tokens a second cost little. */
 const prepared = new WeakMap<Uint8Array<ArrayBuffer>, Promise<Prepared>>()
 
 function prepare(key: Uint8Array<ArrayBuffer>): Promise<Prepared> {

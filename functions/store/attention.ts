@@ -1,5 +1,6 @@
-// Which events somebody has just looked at, so that beacons are near when the click comes. It is a hint, and
-// losing it costs time, never an approval. One process keeps it in memory; many share it in their store.
+// Which event pages were opened lately: beacons of these events report often, as a decision is
+// near. A lost entry costs time, never an approval. Hosts with many workers keep it in the store
+// instead.
 import type { EventKey } from './store.ts'
 
 /** A person who opened the page decides within this time, or opens it again. */
@@ -7,7 +8,7 @@ export const attentionMs = 15 * 60_000
 const maxEvents = 1_000
 
 export interface Attention {
-  /** Somebody opened the event's page at `now`, epoch ms. */
+  /** A person opened the event's page at `now`, epoch ms. */
   note(key: EventKey, now: number): Promise<void>
   /** Whether its page was opened lately. */
   isOn(key: EventKey, now: number): Promise<boolean>

@@ -1,5 +1,5 @@
-// The types of the store's memos: messages that channels edit, and the health of channels. The relay
-// trusts what it wrote itself, so nothing is checked again when a memo is read.
+// Gives the store's memos types: messages that channels edit, and the health of channels. Reading
+// checks nothing: the relay trusts what it wrote.
 import type { ChannelHealth, HealthRow } from '../core/delivery/channel-health.ts'
 import type { Post, PostKey, PostState } from '../core/delivery/post.ts'
 import type { MemoKey, MemoStore } from './store.ts'

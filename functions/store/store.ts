@@ -1,5 +1,6 @@
-// Where events, beacons and deliveries are stored. Each comment on a method is a promise with a test in
-// test/store/contract.ts, which every adapter passes. A use case takes the narrowest interface it needs.
+// Where events, beacons and deliveries are stored. Each comment on a method is a promise with a
+// test in test/store/contract.ts, which every adapter passes. A use case takes the narrowest
+// interface it needs.
 import type { Settlement } from '../core/delivery/attempt.ts'
 import type { Commit } from '../core/delivery/commit.ts'
 import type { Claimed, Delivery } from '../core/delivery/delivery.ts'
@@ -28,13 +29,13 @@ export interface EventStore {
 
   /**
    * Writes an event with its deliveries, all or nothing. `conflict` if the stored record's sequence
-   * is not `basedOn`: read again, decide again. Durable once it returns.
+   * is not `basedOn`: then read and decide again. Durable once it returns.
    */
   commit(commit: Commit): Promise<'committed' | 'conflict'>
 
   /**
-   * The event that was first seen last comes first. A page is longer than `limit` if more events share
-   * the millisecond of its last one.
+   * The event that was first seen last comes first. A page is longer than `limit` if more events
+   * share the millisecond of its last one.
    */
   listEvents(page: EventPage): Promise<EventRecord[]>
 
@@ -42,13 +43,13 @@ export interface EventStore {
   dueEvents(now: number, limit: number): Promise<EventKey[]>
 
   /**
-   * Counts the open events of a fleet, and those that this beacon alone reports. Counting stops at the
-   * limits of core/share.ts, and may lag some seconds behind other workers.
+   * Counts the open events of a fleet, and those that this beacon alone reports. Counting stops at
+   * the limits in core/event/share.ts. The count may be some seconds old.
    */
   countOpen(fleet: string, beacon: string, now: number): Promise<OpenCounts>
 }
 
-/** The part of a beacon that a list shows. Its tags and the events that it sees may be large. */
+/** The part of a beacon that a list shows: its tags and the ids of its events may be large. */
 export interface ListedBeacon
   extends Pick<Beacon, 'beacon' | 'vm' | 'resourceGroup' | 'scaleSet' | 'heardAt' | 'paceMs'> {
   seesEvents: number
@@ -73,8 +74,8 @@ interface BeaconStore {
   readObservers(key: EventKey): Promise<Observer[]>
 
   /**
-   * Writes a beacon with changed sightings, all or nothing. `stale`, and nothing written, if a later
-   * counter of the same boot was written before, or a boot that retired this one.
+   * Writes a beacon with changed sightings, all or nothing. `stale`, and nothing written, if a
+   * later counter of the same boot was written before, or a boot that retired this one.
    */
   writeBeacon(beacon: Beacon, sightings: Sighting[]): Promise<'written' | 'stale'>
 }
@@ -101,16 +102,16 @@ export interface DeliveryStore {
 
   /**
    * Leases due deliveries, the longest due first. Each list is sent as one request. No delivery has
-   * two leases at once. A delivery waits while an earlier one of its event and channel is pending. All
-   * workers together keep each channel's rate. Counts an attempt. A delivery that was settled as
-   * `alone` shares its list with no other.
+   * two leases at once. A delivery waits while an earlier one of its event and channel is pending.
+   * All workers together keep each channel's rate. Counts an attempt. A delivery that was settled
+   * as `alone` shares its list with no other.
    */
   claim(request: ClaimRequest): Promise<Claimed[][]>
 
   /**
-   * Ends an attempt and adds the deliveries that follow from it, all or nothing. If the channel asked
-   * for a pause, it begins. `lost`, and nothing written, if the lease ended or another claim has the
-   * delivery, even after a success.
+   * Ends an attempt and adds the deliveries that follow from it, all or nothing. If the channel
+   * asked for a pause, it begins. `lost`, and nothing written, if the lease ended or another claim
+   * has the delivery, even after a success.
    */
   settle(
     claimed: Claimed,
@@ -120,8 +121,8 @@ export interface DeliveryStore {
   ): Promise<'settled' | 'lost'>
 
   /**
-   * Makes refused and given-up deliveries pending again: one by its id, or all that were planned since a
-   * time, the oldest first, at most `limit`. Keeps the count of attempts. Returns how many.
+   * Makes refused and given-up deliveries pending again: one by its id, or all that were planned
+   * since a time, the oldest first, at most `limit`. Keeps the count of attempts. Returns how many.
    */
   replay(which: Replay, now: number, limit: number): Promise<number>
 }
@@ -136,7 +137,10 @@ export interface MemoKey {
   name: readonly (string | number)[]
 }
 
-/** A small object that workers replace by compare-and-set. functions/store/memos.ts gives the kinds types. */
+/**
+ * A small object that workers replace by compare-and-set. functions/store/memos.ts gives the kinds
+ * types.
+ */
 export interface Memo {
   /** Grows by one with each write. */
   version: number
@@ -158,9 +162,10 @@ export interface MemoStore {
 
 export interface Store extends EventStore, BeaconStore, DeliveryStore, MemoStore {
   /**
-   * Removes events that ended before a time, with their deliveries, memos and sightings. Also removes
-   * beacons that were not heard since `unheardSince` (usually the same time). At most `limit` of
-   * each. Open events stay, and so do beacons whose last document shows one. Returns how many it removed.
+   * Removes events that ended before a time, with their deliveries, memos and sightings. Also
+   * removes beacons that were not heard since `unheardSince` (usually the same time). At most
+   * `limit` of each. Open events stay, and so do beacons whose last document shows one. Returns how
+   * many it removed.
    */
   forget(before: number, limit: number, unheardSince?: number): Promise<number>
 

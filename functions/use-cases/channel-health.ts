@@ -1,5 +1,5 @@
-// Keeps the health of channels: reads it, lets the core judge, and writes it by compare-and-set. Several
-// workers may find the same trouble at once; one of them notifies the fallback.
+// Keeps the health of channels: reads it, lets the core judge, and writes it by compare-and-set. If
+// several workers find the same trouble at once, one of them notifies the fallback.
 import { messageOf } from '../../shared/errors.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import {
@@ -20,15 +20,15 @@ import { channelNamed, type Relay } from './relay.ts'
 
 type Health = ChannelHealth | undefined
 
-/** Workers that write one channel's health at the same moment. */
+/** Each attempt loses to another worker that writes the same channel's health. */
 const maxAttempts = 20
 
-/** Differs for each configuration of a channel, and reveals nothing of it. */
+/** Changes with the configuration of a channel, and does not reveal it. */
 function fingerprint(channel: Channel): string {
   return hash(JSON.stringify(channel))
 }
 
-/** A channel's health as it was read; `version` 0: no row. */
+/** A channel's health as it was read. `version` is 0 if there is no row. */
 interface Read {
   version: number
   health?: Health
@@ -36,14 +36,14 @@ interface Read {
 
 interface Gate {
   passage: Passage
-  /** Which configuration of the channel the request is for. */
+  /** The fingerprint of the channel. */
   of: string
-  /** Whose lease the request has. */
+  /** The request runs under the lease of this delivery. */
   first: Claimed
   read: Read
 }
 
-/** What becomes of a request to this channel. Never throws: the request waits if the health can't be read. */
+/** Whether this channel may get a request now. Never throws: if the health can't be read, wait. */
 export async function passGate(relay: Relay, channel: Channel, first: Claimed): Promise<Gate> {
   const of = fingerprint(channel)
   const decide = (before: Health) => beforeRequest(before, of, first, relay.now())
@@ -58,8 +58,9 @@ export async function passGate(relay: Relay, channel: Channel, first: Claimed): 
 }
 
 /**
- * The health after a request; `sent` undefined: nothing was sent. `overdueSince`: when the message was planned
- * that has waited for too long. Never throws: a health that can't be written costs one more try of the channel.
+ * Writes and returns the health after a request. `sent` is undefined if nothing was sent.
+ * `overdueSince` is when the message was planned that has waited too long. Never throws: if the
+ * health can't be written, the channel is only tried once more.
  */
 export async function noteAnswer(
   relay: Relay,
@@ -81,12 +82,12 @@ export async function noteAnswer(
   }
 }
 
-/** The fallback is notified of the trouble, or there is none. */
-export async function noteTold(relay: Relay, channel: string): Promise<void> {
+/** Call this once the fallback knows of the trouble, or if the channel has no fallback. */
+export async function noteNotified(relay: Relay, channel: string): Promise<void> {
   await change(relay, channel, (known) => ({ health: known && afterAlert(known, relay.now()) }))
 }
 
-/** An owner says that all channels are fixed, or this one: the next message tries it. */
+/** After an owner fixed this channel, or all of them, the next message tries it. */
 export async function tryAgain(relay: Relay, channel?: string): Promise<void> {
   for (const { channel: name } of await readHealthRows(relay.store)) {
     if ((channel ?? name) !== name) continue
@@ -104,7 +105,7 @@ export async function channelsInTrouble(relay: Relay): Promise<(Refusing | Unrea
   })
 }
 
-/** Decides on the health as it was read, and again whenever another worker wrote it meanwhile. */
+/** Decides again each time another worker has written the health in the meantime. */
 async function change<After extends { health: Health }>(
   relay: Relay,
   channel: string,
@@ -122,7 +123,7 @@ async function change<After extends { health: Health }>(
     }
     read = await readHealth(relay, channel)
   }
-  throw new Error(`the health of channel "${channel}" has too many writers at once`)
+  throw new Error(`too many workers write the health of channel "${channel}" at once`)
 }
 
 async function readHealth({ store }: Relay, channel: string): Promise<Read> {

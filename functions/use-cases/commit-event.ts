@@ -1,6 +1,5 @@
-// The one loop that changes an event: read it, decide, commit, wake, log. It decides anew if another
-// writer was faster.
-
+// The one loop that changes an event: read it, decide, commit, wake, log. If another writer was
+// faster, it decides again.
 import type { Fields } from '../../shared/log.ts'
 import { type Commit, commitPlan } from '../core/delivery/commit.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
@@ -13,24 +12,24 @@ const maxAttempts = 100
 
 type Parts = Pick<Relay, 'store' | 'config' | 'notifiers' | 'attention' | 'wake' | 'log' | 'now'>
 
-/** Reads what a decision asks for. */
+/** A decision asks for a fact by its name. */
 type Loaders = { [Need in keyof Known]-?: () => Promise<NonNullable<Known[Need]>> }
 
-/** `deliveries`: planned already, for an event that no route is for. */
+/** If `deliveries` is set, they replace those of the routes: alerts have no routes. */
 type Decided = Decision & { deliveries?: Delivery[] }
 
 interface Change<D extends Decided> {
   decide(before: EventRecord | undefined, known: Known, now: number): D | Needs
   /** Called again after a conflict. Default: the relay's clock. */
   now?: () => number
-  /** The event as the caller has read it already. */
+  /** The event, if the caller has read it. */
   first?: EventRecord | undefined
   load?: Partial<Loaders>
   /** The log line of a commit with moments. */
   log?: { event: string; fields?: (decision: D) => Fields }
 }
 
-/** `unchanged`: there was nothing to write. `busy`: too many writers at once. */
+/** `unchanged`: nothing had to be written. `busy`: other writers were faster each time. */
 type Committed<D> =
   | { outcome: 'committed' | 'unchanged'; decision: D; record: EventRecord | undefined }
   | { outcome: 'busy'; record: EventRecord | undefined }
@@ -58,7 +57,7 @@ export async function commitEvent<D extends Decided>(
     const commit = await plan(relay, before, { ...decision, record }, known, loaders, now)
     if ((await store.commit(commit)) === 'committed') {
       relay.wake(commit.deliveries.length)
-      if (log !== undefined) sayStep(relay, commit.record, decision, log)
+      if (log !== undefined) logStep(relay, commit.record, decision, log)
       return { outcome: 'committed', decision, record: commit.record }
     }
     before = await store.readEvent(key)
@@ -66,7 +65,7 @@ export async function commitEvent<D extends Decided>(
   return { outcome: 'busy', record: before }
 }
 
-/** Asks until the decision has all facts that it needs. Each fact is read once. */
+/** Repeats the decision until it has all facts that it needs. Each fact is read once. */
 async function decideWith<D>(
   loaders: Loaders,
   decide: (known: Known) => D | Needs,
@@ -94,14 +93,10 @@ async function plan(
   const { record, moments, deliveries } = decision
   if (deliveries !== undefined) {
     const basedOn = before?.sequence ?? 0
-    return {
-      ...{ record: { ...record, sequence: basedOn + 1 }, basedOn },
-      deliveries,
-      supersede: [],
-      now,
-    }
+    const next = { ...record, sequence: basedOn + 1 }
+    return { record: next, basedOn, deliveries, supersede: [], now }
   }
-  // without a moment nobody is notified, so nobody has to be found
+  // without a moment no route is looked up, so save the reads
   const isNews = moments.length > 0
   const context = {
     observers: known.observers ?? (isNews ? await loaders.observers() : []),
@@ -112,7 +107,7 @@ async function plan(
   return commitPlan(relay.config.routes, channelFacts(relay), before, decision, context)
 }
 
-function sayStep<D extends Decided>(
+function logStep<D extends Decided>(
   { log }: Parts,
   { fleet, eventId, phase, epoch, policy }: EventRecord,
   decision: D,

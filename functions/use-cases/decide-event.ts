@@ -1,6 +1,5 @@
-// A person decides. Showing an event changes nothing; deciding is a compare-and-set on the event, so
-// the second of two clicks is shown what the first one did.
-
+// A person decides. Showing an event changes nothing. A decision is a compare-and-set on the event:
+// the second of two clicks sees the result of the first.
 import type { EventRecord } from '../core/event/event.ts'
 import { decideByPerson, type PersonDecision, type Wish } from '../core/event/person.ts'
 import { isExpired, type LinkToken, type ListToken, readToken } from '../links/link.ts'
@@ -12,19 +11,19 @@ export type Opened =
   | { outcome: 'list'; token: ListToken }
   | { outcome: 'forged' | 'expired' | 'channel_gone' | 'unknown' }
 
-/** Finds what a link is for. */
+/** Finds the event or the list that a link names. */
 export async function open(relay: Relay, text: string): Promise<Opened> {
   const token = await readToken(relay.linkKeys, text)
   if (token === undefined) return { outcome: 'forged' }
   return openToken(relay, token)
 }
 
-/** The same of a token that is known to be ours. */
+/** As `open`, for a token whose signature was checked. */
 export async function openToken(
   relay: Relay,
   token: LinkToken | ListToken,
 ): Promise<Exclude<Opened, { outcome: 'forged' }>> {
-  // whoever takes a channel out means that its people are asked no more
+  // if an owner removes a channel, the people in it must not decide any more
   if (channelNamed(relay, token.channel) === undefined) return { outcome: 'channel_gone' }
   if ('events' in token) {
     return { outcome: isExpired(token, undefined, relay.now()) ? 'expired' : 'list', token }
@@ -40,7 +39,7 @@ export type Decided = {
   record: EventRecord
 }
 
-/** Puts a decision on record, or says why not. */
+/** Records a decision, or returns why it cannot be recorded. */
 export async function decideEvent(relay: Relay, shown: EventRecord, wish: Wish): Promise<Decided> {
   const { routes } = relay.config
   const { decision, by } = wish

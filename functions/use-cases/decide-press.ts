@@ -1,5 +1,4 @@
-// A person pressed a button of a message. Whether that decides the event, and what the answer is.
-
+// A person pressed a button in a message: decides the event if that is allowed, and answers.
 import { viewOf } from '../core/delivery/delivery.ts'
 import { knownOf } from '../core/event/drill.ts'
 import type { EventRecord, Observer } from '../core/event/event.ts'
@@ -17,7 +16,7 @@ interface Pressed extends Pick<Press, 'by' | 'decision' | 'value'> {
 }
 
 export interface Answer {
-  /** Nothing, where the message will be edited anyway. */
+  /** Undefined if a delivery will edit the message anyway. */
   reply: Reply | undefined
   /** The channel that the button was sent to. */
   channel: string | undefined
@@ -48,11 +47,11 @@ export async function decidePress(relay: Relay, pressed: Pressed): Promise<Answe
 
 function deadPress(relay: Relay, reason: DeadPress | 'list'): Answer {
   relay.log.warn('press_refused', { reason })
-  // no button of ours carries a list
+  // buttons of the relay never carry a list
   return { reply: { dead: reason === 'list' ? 'forged' : reason }, channel: undefined }
 }
 
-/** Before anybody's list is asked: whose button it is, and where it stands. */
+/** Checks the person's workspace and the channel. `decideEvent` checks the approvers. */
 function barredFrom(
   relay: Relay,
   { by, isHome }: Pressed,
@@ -60,15 +59,15 @@ function barredFrom(
   observers: Observer[],
   channel: string,
 ): 'outsider' | 'not_here' | undefined {
-  // a shared channel holds people of other companies: they decide only what lists them by name
+  // a shared channel has members of other companies: they decide only if a route lists them
   const named = () => isListed(relay.config.routes, record, knownOf(record, observers), by)
   if (!isHome && !named()) return 'outsider'
   return decidesHere(relay, record, observers, channel) ? undefined : 'not_here'
 }
 
 /**
- * What replaces the message: who decided. If a route notifies this channel of the decision, some
- * kinds edit the message with that delivery. For the others it is a message of its own, and the
+ * The text that replaces the message and names the decider. If a route notifies this channel of the
+ * decision, some kinds edit the message with that delivery. Other kinds send a new message, and the
  * pressed one becomes one line.
  */
 async function replacementFor(
@@ -92,7 +91,7 @@ async function replacementFor(
   const event = viewOf(record)
   const telling = { moment: decision, at: now, event }
   if (!asksFor(event, now)) return { shown: { message: compose(telling, now), telling } }
-  // after "not now" it can still be approved
+  // after "not now" a person can still approve the event
   const { buttons, askers } = await waysToDecide(relay, record, event, channel)
   const message = compose(telling, now, [], askers)
   return { shown: { message, telling, pageUrl, ...(buttons && { buttons }) } }

@@ -1,6 +1,5 @@
-// Buttons that decide in a message: whether an event has them in a channel now, and what they carry.
-// The surprise: a value is worth no more than a link. The proof of a press says who pressed.
-
+// Buttons in a message that decide: whether an event has them in a channel, and what they carry.
+// The surprise: a button's value proves no more than a link. Only the signed press proves a person.
 import type { Telling } from '../core/delivery/delivery.ts'
 import { stampOf } from '../core/event/approval.ts'
 import { knownOf } from '../core/event/drill.ts'
@@ -11,19 +10,19 @@ import { createToken } from '../links/link.ts'
 import type { ButtonSupport, Buttons, Part } from '../notify/notifier.ts'
 import { channelNamed, notifierOf, type Relay } from './relay.ts'
 
-/** In neither a token, which is base64url and dots, nor a stamp. */
+/** Tokens (base64url and dots) and stamps do not contain it. */
 const separator = ':'
 
-type Knowing = Pick<Relay, 'config' | 'notifiers'>
+type RelayParts = Pick<Relay, 'config' | 'notifiers'>
 
-/** Undefined where the messages of this channel cannot have such buttons. */
-export function buttonSupportOf(relay: Knowing, channel: string): ButtonSupport | undefined {
+/** Undefined if messages in this channel cannot have such buttons. */
+export function buttonSupportOf(relay: RelayParts, channel: string): ButtonSupport | undefined {
   const configured = channelNamed(relay, channel)
   return configured && notifierOf(relay, configured).buttons
 }
 
-/** Whether any message in this channel may have such buttons, so that there is something to look up. */
-function mayDecideIn(relay: Knowing, channel: string): boolean {
+/** Whether any message in this channel can have such buttons. If not, save the reads. */
+function mayDecideIn(relay: RelayParts, channel: string): boolean {
   const support = buttonSupportOf(relay, channel)
   return (
     support !== undefined &&
@@ -33,9 +32,9 @@ function mayDecideIn(relay: Knowing, channel: string): boolean {
   )
 }
 
-/** Whether this event is decided in this channel, as the configuration says now. */
+/** Whether the current configuration lets people decide this event in this channel. */
 export function decidesHere(
-  relay: Knowing,
+  relay: RelayParts,
   record: EventRecord,
   observers: Observer[],
   channel: string,
@@ -47,13 +46,13 @@ export function decidesHere(
   return decidesInMessage(routes, record, known, { channel, how: support.how })
 }
 
-/** How a message that asks is answered: by its own buttons, by its link, or by others elsewhere. */
+/** How people can answer a message that asks: its buttons, its link, or people elsewhere. */
 interface Ways {
   buttons?: Buttons
   askers: Askers
 }
 
-/** For a message that shows the event as it was in `shown`: that is what somebody agrees to. */
+/** `shown` is the event as the message shows it: an approval covers this state. */
 export async function waysToDecide(
   relay: Relay,
   record: EventRecord,
@@ -72,8 +71,8 @@ export async function waysToDecide(
   return { askers: deciders === 'anybody' ? 'readers' : askersOf(deciders, servicesOf(relay)) }
 }
 
-/** Services whose messages can have such buttons, by the proof of a press. */
-function servicesOf({ notifiers }: Knowing): Record<string, string> {
+/** Services whose messages can have such buttons, by the identity that a press proves. */
+function servicesOf({ notifiers }: RelayParts): Record<string, string> {
   const supports = Object.values(notifiers).flatMap(({ buttons }) => buttons ?? [])
   return Object.fromEntries(supports.map(({ how, service }) => [how, service]))
 }
@@ -85,22 +84,17 @@ async function buttonsFor(
   channel: string,
 ): Promise<Buttons | undefined> {
   const { fleet, eventId } = record
-  const token = await createToken(relay.linkKeys, {
-    ...{ fleet, eventId, channel },
-    issuedAt: relay.now(),
-  })
+  const content = { fleet, eventId, channel, issuedAt: relay.now() }
+  const token = await createToken(relay.linkKeys, content)
   const value = `${token}${separator}${stampOf(shown)}`
   const maxLength = buttonSupportOf(relay, channel)?.maxValueLength ?? 0
-  // a longer one would lose the whole message
+  // with a longer value the service would reject the whole message
   if (value.length > maxLength) return undefined
-  // whoever said so before can still approve
+  // after "not now" only an approval is left
   return { value, notNow: shown.verdict?.decision !== 'declined' }
 }
 
-/**
- * What one message tells of what came due together, and what has to wait for its own turn: a list has no
- * buttons that decide, so what has some goes by itself.
- */
+/** Splits what is due together: lists have no such buttons, so a part with buttons goes alone. */
 export function partsForOne(parts: Part[]): { now: Part[]; apart: Part[] } {
   const [first, ...others] = parts
   if (first === undefined || first.buttons !== undefined) {
@@ -112,7 +106,7 @@ export function partsForOne(parts: Part[]): { now: Part[]; apart: Part[] } {
   }
 }
 
-/** A token and a stamp, neither of them checked; undefined where it is not even that. */
+/** The token and the stamp, both unchecked. Undefined if the value has another form. */
 export function readValue(value: string): { token: string; stamp: string } | undefined {
   const [token = '', stamp = '', ...rest] = value.split(separator)
   if (rest.length > 0 || !/^[\w.-]+$/.test(token) || !/^\d{1,9}-[0-9a-f]{16,64}$/.test(stamp)) {

@@ -1,5 +1,5 @@
-// Sends what is due: claims it under a lease, judges each delivery, makes one request, and finishes each. Several
-// workers may run at once. The store keeps any delivery from being under two leases, and each channel's rate.
+// Sends what is due: claims deliveries, judges each, makes one request, and finishes each. Several
+// workers may run at once: the store gives each delivery one lease and keeps each channel's rate.
 import { messageOf } from '../../shared/errors.ts'
 import {
   attemptMs,
@@ -35,12 +35,12 @@ type UnderWay = (channel: string) => number
 
 const none: UnderWay = () => 0
 
-/** Claims what is due: each list is one request for `deliverTogether`, and none waits for another. */
+/** Claims what is due. Each list is one request for `deliverTogether`; none waits for another. */
 export function claimDue(relay: Relay, limit: number, underWay = none): Promise<Claimed[][]> {
   return relay.store.claim({ leaseMs: deliveryLeaseMs, limit, ...pacing(relay, underWay) })
 }
 
-/** When there is something to claim, or to conclude, next. */
+/** When the next delivery can be claimed or the next event is due. */
 export function nextDueAt(relay: Relay, underWay = none): Promise<number | undefined> {
   return relay.store.nextDueAt(pacing(relay, underWay))
 }
@@ -53,17 +53,17 @@ function pacing(relay: Relay, underWay: UnderWay): Pacing {
   }
 }
 
-/** A claimed delivery: the part of the message that tells it, or why nothing is sent. */
+/** A claimed delivery: its part of the message, or the result if nothing is to be sent. */
 interface Prepared {
   claimed: Claimed
   /** All deliveries of its event, if they could be read. */
   siblings: Delivery[]
-  /** The channels that get what this one does not take. */
+  /** The channels that get the message if this one does not accept it. */
   instead: string[]
   next: { part: Part } | { result: SendOutcome }
 }
 
-/** Makes one request and finishes each delivery in it. Errors are logged, and none is thrown. */
+/** Makes one request and finishes each delivery in it. Logs errors and throws none. */
 export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<void> {
   const first = group[0]!
   const channel = channelNamed(relay, first.channel)
@@ -90,7 +90,7 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
   }
 }
 
-/** Loads what the judgement needs, and composes what is to be sent. */
+/** Loads what the judgement needs, and composes the message. */
 async function prepare(
   relay: Relay,
   claimed: Claimed,
@@ -112,11 +112,13 @@ async function prepare(
         ? { part: await partOf(relay, claimed, record, siblings) }
         : { result: withoutSending(judgement) }
     const isGone = channel === undefined && judgement.go === 'refused'
-    const instead = isGone ? await heirsOf(relay, claimed, record, siblings) : fallbackOf(channel)
+    const instead = isGone
+      ? await channelsInstead(relay, claimed, record, siblings)
+      : fallbackOf(channel)
     return { claimed, siblings, instead, next }
   } catch (error) {
     relay.log.error('message_failed', { id: claimed.id, error: messageOf(error) })
-    const note = 'it could not be put together; see the log'
+    const note = 'the message could not be composed; see the log'
     const result = { outcome: 'retry' as const, note }
     return { claimed, siblings: [], instead: fallbackOf(channel), next: { result } }
   }
@@ -127,10 +129,10 @@ function fallbackOf(channel: Channel | undefined): string[] {
 }
 
 /**
- * A removed channel may have been renamed. Its message goes to the channels that would get it now and do not
- * have it: the fallback of the channel that it was sent in place of, else those that the routes name.
+ * A removed channel may have been renamed, so its message goes to other channels that lack it. If
+ * it replaced another channel's message, that channel's fallback gets it, else the routed channels.
  */
-async function heirsOf(
+async function channelsInstead(
   relay: Relay,
   claimed: Claimed,
   record: EventRecord | undefined,
@@ -176,9 +178,9 @@ async function send(relay: Relay, parts: Part[], channel: Channel): Promise<Send
   const [first, ...also] = parts as [Part, ...Part[]]
   const now = relay.now()
   const leftMs = first.delivery.leaseUntil - now
-  // if this worker slept through its lease, another one may be sending it now
+  // if this worker slept through its lease, another worker may be sending this now
   if (leftMs <= 0) {
-    return { outcome: 'retry', note: 'the lease ended before it was sent', unsent: true }
+    return { outcome: 'retry', note: 'the lease ended before the request', unsent: true }
   }
   const signal = AbortSignal.timeout(Math.min(attemptMs, leftMs))
   const posts = postsOf(relay, first.delivery)
@@ -193,7 +195,7 @@ async function send(relay: Relay, parts: Part[], channel: Channel): Promise<Send
   }
 }
 
-/** Those with a page of their own. */
+/** The deliveries that have an approve page. */
 function listedIn(parts: Part[]): Claimed[] {
   return parts.filter(({ pageUrl }) => pageUrl !== undefined).map(({ delivery }) => delivery)
 }
@@ -211,7 +213,7 @@ function isWaiting({ next }: Prepared): boolean {
   return 'result' in next && 'unsent' in next.result
 }
 
-/** When a list that failed, or could not be sent yet, is sent again. Its messages stay one list. */
+/** When to send a failed or waiting list again. Its messages stay one list. */
 function retryAtOf(
   relay: Relay,
   together: Prepared[],
@@ -225,7 +227,7 @@ function retryAtOf(
   return listRetryAt(list, result, relay.now(), relay.random(), rate)
 }
 
-/** If it fails, the lease ends, and the delivery is tried again. */
+/** If this fails, the lease ends and the delivery is retried. */
 async function finish(
   relay: Relay,
   { claimed, next }: Prepared,

@@ -1,17 +1,16 @@
-// Ends one attempt at one delivery: writes what the core says of it, in one write with what other channels get
-// in its place, and logs it.
+// Ends one attempt at one delivery. One write stores its result and the copies for other channels.
 import type { SendOutcome, Settlement } from '../core/delivery/attempt.ts'
 import type { Claimed } from '../core/delivery/delivery.ts'
 import { afterResult, type Context } from '../core/delivery/follow-up.ts'
 import type { Part } from '../notify/notifier.ts'
-import { noteTold } from './channel-health.ts'
+import { noteNotified } from './channel-health.ts'
 import { type Relay, rateOf } from './relay.ts'
 
-/** Its turn comes; where it has buttons, by itself. Nothing was sent, so this was no attempt. */
+/** Leaves a part for a later request, alone if it has buttons. This does not count as an attempt. */
 export async function setApart(relay: Relay, claimed: Claimed, { buttons }: Part): Promise<void> {
   const { id, channel } = claimed
   const now = relay.now()
-  const waits = { state: 'pending' as const, nextAt: now, note: 'it waits for its turn' }
+  const waits = { state: 'pending' as const, nextAt: now, note: 'waits for its turn' }
   const alone = buttons === undefined ? {} : { alone: true as const }
   const settlement = { ...waits, ...alone, unsent: true as const }
   const settled = await relay.store.settle(claimed, settlement, now, [])
@@ -31,7 +30,7 @@ export async function settle(
   logAttempt(relay, claimed, settlement, settled)
   if (settled === 'lost') return
   if (followUps.length > 0) relay.wake(followUps.length)
-  if (alertsFallback) await noteTold(relay, claimed.channel)
+  if (alertsFallback) await noteNotified(relay, claimed.channel)
 }
 
 function logAttempt(

@@ -1,4 +1,4 @@
-// Forgets what ended long ago, in bounded steps, so that a store does not grow for ever.
+// Removes what ended long ago, in bounded steps, so that the store does not grow for ever.
 import type { Relay } from './relay.ts'
 
 const dayMs = 86_400_000
@@ -6,7 +6,7 @@ const maxPerStep = 500
 /** A deleted VM stays silent. A VM that was only switched off comes back under the same name. */
 const beaconDays = 7
 
-/** One step. Returns whether there is more to forget. */
+/** Takes one step. Returns whether there is more to remove. */
 export async function forgetOld(relay: Relay): Promise<boolean> {
   const now = relay.now()
   const before = now - relay.config.retentionDays * dayMs

@@ -1,4 +1,4 @@
-// Alerts as rows of the store. They are noted where the cause occurs, and the sweep sends them.
+// Alerts as rows of the store. Code that finds a cause notes it, and the sweep sends the alert.
 import { messageOf } from '../../shared/errors.ts'
 import { alertId, type Occurrence, sendAlert, withOccurrence } from '../core/delivery/alert.ts'
 import type { Alert, EventRecord } from '../core/event/event.ts'
@@ -6,7 +6,7 @@ import type { Config } from '../core/rules/config.ts'
 import { commitEvent } from './commit-event.ts'
 import { channelNamed, type Relay } from './relay.ts'
 
-/** Never throws. If an alert cannot be noted, it is logged: its cause will occur again. */
+/** Never throws. If the store fails, logging is enough: the cause will occur again. */
 export async function raiseAlert(
   relay: Relay,
   fleet: string,
@@ -29,7 +29,6 @@ async function note(relay: Relay, fleet: string, occurrence: Occurrence): Promis
   })
 }
 
-/** Whether the row is an alert's. */
 export function isAlert(record: EventRecord): record is EventRecord & { alert: Alert } {
   return record.alert !== undefined
 }
@@ -54,9 +53,7 @@ export async function concludeAlert(
   relay.log.warn('fleet_alert', { fleet, kind, vms, reasons, owners })
 }
 
-/**
- * The channels for a fleet's alerts: the fleet's own owners, else those of the whole configuration.
- */
+/** The channels for a fleet's alerts: the fleet's own owners, else those of the configuration. */
 export function ownersOf({ fleets, owners = [] }: Config, fleet: string): string[] {
   const own = Object.hasOwn(fleets, fleet) ? fleets[fleet]!.owners : undefined
   return [...new Set(own ?? owners)]

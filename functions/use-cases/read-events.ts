@@ -1,4 +1,4 @@
-// What is on record of an event, for whoever may read all of it: the API and the pages for admins.
+// Reads everything about an event, for the API and the console.
 import type { Delivery } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { type PublicSighting, publicSightings } from '../core/event/public-view.ts'
@@ -14,7 +14,7 @@ interface WholeRecord {
   seenBy: PublicSighting[]
 }
 
-/** Undefined where there is no such event. Ids are kept in lower case. */
+/** Undefined if there is no such event. Ids are stored in lower case. */
 export async function readRecord(
   relay: Relay,
   { fleet, eventId }: EventKey,
@@ -33,7 +33,7 @@ type PageRead =
   | { outcome: 'read'; records: EventRecord[]; more: boolean }
   | { outcome: 'refused'; reason: string }
 
-/** Newest first, as a query asks for it: `fleet`, `before`, `limit`. */
+/** One page, newest first. The query may have `fleet`, `before` and `limit`. */
 export async function readPage(
   relay: Relay,
   query: (name: string) => string | undefined,
@@ -43,10 +43,10 @@ export async function readPage(
   const since = query('before')
   const before = since === undefined ? undefined : Date.parse(since)
   if (!Number.isInteger(limit) || limit < 1 || limit > maxPage) {
-    return { outcome: 'refused', reason: `limit is a whole number from 1 to ${maxPage}` }
+    return { outcome: 'refused', reason: `limit must be a whole number from 1 to ${maxPage}` }
   }
   if (Number.isNaN(before)) {
-    const reason = 'before is a time, as firstSeenAt of an event shows it'
+    const reason = 'before must be a time, such as the firstSeenAt of an event'
     return { outcome: 'refused', reason }
   }
   const records = await relay.store.listEvents({

@@ -1,6 +1,5 @@
-// A report comes in: what it says of each event is joined into the committed record, and the answer
-// tells the beacon what to start and when to come back. Events are written first, the beacon last, so
-// that a crash in between makes the next report say it again.
+// Joins a report into the committed events. The answer says what to start and when to report again.
+// Events are written before the beacon: after a crash in between, the next report repeats them.
 import { limits } from '../../shared/document.ts'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import type { Answer, Directive, Refused, Report } from '../../shared/report.ts'
@@ -16,35 +15,35 @@ import { raiseAlert } from './raise-alert.ts'
 import type { Relay } from './relay.ts'
 import { Share } from './share.ts'
 
-/** If this many events of one report fail, the rest waits for the next report. */
+/** If this many events of one report fail, the others wait for the next report. */
 const maxFailures = 50
 
-/** Reports that come this early are taken for the ones that keep the pace. */
+/** A report that comes after this part of the pace counts as on time. */
 const punctual = 0.8
 
 type Received =
   | { outcome: 'answered'; answer: Answer }
-  /** A newer boot of this VM has reported, or one event had too many writers at once. */
+  /** `retired`: a newer boot of this VM has reported. `busy`: other writers were always faster. */
   | { outcome: 'retired' | 'busy' }
 
-/** Takes in one report whose sender and shape were checked; `key` is what its beacon is known by. */
+/** The report's sender and shape were checked. `key` identifies its beacon. */
 export async function receive(
   relay: Relay,
   fleet: string,
   key: string,
-  told: Report,
+  received: Report,
 ): Promise<Received> {
-  const report = tidyReport(told)
+  const report = tidyReport(received)
   const now = relay.now()
   const known = await relay.store.readBeacon(fleet, key)
-  const standing = standingOf(known, report)
-  if (standing === 'retired') return { outcome: 'retired' }
-  if (standing === 'repeated') return { outcome: 'answered', answer: await repeat(relay, known!) }
+  const freshness = freshnessOf(known, report)
+  if (freshness === 'retired') return { outcome: 'retired' }
+  if (freshness === 'repeated') return { outcome: 'answered', answer: repeat(relay, known!) }
 
   const ids = [...new Set([...(known?.sees ?? []), ...idsIn(report)])]
   const sightings = await relay.store.readSightings(fleet, key, ids)
   const reading = readReport(fleet, key, report, known, sightings, now)
-  const { seen, directives, refused, failures } = await takeInAll(relay, reading, now)
+  const { seen, directives, refused, failures } = await joinAll(relay, reading, now)
   // the other events are stored; without a 2xx the beacon sends this event again
   if (failures.includes('busy')) return { outcome: 'busy' }
   if (failures.length > 0) throw failures[0]
@@ -57,49 +56,44 @@ export async function receive(
   const isStored = (id: string) => !outside.has(id)
   const beacon = { ...reading.beacon, paceMs, sees: reading.beacon.sees.filter(isStored) }
   const sightingsToWrite = reading.changedSightings.filter(({ eventId }) => isStored(eventId))
-  // the second arrival of a report that may bring a directive must be known as one
+  // store the counter: a repeat of a report that may get a directive must be recognized
   const counts = reading.news.some(
     ({ status, starts }) => status === 'Scheduled' || starts.length > 0,
   )
   if (counts || isWorthNoting(known, beacon, sightingsToWrite)) {
-    // stale: a later report of this beacon was faster, and holds all that this one says
+    // `stale` is fine: a later report of this beacon was faster, and contains all of this one
     await relay.store.writeBeacon(beacon, sightingsToWrite)
   }
   if (known?.bootId !== beacon.bootId) {
     const { vm, bootId } = beacon
     relay.log.info('beacon_first_heard', { fleet, vm, bootId })
   }
-  return {
-    outcome: 'answered',
-    answer: {
-      ...{ outcome: 'accepted', time: now, paceMs, directives },
-      refused: refused.slice(0, limits.events),
-    },
-  }
+  const listed = refused.slice(0, limits.events)
+  const answer: Answer = { outcome: 'accepted', time: now, paceMs, directives, refused: listed }
+  return { outcome: 'answered', answer }
 }
 
-function standingOf(known: Beacon | undefined, report: Report): 'new' | 'repeated' | 'retired' {
+function freshnessOf(known: Beacon | undefined, report: Report): 'new' | 'repeated' | 'retired' {
   const { bootId, counter } = report.beacon
   if (known === undefined) return 'new'
   if (known.retiredBootIds.includes(bootId)) return 'retired'
   return known.bootId === bootId && counter <= known.counter ? 'repeated' : 'new'
 }
 
-/** A report that brings nothing new is noted once a pace, as a sign of life. */
+/** If a report has nothing new, its beacon is written once a pace, to show that it is alive. */
 function isWorthNoting(known: Beacon | undefined, beacon: Beacon, changed: Sighting[]): boolean {
   if (known === undefined || changed.length > 0) return true
   const same = JSON.stringify(lasting(known)) === JSON.stringify(lasting(beacon))
   return !same || beacon.heardAt - known.heardAt >= beacon.paceMs * punctual
 }
 
-/** What does not differ from report to report. */
+/** Without the fields that differ in each report. */
 function lasting({ counter: _c, heardAt: _h, polledAt, bootedAt: _b, ...rest }: Beacon) {
   return { ...rest, polled: polledAt !== undefined }
 }
 
-/** The answer that was missed, from the committed state; nothing changes and no directive is given. */
-async function repeat(relay: Relay, known: Beacon): Promise<Answer> {
-  const { paceMs } = known
+/** Answers from the committed state. Changes nothing and gives no directive. */
+function repeat(relay: Relay, { paceMs }: Beacon): Answer {
   return { outcome: 'repeated', time: relay.now(), paceMs, directives: [], refused: [] }
 }
 
@@ -109,60 +103,58 @@ function idsIn(report: Report): string[] {
   return [...(report.document?.events ?? []).map((event) => event.eventId), ...changes, ...starts]
 }
 
-/**
- * Includes what was approved. The beacon starts an event only if its own document shows no more.
- */
+/** Includes what was approved: the beacon starts an event only if its document shows no more. */
 function directiveOf(record: EventRecord): Directive {
   const { eventId, verdict } = record
   return { eventId, ...(verdict?.agreed ?? agreedOf(record, false)) }
 }
 
 /** The results for the events of one report. */
-interface Taken {
+interface Results {
   seen: Seen[]
   directives: Directive[]
   refused: Refused[]
   failures: unknown[]
 }
 
-async function takeInAll(relay: Relay, reading: Reading, now: number): Promise<Taken> {
+async function joinAll(relay: Relay, reading: Reading, now: number): Promise<Results> {
   const { fleet, beacon } = reading.beacon
   const share = new Share(relay, fleet, beacon)
-  const taken: Taken = { seen: [], directives: [], refused: [], failures: [] }
+  const results: Results = { seen: [], directives: [], refused: [], failures: [] }
   for (const news of reading.news) {
     const { eventId } = news
-    const outcome = await takeInOrFail(relay, reading, news, now, share)
+    const outcome = await joinOrFail(relay, reading, news, now, share)
     if ('failure' in outcome) {
-      taken.failures.push(outcome.failure)
-      if (taken.failures.length >= maxFailures || isOutage(outcome.failure)) break
+      results.failures.push(outcome.failure)
+      if (results.failures.length >= maxFailures || isOutage(outcome.failure)) break
     } else if ('refusal' in outcome) {
-      taken.refused.push({ eventId, reason: outcome.refusal })
+      results.refused.push({ eventId, reason: outcome.refusal })
     } else {
       const { record, watched } = outcome
-      if (record !== undefined && news.inDocument) taken.seen.push({ record, watched })
-      if (outcome.directed && record !== undefined) taken.directives.push(directiveOf(record))
+      if (record !== undefined && news.inDocument) results.seen.push({ record, watched })
+      if (outcome.directed && record !== undefined) results.directives.push(directiveOf(record))
     }
   }
-  return taken
+  return results
 }
 
-interface TakenIn {
+interface JoinedEvent {
   record: EventRecord | undefined
   directed: boolean
-  /** Its page was opened lately, and that matters. */
+  /** A person opened its page lately, and a decision is still possible. */
   watched: boolean
 }
 
-/** If the storage itself fails, the next event would fail as well, after the same wait. */
+/** If the storage itself fails, the next event would fail too, after the same wait. */
 function isOutage(failure: unknown): boolean {
   const codes = ['storage_unavailable', 'storage_forbidden']
   return failure instanceof FoghornError && codes.includes(failure.code)
 }
 
-type Outcome = TakenIn | { refusal: string } | { failure: unknown }
+type Outcome = JoinedEvent | { refusal: string } | { failure: unknown }
 
 /** A failure of one event does not keep the others from being stored. */
-async function takeInOrFail(
+async function joinOrFail(
   relay: Relay,
   reading: Reading,
   news: EventNews,
@@ -170,7 +162,7 @@ async function takeInOrFail(
   share: Share,
 ): Promise<Outcome> {
   try {
-    return await takeIn(relay, reading, news, now, share)
+    return await joinEvent(relay, reading, news, now, share)
   } catch (failure) {
     const { eventId } = news
     const { fleet, vm } = reading.beacon
@@ -194,8 +186,7 @@ async function raiseOverLimits(
   await raiseAlert(relay, fleet, { kind: 'over_limits', vm, reason: first!.reason })
 }
 
-/** Joins one event's news into the committed record. */
-async function takeIn(
+async function joinEvent(
   relay: Relay,
   reading: Reading,
   news: EventNews,

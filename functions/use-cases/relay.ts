@@ -1,4 +1,4 @@
-// What a host hands to the use cases. Everything that differs between hosts or touches the world is here.
+// What a host gives to the use cases: everything that differs between hosts or does I/O.
 import type { Log } from '../../shared/log.ts'
 import type { Hmac } from '../../shared/signature.ts'
 import type { ChannelFacts } from '../core/delivery/commit.ts'
@@ -13,51 +13,50 @@ import type { Store } from '../store/store.ts'
 export interface Relay {
   config: Config
   store: Store
-  /** By the kind of the channel. */
+  /** By channel kind. */
   notifiers: Record<string, Notifier<never>>
   /** `fetch` with the host's guard against addresses that a channel must not reach. */
   send: Send
-  /** Reads what people press in Slack, and answers them. */
+  /** Reads and answers the presses of buttons in Slack. */
   slackDesk: Desk
   /** Checks the signatures of reports. */
   hmac: Hmac
   /** Checks the tokens of reports. */
   identity: Identity
-  /** Signs and checks links; the first signs. */
+  /** Sign and check links. The first key signs, all keys are valid. */
   linkKeys: Uint8Array<ArrayBuffer>[]
-  /** Events whose page somebody opened lately. */
+  /** Knows the events whose page was opened lately. */
   attention: Attention
-  /** Bearer token of the events API; absent: the API is off. */
+  /** Bearer token of the events API. If it is undefined, the API is off. */
   adminKey: string | undefined
   /** Epoch ms. */
   now(): number
   /** In [0, 1). */
   random(): number
   log: Log
-  /** Epoch ms; who was not heard before that may well have spoken. */
+  /** Epoch ms. Before this time the relay may have missed reports. */
   listeningSince: number
   /**
-   * A hint after every commit: so many messages are owed now, and something may be due by itself later.
-   * Losing one costs time, never a message.
+   * A hint after every commit: this many messages are pending, and the event may be due later.
+   * A lost hint costs time, never a message.
    */
-  wake(owed: number): void
-  /** What an owner should look at, as far as the host knows more than the log: sentences for `/healthz`. */
+  wake(messages: number): void
+  /** Problems of the host that an owner should look at: sentences for `/healthz`. */
   troubles(): Promise<string[]>
 }
 
 type RelayParts = Pick<Relay, 'config' | 'notifiers'>
 
-/** Undefined where the configuration has no such channel any more. */
+/** Undefined if the configuration no longer has the channel. */
 export function channelNamed({ config }: Pick<Relay, 'config'>, name: string): Channel | undefined {
   return Object.hasOwn(config.channels, name) ? config.channels[name] : undefined
 }
 
-/** How fast a channel may be told; one that the configuration has no more is told nothing. */
+/** A removed channel has no rate: nothing is sent to it. */
 export function rateOf(relay: RelayParts, name: string): Rate {
   return notifierNamed(relay, name)?.rate ?? unlimited
 }
 
-/** What the configuration and the kinds say of channels. */
 export function channelFacts(relay: RelayParts): ChannelFacts {
   return {
     exists: (name) => channelNamed(relay, name) !== undefined,
@@ -66,7 +65,7 @@ export function channelFacts(relay: RelayParts): ChannelFacts {
   }
 }
 
-/** The configuration has no channel whose kind lacks a notifier. */
+/** The configuration accepts only kinds that have a notifier. */
 export function notifierOf({ notifiers }: Pick<Relay, 'notifiers'>, { kind }: Channel) {
   return notifiers[kind]!
 }

@@ -1,5 +1,5 @@
-// Starts a drill: the relay's own event, judged by the owner's policy and routes and told on the real
-// channels. One atomic write; from then on time moves it, as it does any event.
+// Starts a drill: an event of the relay's own, with the owner's policy, routes and real channels.
+// It is one atomic write. After that the sweep moves it on, as it does any event.
 import { z } from 'zod'
 import { eventTypes, limits } from '../../shared/document.ts'
 import { nextLook } from '../core/event/conclude.ts'
@@ -12,7 +12,7 @@ import { tryAgain } from './channel-health.ts'
 import { commitEvent } from './commit-event.ts'
 import type { Relay } from './relay.ts'
 
-/** Of one fleet at a time: a drill calls people. */
+/** Per fleet. A drill wakes people, so there must not be many. */
 export const maxOpenDrills = 3
 export const maxNoticeSeconds = 3_600
 export const maxImpactSeconds = 600
@@ -20,7 +20,7 @@ const usualNoticeSeconds = 120
 const usualImpactSeconds = 10
 const maxResources = 10
 const maxTags = 50
-/** The open drills of a fleet are among so many of its newest events, or there is more to do than drills. */
+/** Open drills are looked for among this many of a fleet's newest events. */
 const recentEvents = 200
 
 const name = z.string().max(limits.name)
@@ -47,11 +47,11 @@ const wishSchema = object({
     .optional(),
 })
 
-/** What an admin sends, checked, as the core takes it. */
+/** Checks the body of an owner's request and turns it into the core's `DrillWish`. */
 export const drillSchema = wishSchema
   .refine((wish) => (wish.changeAfterSeconds ?? -1) < wish.noticeSeconds, {
     path: ['changeAfterSeconds'],
-    error: 'write less than noticeSeconds: what has started does not change any more',
+    error: 'write less than noticeSeconds: an event cannot change after it started',
   })
   .transform((wish): DrillWish => {
     const { fleet, type: eventType, noticeSeconds, impactSeconds, changeAfterSeconds } = wish
@@ -60,7 +60,7 @@ export const drillSchema = wishSchema
     return { fleet, facts, noticeSeconds, impactSeconds, changeAfterSeconds, vms: vmsOf(wish) }
   })
 
-/** Where nothing is said of the VMs, they are as VMs whose beacon has not reported. */
+/** Without facts about the VMs, they count as VMs whose beacon never reported. */
 function vmsOf({ resources, resourceGroup, scaleSet, tags }: z.output<typeof wishSchema>) {
   if ([resourceGroup, scaleSet, tags].every((one) => one === undefined)) return []
   const known = { resourceGroup: resourceGroup ?? '', scaleSet: scaleSet ?? '', tags: tags ?? {} }
@@ -72,12 +72,12 @@ type DrillStarted =
   | { outcome: 'too_many'; open: EventRecord[] }
   | { outcome: 'conflict' }
 
-/** Commits a drill with its messages. `id` must be new; the fleet is one of the configuration. */
+/** Commits a drill with its messages. `id` must be new, and the fleet must be configured. */
 export async function startDrill(relay: Relay, wish: DrillWish, id: string): Promise<DrillStarted> {
-  // two at the same moment may make one too many, which calls people once more and harms nobody
+  // two requests at the same moment may exceed the limit by one, which does no harm
   const open = await openDrills(relay, wish.fleet)
   if (open.length >= maxOpenDrills) return { outcome: 'too_many', open }
-  // a drill is to show what a channel takes now, and not what it refused a while ago
+  // a drill must show whether a channel works now, even if it refused messages before
   await tryAgain(relay)
   const { config } = relay
   const key = { fleet: wish.fleet, eventId: drillId(id) }

@@ -1,4 +1,4 @@
-// Draws the conclusions that time brings: settled, vm gone, stuck, lost. No request need ever come.
+// Draws the conclusions that time brings, such as stuck or lost, without any request.
 import { messageOf } from '../../shared/errors.ts'
 import { conclude } from '../core/event/conclude.ts'
 import { heardSince, withHeard } from '../core/event/witness.ts'
@@ -9,12 +9,12 @@ import { concludeAlert, isAlert } from './raise-alert.ts'
 import type { Relay } from './relay.ts'
 
 const maxEventsPerSweep = 200
-/** Where the store is slow, what is left waits for the next sweep: sending waits for this one. */
+/** Sending waits for the sweep, so if the store is slow, the rest waits for the next sweep. */
 const maxSweepMs = 30_000
 
 /**
- * Looks at the events whose due time has come, as many as time allows. One that fails is logged and stays due; it stops no
- * other. Returns how many failed.
+ * Concludes the events that are due, as many as time allows. An event that fails is logged and
+ * stays due, and the others go on. Returns how many failed.
  */
 export async function sweep(relay: Relay): Promise<number> {
   const from = relay.now()

@@ -1,4 +1,5 @@
-// What an owner may write after `npm run drill --`, and what they are told who write something else.
+// What an owner may write after `npm run drill --`, and what they are told who write something
+// else.
 import { describe, expect, test } from 'vitest'
 import {
   adminKeyOf,
@@ -72,14 +73,14 @@ describe('mistakes are told with what to write', () => {
 test('mistakes that the relay finds are told by the names of options', () => {
   const lines = [
     'noticeSeconds: write a whole number of seconds from 0 to 3600 (found 5000)',
-    'changeAfterSeconds: write less than noticeSeconds: what has started does not change any more',
+    'changeAfterSeconds: write less than noticeSeconds: an event cannot change after it started',
     'resources[0]: write at least 1 character (found "")',
     'tags.role: write a text in quotes',
     'source: write one of "Platform", "User" (found "Me")',
   ]
   expect(inOptions(lines.join('\n')).split('\n')).toEqual([
     '--notice: write a whole number of seconds from 0 to 3600 (found 5000)',
-    '--change-after: write less than --notice: what has started does not change any more',
+    '--change-after: write less than --notice: an event cannot change after it started',
     '--resource[0]: write at least 1 character (found "")',
     '--tag.role: write a text in quotes',
     '--source: write one of "Platform", "User" (found "Me")',

@@ -1,6 +1,6 @@
-// Azure Storage at its worst, below a relay as a process: it is busy, forbids, hangs, loses its answers, and
-// is away. What was answered with 2xx is told, once; what was not is answered 5xx, and told once it is
-// reported again.
+// A relay as a process on an Azure Storage that is busy, forbids, hangs, loses answers or is down.
+// A report with a 2xx answer is notified once. Another report gets 5xx, and is notified once it is
+// repeated.
 import { QueueClient } from '@azure/storage-queue'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { ScheduledEvent } from '../../shared/document.ts'
@@ -18,7 +18,7 @@ beforeAll(async () => {
     vms: [['web_0']],
     host: 'azure',
     lastingAzurite: true,
-    // chats would take one message a second
+    // chats would accept only one message a second
     config: () => ({ routes: [{ match: {}, channels: ['pager', 'system'] }] }),
   })
   faults = await startStorageFaults(stage.azurite!.connection)
@@ -33,7 +33,7 @@ afterAll(async () => {
   await faults.stop()
 })
 
-/** A wake-up that failed comes again at once, and no timer comes by itself. */
+/** A wake-up that failed comes again at once, and the timer never runs by itself. */
 function startRelay(connection = faults.connection) {
   const own = { FUNCTIONS_TRIGGERS: 'queue', FUNCTIONS_HIDDEN_SECONDS: '0' }
   return stage.startRelay({ environment: { AzureWebJobsStorage: connection, ...own } })
@@ -44,7 +44,7 @@ async function sweep(): Promise<number> {
   return (await fetch(url, { method: 'POST', body: '{}' })).status
 }
 
-/** Both channels have heard of it, each once, and nothing is owed any more. */
+/** Expects that both channels got each message once, and that nothing is pending. */
 async function toldOnce({ eventId }: ScheduledEvent): Promise<void> {
   const states = async () => {
     await sweep()
@@ -71,18 +71,18 @@ test.each<[string, Fault]>([
   ['500 for changes', { answer: 500, code: 'InternalError', only: 'changes', times: 3 }],
   ['no table', { answer: 404, code: 'TableNotFound', times: 1 }],
   [
-    'a change that was refused for another',
+    'a change refused in place of another',
     {
       ...{ answer: 412, code: 'UpdateConditionNotSatisfied', inTransaction: true },
       ...{ only: 'changes', about: '"event|', times: 3 },
     },
   ],
-  ['a lost answer to a question', { answer: 'lost', only: 'reads', times: 2 }],
-  ['the lost answer to an entry of an index', { ...lostChange, about: '"owed|', times: 1 }],
-  ['the lost answer to the commit of an event', { ...lostChange, about: '"event|', times: 1 }],
-  ['the lost answer to the row of a channel', { ...lostChange, about: '"channels', times: 1 }],
-  ['the lost answer to the row of a beacon', { ...lostChange, about: '"beacon|', times: 1 }],
-])('%s for a moment: the report is answered, and told once', async (_, fault) => {
+  ['a lost answer to a read', { answer: 'lost', only: 'reads', times: 2 }],
+  ['a lost answer to an entry of an index', { ...lostChange, about: '"owed|', times: 1 }],
+  ['a lost answer to the commit of an event', { ...lostChange, about: '"event|', times: 1 }],
+  ['a lost answer to the row of a channel', { ...lostChange, about: '"channels', times: 1 }],
+  ['a lost answer to the row of a beacon', { ...lostChange, about: '"beacon|', times: 1 }],
+])('%s for a moment: the report is answered and notified once', async (_, fault) => {
   const event = newEvent()
   faults.add(fault)
   expect((await post([event])).status).toBe(200)
@@ -93,7 +93,7 @@ test.each<[string, Fault]>([
 /** In a row, which is JSON within JSON. */
 const inRow = (text: string) => JSON.stringify(text).slice(1, -1)
 
-test('lost answers to all that an attempt writes: nobody is told twice', async () => {
+test('lost answers to all writes of an attempt: no channel gets a message twice', async () => {
   const event = newEvent()
   stage.sinks.failNext({ kind: 'webhook', status: 500 })
   for (const about of ['"lease":"', '"note":"HTTP 500"', '"state":"delivered"']) {
@@ -107,7 +107,7 @@ test('lost answers to all that an attempt writes: nobody is told twice', async (
   expect(lines.filter((line) => line.event === 'delivery_lease_lost')).toEqual([])
 })
 
-/** With the admin key, since the troubles are for owners only. */
+/** With the admin key, since only owners see the troubles. */
 const askHealth = () => {
   const headers = { authorization: `Bearer ${stage.secrets.adminKey}` }
   return fetch(`${stage.relayUrl}/healthz`, { headers })
@@ -116,11 +116,11 @@ const askHealth = () => {
 describe('a lasting fault', () => {
   test.each<[string, Fault]>([
     ['503', { answer: 503 }],
-    ['429 without a word of when to come again', { answer: 429, code: 'TooManyRequests' }],
+    ['429 without Retry-After', { answer: 429, code: 'TooManyRequests' }],
     ['500 within transactions', { answer: 500, inTransaction: true, only: 'changes' }],
     ['409 TableBeingDeleted', { answer: 409, code: 'TableBeingDeleted' }],
     ['403 for changes', { answer: 403, code: 'AuthorizationFailure', only: 'changes' }],
-  ])('%s: the report is refused, and told once it comes again', async (_, fault) => {
+  ])('%s: the report is refused, and notified once it comes again', async (_, fault) => {
     const event = newEvent()
     faults.add(fault)
     const refused = await post([event])
@@ -130,12 +130,12 @@ describe('a lasting fault', () => {
     await toldOnce(event)
   })
 
-  test('403 says which role is missing; wake-ups that fail for it are shown until cleared', async () => {
+  test('403 names the missing role; wake-ups that fail because of it are shown until cleared', async () => {
     const relay = stage.relay!
     faults.add({ answer: 403, code: 'AuthorizationPermissionMismatch' })
     const { connection } = stage.azurite!
     const queue = new QueueClient(connection, 'foghorn-wake')
-    // wake-ups of the tests before would fail beside it
+    // wake-ups of the tests before would fail, too
     await queue.clearMessages()
     const known = relay.entries.length
     expect((await post([newEvent()])).status).toBe(500)
@@ -150,7 +150,7 @@ describe('a lasting fault', () => {
     faults.clear()
     expect(await sweep()).toBe(202)
     const { trouble } = await relay.waitFor('host_troubled')
-    expect(trouble).toMatch(/^1 wake-ups failed again and again: .*"foghorn-wake-poison"/)
+    expect(trouble).toMatch(/^1 wake-ups failed repeatedly; .*"foghorn-wake-poison"/)
     const health = await askHealth()
     expect([health.status, await health.json()]).toMatchObject([
       200,
@@ -160,7 +160,7 @@ describe('a lasting fault', () => {
     expect(await (await askHealth()).json()).toMatchObject({ status: 'ok' })
   })
 
-  test('a relay that starts meanwhile answers 500, and works when it is over', async () => {
+  test('a relay that starts meanwhile answers 500, and works when the fault is over', async () => {
     faults.add({ answer: 503 })
     await stage.relay!.stop()
     await startRelay()
@@ -172,7 +172,7 @@ describe('a lasting fault', () => {
   })
 })
 
-test('a queue that does not answer: all is told and shown, and no visitor learns of what', async () => {
+test('a queue that does not answer: all is sent and shown, but no detail to strangers', async () => {
   await stage.relay!.stop()
   // nothing listens there
   const broken = faults.connection.replace(
@@ -186,7 +186,7 @@ test('a queue that does not answer: all is told and shown, and no visitor learns
   const health = await askHealth()
   expect([health.status, await health.json()]).toMatchObject([
     200,
-    { status: 'troubled', troubles: [expect.stringMatching(/^the queue .* does not answer.*log/)] },
+    { status: 'troubled', troubles: [expect.stringMatching(/^the wake-up queue failed.*log/)] },
   ])
   expect((await relay.waitFor('queue_failed')).error).toContain('Azure Storage answered nothing')
   await sweep()
@@ -195,8 +195,8 @@ test('a queue that does not answer: all is told and shown, and no visitor learns
   await startRelay()
 })
 
-/** The last: what is halted is behind all the others. */
-test('Azurite is away for a while: what was answered 200 is told, once', async () => {
+/** The last test, because it stops the Azurite of all others. */
+test('Azurite is down for a while: a report that was answered 200 is notified once', async () => {
   const [early, meanwhile, late] = [newEvent(), newEvent(), newEvent()]
   stage.sinks.failNext({ kind: 'webhook', status: 503 })
   expect((await post([early])).status).toBe(200)

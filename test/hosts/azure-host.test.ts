@@ -1,9 +1,9 @@
-// The stand-in for Azure Functions, which the tests of this host rest upon, does as Azure does.
+// The tests of this host use a replacement for Azure Functions. It must behave like Azure.
 import { describe, expect, test } from 'vitest'
 import { Program } from '../support/process.ts'
 import { get, host, lineOf, printed } from './azure-running.ts'
 
-describe('the stand-in', () => {
+describe('the replacement', () => {
   test('knows what the app registered', () => {
     const triggers = host.functions.map(({ name, bindings }) => {
       return [name, Object.values(bindings).map(({ type }) => type)]
@@ -19,14 +19,14 @@ describe('the stand-in', () => {
     ['{"fleet":"prod"}', '{"fleet":"prod"}'],
     ['12', '12'],
     ['plain words', '"plain words"'],
-  ])('hands over the queue text %s as %s, as Azure does', async (message, arrived) => {
+  ])('passes the queue text %s on as %s, like Azure', async (message, arrived) => {
     const known = host.lines.length
     await host.invokeQueue('wake', message, { dequeueCount: 3 })
     const line = host.lines.slice(known).find(({ category }) => category === 'user')
     expect(JSON.parse(line!.message)).toMatchObject({ message: arrived, dequeueCount: 3 })
   })
 
-  test('rejects where a function fails', async () => {
+  test('rejects if a function fails', async () => {
     await expect(host.invokeQueue('wake', 'poison')).rejects.toThrow('this one never works')
     expect(host.failures.splice(0)).toMatchObject([{ functionName: 'wake' }])
   })
@@ -46,7 +46,7 @@ describe('the stand-in', () => {
     ])
   })
 
-  test('keeps /admin and /runtime, as Azure does', async () => {
+  test('reserves /admin and /runtime, like Azure', async () => {
     expect((await get('/admin/functions')).status).toBe(404)
     expect((await get('/runtime/webhooks')).status).toBe(404)
   })

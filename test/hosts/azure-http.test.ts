@@ -1,5 +1,6 @@
 // The adapter between Azure Functions and Hono, over real HTTP and through the real
-// `@azure/functions`; only the host around the library is ours (test/support/functions-host.ts).
+// `@azure/functions`. Only the host around the library is a replacement
+// (test/support/functions-host.ts).
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -13,7 +14,7 @@ interface Seen {
   queries: Record<string, string[]>
 }
 
-/** What the app saw of a request written by hand, so that no client changes it on the way. */
+/** What the app saw of a raw request, which no client changed on the way. */
 async function seen(path: string, headers: Record<string, string> = {}): Promise<Seen> {
   const request = httpRequest(`${host.url}`, { path, headers }).end()
   const [response] = (await once(request, 'response')) as [IncomingMessage]
@@ -21,7 +22,7 @@ async function seen(path: string, headers: Record<string, string> = {}): Promise
 }
 
 describe('a request', () => {
-  test('keeps every value of a query key that comes several times', async () => {
+  test('keeps every value of a repeated query key', async () => {
     const { queries } = await seen('/seen/x?match=a&match=b%26c&other=&match=a')
     expect(queries).toEqual({ match: ['a', 'b&c', 'a'], other: [''] })
   })
@@ -32,7 +33,7 @@ describe('a request', () => {
     expect(new URL(url).search).toBe('?x=%2F')
   })
 
-  test('has the URL that the outside used', async () => {
+  test('has the URL that the client used', async () => {
     const headers = { host: 'foghorn.example', 'x-forwarded-proto': 'https' }
     expect((await seen('/seen/x', headers)).url).toBe('https://foghorn.example/seen/x')
   })
@@ -42,7 +43,7 @@ describe('a request', () => {
     expect(headers.cookie).toBe('session=YWJj==; next=/a?b=c')
   })
 
-  test('brings who was signed in', async () => {
+  test('brings the signed-in person', async () => {
     const principal = Buffer.from('{"auth_typ":"aad","claims":[]}').toString('base64')
     const { headers } = await seen('/seen/x', { 'x-ms-client-principal': principal })
     expect(headers['x-ms-client-principal']).toBe(principal)
@@ -55,7 +56,7 @@ describe('a request', () => {
 })
 
 describe('a body', () => {
-  test('of all 256 values comes and goes byte for byte', async () => {
+  test('with all 256 byte values comes and goes unchanged', async () => {
     const body = Uint8Array.from({ length: 256 }, (_, i) => i)
     const response = await host.invokeHttp('/bytes', { method: 'POST', body })
     expect(new Uint8Array(await response.arrayBuffer())).toEqual(body)
@@ -67,13 +68,13 @@ describe('a body', () => {
     expect([response.status, await response.text()]).toEqual([200, ''])
   })
 
-  test('of 256 KB comes and goes whole', async () => {
+  test('of 256 KB comes and goes completely', async () => {
     const body = Uint8Array.from({ length: 256 * 1024 }, (_, i) => (i * 7 + (i >> 8)) & 255)
     const response = await host.invokeHttp('/bytes', { method: 'POST', body })
     expect(Buffer.from(body).equals(Buffer.from(await response.arrayBuffer()))).toBe(true)
   })
 
-  test('that is sent in pieces is read before it ends, and its answer too', async () => {
+  test('that is sent in pieces is read before it ends, and so is its answer', async () => {
     const request = httpRequest(`${host.url}/echo`, { method: 'POST' })
     request.write('first')
     const [response] = (await once(request, 'response')) as [IncomingMessage]
@@ -103,7 +104,7 @@ describe('an answer', () => {
     expect(await response.text()).toBe('two')
   })
 
-  test('keeps its one cookie, once', async () => {
+  test('keeps a single cookie once', async () => {
     expect((await get('/cookie')).headers.getSetCookie()).toEqual(['one=a=b=='])
   })
 
@@ -129,14 +130,14 @@ describe('an answer', () => {
     expect([await next(), await next()]).toEqual(['second', ''])
   })
 
-  test('that its client leaves midway harms no other', async () => {
+  test('whose client leaves midway harms no other', async () => {
     const { body } = await get('/pieces/left')
     await body!.cancel()
     await open('left')
     expect(await (await get('/text')).text()).toBe('12 characters')
   })
 
-  test('may come before the body was read, and the next one too', async () => {
+  test('may come before the body was read, and so may the next one', async () => {
     const body = new Uint8Array(4 * 1024 * 1024)
     for (const _ of [1, 2]) {
       const response = await host.invokeHttp('/refused', { method: 'POST', body })

@@ -1,5 +1,5 @@
-// The relay's log inside Azure Functions: which line goes to which invocation's logger, and which
-// is printed.
+// The relay's log in Azure Functions: which line goes to which invocation's logger, and which is
+// printed.
 import { describe, expect, test } from 'vitest'
 import { createAzureLog } from '../../functions/host/azure/log.ts'
 import { categoryOf, isKept, printedLine } from '../support/functions-log.ts'
@@ -74,18 +74,18 @@ describe('Application Insights', () => {
     expect(isKept(printedLine)).toBe(true)
   })
 
-  test('gets a sign of life from the timer, whatever level the relay logs at', () => {
+  test("gets a sign of life from the timer, whatever the level of the relay's log", () => {
     expect(isKept({ category: 'Function.sweep', level: 'information' })).toBe(true)
   })
 
   test.each(['Function.relay', 'Microsoft.AspNetCore.Hosting.Diagnostics', 'Host.Results'])(
-    'gets no line at Information of %s, which may name the address of a request',
+    'gets no line of %s at Information, because it may contain the URL of a request',
     (category) => {
       expect(isKept({ category, level: 'information' })).toBe(false)
     },
   )
 
-  test('is not flooded: what is below the level of the log is not printed either', () => {
+  test('is not flooded: lines below the level of the log are not printed either', () => {
     const lines: string[] = []
     const write = (line: string) => void lines.push(line)
     const { log } = createAzureLog({ write, now: Date.now, level: 'info' })

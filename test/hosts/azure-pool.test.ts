@@ -1,6 +1,6 @@
 // The host pools its connections to the worker. If one client's body is left unread on a
-// connection, the next request there is another client's. Each case refuses a body, then uses the
-// same connection again.
+// connection, it breaks the next client's request. Each case refuses a body, then uses the same
+// connection again.
 import { once } from 'node:events'
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -50,7 +50,7 @@ describe.each(sizes)('of %i pieces,', (pieces) => {
 })
 
 describe('the rest of a body', () => {
-  /** A body without an end, and what became of it. */
+  /** A body without an end, and what happened to it. */
   function endless() {
     const seen = { bytes: 0, cancelled: false }
     const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
@@ -65,7 +65,7 @@ describe('the rest of a body', () => {
     return { body, seen }
   }
 
-  test('is read up to a limit, and the connection closed there', async () => {
+  test('is read up to a limit, then the connection is closed', async () => {
     const { body, seen } = endless()
     const limits = { bytes: 10 * pieceBytes, ms: 10_000 }
     await watchBody(body, limits).finish()
@@ -73,7 +73,7 @@ describe('the rest of a body', () => {
     expect(seen.bytes).toBeLessThan(limits.bytes + 3 * pieceBytes)
   })
 
-  test('is waited for up to a limit, and the connection closed there', async () => {
+  test('is awaited up to a limit, then the connection is closed', async () => {
     let cancelled = false
     const silent = new ReadableStream({
       cancel() {
@@ -89,7 +89,7 @@ describe('the rest of a body', () => {
     await expect(watchBody(broken).finish()).resolves.toBeUndefined()
   })
 
-  test('is read after what its handler had asked for', async () => {
+  test('is read after the part that its handler had asked for', async () => {
     const { body } = endless()
     const watched = watchBody(body, { bytes: pieceBytes, ms: 10_000 })
     const reader = watched.body.getReader()

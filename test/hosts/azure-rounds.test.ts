@@ -1,4 +1,4 @@
-// What the rounds of the Azure host set as wake-ups: a message in the queue is an invocation, which costs.
+// Which wake-ups the rounds of the Azure host queue. Each one is an invocation, which costs money.
 import { afterEach, expect, test } from 'vitest'
 import { Rounds, requestWaitMs } from '../../functions/host/azure/rounds.ts'
 import {
@@ -12,7 +12,7 @@ import {
 
 let world: World
 let rounds: Rounds
-/** Delays of the wake-ups that were set. */
+/** Delays of the queued wake-ups. */
 let set: number[]
 
 async function start() {
@@ -30,7 +30,7 @@ test('nothing is due: no wake-up', async () => {
   expect(set).toEqual([])
 })
 
-test('a retry brings one wake-up, however many requests come before it', async () => {
+test('a retry queues one wake-up, however many requests come before it', async () => {
   await start()
   const beacon = new FakeBeacon(world, 'web_0')
   world.channels.answer = (request) =>
@@ -45,7 +45,7 @@ test('a retry brings one wake-up, however many requests come before it', async (
   expect(set).toHaveLength(2)
 })
 
-test('what a request could not send, as the store failed it, has a wake-up', async () => {
+test('if a request could not send because the store failed, a wake-up follows', async () => {
   await start()
   const { claim } = world.store
   world.store.claim = async () => {
@@ -57,7 +57,7 @@ test('what a request could not send, as the store failed it, has a wake-up', asy
   expect(set).toEqual([0])
 })
 
-test('at the end what is being claimed is sent, and it is waited for', async () => {
+test('at the end, a running claim is sent, and the host waits for it', async () => {
   await start()
   const { claim } = world.store
   const claiming = Promise.withResolvers<void>()
@@ -77,7 +77,7 @@ test('at the end what is being claimed is sent, and it is waited for', async () 
   await answered
 })
 
-test('after the end nothing is begun: a wake-up brings it to somebody else', async () => {
+test('after the end nothing begins: another worker gets a wake-up', async () => {
   await start()
   await rounds.stop(0)
   await rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
@@ -85,7 +85,7 @@ test('after the end nothing is begun: a wake-up brings it to somebody else', asy
   expect(set).toEqual([0])
 })
 
-test('a request waits for a channel no longer than it says', async () => {
+test('a request waits for a channel only as long as its limit', async () => {
   await start()
   world.channels.answer = () => new Promise<never>(() => {})
   const from = performance.now()
@@ -95,7 +95,7 @@ test('a request waits for a channel no longer than it says', async () => {
   await expect.poll(() => world.sent.length).toBeGreaterThan(0)
 })
 
-test('what a request commits after its answer is sent as well', async () => {
+test('a commit of a request after its answer is sent, too', async () => {
   await start()
   const go = Promise.withResolvers<void>()
   let late: Promise<unknown> | undefined
@@ -108,7 +108,7 @@ test('what a request commits after its answer is sent as well', async () => {
   await expect.poll(() => world.sent.length).toBe(4)
 })
 
-test('a queue that takes no message fails no request', async () => {
+test('a queue that accepts no message fails no request', async () => {
   await start()
   rounds = new Rounds(world.relay, async () => {
     throw new Error('the queue is away')
@@ -118,7 +118,7 @@ test('a queue that takes no message fails no request', async () => {
   expect(world.lines.join('\n')).toContain('the queue is away')
 })
 
-test('a storage that is slow does not hold sending up until the function is cut off', async () => {
+test('a slow storage does not delay sending until the function is aborted', async () => {
   await start()
   const beacon = new FakeBeacon(world, 'web_0')
   const ids = Array.from({ length: 20 }, (_, i) => `event-${i}`)
@@ -137,7 +137,7 @@ test('a storage that is slow does not hold sending up until the function is cut 
   expect(world.sent.length).toBeGreaterThan(known)
 })
 
-test('an event that fails at every look does not bring one wake-up after another', async () => {
+test('an event that always fails does not cause one wake-up after another', async () => {
   await start()
   const beacon = new FakeBeacon(world, 'web_0')
   await rounds.during(() => beacon.sees([event({ notBeforeAt: startAt + 60_000 })]))
@@ -150,7 +150,7 @@ test('an event that fails at every look does not bring one wake-up after another
   await rounds.turn()
   expect(world.lines.join('\n')).toContain('"conclusion_failed"')
   expect(set).toEqual([10_000])
-  // and others do not suffer from it
+  // and others are not affected
   await rounds.turn()
   expect(set).toEqual([10_000])
 })

@@ -1,5 +1,5 @@
-// The sample app on the real `@azure/functions`, started once for a test file, with what tests ask
-// of it.
+// The sample app on the real `@azure/functions`, started once for a test file, with the helpers
+// that tests need.
 import { afterAll } from 'vitest'
 import { Waiters } from '../simulator/waiters.ts'
 import { FunctionsHost } from '../support/functions-host.ts'
@@ -7,7 +7,7 @@ import { FunctionsHost } from '../support/functions-host.ts'
 const patienceMs = 10_000
 const waiters = new Waiters()
 
-/** What the sample's log did not hand to an invocation's logger. */
+/** Lines that the sample's log did not pass to an invocation's logger. */
 export let printed: string[] = []
 
 export const host = await FunctionsHost.start({
@@ -21,13 +21,13 @@ afterAll(() => host.stop())
 export const get = (path: string, headers: Record<string, string> = {}) =>
   host.invokeHttp(path, { headers })
 
-/** Lets the sample go on where it waits. */
+/** Lets the sample continue at a gate. */
 export const open = (gate: string) => host.invokeHttp(`/open/${gate}`, { method: 'POST' })
 
 export const lineOf = (event: string) =>
   host.lines.find((line) => line.message.includes(`"${event}"`))
 
-/** The first line with the event, past or to come. */
+/** The first line with the event, past or future. */
 export const waitFor = (event: string) => waitUntil(() => lineOf(event), `log ${event}`)
 
 export const waitUntil = <T>(find: () => T | undefined, what: string) =>

@@ -1,5 +1,5 @@
-// A little app for the tests of the Azure adapter: it answers with what it got, and waits where a
-// test must see something before something else. Gates open on `POST /open/<name>`, so it works in
+// A small app for the tests of the Azure adapter. It answers with what it got, and waits at gates
+// if a test must see one thing before another. Gates open on `POST /open/<name>`, so it works in
 // any process.
 import { app } from '@azure/functions'
 import { Hono } from 'hono'
@@ -7,7 +7,7 @@ import { httpHandler } from '../../functions/host/azure/http.ts'
 import { createAzureLog } from '../../functions/host/azure/log.ts'
 import { limit } from '../../functions/http/problem.ts'
 
-/** What did not go to an invocation's logger. */
+/** Lines that did not go to an invocation's logger. */
 export const printed: string[] = []
 
 const { log, during } = createAzureLog({

@@ -1,5 +1,5 @@
-// The relay on Azure Functions with settings that it cannot run with: it says all that is wrong in its log, and
-// to nobody outside.
+// The relay on Azure Functions with invalid settings: its log lists all mistakes, and strangers see
+// none of them.
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { Program } from '../support/process.ts'
@@ -33,7 +33,7 @@ async function misconfigured(changes: Record<string, string>) {
   return { answer, statuses, entry, output: program.output }
 }
 
-test('all mistakes are told in one line of the log, and to nobody outside', async () => {
+test('one line of the log lists all mistakes, and strangers see none', async () => {
   const { answer, statuses, entry, output } = await misconfigured({
     FOGHORN_LINK_KEY: 'c2hvcnQ=',
     FOGHORN_ADMIN_KEY: reference,
@@ -50,7 +50,7 @@ test('all mistakes are told in one line of the log, and to nobody outside', asyn
     code: 'misconfigured',
     title: 'misconfigured',
     status: 503,
-    detail: 'the relay cannot start with these settings; its log says what is wrong',
+    detail: 'the relay cannot start with its settings; see its log for the mistakes',
   })
   expect(statuses).toEqual([202, 202])
   expect(entry.level).toBe('error')
@@ -58,9 +58,9 @@ test('all mistakes are told in one line of the log, and to nobody outside', asyn
   for (const said of [
     'AzureWebJobsStorage__accountName',
     'Azure did not resolve FOGHORN_ADMIN_KEY',
-    'FOGHORN_LINK_KEY is not usable',
+    'FOGHORN_LINK_KEY is not valid',
     'FOGHORN_LOG_LEVEL is "loud"',
-    // the configuration takes these from there
+    // the configuration takes these from the environment
     'fleets.prod.key',
     'channels.ops-slack.url',
   ]) {
@@ -73,16 +73,16 @@ test('all mistakes are told in one line of the log, and to nobody outside', asyn
 
 test.each<[string, Record<string, string>, string]>([
   [
-    'a connection string that is none',
+    'an invalid connection string',
     { AzureWebJobsStorage: 'AccountName=a;AccountKey=account-secret' },
-    'AzureWebJobsStorage is no connection string',
+    'AzureWebJobsStorage is not a connection string',
   ],
   [
-    'the name of an account that makes no address',
+    'an invalid account name',
     { AzureWebJobsStorage__accountName: 'my account' },
-    'write the name of the storage account',
+    'the name of the storage account',
   ],
-])('%s is told with its setting, beside the others', async (_, changes, said) => {
+])('%s is reported with its setting, beside the others', async (_, changes, said) => {
   const { answer, entry, output } = await misconfigured(changes)
   expect(answer.status).toBe(503)
   expect(entry.error).toContain(said)

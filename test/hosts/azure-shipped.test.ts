@@ -1,4 +1,5 @@
-// What is deployed to Azure: host.json and the settings as they stand, and the bundle, built and started.
+// What is deployed to Azure: host.json, the settings, and the bundle, built and started.
+
 import { execFile } from 'node:child_process'
 import {
   existsSync,
@@ -34,11 +35,11 @@ describe('host.json', () => {
   const host = parse('infra/azure/host.json')
   const { queues, http } = host.extensions
 
-  test('lets no URL into the telemetry: links to decide with are URLs', () => {
+  test('keeps all URLs out of the telemetry, because links that decide are URLs', () => {
     const { logLevel } = host.logging
     // the requests' own rows, with whole URLs
     expect(logLevel['Host.Results']).toBe('None')
-    // ASP.NET and the host write URLs at level Information, under names that nobody can list
+    // ASP.NET and the host write URLs at level Information, under many names
     expect(logLevel.default).toBe('Warning')
     const talkative = Object.entries(logLevel).filter(
       ([, level]) => !['Warning', 'Error', 'Critical', 'None'].includes(String(level)),
@@ -46,10 +47,10 @@ describe('host.json', () => {
     // the relay's own log lines, also those printed after an invocation returned
     const own = ['relay', 'wake', 'sweep'].map((name) => [`Function.${name}.User`, 'Debug'])
     const printed = ['Host.Function.Console', 'Information']
-    // when the timer ran: it has no address
+    // when the timer ran, without a URL
     const timer = ['Function.sweep', 'Information']
     expect(talkative.sort()).toEqual([...own, printed, timer].sort())
-    // these have settings of their own, which the levels do not rule
+    // these have settings of their own, which the levels do not affect
     expect(Object.keys(host)).not.toContain('telemetryMode')
     expect(Object.keys(host.logging.applicationInsights)).toEqual(['samplingSettings'])
   })
@@ -63,22 +64,22 @@ describe('host.json', () => {
     expect(http.routePrefix).toBe('')
   })
 
-  test('takes wake-ups as they are sent, soon, and not for ever', () => {
+  test('receives wake-ups as they are sent, soon, and not for ever', () => {
     expect(queues.messageEncoding).toBe('none')
     expect(secondsOf(queues.maxPollingInterval)).toBeLessThanOrEqual(2)
     expect(queues.maxDequeueCount).toBe(5)
   })
 
-  test('gives a turn the time for the slowest attempt, and for what comes before and after', () => {
+  test('gives a turn time for the slowest attempt, and for the work before and after it', () => {
     expect(secondsOf(host.functionTimeout) * 1_000).toBeGreaterThan(2 * turnWaitMs)
   })
 })
 
-test('local.settings.example.json names what is read, and nothing else', () => {
+test('local.settings.example.json names exactly the settings that are read', () => {
   const files = ['azure/main.ts', 'azure/storage.ts', 'settings.ts']
   const text = files.map((name) => read(`functions/host/${name}`)).join('\n')
   const names = [...text.matchAll(/\benvironment\.([A-Z_]+)/g)].map(([, name]) => name)
-  // this one is read by Azure
+  // Azure reads this one
   const all = [...new Set([...names, connectionName, 'FUNCTIONS_WORKER_RUNTIME'])]
   const { Values } = parse('infra/azure/local.settings.example.json')
   expect(Object.keys(Values).sort()).toEqual(all.sort())
@@ -119,7 +120,7 @@ describe('the bundle', () => {
 
   afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-  test('is what Azure needs', () => {
+  test('contains exactly what Azure needs', () => {
     expect(JSON.parse(textOf('host.json'))).toEqual(parse('infra/azure/host.json'))
     expect(JSON.parse(textOf('package.json'))).toMatchObject({ type: 'module', main: 'main.mjs' })
     expect(JSON.parse(textOf('foghorn.config.json'))).toEqual(baseConfig)
@@ -129,20 +130,20 @@ describe('the bundle', () => {
     expect(existsSync(join(directory, 'beacon.mjs'))).toBe(true)
   })
 
-  test('is small at its start: what an identity needs comes later', () => {
+  test('is small at its start: the part for an identity is loaded later', () => {
     const atStart = new Set(['main.mjs'])
     for (const name of atStart) for (const next of importedBy(name, statically)) atStart.add(next)
     const texts = [...atStart].map(textOf)
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
     expect(bytes).toBeLessThan(2_050_000)
-    // an error of that library alone
+    // an error that only that library has
     const mark = 'ManagedIdentityCredential: Authentication failed'
     const holders = readdirSync(azure).filter((name) => textOf(name).includes(mark))
     expect(holders).toEqual(importedBy('main.mjs', lazily))
     expect([...atStart]).not.toContain(holders[0])
   })
 
-  test('starts, and loads what an identity needs for an identity only', {
+  test('starts, and loads the part for an identity only if there is one', {
     timeout: 60_000,
   }, async () => {
     const [identity] = importedBy('main.mjs', lazily)
@@ -173,20 +174,20 @@ describe('the bundle', () => {
     }
   })
 
-  test('may have a configuration of this machine, where it is run here', () => {
+  test('may have a configuration for this machine if it runs here', () => {
     const publicUrl = 'http://127.0.0.1:7071'
     const config = write('own.json', JSON.stringify({ ...baseConfig, publicUrl }))
     expect(checkPacked(config, 'own.json', {}, true)).toContain(publicUrl)
   })
 
-  test('takes values of an environment that this machine has not', () => {
+  test('accepts environment values that this machine lacks', () => {
     const fleets = { prod: { key: 'env:A_KEY_OF_ANOTHER_MACHINE' } }
     const config = write('bare.json', JSON.stringify({ ...baseConfig, fleets }))
     expect(checkPacked(config, 'bare.json', {}, false)).toContain('A_KEY_OF_ANOTHER_MACHINE')
   })
 
   test.each<[string, string, string]>([
-    ['that is wrong', '{"publicUrl": "nope"}', 'publicUrl'],
+    ['with a mistake', '{"publicUrl": "nope"}', 'publicUrl'],
     ['that is no JSON', 'publicUrl', 'JSON'],
     ['of a test', JSON.stringify({ ...baseConfig, publicUrl: 'http://127.0.0.1:7071' }), 'appUrl'],
   ])('refuses a configuration %s, and leaves nothing to deploy', async (_, text, remedy) => {
@@ -198,14 +199,14 @@ describe('the bundle', () => {
   })
 
   test.each<[string, string[], NodeJS.ProcessEnv, string]>([
-    ['a configuration that is not there', [], { FOGHORN_CONFIG: 'nowhere.json' }, 'nowhere.json'],
+    ['a missing configuration', [], { FOGHORN_CONFIG: 'nowhere.json' }, 'nowhere.json'],
     ['an unknown option', ['--confg'], {}, '--config'],
-    ['two answers', ['--config', 'a', '--without-config'], {}, '--without-config'],
+    ['two contradicting options', ['--config', 'a', '--without-config'], {}, '--without-config'],
   ])('refuses %s', (_, words, environment, remedy) => {
     expect(() => readBundleWords(words, environment, directory)).toThrow(remedy)
   })
 
-  test('packs the file that is named, else the usual one where there is one, else none', () => {
+  test('packs the named configuration, else the usual one if it exists, else none', () => {
     const chosen = (words: string[], environment: NodeJS.ProcessEnv = {}) => {
       const choice = readBundleWords(words, environment, directory)
       return choice === 'help' ? choice : choice.config?.slice(directory.length + 1)

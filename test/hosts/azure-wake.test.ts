@@ -1,4 +1,5 @@
-// Wake-ups of the Azure host without its timer: the real queue of an Azurite, taken from it as host.json says.
+// Wake-ups of the Azure host without its timer, in a real Azurite queue that is read as host.json
+// says.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Row } from '../support/deliveries.ts'
@@ -15,7 +16,7 @@ beforeAll(async () => {
   stage = await startStage({
     vms: [['web_0']],
     host: 'azure',
-    // chats would take one message a second
+    // chats would accept only one message a second
     config: () => ({ routes: [{ match: {}, channels: ['pager', 'system'] }] }),
   })
   post = reporter(stage, 'web_0')
@@ -44,7 +45,7 @@ test('a retry comes with a wake-up, without the timer', async () => {
   expect(answersTo(again, 'webhook')).toEqual([503, 204])
 })
 
-test('a wake-up that waits for a channel holds up no other', async () => {
+test('a wake-up that waits for a channel delays no other', async () => {
   const [slow, next] = [newEvent(), newEvent()]
   stage.sinks.failNext({ kind: 'webhook', status: 503 })
   stage.sinks.failNext({ kind: 'webhook', delayMs: 9_000 })

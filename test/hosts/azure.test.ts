@@ -1,6 +1,7 @@
-// The relay on Azure Functions as a process: the real library, a real Azurite, channels that answer late or
-// not at all. Only the host around the library is ours (test/support/functions-main.ts), and most of
-// the time its triggers stand still, so that a test sees what a request does by itself.
+// The relay on Azure Functions as a process: the real library, a real Azurite, and channels that
+// answer late or not at all. Only the host around the library is a replacement
+// (test/support/functions-main.ts). Its triggers mostly rest, so tests see what a request does
+// alone.
 import { TableServiceClient } from '@azure/data-tables'
 import { QueueServiceClient } from '@azure/storage-queue'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -15,13 +16,13 @@ import { newEvent, reporter } from '../support/reports.ts'
 import { linkIn, type Stage, startStage } from '../support/stage.ts'
 
 const standing = { FUNCTIONS_TRIGGERS: '' }
-/** Of these, chats are not told: they take one message a second, and a test may be faster. */
+/** No chats among these: they accept one message a second, and a test may be faster. */
 const quiet = 'Redeploy'
 
 let stage: Stage
 let post: ReturnType<typeof reporter>
 let other: ReturnType<typeof reporter>
-/** What the storage held before the relay's first request. */
+/** What the storage contained before the relay's first request. */
 let before: { tables: string[]; queues: string[] }
 
 beforeAll(async () => {
@@ -55,7 +56,7 @@ async function inStorage() {
   return { tables, queues }
 }
 
-/** Runs a queue or timer function, and says whether it failed. */
+/** Runs a queue or timer function. Returns whether it failed. */
 async function run(name: 'wake' | 'sweep', input?: string): Promise<'done' | 'failed'> {
   const url = `${stage.relayUrl}/admin/functions/${name}`
   const { status } = await fetch(url, { method: 'POST', body: JSON.stringify({ input }) })
@@ -68,7 +69,7 @@ const reached = ({ eventId }: ScheduledEvent, kind: Kind) =>
 const reaches = ({ eventId }: ScheduledEvent, kind: Kind): Promise<Received> =>
   stage.sinks.waitFor((one) => one.kind === kind && one.body.includes(eventId), 15_000)
 
-/** An attempt at the webhook channel ended so. */
+/** The result of an attempt at the webhook channel. */
 const settled = ({ eventId }: ScheduledEvent, outcome: string) => {
   const isIts = (entry: Entry) => entry.eventId === eventId && entry.channel === 'system'
   return stage.relay!.waitFor(outcome, isIts)
@@ -94,7 +95,7 @@ describe('the app', () => {
     expect(sweep).toMatchObject(['sweep', [{ type: 'timerTrigger', schedule: '0 * * * * *' }]])
   })
 
-  test('is well, and has made the table that it needs', async () => {
+  test('is healthy, and has created its table', async () => {
     expect(before).toEqual({ tables: [], queues: [] })
     const response = await fetch(`${stage.relayUrl}/healthz`)
     expect([response.status, await response.json()]).toMatchObject([200, { status: 'ok' }])
@@ -119,7 +120,7 @@ describe('a report', () => {
     )
   })
 
-  test('waits for a channel that hangs no longer than a few seconds, and no channel does', async () => {
+  test('waits for a channel that hangs only a few seconds, and no channel waits for it', async () => {
     const [slow, next] = [newEvent(quiet), newEvent(quiet)]
     stage.sinks.failNext({ kind: 'webhook', delayMs: 6_000 })
     const first = post([slow])
@@ -132,7 +133,7 @@ describe('a report', () => {
       event === 'delivered' && eventId === slow.eventId && channel === 'system'
     expect(stage.relay!.entries.filter(isOver)).toEqual([])
     expect(await webhookOf(slow)).toMatchObject({ state: 'pending', attempts: 1 })
-    // whoever looks meanwhile leaves it alone
+    // other workers do not touch it meanwhile
     const look = run('sweep')
     await settled(slow, 'delivered')
     expect(await look).toBe('done')
@@ -157,13 +158,13 @@ describe('a report', () => {
 })
 
 describe('a wake-up', () => {
-  test('of our own is done without a word', async () => {
+  test('from the relay is handled without a line in the log', async () => {
     expect(await run('wake', '{"wake":1}')).toBe('done')
     expect(stage.relay!.entries.filter(({ event }) => event === 'wake_message_unknown')).toEqual([])
   })
 
   test.each(['plain words', '{"wake":2}', '{}', '[1]', 'null'])(
-    'that somebody else sent (%s) is logged, and does no harm',
+    'from elsewhere (%s) is logged, and does no harm',
     async (message) => {
       const known = stage.relay!.entries.length
       expect(await run('wake', message)).toBe('done')
@@ -172,12 +173,12 @@ describe('a wake-up', () => {
     },
   )
 
-  test('that nobody takes is made up for by the timer', async () => {
+  test('that is lost is replaced by the timer', async () => {
     stage.sinks.failNext({ kind: 'webhook', status: 500 })
     const late = newEvent(quiet)
     expect((await post([late])).status).toBe(200)
     await settled(late, 'delivery_retried')
-    // the queue was made for it
+    // the relay created the queue for it
     expect((await inStorage()).queues).toEqual(['foghorn-wake'])
     const sweepAndLook = async () => {
       await run('sweep')
@@ -189,7 +190,7 @@ describe('a wake-up', () => {
 })
 
 describe('the end', () => {
-  test('waits for what is being sent, and the next start sends nothing again', async () => {
+  test('waits for running attempts, and the next start sends nothing again', async () => {
     const relay = stage.relay!
     stage.sinks.failNext({ kind: 'webhook', delayMs: 1_500 })
     const last = newEvent(quiet)
@@ -230,9 +231,9 @@ describe('the end in the middle of an attempt', () => {
   })
 })
 
-/** The last, as it looks at all that came before. */
+/** The last test, because it looks at all lines before. */
 describe('no line', () => {
-  test('shows a secret, and each says to which invocation it belongs', async () => {
+  test('contains a secret, and each names its invocation', async () => {
     const reboot = newEvent()
     expect((await other([reboot])).status).toBe(200)
     const link = linkIn(await reaches(reboot, 'slack'))
@@ -246,7 +247,7 @@ describe('no line', () => {
     await stage.relay!.stop()
     await stage.relay!.ended
     const output = stage.programs.map((program) => program.output).join('')
-    expect(output).toContain('[a link, or nothing of ours]')
+    expect(output).toContain('[not logged]')
     const token = pathname.split('/').at(-1)!
     for (const [name, value] of Object.entries({ ...stage.secrets, token })) {
       expect(output.includes(value), name).toBe(false)

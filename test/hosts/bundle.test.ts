@@ -1,5 +1,5 @@
-// `app.ts` and everything it imports bundle for a runtime without Node: a dry run of `wrangler deploy`
-// without any compatibility flag, where a Node module would not be found.
+// `app.ts` and all its imports bundle for a runtime without Node. A dry run of `wrangler deploy`
+// without any compatibility flag would not find a Node module.
 import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

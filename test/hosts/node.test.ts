@@ -1,4 +1,4 @@
-// The relay on plain Node as a process: how it starts, what it says where it can't, and how it ends.
+// The relay on plain Node as a process: how it starts, what it prints if it can't, and how it ends.
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
@@ -40,7 +40,7 @@ function refusal(changes: Record<string, string>): string {
 }
 
 describe('settings', () => {
-  test('the least that is needed', () => {
+  test('the minimum', () => {
     const settings = readSettings({ FOGHORN_CONFIG: configFile, FOGHORN_LINK_KEY: linkKey })
     expect(settings).toMatchObject({ port: 7071, address: '127.0.0.1', level: 'info' })
     expect(settings.dataDirectory).toBe('.foghorn')
@@ -58,13 +58,13 @@ describe('settings', () => {
     [{ PORT: '70000' }, 'PORT is "70000"'],
     [{ HOST: 'web-1.example' }, 'HOST is "web-1.example"; write the address to listen on'],
     [{ FOGHORN_LINK_KEY: '' }, 'FOGHORN_LINK_KEY is not set'],
-    [{ FOGHORN_LINK_KEY: 'c2hvcnQ=' }, 'FOGHORN_LINK_KEY is not usable'],
-    [{ FOGHORN_LINK_KEY: `${linkKey},?` }, 'FOGHORN_LINK_KEY is not usable'],
+    [{ FOGHORN_LINK_KEY: 'c2hvcnQ=' }, 'FOGHORN_LINK_KEY is not valid'],
+    [{ FOGHORN_LINK_KEY: `${linkKey},?` }, 'FOGHORN_LINK_KEY is not valid'],
     [{ FOGHORN_ADMIN_KEY: 'short' }, 'FOGHORN_ADMIN_KEY has 5 characters'],
     [{ FOGHORN_LOG_LEVEL: 'loud' }, 'FOGHORN_LOG_LEVEL is "loud"'],
     [
       { FOGHORN_CONFIG: '/nowhere.json' },
-      'there is no configuration at "/nowhere.json"; set FOGHORN_CONFIG, or start with a copy of infra/examples/full.config.json',
+      'there is no configuration at "/nowhere.json"; set FOGHORN_CONFIG, or copy infra/examples/full.config.json to this path',
     ],
   ])('%o is refused', (changes, said) => {
     const message = refusal(changes as Record<string, string>)
@@ -72,12 +72,12 @@ describe('settings', () => {
     expect(message).not.toContain('c2hvcnQ=')
   })
 
-  test('signIn is refused where the host signs nobody in: its header could be of anybody', () => {
+  test('signIn is refused if the host has no sign-in: anybody could send its header', () => {
     const file = join(directory, 'sign-in.json')
     const signIn = { tenantId: '1e6d2f1c-0a4b-4c57-9b1e-5c2f0d9a7e11' }
     writeFileSync(file, JSON.stringify({ ...baseConfig, signIn }))
     const message = (value: Record<string, string>) => refusal({ FOGHORN_CONFIG: file, ...value })
-    expect(message({})).toContain('signIn: App Service Authentication is off here')
+    expect(message({})).toContain('signIn: App Service Authentication is off')
     expect(message({})).toContain('(WEBSITE_AUTH_ENABLED is not set)')
     expect(message({})).toMatch(/switch it on .+, or remove "signIn"/)
     for (const off of ['False', 'no', 'yes?']) {
@@ -88,7 +88,7 @@ describe('settings', () => {
     }
   })
 
-  test('all mistakes are said at once', () => {
+  test('one error lists all mistakes', () => {
     const message = refusal({ PORT: 'x', FOGHORN_LOG_LEVEL: 'y', FOGHORN_CONFIG: '/nowhere' })
     expect(message.split('\n')).toHaveLength(3)
   })
@@ -104,7 +104,7 @@ describe('the process', () => {
     expect(relay.entries.at(-1)?.event).toBe('relay_stopped')
   })
 
-  test('its folder and its files are for its own user alone', async () => {
+  test('only its own user can read its folder and files', async () => {
     const FOGHORN_DATA = join(directory, 'new', 'data')
     const relay = new Program('relay', 'functions/host/node/main.ts', environment({ FOGHORN_DATA }))
     await relay.waitFor('relay_started')
@@ -119,7 +119,7 @@ describe('the process', () => {
   test.each([
     [{}, '127.0.0.1'],
     [{ HOST: '127.0.0.2' }, '127.0.0.2'],
-  ])('%o: listens on %s, and nowhere else', async (changes, address) => {
+  ])('%o: listens on %s only', async (changes, address) => {
     const relay = new Program('relay', 'functions/host/node/main.ts', environment(changes))
     const { port } = await relay.waitFor('relay_started')
     const heard = ['127.0.0.1', '127.0.0.2'].map((one) =>
@@ -132,29 +132,29 @@ describe('the process', () => {
     await relay.stop()
   })
 
-  test('a port that is taken is said with the name of its setting', async () => {
+  test('the error for a port in use names the setting', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const PORT = String((taken.address() as AddressInfo).port)
     const relay = new Program('relay', 'functions/host/node/main.ts', environment({ PORT }))
     expect(await relay.exited).toEqual({ code: 2, signal: null })
     await relay.ended
-    expect(relay.output).toContain(`port ${PORT} is taken on 127.0.0.1`)
-    expect(relay.output).toContain('write another in PORT')
+    expect(relay.output).toContain(`Port ${PORT} on 127.0.0.1 is in use`)
+    expect(relay.output).toContain('set PORT to another port')
     taken.close()
   })
 
-  test('a second one on the same folder is refused, and the first goes on', async () => {
+  test('a second relay on the same folder is refused, and the first goes on', async () => {
     const first = new Program('first', 'functions/host/node/main.ts', environment())
     await first.waitFor('relay_started')
     const second = new Program('second', 'functions/host/node/main.ts', environment())
     expect(await second.exited).toEqual({ code: 2, signal: null })
     await second.ended
-    expect(second.output).toContain('another relay works on')
+    expect(second.output).toContain('Another relay is using')
     expect(await first.stop()).toEqual({ code: 0, signal: null })
   })
 
-  test('a request that never ends does not keep it from ending', async () => {
+  test('a request that never ends does not prevent the end', async () => {
     const relay = new Program('relay', 'functions/host/node/main.ts', environment())
     const { port } = await relay.waitFor('relay_started')
     const socket = connect(Number(port), '127.0.0.1')
@@ -194,7 +194,7 @@ describe('the process', () => {
   })
 })
 
-test('the example configuration is complete and right', () => {
+test('the example configuration is complete and valid', () => {
   const file = new URL('../../infra/examples/full.config.json', import.meta.url)
   const config = readConfig(readFileSync(file, 'utf8'), {
     PROD_FLEET_KEY: prodKey,

@@ -1,4 +1,4 @@
-// Node's loop around the use cases: what it begins, what it leaves, and that it stops when it is told to.
+// Node's loop around the use cases: what it begins, what it leaves, and that it stops.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Pump } from '../../functions/host/node/pump.ts'
 import type { Store } from '../../functions/store/store.ts'
@@ -22,7 +22,7 @@ function gate() {
   return { open, opened }
 }
 
-/** A pump whose calls of one method of the store wait; `reached` is when the first one is made. */
+/** A pump whose calls of one store method wait. `reached` resolves at the first call. */
 function pumpThatWaits(method: keyof Store, until: Promise<void>) {
   const { open: reach, opened: reached } = gate()
   const store = around(world.store, async (name, _args, call) => {
@@ -36,13 +36,13 @@ function pumpThatWaits(method: keyof Store, until: Promise<void>) {
   return { pump, reached }
 }
 
-test('sends what is due, each channel beside the others', async () => {
+test('sends what is due, to all channels at once', async () => {
   const { open, opened } = gate()
   const hosts = new Set<string>()
   world.channels.answer = (request) => {
     hosts.add(new URL(request.url).hostname)
     if (hosts.size === 4) open()
-    // nobody is answered before all have been asked
+    // no channel answers before all have got a request
     return opened.then(() => usualAnswer(request))
   }
   pump = new Pump(world.relay)
@@ -55,7 +55,7 @@ test('sends what is due, each channel beside the others', async () => {
   )
 })
 
-test('a turn that is under way when it is stopped begins nothing more', async () => {
+test('a turn that runs when the pump is stopped begins nothing more', async () => {
   const { open, opened } = gate()
   const { pump, reached } = pumpThatWaits('dueEvents', opened)
   pump.wake()
@@ -66,7 +66,7 @@ test('a turn that is under way when it is stopped begins nothing more', async ()
   expect(world.sent).toEqual([])
 })
 
-test('what is being sent when it is stopped is settled first', async () => {
+test('a running attempt is settled before the pump stops', async () => {
   const { open, opened } = gate()
   const { open: ask, opened: asked } = gate()
   world.channels.answer = (request) => {

@@ -1,4 +1,4 @@
-// An entry for a runtime without Node, to prove that the relay's HTTP face needs none.
+// An entry for a runtime without Node, to prove that the relay's HTTP face does not need it.
 import { createApp } from '../../functions/app.ts'
 
 export default {

@@ -1,5 +1,5 @@
-// What the claims of a genuine token prove, as tables: each wrong claim, each kind of resource, cases and
-// allow-lists. No signature is made here.
+// What the claims of a genuine token prove, as tables: each wrong claim, each kind of resource,
+// cases and allow-lists. Signatures play no part here.
 import { describe, expect, test } from 'vitest'
 import type { Entra } from '../../functions/core/rules/config.ts'
 import {
@@ -44,7 +44,7 @@ function vm(changes: Partial<Vm> = {}): Vm {
   return vmSchema.parse({ name: 'web_0', vmId: 'anything', ...place, ...changes })
 }
 
-/** `accepted`, or the reason why not. */
+/** `accepted`, or the reason for the refusal. */
 function judged(changes: Record<string, unknown>, at = now): string {
   const outcome = judgeClaims({ ...claims, ...changes }, entra, at)
   return outcome.outcome === 'accepted' ? 'accepted' : outcome.reason
@@ -67,7 +67,7 @@ describe('a genuine token', () => {
   })
 
   test.each<[string, Record<string, unknown>, ...string[]]>([
-    ['of another tenant', { tid: subscription }, '"tid"', subscription, `takes "${tenant}"`],
+    ['of another tenant', { tid: subscription }, '"tid"', subscription, `accepts "${tenant}"`],
     ['of another issuer', { iss: 'https://sts.windows.net/x/' }, '"iss"', 'net/x/', tenant],
     ['whose issuer has no slash', { iss: claims.iss.slice(0, -1) }, '"iss"'],
     ['of the common issuer', { iss: 'https://login.microsoftonline.com/common/v2.0' }, '"iss"'],
@@ -79,16 +79,16 @@ describe('a genuine token', () => {
       'api://foghorn',
     ],
     ['for a part of the audience', { aud: 'api://fog' }, '"aud"'],
-    ['for none', { aud: [] }, '"aud"'],
+    ['for no audience', { aud: [] }, '"aud"'],
     ['that ended 60 s ago', { exp: seconds - 60 }, '"exp" is 2026-11-21T11:59:00.000Z'],
     ['that begins in 61 s', { nbf: seconds + 61 }, '"nbf" is 2026-11-21T12:01:01.000Z'],
     ['without tid', { tid: undefined }, '"tid" is missing'],
     ['without exp', { exp: undefined }, '"exp" is missing'],
     ['without iss', { iss: undefined }, '"iss" is missing'],
     ['without aud', { aud: undefined }, '"aud" is missing'],
-    ['whose exp is text', { exp: 'never' }, '"exp" is missing, or of another type'],
+    ['whose exp is text', { exp: 'never' }, '"exp" is missing or has the wrong type'],
     ['whose resource is a list', { xms_az_rid: [vmId] }, '"xms_az_rid"'],
-  ])('%s is refused, and says which claim', (_, changes, ...said) => {
+  ])('%s is refused, and the reason names the claim', (_, changes, ...said) => {
     for (const part of said) expect(judged(changes)).toContain(part)
   })
 
@@ -103,7 +103,7 @@ describe('a genuine token', () => {
     expect(judgeClaims({ ...claims, iss }, entra, now)).toMatchObject({ outcome: 'refused' })
   })
 
-  test('with a claim of any length is refused in a sentence', () => {
+  test('with a claim of any length is refused in a short sentence', () => {
     expect(judged({ aud: 'x'.repeat(100_000) }).length).toBeLessThan(600)
   })
 })
@@ -133,7 +133,7 @@ describe('an ARM id', () => {
   })
 })
 
-/** The key of the beacon, or the reason why not. */
+/** The beacon's key, or the reason for the refusal. */
 function proven(
   about: Partial<Claims>,
   changes: Partial<Vm> = {},
@@ -155,7 +155,7 @@ describe('a VM is proven', () => {
       { xms_az_rid: vmId, xms_mirid: assignedId },
     ],
     ['as an instance of a uniform set', { xms_az_rid: instanceId, xms_mirid: setId }],
-    ['as one of a uniform set', { xms_mirid: setId }],
+    ['as an instance of the uniform set that has the identity', { xms_mirid: setId }],
     ['in capitals', { xms_az_rid: vmId.toUpperCase() }],
     ['to a report in capitals', { xms_az_rid: vmId }, { name: 'WEB_0', resourceGroup: 'RG-WEB' }],
     ['as one of a set in capitals', { xms_mirid: setId }, { name: 'Web_0', scaleSet: 'WEB' }],
@@ -170,7 +170,7 @@ describe('a VM is proven', () => {
     expect(proven(about, changes, own)).toBe(key)
   })
 
-  test('by nothing that it says of its vmId', () => {
+  test('whatever vmId it reports', () => {
     expect(proven({ xms_az_rid: vmId }, { vmId: 'of-another' })).toBe(key)
   })
 })
@@ -178,14 +178,14 @@ describe('a VM is proven', () => {
 describe('a VM is not proven', () => {
   test.each<[string, Partial<Claims>, Partial<Vm>, Partial<Entra>, ...string[]]>([
     [
-      'to be another',
+      'to be another VM',
       { xms_az_rid: vmId },
       { name: 'web_1' },
       {},
       'vm.name is "web_1"',
       'proves "web_0"',
     ],
-    ['to be a longer name', { xms_az_rid: vmId }, { name: 'web_01' }, {}, 'vm.name'],
+    ['to have a longer name', { xms_az_rid: vmId }, { name: 'web_01' }, {}, 'vm.name'],
     ['to be another instance', { xms_az_rid: instanceId }, { name: 'web_1' }, {}, 'vm.name'],
     [
       'in another group',
@@ -209,24 +209,24 @@ describe('a VM is not proven', () => {
       {},
       'vm.subscriptionId is ""',
     ],
-    ['by nothing', {}, {}, {}, 'neither of the claims "xms_az_rid" and "xms_mirid"'],
+    ['by nothing', {}, {}, {}, 'lacks both the claims "xms_az_rid" and "xms_mirid"'],
     [
       'by a user-assigned identity',
       { xms_mirid: assignedId },
       {},
       {},
-      'which is no VM',
+      'which is not a VM',
       'system-assigned',
     ],
     [
-      'by its identity where another resource asked',
+      'by its identity if another resource asked',
       { xms_az_rid: assignedId, xms_mirid: vmId },
       {},
       {},
       '"xms_az_rid" is',
     ],
     [
-      'by its identity where another VM asked',
+      'by its identity if another VM asked',
       { xms_az_rid: `${vmId}1`, xms_mirid: vmId },
       {},
       {},
@@ -240,7 +240,7 @@ describe('a VM is not proven', () => {
       'vm.scaleSet is "api"',
       'proves "web"',
     ],
-    ['by its set, outside of it', { xms_mirid: setId }, { name: 'db_0' }, {}, 'begin with "web_"'],
+    ['by its set, as another VM', { xms_mirid: setId }, { name: 'db_0' }, {}, 'begin with "web_"'],
     [
       'by its set, with a name that only begins alike',
       { xms_mirid: setId },
@@ -257,7 +257,7 @@ describe('a VM is not proven', () => {
       'vm.resourceGroup',
     ],
     [
-      'where its subscription is not listed',
+      'if its subscription is not listed',
       { xms_az_rid: vmId },
       {},
       { subscriptions: [tenant] },
@@ -265,7 +265,7 @@ describe('a VM is not proven', () => {
       tenant,
     ],
     [
-      'where its group is not listed',
+      'if its group is not listed',
       { xms_az_rid: vmId },
       {},
       { resourceGroups: ['rg', 'rg-web2'] },
@@ -273,7 +273,7 @@ describe('a VM is not proven', () => {
       '"rg" or "rg-web2"',
     ],
     [
-      'where its group is listed, but not its subscription',
+      'if its group is listed, but not its subscription',
       { xms_az_rid: vmId },
       {},
       { subscriptions: [tenant], resourceGroups: ['rg-web'] },

@@ -1,5 +1,5 @@
-// Signatures of tokens, checked by the keys of an issuer that is reached over HTTP. The clock is the only
-// thing that is not real: `jose` waits between two fetches.
+// Signatures of tokens, checked by the keys of an issuer over HTTP. Only the clock is not real:
+// `jose` waits between two requests.
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Entra } from '../../functions/core/rules/config.ts'
@@ -47,7 +47,7 @@ function token(changes = {}, header = {}): string {
   return issuer.issuer.sign(claimsFor('web_0', Date.now(), changes), header)
 }
 
-/** The outcome, after a look that no part of the token is in it or in the log. */
+/** The outcome, after a check that neither it nor the log contains a part of the token. */
 async function outcomeOf(text: string) {
   const verified = await identity.verify(text, entra)
   const said = [JSON.stringify('reason' in verified ? verified.reason : ''), ...lines].join('\n')
@@ -62,7 +62,7 @@ test('a token of the tenant is genuine, and its keys are fetched once', async ()
   expect(issuer.state.asked).toEqual([`/${tenantId}/discovery/v2.0/keys`])
 })
 
-test('whom it is for and how long it lives is judged elsewhere', async () => {
+test('audience and lifetime are judged elsewhere', async () => {
   const claims = { aud: 'x', exp: 1 }
   expect(await outcomeOf(issuer.issuer.sign(claims))).toEqual({ outcome: 'genuine', claims })
 })
@@ -106,11 +106,11 @@ describe('a token is invalid', () => {
     }
   })
 
-  test('of a stranger who names our key', async () => {
+  test("of a stranger that names the tenant's key", async () => {
     const text = new Issuer().sign(claimsFor('web_0', startAt), { kid: issuer.issuer.key.kid })
     expect(await outcomeOf(text)).toMatchObject({
       outcome: 'invalid',
-      reason: expect.stringContaining('signature was not made by a key'),
+      reason: expect.stringContaining('made its signature'),
     })
   })
 
@@ -130,30 +130,30 @@ describe('a token is invalid', () => {
 
   test.each([
     ['empty', ''],
-    ['no JWT', 'eyJhbGciOiJSUzI1NiJ9'],
+    ['not a JWT', 'eyJhbGciOiJSUzI1NiJ9'],
     ['of five parts', 'eyJhbGciOiJSUzI1NiJ9.a.b.c.d'],
-    ['with a header that is no JSON', 'aGVsbG8taGVsbG8.e30.AAAA'],
+    ['with a header that is not JSON', 'aGVsbG8taGVsbG8.e30.AAAA'],
   ])('that is %s', async (_, text) => {
     expect(await outcomeOf(text)).toMatchObject({ outcome: 'invalid' })
     expect(issuer.state.asked).toEqual([])
   })
 
-  test('that is longer than any is not even looked at', async () => {
+  test('that is too long is not checked at all', async () => {
     const text = token({ pad: 'x'.repeat(8_192) })
     expect(await outcomeOf(text)).toMatchObject({
       outcome: 'invalid',
-      reason: expect.stringContaining('8192 at most'),
+      reason: expect.stringContaining('at most 8192'),
     })
     expect(issuer.state.asked).toEqual([])
   })
 
-  test('whose claims are no JSON, or no object, is left to the judgement of claims', async () => {
+  test('whose claims are not JSON, or not an object, is left to the judgement of claims', async () => {
     expect(await outcomeOf(issuer.issuer.sign([] as never))).toMatchObject({ claims: [] })
   })
 })
 
 describe('keys that change', () => {
-  test('a token of an unknown key has them fetched again, not more often than every 30 s', async () => {
+  test('a token of an unknown key causes a new request, at most every 30 s', async () => {
     await outcomeOf(token())
     issuer.issuer.rotate()
     expect(await outcomeOf(token())).toMatchObject({
@@ -167,7 +167,7 @@ describe('keys that change', () => {
     expect(issuer.state.asked).toHaveLength(2)
   })
 
-  test('one that was withdrawn counts for an hour at most', async () => {
+  test('a withdrawn key counts for an hour at most', async () => {
     const old = token()
     await outcomeOf(old)
     issuer.issuer.rotate(0)
@@ -177,7 +177,7 @@ describe('keys that change', () => {
     expect(await outcomeOf(old)).toMatchObject({ outcome: 'invalid' })
   })
 
-  test('are those of each tenant alone', async () => {
+  test('each tenant has its own keys', async () => {
     const other = { ...entra, tenantId: '44444444-dddd-4ddd-8ddd-444444444444' }
     await identity.verify(token(), entra)
     await identity.verify(token(), other)
@@ -187,8 +187,8 @@ describe('keys that change', () => {
   })
 })
 
-describe('while the issuer is away', () => {
-  test('known keys go on working, for a day', async () => {
+describe('while the issuer is down', () => {
+  test('known keys still work, for a day', async () => {
     const text = token()
     await outcomeOf(text)
     issuer.state.answer = { status: 503, body: '' }
@@ -205,7 +205,7 @@ describe('while the issuer is away', () => {
     expect(await outcomeOf(text)).toMatchObject({ outcome: 'genuine' })
   })
 
-  test('a token of an unknown key is neither taken nor refused', async () => {
+  test('a token of an unknown key is neither accepted nor refused', async () => {
     await outcomeOf(token())
     issuer.issuer.rotate()
     issuer.state.answer = { status: 503, body: '' }
@@ -216,7 +216,7 @@ describe('while the issuer is away', () => {
     })
   })
 
-  test('it is asked every 5 s, however many reports come', async () => {
+  test('it gets a request every 5 s, however many reports come', async () => {
     issuer.state.answer = { status: 500, body: '' }
     for (let i = 0; i < 20; i++) {
       expect(await outcomeOf(token())).toMatchObject({ outcome: 'unavailable' })
@@ -227,7 +227,7 @@ describe('while the issuer is away', () => {
     expect(await outcomeOf(token())).toMatchObject({ outcome: 'genuine' })
   })
 
-  test('nobody is let in where no connection can be made', async () => {
+  test('nobody is authenticated if no connection can be made', async () => {
     await issuer.close()
     expect(await outcomeOf(token())).toMatchObject({
       outcome: 'unavailable',
@@ -239,12 +239,12 @@ describe('while the issuer is away', () => {
     ['no JSON', () => '<h1>Hello</h1>'],
     ['no keys', () => '{}'],
     ['no end', () => JSON.stringify(issuer.issuer.jwks()).padEnd(300_000)],
-  ])('an answer with %s is none', async (_, body) => {
+  ])('an answer with %s is unusable', async (_, body) => {
     issuer.state.answer = { status: 200, body: body() }
     expect(await outcomeOf(token())).toMatchObject({ outcome: 'unavailable' })
   })
 
-  test('a key that is too weak is none', async () => {
+  test('a key that is too weak is unusable', async () => {
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
     const { kid } = issuer.issuer.key
     const keys = [{ ...publicKey.export({ format: 'jwk' }), kid, use: 'sig' }]
@@ -266,7 +266,7 @@ describe('while the issuer is away', () => {
     expect(urls).toEqual([[expect.stringContaining(tenantId), 'manual']])
   })
 
-  test('an answer that never comes is given up on', async () => {
+  test('an answer that never comes has a time limit', async () => {
     identity = fresh((_url, init) => {
       const { signal } = init!
       return new Promise((_, reject) =>

@@ -1,4 +1,4 @@
-// The header of the host's own sign-in: whom it names, and everything that it must not be taken for.
+// The header of the host's own sign-in: which person it names, and which headers name none.
 import { describe, expect, test } from 'vitest'
 import { readPrincipal } from '../../functions/identity/principal.ts'
 import { annId, bobId, claimsOf, principal, tenant } from '../support/principals.ts'
@@ -8,10 +8,10 @@ const other = tenant.replace('1e6', '2e6')
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 const name = 'Ann <b>Ops</b>'
 
-describe('somebody who signed in', () => {
+describe('a signed-in person', () => {
   test.each([
     ['by the long names of claims', principal(claimsOf(annId)), name],
-    ['in any case', principal(claimsOf(annId.toUpperCase(), tenant.toUpperCase())), name],
+    ['in capitals', principal(claimsOf(annId.toUpperCase(), tenant.toUpperCase())), name],
     [
       'by the short names',
       principal([
@@ -34,7 +34,7 @@ describe('somebody who signed in', () => {
     })
   })
 
-  test('whatever letters the name has', () => {
+  test('any letters in the name', () => {
     const header = principal([['name', 'Zoë 🦊'], ...claimsOf(annId).slice(2)])
     expect(readPrincipal(signIn, header)).toMatchObject({ principal: { name: 'Zoë 🦊' } })
   })
@@ -45,14 +45,14 @@ describe('nobody', () => {
     ['no header', undefined, 'absent'],
     ['an empty one', '', 'absent'],
     ['of another tenant', principal(claimsOf(annId, other)), 'other_tenant'],
-    ['no base64', '{"auth_typ":"aad"}', 'malformed'],
+    ['not base64', '{"auth_typ":"aad"}', 'malformed'],
     [
       'two headers in one',
       `${principal(claimsOf(annId))}, ${principal(claimsOf(bobId))}`,
       'malformed',
     ],
-    ['no JSON', base64('auth_typ=aad'), 'malformed'],
-    ['no object', base64('null'), 'malformed'],
+    ['not JSON', base64('auth_typ=aad'), 'malformed'],
+    ['not an object', base64('null'), 'malformed'],
     ['cut off', principal(claimsOf(annId)).slice(0, -8), 'malformed'],
     ['huge', principal([...claimsOf(annId), ['x', 'x'.repeat(65_536)]]), 'malformed'],
     [
@@ -67,10 +67,10 @@ describe('nobody', () => {
     ['no tenant', principal([['oid', annId]]), 'malformed'],
     ['two users', principal([...claimsOf(annId), ['oid', bobId]]), 'malformed'],
     ['two tenants', principal([...claimsOf(annId, other), ['tid', tenant]]), 'malformed'],
-    ['a user that is no id', principal(claimsOf('ann@contoso.example')), 'malformed'],
+    ['a user that is not an id', principal(claimsOf('ann@contoso.example')), 'malformed'],
     ['a user with a slash', principal(claimsOf(`${tenant}/${annId}`)), 'malformed'],
     [
-      'a claim that is no text',
+      'a claim that is not text',
       principal([
         ['oid', 7 as never],
         ['tid', tenant],
@@ -81,7 +81,7 @@ describe('nobody', () => {
     expect(readPrincipal(signIn, header)).toEqual({ outcome })
   })
 
-  test('where the host signs nobody in, whatever the header says', () => {
+  test('if the host has no sign-in, whatever the header says', () => {
     const header = principal(claimsOf(annId))
     expect(readPrincipal(undefined, header)).toEqual({ outcome: 'sign_in_is_off' })
   })

@@ -1,5 +1,5 @@
-// Whoever holds a link, and may decide nothing by it, keeps nobody from deciding who may: neither by junk nor
-// by forms of the page itself.
+// A person who has a link but cannot decide must not keep an approver from deciding, neither by
+// junk nor by forms of the page itself.
 import { beforeEach, expect, test } from 'vitest'
 import { rightRate } from '../../functions/links/guard.ts'
 import { createListToken } from '../../functions/links/link.ts'
@@ -22,16 +22,16 @@ beforeEach(() =>
   begin({ signIn: { tenantId: tenant }, routes: [{ match: {}, channels, approvers: [ann] }] }),
 )
 
-/** Statuses of so many requests at one instant. */
+/** Statuses of this many requests at one instant. */
 async function flood(send: () => Promise<Response> | Response): Promise<number[]> {
   const statuses = []
   for (let i = 0; i < many; i++) statuses.push((await send()).status)
   return statuses
 }
 
-/** The first form as it was shown to somebody who may decide. */
+/** The first form, as an approver sees it. */
 async function formOf({ 'sec-fetch-site': _, ...headers }: Record<string, string>) {
-  // opened from a message: a page that one's own link led to counts no press at once
+  // opened from a message: if a link of the relay led to the page, no press counts at once
   const html = await (await world.app.request(path, { headers })).text()
   return { ...formsOf(html)[0], decision: 'approve' }
 }
@@ -44,13 +44,13 @@ const junk: [string, () => Promise<Response> | Response][] = [
   ['a form without its token', () => submit(world, path, { decision: 'approve' })],
   ['a made-up token', () => submit(world, path, { decision: 'approve', form: '1-0.AAAA' })],
   [
-    'a cookie of a sign-in in a form of who knows what',
+    'a cookie of a sign-in in a form of unknown origin',
     () => submit(world, path, {}, { ...signedIn(bobId), 'sec-fetch-site': 'none' }),
   ],
 ]
 
 test.each(junk)(
-  '%s, again and again: beyond a bound 429, and she still decides',
+  '%s, again and again: 429 beyond a limit, and she can still decide',
   async (_, send) => {
     const statuses = await flood(send)
     expect([statuses[0], statuses.at(-1)]).toEqual([403, 429])
@@ -60,19 +60,19 @@ test.each(junk)(
   },
 )
 
-test.each(junk)('%s takes nothing from whoever decides by the link alone', async (_, send) => {
+test.each(junk)('%s costs a person who decides by the link alone nothing', async (_, send) => {
   await begin({})
   await flood(send)
   expect((await press(world, path, 'approve')).status).toBe(200)
 })
 
-test('junk to one link takes nothing from another', async () => {
+test('junk for one link costs another nothing', async () => {
   await flood(junk[0]![1])
   const other = await forge(world, { channel: 'team' })
   expect((await world.app.request(other, { method: 'POST' })).status).toBe(403)
 })
 
-test('junk is logged once a second, with how much it was', async () => {
+test('junk is logged once a second, with a count', async () => {
   await flood(junk[0]![1])
   world.clock.now += 1_000
   await junk[0]![1]()
@@ -81,13 +81,13 @@ test('junk is logged once a second, with how much it was', async () => {
   expect(counts).toEqual([1, many])
 })
 
-test('forms of the page, again and again by the link: she still looks and decides', async () => {
+test('forms of the page, again and again by the link: she can still look and decide', async () => {
   const form = await formOf(signedIn())
   const statuses = await flood(() => submit(world, path, form))
   expect([statuses[0], statuses.at(-1)]).toEqual([403, 429])
   expect((await flood(() => world.app.request(path))).at(-1)).toBe(429)
   expect((await flood(() => world.app.request(`${path}/state`))).at(-1)).toBe(429)
-  // who has not signed in yet is led there
+  // a person who has not signed in is sent there
   const busy = await (await world.app.request(path)).text()
   expect(busy).toContain(
     `href="/.auth/login/aad?post_login_redirect_uri=${encodeURIComponent(path)}"`,
@@ -99,14 +99,14 @@ test('forms of the page, again and again by the link: she still looks and decide
   expect((await eventNow()).approvals).toMatchObject([annInRecord])
 })
 
-test('somebody else who is signed in takes nothing from her, and has a bound, too', async () => {
+test('another signed-in person costs her nothing, and has a limit, too', async () => {
   const form = await formOf(signedIn())
   const statuses = await flood(() => submit(world, path, form, signedIn(bobId)))
   expect([statuses[0], statuses.at(-1)]).toEqual([403, 429])
   expect((await submit(world, path, form, signedIn())).status).toBe(200)
 })
 
-test('what another site sends from her browser, with a form that it was shown, costs her nothing', async () => {
+test('requests of another site from her browser, with a form that it got, cost her nothing', async () => {
   const form = await formOf(signedIn())
   const { 'sec-fetch-site': _, ...cookie } = signedIn()
   const statuses = await flood(() => submit(world, path, form, { ...cookie, origin: 'null' }))
@@ -114,7 +114,7 @@ test('what another site sends from her browser, with a form that it was shown, c
   expect((await submit(world, path, form, signedIn())).status).toBe(200)
 })
 
-test('where nobody signs in, a header that says so has no budget of its own', async () => {
+test('if nobody can sign in, a header that names a person has no budget of its own', async () => {
   await begin({})
   const form = await formOf({})
   for (let i = 0; i < many; i++) await submit(world, path, form)
@@ -123,7 +123,7 @@ test('where nobody signs in, a header that says so has no budget of its own', as
   expect(await busy.text()).not.toContain('/.auth/')
 })
 
-test('a list: junk to it takes nothing from whoever decides one of its events', async () => {
+test('junk for a list costs a person who decides one of its events nothing', async () => {
   const keys = [0, 1].map((i) => ({ fleet: 'prod', eventId: `e${i}` }))
   await new FakeBeacon(world, 'web_1').sees(keys.map(({ eventId: id }) => event({ eventId: id })))
   const list = { channel: 'chat', issuedAt: world.clock.now, events: keys }

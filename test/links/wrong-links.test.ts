@@ -1,5 +1,5 @@
-// However many wrong tokens come, whoever holds a right one can look and decide; and a right one has a
-// limit of its own.
+// However many wrong tokens come, a person with a valid one can look and decide. A valid one has
+// its own limit.
 import { beforeEach, expect, test } from 'vitest'
 import { rightRate, wrongRate } from '../../functions/links/guard.ts'
 import { forge, linkOf, press } from '../support/people.ts'
@@ -20,7 +20,7 @@ function refusals(): { count: number }[] {
     .filter(({ event }) => event === 'links_refused')
 }
 
-/** Statuses of so many wrong tokens within one second. */
+/** Statuses of this many wrong tokens within one second. */
 async function storm(count: number, method = 'GET'): Promise<number[]> {
   const statuses = []
   const from = world.clock.now
@@ -32,7 +32,7 @@ async function storm(count: number, method = 'GET'): Promise<number[]> {
   return statuses
 }
 
-test('1 000 wrong tokens in a second: most get 429, and one right one can look and decide', async () => {
+test('1 000 wrong tokens in a second: most get 429, and a valid one can look and decide', async () => {
   const statuses = await storm(1_000)
   const named = statuses.filter((status) => status === 403).length
   expect(named).toBeGreaterThanOrEqual(wrongRate.burst)
@@ -44,7 +44,7 @@ test('1 000 wrong tokens in a second: most get 429, and one right one can look a
   expect((await eventNow()).approvals).toHaveLength(1)
 })
 
-test('the right one works in the middle of it, too', async () => {
+test('the valid one also works in the middle of it', async () => {
   await storm(500)
   world.clock.now -= 500
   const answers = await Promise.all([
@@ -54,7 +54,7 @@ test('the right one works in the middle of it, too', async () => {
   expect(answers.at(-1)!.status).toBe(200)
 })
 
-test('what is turned away says when to come back, and nothing of the token', async () => {
+test('a refusal says when to come back, and nothing about the token', async () => {
   await storm(100)
   world.clock.now -= 900
   const response = await world.app.request(wrongPath(1))
@@ -64,7 +64,7 @@ test('what is turned away says when to come back, and nothing of the token', asy
   expect(await response.text()).not.toContain(wrongPath(1).slice(-20))
 })
 
-test('the log has a line a second at most, and each wrong token is counted', async () => {
+test('the log has at most a line a second, and counts each wrong token', async () => {
   for (let seconds = 0; seconds < 5; seconds++) await storm(100)
   await world.app.request(wrongPath(0))
   const lines = refusals()
@@ -73,25 +73,25 @@ test('the log has a line a second at most, and each wrong token is counted', asy
   expect(world.lines.join()).not.toContain(path.slice(-40, -10))
 })
 
-test('after a rest wrong tokens are answered by name again', async () => {
+test('after a pause wrong tokens get the usual answer again', async () => {
   await storm(1_000)
   world.clock.now += 1_000
   expect((await world.app.request(wrongPath(0))).status).toBe(403)
 })
 
-test('a right link has a budget for looking, and another for deciding', async () => {
+test('a valid link has one budget for looking and another for deciding', async () => {
   const looks = []
   for (let i = 0; i < rightRate.burst + 5; i++) looks.push((await world.app.request(path)).status)
   expect(looks.slice(0, rightRate.burst).every((status) => status === 200)).toBe(true)
   expect(looks.slice(rightRate.burst)).toEqual(Array(5).fill(429))
-  // somebody else's, of the same event
+  // another person's link, for the same event
   expect((await world.app.request(await forge(world, { channel: 'team' }))).status).toBe(200)
   expect((await press(world, path, 'approve')).status).toBe(200)
   world.clock.now += rightRate.everyMs
   expect((await world.app.request(path)).status).toBe(200)
 })
 
-test('another writing of the same signature is no other link', async () => {
+test('another spelling of the same signature is not another link', async () => {
   for (let i = 0; i < rightRate.burst; i++) await world.app.request(path)
   // 32 bytes leave two bits of the last character unused
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'

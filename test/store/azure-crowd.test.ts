@@ -1,5 +1,5 @@
-// Many at once, and much that waits: what one worker, one channel or one event does holds no other up, and
-// nothing is lost on the way.
+// Many calls at once and long queues: one worker, channel or event delays no other, and nothing is
+// lost.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Rate } from '../../functions/core/delivery/rate.ts'
@@ -33,7 +33,7 @@ async function commit(changes: Partial<Commit>): Promise<void> {
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i)
 
-/** Messages of so many events, `each` of one event in one commit. */
+/** Plans messages for this many events, `each` of one event in one commit. */
 async function owe(count: number, each: number, make: (i: number) => ReturnType<typeof delivery>) {
   for (let from = 0; from < count; from += each) {
     const eventId = `of ${make(from).id}`
@@ -81,7 +81,8 @@ describe('100 members that report one event at once', () => {
     expect((await store.readEvent(key))?.history.filter(({ what }) => what === 'seen').length).toBe(
       1,
     )
-    // an attempt that loses lets another one win: at most all of those under way lose to each that wins
+    // an attempt fails only if another one wins, so each winner costs at most one attempt of each
+    // other
     expect(conflicts).toBeLessThan(1_000)
     expect(commits - conflicts).toBeGreaterThan(0)
     if (process.env.CONFLICTS) process.stdout.write(`conflicts ${conflicts} of ${commits}\n`)
@@ -92,10 +93,10 @@ describe('100 members that report one event at once', () => {
   })
 })
 
-describe('a channel that has much to be told', () => {
+describe('a channel with a long queue', () => {
   const resting: Rate = { everyMs: 1_000, burst: 1, together: 1, atOnce: 4 }
 
-  test('and rests hides no other channel, whatever their names', async () => {
+  test('and a pause hides no other channel, whatever their names', async () => {
     const names = upTo(12).map((i) => `channel-${String.fromCharCode(97 + i)}`)
     await owe(240, 60, (i) => delivery(`much-${i}`, { channel: 'channel-c', nextAt: at - 500 + i }))
     for (const channel of names) {
@@ -112,8 +113,8 @@ describe('a channel that has much to be told', () => {
     expect(await claim(store, { now: at + 1_000, limit: 999 })).toHaveLength(240)
   })
 
-  test('in one page with the beginning of another hides nothing of that one', async () => {
-    // all of one shard: whatever the shards are, some of these share one
+  test('hides nothing of another channel that begins in the same page', async () => {
+    // whatever the shards are, some of these channels share one
     const names = upTo(9).map((i) => `channel-${i}`)
     for (const channel of names) {
       await owe(150, 50, (i) => delivery(`${channel}-${i}`, { channel, nextAt: at + i }))
@@ -125,7 +126,7 @@ describe('a channel that has much to be told', () => {
     }
   })
 
-  test('tells it although more than 200 messages wait for an earlier one of their event', async () => {
+  test('gets messages even if more than 200 others wait for an earlier one of their event', async () => {
     for (let i = 0; i < 5; i++) {
       const eventId = `blocked-${i}`
       const first = delivery(`${eventId}/first`, { eventId, nextAt: at + 900 })
@@ -139,7 +140,7 @@ describe('a channel that has much to be told', () => {
     expect(due.map(({ id }) => id).sort()).toEqual(upTo(5).map((i) => `blocked-${i}/first`))
   })
 
-  test('tells it although 200 entries before it point to nothing', async () => {
+  test('gets messages even if the 200 entries before them are stale', async () => {
     const dead = storeOn(
       around(rows, async (change, partition) => {
         if (partition.startsWith('event|')) throw new Error('the process is dead')
@@ -165,8 +166,8 @@ describe('a channel that has much to be told', () => {
   })
 })
 
-describe('what does not fit into one page', () => {
-  test('1 060 deliveries of one event are listed whole, and their event beside them', async () => {
+describe('lists that need more than one page', () => {
+  test('1 060 deliveries of one event are complete, and their event too', async () => {
     for (let i = 0; i * 53 < 1_060; i++) {
       const deliveries = upTo(53).map((n) => delivery(`d${i * 53 + n}`, { seq: i + 1 }))
       const whole = record({ sequence: i + 1 })
@@ -179,7 +180,7 @@ describe('what does not fit into one page', () => {
     expect((await store.readEvent(key))?.sequence).toBe(20)
   })
 
-  test('1 100 observers of one event are listed whole', { timeout: 60_000 }, async () => {
+  test('1 100 observers of one event are complete', { timeout: 60_000 }, async () => {
     const members = upTo(1_100).map((i) => `m${i}`)
     for (let from = 0; from < members.length; from += 50) {
       const some = members.slice(from, from + 50)
@@ -189,7 +190,7 @@ describe('what does not fit into one page', () => {
     expect(found.map(({ beacon }) => beacon.vm).sort()).toEqual(members.sort())
   })
 
-  test('150 events, of which some are gone, are listed page by page', async () => {
+  test('150 events, some of them removed, are listed page by page', async () => {
     const works = upTo(150).map(async (i) => {
       const whole = record({ eventId: `e${i}`, firstSeenAt: at + Math.floor(i / 3) })
       const ended = { at: at - 1, outcome: 'completed' as const }
@@ -209,20 +210,22 @@ describe('what does not fit into one page', () => {
 })
 
 describe('what relays share besides events', () => {
-  test('a table of another format is refused, and says what to do', async () => {
+  test('a table of another format is refused with a remedy', async () => {
     await store.open()
     await storeOn(rows).open()
     const body = JSON.stringify({ version: 99 })
     await rows.change('relay', [{ kind: 'put', row: 'format', body }])
-    await expect(storeOn(rows).open()).rejects.toThrow(/format \{"version":99\}.*another table/)
+    await expect(storeOn(rows).open()).rejects.toThrow(
+      /format \{"version":99\}.*deploy the version that wrote it/,
+    )
   })
 
-  test('several may open a new one at once', async () => {
+  test('several relays can open a new table at once', async () => {
     await Promise.all(upTo(5).map(() => storeOn(rows).open()))
     expect(await rows.list('relay', { from: '', to: '~' })).toHaveLength(1)
   })
 
-  test('since when somebody has been listening, whoever it was', async () => {
+  test('since when any relay has been listening', async () => {
     const other = storeOn(rows)
     expect(await store.listeningSince(at, 60_000)).toBe(at)
     expect(await other.listeningSince(at + 60_000, 60_000)).toBe(at)
@@ -232,7 +235,7 @@ describe('what relays share besides events', () => {
     expect(await store.listeningSince(at + 179_001, 60_000)).toBe(at + 179_001)
   })
 
-  test('that somebody looks at an event, until it is forgotten', async () => {
+  test('which event pages were opened, until the event is forgotten', async () => {
     const other = storeOn(rows)
     const over = record({ ended: { at: at - 1, outcome: 'completed' } })
     await commit({ record: over })
@@ -247,7 +250,7 @@ describe('what relays share besides events', () => {
   })
 })
 
-test('a rest that cannot be noted, as too many write it, settles nothing', async () => {
+test('if a pause cannot be stored because too many workers write it, nothing is settled', async () => {
   await commit({ deliveries: [delivery('a')] })
   const [one] = await claim(store, { leaseMs: 20_000, limit: 1 })
   const busy = around(rows, async (change, partition) =>
@@ -255,6 +258,6 @@ test('a rest that cannot be noted, as too many write it, settles nothing', async
   )
   const settlement = { state: 'pending' as const, nextAt: at, note: 'HTTP 429', spentUntil: at + 9 }
   const settled = storeOn(busy).settle(one!, settlement, at, [])
-  await expect(settled).rejects.toThrow('channel "chat" has too many writers at once')
+  await expect(settled).rejects.toThrow('too many workers write channel "chat" at once')
   expect(await store.readDeliveries(key)).toMatchObject([{ state: 'pending', note: '' }])
 })

@@ -1,5 +1,5 @@
-// What the Azure store does while its table fails: every call ends in a bounded time with an error that
-// says what is wrong, and many writers at one event lose nothing.
+// The Azure store while its table fails: every call ends in a bounded time with an error that says
+// what is wrong, and many writers at one event lose nothing.
 import { randomUUID } from 'node:crypto'
 import { TableClient } from '@azure/data-tables'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -63,7 +63,7 @@ describe('a call', () => {
     const rows = openRows(limitMs)
     const change = [{ kind: 'put' as const, row: 'r', body: 'b' }]
     const message = expect.stringContaining(
-      `did not answer for "${table}" within 0.4 s; it is tried again`,
+      `did not answer for "${table}" within 0.4 s; the relay retries`,
     )
     const calls = [rows.read('p', 'r'), rows.list('p', { from: '', to: '~' })]
     for (const call of [...calls, rows.change('p', change)]) {
@@ -71,14 +71,14 @@ describe('a call', () => {
     }
   })
 
-  test('that is told to come again in an hour ends at its limit', async () => {
+  test('that must wait for an hour ends at its limit', async () => {
     await startWorld()
     faults.add({ answer: 503, retryAfterSeconds: 3_600 })
     await expect(openRows(limitMs).read('p', 'r')).rejects.toMatchObject(unavailable)
     expect(faults.state.failed).toBe(1)
   })
 
-  test('that is forbidden is not repeated, and says which roles are missing', async () => {
+  test('that is forbidden is not repeated, and names the missing roles', async () => {
     await startWorld()
     faults.add({ answer: 403, code: 'AuthorizationPermissionMismatch' })
     await expect(openRows().read('p', 'r')).rejects.toMatchObject({
@@ -91,7 +91,7 @@ describe('a call', () => {
   })
 })
 
-test('a post is known as written, though the answer to its write was lost', async () => {
+test('a post is known as written even if the answer to its write was lost', async () => {
   const { store } = (await startWorld()).relay
   const key = { fleet: 'prod', eventId, epoch: 1, channel: 'chat' }
   for (const basedOn of [0, 1]) {
@@ -104,7 +104,7 @@ test('a post is known as written, though the answer to its write was lost', asyn
 })
 
 describe('many writers at one event', () => {
-  test('each of 12 reports is joined, though every other write is refused', async () => {
+  test('each of 12 reports is joined even if every other write is refused', async () => {
     const world = await startWorld()
     const beacons = Array.from({ length: 12 }, (_, i) => new FakeBeacon(world, `web_${i}`))
     faults.add({ ...refused, only: 'changes', about: '"event|', times: 12 })
@@ -122,7 +122,7 @@ describe('many writers at one event', () => {
     expect(world.told().filter((type) => type === 'foghorn.event.scheduled')).toHaveLength(1)
   })
 
-  test('a write that is refused for ever ends, with nothing on record and 503', async () => {
+  test('a write that is always refused ends with nothing stored and 503', async () => {
     const world = await startWorld({ routes: [{ match: {}, channels: ['hook'] }] })
     faults.add({ ...refused, only: 'changes', about: '"event|' })
     const beacon = new FakeBeacon(world, 'web_0')
@@ -131,12 +131,12 @@ describe('many writers at one event', () => {
     expect(faults.state.failed).toBe(100)
     faults.clear()
     expect((await world.getEvent(eventId)).status).toBe(404)
-    // what it had named in the index is gone, too
+    // its entries in the index are gone, too
     const owed = [0, 1, 2, 3].flatMap((shard) => openRows().list(`owed|${shard}`, all))
     expect((await Promise.all(owed)).flat()).toEqual([])
   })
 
-  test('a settling that is refused for ever ends; the lease brings the delivery back', async () => {
+  test('a settlement that is always refused ends; after the lease the delivery is due again', async () => {
     const world = await startWorld()
     await new FakeBeacon(world, 'web_0').sees([event()])
     faults.add({ ...refused, about: JSON.stringify('"state":"delivered"').slice(1, -1) })
@@ -148,7 +148,7 @@ describe('many writers at one event', () => {
     const { body } = await world.getEvent(eventId)
     const states = body.deliveries.map(({ state }: { state: string }) => state)
     expect(states).toEqual(Array(4).fill('delivered'))
-    // with the same id for whoever can tell by it
+    // with the same id, by which a channel can recognize it
     const ids = world.sent.map(({ headers }) => headers['webhook-id']).filter(Boolean)
     expect([ids.length, new Set(ids).size, world.sent.length]).toEqual([2, 1, known + 4])
   })
@@ -156,7 +156,7 @@ describe('many writers at one event', () => {
 
 const all = { from: '', to: '~' }
 
-test('a commit whose answer is lost can be found, whatever others made of it meanwhile', async () => {
+test('a commit whose answer is lost can be found, whatever others changed meanwhile', async () => {
   const others = await startWorld()
   const rows = openRows()
   let lost = false
@@ -167,7 +167,7 @@ test('a commit whose answer is lost can be found, whatever others made of it mea
       const outcome = await rows.change(partition, changes)
       if (lost || !partition.startsWith('event|')) return outcome
       lost = true
-      // the event changes, and all of its messages are taken by somebody who dies
+      // the event changes, and a worker that dies claims all of its messages
       await new FakeBeacon(others, 'web_1').sees([event({ description: 'And it got worse.' })])
       expect(await claimDue(others.relay, 10)).toHaveLength(4)
       // as the client does by itself

@@ -1,4 +1,5 @@
-// What ended long ago goes whole, and what came back meanwhile loses nothing.
+// An event that ended long ago is removed completely, and an event that is reopened meanwhile loses
+// nothing.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { around, entriesIn, newRows, rowsOf, storeOn, unfound } from '../support/azure-store.ts'
 import { type Azurite, startAzurite } from '../support/azurite.ts'
@@ -15,7 +16,7 @@ const day = 24 * 3_600_000
 const isEvent = (partition: string) => partition.startsWith('event|')
 
 describe('forgetting', () => {
-  test('an event that is reopened meanwhile loses nothing that it owes by then', async () => {
+  test('an event that is reopened meanwhile loses none of its new deliveries', async () => {
     const own = newRows(azurite)
     const healthy = storeOn(own)
     const over = record({ ended: { at: at - 1, outcome: 'completed' } })
@@ -24,7 +25,7 @@ describe('forgetting', () => {
     await healthy.writeBeacon(beaconOf('web_0', { heardAt: at }), [sighting('web_0')])
     const again = record({ epoch: 2, sequence: 2, dueAt: at })
     let reopened = false
-    // the first thing that goes are the sightings
+    // sightings are removed first
     const slow = around(own, async (change, partition) => {
       if (!reopened && partition.startsWith('beacons|')) {
         reopened = true
@@ -40,7 +41,7 @@ describe('forgetting', () => {
     expect(await unfound(own, [key])).toEqual([])
   })
 
-  test('an event that is reopened between two steps keeps what it owes, and its record', async () => {
+  test('an event that is reopened between two steps keeps its new deliveries and its record', async () => {
     const own = newRows(azurite)
     const healthy = storeOn(own)
     const over = record({ ended: { at: at - 1, outcome: 'completed' } })
@@ -66,7 +67,7 @@ describe('forgetting', () => {
     expect((await claim(healthy, { limit: 9 })).map(({ id }) => id)).toEqual(['new'])
   })
 
-  test('an event with more deliveries than a transaction takes goes whole', async () => {
+  test('an event with more deliveries than a transaction takes is removed completely', async () => {
     const own = newRows(azurite)
     const store = storeOn(own)
     for (const [i, part] of ['x', 'y', 'z', 'end'].entries()) {
@@ -81,7 +82,7 @@ describe('forgetting', () => {
     expect(await entriesIn(own)).toEqual([])
   })
 
-  test('a beacon that was heard again is found by that, and goes when it is silent for long', async () => {
+  test('a beacon that was heard again can be found, and is removed after a long silence', async () => {
     const own = newRows(azurite)
     const store = storeOn(own)
     const beacon = beaconOf('web_0')

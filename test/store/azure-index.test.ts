@@ -1,5 +1,5 @@
-// What is found by time is found, whenever a process dies; what points to nothing is skipped, and goes when
-// nobody can be about to write what it points to.
+// Whenever a process dies, rows are found by time. Stale entries are skipped, and removed when no
+// writer can be about to write their row.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
 import { maxOpenOfBeacon } from '../../functions/core/event/share.ts'
@@ -40,7 +40,7 @@ async function settleAll(store: AzureStore, now: number, state: Settlement['stat
   }
 }
 
-/** Steps of a full life, each with the time of it; a step that was done already does no harm. */
+/** The steps of a full life, each with its time. A repeated step does no harm. */
 const life: ((store: AzureStore, now: number) => Promise<unknown>)[] = [
   (store, now) => store.writeBeacon(beaconOf('web_0', { heardAt: now }), [sighting('web_0')]),
   (store, now) => {
@@ -83,7 +83,7 @@ describe('a life of an event', () => {
   })
 })
 
-/** Lives it until the process dies, and then with another one. Returns whether it died at all. */
+/** Plays the life until the process dies, then with another one. Returns whether it died. */
 async function liveOn(own: Rows, n: number, when: 'before' | 'after'): Promise<boolean> {
   const dying = dyingAt(own, n, when)
   const first = storeOn(dying.rows)
@@ -114,7 +114,7 @@ async function liveOn(own: Rows, n: number, when: 'before' | 'after'): Promise<b
 
 describe('a process that dies', () => {
   const tables = {
-    // in memory at each change there is, as that takes no time
+    // in memory at every change, as that takes no time
     'any change in memory': { stride: 1, make: () => new Table().plain() },
     'a change in Azurite': { stride: 25, make: () => newRows(azurite) },
   }
@@ -122,7 +122,7 @@ describe('a process that dies', () => {
     (['before', 'after'] as const).map((when) => ({ name, when, ...table })),
   )
   test.each(deaths)(
-    '$when $name leaves nothing owed without an entry, and nothing for ever',
+    '$when $name leaves no pending row without an entry, and nothing for ever',
     async ({ when, stride, make }) => {
       let n = 1
       while (await liveOn(make(), n, when)) n += stride
@@ -130,7 +130,7 @@ describe('a process that dies', () => {
     },
   )
 
-  test('between the entries and the row leaves entries that are skipped, and removed after a while', async () => {
+  test('between entries and row leaves entries that are skipped, and removed after a while', async () => {
     const own = newRows(azurite)
     const dead = around(own, async (change, partition) => {
       if (isEvent(partition)) throw new Error('the process is dead')
@@ -151,11 +151,11 @@ describe('a process that dies', () => {
     await look(at + graceMs)
     expect(await entriesIn(own)).toEqual(left)
     await look(at + graceMs + 1)
-    // those of one fleet go with those of all
+    // the entries of one fleet are removed with those of all
     expect(await entriesIn(own)).toEqual([])
   })
 
-  test('often enough hides nothing that is due after it', async () => {
+  test('often hides nothing that is due later', async () => {
     const own = newRows(azurite)
     const dead = around(own, async (change, partition) => {
       if (isEvent(partition)) throw new Error('the process is dead')
@@ -175,7 +175,7 @@ describe('a process that dies', () => {
   })
 })
 
-describe('a write that succeeded, and whose answer was lost', () => {
+describe('a write that succeeded but whose answer was lost', () => {
   test('is known as written, and keeps its entries', async () => {
     const own = newRows(azurite)
     const store = storeOn(losingAnswers(own, isEvent))
@@ -209,8 +209,8 @@ describe('a write that succeeded, and whose answer was lost', () => {
   })
 })
 
-describe('whoever loses to another writer', () => {
-  test('leaves no entry of its own, and takes none of the other', async () => {
+describe('a writer that loses to another one', () => {
+  test('leaves no entry of its own, and removes none of the other', async () => {
     const own = newRows(azurite)
     const stores = Array.from({ length: 8 }, () => storeOn(own))
     const commit = commitOf({ record: record({ dueAt: at }), deliveries: [delivery('a')] })
@@ -220,7 +220,7 @@ describe('whoever loses to another writer', () => {
     expect(await unfound(own, [key])).toEqual([])
   })
 
-  test('as the first report of a beacon leaves one entry, too', async () => {
+  test('with the first report of a beacon leaves one entry, too', async () => {
     const own = newRows(azurite)
     const stores = Array.from({ length: 6 }, () => storeOn(own))
     const works = stores.map((store, i) => store.writeBeacon(beaconOf('web_0', { counter: i }), []))
@@ -230,7 +230,7 @@ describe('whoever loses to another writer', () => {
   })
 })
 
-test('entries that a crash left behind fill no share for ever', async () => {
+test('entries that a crash left fill no share for ever', async () => {
   const own = newRows(azurite)
   const lost = around(own, async (change, partition) => {
     if (isEvent(partition)) throw new Error('the process is dead')

@@ -20,7 +20,7 @@ test('an event that a liar filled up is reported, decided and directed as before
   const reachable = { app: createApp(relay), clock: world.clock }
   const liar = new FakeBeacon(reachable, 'liar')
   for (let i = 0; i < 12; i++) {
-    // each list is 250 KB of names that are not in the lists before
+    // each list is 250 KB of names that no list before contains
     await liar.sees([event({ resources: bigNames(i * 1_000, 980), description: `${i}` })])
     world.clock.now += 1_000
   }

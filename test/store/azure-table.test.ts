@@ -1,5 +1,5 @@
-// The table itself: what is too large is refused by us and says what it is, as Azure names no row and Azurite
-// lets it pass; and what Azure answers is told apart.
+// The table itself: the store refuses what is too large and names it, as Azure names no row and
+// Azurite accepts it. And Azure's answers are told apart.
 import { RestError, type TableClient } from '@azure/data-tables'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { keyOf } from '../../functions/store/azure/keys.ts'
@@ -35,7 +35,7 @@ function failing(statusCode: number, code: string): TableClient {
   return { tableName: 'foghorn', ...methods } as unknown as TableClient
 }
 
-describe('what is too large is refused before anything is written', () => {
+describe('a write that is too large is refused before anything is written', () => {
   test('a row, by its name and its size', async () => {
     const rows = newRows(azurite)
     const changes = [put('small', 'x'), put('large', 'x'.repeat(480_001))]
@@ -67,7 +67,7 @@ describe('what is too large is refused before anything is written', () => {
     expect(await rows.list('here', everything)).toHaveLength(100)
   })
 
-  test('an event, and its entries wait to be removed as those of a crash', async () => {
+  test('an event, whose entries are then removed like those of a crash', async () => {
     const store = storeOn(newRows(azurite))
     const large = record({ facts: facts({ description: 'x'.repeat(480_000) }), dueAt: at })
     const commit = commitOf({ record: large })
@@ -77,7 +77,7 @@ describe('what is too large is refused before anything is written', () => {
   })
 })
 
-describe('a body of several parts comes back as it was', () => {
+describe('a body of several parts is read back unchanged', () => {
   const emoji = '🚢'
   const bodies = {
     nothing: '',
@@ -94,21 +94,21 @@ describe('a body of several parts comes back as it was', () => {
     expect((await rows.read('here', 'a'))?.body === body).toBe(true)
     const [listed] = await rows.list('here', everything)
     expect(listed?.body === body).toBe(true)
-    // and none of it stays behind a shorter one
+    // and a shorter body leaves nothing of it
     await rows.change('here', [put('a', 'short')])
     expect((await rows.read('here', 'a'))?.body).toBe('short')
   })
 })
 
 describe('keys', () => {
-  test('have less than 1 KiB, however long what they are made of', () => {
+  test('have less than 1 KiB, however long their parts are', () => {
     const long = '🚢'.repeat(1_000)
     const longest = [keyOf('event', long, long), keyOf(long, 'x'.repeat(15), long)]
     // https://learn.microsoft.com/rest/api/storageservices/understanding-the-table-service-data-model
     for (const one of longest) expect(one.length * 2).toBeLessThanOrEqual(1_024)
   })
 
-  test('differ where a long part differs in its end, and where parts are divided elsewhere', () => {
+  test('differ if long parts differ at the end, or if the same text is split differently', () => {
     const long = 'x'.repeat(300)
     const keys = [keyOf(`${long}a`), keyOf(`${long}b`), keyOf('a', 'b'), keyOf('a|b'), keyOf('ab')]
     expect(new Set([...keys, keyOf('a=7Cb'), keyOf('a', '', 'b')]).size).toBe(7)
@@ -116,7 +116,7 @@ describe('keys', () => {
 })
 
 describe('a table', () => {
-  test('that is missing is made, also by several who come first at once', async () => {
+  test('that is missing is created, even if several writers come first at once', async () => {
     const client = newClient(azurite)
     const rows = [new AzureTable(client), new AzureTable(client), new AzureTable(client)]
     const works = rows.flatMap((one, i) => [
@@ -131,7 +131,7 @@ describe('a table', () => {
     expect(await rows[0]!.list('here', everything)).toHaveLength(3)
   })
 
-  test('of more than 1 000 rows is listed whole, or as far as was asked', async () => {
+  test('of more than 1 000 rows is listed completely, or up to a limit', async () => {
     const rows = newRows(azurite)
     const names = Array.from({ length: 1_050 }, (_, i) => `r${String(i).padStart(5, '0')}`)
     for (let from = 0; from < names.length; from += 100) {
@@ -149,7 +149,7 @@ describe('a table', () => {
 
 describe('an answer of Azure', () => {
   test.each([401, 403])(
-    '%i says which roles are missing, and nothing of the request',
+    '%i names the missing roles, and nothing of the request',
     async (status) => {
       const rows = new AzureTable(failing(status, 'AuthorizationPermissionMismatch'))
       const error = await rows.read('here', 'a').catch((thrown) => thrown)
@@ -161,16 +161,16 @@ describe('an answer of Azure', () => {
     },
   )
 
-  test('503 says that the storage did not answer as it should', async () => {
+  test('503 says that the storage failed', async () => {
     const rows = new AzureTable(failing(503, 'ServerBusy'))
     const error = await rows.change('here', [put('a', '')]).catch((thrown) => thrown)
     expect(error).toMatchObject({ code: 'storage_unavailable' })
-    expect(error.message).toContain('503 for "foghorn": ServerBusy; it is tried again')
-    expect(error.message).toContain('look at the availability and throttling')
+    expect(error.message).toContain('503 for "foghorn": ServerBusy; the relay retries')
+    expect(error.message).toContain('check the availability and throttling')
   })
 
   test.each(['ResourceNotFound', 'EntityNotFound'])(
-    '%s is a row that is not there',
+    '%s means that there is no row',
     async (code) => {
       const rows = new AzureTable(failing(404, code))
       expect(await rows.read('here', 'a')).toBeUndefined()
@@ -180,7 +180,7 @@ describe('an answer of Azure', () => {
     },
   )
 
-  test('that the table is missing is believed once', async () => {
+  test('a missing table is created only once', async () => {
     const client = failing(404, 'TableNotFound')
     const createTable = vi.fn(async () => {})
     const rows = new AzureTable(Object.assign(client, { createTable }) as TableClient)
@@ -190,7 +190,7 @@ describe('an answer of Azure', () => {
 })
 
 describe('a beacon', () => {
-  test('with more sightings than a transaction takes is written whole, or not at all', async () => {
+  test('with more sightings than a transaction takes is written completely, or not at all', async () => {
     const rows = newRows(azurite)
     const store = storeOn(rows)
     const ids = Array.from({ length: 230 }, (_, i) => `event-${i}`)
@@ -220,7 +220,7 @@ describe('a beacon', () => {
     }
   })
 
-  test('with as many tags as a report holds is written, however much it sees', async () => {
+  test('with the most tags of a report is written, however much it sees', async () => {
     const store = storeOn(newRows(azurite))
     const tags = Object.fromEntries(
       Array.from({ length: 150 }, (_, i) => [`tag-${i}`, '€'.repeat(500)]),
@@ -233,7 +233,7 @@ describe('a beacon', () => {
   })
 })
 
-test('a commit of 60 deliveries whose record is as large as can be passes', async () => {
+test('a commit of 60 deliveries with the largest record fits', async () => {
   const store = storeOn(newRows(azurite))
   const resources = Array.from({ length: 1_000 }, (_, i) => `${'v'.repeat(250)}${i}`)
   const large = record({ facts: facts({ resources }), dueAt: at })

@@ -1,4 +1,4 @@
-// A process that claims until nothing is left, and says what it got: two of them share one file.
+// A process that claims until nothing is left, and prints what it got. Two of them share one file.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SqliteStore } from '../../functions/store/sqlite/store.ts'
 import { claim } from '../support/claims.ts'
@@ -10,7 +10,7 @@ process.stdout.write('ready\n')
 await new Promise((resolve) => process.stdin.once('data', resolve))
 for (let claimed = await claim(store, { limit: 3 }); claimed.length > 0; ) {
   process.stdout.write(claimed.map(({ id }) => `${id}\n`).join(''))
-  // a process that never lets go of the file starves the other one
+  // a process that never releases the file would starve the other one
   await sleep(1)
   claimed = await claim(store, { limit: 3 })
 }

@@ -1,5 +1,5 @@
-// What every store promises (functions/store/store.ts), as one suite for all technologies. `open` gives
-// an empty store; `reopen` a second handle on the same data, as another worker or the next process has.
+// The promises of every store (functions/store/store.ts), as one suite for all of them. `open`
+// gives an empty store, and `reopen` a second handle on the same data, like another worker.
 import { afterEach, beforeEach, describe } from 'vitest'
 import type { Store } from '../../functions/store/store.ts'
 import { beaconPromises } from './contract/beacons.ts'

@@ -1,5 +1,4 @@
-// A full disk, as SQLite itself reports it. The error names the file and the remedy, and no other
-// folder.
+// A full disk, as SQLite itself reports it. The error names the file and the remedy.
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { explainDisk } from '../../functions/store/sqlite/disk.ts'
@@ -14,7 +13,7 @@ function fullDatabase(): DatabaseSync {
 }
 
 test.each([undefined, setImmediate])(
-  'a write that finds the disk full says so (%o)',
+  'a write that meets the full disk explains it (%o)',
   async (soon) => {
     const db = fullDatabase()
     const explain = (error: unknown) => explainDisk(error, path)
@@ -28,7 +27,7 @@ test.each([undefined, setImmediate])(
   },
 )
 
-test('a directory that can not be made, too; any other error is left as it is', () => {
+test('a directory that cannot be created, too; any other error stays as it is', () => {
   const full = Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' })
   expect(explainDisk(full, path)).toMatchObject({ code: 'disk_full', cause: full })
   const other = Object.assign(new Error('database is locked'), { errcode: 5 })

@@ -1,4 +1,4 @@
-// The contract on `node:sqlite`, and what only a file can promise: it outlives its process.
+// The contract on `node:sqlite`, and what a file must also promise, as it outlives its process.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { chmodSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
@@ -41,7 +41,7 @@ for (const [mode, soon] of Object.entries(modes)) {
   })
 }
 
-describe('the files are for their owner alone', () => {
+describe('only the owner can read the files', () => {
   const files = (path: string) => ['', '-wal', '-shm'].map((end) => path + end)
   const modesOf = (path: string) =>
     files(path)
@@ -70,7 +70,7 @@ describe('the files are for their owner alone', () => {
     store.close()
   })
 
-  test('those of an older relay, and what another connection holds stays held', async () => {
+  test('files of an older relay, without ending the locks of another connection', async () => {
     const path = newPath()
     const holder = new SqliteStore(path, { random: randomUUID })
     await write(holder, 'a')
@@ -83,13 +83,13 @@ describe('the files are for their owner alone', () => {
     holder.close()
   })
 
-  test('a folder that is not there is named by SQLite, as before', () => {
+  test("if the folder does not exist, SQLite's own error names it", () => {
     const path = join(directory, 'nowhere', 'foghorn.sqlite')
     expect(() => new SqliteStore(path, { random: randomUUID })).toThrow('unable to open')
   })
 })
 
-test('of writes that share a transaction, one that fails takes no other with it', async () => {
+test('if one of the writes that share a transaction fails, the others succeed', async () => {
   const store = new SqliteStore(newPath(), { random: randomUUID, soon: setImmediate })
   const commit = (eventId: string, note: unknown) => {
     const rows = [delivery(eventId, { eventId, note: note as string })]
@@ -108,16 +108,16 @@ test('of writes that share a transaction, one that fails takes no other with it'
   store.close()
 })
 
-test('who is alone on a file keeps others off, until it is closed', () => {
+test('a relay that is alone on a file locks out others until it closes the file', () => {
   const path = newPath()
   const alone = new SqliteStore(path, { random: randomUUID, alone: true })
   const other = () => new SqliteStore(path, { random: randomUUID, alone: true })
-  expect(other).toThrow(/another relay works on .*FOGHORN_DATA/)
+  expect(other).toThrow(/Another relay is using .*FOGHORN_DATA/)
   alone.close()
   other().close()
 })
 
-test('a file of format 1 is read on, with what its deliveries hold themselves', async () => {
+test('a file of format 1 can be read, including deliveries that contain their event', async () => {
   const path = newPath()
   const first = new SqliteStore(path, { random: randomUUID })
   await first.commit(commitOf({ deliveries: [delivery('a')] }))
@@ -140,19 +140,17 @@ test('a file of format 1 is read on, with what its deliveries hold themselves', 
   store.close()
 })
 
-test('a file of another version is left alone, and says what to do', () => {
+test('a file of another version is not changed, and the error has a remedy', () => {
   const path = newPath()
   new SqliteStore(path, { random: randomUUID }).close()
   new SqliteStore(path, { random: randomUUID }).close()
   const db = new DatabaseSync(path)
   db.exec('PRAGMA user_version = 99')
   db.close()
-  expect(() => new SqliteStore(path, { random: randomUUID })).toThrow(
-    /format 99.*another FOGHORN_DATA/,
-  )
+  expect(() => new SqliteStore(path, { random: randomUUID })).toThrow(/format 99.*set FOGHORN_DATA/)
 })
 
-/** Makes a file of format 2, which had a table for posts and one for marks. */
+/** Creates a file of format 2, which had a table for posts and one for marks. */
 async function writeFormat2(path: string, older = ''): Promise<void> {
   const store = new SqliteStore(path, { random: randomUUID })
   await store.commit(commitOf())
@@ -208,7 +206,7 @@ test.each(['DROP TABLE posts; DROP TABLE marks', 'DROP TABLE marks'])(
 
 const enough = 25
 
-/** Runs the writer until it has said enough, and kills it where it stands. */
+/** Runs the writer until it has printed enough, and kills it. */
 async function killWriter(path: string): Promise<string[]> {
   const script = join(import.meta.dirname, 'writer.ts')
   const child = spawn(process.execPath, [script, path], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -223,7 +221,7 @@ async function killWriter(path: string): Promise<string[]> {
 }
 
 describe('a process that is killed', () => {
-  test('all that it was told is committed is there, and whole; its leases can be freed', async () => {
+  test('every commit that it reported is complete in the file, and its leases can be freed', async () => {
     const path = newPath()
     const said = await killWriter(path)
     expect(said.length).toBeGreaterThanOrEqual(enough)
@@ -256,7 +254,7 @@ describe('a process that is killed', () => {
   })
 })
 
-test('two processes that claim from one file share what is due, and nothing is taken twice', async () => {
+test('two processes that claim from one file share what is due, and claim nothing twice', async () => {
   const path = newPath()
   const store = new SqliteStore(path, { random: randomUUID })
   const ids = Array.from({ length: 300 }, (_, i) => `delivery-${i}`)
@@ -272,7 +270,7 @@ test('two processes that claim from one file share what is due, and nothing is t
     })
     return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() }
   })
-  // neither begins before both are there
+  // neither begins before both are ready
   for (const { lines } of claimers) expect((await lines.next()).value).toBe('ready')
   for (const { child } of claimers) child.stdin.write('go\n')
   const taken = claimers.map(async ({ lines }) => {
@@ -285,7 +283,7 @@ test('two processes that claim from one file share what is due, and nothing is t
   expect(Math.min(a!.length, b!.length)).toBeGreaterThan(0)
 })
 
-test('freeing leases leaves attempts and outcomes as they are', async () => {
+test('freeing leases does not change attempts and outcomes', async () => {
   const path = newPath()
   const store = new SqliteStore(path, { random: randomUUID })
   const deliveries = [delivery('a'), delivery('b', { channel: 'team' })]

@@ -1,5 +1,5 @@
-// A process that commits events until it is killed, and says after each commit that it returned:
-// what was said must be found by whoever opens the file next.
+// A process that commits events until it is killed, and prints each commit after it returned. The
+// next process that opens the file must find all of them.
 import { SqliteStore } from '../../functions/store/sqlite/store.ts'
 import { claim } from '../support/claims.ts'
 import { at, delivery, record } from '../support/records.ts'

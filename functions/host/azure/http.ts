@@ -1,20 +1,20 @@
-// Carries a request of Azure Functions to a fetch handler, and its answer back, bodies as streams.
-// Needs `app.setup({ enableHttpStream: true })`. The surprise: with it, an invocation that throws
-// is never answered (azure-functions-nodejs-library issue 324), so no error may leave this file.
+// Connects Azure Functions to a fetch handler, with bodies as streams. Needs `app.setup({
+// enableHttpStream: true })`. The surprise: with it, an invocation that throws is never answered
+// (azure-functions-nodejs-library issue 324), so no error may leave this file.
 import { type HttpHandler, type HttpRequest, HttpResponse } from '@azure/functions'
 import { messageOf, type Problem, problemContentType } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'
 import { isSecure, privateHeaders, secureHeaders } from '../../pages/layout.ts'
 import { finishing, type WatchedBody, watchBody } from '../node/body.ts'
 
-/** The library has no sign of a client that went away, so the request's signal never fires. */
+/** The request's signal never fires: the library does not notice that a client went away. */
 export function httpHandler(
   fetch: (request: Request) => Response | Promise<Response>,
   log: Log,
 ): HttpHandler {
   return async (request) => {
     const sent = request.body === null ? undefined : watchBody(request.body)
-    // answers that do not come from the app have this header, too
+    // answers that do not come from the app need this header, too
     const secure = isSecure(request.url) ? secureHeaders : {}
     try {
       return answerOf(await fetch(requestOf(request, sent)), secure, sent)
@@ -34,7 +34,7 @@ const internal = JSON.stringify({
   detail: 'the relay failed; its log says why',
 } satisfies Problem)
 
-/** The URL is the one that the outside used: the host says so in x-forwarded-host and -proto. */
+/** The URL is the one that the client used: the host takes it from x-forwarded-host and -proto. */
 function requestOf({ url, method, headers }: HttpRequest, sent?: WatchedBody): Request {
   return new Request(url, { method, headers, body: sent?.body ?? null, duplex: 'half' })
 }
@@ -50,8 +50,8 @@ function answerOf(
   const answer = new HttpResponse({ status, headers, body: finishing(body, sent) })
   const cookies = headers.getSetCookie()
   if (cookies.length > 1) {
-    // The library hands each entry to Node's setHeader, so only the last Set-Cookie would stay; but
-    // setHeader takes a list. Its own `cookies` would encode values anew and lose new attributes.
+    // The library calls Node's setHeader for each entry, so only the last Set-Cookie would remain.
+    // setHeader accepts a list. The library's own `cookies` re-encodes values and drops attributes.
     const others = [...headers].filter(([name]) => name !== 'set-cookie')
     const entries = [...others, ['set-cookie', cookies]]
     Object.assign(answer.headers, { entries: () => entries.values() })

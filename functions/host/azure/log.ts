@@ -1,7 +1,7 @@
-// The relay's log inside Azure Functions: an entry of an invocation names it and goes to its own
-// logger, by which Application Insights finds it again; any other goes to `write`. The surprise:
-// that logger complains about lines after its handler returned, and work that a request began may
-// outlive it. Such lines go to `write` too, and still say where they come from.
+// The relay's log in Azure Functions. Lines of an invocation go to its own logger, so that
+// Application Insights links them to it; other lines go to `write`. The surprise: that logger warns
+// about lines after its handler returned. Lines of work that continues go to `write`, too, with the
+// invocation's id.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { InvocationContext } from '@azure/functions'
 import { createLog, type Fields, type Level, type Log } from '../../../shared/log.ts'
@@ -10,7 +10,7 @@ type Handler<Input, Result> = (input: Input, context: InvocationContext) => Resu
 
 interface AzureLog {
   log: Log
-  /** The same handler, of any trigger; what is logged while it runs belongs to its invocation. */
+  /** Wraps a handler of any trigger: lines that it logs belong to its invocation. */
   during<Input, Result>(handler: Handler<Input, Result>): Handler<Input, Result>
 }
 

@@ -1,5 +1,5 @@
-// The relay on Azure Functions: what the app registers, and what it is composed of. Nothing is read and nothing is
-// connected before the first invocation needs it; a mistake in the settings is told by every one.
+// The relay on Azure Functions: registers the functions and composes the relay. It connects to
+// storage with the first invocation. If a setting is wrong, every invocation logs it.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { app } from '@azure/functions'
@@ -34,28 +34,24 @@ import {
   type WakeQueue,
 } from './storage.ts'
 
-/**
- * The host kills the worker 5 s after it asks it to end. The two waits together stay below that.
- */
+/** The host kills the worker 5 s after it asks it to end. Both waits together stay below that. */
 const attemptsEndMs = 2_000
-/**
- * Time to record attempts that were broken off, so that their messages need not wait for a lease.
- */
+/** Time to record aborted attempts, so that their messages need not wait for the lease to end. */
 const brokenOffMs = 1_000
 /** Once a minute, as `timerMs` says. */
 const schedule = '0 * * * * *'
-/** Without a turn for so long nobody was listening, and silence says nothing. */
+/** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
 const gapMs = 4 * timerMs
-/** In one run of the timer. */
+/** Per run of the timer. */
 const maxForgetSteps = 10
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
-/** A token in a path is a key to a decision, and a link works in more spellings than one: the rest is not logged. */
+/** Other paths are not logged: they may contain a token, which can decide an event. */
 const plainPaths = /^\/(v1\/(reports|events|deliveries)(\/|$)|healthz$|slack\/interactions$)/
 
 type Parts = ReturnType<typeof compose>
 
-/** Registers the functions `relay`, `wake` and `sweep`, and what is to be done at the end. */
+/** Registers the functions `relay`, `wake` and `sweep`, and a hook for the end of the worker. */
 export function register(
   environment: Environment,
   write: (line: string) => void,
@@ -64,7 +60,7 @@ export function register(
   const parts = attempt(() => compose(environment, write, folder))
   const logs =
     'relay' in parts ? parts.logs : createAzureLog({ write, now: Date.now, level: 'info' })
-  /** Runs what needs the relay; a mistake in the settings is a line in the log, again and again. */
+  /** Runs `work`, or logs what is wrong with the settings and runs `otherwise`. */
   const withRelay = async <T>(
     work: (parts: Parts) => Promise<T>,
     otherwise: () => T,
@@ -112,7 +108,7 @@ function attempt<T>(make: () => T): T | { error: unknown } {
   }
 }
 
-/** Everything that the functions share. Throws FoghornError `settings_invalid`. */
+/** Composes what the functions share. Throws FoghornError `settings_invalid`. */
 function compose(environment: Environment, write: (line: string) => void, folder: string) {
   const own = (tryTo: Attempt) => ({
     storage: tryTo(() => openStorage(environment)),
@@ -139,7 +135,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     random: Math.random,
     log: logs.log,
     listeningSince: Date.now(),
-    wake: (owed) => rounds.hint(owed),
+    wake: (messages) => rounds.hint(messages),
     troubles: () => troublesOf(logs.log, queue),
   }
   const rounds: Rounds = new Rounds(relay, (delayMs) => queue.set(delayMs))
@@ -154,13 +150,13 @@ function compose(environment: Environment, write: (line: string) => void, folder
     rounds,
     logs,
     app: createApp(relay),
-    /** Storage that is away for now is asked again by the next invocation. */
+    /** Opens the store once. If that fails, the next invocation tries again. */
     ready(): Promise<void> {
       const open = async () => {
         await store.open()
         await listen()
         relay.log.info('relay_started', { publicUrl: config.publicUrl })
-        // another instance may have ended in the middle of something; no request waits for this
+        // an instance that ended may have left work; no request waits for this
         void rounds.begin()
       }
       opened ??= open().catch((error) => {
@@ -185,54 +181,56 @@ async function answer({ app, rounds, relay }: Parts, request: Request): Promise<
   const { pathname } = new URL(request.url)
   const waitMs = pathname === interactionsPath ? pressWaitMs : requestWaitMs
   const response = await rounds.during(async () => app.fetch(request), waitMs)
-  const path = plainPaths.test(pathname) ? pathname : '[a link, or nothing of ours]'
+  const path = plainPaths.test(pathname) ? pathname : '[not logged]'
   const ms = Math.round(performance.now() - from)
   relay.log.debug('request_answered', { method, path, status: response.status, ms })
   return response
 }
 
 async function wake({ relay, rounds, listen }: Parts, message: unknown): Promise<void> {
-  // it costs a look at what is due, no more
+  // a foreign message is harmless: it only causes a look at what is due
   if (!isWakeMessage(message)) relay.log.warn('wake_message_unknown', { queue: queueName })
   relay.log.debug('woken')
   await listen()
   await rounds.turn()
 }
 
-/** None of its parts waits for another to succeed; the run fails if one did. */
+/** Runs all parts even if one fails, and then fails. */
 async function onTimer({ relay, rounds, listen, queue }: Parts): Promise<void> {
   await listen()
-  const parts = [() => rounds.turn(), () => tellTroubles(relay, queue), () => forget(relay)]
+  const parts = [() => rounds.turn(), () => logTroubles(relay, queue), () => forget(relay)]
   const outcomes: PromiseSettledResult<void>[] = []
   for (const part of parts) outcomes.push(...(await Promise.allSettled([part()])))
   const failed = outcomes.find((outcome) => outcome.status === 'rejected')
   if (failed) throw failed.reason
 }
 
-async function tellTroubles(relay: Relay, queue: WakeQueue): Promise<void> {
+async function logTroubles(relay: Relay, queue: WakeQueue): Promise<void> {
   for (const trouble of await troublesOf(relay.log, queue))
     relay.log.error('host_troubled', { trouble })
 }
 
-/** Once an hour, at the run nearest to it: a timer may come a moment early. */
+/** Once an hour, in the run nearest to the full hour: the timer may run a moment early. */
 async function forget(relay: Relay): Promise<void> {
   if (new Date(relay.now() + timerMs / 2).getUTCMinutes() > 0) return
   for (let steps = 0; steps < maxForgetSteps; steps++) if (!(await forgetOld(relay))) return
 }
 
-/** Anybody may read them: what they come from is for the log. */
+/** `/healthz` shows these to anybody, so details go to the log only. */
 async function troublesOf(log: Log, queue: WakeQueue): Promise<string[]> {
   try {
     const poisoned = await queue.poisoned()
-    const remedy = `the log says why; then clear the queue "${poisonQueueName}"`
-    return poisoned === 0 ? [] : [`${poisoned} wake-ups failed again and again: ${remedy}`]
+    const remedy = `see the log for the reason, then clear the queue "${poisonQueueName}"`
+    return poisoned === 0 ? [] : [`${poisoned} wake-ups failed repeatedly; ${remedy}`]
   } catch (error) {
     log.warn('queue_failed', { error: messageOf(error) })
-    return ['the queue of wake-ups does not answer, so the timer alone wakes; the log says why']
+    return ['the wake-up queue failed, so messages wait for the timer; see the log for the reason']
   }
 }
 
-/** Azure hands over a reference that it could not resolve as if it were the value: a key that anybody can guess. */
+/**
+ * Azure passes a reference that it could not resolve as the value: anybody could guess such a key.
+ */
 function checkReferences(environment: Environment): true {
   const open = Object.entries(environment).filter(([, value]) => value?.startsWith('@Microsoft.'))
   if (open.length === 0) return true
@@ -246,7 +244,7 @@ function misconfigured(): Response {
     code: 'misconfigured',
     title: 'misconfigured',
     status: 503,
-    detail: 'the relay cannot start with these settings; its log says what is wrong',
+    detail: 'the relay cannot start with its settings; see its log for the mistakes',
   }
   const headers = { ...privateHeaders, 'content-type': problemContentType }
   return new Response(JSON.stringify(problem), { status: 503, headers })

@@ -1,35 +1,36 @@
-// Keeps the relay sending where no process stays: a request sends what it brought before its invocation ends, a
-// wake-up or the timer sends the rest. After each, a message in the queue is set for the next due time,
-// unless the timer comes first anyway. Losing such a message costs time, never a delivery.
+// Keeps the relay sending although no process stays alive: each request sends the messages that it
+// caused, and a wake-up or the timer sends the rest. Each of them then queues a wake-up for the
+// next due time, unless the timer runs earlier. A lost wake-up costs time, never a delivery.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { messageOf } from '../../../shared/errors.ts'
 import { attemptMs } from '../../core/delivery/attempt.ts'
 import { claimDue, nextDueAt } from '../../use-cases/deliver.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { sweep } from '../../use-cases/sweep.ts'
-import { UnderWay } from '../under-way.ts'
+import { UnderWay, within } from '../under-way.ts'
 
-/** How long a request waits for what it brought; what is under way then goes on. */
+/** How long a request waits for the messages that it caused. Sending goes on after that. */
 export const requestWaitMs = 3_000
-/** How long a press in Slack may wait for that: Slack is answered within 3 s, of which the app may need 2. */
+/**
+ * The same for a press in Slack: Slack wants an answer within 3 s, and the app may need 2 of them.
+ */
 export const pressWaitMs = 500
-/** How long a wake-up or the timer waits: for one attempt of everything. */
+/** How long a wake-up or the timer waits: long enough for one attempt. */
 export const turnWaitMs = attemptMs + 1_000
-/** The timer's own pace: what is due later needs no message. */
+/** The timer runs this often, so a later due time needs no wake-up. */
 export const timerMs = 60_000
-/** What fails at every look, and so stays due, brings no wake-up sooner than this. */
+/** An event that fails stays due, so wait at least this long before the next wake-up. */
 const afterFailureMs = 10_000
 const maxUnderWay = 64
 
-/** What a request has done so far. */
 interface Request {
   committed: boolean
-  owes: boolean
-  /** What is committed from then on, nobody waits for. */
+  hasMessages: boolean
+  /** Later commits of this request run without it, so `hint` sends their messages. */
   answered: boolean
 }
 
-/** Sets a wake-up after so many ms. */
+/** Queues a wake-up that comes after `delayMs`. */
 type Schedule = (delayMs: number) => Promise<void>
 
 export class Rounds {
@@ -40,7 +41,7 @@ export class Rounds {
   #hinted = false
   #onHint: () => void = () => {}
   #sending: Promise<void> | undefined
-  /** When the soonest message that is set comes back. */
+  /** When the next wake-up comes, epoch ms. */
   #setFor = 0
   #stopped = false
 
@@ -51,26 +52,29 @@ export class Rounds {
   }
 
   /** `Relay.wake`: something was committed. */
-  hint(owed: number): void {
+  hint(messages: number): void {
     const request = this.#requests.getStore()
     if (request !== undefined) {
       request.committed = true
-      request.owes ||= owed > 0
+      request.hasMessages ||= messages > 0
     }
-    if (owed > 0) this.#look()
+    if (messages > 0) this.#look()
     if (request?.answered) void this.#follow(request, requestWaitMs)
   }
 
-  /** Answers a request, once what it brought was sent or `waitMs` are over. */
+  /** Answers a request once its messages are sent, or after `waitMs`. */
   async during<T>(work: () => Promise<T>, waitMs = requestWaitMs): Promise<T> {
-    const request = { committed: false, owes: false, answered: false }
+    const request = { committed: false, hasMessages: false, answered: false }
     const result = await this.#requests.run(request, work)
     request.answered = true
     if (request.committed) await this.#follow(request, waitMs)
     return result
   }
 
-  /** Concludes and sends all that is due. Throws where the store fails, so that the message comes again. */
+  /**
+   * Concludes and sends all that is due. Throws if the store fails: then the queue sends the
+   * wake-up again.
+   */
   async turn(): Promise<void> {
     const failed = await sweep(this.#relay)
     this.#look()
@@ -78,7 +82,7 @@ export class Rounds {
     await this.#setWakeUp(failed > 0 ? afterFailureMs : 0)
   }
 
-  /** A first turn, for what whoever was here before left behind. What goes wrong is logged. */
+  /** A first turn, for work that an earlier instance left. Logs errors. */
   async begin(): Promise<void> {
     try {
       await this.turn()
@@ -87,25 +91,25 @@ export class Rounds {
     }
   }
 
-  /** No new attempts; waits for those under way, at most `limitMs`. */
+  /** Begins no new attempts and waits for those under way, at most `limitMs`. */
   async stop(limitMs: number): Promise<void> {
     this.#stopped = true
     this.#onHint()
     const ended = async () => {
-      // what is being claimed just now is under way only after that
+      // a claim that is running now adds sends, so wait for it first
       await Promise.allSettled([this.#sending])
       await Promise.allSettled(this.#underWay.sends)
     }
     await this.#waitFor(ended(), limitMs)
   }
 
-  /** What goes wrong here is not the request's fault, which is durable already. */
-  async #follow({ owes }: Request, waitMs: number): Promise<void> {
+  /** Logs errors: the request is already durable, so it must not fail. */
+  async #follow({ hasMessages }: Request, waitMs: number): Promise<void> {
     const failed = (error: unknown) =>
       this.#relay.log.error('round_failed', { error: messageOf(error) })
-    // a directive does not wait for what others are being told
-    if (owes) await this.#waitFor(this.#send(), waitMs).catch(failed)
-    // what could not be sent above needs it all the more
+    // without messages of its own, a report's directive does not wait for others' messages
+    if (hasMessages) await this.#waitFor(this.#send(), waitMs).catch(failed)
+    // also if sending failed above
     await this.#setWakeUp().catch(failed)
   }
 
@@ -127,13 +131,13 @@ export class Rounds {
         const room = maxUnderWay - this.#underWay.sends.size
         const requests = room > 0 ? await claimDue(this.#relay, room, this.#underWay.countOf) : []
         for (const group of requests) this.#underWay.begin(group)
-        // a channel that hangs holds up nothing that comes meanwhile
+        // a hint ends the wait, so a channel that hangs does not delay new messages
         const idle = this.#underWay.sends.size > 0 && !this.#hinted
         if (idle) await Promise.race([...this.#underWay.sends, this.#nextHint()])
         if (this.#underWay.sends.size === 0 && !this.#hinted) return
       }
     } finally {
-      // at once: who hints from now on begins anew
+      // no await in between: from now on a hint must begin a new loop
       this.#sending = undefined
     }
   }
@@ -156,13 +160,8 @@ export class Rounds {
   }
 
   async #waitFor(what: Promise<unknown>, limitMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const limit = new Promise<'late'>((resolve) => {
-      timer = setTimeout(() => resolve('late'), limitMs)
-    })
-    const outcome = await Promise.race([what, limit]).finally(() => clearTimeout(timer))
-    if (outcome !== 'late') return
-    // it goes on, and may fail when nobody waits for it any more
+    if ((await within(limitMs, what)) === 'ended') return
+    // it goes on, and must not become an unhandled rejection
     what.catch((error) => this.#relay.log.error('round_failed', { error: messageOf(error) }))
   }
 }

@@ -1,5 +1,5 @@
-// The storage account of the function app: by the app's identity, or by a connection string on a developer's
-// machine. The settings are those that the Functions host itself uses.
+// Opens the storage account of the function app, with the app's identity or, on a developer's
+// machine, a connection string. The settings are those of the Functions host itself.
 import { TableClient } from '@azure/data-tables'
 import type { TokenCredential } from '@azure/identity'
 import { QueueClient } from '@azure/storage-queue'
@@ -9,34 +9,34 @@ import type { Environment } from '../settings.ts'
 
 const tableName = 'foghorn'
 export const queueName = 'foghorn-wake'
-/** Azure's own name for where messages go that failed `maxDequeueCount` times. */
+/** Azure moves messages here that failed `maxDequeueCount` times, and chose this name. */
 export const poisonQueueName = `${queueName}-poison`
-/** Prefix of the settings; also what the queue trigger is told. */
+/** The prefix of the settings, and the connection of the queue trigger. */
 export const connectionName = 'AzureWebJobsStorage'
 
-/** A wake-up that nobody took is worthless after this: the timer has come many times. */
+/** After this time a wake-up is useless: the timer has run many times. */
 const messageLifeSeconds = 600
 const callMs = 10_000
-/** Of the client: with the waits between them well within one call. */
+/** The client's own retries, short enough to end within `callMs`. */
 const retryOptions = { maxRetries: 3, retryDelayInMs: 100, maxRetryDelayInMs: 1_000 }
 
 type StorageSettings =
   | { kind: 'connection'; connection: string }
   | { kind: 'identity'; tables: string; queues: string; clientId: string | undefined }
 
-/** Connects to nothing yet. Throws FoghornError `storage_unset` or `storage_invalid`. */
+/** Does not connect yet. Throws FoghornError `storage_unset` or `storage_invalid`. */
 export function openStorage(environment: Environment): { rows: AzureTable; queue: WakeQueue } {
   const settings = readStorage(environment)
   try {
     return { rows: openTable(settings), queue: new WakeQueue(settings) }
   } catch {
-    // what the clients say of it names no setting
+    // replaces the error of the client, which does not name the setting
     const remedy =
       settings.kind === 'connection'
-        ? `${connectionName} is no connection string that tables and queues can be reached by; copy it from ` +
+        ? `${connectionName} is not a connection string for tables and queues; copy it from ` +
           'the storage account ("Access keys"), or write "UseDevelopmentStorage=true" for Azurite'
-        : `${connectionName}__accountName, __tableServiceUri or __queueServiceUri makes no address; ` +
-          'write the name of the storage account into the first, or whole addresses into the others'
+        : `${connectionName}__accountName, __tableServiceUri or __queueServiceUri is not valid; ` +
+          'set the first to the name of the storage account, or the others to whole addresses'
     throw new FoghornError('storage_invalid', remedy)
   }
 }
@@ -53,8 +53,8 @@ function readStorage(environment: Environment): StorageSettings {
   if (tables && queues) return { kind: 'identity', tables, queues, clientId: setting('clientId') }
   throw new FoghornError(
     'storage_unset',
-    `neither ${connectionName}__accountName nor ${connectionName} is set; write the name of the ` +
-      'storage account into the first, or a connection string into the second for local use',
+    `neither ${connectionName}__accountName nor ${connectionName} is set; set the first to the ` +
+      'name of the storage account, or, for local use, the second to a connection string',
   )
 }
 
@@ -67,7 +67,6 @@ function openTable(settings: StorageSettings): AzureTable {
   return new AzureTable(TableClient.fromConnectionString(settings.connection, tableName, options))
 }
 
-/** The queue of wake-ups. */
 export class WakeQueue {
   readonly #queue: QueueClient
   readonly #poison: QueueClient
@@ -87,7 +86,7 @@ export class WakeQueue {
     this.#poison = open(poisonQueueName)
   }
 
-  /** Sets a message that the `wake` function gets after so many ms, rounded up to seconds. */
+  /** Queues a message for the `wake` function after `delayMs`, rounded up to seconds. */
   async set(delayMs: number): Promise<void> {
     const visibilityTimeout = Math.ceil(delayMs / 1_000)
     const messageTimeToLive = visibilityTimeout + messageLifeSeconds
@@ -104,7 +103,7 @@ export class WakeQueue {
     })
   }
 
-  /** How many messages failed for good; about. */
+  /** About how many messages failed for good. */
   async poisoned(): Promise<number> {
     return this.#call(async () => {
       if (!(await this.#poison.exists(limit()))) return 0
@@ -123,7 +122,7 @@ export class WakeQueue {
 
 const wakeMessage = JSON.stringify({ wake: 1 })
 
-/** Whether a message of the queue is one of ours; the host has parsed it. */
+/** Whether the relay sent a message of the queue. The host has parsed it. */
 export function isWakeMessage(message: unknown): boolean {
   return JSON.stringify(message) === wakeMessage
 }
@@ -139,7 +138,7 @@ function limit() {
   return { abortSignal: AbortSignal.timeout(callMs) }
 }
 
-/** The library is large, and needed only where there is an identity: it is loaded with the first token. */
+/** Loads the library with the first token: it is large, and not needed without an identity. */
 function identity(clientId: string | undefined): TokenCredential {
   let loaded: Promise<TokenCredential> | undefined
   const load = async () => {

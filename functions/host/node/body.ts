@@ -1,5 +1,5 @@
-// Reads what a handler left unread of a request's body. The Functions host and proxies share
-// connections between clients. An unread rest breaks the next request on that connection.
+// Reads the part of a request's body that a handler left unread. The Functions host and proxies
+// share connections between clients, and an unread rest breaks the next request on that connection.
 
 /**
  * Beyond these limits the connection is closed, so that one client cannot keep the relay reading.
@@ -35,8 +35,7 @@ export function watchBody(source: ReadableStream, limits = restLimits): WatchedB
         if (done) controller.close()
         else controller.enqueue(value)
       },
-      // if a handler cancels, `finish` reads the rest: cancelling the source would close the
-      // connection
+      // no `cancel`: it would close the connection, so `finish` reads the rest instead
     },
     { highWaterMark: 0 },
   )
@@ -49,7 +48,7 @@ export function watchBody(source: ReadableStream, limits = restLimits): WatchedB
         if (bytes > limits.bytes) await close()
       }
     } catch {
-      // the client went away and closed its connection
+      // the client closed the connection
     }
     clearTimeout(timer)
   }

@@ -1,5 +1,4 @@
-// The relay on plain Node: one process, an embedded SQLite, `npm start`. The only place that reads the
-// environment of this host.
+// The relay on plain Node, started by `npm start`: one process with an embedded SQLite.
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { isIP } from 'node:net'
@@ -21,7 +20,7 @@ import { nodeHmac } from './hmac.ts'
 import { Pump } from './pump.ts'
 
 const drainMs = 5_000
-/** A proxy that ends TLS runs on the same machine; nobody else hears plain HTTP unless somebody says so. */
+/** The relay speaks plain HTTP, so other machines reach it only if the owner sets HOST. */
 const usualAddress = '127.0.0.1'
 
 interface Settings extends Common {
@@ -31,7 +30,7 @@ interface Settings extends Common {
   dataDirectory: string
 }
 
-/** Everything that is wrong with the environment and the configuration, in one error. */
+/** Throws one error with all mistakes in the environment and the configuration. */
 export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   return readEnvironment(environment, (attempt) => ({
     port: attempt(() => portOf(environment.PORT ?? '7071')),
@@ -40,7 +39,6 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   }))
 }
 
-/** Starts the relay; `stop` drains it. */
 async function start(settings: Settings, write: (line: string) => void) {
   const { config, linkKeys, adminKey, port, address, dataDirectory } = settings
   const secrets = allSecrets(settings)
@@ -60,7 +58,7 @@ async function start(settings: Settings, write: (line: string) => void) {
     send: outbound.send,
     slackDesk: createSlackDesk(nodeHmac),
     hmac: nodeHmac,
-    // past the guard of channels: the owner alone says where the keys are
+    // without the guard of channels: only the owner chooses the address of the keys
     identity: createEntra({ fetch, now: Date.now, log }),
     linkKeys,
     adminKey,
@@ -103,7 +101,7 @@ function listen(app: ReturnType<typeof createApp>, port: number, hostname: strin
           new Promise((closed) => {
             server.close(() => closed())
             if (!('closeAllConnections' in server)) return
-            // keep-alive connections of beacons would hold the process until they time out
+            // otherwise the process waits until the beacons' keep-alive connections time out
             server.closeIdleConnections()
             setTimeout(() => server.closeAllConnections(), drainMs).unref()
           }),
@@ -114,8 +112,8 @@ function listen(app: ReturnType<typeof createApp>, port: number, hostname: strin
 }
 
 /**
- * A proxy shares its connections between clients. Node drains a body that was not read at all, but
- * not a chunked body that was read in part.
+ * Watches chunked bodies only: Node drains a body that was not read at all, but not a chunked body
+ * that was read in part. On a proxy's shared connection, its rest would break the next request.
  */
 async function answer(app: ReturnType<typeof createApp>, request: Request): Promise<Response> {
   if (!request.headers.has('transfer-encoding') || request.body === null) return app.fetch(request)
@@ -136,16 +134,19 @@ function addressOf(text: string): string {
   if (isIP(text) !== 0 || text === 'localhost') return text
   throw new FoghornError(
     'address_invalid',
-    `HOST is "${text}"; write the address to listen on: 127.0.0.1, 0.0.0.0 for every network, or another IP`,
+    `HOST is "${text}"; write the address to listen on: 127.0.0.1, 0.0.0.0 for all networks, ` +
+      'or another IP',
   )
 }
 
-/** What somebody can mend by a variable says which. */
+/** Explains the errors that a variable can fix. */
 function whyNotListening(error: NodeJS.ErrnoException, port: number, address: string): Error {
   const remedies: Record<string, string> = {
-    EADDRINUSE: `port ${port} is taken on ${address}; end what listens there, or write another in PORT`,
-    EACCES: `port ${port} is for privileged programs; write one from 1024 in PORT`,
-    EADDRNOTAVAIL: `this machine has no address ${address}; write one of its own in HOST`,
+    EADDRINUSE:
+      `Port ${port} on ${address} is in use. ` +
+      'Stop the process that uses it, or set PORT to another port.',
+    EACCES: `Port ${port} needs privileges. Set PORT to 1024 or higher.`,
+    EADDRNOTAVAIL: `This machine lacks the address ${address}. Set HOST to one of its addresses.`,
   }
   const remedy = remedies[error.code ?? '']
   return remedy === undefined ? error : new FoghornError('cannot_listen', remedy)
@@ -162,7 +163,7 @@ if (import.meta.main) {
     await relay.stop()
     process.exit(0)
   } catch (error) {
-    process.stderr.write(`The relay cannot run: ${(error as Error).message}\n`)
+    process.stderr.write(`The relay cannot start: ${(error as Error).message}\n`)
     process.exit(error instanceof FoghornError ? 2 : 1)
   }
 }

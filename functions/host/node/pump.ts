@@ -1,11 +1,11 @@
-// Keeps a long-living host delivering: sends what is due, sweeps, and sleeps until the next due time.
-// A wake-up only shortens the sleep; the store knows everything that is owed.
+// Keeps a host that stays alive delivering: sweeps, sends what is due, and sleeps until the next
+// due time. A wake-up only shortens the sleep, as the store knows everything that is pending.
 import { messageOf } from '../../../shared/errors.ts'
 import { claimDue, nextDueAt } from '../../use-cases/deliver.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { sweep } from '../../use-cases/sweep.ts'
-import { UnderWay } from '../under-way.ts'
+import { UnderWay, within } from '../under-way.ts'
 
 const maxSleepMs = 30_000
 const forgetEveryMs = 3_600_000
@@ -27,24 +27,19 @@ export class Pump {
     this.#underWay = new UnderWay(relay)
   }
 
-  /** Looks at what is due, now and from now on. */
+  /** Looks at what is due now. The first call starts the pump. */
   wake(): void {
     if (this.#stopped) return
     if (this.#turning) this.#again = true
     else this.#turned = this.#turn()
   }
 
-  /** No new attempts; waits for the turn and the attempts under way, at most `limitMs`. */
+  /** Begins no new attempts; waits for the turn and the attempts under way, at most `limitMs`. */
   async stop(limitMs: number): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
-    let timer: NodeJS.Timeout | undefined
-    const limit = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, limitMs)
-    })
     const ended = this.#turned.then(() => Promise.all(this.#underWay.sends))
-    await Promise.race([ended, limit])
-    clearTimeout(timer)
+    await within(limitMs, ended)
   }
 
   async #turn(): Promise<void> {
@@ -64,7 +59,7 @@ export class Pump {
     if (!this.#stopped) this.#timer = setTimeout(() => this.wake(), sleepMs)
   }
 
-  /** Returns how long there is nothing to do. */
+  /** Returns how many ms the pump can sleep. */
   async #work(): Promise<number> {
     const failed = await sweep(this.#relay)
     const limit = maxUnderWay - this.#underWay.sends.size
@@ -81,7 +76,7 @@ export class Pump {
     return Math.min(maxSleepMs, Math.max(wait, least))
   }
 
-  /** Once an hour, and again at the next turn while there is more. */
+  /** Once an hour, and at every turn while there is more to remove. */
   async #forget(): Promise<void> {
     const now = this.#relay.now()
     if (now < this.#forgetAt) return

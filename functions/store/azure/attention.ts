@@ -1,5 +1,5 @@
-// Which events somebody has just looked at, for all workers: who looks, and whom beacons report to, are seldom the
-// same. The row stands with its event, and goes with it.
+// Which event pages were opened lately, for all workers: the worker that shows a page is seldom the
+// one that beacons report to. The row is in the event's partition and is removed with it.
 import { type Attention, attentionMs } from '../attention.ts'
 import type { EventKey } from '../store.ts'
 import type { Rows } from './rows.ts'

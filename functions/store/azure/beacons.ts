@@ -1,6 +1,6 @@
-// Beacons and what they saw, in a few partitions for each fleet. A beacon's row holds its sightings, so that
-// one write changes both; beside it stands a copy for each sighting, under the event, so that all
-// observers of an event are found without reading every beacon.
+// Beacons and their sightings, in a few partitions for each fleet. A beacon's row contains its
+// sightings, so one write changes both. Each sighting also has a copy in a row named by the event,
+// so an event's observers are found without reading every beacon.
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Beacon, Observer, Sighting } from '../../core/event/event.ts'
 import type { BeaconPage, EventKey, ListedBeacon } from '../store.ts'
@@ -11,22 +11,22 @@ import { type Change, insertOrReplace, maxChanges, type Range } from './rows.ts'
 import { type Held, held, isSameEntry } from './stored.ts'
 
 const maxWriteAttempts = 20
-/** How many rows are in memory at a time while beacons are listed. A row may have 1 MB. */
+/** Rows in memory at a time while beacons are listed. A row may have 1 MB. */
 const listPageSize = 25
-/** Characters of one transaction: 4 MiB, also where each takes three bytes. */
+/** Characters of one transaction: stays below 4 MiB even if each character takes three bytes. */
 const maxStepLength = 1_000_000
-/** A beacon's row has room for so much; what was gone first makes way. */
+/** Limits of a beacon's row. Beyond them, the sightings that were gone first are dropped. */
 const maxSightings = 400
 const maxSightingsLength = 400_000
-/** What was gone so long belongs to an event that is over: none is announced longer ahead than 7 days. */
+/** An event that is gone this long is over: Azure announces events at most 7 days ahead. */
 const goneMs = 8 * 86_400_000
 
 interface StoredBeacon {
   beacon: Beacon
   sightings: Sighting[]
-  /** Where it is found when it was silent for long. */
+  /** The index entry that finds silent beacons. */
   heard: Entry
-  /** Names this write, which is known by that where its answer was lost. */
+  /** Identifies this write: if its answer is lost, the next attempt recognizes it. */
   write: string
 }
 
@@ -44,7 +44,7 @@ export class Beacons {
   async list(fleet: string, { after, limit }: BeaconPage): Promise<ListedBeacon[]> {
     const from = after === undefined ? startOf('beacon') : `${keyOf('beacon', after)} `
     const found: (ListedBeacon & { row: string })[] = []
-    // one after another: rows may be large, but little of each is listed
+    // one partition after another, to save memory: rows are large, and little of each is listed
     for (const partition of partitionsOf(fleet)) {
       found.push(...(await this.#listIn(partition, from, limit)))
     }
@@ -86,7 +86,7 @@ export class Beacons {
       const all = merged(before?.stored.sightings ?? [], sightings, beacon)
       const heard = before?.stored.heard ?? added!
       const changes = changesOf(before, { beacon, sightings: all, heard, write })
-      // the beacon's own row is in the first step: who comes too late writes no copy either
+      // the first step contains the beacon's own row, so a late writer writes no copies either
       const [first = [], ...copies] = stepsOf(changes)
       if (isOurs || (await rows.change(partition, first)) === 'changed') {
         for (const step of copies) await rows.change(partition, step)
@@ -94,8 +94,8 @@ export class Beacons {
       }
       await stepAside()
     }
-    const what = `beacon "${beacon.beacon}" of fleet "${beacon.fleet}" has too many writers at once`
-    throw new FoghornError('storage_busy', `${what}; it is written with its next report`)
+    const what = `too many workers write beacon "${beacon.beacon}" of fleet "${fleet}" at once`
+    throw new FoghornError('storage_busy', `${what}; its next report writes it`)
   }
 
   async observers(key: EventKey): Promise<Observer[]> {
@@ -106,7 +106,7 @@ export class Beacons {
     return found.sort((a, b) => (a.beacon.beacon < b.beacon.beacon ? -1 : 1))
   }
 
-  /** What everybody saw of an event that is forgotten. */
+  /** Removes the copies of all sightings of an event. */
   async forgetSightings(key: EventKey): Promise<void> {
     const { rows, together } = this.#parts
     const range = copiesOf(key)
@@ -118,8 +118,8 @@ export class Beacons {
   }
 
   /**
-   * Removes at most `limit` beacons that were not heard since and see no open event, the longest
-   * silent first. Returns how many it removed.
+   * Removes beacons that were last heard before a time and see no open event, at most `limit`, the
+   * longest silent first. Returns how many it removed.
    */
   async forget(
     before: number,
@@ -145,7 +145,7 @@ export class Beacons {
         for (const eventId of known.stored.beacon.sees) {
           if (await isOpen({ fleet, eventId })) return false
         }
-        // its own row after its copies: what was begun is found again until it is done
+        // its own row last: after a crash, the next call finds the beacon again
         const partition = partitionOf(fleet, beacon)
         const copies = known.stored.sightings.map(({ eventId }) => keyOf('seen', eventId, beacon))
         await this.#remove(partition, copies)
@@ -158,7 +158,7 @@ export class Beacons {
     return outcomes.filter((gone) => gone).length
   }
 
-  /** To the time when the beacon was heard last. */
+  /** Moves the index entry to the time when the beacon was heard last. */
   async #move({ row, etag, stored }: Held<StoredBeacon>, entry: Found): Promise<void> {
     const { rows, index } = this.#parts
     const { fleet, beacon, heardAt } = stored.beacon
@@ -170,7 +170,7 @@ export class Beacons {
     await index.drop([heard, entry].filter((one) => !isSameEntry(named, one)))
   }
 
-  /** One by one: a row that is gone already must not keep the others. */
+  /** One call for each row: if a row is missing, the others are still removed. */
   async #remove(partition: string, found: string[]): Promise<void> {
     const { rows, together } = this.#parts
     await together(found.map((row) => () => rows.change(partition, [{ kind: 'remove', row }])))
@@ -196,12 +196,12 @@ function partitionsOf(fleet: string): string[] {
   return Array.from({ length: shards }, (_, shard) => keyOf('beacons', fleet, shard))
 }
 
-/** The copies of all sightings of an event, in each partition. */
+/** The rows of an event's sightings within one partition. */
 function copiesOf({ eventId }: EventKey): Range {
   return { from: startOf('seen', eventId), to: endOf('seen', eventId) }
 }
 
-/** Whether this one was sent after the other. */
+/** Whether the second was sent after the known one. */
 function follows(known: Beacon, { bootId, counter }: Beacon): boolean {
   if (known.bootId === bootId) return known.counter < counter
   return !known.retiredBootIds.includes(bootId)
@@ -218,7 +218,7 @@ function changesOf(before: Held<StoredBeacon> | undefined, stored: StoredBeacon)
   return [insertOrReplace(before, row, body), ...copies]
 }
 
-/** As many changes in each as a transaction takes. */
+/** Splits changes into steps that each fit into one transaction. */
 function stepsOf(changes: Change[]): Change[][] {
   const steps: Change[][] = []
   let length = Number.POSITIVE_INFINITY
@@ -236,7 +236,7 @@ function stepsOf(changes: Change[]): Change[][] {
   return steps
 }
 
-/** The newer sighting of each event, without what was gone long ago. */
+/** The newer sighting of each event, without events that were gone long ago. */
 function merged(known: Sighting[], changed: Sighting[], beacon: Beacon): Sighting[] {
   const { heardAt, sees } = beacon
   const all = new Map([...known, ...changed].map((one) => [one.eventId, one]))

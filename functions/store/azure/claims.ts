@@ -1,5 +1,5 @@
-// Which deliveries are due, channel by channel, and taking them. The index says where to look; what counts
-// is the delivery's own row, and whoever changes that first has it.
+// Finds and claims due deliveries, channel by channel. The index says where to look. A claim is a
+// change of the delivery's own row: the first worker that changes it gets the delivery.
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Claimed } from '../../core/delivery/delivery.ts'
 import { afterTurns, freeAt, turnsAt } from '../../core/delivery/rate.ts'
@@ -11,8 +11,8 @@ import type { Parts } from './parts.ts'
 import {
   channelsPartition,
   type FleetQueue,
-  type Owed,
-  OwedDeliveries,
+  type Pending,
+  PendingDeliveries,
   type Spent,
   toSpent,
   type Waiting,
@@ -20,32 +20,32 @@ import {
 import { changeOwn, insertOrReplace } from './rows.ts'
 import { type Held, type HeldEvent, toDelivery, toView } from './stored.ts'
 
-/** Claims of others that were faster. */
+/** Another pass follows if other workers were faster. */
 const maxPasses = 12
 const maxSpendAttempts = 20
 
-/** What of one channel is to be taken: `turns` requests, each a list. */
-interface Wish {
+/** The deliveries of one channel to claim: one group for each request, and one turn of its rate. */
+interface Choice {
   waiting: Waiting
-  groups: Owed[][]
+  groups: Pending[][]
   turns: number
 }
 
-/** A channel, and the deliveries that may be sent now. Fleets take turns. */
+/** A channel, and its deliveries that can be sent now, with the fleets in turn. */
 interface Ready {
   waiting: Waiting
-  owed: Owed[]
+  pending: Pending[]
 }
 
 export class Claims {
   readonly #parts: Parts
-  readonly #owed: OwedDeliveries
-  /** For each channel without a rate, the fleet that had this worker's last turn. */
+  readonly #pending: PendingDeliveries
+  /** For each channel without a rate: the fleet that had this worker's last turn. */
   readonly #served = new Map<string, string>()
 
   constructor(parts: Parts) {
     this.#parts = parts
-    this.#owed = new OwedDeliveries(parts)
+    this.#pending = new PendingDeliveries(parts)
   }
 
   async claim(request: ClaimRequest): Promise<Claimed[][]> {
@@ -59,14 +59,14 @@ export class Claims {
     }
     for (let pass = 0; pass < maxPasses && claimed.length < request.limit; pass++) {
       const left = request.limit - claimed.length
-      const channels = await this.#owedChannels({ ...request, roomOf: room }, left)
+      const channels = await this.#readyChannels({ ...request, roomOf: room }, left)
       let free = left
       const works = channels.flatMap((one) => {
         const limit = Math.min(room(one.waiting.channel), free)
         if (limit <= 0) return []
-        const wish = this.#choose(one, { ...request, limit })
-        free -= wish.turns
-        return wish.turns === 0 ? [] : [() => this.#take(wish, request, lease)]
+        const choice = this.#choose(one, { ...request, limit })
+        free -= choice.turns
+        return choice.turns === 0 ? [] : [() => this.#take(choice, request, lease)]
       })
       const outcomes = await this.#parts.together(works)
       for (const { requests } of outcomes) {
@@ -78,14 +78,14 @@ export class Claims {
     return claimed
   }
 
-  /** Infinity where nothing waits. */
+  /** Infinity if no delivery waits. */
   async nextDueAt(pacing: Pacing): Promise<number> {
-    const { waiting, events } = await this.#owed.look(pacing)
+    const { waiting, events } = await this.#pending.look(pacing)
     const works = waiting.flatMap(({ channel, spentUntil, fleets }) =>
       fleets.map((queue) => async () => {
         const stale: Found[] = []
         let next = Number.POSITIVE_INFINITY
-        for await (const { nextAt, entry } of this.#owed.owedTo(queue, events, stale)) {
+        for await (const { nextAt, entry } of this.#pending.sendableIn(queue, events, stale)) {
           if (entry >= next) break
           next = Math.min(next, nextAt)
         }
@@ -96,7 +96,7 @@ export class Claims {
     return Math.min(...(await this.#parts.together(works)))
   }
 
-  /** Lets a channel rest, unless it rests longer already. */
+  /** Pauses a channel, unless it already pauses longer. */
   async pause(channel: string, spentUntil: number): Promise<void> {
     for (let attempt = 0; attempt < maxSpendAttempts; attempt++) {
       const row = await this.#parts.rows.read(channelsPartition, keyOf(channel))
@@ -104,18 +104,18 @@ export class Claims {
       if (spent !== undefined && spent.stored.spentUntil >= spentUntil) return
       if (await this.#spend(channel, spent, spentUntil, spent?.stored.fleet)) return
     }
-    const what = `channel "${channel}" has too many writers at once`
-    throw new FoghornError('storage_busy', `${what}; the delivery is tried again`)
+    const what = `too many workers write channel "${channel}" at once`
+    throw new FoghornError('storage_busy', `${what}; the delivery is retried`)
   }
 
-  /** The longest due first. */
-  async #owedChannels(request: ClaimRequest, limit: number): Promise<Ready[]> {
-    const { waiting, events } = await this.#owed.look(request)
+  /** The channel that is due longest comes first. */
+  async #readyChannels(request: ClaimRequest, limit: number): Promise<Ready[]> {
+    const { waiting, events } = await this.#pending.look(request)
     const works = waiting.map((one) => async () => {
       const { channel, spent, fleets } = one
       const { together } = request.rateOf(channel)
       const most = together > 1 ? together : Math.min(limit, request.roomOf(channel))
-      const queues: Queue<Owed>[] = []
+      const queues: Queue<Pending>[] = []
       for (const queue of fleets) {
         const own = await this.#dueIn(queue, events, request.now, most)
         if (own.length > 0) queues.push({ fleet: queue.fleet, waiting: own })
@@ -123,7 +123,9 @@ export class Claims {
       queues.sort((a, b) => byDue(a.waiting[0]!, b.waiting[0]!))
       const last = spent?.stored.fleet ?? this.#served.get(channel)
       const first = queues[0]?.waiting[0]
-      return first === undefined ? [] : [{ waiting: one, owed: inTurn(queues, last, most), first }]
+      return first === undefined
+        ? []
+        : [{ waiting: one, pending: inTurn(queues, last, most), first }]
     })
     const channels = await this.#parts.together(works)
     return channels.flat().sort((a, b) => byDue(a.first, b.first))
@@ -131,8 +133,8 @@ export class Claims {
 
   async #dueIn(queue: FleetQueue, events: Map<string, HeldEvent>, now: number, most: number) {
     const stale: Found[] = []
-    const due: Owed[] = []
-    for await (const each of this.#owed.owedTo(queue, events, stale)) {
+    const due: Pending[] = []
+    for await (const each of this.#pending.sendableIn(queue, events, stale)) {
       if (each.entry > now || due.length >= most) break
       if (each.nextAt <= now) due.push(each)
     }
@@ -140,16 +142,16 @@ export class Claims {
     return due.sort(byDue)
   }
 
-  /** What of a channel's deliveries is to go into how many requests. */
-  #choose({ waiting, owed }: Ready, request: ClaimRequest): Wish {
+  /** Chooses which deliveries of a channel go into which request. */
+  #choose({ waiting, pending }: Ready, request: ClaimRequest): Choice {
     const rate = request.rateOf(waiting.channel)
     const turns = Math.min(request.limit, turnsAt(rate, waiting.spentUntil, request.now))
     if (rate.together === 1) {
-      const groups = owed.slice(0, turns).map((one) => [one])
+      const groups = pending.slice(0, turns).map((one) => [one])
       return { waiting, groups, turns: groups.length }
     }
-    const first = owed.slice(0, 1)
-    const others = owed.filter(({ held }) => !held.stored.alone)
+    const first = pending.slice(0, 1)
+    const others = pending.filter(({ held }) => !held.stored.alone)
     const group = first.some(({ held }) => held.stored.alone) ? first : others
     return {
       waiting,
@@ -158,9 +160,9 @@ export class Claims {
     }
   }
 
-  /** The turns first: nobody else has them then. `contested`: somebody was faster, and it is worth another look. */
+  /** Books the turns before the leases. `contested`: another worker was faster, so look again. */
   async #take(
-    { waiting, groups, turns }: Wish,
+    { waiting, groups, turns }: Choice,
     request: ClaimRequest,
     lease: string,
   ): Promise<{ requests: Claimed[][]; contested: boolean }> {
@@ -175,7 +177,7 @@ export class Claims {
       this.#served.set(channel, fleet)
     }
     const leaseUntil = request.now + request.leaseMs
-    const works = groups.flat().map((owed) => () => this.#lease(owed, lease, leaseUntil))
+    const works = groups.flat().map((pending) => () => this.#lease(pending, lease, leaseUntil))
     const leased = await this.#parts.together(works)
     const byId = new Map(leased.flatMap((one) => (one === undefined ? [] : [[one.id, one]])))
     const requests = groups.map((group) =>
@@ -185,9 +187,9 @@ export class Claims {
     return { requests: requests.filter((group) => group.length > 0), contested }
   }
 
-  async #lease(owed: Owed, lease: string, leaseUntil: number): Promise<Claimed | undefined> {
+  async #lease(pending: Pending, lease: string, leaseUntil: number): Promise<Claimed | undefined> {
     const { rows } = this.#parts
-    const { partition, held } = owed
+    const { partition, held } = pending
     const { stored, row } = held
     const { attempts } = stored.delivery
     const delivery = { ...stored.delivery, attempts: attempts + 1, nextAt: leaseUntil }
@@ -213,6 +215,6 @@ export class Claims {
 }
 
 /** The one that is due longest comes first. */
-function byDue(a: Owed, b: Owed): number {
+function byDue(a: Pending, b: Pending): number {
   return a.nextAt - b.nextAt || a.held.stored.delivery.seq - b.held.stored.delivery.seq
 }

@@ -1,5 +1,5 @@
-// What a commit, a settling or a replay changes in an event's partition, and which entries of the index go with it:
-// decided here from what was read, without waiting for anything.
+// Decides which rows and index entries a commit, a settlement or a replay changes. Pure: it works
+// on the rows that were read.
 import type { Settlement } from '../../core/delivery/attempt.ts'
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { Commit } from '../store.ts'
@@ -12,7 +12,7 @@ import {
   type Held,
   type HeldEvent,
   hasFailed,
-  isOwed,
+  isPending,
   type StoredDelivery,
   type StoredEvent,
   toStored,
@@ -26,7 +26,7 @@ export interface Writes {
   drop: Entry[]
 }
 
-/** `conflict`: the event is not what the commit was decided from. */
+/** `conflict`: the event has changed since the commit was decided. */
 export function commitWrites(
   found: HeldEvent,
   { record, basedOn, deliveries, supersede, now }: Commit,
@@ -38,7 +38,7 @@ export function commitWrites(
   writes.changes.push(eventChange(before, record, index, writes))
   const fresh = insertions(found, deliveries, index, writes)
   writes.changes.push(...fresh)
-  // what finds no place any more is found to be overtaken when its turn comes
+  // if the transaction has no room, the delivery is superseded when its turn comes
   const room = maxChanges - writes.changes.length
   const overtaken = supersessions(found, supersede, now)
   const hurried = hurries(found, deliveries, now).filter(
@@ -66,7 +66,7 @@ export function settleWrites(
 ): Writes | 'lost' {
   const own = found.deliveries.find(({ stored }) => stored.delivery.id === claimed.id)
   const isMine = own?.stored.lease === claimed.lease && own.stored.delivery.nextAt > now
-  if (own === undefined || !isMine || !isOwed(own)) return 'lost'
+  if (own === undefined || !isMine || !isPending(own)) return 'lost'
   const { state, nextAt, note, unsent, alone } = settlement
   const { delivery, alone: wasAlone } = own.stored
   const attempts = delivery.attempts - (unsent ? 1 : 0)
@@ -92,20 +92,17 @@ export function settleWrites(
   return writes
 }
 
-/**
- * The delivery behind it becomes due now, so that other events of the channel have their turn
- * first.
- */
+/** The next delivery of the same event. It becomes due now, so other events have their turn first. */
 function nextBehind({ deliveries }: HeldEvent, ended: StoredDelivery['delivery'], now: number) {
   const next = deliveries.find((one) => {
     const { channel, seq } = one.stored.delivery
-    return channel === ended.channel && seq > ended.seq && isOwed(one)
+    return channel === ended.channel && seq > ended.seq && isPending(one)
   })
   if (next === undefined || next.stored.lease !== undefined) return undefined
   return next.stored.delivery.nextAt < now ? next : undefined
 }
 
-/** `undefined` where it did not fail, or is owed again already. */
+/** Undefined if the delivery did not fail, or is pending again. */
 export function replayWrites(
   found: HeldEvent,
   id: string,
@@ -132,7 +129,7 @@ function eventChange(
     return entry
   }
   const old = before?.stored
-  // an alert is not an event, so no list shows it
+  // lists show events, not alerts
   const lists = record.alert === undefined ? [undefined, fleet] : []
   const kept = <T>(
     now: T | undefined,
@@ -162,7 +159,7 @@ function openNameOf({ ended, alert, onlyBeacon = '' }: Commit['record']): string
   return ended === undefined && alert === undefined ? onlyBeacon : undefined
 }
 
-/** Rows of deliveries that do not exist yet, with what they tell. */
+/** The rows of new deliveries, with their views. */
 function insertions(
   found: HeldEvent,
   deliveries: Delivery[],
@@ -188,12 +185,12 @@ function insertions(
   return [...views.values(), ...rows]
 }
 
-/** What waits for a later attempt goes at once when something newer is owed behind it. */
+/** Deliveries that wait after a failure become due at once if a newer one must follow them. */
 function hurries(found: HeldEvent, deliveries: Delivery[], now: number) {
   const channels = new Set(deliveries.map(({ channel }) => channel))
   return found.deliveries.filter((one) => {
     const { lease, delivery } = one.stored
-    const waits = isOwed(one) && lease === undefined && delivery.nextAt > now
+    const waits = isPending(one) && lease === undefined && delivery.nextAt > now
     return waits && channels.has(delivery.channel)
   })
 }
@@ -203,11 +200,11 @@ function supersessions(found: HeldEvent, supersede: Commit['supersede'], now: nu
   return found.deliveries.filter((one) => {
     const { lease, delivery } = one.stored
     const isFree = lease === undefined || delivery.nextAt <= now
-    return isOwed(one) && isFree && ids.has(delivery.id)
+    return isPending(one) && isFree && ids.has(delivery.id)
   })
 }
 
-/** Due at once, with an entry of its own for that. */
+/** Makes a delivery due at once, with a new index entry. */
 function moved(
   one: Held<StoredDelivery>,
   index: Index,
@@ -231,7 +228,7 @@ function replaced(
   return { kind: 'replace', row, etag, body: JSON.stringify({ ...stored, entry }) }
 }
 
-/** Nobody need find it any more. */
+/** An ended delivery needs no index entry. */
 function ended(
   { row, etag, stored: before }: Held<StoredDelivery>,
   stored: StoredDelivery,

@@ -1,5 +1,5 @@
-// Events and their deliveries: one partition for each event. Every write reads the partition, decides, names
-// in the index what it is about to write, and then changes the rows if nobody was faster.
+// Events and their deliveries: one partition for each event. Every write reads the partition,
+// decides, adds index entries, and then changes the rows unless another writer was faster.
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Settlement } from '../../core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../../core/delivery/delivery.ts'
@@ -22,7 +22,7 @@ import {
 } from './stored.ts'
 
 const maxWriteAttempts = 20
-/** Pages of one look at what is due, while entries that point to nothing are skipped. */
+/** Pages that a search for due events reads, because it skips stale entries. */
 const maxPages = 5
 const pageSize = 100
 const end = '~'
@@ -46,7 +46,9 @@ export class Events {
 
   async commit(commit: Commit): Promise<'committed' | 'conflict'> {
     const quiet = commit.deliveries.length + commit.supersede.length === 0
-    const found = quiet ? await this.#alone(commit.record) : await this.#decided(commit.record)
+    const found = quiet
+      ? await this.#withoutDeliveries(commit.record)
+      : await this.#withDeliveries(commit.record)
     const writes = commitWrites(found, commit, this.#parts.index)
     const written = writes !== 'conflict' && (await this.#write(commit.record, writes, commit.now))
     if (written) return 'committed'
@@ -59,20 +61,20 @@ export class Events {
     settlement: Settlement,
     now: number,
     follow: Delivery[],
-    /** Lets the channel rest, once the lease is known to hold. */
+    /** Pauses the channel. Called only if the lease is valid. */
     rest: () => Promise<void>,
   ): Promise<'settled' | 'lost'> {
     const { index, stepAside } = this.#parts
     for (let attempt = 0; attempt < maxWriteAttempts; attempt++) {
-      const found = await this.#decided(claimed)
+      const found = await this.#withDeliveries(claimed)
       const writes = settleWrites(found, claimed, settlement, now, follow, index)
       if (writes === 'lost') return 'lost'
       if (attempt === 0) await rest()
       if (await this.#write(claimed, writes, now)) return 'settled'
       await stepAside()
     }
-    const what = `event "${claimed.eventId}" has too many writers at once`
-    throw new FoghornError('storage_busy', `${what}; the delivery is tried again`)
+    const what = `too many workers write event "${claimed.eventId}" at once`
+    throw new FoghornError('storage_busy', `${what}; the delivery is retried`)
   }
 
   async due(now: number, limit: number): Promise<EventKey[]> {
@@ -83,7 +85,7 @@ export class Events {
     return due.slice(0, limit).map(({ fleet, eventId }) => ({ fleet, eventId }))
   }
 
-  /** Infinity where nothing waits. */
+  /** Infinity if no event waits. */
   async nextDueAt(now: number): Promise<number> {
     const works = partitions.all('due').map((partition) => async () => {
       const [first] = await this.#dueIn(partition, now, { to: end, limit: 1 })
@@ -122,13 +124,13 @@ export class Events {
       'id' in which ? target.id === which.id : (which.channel ?? target.channel) === target.channel
     const wanted = (await index.list(partitions.failed, { from, to: end })).filter(isWanted)
     let replayed = 0
-    // those that point to nothing do not count
+    // stale entries do not count towards the limit
     for (let i = 0; i < wanted.length && replayed < limit; ) {
       const some = wanted.slice(i, i + Math.min(pageSize, limit - replayed))
       i += some.length
       const works = some.map((entry) => async () => {
         const { id = '' } = entry.target
-        const found = await this.#decided(entry.target)
+        const found = await this.#withDeliveries(entry.target)
         const own = found.deliveries.find(({ stored }) => stored.delivery.id === id)
         const isIts = isSameEntry(own?.stored.entry, entry)
         const writes = isIts ? replayWrites(found, id, now, index) : undefined
@@ -139,13 +141,13 @@ export class Events {
     return replayed
   }
 
-  /** The first that are due before `to`, without entries that point to nothing. */
+  /** The first events that are due before `to`. Skips and tidies stale entries. */
   async #dueIn(partition: string, now: number, { to, limit }: { to: string; limit: number }) {
     const { index, together } = this.#parts
     const due: (EventKey & { at: number })[] = []
     let from = ''
     for (let page = 0; page < maxPages && due.length < limit; page++) {
-      // a few that point to nothing must not end the look of who wants one only
+      // a caller that wants one event must get past many stale entries
       const size = page === 0 ? limit : Math.max(limit, pageSize)
       const entries = await index.list(partition, { from, to, limit: size })
       const stale: Found[] = []
@@ -169,11 +171,11 @@ export class Events {
     const entries = [...targets.keys()]
     await index.add(entries, (entry) => targets.get(entry)!, now)
     if ((await rows.change(eventPartition(key), changes)) === 'conflict') {
-      const found = await rows.list(eventPartition(key), ranges.decided)
+      const found = await rows.list(eventPartition(key), ranges.withoutViews)
       const named = entriesOf(toHeldEvent(found))
       const unnamed = entries.filter((own) => !named.some((one) => isSameEntry(one, own)))
       await index.drop(unnamed)
-      // the answer to a write may be lost; the client then writes again, and finds what it wrote itself
+      // if the answer to a write is lost, the client writes again and conflicts with its own rows
       const isWritten = entries.length > 0 ? unnamed.length < entries.length : holds(found, changes)
       if (!isWritten) return false
     }
@@ -185,17 +187,16 @@ export class Events {
     return readHeldEvent(this.#parts.rows, key)
   }
 
-  /** The event without its deliveries, for what does not touch them. */
-  async #alone(key: EventKey): Promise<HeldEvent> {
+  async #withoutDeliveries(key: EventKey): Promise<HeldEvent> {
     return { event: await this.#event(key), deliveries: [], views: new Map() }
   }
 
-  async #decided(key: EventKey): Promise<HeldEvent> {
-    return toHeldEvent(await this.#parts.rows.list(eventPartition(key), ranges.decided))
+  async #withDeliveries(key: EventKey): Promise<HeldEvent> {
+    return toHeldEvent(await this.#parts.rows.list(eventPartition(key), ranges.withoutViews))
   }
 }
 
-/** Whether all that was to be changed is there. */
+/** Whether the rows already are as the changes would make them. */
 function holds(found: Row[], changes: Change[]): boolean {
   return changes.every((change) => {
     if (change.kind === 'put' || change.kind === 'remove') return true

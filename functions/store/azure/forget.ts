@@ -1,6 +1,5 @@
-// Events that ended long ago go, and with them what no due time leads to any more: a crash leaves no row and no
-// entry behind that a later call would not find.
-
+// Removes events that ended long ago. After a crash in between, a later call finds every row and
+// entry that is left.
 import type { EventKey } from '../store.ts'
 import { type Found, partitions } from './index.ts'
 import { newestFirst, timeKey } from './keys.ts'
@@ -17,7 +16,7 @@ import {
   toHeldEvent,
 } from './stored.ts'
 
-/** Transactions that one event is forgotten in; what is left then is left for the next time. */
+/** Transactions to remove one event. The next call removes the rest. */
 const maxForgetSteps = 100
 const end = '~'
 
@@ -28,7 +27,7 @@ export class Forgetting {
     this.#parts = parts
   }
 
-  /** Those that ended before, at most `limit`, the longest ended first. Returns how many went. */
+  /** Removes events that ended before a time, the oldest first. Returns how many it removed. */
   async events(
     before: number,
     limit: number,
@@ -52,8 +51,8 @@ export class Forgetting {
   }
 
   /**
-   * The event's own row last, and its entries after it: what was begun is found again until it is done.
-   * Each step takes hold of that row, so that an event which is reopened meanwhile loses nothing new.
+   * Removes the event's own row last, and its entries after it, so a later call can finish the
+   * work. Each step also replaces that row: if the event is reopened meanwhile, the step fails.
    */
   async #forgetOne(entry: Found): Promise<boolean> {
     const { rows, index } = this.#parts
@@ -68,7 +67,7 @@ export class Forgetting {
         const removal = { kind: 'remove' as const, row: eventRow, etag }
         if ((await rows.change(partition, [removal])) === 'conflict') return false
         await index.drop([stored.due ?? [], ...stored.listed].flat())
-        // the last one: it leads to the fleet whose list may hold what a crash left behind
+        // last: it leads to the fleet's list, where a crash may have left entries
         await index.drop([entry])
         return true
       }
@@ -82,8 +81,8 @@ export class Forgetting {
   }
 
   /**
-   * Entries that no due time ever leads to: those of events and deliveries that were never written. What
-   * stands in the list of one fleet alone goes when any event of that fleet does.
+   * Removes entries of events and deliveries that were never written, which no due time leads to.
+   * The lists of a fleet are tidied when one of its events is removed.
    */
   async #tidyLists(before: number, limit: number, fleets: string[]): Promise<void> {
     const older = { from: newestFirst(before), to: end, limit }
@@ -100,7 +99,7 @@ export class Forgetting {
     await this.#tidyList(partitions.failed, { from: '', to: timeKey(before), limit }, before)
   }
 
-  /** Returns what it looked at. */
+  /** Returns all entries of the range. */
   async #tidyList(partition: string, range: Range, before: number): Promise<Found[]> {
     const { rows, index } = this.#parts
     const found = await index.list(partition, range)

@@ -1,41 +1,40 @@
-// How the Azure store finds by time what lies in many partitions. An entry is written before the row that
-// it points to, and names a time that is not later than the row's own: a crash in between leaves an
-// entry too many, never one too few. Who comes across one that points to nothing removes it.
-
+// Finds rows of many partitions by time. An entry is written before its row, with a time that is
+// not later than the row's: a crash may leave a stale entry, which no row names, but never a row
+// without an entry. Reads that meet a stale entry remove it.
 import type { EventKey } from '../store.ts'
 import { keyOf, newestFirst, shardOf, startOf, timeKey } from './keys.ts'
 import { type Change, maxChanges, type Range, type Rows } from './rows.ts'
 import type { Together } from './together.ts'
 
-/** Partitions that each busy index is spread over: one takes 2 000 entities a second. */
+/** Partitions of each busy index: one partition accepts 2,000 entities a second. */
 export const shards = 4
 
-/** Until then an entry that points to nothing may belong to a write that is under way. */
+/** A stale entry that is younger may belong to a write under way. */
 export const graceMs = 10 * 60_000
 
-/** Where an entry stands. */
 export interface Entry {
   partition: string
   row: string
 }
 
 export interface Target extends EventKey {
-  /** Of a delivery. */
+  /** For a delivery. */
   id?: string
   channel?: string
-  /** In place of an event. */
+  /** Instead of an event. */
   beacon?: string
 }
 
 export interface Found extends Entry {
   target: Target
-  /** By the clock of who wrote it, epoch ms. */
+  /** Epoch ms, by the writer's clock. */
   writtenAt: number
 }
 
 export const partitions = {
   due: (key: EventKey) => keyOf('due', shardOf(key.eventId, shards)),
-  owed: (channel: string) => keyOf('owed', shardOf(channel, shards)),
+  /** Stored tables call this index `owed`. */
+  pending: (channel: string) => keyOf('owed', shardOf(channel, shards)),
   heard: (beacon: string) => keyOf('heard', shardOf(beacon, shards)),
   failed: keyOf('failed'),
   ended: keyOf('ended'),
@@ -73,18 +72,15 @@ export class Index {
     return { partition: partitions.heard(beacon), row: `${timeKey(at)}|${this.#name()}` }
   }
 
-  /**
-   * Sorted by beacon, so that the events of one reporter are together. `''`: several beacons report
-   * it.
-   */
+  /** Sorted by the beacon that alone reports the event. `''`: several beacons report it. */
   openOf(fleet: string, onlyBeacon: string): Entry {
     return { partition: partitions.open(fleet), row: `${startOf(onlyBeacon)}${this.#name()}` }
   }
 
-  /** Sorted by channel and fleet, so that a long queue hides no other. */
+  /** Sorted by channel and fleet, so that a long queue does not hide the others. */
   plannedAt(channel: string, fleet: string, at: number): Entry {
     const row = `${startOf(channel, fleet)}${timeKey(at)}|${this.#name()}`
-    return { partition: partitions.owed(channel), row }
+    return { partition: partitions.pending(channel), row }
   }
 
   listedAt(fleet: string | undefined, at: number): Entry {
@@ -115,27 +111,27 @@ export class Index {
     await this.#together(works)
   }
 
-  /** Removes entries; one that stays because of a fault points to nothing, and is found as such. */
+  /** Removes entries. Ignores failures: a later read finds and removes the stale entry. */
   async drop(entries: Entry[]): Promise<void> {
     const works = entries.map(({ partition, row }) => async () => {
       try {
         await this.#rows.change(partition, [{ kind: 'remove', row }])
       } catch {
-        // it is found again when its time comes
+        // stale entries do no harm
       }
     })
     await this.#together(works)
   }
 
   /**
-   * Removes what points to nothing, but for what may be part of a write under way. Where `now` is a time
-   * long gone, as for what is forgotten, it stays that much longer.
+   * Removes stale entries, except those that may belong to a write under way. `now` may lie in the
+   * past: then younger entries stay.
    */
   async tidy(stale: Found[], now: number): Promise<void> {
     await this.drop(stale.filter(({ writtenAt }) => now - writtenAt > graceMs))
   }
 
-  /** Tidies the entries that `isNamed` says no row names. Returns how many there were. */
+  /** Tidies the entries that no row names. Returns how many there were. */
   async tidyUnnamed(
     entries: Found[],
     isNamed: (entry: Found) => Promise<boolean>,
@@ -147,7 +143,7 @@ export class Index {
     return stale.length
   }
 
-  /** Names differ, so that whoever removes an entry removes no other's. */
+  /** Each name is new, so removing an entry never removes another writer's. */
   #name(): string {
     return keyOf(this.#random())
   }

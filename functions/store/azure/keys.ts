@@ -1,8 +1,8 @@
-// Keys of Azure Tables. They hold no `/ \ # ?` and no control character, have at most 1 KiB, and ours are
-// joined by `|`, which no part holds. Ranges work, as a part is escaped letter by letter.
+// Keys of Azure Tables, which must not contain `/ \ # ?` or control characters, nor exceed 1 KiB.
+// Parts are joined by `|` and escaped byte by byte, so that ranges work.
 import { createHash } from 'node:crypto'
 
-/** Longer parts are cut, and told apart by their digest. */
+/** Longer parts are cut and end with their digest. */
 const maxPartLength = 200
 const kept = /[A-Za-z0-9_.-]/
 
@@ -29,7 +29,7 @@ export function timeKey(at: number): string {
   return String(Math.min(Math.max(0, Math.floor(at)), maxTime)).padStart(timeDigits, '0')
 }
 
-/** As `timeKey`, the latest first. */
+/** As `timeKey`, but the latest time sorts first. */
 export function newestFirst(at: number): string {
   return timeKey(maxTime - Math.max(0, Math.floor(at)))
 }
@@ -39,7 +39,7 @@ export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** One of so many, the same for the same text. */
+/** A number from 0 to below `shards`, the same for the same text. */
 export function shardOf(text: string, shards: number): number {
   return createHash('sha256').update(text).digest().readUInt32BE(0) % shards
 }
@@ -52,6 +52,6 @@ function escapePart(text: string): string {
     escaped += kept.test(letter) ? letter : `=${hex}`
   }
   if (escaped.length <= maxPartLength) return escaped
-  // no part that is short enough holds a `!`
+  // only cut parts contain a `!`
   return `${escaped.slice(0, maxPartLength - 65)}!${digestOf(text)}`
 }

@@ -1,6 +1,5 @@
-// Memos, a row for each. The memo of an event is in the event's partition, so it is forgotten with the
-// event. The other memos of one kind share a partition.
-
+// Memos, one row each. The memo of an event is in the event's partition and is removed with it. The
+// other memos of one kind share a partition.
 import type { Memo, MemoKey, MemoKind } from '../store.ts'
 import { keyOf } from './keys.ts'
 import { changeOwn, insertOrReplace, type Row, type Rows } from './rows.ts'

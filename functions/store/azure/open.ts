@@ -8,13 +8,11 @@ import type { Parts } from './parts.ts'
 import type { Range } from './rows.ts'
 import { isSameEntry, readHeldEvent } from './stored.ts'
 
-/**
- * How long a count of a fleet is used. In a wave, reports with new events come faster than that.
- */
+/** A fleet's count is used this long, because many reports may bring new events at once. */
 const countMs = 5_000
-/** A full share is checked at most this often. */
+/** A full share is checked for stale entries at most this often. */
 const lookMs = 60_000
-/** For how many fleets and beacons the last count or check is kept. */
+/** Fleets and beacons whose last count or check is kept. */
 const maxKept = 1_000
 
 export class OpenEvents {
@@ -35,7 +33,7 @@ export class OpenEvents {
     return { ofBeacon, ofFleet }
   }
 
-  /** This worker wrote an event that may be new, so add it to the count at once. */
+  /** Adds an event that this worker has written to the count at once, if it is new. */
   note({ fleet, sequence, ended }: EventRecord): void {
     const known = this.#fleets.get(fleet)
     if (known !== undefined && sequence === 1 && ended === undefined) known.count += 1

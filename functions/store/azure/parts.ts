@@ -7,7 +7,7 @@ export interface Parts {
   rows: Rows
   index: Index
   together: Together
-  /** Names leases and writes: different at every call. */
+  /** Returns a new name for a lease or a write at each call. */
   newId: () => string
   /** Waits a short while before another attempt. */
   stepAside: () => Promise<void>

@@ -1,6 +1,5 @@
-// What is owed to each channel, as far as the index knows, and which of it may be sent as far as its event goes.
-// However much waits for one channel, or has to wait for something earlier, it hides nothing else.
-
+// Finds pending deliveries by the index, and which of them can be sent because no earlier one of
+// their event waits. A long queue does not hide the others.
 import type { Pacing } from '../store.ts'
 import { type Found, partitions, timeOf } from './index.ts'
 import { endOf, keyOf, startOf } from './keys.ts'
@@ -12,7 +11,7 @@ import {
   type Held,
   type HeldEvent,
   isInOrder,
-  isOwed,
+  isPending,
   isSameEntry,
   ranges,
   type StoredDelivery,
@@ -21,20 +20,20 @@ import {
 
 /** Entries of one page. */
 const pageSize = 200
-/** Pages of a shard, until each channel and fleet in it was seen. A long queue takes two pages. */
+/** Pages of a shard, to see each of its channels and fleets. A long queue needs two pages. */
 const maxPages = 512
-/** Pages of one channel and fleet, if the messages that are due longest must wait for others. */
+/** Pages of one queue, because the deliveries that are due longest may have to wait for others. */
 const maxChannelPages = 25
-/** Events looked into at once. */
+/** Events that are read at once. */
 const eventsAtOnce = 8
 
 export const channelsPartition = keyOf('channels')
 
-/** A channel that something may be owed to. */
+/** A channel that may have pending deliveries. */
 export interface Waiting {
   channel: string
   spentUntil: number
-  /** Version of the row that says so. */
+  /** The row of `spentUntil`. */
   spent: Held<Spent> | undefined
   fleets: FleetQueue[]
 }
@@ -43,7 +42,7 @@ export interface Waiting {
 export interface FleetQueue {
   channel: string
   fleet: string
-  /** By time; where they fill a page, there may be more. */
+  /** By time. If they fill a page, there may be more. */
   entries: Found[]
 }
 
@@ -54,21 +53,21 @@ export interface Spent {
   fleet?: string | undefined
 }
 
-/** A delivery that may be sent as far as its event goes. */
-export interface Owed {
+/** A pending delivery. No earlier one of its event and channel is pending. */
+export interface Pending {
   held: Held<StoredDelivery>
   partition: string
   nextAt: number
 }
 
-export class OwedDeliveries {
+export class PendingDeliveries {
   readonly #parts: Parts
 
   constructor(parts: Parts) {
     this.#parts = parts
   }
 
-  /** Channels with room, and what the index says is owed to them. */
+  /** The channels with room, and their entries in the index. */
   async look({ roomOf }: Pick<Pacing, 'roomOf'>) {
     const all = { from: '', to: '~' }
     const works = partitions.all('owed').map((partition) => () => this.#scan(partition))
@@ -99,7 +98,7 @@ export class OwedDeliveries {
       if (last === undefined || page.length < pageSize) return [...found, ...page]
       const isLast = ({ target }: Found) =>
         target.channel === last.channel && target.fleet === last.fleet
-      // if a queue begins within this page, the next page begins with the same queue
+      // if the last queue begins within this page, read it again from its start
       const isCut = !isLast(page[0]!)
       found.push(...page.filter((one) => !isCut || !isLast(one)))
       from = (isCut ? startOf : endOf)(last.channel!, last.fleet)
@@ -111,7 +110,6 @@ export class OwedDeliveries {
     return this.#parts.index.list(partition, { from, to, limit: pageSize })
   }
 
-  /** The entries of a queue, page by page, even if many wait for an earlier one of their event. */
   async *#pagesOf({ channel, fleet, entries }: FleetQueue): AsyncGenerator<Found[]> {
     let page = entries
     for (let pages = 1; pages <= maxChannelPages; pages++) {
@@ -122,15 +120,12 @@ export class OwedDeliveries {
     }
   }
 
-  /**
-   * One fleet's deliveries that a channel may be sent, as far as their events allow, by time of
-   * entry.
-   */
-  async *owedTo(
+  /** The deliveries of a queue that need not wait for an earlier one of their event, by time. */
+  async *sendableIn(
     queue: FleetQueue,
     events: Map<string, HeldEvent>,
     stale: Found[],
-  ): AsyncGenerator<Owed & { entry: number }> {
+  ): AsyncGenerator<Pending & { entry: number }> {
     for await (const entries of this.#pagesOf(queue)) {
       for (let i = 0; i < entries.length; i += eventsAtOnce) {
         const some = entries.slice(i, i + eventsAtOnce)
@@ -140,7 +135,7 @@ export class OwedDeliveries {
           const event = events.get(partition)!
           const row = deliveryRow(entry.target.id!)
           const held = event.deliveries.find((one) => one.row === row)
-          if (held === undefined || !isOwed(held) || !isSameEntry(held.stored.entry, entry)) {
+          if (held === undefined || !isPending(held) || !isSameEntry(held.stored.entry, entry)) {
             stale.push(entry)
           } else if (isInOrder(held, event)) {
             const { nextAt } = held.stored.delivery
@@ -155,7 +150,10 @@ export class OwedDeliveries {
     const partitions = new Set(entries.map(({ target }) => eventPartition(target)))
     const missing = [...partitions].filter((partition) => !events.has(partition))
     const works = missing.map((partition) => async () => {
-      events.set(partition, toHeldEvent(await this.#parts.rows.list(partition, ranges.decided)))
+      events.set(
+        partition,
+        toHeldEvent(await this.#parts.rows.list(partition, ranges.withoutViews)),
+      )
     })
     await this.#parts.together(works)
   }

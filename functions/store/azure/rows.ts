@@ -1,22 +1,22 @@
 // What the Azure store needs of a table: rows of text in partitions, read by key or range, changed
-// together within a partition. Small, so that the simulation can stand in for it and crash between any two calls.
+// together within a partition. It is small, so that the simulation can replace it.
 
-/** One row. Partition and row hold what `keyOf` makes; rows of a partition are sorted by their key. */
+/** Names of partitions and rows come from `keyOf`. Rows of a partition are sorted by name. */
 export interface Row {
   row: string
   body: string
-  /** Names this version of the row. */
+  /** Identifies this version of the row. */
   etag: string
 }
 
 export type Change =
   /** The row must not exist. */
   | { kind: 'insert'; row: string; body: string }
-  /** The row must be this version still. */
+  /** The row must still have this version. */
   | { kind: 'replace'; row: string; body: string; etag: string }
-  /** Whatever is there. */
+  /** Writes the row in any case. */
   | { kind: 'put'; row: string; body: string }
-  /** The row must exist, and be this version where one is named. */
+  /** The row must exist, and have this version if `etag` is set. */
   | { kind: 'remove'; row: string; etag?: string }
 
 /** From `from` to before `to`. */
@@ -31,8 +31,8 @@ export interface Rows {
   /** In order, at most `limit`. */
   list(partition: string, range: Range): Promise<Row[]>
   /**
-   * All of them or none, at most 100 and each row once. `conflict`: a row was not as its change wants
-   * it. Throws FoghornError `row_too_large` before anything is written.
+   * Makes all changes or none: at most 100, each row once. `conflict` if a row does not meet the
+   * condition of its change. Throws FoghornError `row_too_large` before it writes anything.
    */
   change(partition: string, changes: Change[]): Promise<'changed' | 'conflict'>
 }
@@ -53,8 +53,8 @@ export function insertOrReplace(
 }
 
 /**
- * Changes one row. Returns false if another writer was faster. After a conflict it reads the row: if the
- * answer to a write is lost, the client writes again and meets its own row.
+ * Changes one row. Returns false if another writer was faster. After a conflict it reads the row:
+ * if the answer to a write is lost, the client writes again and conflicts with its own row.
  */
 export async function changeOwn(
   rows: Rows,

@@ -1,6 +1,5 @@
-// The store on Azure Tables, for any number of workers. An event and its deliveries share a partition, so
-// that a commit is one transaction. Before a write, an index gets an entry for each row that must be found
-// by time. The rows themselves are read and written in the azure-* files beside this one.
+// The store on Azure Tables, for any number of workers. An event and its deliveries share a
+// partition, so a commit is one transaction. index.ts says how rows are found by time.
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Settlement } from '../../core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../../core/delivery/delivery.ts'
@@ -17,15 +16,15 @@ import { OpenEvents } from './open.ts'
 import type { Rows } from './rows.ts'
 import { together as atOnce, type Together } from './together.ts'
 
-/** Grows with every change of the rows that a relay of before would not understand. */
+/** Increase this if an older relay would not understand the changed rows. */
 const formatVersion = 1
 const relayPartition = 'relay'
-/** Writers that met are spread over this time. */
+/** After a conflict, writers wait a random time up to this. */
 const stepAsideMs = 60
 
 interface AzureOptions {
   rows: Rows
-  /** Names leases and entries: different at every call. */
+  /** Returns a new name for a lease, a write or an entry at each call. */
   newId: () => string
   /** In [0, 1). */
   random: () => number
@@ -44,7 +43,6 @@ export class AzureStore implements Store {
   readonly #open: OpenEvents
   readonly attention: Attention
 
-  // which part keeps which promise
   readonly readEvent: Store['readEvent'] = (key) => this.#events.read(key)
   readonly countOpen: Store['countOpen'] = (fleet, beacon, now) =>
     this.#open.count(fleet, beacon, now)
@@ -77,7 +75,10 @@ export class AzureStore implements Store {
     this.#open = new OpenEvents(parts)
   }
 
-  /** To be called once, first. Throws FoghornError `data_version` where another version of the relay wrote the table. */
+  /**
+   * Call this first. Throws FoghornError `data_version` if another version of the relay wrote the
+   * table.
+   */
   async open(): Promise<void> {
     const body = JSON.stringify({ version: formatVersion })
     const read = () => this.#rows.read(relayPartition, 'format')
@@ -85,14 +86,13 @@ export class AzureStore implements Store {
     if ((await read()) === undefined) await this.#rows.change(relayPartition, [insert])
     const found = (await read())?.body
     if (found === body) return
-    const remedy = 'deploy the relay that wrote it, or name another table'
-    const what = `the table has format ${found}, and this relay writes ${body}`
-    throw new FoghornError('data_version', `${what}; ${remedy}`)
+    const what = `the table has format ${found}, but this relay needs ${body}`
+    throw new FoghornError('data_version', `${what}; deploy the version that wrote it`)
   }
 
   /**
-   * Notes that the relay is listening, and says since when it has been without a gap of more than
-   * `gapMs`: who was not heard before that may well have spoken. For a timer to call, well within that time.
+   * Notes that the relay is listening, and returns since when it has been without a gap of more
+   * than `gapMs`: before that time it may have missed reports. A timer must call this more often.
    */
   async listeningSince(now: number, gapMs: number): Promise<number> {
     const row = 'listening'

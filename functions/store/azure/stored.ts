@@ -1,5 +1,5 @@
-// What stands in the rows of an event's partition: the event, its deliveries, and what was to tell when they
-// were planned. That is the largest part, and the same for all channels, so it stands once.
+// The rows of an event's partition: the event, its deliveries, and views of the event at the time
+// when deliveries were planned. A view is large, so all channels share it.
 import type { Delivery, EventView } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { packEvent, unpackEvent } from '../../core/event/event-size.ts'
@@ -17,21 +17,21 @@ export interface StoredEvent {
   listed: Entry[]
 }
 
-type Told<T> = T extends unknown ? Omit<T, 'event'> : never
+type WithoutEvent<T> = T extends unknown ? Omit<T, 'event'> : never
 
 export interface StoredDelivery {
-  delivery: Omit<Delivery, 'telling'> & { telling: Told<Delivery['telling']> }
-  /** Row of what is told. */
+  delivery: Omit<Delivery, 'telling'> & { telling: WithoutEvent<Delivery['telling']> }
+  /** The row of the view. */
   view: string
-  /** Among those of one commit. */
+  /** The position among the deliveries of one commit. */
   place: number
   lease?: string | undefined
   alone?: boolean
-  /** Where it is found while it is pending, refused or given up. */
+  /** The index entry while the delivery is pending, refused or given up. */
   entry?: Entry | undefined
 }
 
-/** A row with what it says. */
+/** A row with its parsed body. */
 export interface Held<T> {
   row: string
   etag: string
@@ -42,7 +42,7 @@ export interface HeldEvent {
   event: Held<StoredEvent> | undefined
   /** In order. */
   deliveries: Held<StoredDelivery>[]
-  /** By row; only where they were asked for. */
+  /** By row. Empty if the views were not read. */
   views: Map<string, EventView>
 }
 
@@ -51,9 +51,7 @@ const deliveryRows = 'say'
 const viewRows = 'view'
 
 export const ranges = {
-  /** The event and its deliveries. */
-  decided: { from: eventRow, to: endOf(deliveryRows) },
-  /** With what is told. */
+  withoutViews: { from: eventRow, to: endOf(deliveryRows) },
   whole: { from: eventRow, to: endOf(viewRows) },
 }
 
@@ -65,20 +63,20 @@ export function deliveryRow(id: string): string {
   return keyOf(deliveryRows, id)
 }
 
-/** The row of a view is named by its content: writing it again changes nothing. */
+/** The digest of the content names the row, so writing it again changes nothing. */
 export function viewOf(delivery: Delivery): { row: string; body: string } {
   const body = JSON.stringify(packEvent(delivery.telling.event))
   return { row: keyOf(viewRows, digestOf(body)), body }
 }
 
 export function toStored(delivery: Delivery, view: string, place: number): StoredDelivery {
-  const { telling, ...rest } = delivery
-  const { event: _, ...told } = telling
-  return { delivery: { ...rest, telling: told as Told<Delivery['telling']> }, view, place }
+  const { telling, ...own } = delivery
+  const { event: _, ...rest } = telling
+  return { delivery: { ...own, telling: rest as WithoutEvent<Delivery['telling']> }, view, place }
 }
 
 export function toDelivery({ delivery }: StoredDelivery, event: EventView | undefined): Delivery {
-  if (event === undefined) throw new Error(`delivery "${delivery.id}" has lost what it tells`)
+  if (event === undefined) throw new Error(`delivery "${delivery.id}" lacks its view of the event`)
   return { ...delivery, telling: { ...delivery.telling, event } as Delivery['telling'] }
 }
 
@@ -97,17 +95,15 @@ export async function readHeldEvent(rows: Rows, key: EventKey) {
   return row && heldEvent(row)
 }
 
-/** The format that `heldEvent` reads. */
+/** `heldEvent` reads this format. */
 export function eventBody(stored: StoredEvent): string {
   return JSON.stringify({ ...stored, record: packEvent(stored.record) })
 }
 
-/** Reads the row of a view. */
 export function toView({ body }: Row): EventView {
   return unpackEvent(JSON.parse(body) as EventView)
 }
 
-/** The rows of an event's partition. */
 export function toHeldEvent(rows: Row[]): HeldEvent {
   const event = rows.find(({ row }) => row === eventRow)
   const say = startOf(deliveryRows)
@@ -123,7 +119,7 @@ export function toHeldEvent(rows: Row[]): HeldEvent {
   }
 }
 
-/** No earlier message of the same event and channel is still owed. */
+/** No earlier message of the same event and channel is pending. */
 export function isInOrder({ stored }: Held<StoredDelivery>, { deliveries }: HeldEvent): boolean {
   const { channel, seq } = stored.delivery
   return !deliveries.some(({ stored: { delivery: other } }) => {
@@ -131,20 +127,20 @@ export function isInOrder({ stored }: Held<StoredDelivery>, { deliveries }: Held
   })
 }
 
-export function isOwed({ stored }: Held<StoredDelivery>): boolean {
+export function isPending({ stored }: Held<StoredDelivery>): boolean {
   return stored.delivery.state === 'pending'
 }
 
-/** To be told again when an admin says so. */
+/** An owner can replay it. */
 export function hasFailed({ stored }: Held<StoredDelivery>): boolean {
   return stored.delivery.state === 'refused' || stored.delivery.state === 'given_up'
 }
 
-/** All that an event and its deliveries are found by. */
+/** All index entries of an event and its deliveries. */
 export function entriesOf({ event, deliveries }: HeldEvent): Entry[] {
   const { due, ended, open, listed = [] } = event?.stored ?? {}
-  const owed = deliveries.map(({ stored }) => stored.entry)
-  return [due, ended, open, ...listed, ...owed].filter((entry) => entry !== undefined)
+  const own = deliveries.map(({ stored }) => stored.entry)
+  return [due, ended, open, ...listed, ...own].filter((entry) => entry !== undefined)
 }
 
 export function isSameEntry(one: Entry | undefined, other: Entry): boolean {

@@ -1,5 +1,5 @@
-// Rows in one table of Azure Storage, by its own client. Sizes are guarded here: Azure answers what is too
-// large with an error that names no row, and Azurite lets it pass.
+// Rows in one table of Azure Storage, by its own client. Sizes are checked here, because Azure's
+// error does not name the row that is too large, and Azurite accepts it.
 import {
   odata,
   RestError,
@@ -10,14 +10,17 @@ import {
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import { type Change, maxChanges, type Range, type Row, type Rows } from './rows.ts'
 
-/** A text property holds 64 KiB of UTF-16: https://learn.microsoft.com/rest/api/storageservices/understanding-the-table-service-data-model */
+/**
+ * A text property holds 64 KiB of UTF-16:
+ * https://learn.microsoft.com/rest/api/storageservices/understanding-the-table-service-data-model
+ */
 const partLength = 32_000
-/** An entity holds 1 MiB; names, keys and the rest of it take less than what is left. */
+/** An entity holds 1 MiB. This leaves room for its names and keys. */
 const maxParts = 15
-/** A transaction holds 4 MiB of UTF-8, with about so much around each entity. */
+/** A transaction holds 4 MiB of UTF-8, including about `aroundEntityBytes` around each entity. */
 const maxTransactionBytes = 4 * 1024 * 1024
 const aroundEntityBytes = 2_048
-/** Of one call, with all that the client tries again by itself. */
+/** Limit of one call, including the client's own retries. */
 const callMs = 15_000
 
 interface Stored {
@@ -75,7 +78,7 @@ export class AzureTable implements Rows {
       try {
         const [only] = changes
         if (changes.length === 1 && only?.kind === 'remove') {
-          // a transaction cannot name the version of what it removes
+          // in a transaction, a removal cannot have a condition on the version
           await this.#client.deleteEntity(partition, only.row, {
             etag: only.etag ?? '*',
             abortSignal,
@@ -91,7 +94,7 @@ export class AzureTable implements Rows {
     })
   }
 
-  /** Runs a call, once more after making the table where there is none, and says what to do about a failure. */
+  /** Runs a call. If the table does not exist, creates it and runs the call again. */
   async #call<T>(run: (abortSignal: AbortSignal) => Promise<T>): Promise<T> {
     try {
       try {
@@ -117,23 +120,25 @@ export class AzureTable implements Rows {
   }
 }
 
-/** Azure documents the one and answers the other: https://learn.microsoft.com/rest/api/storageservices/table-service-error-codes */
+/**
+ * Azure documents the first and answers the second:
+ * https://learn.microsoft.com/rest/api/storageservices/table-service-error-codes
+ */
 const missing = ['EntityNotFound', 'ResourceNotFound']
 const conflicts = ['UpdateConditionNotSatisfied', 'EntityAlreadyExists', ...missing]
 
-/** Of an error that Azure Storage answered. */
 function codeOf(error: unknown): string | undefined {
   if (!(error instanceof RestError)) return undefined
-  // of a transaction, the message begins with the number of the change that failed
+  // errors of calls outside a transaction have their code in `details`
   const details = error.details as { odataError?: { code?: string } } | undefined
   return error.code ?? details?.odataError?.code
 }
 
 const waitAndSee =
-  'it is tried again, and nothing that was accepted is lost; if this goes on, look at the availability ' +
-  'and throttling of the storage account'
+  'the relay retries, and nothing that was accepted is lost; if this goes on, check the ' +
+  'availability and throttling of the storage account'
 
-/** An error that says what to do, without the request and its headers. */
+/** Names the remedy, and leaves out the request and its headers. */
 export function explain(error: unknown, resource: string, limitMs: number): Error {
   if (error instanceof FoghornError) return error
   if (error instanceof RestError && (error.statusCode === 403 || error.statusCode === 401)) {
@@ -181,7 +186,7 @@ function toStored(partition: string, { row, body }: { row: string; body: string 
   throw new FoghornError('row_too_large', `${what}; a row holds about ${maxParts * partLength}`)
 }
 
-/** No part ends between the two halves of a letter. */
+/** Does not split a surrogate pair. */
 function endOfPart(body: string, from: number): number {
   const to = from + partLength
   const next = body.charCodeAt(to)

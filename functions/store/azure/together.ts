@@ -1,9 +1,9 @@
-// Several calls at once, as a store over the network needs them; the simulation brings its own.
+// Runs several calls to the storage at once. The simulation replaces this.
 
-/** Runs all, and answers in their order. */
+/** Runs all, and returns the results in the same order. */
 export type Together = <T>(works: (() => Promise<T>)[]) => Promise<T[]>
 
-/** One worker has so many calls to the storage under way for one call of the store. */
+/** Storage calls under way for one call of the store. */
 const atOnce = 16
 
 export const together: Together = async <T>(works: (() => Promise<T>)[]) => {

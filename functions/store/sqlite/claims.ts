@@ -1,4 +1,4 @@
-// Which deliveries are due, channel by channel, and leasing them. Fleets take turns on each channel.
+// Finds and leases due deliveries, channel by channel. Fleets take turns on each channel.
 import type { Claimed } from '../../core/delivery/delivery.ts'
 import { afterTurns, freeAt, turnsAt } from '../../core/delivery/rate.ts'
 import { inTurn } from '../../core/delivery/turns.ts'
@@ -26,7 +26,7 @@ export class Claims {
     this.#deliveries = deliveries
   }
 
-  /** To be called within a transaction. */
+  /** Call this within a transaction. */
   claim(request: ClaimRequest, lease: string): Claimed[][] {
     const requests: Claimed[][] = []
     for (const waiting of this.#waitingChannels(request)) {
@@ -45,7 +45,7 @@ export class Claims {
     return Math.min(...times)
   }
 
-  /** A channel that takes several deliveries in one request gets one request at a time. */
+  /** A channel that accepts lists gets one request at a time. */
   #claimOf({ channel, spentUntil, fleets }: Waiting, request: ClaimRequest, lease: string) {
     const { now, limit } = request
     const rate = request.rateOf(channel)

@@ -1,5 +1,5 @@
-// Deliveries as rows of SQLite. All deliveries of one commit share one view of their event, which would
-// otherwise be most of each row.
+// Deliveries as rows of SQLite. All deliveries of one commit share one view of their event, because
+// it is large.
 import type { Delivery, EventView } from '../../core/delivery/delivery.ts'
 import { hash } from '../../core/hash.ts'
 import type { EventKey } from '../store.ts'
@@ -34,7 +34,7 @@ export class Deliveries {
     }
   }
 
-  /** Reads the view as well: for a row that was read alone. */
+  /** For a row that was read alone: reads its view, too. */
   toDelivery(row: Row): Delivery {
     const { fleet, event_id, view } = row
     if (view === null) return toDelivery(row, undefined)
@@ -43,7 +43,6 @@ export class Deliveries {
     return toDelivery(row, found && toEvent(found.body))
   }
 
-  /** The name depends on the commit's sequence and on the content. */
   #insertView(fleet: string, eventId: string, event: EventView): string {
     const body = eventBody(event)
     const view = `${event.sequence}-${hash(body)}`

@@ -1,4 +1,4 @@
-// Opens the file of the SQLite store: who may have it, how it is written, and which relay can read it.
+// Opens the file of the SQLite store: sets its mode, locks it and checks its format.
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { FoghornError } from '../../../shared/errors.ts'
@@ -8,26 +8,22 @@ import { schema, schemaVersion, upgrades } from './sql.ts'
 const inMemory = ':memory:'
 /** Only the relay's own user may read events, names of VMs and decisions. */
 const ownerOnly = 0o600
-/**
- * SQLite creates these with the mode of the database. An older relay may have left them open to
- * others.
- */
+/** SQLite creates these with the mode of the database, but an older relay may have created them. */
 const companions = ['-wal', '-shm', '-journal']
 
-/** Of 4 KB each. A page that changes often is copied into the file once in so many, not each time. */
+/** Pages of 4 KB. The more there are, the less often a busy page is copied into the file. */
 const checkpointPages = 8_000
 const cacheKib = 65_536
 
 /**
- * With `alone`, keeps every other process off. Throws FoghornError `data_in_use` if another process
- * has the file alone, or this one cannot get it alone; `data_version` if another version of the relay
- * wrote it; `disk_full`.
+ * With `alone`, locks out every other process. Throws FoghornError `data_in_use` if another process
+ * uses the file, `data_version` if another version of the relay wrote it, or `disk_full`.
  */
 export function openFile(path: string, alone: boolean): DatabaseSync {
   if (path !== inMemory) keepPrivate(path)
   const db = new DatabaseSync(path)
   try {
-    takeHold(db, path, alone)
+    lockFile(db, path, alone)
     checkVersion(db, path)
     db.exec(schema)
     return db
@@ -53,17 +49,17 @@ function attempt(change: () => void): void {
   }
 }
 
-function takeHold(db: DatabaseSync, path: string, alone: boolean): void {
+function lockFile(db: DatabaseSync, path: string, alone: boolean): void {
   const locking = alone ? 'locking_mode=EXCLUSIVE' : 'busy_timeout=5000'
   try {
     db.exec(`PRAGMA ${locking}; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
       PRAGMA cache_size=-${cacheKib}; PRAGMA wal_autocheckpoint=${checkpointPages}`)
-    // whoever is alone keeps what this takes
+    // with `locking_mode=EXCLUSIVE`, SQLite keeps this lock until the file is closed
     if (alone) db.exec('BEGIN EXCLUSIVE; COMMIT')
   } catch (error) {
     if (!(error instanceof Error && error.message.includes('locked'))) throw error
-    const remedy = 'stop it, or give this one a folder of its own with FOGHORN_DATA'
-    throw new FoghornError('data_in_use', `another relay works on "${path}"; ${remedy}`)
+    const remedy = 'Stop it, or set FOGHORN_DATA to a different folder.'
+    throw new FoghornError('data_in_use', `Another relay is using "${path}". ${remedy}`)
   }
 }
 
@@ -76,7 +72,7 @@ function checkVersion(db: DatabaseSync, path: string): void {
     db.exec(`BEGIN; ${upgrade} PRAGMA user_version = ${schemaVersion}; COMMIT`)
     return
   }
-  const remedy = 'start the relay that wrote it, or give this one another FOGHORN_DATA'
-  const what = `"${path}" has format ${found}, and this relay writes ${schemaVersion}`
-  throw new FoghornError('data_version', `${what}; ${remedy}`)
+  const remedy = 'Start the version that wrote it, or set FOGHORN_DATA to a different folder.'
+  const what = `"${path}" has format ${found}, but this relay needs format ${schemaVersion}.`
+  throw new FoghornError('data_version', `${what} ${remedy}`)
 }

@@ -1,11 +1,11 @@
-// Rows of the SQLite store as the values that were written.
+// Converts between rows of the SQLite store and values.
 import type { Delivery, DeliveryState, EventView } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { packEvent, unpackEvent } from '../../core/event/event-size.ts'
 
 export type Row = Record<string, unknown>
 
-/** Rows are ours: what was written as a type is read as that type. */
+/** Not checked: only the relay writes rows. */
 export function parse<T>(body: unknown): T {
   return JSON.parse(String(body)) as T
 }
@@ -19,7 +19,7 @@ export function toEvent<Event extends EventRecord | EventView>(body: unknown): E
   return unpackEvent(parse<Event>(body))
 }
 
-/** Without the event: all deliveries of one commit share it. */
+/** Without the event, which all deliveries of one commit share. */
 export function deliveryBody({ urgentUntil, telling }: Delivery): string {
   const { event: _, ...rest } = telling
   return JSON.stringify({ urgentUntil, telling: rest })
@@ -27,7 +27,7 @@ export function deliveryBody({ urgentUntil, telling }: Delivery): string {
 
 type Body = Pick<Delivery, 'urgentUntil' | 'telling'>
 
-/** `event` is the view that the row names. Rows of format 1 contain their own. */
+/** `event` is the view that the row names. Rows of format 1 contain their event instead. */
 export function toDelivery(row: Row, event: EventView | undefined): Delivery {
   const { urgentUntil, telling } = parse<Body>(row.body)
   return {

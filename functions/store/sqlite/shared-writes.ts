@@ -1,14 +1,14 @@
-// Writes that come in one turn of the event loop share one transaction, and so one wait for the disk. Each
-// still fails or succeeds for itself, and none is answered before all of them are durable.
+// Writes of one turn of the event loop share one transaction, and so one wait for the disk. Each of
+// them succeeds or fails by itself, and resolves once all are durable.
 
-/** What it takes of a SQLite database. */
+/** The part of a SQLite database that it uses. */
 interface Database {
   exec(sql: string): void
   readonly isTransaction: boolean
 }
 
 interface Waiting {
-  /** Does its part, and returns what to answer once it is durable. */
+  /** Writes. The returned function answers the caller once the write is durable. */
   run: () => () => void
   reject: (error: unknown) => void
 }
@@ -19,10 +19,7 @@ export class SharedWrites {
   readonly #explain: (error: unknown) => unknown
   readonly #waiting: Waiting[] = []
 
-  /**
-   * `soon` chooses when the waiting writes go to the disk. `explain` words the error of a failed
-   * write.
-   */
+  /** `soon` chooses when the waiting writes go to disk. `explain` replaces the error of a write. */
   constructor(
     db: Database,
     soon: (flush: () => void) => void,
@@ -33,7 +30,7 @@ export class SharedWrites {
     this.#explain = explain
   }
 
-  /** Runs `work` in the next transaction; what it throws undoes its own part alone. */
+  /** Runs `work` in the next transaction. If it throws, only its own part is undone. */
   write<T>(work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const run = () => {

@@ -1,11 +1,10 @@
-// The SQL of the SQLite store: its tables, their upgrades, and one statement for each verb. A lease is
-// checked in the where clause of the statement that ends it.
-
+// The SQL of the SQLite store: its tables, their upgrades, and one statement for each verb. The
+// statement that ends a lease checks it in its where clause.
 import { alertPrefix } from '../../../shared/report.ts'
 
 /**
- * Grows with each change of the tables that an older relay would not understand. A new table that an
- * older relay need not know is no such change: the schema creates it if it is missing.
+ * Increase this if an older relay would not understand the changed tables. A new table that an
+ * older relay can ignore needs no new version: the schema creates it if it is missing.
  */
 export const schemaVersion = 3
 
@@ -23,7 +22,9 @@ const toFormat2 = `ALTER TABLE deliveries ADD COLUMN view TEXT;
   ${openEvents}
   INSERT INTO open_events SELECT fleet, event_id, '' FROM events WHERE ended_at IS NULL;`
 
-/** Older files may lack either table. The relay learns the health of channels again. */
+/**
+ * Older files may lack either table. The health of channels is dropped: the relay finds it anew.
+ */
 const toFormat3 = `${memos}
   CREATE TABLE IF NOT EXISTS posts (fleet, event_id, epoch, channel, version, state);
   INSERT INTO memos SELECT fleet, event_id, 'post', json_array(epoch, channel), version,
@@ -77,10 +78,10 @@ CREATE INDEX IF NOT EXISTS deliveries_turn ON deliveries (channel, fleet, next_a
 CREATE INDEX IF NOT EXISTS deliveries_event ON deliveries (fleet, event_id, channel, seq);
 `
 
-/** Alerts are stored like events, but no list shows them. */
+/** Alerts are stored like events, but lists do not show them. */
 const isEvent = `event_id NOT GLOB '${alertPrefix}*'`
 
-/** No earlier message of the same event and channel is still owed. */
+/** No earlier message of the same event and channel is pending. */
 const inOrder = `NOT EXISTS (
   SELECT 1 FROM deliveries e WHERE e.fleet = d.fleet AND e.event_id = d.event_id
     AND e.channel = d.channel AND e.seq < d.seq AND e.state = 'pending')`
@@ -99,7 +100,7 @@ export const sql = {
     (SELECT count(*) FROM (SELECT 1 FROM open_events WHERE fleet = ? LIMIT ?)) AS of_fleet,
     (SELECT count(*) FROM (SELECT 1 FROM open_events
       WHERE fleet = ? AND only_beacon = ? LIMIT ?)) AS of_beacon`,
-  // down to the last one's millisecond, or those that share it would fall between two pages
+  // include all rows of the last row's millisecond: the next page begins before it
   listEvents: `SELECT body FROM events WHERE (? IS NULL OR fleet = ?) AND first_seen_at < ?
       AND ${isEvent}
       AND first_seen_at >= coalesce((SELECT first_seen_at FROM events
@@ -135,7 +136,7 @@ export const sql = {
   readViews: 'SELECT view, body FROM views WHERE fleet = ? AND event_id = ?',
   supersede: `UPDATE deliveries SET state = 'superseded', lease = NULL, note = ?
     WHERE id = ? AND state = 'pending' AND (lease IS NULL OR next_at <= ?)`,
-  // jumps by the index from one channel and fleet to the next, even if long queues wait
+  // uses the index to jump from one channel and fleet to the next, however long the queues are
   queues: `WITH RECURSIVE queue (channel, fleet) AS (
       SELECT channel, fleet FROM (SELECT channel, fleet FROM deliveries
         WHERE state = 'pending' ORDER BY channel, fleet LIMIT 1)
@@ -155,14 +156,13 @@ export const sql = {
     ON CONFLICT DO UPDATE SET spent_until = excluded.spent_until`,
   pause: `INSERT INTO channels (name, spent_until) VALUES (?, ?)
     ON CONFLICT DO UPDATE SET spent_until = max(spent_until, excluded.spent_until)`,
-  // what waits out a failure goes first, and at once, when something newer is to follow it
+  // a delivery that waits after a failure becomes due at once if a newer one must follow it
   hurry: `UPDATE deliveries SET next_at = ? WHERE fleet = ? AND event_id = ? AND channel = ?
     AND state = 'pending' AND lease IS NULL AND next_at > ?`,
   settle: `UPDATE deliveries SET state = ?, next_at = ?, note = ?, lease = NULL,
       attempts = attempts - ?, alone = max(alone, ?)
     WHERE id = ? AND lease = ? AND next_at > ? AND state = 'pending'`,
-  // the delivery behind it in its event and channel becomes due now: other events have their turn
-  // first
+  // the next delivery of the same event and channel becomes due now, after those of other events
   follow: `UPDATE deliveries SET next_at = ? WHERE rowid = (
       SELECT rowid FROM deliveries WHERE fleet = ? AND event_id = ? AND channel = ? AND seq > ?
         AND state = 'pending' ORDER BY seq LIMIT 1)

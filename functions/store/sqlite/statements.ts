@@ -1,4 +1,4 @@
-// Prepares each statement once. Preparing costs more than most statements take to run.
+// Prepares each statement once: preparing takes longer than running most of them.
 import type { Row } from './rows.ts'
 
 type Value = string | number | null
@@ -27,7 +27,6 @@ export class Statements {
     return Number(this.#statement(text).run(...values).changes)
   }
 
-  /** The first row. */
   get(text: string, ...values: Value[]): Row | undefined {
     return this.#statement(text).get(...values)
   }

@@ -1,5 +1,5 @@
-// The store on `node:sqlite`: one file, one process. Durable before a commit returns
-// (`synchronous=FULL`); leases left by a process that died are freed when the next one opens the file.
+// The store on `node:sqlite`: one file, one process. A commit is durable before it returns
+// (`synchronous=FULL`).
 import type { DatabaseSync } from 'node:sqlite'
 import type { Settlement } from '../../core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../../core/delivery/delivery.ts'
@@ -28,17 +28,11 @@ import { sql } from './sql.ts'
 import { Statements } from './statements.ts'
 
 interface SqliteOptions {
-  /** Names leases: different at every call. */
+  /** Returns a new name for a lease at each call. */
   random: () => string
-  /**
-   * Says when writes go to the disk: those that come before share one transaction, and so one wait.
-   * Without it each goes at once.
-   */
+  /** Chooses when the waiting writes go to disk, in one transaction. Default: each at once. */
   soon?: (flush: () => void) => void
-  /**
-   * Keeps every other process off the file, by a lock that ends with this one. Saves locking for each
-   * statement.
-   */
+  /** Locks the file until this process ends, which saves a lock for each statement. */
   alone?: boolean
 }
 
@@ -60,7 +54,10 @@ export class SqliteStore implements Store {
     this.#claims = new Claims(this.#statements, this.#deliveries)
   }
 
-  /** For a host that is alone on the file: what its predecessor had under way is due again. */
+  /**
+   * Only for a host that is alone on the file: deliveries that its predecessor claimed are due
+   * again.
+   */
   freeLeases(now: number): void {
     this.#statements.run(sql.freeLeases, now)
   }

@@ -1,5 +1,5 @@
 // Beacons that prove their VM by a token of its managed identity, over HTTP: what such a token
-// allows, what it does not, and how it works beside the fleet's key.
+// opens, what it does not, and how it lives beside the fleet's key.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createEntra } from '../../../functions/identity/entra.ts'
 import type { Report } from '../../../shared/report.ts'
@@ -169,8 +169,8 @@ describe('a token is refused', () => {
     )
   })
 
-  test('in a fleet with another audience', async () => {
-    expect(await refusalOf(beaconOf('web_0', { fleet: 'test' }))).toContain('takes "api://test"')
+  test('in another fleet than the one whose audience it has', async () => {
+    expect(await refusalOf(beaconOf('web_0', { fleet: 'test' }))).toContain('accepts "api://test"')
     const claims = { aud: 'api://test' }
     await beaconOf('web_0', { fleet: 'test', claims }).sees([event()])
     expect((await world.getEvent(eventId, 'test')).status).toBe(200)

@@ -5,7 +5,7 @@ import { type Bench, contentsOf } from './bench.ts'
 
 export function beaconPromises(bench: Bench): void {
   describe('listBeacons', () => {
-    test('those of one fleet, page by page, each once, with what a list shows', async () => {
+    test('those of one fleet, page by page, each once, with the fields of a list', async () => {
       const { store } = bench
       const names = Array.from({ length: 9 }, (_, i) => `web_${i}`)
       for (const name of names) await store.writeBeacon(beaconOf(name), [sighting(name)])
@@ -43,7 +43,7 @@ export function beaconPromises(bench: Bench): void {
     const written = { bootId: 'boot-2', counter: 5, retiredBootIds: ['boot-0', 'boot-1'] }
     test.each([
       ['a later counter of the same boot', { bootId: 'boot-2', counter: 6 }, 'written'],
-      ['a new boot, whatever its counter', { bootId: 'boot-3', counter: 1 }, 'written'],
+      ['a new boot with any counter', { bootId: 'boot-3', counter: 1 }, 'written'],
       ['the same counter again', { bootId: 'boot-2', counter: 5 }, 'stale'],
       ['an earlier counter', { bootId: 'boot-2', counter: 4 }, 'stale'],
       ['a retired boot', { bootId: 'boot-1', counter: 99 }, 'stale'],
@@ -80,7 +80,7 @@ export function beaconPromises(bench: Bench): void {
       expect((await store.readBeacon('prod', 'id-web_0'))?.counter).toBe(1)
     })
 
-    test('of racing reports the latest counter stays', async () => {
+    test('after racing reports the latest counter is stored', async () => {
       const stores = [bench.store, await bench.reopen()]
       const counters = [4, 9, 2, 7, 1, 8, 3]
       await Promise.all(

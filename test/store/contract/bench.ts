@@ -1,4 +1,4 @@
-// What the parts of the contract share.
+// Shared by the parts of the contract.
 import { expect } from 'vitest'
 import type { Commit, EventKey, EventStore, Store } from '../../../functions/store/store.ts'
 import { free } from '../../support/claims.ts'
@@ -10,7 +10,7 @@ export interface Bench {
   reopen(): Promise<Store>
 }
 
-/** Everything that a store says of some events, for "nothing was written". */
+/** All that a store returns about some events, to check that nothing was written. */
 export async function contentsOf(store: Store, keys: EventKey[]) {
   const parts = keys.map(async (key) => ({
     event: await store.readEvent(key),

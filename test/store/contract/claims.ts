@@ -22,7 +22,7 @@ export function claimPromises(bench: Bench): void {
   }
 
   describe('claim', () => {
-    test('takes what is due and nothing else, and counts an attempt', async () => {
+    test('claims only what is due, and counts an attempt', async () => {
       await owe(delivery('due'), delivery('later', { channel: 'team', nextAt: at + 1 }))
       const claims = await claim(bench.store, { leaseMs, limit: 9 })
       const { lease, leaseUntil, ...taken } = claims[0]!
@@ -46,7 +46,7 @@ export function claimPromises(bench: Bench): void {
       expect(await claimIds(at, 9)).toEqual(['c', 'd', 'e'])
     })
 
-    test('takes no more of one channel than there is room for, the longest due first', async () => {
+    test('claims as many of one channel as there is room for, the longest due first', async () => {
       const rows = ['a', 'b', 'c', 'd'].map((id, i) =>
         delivery(id, { eventId: id, nextAt: at - 9 + i }),
       )
@@ -66,7 +66,7 @@ export function claimPromises(bench: Bench): void {
       expect(await claimIds(at, 9)).toEqual(['a', 'c'])
     })
 
-    test('no delivery is under two leases at once, whoever asks', async () => {
+    test('no delivery has two leases at once, whichever worker claims', async () => {
       await owe(...[...Array(40).keys()].map((i) => delivery(`d-${i}`, { channel: `c-${i}` })))
       const stores = [bench.store, await bench.reopen(), await bench.reopen()]
       const rounds = [...Array(12).keys()].map((i) => claim(stores[i % 3]!, { leaseMs, limit: 7 }))
@@ -82,7 +82,7 @@ export function claimPromises(bench: Bench): void {
       expect(first?.lease).not.toBe(second?.lease)
     })
 
-    test('is claimable again when its lease is over, and no ms earlier', async () => {
+    test('a delivery can be claimed again when its lease is over, and no ms earlier', async () => {
       await owe(delivery('a'))
       expect(await claimIds(at)).toEqual(['a'])
       expect(await claimIds(at + leaseMs - 1)).toEqual([])
@@ -95,7 +95,7 @@ export function claimPromises(bench: Bench): void {
     const first = delivery('1', { seq: 64 })
     const second = delivery('2', { seq: 128 })
 
-    test('a later message waits for a pending one, even where that is not due', async () => {
+    test('a later message waits for a pending one, even if that one is not due', async () => {
       await owe(second, { ...first, nextAt: at + 60_000 })
       expect(await claimIds(at)).toEqual([])
       expect(await claimIds(at + 60_000)).toEqual(['1'])
@@ -108,7 +108,7 @@ export function claimPromises(bench: Bench): void {
     })
 
     test.each(['delivered', 'refused', 'superseded', 'given_up'] as const)(
-      'one that is %s holds nothing up',
+      'one that is %s delays no other',
       async (state) => {
         await owe(first, second)
         const [one] = await claim(bench.store, { leaseMs, limit: 1 })
@@ -127,7 +127,7 @@ export function claimPromises(bench: Bench): void {
       expect((await claimIds(at)).sort()).toEqual(['channel', 'event', 'fleet'])
     })
 
-    test('three owed are told in order, one after another', async () => {
+    test('three pending ones are sent in order, one after another', async () => {
       await owe(delivery('3', { seq: 130 }), second, first)
       const order: string[] = []
       for (let i = 0; i < 3; i++) {

@@ -12,7 +12,7 @@ export function commitPromises(bench: Bench): void {
       expect(await bench.store.readDeliveries(key)).toEqual([])
     })
 
-    test('what was committed is read back as it was, by any handle', async () => {
+    test('a committed event is read back unchanged, by any handle', async () => {
       const first = record({ dueAt: at + minute, startedAt: at, phase: 'started' })
       await expectCommitted(bench.store, { record: first, deliveries: [delivery('a')] })
       for (const store of [bench.store, await bench.reopen()]) {
@@ -120,7 +120,7 @@ export function commitPromises(bench: Bench): void {
       expect(await bench.store.readEvent(key)).toBeUndefined()
     })
 
-    test('a delivery whose id exists is left as it is, whatever became of it', async () => {
+    test('a delivery whose id exists is not changed, whatever its state', async () => {
       const ids = ['pending', 'delivered', 'refused']
       await expectCommitted(bench.store, {
         record: record(),
@@ -158,8 +158,8 @@ export function commitPromises(bench: Bench): void {
     })
   })
 
-  describe('what waits for a later attempt', () => {
-    test('is due at once when something newer is owed to its channel, and only there', async () => {
+  describe('a delivery that waits for a later attempt', () => {
+    test('is due at once when a newer one is pending for its channel, and only there', async () => {
       const later = at + 3_600_000
       const waiting = delivery('a', { nextAt: later })
       const other = delivery('b', { channel: 'team', nextAt: later })
@@ -174,7 +174,7 @@ export function commitPromises(bench: Bench): void {
       expect(times).toEqual({ a: at, b: later, c: at })
     })
 
-    test('stays under its lease, if it is under way', async () => {
+    test('keeps its lease if it is under way', async () => {
       await expectCommitted(bench.store, { record: record(), deliveries: [delivery('a')] })
       await claim(bench.store, { leaseMs: 1_000, limit: 1 })
       await expectCommitted(bench.store, {
@@ -187,7 +187,7 @@ export function commitPromises(bench: Bench): void {
   })
 
   describe('supersede', () => {
-    test('what waits is not sent any more, and says why', async () => {
+    test('a waiting delivery is not sent any more, and notes why', async () => {
       await expectCommitted(bench.store, { record: record(), deliveries: [delivery('a')] })
       await expectCommitted(bench.store, {
         record: record({ sequence: 2 }),
@@ -204,7 +204,7 @@ export function commitPromises(bench: Bench): void {
       expect(await bench.store.nextDueAt(free)).toBeUndefined()
     })
 
-    test('what a dead worker had under a lease that is over, too', async () => {
+    test('a delivery whose worker died, after its lease, is not sent either', async () => {
       await expectCommitted(bench.store, { record: record(), deliveries: [delivery('a')] })
       await claim(bench.store, { leaseMs: 1_000, limit: 1 })
       const supersede = [{ id: 'a', note: 'overtaken' }]
@@ -215,7 +215,7 @@ export function commitPromises(bench: Bench): void {
       ])
     })
 
-    test('what is in flight is left as it is, and its outcome counts', async () => {
+    test('a delivery in flight is not changed, and its outcome counts', async () => {
       await expectCommitted(bench.store, { record: record(), deliveries: [delivery('a')] })
       const [one] = await claim(bench.store, { now: at, leaseMs: 1_000, limit: 1 })
       await expectCommitted(bench.store, {
@@ -229,7 +229,7 @@ export function commitPromises(bench: Bench): void {
     })
 
     test.each(['delivered', 'refused', 'given_up'] as const)(
-      'what is %s stays so',
+      'a delivery that is %s stays so',
       async (state) => {
         await expectCommitted(bench.store, { record: record(), deliveries: [delivery('a')] })
         const [one] = await claim(bench.store, { now: at, leaseMs: 1_000, limit: 1 })

@@ -6,7 +6,7 @@ import { type Bench, expectCommitted } from './bench.ts'
 
 const leaseMs = 20_000
 
-/** What is owed again, and what goes for good. */
+/** Deliveries that are pending again, and events that are removed. */
 export function growthPromises(bench: Bench): void {
   async function owe(id: string, state: DeliveryState, plannedAt: number, channel = 'chat') {
     const row = delivery(id, { eventId: id, channel, state, plannedAt, attempts: 7, note: 'why' })
@@ -26,7 +26,7 @@ export function growthPromises(bench: Bench): void {
       expect(await claimed()).toEqual(['a 8'])
     })
 
-    test('is owed from now on, and has its full time again', async () => {
+    test('is pending from now on, and has its full time again', async () => {
       await owe('a', 'given_up', at - 1)
       await bench.store.replay({ id: 'a' }, at + 7, 9)
       const row = { fleet: 'prod', eventId: 'a' }
@@ -34,7 +34,7 @@ export function growthPromises(bench: Bench): void {
     })
 
     test.each(['pending', 'delivered', 'superseded'] as const)(
-      'nothing that is %s',
+      'no delivery that is %s',
       async (state) => {
         await owe('a', state, at)
         expect(await bench.store.replay({ id: 'a' }, at, 9)).toBe(0)
@@ -57,7 +57,7 @@ export function growthPromises(bench: Bench): void {
   describe('forget', () => {
     const ended = (when: number) => ({ ended: { at: when, outcome: 'completed' as const } })
 
-    test('what ended before, with all that belongs to it, and nothing else', async () => {
+    test('an event that ended before, with all its rows, and nothing else', async () => {
       const { store } = bench
       await expectCommitted(store, { record: record(ended(at - 1)), deliveries: [delivery('a')] })
       await expectCommitted(store, { record: record({ eventId: 'later', ...ended(at) }) })
@@ -75,7 +75,7 @@ export function growthPromises(bench: Bench): void {
       expect(await store.forget(at, 99)).toBe(0)
     })
 
-    test('of beacons, too, no more than `limit`, and with what is still owed of an event', async () => {
+    test('at most `limit` beacons, and an event with its pending deliveries', async () => {
       const { store } = bench
       await expectCommitted(store, { record: record(ended(at - 1)), deliveries: [delivery('a')] })
       for (const name of ['x', 'y', 'z']) {
@@ -86,7 +86,7 @@ export function growthPromises(bench: Bench): void {
       expect(await store.forget(at, 2)).toBe(1)
     })
 
-    test('beacons sooner than events, but for those that see an open one', async () => {
+    test('beacons sooner than events, except those that see an open one', async () => {
       const { store } = bench
       await expectCommitted(store, { record: record(ended(at - 9)) })
       await expectCommitted(store, { record: record({ eventId: 'open' }) })

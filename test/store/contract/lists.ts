@@ -12,7 +12,7 @@ export function listPromises(bench: Bench): void {
   }
 
   describe('dueEvents', () => {
-    test('those whose time has come, the longest due first, at most `limit`', async () => {
+    test('events whose time has come, the longest due first, at most `limit`', async () => {
       const times = { c: at, a: at - 9, d: at + 1, b: at - 5 }
       for (const [eventId, dueAt] of Object.entries(times)) await keep({ eventId, dueAt })
       await keep({ eventId: 'without' })
@@ -22,7 +22,7 @@ export function listPromises(bench: Bench): void {
       expect((await due(1))[0]?.eventId).toBe('a')
     })
 
-    test('an event whose due time moved, or went, is found by the new one alone', async () => {
+    test('an event whose due time moved or was removed is found by the new one only', async () => {
       await keep({ eventId: 'a', dueAt: at })
       const moved = record({ eventId: 'a', dueAt: at + 60_000, sequence: 2 })
       await expectCommitted(bench.store, { record: moved, basedOn: 1 })
@@ -37,13 +37,13 @@ export function listPromises(bench: Bench): void {
   })
 
   describe('nextDueAt', () => {
-    test('undefined where nothing waits', async () => {
+    test('undefined if nothing waits', async () => {
       expect(await bench.store.nextDueAt(free)).toBeUndefined()
       await keep({})
       expect(await bench.store.nextDueAt(free)).toBeUndefined()
     })
 
-    test('the earliest of events and deliveries, past ones too', async () => {
+    test('the earliest of events and deliveries, even if it is past', async () => {
       await keep({ eventId: 'a', dueAt: at + 50 })
       expect(await bench.store.nextDueAt(free)).toBe(at + 50)
       const owed = [delivery('a', { nextAt: at - 10 }), delivery('b', { channel: 'team' })]
@@ -89,7 +89,7 @@ export function listPromises(bench: Bench): void {
       expect(await bench.store.listEvents({ fleet: 'none', limit: 2 })).toEqual([])
     })
 
-    test('pages together hold every event, also where many were first seen at once', async () => {
+    test('pages together contain every event, even if many were first seen at once', async () => {
       const ids = [...Array(7).keys()].map((i) => `e${i}`)
       for (const [i, eventId] of ids.entries()) {
         await keep({ eventId, firstSeenAt: at + Math.floor(i / 3) })
@@ -143,7 +143,7 @@ export function listPromises(bench: Bench): void {
       expect(await store.readDeliveries(key)).toEqual([{ ...owed, ...done, attempts: 1 }])
     })
 
-    test('keys that differ in nothing but their case or an odd letter are two', async () => {
+    test('keys that differ only in case or in an unusual letter are two', async () => {
       for (const eventId of ['a', 'A', 'a ', 'a%20', 'ａ']) await keep({ eventId })
       expect(await bench.store.listEvents({ limit: 9 })).toHaveLength(5)
     })

@@ -6,7 +6,7 @@ import { type Bench, contentsOf, expectCommitted } from './bench.ts'
 const ofEvent: MemoKey = { kind: 'post', event: key, name: [1, 'chat'] }
 const ofNone: MemoKey = { kind: 'health', name: ['chat'] }
 
-/** Small objects that workers replace: of two writers, the second one reads again. */
+/** Small objects that workers replace. Of two writers, the second one reads again. */
 export function memoPromises(bench: Bench): void {
   const write = (own: MemoKey, basedOn: number, text = 'a') =>
     bench.store.writeMemo(own, { text }, basedOn)
@@ -24,13 +24,13 @@ export function memoPromises(bench: Bench): void {
       expect(await other.readMemo(own)).toEqual({ version: 2, list: [1, { two: 'ü' }] })
     })
 
-    test.each([0, 2, 3])('is not replaced on the word of version %i', async (basedOn) => {
+    test.each([0, 2, 3])('is not replaced based on version %i', async (basedOn) => {
       await write(own, 0)
       expect(await write(own, basedOn, 'b')).toBe('conflict')
       expect(await bench.store.readMemo(own)).toEqual({ version: 1, text: 'a' })
     })
 
-    test('is not written on the word of a version that never existed', async () => {
+    test('is not written based on a version that never existed', async () => {
       expect(await write(own, 1)).toBe('conflict')
       expect(await bench.store.readMemo(own)).toBeUndefined()
     })
@@ -46,7 +46,7 @@ export function memoPromises(bench: Bench): void {
       }
     })
 
-    test('is one for each kind and name, whatever its letters', async () => {
+    test('is one for each kind and name, whatever letters they have', async () => {
       const kinds = (['post', 'health'] as const).map((kind) => ({ ...own, kind }))
       const names = [['Chat'], [2, 'chat'], [1, 'team'], [1, 'a/b#c?d'], [1, 'ü"\\'.repeat(100)]]
       const keys = [...kinds, ...names.map((name) => ({ ...own, name }))]
@@ -70,7 +70,7 @@ export function memoPromises(bench: Bench): void {
   })
 
   describe('memos', () => {
-    test('of two events, or of an event and of none, are different ones', async () => {
+    test('of two events, or of an event and of none, are different', async () => {
       const event = { fleet: 'test', eventId: 'b' }
       const others = [{ ...key, fleet: 'test' }, { ...key, eventId: 'b' }, event]
       const keys: MemoKey[] = [ofEvent, ...others.map((one) => ({ ...ofEvent, event: one }))]
@@ -91,7 +91,7 @@ export function memoPromises(bench: Bench): void {
       expect(listed).toEqual(expect.arrayContaining(expected))
     })
 
-    test('are forgotten with their event, all of them, and with no other', async () => {
+    test('are all forgotten with their event, and with no other', async () => {
       const ended = (when: number) => ({ ended: { at: when, outcome: 'completed' as const } })
       await expectCommitted(bench.store, { record: record(ended(at - 1)) })
       await expectCommitted(bench.store, { record: record({ eventId: 'b', ...ended(at) }) })

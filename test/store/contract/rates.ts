@@ -18,7 +18,7 @@ async function turn(store: DeliveryStore, now: number): Promise<string[][]> {
   return (await store.claim(request)).map((group) => group.map(({ id }) => id))
 }
 
-/** All workers together tell a channel no more than it takes. */
+/** All workers together send a channel no more than it accepts. */
 export function ratePromises(bench: Bench): void {
   let owed = 0
   /** Each is due a moment after the one before. */
@@ -30,7 +30,7 @@ export function ratePromises(bench: Bench): void {
   }
 
   describe('the rate of a channel', () => {
-    test('what waits for a turn is told together, up to `together`, and the rest after it', async () => {
+    test('what waits for a turn is sent together, up to `together`, and the rest later', async () => {
       await owe('chat', 'a')
       expect(await turn(bench.store, at)).toEqual([['a']])
       await owe('chat', 'b', 'c', 'd', 'e')
@@ -56,7 +56,7 @@ export function ratePromises(bench: Bench): void {
       expect(turns.flat().sort()).toEqual([['a', 'b', 'c'], ['e'], ['f']])
     })
 
-    test('holds no other channel up', async () => {
+    test('delays no other channel', async () => {
       await owe('chat', 'a', 'b')
       await turn(bench.store, at)
       await owe('chat', 'c')
@@ -64,7 +64,7 @@ export function ratePromises(bench: Bench): void {
       expect(await turn(bench.store, at + 1)).toEqual([['d']])
     })
 
-    test('of a list under one lease, each is settled for itself', async () => {
+    test('each delivery of a list under one lease is settled by itself', async () => {
       await owe('chat', 'a', 'b')
       const request = { leaseMs: 20_000, limit: 1, ...pacing }
       const [[a, b] = []] = await bench.store.claim(request)
@@ -76,7 +76,7 @@ export function ratePromises(bench: Bench): void {
       expect(await turn(bench.store, at + 5_000)).toEqual([['b']])
     })
 
-    test('what was settled as `alone` is in no list with others from then on', async () => {
+    test('a delivery that was settled as `alone` shares no list from then on', async () => {
       await owe('chat', 'a', 'b')
       const request = { leaseMs: 20_000, limit: 1, ...pacing }
       const [group = []] = await bench.store.claim(request)
@@ -95,7 +95,7 @@ export function ratePromises(bench: Bench): void {
       expect(lists.map((ids) => ids.join()).sort()).toEqual(['a', 'b', 'c,d'])
     })
 
-    test('a channel that asked for a rest gets it, and one request then', async () => {
+    test('a channel that asked for a pause gets it, and then one request', async () => {
       await owe('pager', 'a', 'b', 'c')
       const request = { leaseMs: 20_000, limit: 1, ...pacing }
       const [[a] = []] = await bench.store.claim(request)
@@ -109,7 +109,7 @@ export function ratePromises(bench: Bench): void {
       expect(await turn(bench.store, at + 4_000)).toHaveLength(1)
     })
 
-    test('a shorter rest does not end a longer one', async () => {
+    test('a shorter pause does not end a longer one', async () => {
       await owe('pager', 'a', 'b')
       const request = { leaseMs: 20_000, limit: 2, ...pacing }
       const groups = await bench.store.claim(request)
@@ -126,7 +126,7 @@ export function ratePromises(bench: Bench): void {
       const channels = ['chat', 'pager', 'other']
       const ids = [...Array(40).keys()].map((i) => `d-${i}`)
       for (const [i, id] of ids.entries()) {
-        // in no order, several at one time, and two steps of one event behind each other
+        // unsorted, several at one time, and two steps of one event
         const row = {
           channel: channels[i % 3]!,
           nextAt: at + ((i * 7_919) % 9_000),
@@ -161,7 +161,7 @@ export function ratePromises(bench: Bench): void {
       expect(told.toSorted()).toEqual(ids.toSorted())
     })
 
-    test('nextDueAt waits for the turn, however long something is due', async () => {
+    test('nextDueAt waits for the turn, however long a delivery has been due', async () => {
       await owe('chat', 'a', 'b')
       await turn(bench.store, at)
       await owe('chat', 'c')

@@ -17,7 +17,7 @@ export function settlePromises(bench: Bench): void {
   const follow: Delivery = delivery('a/notice', { channel: 'team' })
 
   describe('settle', () => {
-    test.each(states)('%s is written with its note and what follows', async (state) => {
+    test.each(states)('%s is written with its note and follow-ups', async (state) => {
       const one = await claimOne()
       const settlement = { state, nextAt: at + 1_000, note: 'so it went' }
       expect(await bench.store.settle(one, settlement, at + leaseMs - 1, [follow])).toBe('settled')
@@ -76,7 +76,7 @@ export function settlePromises(bench: Bench): void {
       ])
     })
 
-    test('what follows and exists already is left as it is', async () => {
+    test('a following delivery that exists already is not changed', async () => {
       const one = await claimOne()
       const existing = { ...follow, seq: 65 }
       await expectCommitted(bench.store, {
@@ -89,7 +89,7 @@ export function settlePromises(bench: Bench): void {
       expect((await bench.store.readDeliveries(key))[1]).toEqual(existing)
     })
 
-    test('where what follows cannot be written, nothing is settled', async () => {
+    test('if a following delivery cannot be written, nothing is settled', async () => {
       const one = await claimOne()
       const before = await contentsOf(bench.store, [key])
       const unwritable = { ...delivery('b'), urgentUntil: 1n as never }

@@ -4,7 +4,7 @@ import { maxOpenOfBeacon } from '../../../functions/core/event/share.ts'
 import { at, type Fields, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
-/** The number of open events, of a fleet and of those that one beacon alone reports. */
+/** The number of open events of a fleet, and of those that one beacon alone reports. */
 export function sharePromises(bench: Bench): void {
   let later = 0
   const write = (changes: Fields, basedOn = 0) =>
@@ -30,7 +30,7 @@ export function sharePromises(bench: Bench): void {
       expect(await count('a', 'test')).toEqual([1, 1])
     })
 
-    test('count no longer for a beacon once another reports them, nor at all once they ended', async () => {
+    test('no longer count for a beacon once another reports them, nor at all once they ended', async () => {
       await write({ eventId: '1', onlyBeacon: 'a' })
       await write({ eventId: '2', onlyBeacon: 'a' })
       await write({ eventId: '1' }, 1)
@@ -51,7 +51,7 @@ export function sharePromises(bench: Bench): void {
       expect(await count('a|b')).toEqual([1, 5])
     })
 
-    test('of a full share are as many as it holds, seen by any handle', async () => {
+    test('of a full share are as many as its limit, for any handle', async () => {
       for (let i = 0; i < maxOpenOfBeacon + 3; i++)
         await write({ eventId: `${i}`, onlyBeacon: 'a' })
       const other = await bench.reopen()
@@ -60,7 +60,7 @@ export function sharePromises(bench: Bench): void {
     })
   })
 
-  test('an alert counts as no open event, and no list shows it', async () => {
+  test('an alert does not count as an open event, and no list shows it', async () => {
     const met = { kind: 'over_limits', vm: 'web_0', reason: 'full' } as const
     const alert = withOccurrence(undefined, 'prod', met, at)!
     await expectCommitted(bench.store, { record: { ...alert, sequence: 1 } })

@@ -18,7 +18,7 @@ async function turn(store: DeliveryStore, rate: Rate, now: number): Promise<stri
   return requests.map((group) => group.map(({ id }) => id))
 }
 
-/** A channel serves its fleets by turns, and within a fleet its events by turns. */
+/** A channel serves its fleets in turn, and within a fleet its events in turn. */
 export function turnPromises(bench: Bench): void {
   /** Events of a fleet with one message each, in the order in which they are due. */
   async function oweEvents(fleet: string, count: number, nextAt = at): Promise<void> {
@@ -41,7 +41,7 @@ export function turnPromises(bench: Bench): void {
   }
 
   describe('turns in a channel', () => {
-    test('a fleet waits for one turn of another, however much that one has waiting', async () => {
+    test('a fleet waits for one turn of another, however many deliveries that one has waiting', async () => {
       await oweEvents('stage', 230, at - 1_000)
       await oweEvents('prod', 2)
       const taken: string[] = []
@@ -56,7 +56,7 @@ export function turnPromises(bench: Bench): void {
       ])
     })
 
-    test('three fleets take turns, and each has its longest due first', async () => {
+    test('three fleets take turns, and each sends its longest due first', async () => {
       for (const fleet of ['a', 'b', 'c']) await oweEvents(fleet, 3, at - 10)
       const taken: string[] = []
       for (let i = 0; i < 9; i++) {
@@ -69,7 +69,7 @@ export function turnPromises(bench: Bench): void {
       }
     })
 
-    test('what is told together is of all fleets', async () => {
+    test('a list contains deliveries of all fleets', async () => {
       await oweEvents('stage', 9, at - 1_000)
       await oweEvents('prod', 1)
       const [group = []] = await turn(bench.store, merging, at)
@@ -107,7 +107,7 @@ export function turnPromises(bench: Bench): void {
       expect(taken).toEqual(['flooded-0', 'other-0', 'flooded-1', 'other-1', 'flooded-2'])
     })
 
-    test('what another message of its event has held up is due from the end of that one', async () => {
+    test('a delivery that waited for another of its event is due from the end of that one', async () => {
       await oweSteps('a', 3, at - 5_000)
       await turn(bench.store, free, at)
       const rows = await bench.store.readDeliveries({ fleet: 'prod', eventId: 'a' })

@@ -1,5 +1,5 @@
-// What a fallback hears in the place of a channel that does not take what it is owed: everything that still
-// matters, nothing that is over, and no more notices than somebody can use.
+// Which messages a fallback gets instead of a channel that does not accept them: everything that
+// still matters, nothing that is over, and no more alerts than people can use.
 import { describe, expect, test } from 'vitest'
 import {
   answer,
@@ -34,7 +34,7 @@ const actions = () => sentTo(world, 'pager').map(({ json }) => json.event_action
 const later = (i: number) =>
   event({ eventId: idOf(i), notBeforeAt: world.clock.now + 60 * minute, resources: [`vm${i}`] })
 
-test('a channel that refused, and is down when it is tried: nobody waits for it', async () => {
+test('a channel that refused and is then unreachable delays no message', async () => {
   await startRelay({ channels: { chat, team }, routes: to('chat') })
   answer(world, 'slack', gone)
   await report(later(1))
@@ -50,7 +50,7 @@ test('a channel that refused, and is down when it is tried: nobody waits for it'
   expect(texts('slack').filter((text) => text.includes('vm4'))).not.toEqual([])
 })
 
-test('nor is a message lost by it, where nobody else is told', async () => {
+test('without a fallback no message is lost', async () => {
   await startRelay({ channels: { pager }, routes: to('pager') })
   answer(world, 'pager', gone)
   await report(later(1))
@@ -65,8 +65,8 @@ test('nor is a message lost by it, where nobody else is told', async () => {
   expect(actions().slice(-2)).toEqual(['trigger', 'resolve'])
 })
 
-describe('a channel that keeps every step, and is down', () => {
-  test('its fallback hears the steps that wait behind the first, too', async () => {
+describe('a channel that gets every step and is down', () => {
+  test('its fallback also gets the steps that wait behind the first', async () => {
     await startRelay({
       channels: { hook: { ...hook, fallback: 'team' }, team },
       routes: to('hook'),
@@ -85,7 +85,7 @@ describe('a channel that keeps every step, and is down', () => {
     expect(texts('teams').filter((text) => text.includes(words.unreachable))).toHaveLength(1)
   })
 
-  test('its fallback is not asked what was decided by then', async () => {
+  test('its fallback is not asked if the event was decided by then', async () => {
     await startRelay({
       channels: { pager: { ...pager, fallback: 'team' }, team },
       routes: to('pager'),
@@ -103,7 +103,7 @@ describe('a channel that keeps every step, and is down', () => {
   })
 })
 
-test('a fallback that has none of its own, and refuses for a while, loses nothing', async () => {
+test('a fallback without its own fallback that refuses for a while loses nothing', async () => {
   await startRelay({ channels: { chat, team }, routes: to('chat') })
   world.channels.answer = () => new Response('', { status: 403 })
   await report(event())
@@ -112,7 +112,7 @@ test('a fallback that has none of its own, and refuses for a while, loses nothin
   expect(await statesOf(world, 'team')).toContainEqual(['scheduled', 'delivered'])
 })
 
-test('a copy that waits is not sent once its channel has told the step itself', async () => {
+test('a waiting copy is not sent once its channel has delivered the step itself', async () => {
   const channels = { chat: { ...chat, fallback: 'pager' }, pager }
   await startRelay({ channels, routes: to('chat') })
   world.channels.answer = down
@@ -143,7 +143,7 @@ test('an incident under an old name is closed, whatever moments the routes name'
   expect(actions()).toEqual(['trigger', 'acknowledge', 'resolve'])
 })
 
-test('a fallback that is renamed while it holds a message: it is told under the new name', async () => {
+test('if a fallback is renamed while it has a message, the message goes to the new name', async () => {
   await startRelay({ channels: { chat, team }, routes: to('chat') })
   world.channels.answer = ({ url }) => (url.includes('slack') ? gone() : down())
   await report(event())
@@ -156,7 +156,7 @@ test('a fallback that is renamed while it holds a message: it is told under the 
   expect(await statesOf(world, 'ops')).toContainEqual(['scheduled', 'delivered'])
 })
 
-test('a fallback that is removed while it holds a message: the channels that are routed now get it', async () => {
+test('if a fallback is removed while it has a message, the routed channels get it', async () => {
   await startRelay({ channels: { chat, team, pager }, routes: to('chat') })
   world.channels.answer = ({ url }) => (url.includes('slack') ? gone() : down())
   await beacon.sees([event()])
@@ -174,7 +174,7 @@ test('a fallback that is removed while it holds a message: the channels that are
   expect(actions().slice(-2)).toEqual(['trigger', 'resolve'])
 })
 
-test('who was asked hears the answer, though its channel has it by then', async () => {
+test('people who were asked are notified of the answer, even if its channel has it by then', async () => {
   await startRelay({
     channels: { hook: { ...hook, fallback: 'pager' }, pager },
     routes: to('hook'),
@@ -196,7 +196,7 @@ test('who was asked hears the answer, though its channel has it by then', async 
   expect(await statesOf(world, 'pager')).toContainEqual(['declined', 'delivered'])
 })
 
-test('a stand-in that refuses for a while misses no later step, either', async () => {
+test('a fallback that refuses for a while misses no later step either', async () => {
   await startRelay({ channels: { chat, team }, routes: to('chat') })
   answer(world, 'slack', gone)
   await report(event())
@@ -207,7 +207,7 @@ test('a stand-in that refuses for a while misses no later step, either', async (
   expect(await statesOf(world, 'team')).toContainEqual(['changed', 'delivered'])
 })
 
-test('who was asked nothing in the end hears nothing more', async () => {
+test('people who were never asked get no further messages', async () => {
   const channels = { chat: { ...chat, fallback: 'pager' }, pager }
   await startRelay({ channels, routes: to('chat') })
   world.channels.answer = down
@@ -224,7 +224,7 @@ test('who was asked nothing in the end hears nothing more', async () => {
   expect(sentTo(world, 'pager', from)).toEqual([])
 })
 
-test('a channel that is renamed brings in nobody whom the routes do not name', async () => {
+test('renaming a channel notifies no channel that the routes do not name', async () => {
   const routes = [
     { match: { resource: 'web*' }, channels: ['chat'] },
     { match: { resource: 'db*' }, channels: ['pager'] },

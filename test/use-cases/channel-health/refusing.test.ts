@@ -1,5 +1,5 @@
-// A channel that refuses whatever it is sent: it is marked, the fallback is told once and gets its messages,
-// and nobody hammers it until it takes one again.
+// A channel that refuses every message: its fallback is notified once and gets the messages, and
+// the relay rarely tries the channel until it accepts one again.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claimDue, deliverTogether } from '../../../functions/use-cases/deliver.ts'
 import {
@@ -65,7 +65,7 @@ async function eventsInARow(count: number, apartMs: number): Promise<void> {
   }
 }
 
-/** The relay has marked the channel, and dies before it notes what became of the message. */
+/** The relay stores the channel's health, and dies before it stores the delivery's result. */
 async function dieBeforeSettling(): Promise<void> {
   answer(world, 'slack', gone)
   await beacon.sees([event()])
@@ -83,7 +83,7 @@ describe('ten events in five minutes', () => {
     await eventsInARow(10, 30_000)
   })
 
-  test('the fallback is told once that the channel refuses, and gets each message at once', () => {
+  test('the fallback is notified once that the channel refuses, and gets each message at once', () => {
     expect(notices()).toHaveLength(1)
     expect(notices()[0]).toContain('HTTP 404: no_service')
     expect(asks()).toHaveLength(10)
@@ -92,11 +92,11 @@ describe('ten events in five minutes', () => {
     expect(asks()[0]).toContain('\\"chat\\"')
   })
 
-  test('the channel itself gets one in a minute, then in two', () => {
+  test('the channel itself gets one after a minute, then after two', () => {
     expect(texts('slack')).toHaveLength(3)
   })
 
-  test('each is refused on record, and says whether it was sent', async () => {
+  test('each delivery is refused and notes whether it was sent', async () => {
     const rows = await Promise.all(
       [0, 1].map(async (i) => (await world.getEvent(idOf(i))).body.deliveries[0]),
     )
@@ -111,7 +111,7 @@ describe('ten events in five minutes', () => {
     ])
   })
 
-  test('the health of the relay, the log and the admin API say so, and no secret', async () => {
+  test('the health of the relay, the log and the API show it without any secret', async () => {
     const { status, troubles } = await health()
     const since = '2026-11-21T12:00:00.000Z'
     const trouble = `channel "chat" refuses messages since ${since}; the log says what it answers`
@@ -136,7 +136,7 @@ describe('ten events in five minutes', () => {
     expect(denied.status).toBe(401)
   })
 
-  test('once it takes one again, all go there, and the next outage is told anew', async () => {
+  test('once it accepts one again, it gets all of them, and the next trouble is notified again', async () => {
     world.channels.answer = usualAnswer
     await world.pass(4 * minute)
     const from = world.sent.length
@@ -146,7 +146,7 @@ describe('ten events in five minutes', () => {
     expect(texts('teams', from)).toEqual([])
     expect((await health()).status).toBe('ok')
     expect(world.lines.filter((line) => line.includes('channel_recovered'))).toHaveLength(1)
-    // to whoever was told, what comes back within an hour is the same trouble
+    // for people who were notified, trouble within an hour is the same trouble
     for (const [i, apartMs, told] of [
       [91, minute, 1],
       [92, 60 * minute, 2],
@@ -164,7 +164,7 @@ describe('ten events in five minutes', () => {
     }
   })
 
-  test('whoever asks for the messages again has mended it: it is tried at once', async () => {
+  test('if an owner replays the messages, the channel is tried at once', async () => {
     world.channels.answer = usualAnswer
     const from = world.sent.length
     const body = JSON.stringify({ since: '2026-11-21T00:00:00Z' })
@@ -176,7 +176,7 @@ describe('ten events in five minutes', () => {
     expect(texts('teams', from)).toEqual([])
   })
 
-  test('a drill tries it at once, and says so where it takes nothing still', async () => {
+  test('a drill tries the channel at once, and reports if it still refuses', async () => {
     const refused = texts('slack').length
     await postDrill(world, { fleet: 'prod', type: 'Reboot' })
     await world.drain()
@@ -190,7 +190,7 @@ describe('ten events in five minutes', () => {
     expect((await health()).status).toBe('ok')
   })
 
-  test('a channel that is configured anew is sent to at once', async () => {
+  test('a channel with a new configuration gets messages at once', async () => {
     world.relay.config.channels.chat = { kind: 'slack', url: 'https://slack.example/services/new' }
     world.channels.answer = usualAnswer
     expect((await health()).status).toBe('ok')
@@ -201,7 +201,7 @@ describe('ten events in five minutes', () => {
   })
 })
 
-test('a fallback that hears of everything anyway is told that the channel refuses, and no step twice', async () => {
+test('a fallback that gets every event anyway is notified of the trouble, and gets no step twice', async () => {
   await begin({ routes: [{ match: {}, channels: ['chat', 'team'] }] })
   answer(world, 'slack', gone)
   await beacon.sees([event()])
@@ -213,7 +213,7 @@ test('a fallback that hears of everything anyway is told that the channel refuse
   expect(texts('teams')).toHaveLength(3)
 })
 
-test('a decision by the link of the fallback is told there, and so is the end', async () => {
+test('a decision by the link of the fallback is notified there, and so is the end', async () => {
   answer(world, 'slack', gone)
   await beacon.sees([event()])
   await world.drain()
@@ -236,7 +236,7 @@ test('a decision by the link of the fallback is told there, and so is the end', 
   expect((await rowsOf(world, 'chat')).at(-1)).toMatchObject({ state: 'delivered' })
 })
 
-test('a channel without a fallback is not hammered either, and its messages can be asked for again', async () => {
+test('a channel without a fallback is rarely tried too, and its messages can be replayed', async () => {
   await begin({ channels: { chat: { ...channels.chat, fallback: undefined } } })
   answer(world, 'slack', gone)
   await eventsInARow(10, 30_000)
@@ -244,7 +244,7 @@ test('a channel without a fallback is not hammered either, and its messages can 
   expect((await health()).status).toBe('troubled')
 })
 
-test('a channel that is down says nothing of what it takes: it is tried as before', async () => {
+test('a channel that is down is not taken for one that refuses: it is retried as before', async () => {
   answer(world, 'slack', down)
   await beacon.sees([event()])
   await passInSteps(world, minute, 1_000)
@@ -258,7 +258,7 @@ test.each([
   ['a redirect', () => new Response(null, { status: 302, headers: elsewhere })],
   ['a sign-in page', () => new Response('<html>Sign in</html>')],
   ['a token that Slack does not know', () => new Response('invalid_token', { status: 400 })],
-])('%s is told of once, and not with each step', async (_, make) => {
+])('%s is notified once, not with each step', async (_, make) => {
   answer(world, 'slack', make)
   for (const now of [event(), started()]) {
     await beacon.sees([now])
@@ -266,12 +266,12 @@ test.each([
   }
   expect(texts('slack')).toHaveLength(1)
   expect(notices()).toHaveLength(1)
-  // from then on the fallback hears how it goes on
+  // from then on the fallback gets the later steps
   expect(asks()).toHaveLength(1)
   expect(texts('teams')).toHaveLength(3)
 })
 
-test('a message that the channel finds wrong goes to the fallback; others are sent', async () => {
+test('a message that the channel refuses goes to the fallback, and others are sent', async () => {
   answer(world, 'slack', () => new Response('invalid_payload', { status: 400 }))
   await beacon.sees([event()])
   await world.drain()
@@ -283,7 +283,7 @@ test('a message that the channel finds wrong goes to the fallback; others are se
   expect(texts('slack')).toHaveLength(2)
 })
 
-test('a message that the channel finds wrong, of an event that the fallback hears of anyway, is named there', async () => {
+test('if the fallback gets the event anyway, it is notified of the refused message', async () => {
   await begin({ routes: [{ match: {}, channels: ['chat', 'team'] }] })
   answer(world, 'slack', () => new Response('invalid_payload', { status: 400 }))
   await beacon.sees([event()])
@@ -294,7 +294,7 @@ test('a message that the channel finds wrong, of an event that the fallback hear
   expect(more).toEqual([])
 })
 
-test('a relay that dies between the mark and the end of the attempt: the fallback is told all the same', async () => {
+test('the fallback is notified even if the relay dies between both writes', async () => {
   await dieBeforeSettling()
   expect(notices()).toEqual([])
   await world.pass(20_001)
@@ -303,7 +303,7 @@ test('a relay that dies between the mark and the end of the attempt: the fallbac
   expect(texts('slack')).toHaveLength(1)
 })
 
-test('and where that message is superseded meanwhile, another one tells', async () => {
+test('if that message is superseded meanwhile, another one notifies the fallback', async () => {
   await dieBeforeSettling()
   world.clock.now = startAt + 20_001
   await beacon.sees([started()])
@@ -329,7 +329,7 @@ test('an incident that may have been opened before the channel refused is resolv
   world.store.settle = async () => {
     throw new Error('died')
   }
-  // PagerDuty takes the trigger, and the relay dies before it notes that
+  // PagerDuty accepts the trigger, and the relay dies before it stores that
   for (const group of await claimDue(world.relay, 10)) await deliverTogether(world.relay, group)
   world.store.settle = settle
   answer(world, 'events', gone)
@@ -342,7 +342,7 @@ test('an incident that may have been opened before the channel refused is resolv
   const from = world.sent.length
   await beacon.sees([])
   await world.pass(10_001)
-  // whoever tried first had nothing to send
+  // the worker that tried first had nothing to send
   await passInSteps(world, minute, 5_000)
   const told = sentTo(world, 'events', from).map(({ json }) => json)
   const own = told.filter(({ dedup_key }) => dedup_key.includes(eventId))

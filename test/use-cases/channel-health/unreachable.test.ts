@@ -1,5 +1,5 @@
-// A channel that can't be reached, or that is there no more: what it is owed is told elsewhere while it still
-// matters, itself and with its link, and the channel gets it as well once it is back.
+// A channel that can't be reached or was removed: other channels get its messages, with their link,
+// while they still matter. Once the channel is back, it gets them, too.
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
   answer,
@@ -47,7 +47,7 @@ describe('a channel that is down', () => {
     await report(event())
   })
 
-  test('for less than two minutes: its fallback hears nothing', async () => {
+  test('for less than two minutes: its fallback gets nothing', async () => {
     await passInSteps(world, 90 * second, second)
     world.channels.answer = usualAnswer
     await passInSteps(world, minute, second)
@@ -56,7 +56,7 @@ describe('a channel that is down', () => {
     expect((await health()).status).toBe('ok')
   })
 
-  test('for longer: its fallback is asked in its place, and told once why', async () => {
+  test('for longer: its fallback is asked instead, and notified once of the reason', async () => {
     await passInSteps(world, 119 * second, second)
     expect(texts('teams')).toEqual([])
     await passInSteps(world, 20 * second, second)
@@ -70,7 +70,7 @@ describe('a channel that is down', () => {
     expect(await statesOf(world, 'chat')).toEqual([['scheduled', 'pending']])
   })
 
-  test('the health of the relay, the log and the admin API say so, and no secret', async () => {
+  test('the health of the relay, the log and the API show it without any secret', async () => {
     await passInSteps(world, 150 * second, second)
     const { status, troubles = [] } = await health()
     expect(status).toBe('troubled')
@@ -98,7 +98,7 @@ describe('a channel that is down', () => {
     expect(notices(from)).toEqual([])
   })
 
-  test('gets what it is owed once it is back, and then everything alone', async () => {
+  test('gets its pending messages once it is back, and is then the only one to be notified', async () => {
     await passInSteps(world, 150 * second, second)
     world.channels.answer = usualAnswer
     await passInSteps(world, 30 * second, second)
@@ -112,7 +112,7 @@ describe('a channel that is down', () => {
     expect(texts('teams', from)).toEqual([])
   })
 
-  test('a decision by the link of the fallback is told there, and so is the end', async () => {
+  test('a decision by the link of the fallback is notified there, and so is the end', async () => {
     await passInSteps(world, 150 * second, second)
     await press(world, await forge(world, { channel: 'team' }), 'approve')
     await world.drain()
@@ -125,7 +125,7 @@ describe('a channel that is down', () => {
     )
   })
 
-  test('and then refuses: that is told as well', async () => {
+  test('and then refuses: the fallback is notified of that, too', async () => {
     await passInSteps(world, 150 * second, second)
     answer(world, 'slack', () => new Response('no_service', { status: 404 }))
     await passInSteps(world, minute, second)
@@ -135,7 +135,7 @@ describe('a channel that is down', () => {
   })
 })
 
-test('half of the time to NotBefore is waited for, where that is less', async () => {
+test('the fallback waits only half of the time to NotBefore if that is less', async () => {
   answer(world, 'slack', down)
   await report(event({ notBeforeAt: startAt + 100 * second }))
   await passInSteps(world, 49 * second, second)
@@ -144,7 +144,7 @@ test('half of the time to NotBefore is waited for, where that is less', async ()
   expect(copies()).toHaveLength(1)
 })
 
-test('a fallback that hears of everything anyway is told that the channel is away, and no step twice', async () => {
+test('a fallback that gets every event anyway is notified of the trouble, and gets no step twice', async () => {
   await begin({ routes: [{ match: {}, channels: ['chat', 'team'] }] })
   answer(world, 'slack', down)
   await report(event())
@@ -154,7 +154,7 @@ test('a fallback that hears of everything anyway is told that the channel is awa
   expect(texts('teams')).toHaveLength(2)
 })
 
-test('nobody is told of a channel that is back by then', async () => {
+test('a channel that is back by then causes no alert', async () => {
   answer(world, 'slack', down)
   await report(event())
   await passInSteps(world, 100 * second, second)
@@ -186,7 +186,7 @@ describe('a channel that is renamed', () => {
     config.routes[0]!.channels = [to]
   }
 
-  test('while a message is owed: it is told under the new name', async () => {
+  test('while a message is pending: it is sent under the new name', async () => {
     answer(world, 'slack', down)
     await report(event())
     await rename('chat', 'ops')
@@ -196,7 +196,7 @@ describe('a channel that is renamed', () => {
     expect(await statesOf(world, 'ops')).toEqual([['scheduled', 'delivered']])
   })
 
-  test('and is not told there what is over', async () => {
+  test('gets nothing under the new name that is over', async () => {
     answer(world, 'slack', down)
     await report(event())
     await rename('chat', 'ops')

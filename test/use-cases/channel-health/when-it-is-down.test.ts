@@ -1,5 +1,5 @@
-// When a channel counts as away, or as refusing: by the messages that it does not take, never by one alone; and how
-// often that is told.
+// When a channel counts as unreachable or refusing: never because of one message alone. Also how
+// often its trouble is notified.
 import { expect, test } from 'vitest'
 import { answer, down, gone, idOf, passInSteps, textsTo, words } from '../../support/deliveries.ts'
 import { beacon, minute, report, second, startRelay, world } from '../../support/relay.ts'
@@ -15,7 +15,7 @@ const logged = (what: string) => world.lines.filter((line) => line.includes(what
 const later = (i: number) =>
   event({ eventId: idOf(i), notBeforeAt: world.clock.now + 60 * minute, resources: [`vm${i}`] })
 
-test('a message that the channel finds wrong when it is tried holds up no other', async () => {
+test('a message that the channel refuses delays no other message', async () => {
   await startRelay({ channels: { chat, team }, routes: to('chat') })
   answer(world, 'slack', gone)
   await report(later(1))
@@ -26,7 +26,7 @@ test('a message that the channel finds wrong when it is tried holds up no other'
   expect(logged('channel_recovered')).toHaveLength(1)
 })
 
-test('one message that its receiver never takes is no outage of a channel that takes others', async () => {
+test('one message that its receiver never accepts is no trouble of a channel that accepts others', async () => {
   await startRelay({ channels: { hook: { ...hook, fallback: 'team' }, team }, routes: to('hook') })
   const bad = ({ json }: { json: { subject?: string } }) => json.subject === idOf(1)
   world.channels.answer = (request) =>
@@ -42,7 +42,7 @@ test('one message that its receiver never takes is no outage of a channel that t
   expect(logged('channel_unreachable')).toHaveLength(1)
 })
 
-test('a channel that takes no step is away, though each is overtaken by the next', async () => {
+test('a channel that accepts no step is unreachable, even if each step is overtaken by the next', async () => {
   await startRelay({ channels: { chat, team }, routes: to('chat') })
   answer(world, 'slack', down)
   for (let i = 0; i < 4; i++) {
@@ -52,7 +52,7 @@ test('a channel that takes no step is away, though each is overtaken by the next
   expect(texts('teams').filter((text) => text.includes('Changed: Reboot'))).not.toEqual([])
 })
 
-test('one attempt that comes to nothing, long after a refusal, is no outage', async () => {
+test('one attempt without an answer, long after a refusal, is no trouble', async () => {
   await startRelay({ channels: { chat, team }, routes: to('chat') })
   const due = startAt + 300 * minute
   answer(world, 'slack', () => new Response('invalid_payload', { status: 400 }))
@@ -65,7 +65,7 @@ test('one attempt that comes to nothing, long after a refusal, is no outage', as
   expect(logged('channel_unreachable')).toEqual([])
 })
 
-test('other trouble with a channel is told, however soon it comes', async () => {
+test('other trouble with the same channel is notified, however soon it comes', async () => {
   await startRelay({ channels: { chat, team }, routes: to('chat') })
   answer(world, 'slack', down)
   await beacon.sees([event()])
@@ -77,7 +77,7 @@ test('other trouble with a channel is told, however soon it comes', async () => 
   expect(texts('teams').filter((text) => text.includes(words.refuses))).toHaveLength(1)
 })
 
-test('many messages under way are one line in the log', async () => {
+test('many messages under way cause one line in the log', async () => {
   await startRelay({ channels: { hook }, routes: to('hook') })
   answer(world, 'hook', gone)
   world.channels.answer = () => new Response('', { status: 410 })
@@ -86,7 +86,7 @@ test('many messages under way are one line in the log', async () => {
   expect(logged('channel_refuses')).toHaveLength(1)
 })
 
-test('a clock that was set back keeps nobody waiting', async () => {
+test('a clock that was set back delays no message', async () => {
   await startRelay({ channels: { chat, team }, routes: to('chat') })
   world.clock.now = startAt + 180 * minute
   answer(world, 'slack', gone)

@@ -1,5 +1,5 @@
-// An admin decides by the events API, and reads there all that is on record: seen by whom, told whom,
-// decided by whom, passed on by which VM.
+// An owner decides by the events API, and reads the whole record there: which beacons saw the
+// event, which channels were notified, who decided, and which VM passed the approval on.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { linkOf, press } from '../../support/people.ts'
 import { ann, tenant } from '../../support/principals.ts'
@@ -18,8 +18,8 @@ async function decide(body: string, path = `prod/${eventId}`, key = adminKey) {
 const approve = '{"decision":"approve"}'
 const notNow = '{"decision":"not_now"}'
 
-describe('an admin decides', () => {
-  test('approve: on record as admin, told, and passed on', async () => {
+describe('an owner decides', () => {
+  test('approve: recorded as admin, notified and passed on', async () => {
     const { status, json } = await decide(approve)
     expect(status).toBe(200)
     expect(json.approvals).toEqual([
@@ -31,7 +31,7 @@ describe('an admin decides', () => {
     expect((await beacon.sees([event()])).directives).toMatchObject([{ eventId }])
   })
 
-  test('not now, and approve after it; the overruled one stays', async () => {
+  test('approve after "not now": the overruled decision stays on record', async () => {
     expect((await decide(notNow, `prod/${eventId.toUpperCase()}`)).status).toBe(200)
     expect((await decide(approve)).json.approvals).toMatchObject([
       { decision: 'declined', how: 'admin' },
@@ -39,14 +39,14 @@ describe('an admin decides', () => {
     ])
   })
 
-  test('where people are listed, too: the key is the owner itself', async () => {
+  test('even if approvers are listed: the admin key is the owner', async () => {
     const routes = [{ match: {}, channels: ['chat', 'team', 'pager', 'hook'], approvers: [ann] }]
     await startRelay({ signIn: { tenantId: tenant }, routes })
     await new FakeBeacon(world, 'web_0').sees([event()])
     expect((await decide(approve)).status).toBe(200)
   })
 
-  test('a drill, like any event', async () => {
+  test('a drill like any event', async () => {
     const headers = { authorization: `Bearer ${adminKey}` }
     const body = JSON.stringify({ fleet: 'prod', type: 'Reboot' })
     const begun = await world.app.request('/v1/drills', { method: 'POST', headers, body })
@@ -58,19 +58,19 @@ describe('an admin decides', () => {
 
   test.each<[string, string, string, () => unknown]>([
     [
-      'approved before',
+      'an approved event',
       'already_approved',
       'approved through the link sent to "chat" at 2026',
       () => press(world, linkOf(world), 'approve'),
     ],
     [
-      'started',
+      'a started event',
       'started',
       'it started at 2026-11-21T12:00:00.000Z',
       () => beacon.sees([started()]),
     ],
     [
-      'over',
+      'an ended event',
       'ended',
       'Z: cancelled',
       async () => {
@@ -78,7 +78,7 @@ describe('an admin decides', () => {
         await world.pass(10_001)
       },
     ],
-  ])('not what is %s: 409 says why', async (_, code, said, happens) => {
+  ])('not %s: 409 says why', async (_, code, said, happens) => {
     await happens()
     const before = await eventNow()
     const { status, type, json } = await decide(approve)
@@ -87,7 +87,7 @@ describe('an admin decides', () => {
     expect(await eventNow()).toEqual(before)
   })
 
-  test('not now twice: 409, and says that it can still be approved', async () => {
+  test('"not now" twice: 409, which says that approving is still possible', async () => {
     await decide(notNow)
     const { status, json } = await decide(notNow)
     expect([status, json.code]).toEqual([409, 'already_declined'])
@@ -98,8 +98,8 @@ describe('an admin decides', () => {
     ['no body', [''], 400, 'decision_malformed'],
     ['another decision', ['{"decision":"approved"}'], 400, 'decision_malformed'],
     ['more than the decision', ['{"decision":"approve","who":"me"}'], 400, 'decision_malformed'],
-    ['an event that is not known', [approve, 'prod/other'], 404, 'event_unknown'],
-    ['of another fleet', [approve, `test/${eventId}`], 404, 'event_unknown'],
+    ['an unknown event', [approve, 'prod/other'], 404, 'event_unknown'],
+    ['an event of another fleet', [approve, `test/${eventId}`], 404, 'event_unknown'],
     ['a wrong key', [approve, `prod/${eventId}`, 'wrong'], 401, 'unauthorized'],
     ['no key', [approve, `prod/${eventId}`, ''], 401, 'unauthorized'],
     ['a body beyond 4 KB', [approve.padEnd(5_000)], 413, 'body_too_large'],
@@ -110,7 +110,7 @@ describe('an admin decides', () => {
 })
 
 describe('the record', () => {
-  test('says who saw it, and from when to when; the VM that is hit comes first', async () => {
+  test('shows which beacons saw the event and when, with the affected VM first', async () => {
     world.clock.now += 5_000
     await new FakeBeacon(world, 'a_9').sees([event()], { ageMs: 1_000 })
     world.clock.now += 60_000
@@ -135,14 +135,14 @@ describe('the record', () => {
     ])
   })
 
-  test('of a VM that saw it before it could report it, says when', async () => {
+  test('shows when a VM saw the event before it could report it', async () => {
     const appeared = { kind: 'appeared' as const, ageMs: 30_000, firstPoll: false, event: event() }
     await new FakeBeacon(world, 'b_1').sees([event()], { changes: [appeared] })
     const { body } = await world.getEvent(eventId)
     expect(body.seenBy[1]).toMatchObject({ vm: 'b_1', firstSeenAt: '2026-11-21T11:59:30.000Z' })
   })
 
-  test('says whom it was told, when, and what came of it', async () => {
+  test('shows which channels were notified, when, and with what result', async () => {
     const { body } = await world.getEvent(eventId)
     expect(body.deliveries[0]).toMatchObject({
       ...{ channel: 'chat', moment: 'scheduled', state: 'delivered', attempts: 1 },
@@ -156,7 +156,7 @@ describe('the record', () => {
     expect(waiting.settledAt).toBeUndefined()
   })
 
-  test('keeps who decided and whom it was told through hundreds of failed attempts to pass it on', async () => {
+  test('keeps the decision and the notified channels through hundreds of failed attempts to pass it on', async () => {
     await press(world, linkOf(world), 'approve')
     await world.drain()
     for (let i = 0; i < 150; i++) {

@@ -1,4 +1,5 @@
-// Who decides by a button in Slack, what comes of it, and what they are told: in the message's place, or in private.
+// Decisions by a button in Slack: who can decide, what follows, and what the message or a private
+// answer says.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { forge } from '../../support/people.ts'
 import { beacon, minute, startWithEvent, world } from '../../support/relay.ts'
@@ -28,7 +29,7 @@ beforeEach(() => begin())
 const approvals = () => approvalsOf(world, eventId)
 
 describe('a press', () => {
-  test('approves: on record with team and user, told, and passed on by the next report', async () => {
+  test('approves: recorded with team and user, notified, and passed on by the next report', async () => {
     const response = await pressInSlack(world)
     expect([response.status, await response.text()]).toEqual([200, ''])
     expect(await approvals()).toEqual([
@@ -39,7 +40,7 @@ describe('a press', () => {
     expect((await beacon.sees([event()])).directives).toMatchObject([{ eventId }])
   })
 
-  test('one line says who, in place of the message; the decision has a message of its own', async () => {
+  test('one line names the person instead of the message, and the decision has a message of its own', async () => {
     await pressInSlack(world)
     const [reply, ...others] = repliesIn(world)
     expect(others).toEqual([])
@@ -51,27 +52,27 @@ describe('a press', () => {
     expect(elementsIn(world).map(({ action_id }) => action_id)).toEqual(['open'])
   })
 
-  test('not now: Azure is told nothing, and Approve is left once, for whoever thinks again', async () => {
+  test('"not now": Azure gets nothing, and one Approve button is left', async () => {
     await pressInSlack(world, { action: 'not_now' })
     expect((await beacon.sees([event()])).directives).toEqual([])
     expect(JSON.stringify(repliesIn(world)[0])).not.toContain('button')
     await world.drain()
-    // of the two, the newer
+    // the newer one of the two
     expect(elementsIn(world).map(({ action_id }) => action_id)).toEqual(['approve', 'open'])
     await pressInSlack(world, { person: bob })
     expect((await approvals()).map(({ who }) => who)).toEqual(['T0HOME/U0ADA', 'T0HOME/U0BOB'])
   })
 })
 
-describe('who may', () => {
+describe('permission', () => {
   const other = 'T0OTHER'
   const people: [string, string[] | undefined, object, 'decided' | RegExp][] = [
-    ['anybody of the team, where nobody is listed', undefined, {}, 'decided'],
-    ['somebody listed', ['slack:T0HOME/U0ADA'], {}, 'decided'],
-    ['somebody else of the team', ['slack:T0HOME/U0BOB'], {}, /not a listed approver/],
+    ['anybody of the team if nobody is listed', undefined, {}, 'decided'],
+    ['a listed person', ['slack:T0HOME/U0ADA'], {}, 'decided'],
+    ['another person of the team', ['slack:T0HOME/U0BOB'], {}, /not a listed approver/],
     ['the same user id of another team', ['slack:T0HOME/U0ADA'], { team: other }, /not from this/],
-    ['another team, where nobody is listed', undefined, { team: other }, /not from this workspace/],
-    ['another team, listed by name', ['slack:T0OTHER/U0ADA'], { team: other }, 'decided'],
+    ['another team if nobody is listed', undefined, { team: other }, /not from this workspace/],
+    ['another team that is listed by name', ['slack:T0OTHER/U0ADA'], { team: other }, 'decided'],
   ]
 
   test.each(people)('%s', async (_, approvers, press, said) => {
@@ -82,7 +83,7 @@ describe('who may', () => {
     expect(toldInPrivate(world)).toMatch(said)
   })
 
-  test('who is listed for other events alone is no guest here', async () => {
+  test('a person who is listed for other events only is no guest here', async () => {
     const guest = { match: { eventType: 'Freeze' }, channels: ['chat'], approveIn: 'slack' }
     const routes = [{ ...guest, approvers: ['slack:T0OTHER/U0ADA'] }, route]
     await begin({ ...slackDecides, routes })
@@ -92,7 +93,7 @@ describe('who may', () => {
   })
 
   test.each([
-    ['a team of the place alone', { user: { id: ada } }, 1],
+    ['only the team of the place', { user: { id: ada } }, 1],
     ["another team's person in our place", { user: { id: ada, team_id: other } }, 0],
     ['an app of an organisation: no place', { user: { id: ada, team_id: 'E0ORG' }, team: null }, 0],
   ])('%s', async (_, changes, count) => {
@@ -100,7 +101,7 @@ describe('who may', () => {
     expect(await approvals()).toHaveLength(count)
   })
 
-  test('an organisation that is named counts as the team', async () => {
+  test('a listed organisation counts as the team', async () => {
     const slackApp = { ...slackDecides.slackApp, team: ['T0HOME', 'E0ORG'] }
     await begin({ ...slackDecides, slackApp })
     const changes = { user: { id: ada, team_id: 'E0ORG' }, team: null }
@@ -108,7 +109,7 @@ describe('who may', () => {
     expect(await approvals()).toMatchObject([{ who: 'E0ORG/U0ADA' }])
   })
 
-  test('a display name is nobody', async () => {
+  test('a display name identifies nobody', async () => {
     await begin(listing('slack:T0HOME/U0BOB'))
     const user = { id: ada, team_id: 'T0HOME', name: 'U0BOB', username: 'U0BOB' }
     await postSigned(world, formOf(payloadOf(valueIn(world), { user })))
@@ -117,7 +118,7 @@ describe('who may', () => {
 })
 
 describe('too late', () => {
-  test('of two at once one decides, and the other is told who, in private', async () => {
+  test('if two people press at once, one decides, and the other gets the name in private', async () => {
     await Promise.all([pressInSlack(world), pressInSlack(world, { person: bob })])
     const [{ who }, ...others] = await approvals()
     expect(others).toEqual([])
@@ -133,17 +134,17 @@ describe('too late', () => {
   test.each<[string, () => Promise<unknown>, RegExp]>([
     ['it has started', () => beacon.sees([started()]), /too late, it started at 12:00 UTC/],
     [
-      'it is gone',
+      'the event is gone',
       () => beacon.sees([]).then(() => world.pass(11_000)),
       /too late, it was cancelled, it seems,/,
     ],
     [
-      'it hits other VMs',
+      'it affects other VMs',
       () => beacon.sees([event({ resources: ['web_0', 'web_1'] })]),
       /changed after this message/,
     ],
     [
-      'it came again after it had gone',
+      'it is back after it was gone',
       () =>
         beacon
           .sees([])
@@ -152,7 +153,7 @@ describe('too late', () => {
       /changed after this message/,
     ],
     [
-      'somebody said "not now" already',
+      'a person already said "not now"',
       () => pressInSlack(world, { action: 'not_now', person: bob }),
       /already decided.*Not now, chosen by <@U0BOB>.*can still approve/,
     ],
@@ -164,7 +165,7 @@ describe('too late', () => {
     expect(toldInPrivate(world)).toMatch(said)
   })
 
-  test('a time that moved kills no button', async () => {
+  test('a moved time invalidates no button', async () => {
     const value = valueIn(world)
     await beacon.sees([event({ notBeforeAt: world.clock.now + 60 * minute })])
     await pressInSlack(world, { value })
@@ -181,7 +182,7 @@ describe('too late', () => {
   })
 })
 
-describe('a button that is none of ours', () => {
+describe('a button that the relay did not make', () => {
   const stampIn = () => valueIn(world).split(':')[1]
   const tokenOf = async (
     ...of: Parameters<typeof forge> extends [World, ...infer Rest] ? Rest : []
@@ -191,7 +192,7 @@ describe('a button that is none of ours', () => {
     ['nothing', async () => '', /from another relay/],
     ['no stamp', async () => valueIn(world).split(':')[0]!, /from another relay/],
     ['another stamp', async () => `${valueIn(world)}0`, /from another relay/],
-    ['more behind it', async () => `${valueIn(world)}:1`, /from another relay/],
+    ['trailing text', async () => `${valueIn(world)}:1`, /from another relay/],
     ['cut off', async () => valueIn(world).slice(5), /from another relay/],
     [
       'another key',
@@ -199,7 +200,7 @@ describe('a button that is none of ours', () => {
       /from another relay/,
     ],
     [
-      'an event that is not known',
+      'an unknown event',
       async () => `${await tokenOf({ eventId: 'other' })}:${stampIn()}`,
       /has removed this event/,
     ],
@@ -209,7 +210,7 @@ describe('a button that is none of ours', () => {
       /no longer decided in this channel/,
     ],
     [
-      'a channel that nobody configured',
+      'a channel that is not configured',
       async () => `${await tokenOf({ channel: 'constructor' })}:${stampIn()}`,
       /no longer in the configuration/,
     ],
@@ -219,7 +220,7 @@ describe('a button that is none of ours', () => {
     expect(toldInPrivate(world)).toMatch(said)
   })
 
-  test('a route that decides on the page by now', async () => {
+  test('a route that now decides on the page', async () => {
     const value = valueIn(world)
     world.relay.config = { ...world.relay.config, routes: [{ match: {}, channels: ['chat'] }] }
     await pressInSlack(world, { value })

@@ -1,5 +1,6 @@
-// An approval covers what somebody approved: an event that grows before Azure was told is decided anew, and
-// one that Azure was told of and does not start is told again.
+// An approval covers what a person approved. If an event grows before Azure accepted the approval,
+// it needs a new decision. If Azure accepted it and does not start the event, beacons send it
+// again.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Start } from '../../../shared/report.ts'
 import { sentTo } from '../../support/deliveries.ts'
@@ -29,7 +30,7 @@ const starts = (outcome: Start['outcome'], status = 200) => ({
 const steps = async () => (await eventNow()).history.map(({ what }: { what: string }) => what)
 
 describe('an event that grows after it was approved', () => {
-  test('is started for nobody, and people are asked anew', async () => {
+  test('is started by no beacon, and people are asked again', async () => {
     await approve()
     world.clock.now += 1_000
     expect((await first.sees([grown])).directives).toEqual([])
@@ -46,7 +47,7 @@ describe('an event that grows after it was approved', () => {
     expect(changed.body).toContain('"style":"primary"')
   })
 
-  test('is completed if its VM told Azure before it grew, and nobody saw it start', async () => {
+  test('is completed if its VM passed the approval on before it grew, and no beacon saw it start', async () => {
     const soon = { notBeforeAt: world.clock.now + 30 * minute }
     for (const one of [first, second]) await one.sees([event(soon)])
     await approve()
@@ -59,7 +60,7 @@ describe('an event that grows after it was approved', () => {
     expect(moments().at(-1)).toBe('completed')
   })
 
-  test('is started once it is approved as it is, and that is told', async () => {
+  test('is started once it is approved as it is now, and that is notified', async () => {
     await approve()
     await world.drain()
     world.clock.now += 1_000
@@ -76,7 +77,7 @@ describe('an event that grows after it was approved', () => {
     expect((await steps()).slice(1, 5)).toEqual(['approved', 'changed', 'lapsed', 'approved'])
   })
 
-  test('also where only a newcomer knows: whoever is hit as well speaks first', async () => {
+  test('also if only a new VM knows: the first report comes from a VM that was affected before', async () => {
     await approve()
     world.clock.now += 1_000
     const newcomer = new FakeBeacon(world, 'db_0', { vm: { tags: { role: 'db' } } })
@@ -85,7 +86,7 @@ describe('an event that grows after it was approved', () => {
     expect((await first.sees([event()])).directives).toEqual([])
   })
 
-  test('a document that shows more than was approved is handed nothing, though it is old news', async () => {
+  test('an old document that shows more than was approved gets no directive', async () => {
     await approve()
     const newcomer = new FakeBeacon(world, 'db_0')
     const old = { ageMs: 10_000 }
@@ -93,7 +94,7 @@ describe('an event that grows after it was approved', () => {
     expect((await first.sees([event()])).directives).toMatchObject([{ eventId }])
   })
 
-  test('is not kept from a link that may not decide for the new VM', async () => {
+  test('can still be seen by a link that cannot decide for the new VM', async () => {
     const routes = [
       { match: {}, channels: ['chat'] },
       { match: { resource: 'db_*' }, channels: ['team'], approvers: ['slack:T0123/U0123'] },
@@ -106,7 +107,7 @@ describe('an event that grows after it was approved', () => {
     expect((await second.sees([grown])).directives).toEqual([])
   })
 
-  test('one that shrinks, or moves, is still what was approved', async () => {
+  test('an event that shrinks or moves is still covered', async () => {
     await begin()
     await first.sees([grown])
     await approve()
@@ -115,7 +116,7 @@ describe('an event that grows after it was approved', () => {
     expect((await first.sees([less])).directives).toMatchObject([{ eventId }])
   })
 
-  test('what Azure was told of stands', async () => {
+  test('an approval that Azure accepted stays', async () => {
     await approve()
     await first.sees([event()])
     await first.sees([event()], starts('accepted'))
@@ -161,7 +162,7 @@ describe('PagerDuty, when an approval lapses', () => {
     await world.drain()
   })
 
-  test('people are paged anew, and one incident is open', async () => {
+  test('people are paged again, and one incident is open', async () => {
     expect(states()).toEqual(['acknowledged'])
     await lapse()
     expect(states()).toEqual(['resolved', 'triggered'])
@@ -172,7 +173,7 @@ describe('PagerDuty, when an approval lapses', () => {
     expect(states()).toEqual(['resolved', 'resolved', 'triggered'])
   })
 
-  test('a second decision is one: each approval and each "not now" is told', async () => {
+  test('each approval and each "not now" is notified', async () => {
     await lapse()
     await notNow()
     await world.drain()
@@ -189,7 +190,7 @@ describe('PagerDuty, when an approval lapses', () => {
     expect(incidents().map(({ opened }) => opened)).toEqual([1, 1])
   })
 
-  test('a second "not now" is one, too', async () => {
+  test('a second "not now" is notified, too', async () => {
     await begin()
     await notNow()
     await approve()
@@ -199,14 +200,14 @@ describe('PagerDuty, when an approval lapses', () => {
     expect(moments().filter((moment) => moment === 'declined')).toHaveLength(2)
   })
 
-  test('nobody is paged where a rule approves it as it is now', async () => {
+  test('nobody is paged if a rule approves the event as it is now', async () => {
     await begin({ policy: [{ name: 'all', match: {}, decide: 'approve' }] })
     await world.drain()
     await lapse()
     expect(states()).toEqual(['acknowledged'])
   })
 
-  test('people are asked anew where the approved event had not named its VMs', async () => {
+  test('people are asked again if the approved event did not name its VMs', async () => {
     await startRelay()
     first = new FakeBeacon(world, 'web_0')
     await first.sees([event({ resources: [] })])
@@ -217,7 +218,7 @@ describe('PagerDuty, when an approval lapses', () => {
     expect(states()).toEqual(['resolved', 'triggered'])
   })
 
-  test('also a channel that hears of no change is paged, where it was sent the approval', async () => {
+  test('a channel that gets no changes is paged, too, if it got the approval', async () => {
     const routes = [{ match: {}, channels: ['pager', 'chat'], moments: ['scheduled', 'approved'] }]
     await begin({ routes })
     await world.drain()
@@ -228,7 +229,7 @@ describe('PagerDuty, when an approval lapses', () => {
     expect(sentTo(world, 'slack').filter(({ body }) => body.includes('Changed:'))).toEqual([])
   })
 
-  test('the end closes whatever was opened', async () => {
+  test('the end closes every incident that was opened', async () => {
     await lapse()
     await approve()
     await lapse(grownMore)
@@ -238,7 +239,7 @@ describe('PagerDuty, when an approval lapses', () => {
     expect(incidents().length).toBe(3)
   })
 
-  test('a page that PagerDuty took without saying so is not repeated', async () => {
+  test('a page that PagerDuty accepted without an answer is not repeated', async () => {
     let taken = 0
     world.channels.answer = (request) => {
       const isPage = request.url.includes('//pager.') && request.json.event_action === 'trigger'
@@ -271,8 +272,8 @@ describe('PagerDuty, when an approval lapses', () => {
   })
 })
 
-describe('what a rule approved', () => {
-  test('by name, and then hits another VM, waits for people', async () => {
+describe('an event that a rule approved', () => {
+  test('by VM name, and that then affects another VM, waits for people', async () => {
     await begin({ policy: [{ name: 'web', match: { resource: 'web_*' }, decide: 'approve' }] })
     world.clock.now += 6_000
     expect((await second.sees([grown])).directives).toEqual([])
@@ -282,7 +283,7 @@ describe('what a rule approved', () => {
     expect(policy.decide).toBe('ask')
   })
 
-  test('as short, and then lasts longer, waits for people', async () => {
+  test('because it is short, and that then lasts longer, waits for people', async () => {
     const short = { eventType: 'Freeze', maxDurationSeconds: 8 }
     const freeze = (durationSeconds: number) => event({ eventType: 'Freeze', durationSeconds })
     await startRelay({ policy: [{ match: short, decide: 'approve' }] })
@@ -293,7 +294,7 @@ describe('what a rule approved', () => {
     expect((await eventNow()).policy.decide).toBe('ask')
   })
 
-  test('and still approves as it is now, is started once all VMs show it so', async () => {
+  test('and still approves as it is now is started once all VMs show it so', async () => {
     await begin({ policy: [{ name: 'all', match: {}, decide: 'approve' }] })
     world.clock.now += 6_000
     expect((await second.sees([grown])).directives).toEqual([])
@@ -304,14 +305,14 @@ describe('what a rule approved', () => {
   })
 })
 
-describe('what Azure was told of and does not start', () => {
+describe('an approved event that Azure does not start', () => {
   beforeEach(async () => {
     await approve()
     await first.sees([event()])
     await first.sees([event()], starts('accepted'))
   })
 
-  test('another VM tells it again after a minute, and the first one after two', async () => {
+  test('another VM sends the approval again after a minute, and the first one after two', async () => {
     world.clock.now += minute
     expect((await first.sees([event()])).directives).toEqual([])
     expect((await second.sees([event()])).directives).toMatchObject([{ eventId }])
@@ -322,7 +323,7 @@ describe('what Azure was told of and does not start', () => {
     expect((await second.sees([event()])).directives).toMatchObject([{ eventId }])
   })
 
-  test('is told as stuck after ten minutes, once, with who told Azure', async () => {
+  test('is notified once as stuck after ten minutes, with the VM that sent the approval', async () => {
     for (let passed = 0; passed < 12; passed++) {
       await world.pass(minute)
       await second.sees([event()], passed % 2 ? starts('accepted') : {})
@@ -334,7 +335,7 @@ describe('what Azure was told of and does not start', () => {
   })
 })
 
-test('an approval that never left does not outlive its event', async () => {
+test('an approval that no beacon passed on does not outlive its event', async () => {
   await approve()
   for (let passed = 0; passed < 12; passed++) await world.pass(minute)
   expect((await eventNow()).outcome).toBe('lost')

@@ -1,4 +1,5 @@
-// Far from NotBefore beacons report once a minute, but whoever opened the page is about to decide.
+// Far from NotBefore beacons report once a minute. If a person opens the page, a decision is near,
+// so they report more often.
 import { beforeEach, expect, test } from 'vitest'
 import { press } from '../../support/people.ts'
 import { beacon, report, startRelay, world } from '../../support/relay.ts'
@@ -17,7 +18,7 @@ function link(): string {
   return new URL(actions.elements[0].url).pathname
 }
 
-test('an opened page brings the beacons near for a quarter of an hour', async () => {
+test('after a page was opened, beacons report often for a quarter of an hour', async () => {
   expect((await beacon.sees([far])).paceMs).toBe(60_000)
   await world.app.request(link())
   expect((await beacon.sees([far])).paceMs).toBe(2_000)
@@ -25,7 +26,7 @@ test('an opened page brings the beacons near for a quarter of an hour', async ()
   expect((await beacon.sees([far])).paceMs).toBe(60_000)
 })
 
-test('a HEAD, OPTIONS, prefetch or a page that stands open is nobody', async () => {
+test('a HEAD, an OPTIONS, a prefetch or an open page does not count', async () => {
   for (const method of ['HEAD', 'OPTIONS']) await world.app.request(link(), { method })
   for (const name of ['sec-purpose', 'purpose', 'x-moz']) {
     await world.app.request(link(), { headers: { [name]: 'prefetch' } })
@@ -34,7 +35,7 @@ test('a HEAD, OPTIONS, prefetch or a page that stands open is nobody', async () 
   expect((await beacon.sees([far])).paceMs).toBe(60_000)
 })
 
-test('an approval is not stuck before a beacon at the slow pace could have taken it', async () => {
+test('an approval is not stuck before a beacon at the slow pace could have fetched it', async () => {
   await press(world, link(), 'approve')
   await world.pass(89_999)
   expect(world.told()).not.toContain('foghorn.event.stuck')

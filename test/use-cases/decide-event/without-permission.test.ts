@@ -1,5 +1,5 @@
-// Attempts to decide without permission, through the page: by a bare link, by a header that the host did not
-// set, as somebody who is not listed, from another site. None changes anything.
+// Attempts to decide on the page without permission: by a bare link, by a header that the host did
+// not set, as a person who is not listed, from another site. None of them changes anything.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { buttonsOf } from '../../support/form.ts'
 import { forge, linkOf, press, textOf } from '../../support/people.ts'
@@ -19,8 +19,8 @@ import { baseConfig, event, FakeBeacon } from '../../support/world.ts'
 const signIn = { tenantId: tenant }
 const channels = ['chat', 'team', 'pager', 'hook']
 const listing = (...approvers: string[]) => [{ match: {}, channels, approvers }]
-/** How the page tells a person who shows no name from one who may not decide. */
-const [nameless, notListed] = ['the link alone does not prove', 'you are not a listed approver']
+/** The page's text for a person without a name, and for one without permission. */
+const [nameless, notListed] = ['the link alone does not', 'you are not a listed approver']
 const other = tenant.replace('1e6', '2e6')
 
 async function begin(config: object, resources = ['web_0']) {
@@ -39,7 +39,7 @@ async function show(headers: Record<string, string> = {}) {
   return { status: response.status, html, buttons: buttonsOf(html) }
 }
 
-/** Tries to decide, and expects that nothing at all was written. */
+/** Tries to decide, and expects that nothing was written. */
 async function tryInVain(headers: Record<string, string>, said = nameless) {
   const before = tables.read()
   for (const decision of ['approve', 'not_now']) {
@@ -54,10 +54,10 @@ async function approvals() {
   return (await eventNow()).approvals
 }
 
-describe('a route that lists people', () => {
+describe('a route that lists approvers', () => {
   beforeEach(() => begin({ signIn, routes: listing(ann) }))
 
-  test('a bare link shows, explains and offers to sign in, and decides nothing', async () => {
+  test('a bare link shows the event, explains, offers to sign in, and decides nothing', async () => {
     const { status, html, buttons } = await show()
     expect([status, buttons]).toEqual([200, []])
     expect(html).toContain('Reboot of web_0')
@@ -66,13 +66,13 @@ describe('a route that lists people', () => {
     await tryInVain({})
   })
 
-  test('who is listed and signed in decides, under their own ids', async () => {
+  test('a signed-in person who is listed decides under their own ids', async () => {
     expect((await show(signedIn())).buttons).toEqual(['approve', 'not_now'])
     await press(world, linkOf(world), 'approve', signedIn())
     expect(await approvals()).toMatchObject([{ decision: 'approved', ...annInRecord }])
   })
 
-  test('who is signed in and not listed is told so, by name', async () => {
+  test('a signed-in person who is not listed learns that, by name', async () => {
     const { html, buttons } = await show(signedIn(bobId))
     expect(html).toContain('Ann &lt;b&gt;Ops&lt;/b&gt;')
     expect(buttons).toEqual([])
@@ -91,20 +91,20 @@ describe('a route that lists people', () => {
       'under other names of the header',
       { 'x-ms-client-principal-id': annId, 'x-ms-client-principal-name': 'ann' },
     ],
-  ])('a principal %s is nobody', async (_, headers) => {
+  ])('a principal %s identifies nobody', async (_, headers) => {
     await tryInVain(headers)
   })
 
   test.each<[string, Record<string, string>]>([
     ['of another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }],
     ['of a sandboxed frame in an old browser', { origin: 'null' }],
-    ['of who knows what', {}],
+    ['of unknown origin', {}],
   ])('the cookie of a sign-in decides nothing in a form %s', async (_, headers) => {
     const { 'sec-fetch-site': _s, ...cookie } = signedIn()
     await tryInVain({ ...cookie, ...headers }, 'Nothing was decided')
   })
 
-  test('a refused attempt is logged, and is no part of the record', async () => {
+  test('a refused attempt is logged, but not recorded', async () => {
     await press(world, linkOf(world), 'approve', signedIn(bobId))
     const line = world.lines.find((one) => one.includes('decision_refused'))
     expect(line).toContain(bobId)
@@ -113,13 +113,13 @@ describe('a route that lists people', () => {
 })
 
 describe('a host without sign-in', () => {
-  test('ignores the header: the link decides, as a link', async () => {
+  test('ignores the header: the link decides as a link', async () => {
     await begin({})
     await press(world, linkOf(world), 'approve', signedIn())
     expect(await approvals()).toMatchObject([{ how: 'link', who: 'chat' }])
   })
 
-  test('ignores it where people are listed, and offers no sign-in', async () => {
+  test('ignores it even if approvers are listed, and offers no sign-in', async () => {
     const slackApp = { signingSecret: '0'.repeat(32), team: 'T0TEAM' }
     await begin({ slackApp, routes: listing('slack:T0TEAM/U0ANN') })
     expect((await show(signedIn())).html).not.toContain('/.auth/')
@@ -128,7 +128,7 @@ describe('a host without sign-in', () => {
 })
 
 describe('with sign-in', () => {
-  test('a bare link still decides where nobody is listed, and who signed in does so by name', async () => {
+  test('a bare link still decides if nobody is listed, and a signed-in person decides by name', async () => {
     await begin({ signIn })
     expect((await show()).html).not.toContain('/.auth/')
     await press(world, linkOf(world), 'not_now')
@@ -139,14 +139,14 @@ describe('with sign-in', () => {
     ])
   })
 
-  test('no sign-in is offered where it could not help', async () => {
+  test('no sign-in is offered if it could not help', async () => {
     const slackApp = { signingSecret: '0'.repeat(32), team: 'T0TEAM' }
     await begin({ signIn, slackApp, routes: listing('slack:T0TEAM/U0ANN') })
     expect((await show()).html).not.toContain('/.auth/')
   })
 })
 
-describe('which VMs are hit', () => {
+describe('which VMs are affected', () => {
   const match = { tag: 'role=db' }
   const routes = [
     { match: {}, channels },
@@ -155,16 +155,16 @@ describe('which VMs are hit', () => {
 
   test.each([
     ['a VM of another kind: the link decides', ['web_0'], 1],
-    ['one of two that may be meant', ['web_0', 'db_0'], 0],
-    ['one that nobody knows', ['db_0'], 0],
-    ['none is named', [], 0],
+    ['one of two that may be affected', ['web_0', 'db_0'], 0],
+    ['an unknown VM', ['db_0'], 0],
+    ['no VM is named', [], 0],
   ])('%s', async (_, resources, decided) => {
     await begin({ signIn, routes }, resources)
     await press(world, linkOf(world), 'approve')
     expect(await approvals()).toHaveLength(decided)
   })
 
-  test('that become known between looking and pressing', async () => {
+  test('VMs that become known between the look and the press', async () => {
     await begin({ signIn, routes })
     expect((await show()).buttons).toHaveLength(2)
     const web = new FakeBeacon(world, 'web_0', { vm: { tags: { role: 'db' } } })
@@ -172,7 +172,7 @@ describe('which VMs are hit', () => {
     await tryInVain({})
   })
 
-  test('a drill is decided by who would decide the real event', async () => {
+  test('a drill is decided by the approvers of the real event', async () => {
     await begin({ signIn, routes: listing(ann) })
     const headers = { authorization: `Bearer ${world.relay.adminKey}` }
     const body = JSON.stringify({ fleet: 'prod', type: 'Reboot' })

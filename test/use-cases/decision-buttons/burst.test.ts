@@ -1,4 +1,5 @@
-// A wave of events that are decided in Slack: a list has no buttons, so each goes by itself, at the channel's pace.
+// A wave of events that are decided in Slack. A list has no buttons, so each event has a message of
+// its own, at the channel's pace.
 import { afterEach, expect, test } from 'vitest'
 import { idOf, sentTo } from '../../support/deliveries.ts'
 import { beacon, second, startRelay, world } from '../../support/relay.ts'
@@ -32,7 +33,7 @@ const pass = async (seconds: number) => {
 
 const onlyAda = { approveIn: 'slack', approvers: ['slack:T0HOME/U0ADA'] }
 
-test('each event gets buttons of its own, one message a second, and none is told twice', async () => {
+test('each event gets its own buttons, one message a second, and none is sent twice', async () => {
   await begin([{ match: {}, channels: ['chat', 'hook'], ...onlyAda }])
   await strike(6)
   const atOnce = told().length
@@ -50,7 +51,7 @@ test('each event gets buttons of its own, one message a second, and none is told
   }
 })
 
-test('whoever is listed decides the last of them in Slack', async () => {
+test('a listed person decides the last of them in Slack', async () => {
   await begin([{ match: {}, channels: ['chat', 'hook'], ...onlyAda }])
   await strike(6)
   await pass(10)
@@ -61,7 +62,7 @@ test('whoever is listed decides the last of them in Slack', async () => {
   ])
 })
 
-test('what is not decided in Slack stays in lists', async () => {
+test('events that are not decided in Slack stay in lists', async () => {
   await begin([
     { match: { eventType: 'Reboot' }, channels: ['chat'], ...onlyAda },
     { match: { eventType: 'Freeze' }, channels: ['chat'] },
@@ -74,6 +75,6 @@ test('what is not decided in Slack stays in lists', async () => {
   ])
   expect(told().filter(decides)).toHaveLength(4)
   for (const message of told().filter(decides)) expect(new Set(shownIn(message)).size).toBe(1)
-  // eight of them, in fewer messages
+  // eight events in fewer messages
   expect(told().length).toBeLessThanOrEqual(8)
 })

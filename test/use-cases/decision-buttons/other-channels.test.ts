@@ -1,5 +1,5 @@
-// Channels whose readers may not decide by their link say who does, and ask for nothing; of whom is asked where
-// anybody may, nothing changes.
+// If the readers of a channel cannot decide by its link, its messages name the approvers and do not
+// ask. If anybody can decide, nothing changes.
 import { expect, test } from 'vitest'
 import { buttonOf } from '../../../functions/core/message/message.ts'
 import { sentTo } from '../../support/deliveries.ts'
@@ -26,7 +26,7 @@ test('decided in Slack: Teams and PagerDuty only show the event', async () => {
   expect(asking).toEqual({ team: false, pager: false, chat: true })
 })
 
-test('a route for other events, with a list: the link decides, and the message asks', async () => {
+test('a list on a route for other events: the link decides, and the message asks', async () => {
   const listed = { match: { eventType: 'Freeze' }, channels: ['chat'], ...inSlack }
   const asking = await asksIn([everywhere, listed])
   expect(asking).toEqual({ team: true, pager: true, chat: false })

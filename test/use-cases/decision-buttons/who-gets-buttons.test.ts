@@ -1,5 +1,5 @@
-// Which messages have buttons that decide: none, unless a route says so for this event and this channel, and none
-// once there is nothing to decide.
+// Which messages have deciding buttons: only those of an event and a channel that a route chose,
+// and only while there is something to decide.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { around } from '../../sim/around.ts'
 import { botChannel, buttonsOf, createSlackBot, type SlackBot } from '../../support/slack-bot.ts'
@@ -43,8 +43,8 @@ describe('a webhook of Slack', () => {
   const decides = ['approve', 'not_now', 'open']
   const inSlack = { approveIn: 'slack' }
   const routings: [string, object[], string[]][] = [
-    ['nothing is said: the page decides', [{ match: {} }], ['open']],
-    ['the page, in so many words', [{ match: {}, approveIn: 'page' }], ['open']],
+    ['no setting: the page decides', [{ match: {} }], ['open']],
+    ['an explicit "page"', [{ match: {}, approveIn: 'page' }], ['open']],
     ['Slack', [{ match: {}, ...inSlack }], decides],
     [
       'Slack, for other events',
@@ -59,11 +59,11 @@ describe('a webhook of Slack', () => {
     const named = routes.map((route) => ({ channels: ['chat', 'team'], ...route }))
     const world = await tell({ slackApp, routes: named }, event())
     expect(idsOf(elementsIn(world))).toEqual(ids)
-    // Teams has no way back
+    // Teams cannot send a press back
     expect(world.sent.find(({ url }) => url.includes('teams'))!.body).not.toContain('not_now')
   })
 
-  test('another channel of Slack, whose route says nothing, has none', async () => {
+  test('another channel of Slack has none if its route sets nothing', async () => {
     const other = { kind: 'slack', url: 'https://slack.example/services/T0/B0/other' }
     const channels = { ...(baseConfig.channels as object), other }
     const routes = [
@@ -81,12 +81,12 @@ describe('a webhook of Slack', () => {
     ])
   })
 
-  test('what a rule only tells of has none', async () => {
+  test('an event that a rule only notifies of has none', async () => {
     const policy = [{ match: {}, decide: 'notify' }]
     expect(idsOf(elementsIn(await tell({ ...slackDecides, policy }, event())))).toEqual(['open'])
   })
 
-  test('where no route decides in Slack, nobody is looked up for it', async () => {
+  test('if no route decides in Slack, no observers are read for it', async () => {
     const reads = async (config: object) => {
       const world = await createWorld({ config })
       await new FakeBeacon(world, 'web_0').sees([event()])
@@ -104,7 +104,7 @@ describe('a webhook of Slack', () => {
     )
   })
 
-  test('an id too long for a button: the link alone, and the message is sent', async () => {
+  test('if the id is too long for a button, the message has only the link', async () => {
     const world = await tell(slackDecides, event({ eventId: '\u0001'.repeat(256) }))
     expect(idsOf(elementsIn(world))).toEqual(['open'])
   })
@@ -141,7 +141,7 @@ describe('a bot of Slack', () => {
     )
   }
 
-  test('has them, and the edit that tells the decision takes them away', async () => {
+  test('has them, and the edit that shows the decision removes them', async () => {
     expect(idsOf(buttons())).toEqual(['approve', 'not_now', 'open'])
     await press('approve')
     expect(repliesIn(world)).toEqual([])
@@ -151,7 +151,7 @@ describe('a bot of Slack', () => {
     expect(slack.calls.map(({ valid }) => valid)).toEqual([true, true, true])
   })
 
-  test('after "not now" Approve is left, until it starts', async () => {
+  test('after "not now" Approve stays until the start', async () => {
     await press('not_now')
     await world.drain()
     expect(idsOf(buttons())).toEqual(['approve', 'open'])
@@ -160,7 +160,7 @@ describe('a bot of Slack', () => {
     expect(buttons()).toEqual([])
   })
 
-  test('the second of two is told in private, and the message stays', async () => {
+  test('the second of two presses is answered in private, and the message stays', async () => {
     const second = buttons()[0]!.value!
     await press('approve')
     await world.drain()
@@ -170,14 +170,14 @@ describe('a bot of Slack', () => {
     expect(slack.calls).toHaveLength(edits)
   })
 
-  test('where no route tells it the decision, the press itself takes them away', async () => {
+  test('if no route notifies it of the decision, the press itself removes them', async () => {
     await begin({ moments: ['scheduled'] })
     await press('approve')
     expect(repliesIn(world)).toMatchObject([{ replace_original: true }])
     expect(await approvalsOf(world, eventId)).toHaveLength(1)
   })
 
-  test('a reminder brings them back where they belong: below the newest words', async () => {
+  test('a reminder shows them again below the newest message', async () => {
     await begin({ remindBeforeSeconds: 300 })
     await world.pass(11 * minute)
     expect(slack.messages()[0]!.text).toContain('Still undecided')

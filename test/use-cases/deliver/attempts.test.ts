@@ -1,5 +1,5 @@
-// What is owed to a channel, from its first attempt to its end: retried while it may help, told elsewhere
-// where it ends badly, and in order.
+// A delivery from its first attempt to its end: retried while it can help, sent to a fallback if it
+// fails, and in order.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { claimDue, deliverTogether } from '../../../functions/use-cases/deliver.ts'
 import { answer, down, passInSteps, type Row, rowsOf, sentTo } from '../../support/deliveries.ts'
@@ -9,7 +9,7 @@ import { event, eventId, startAt, started, usualAnswer } from '../../support/wor
 beforeEach(() => startRelay())
 
 describe('retries', () => {
-  test('a channel that is down is tried densely, and told once it is back', async () => {
+  test('a channel that is down is tried densely, and gets the message once it is back', async () => {
     answer(world, 'slack', down)
     await report(event())
     await passInSteps(world, minute, 500)
@@ -30,7 +30,7 @@ describe('retries', () => {
     for (const host of ['teams', 'pager', 'hook']) expect(sentTo(world, host)).toHaveLength(1)
   })
 
-  test('a network error is a retry, and names neither host nor path', async () => {
+  test('a network error is retried, and its note names neither host nor path', async () => {
     answer(world, 'slack', () => {
       throw Object.assign(new TypeError('fetch failed to slack.example/services/T0'), {
         cause: Object.assign(new Error('getaddrinfo slack.example'), { code: 'ENOTFOUND' }),
@@ -43,7 +43,7 @@ describe('retries', () => {
     expect(world.lines.join()).not.toContain('slack.example')
   })
 
-  test('Retry-After is waited for', async () => {
+  test('Retry-After is respected', async () => {
     answer(
       world,
       'slack',
@@ -56,7 +56,7 @@ describe('retries', () => {
     expect(sentTo(world, 'slack')).toHaveLength(2)
   })
 
-  test('late says late, and only where it is', async () => {
+  test('a late message says so, and no other does', async () => {
     answer(world, 'slack', down)
     await report(event())
     expect(sentTo(world, 'teams')[0]?.body).not.toContain('late')
@@ -71,7 +71,7 @@ describe('retries', () => {
   test.each([
     ['in 15 minutes', 15 * minute],
     ['in a week', 7 * 24 * hour],
-  ])('an event due %s: given up after 24 h, not before', async (_, notice) => {
+  ])('an event due %s is given up after 24 h, not before', async (_, notice) => {
     await startRelay({ channels: { hook: { ...hook, fallback: 'chat' }, chat }, routes: toHook })
     answer(world, 'hook', down)
     const due = event({ notBeforeAt: startAt + notice })
@@ -99,8 +99,8 @@ describe('an attempt', () => {
 
   test.each([
     ['15 s', 0, 15_000],
-    ['what is left of its lease of 20 s, where that is less', 8_000, 12_000],
-  ])('has %s; then it is over, and a retry', async (_, laterMs, allowedMs) => {
+    ['the rest of its 20 s lease, if that is less', 8_000, 12_000],
+  ])('has %s; then it ends and is retried', async (_, laterMs, allowedMs) => {
     await startRelay({ channels: { chat }, routes: [{ match: {}, channels: ['chat'] }] })
     const time = new AbortController()
     const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(time.signal)
@@ -120,14 +120,14 @@ describe('an attempt', () => {
   })
 })
 
-describe('what ends badly', () => {
+describe('failures', () => {
   const channels = {
     chat: { ...chat, fallback: 'hook' },
     hook: { ...hook, fallback: 'chat' },
   }
   const routes = [{ match: {}, channels: ['chat'] }]
 
-  test('refused by a channel that is not there any more: never retried, told on the fallback', async () => {
+  test('refused by a removed channel: never retried, sent to the fallback', async () => {
     await startRelay({ channels, routes })
     answer(world, 'slack', () => new Response('no_service', { status: 404 }))
     await report(event())
@@ -151,7 +151,7 @@ describe('what ends badly', () => {
     expect((await rowsOf(world, 'chat'))[0]?.state).toBe('refused')
   })
 
-  test('where the fallback refuses too, there is no ping-pong: each is tried after 1, 2, 4, 8 min', async () => {
+  test('if the fallback refuses too, each is tried after 1, 2, 4, 8 min without ping-pong', async () => {
     await startRelay({ channels, routes })
     world.channels.answer = ({ url }) =>
       new Response('', { status: url.includes('slack') ? 404 : 410 })
@@ -173,7 +173,7 @@ describe('what ends badly', () => {
     ])
   })
 
-  test('a channel that left the configuration: refused, and says why', async () => {
+  test('a channel that left the configuration: refused with the reason', async () => {
     for (const name of ['chat', 'constructor']) {
       await startRelay({
         channels: { [name]: chat, hook },
@@ -202,7 +202,7 @@ describe('what ends badly', () => {
 })
 
 describe('order', () => {
-  test('a later step overtakes one that waits, and says so', async () => {
+  test('a later step overtakes a waiting one, and says so', async () => {
     answer(world, 'slack', down)
     await beacon.sees([event()])
     await report(event({ notBeforeAt: startAt + hour }))
@@ -220,7 +220,7 @@ describe('order', () => {
     ])
   })
 
-  test('a webhook hears every step of the way, in order, also after the end', async () => {
+  test('a webhook gets every step in order, also after the end', async () => {
     answer(world, 'hook', down)
     await beacon.sees([event()])
     await beacon.sees([started()])

@@ -1,5 +1,5 @@
-// A wave of events: chat gets the first at once and the rest as lists, at the pace that it takes;
-// machines and PagerDuty get each one for itself.
+// A wave of events: a chat gets the first at once and the others as lists, at its own pace.
+// Webhooks and PagerDuty get each event by itself.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { answer, down, idOf, sentTo, words } from '../../support/deliveries.ts'
 import { press } from '../../support/people.ts'
@@ -16,7 +16,7 @@ const wave = (from: number, until: number, changes = {}) =>
     event({ eventId: idOf(from + i), resources: [`vm${from + i}`], ...changes }),
   )
 
-/** The first is reported and sent; the others come while the channels rest. */
+/** Reports and sends the first event. The others come while the channels pause. */
 async function strike(): Promise<void> {
   await beacon.sees(wave(0, 1))
   await world.drain()
@@ -39,7 +39,7 @@ test('Slack gets the first alone, then lists, at most one message a second', asy
   expect(texts('slack')).toHaveLength(3)
 })
 
-test('every event is told once, with a link and a row of its own', async () => {
+test('every event is notified once, with its own link and row', async () => {
   await strike()
   await world.pass(1_000)
   await world.pass(1_000)
@@ -47,7 +47,7 @@ test('every event is told once, with a link and a row of its own', async () => {
     const shown = texts(host).flatMap(shownIn)
     expect(shown.toSorted((a, b) => a - b)).toEqual([...Array(count).keys()])
     const links = texts(host).flatMap((body) => body.match(/approve\/[\w.-]+/g) ?? [])
-    // and one for all of a list
+    // and one for the whole list
     expect(new Set(links).size).toBe(count + texts(host).length - 1)
     for (let i = 0; i < count; i++) expect(texts(host).join()).toContain(idOf(i))
   }
@@ -58,7 +58,7 @@ test('every event is told once, with a link and a row of its own', async () => {
   }
 })
 
-test('a button of a list decides its own event, and no other', async () => {
+test('a button of a list decides only its own event', async () => {
   await strike()
   const list = sentTo(world, 'slack')[1]!.json
   const section = list.blocks.find((block: { text?: { text: string } }) =>
@@ -71,7 +71,7 @@ test('a button of a list decides its own event, and no other', async () => {
   expect([await approvals(6), await approvals(7), await approvals(8)]).toEqual([0, 1, 0])
 })
 
-test('PagerDuty and webhooks get each event for itself', async () => {
+test('PagerDuty and webhooks get each event by itself', async () => {
   await strike()
   expect(texts('hook')).toHaveLength(count)
   for (let seconds = 0; seconds < 30; seconds++) await world.pass(1_000)
@@ -80,8 +80,8 @@ test('PagerDuty and webhooks get each event for itself', async () => {
   expect(new Set(keys).size).toBe(count)
 })
 
-describe('a list that does not get through', () => {
-  test('429: nobody sends to that channel before Retry-After, then all is told', async () => {
+describe('a list that fails', () => {
+  test('429: no worker sends to that channel before Retry-After, then all is sent', async () => {
     const limited = () => new Response('', { status: 429, headers: { 'retry-after': '7' } })
     answer(world, 'slack', limited)
     await strike()
@@ -98,7 +98,7 @@ describe('a list that does not get through', () => {
     ['503', down],
     ['an error without an answer', () => Promise.reject(new TypeError('fetch failed'))],
   ])('%s: it stays a list, and is sent again as one', async (_, fail) => {
-    // if the list were split, each message would have a wait of its own
+    // if the list were split, each message would have its own wait
     let draws = 0
     world.relay.random = () => (draws++ % 10) / 10
     await beacon.sees(wave(0, 1))
@@ -118,7 +118,7 @@ describe('a list that does not get through', () => {
     }
   })
 
-  test('refused: each goes to the fallback, where they are lists as well', async () => {
+  test('refused: the fallback gets lists, too', async () => {
     world.store.close()
     await startRelay(
       {
@@ -142,7 +142,7 @@ describe('a list that does not get through', () => {
   })
 })
 
-test('what one event has overtaken is left out of the list', async () => {
+test('a step that another one has overtaken is not in the list', async () => {
   await strike()
   await world.pass(0)
   await beacon.sees(wave(21, count))

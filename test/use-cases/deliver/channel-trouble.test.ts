@@ -1,4 +1,4 @@
-// Trouble with a channel at the wrong moment: what is owed later must not suffer from it.
+// Trouble with a channel at the wrong moment must not affect later messages.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { answer, down, idOf, passInSteps, rowsOf, sentTo } from '../../support/deliveries.ts'
 import { forge, press } from '../../support/people.ts'
@@ -10,7 +10,7 @@ beforeEach(() => startRelay())
 const actions = () => sentTo(world, 'pager').map(({ json }) => json.event_action)
 
 describe('PagerDuty', () => {
-  test('is paged, though a reminder came due while it was down and somebody decided then', async () => {
+  test('is paged even if a reminder came due while it was down and a person decided then', async () => {
     await startRelay({
       routes: [{ match: {}, channels: ['pager', 'chat'], remindBeforeSeconds: 600 }],
     })
@@ -25,7 +25,7 @@ describe('PagerDuty', () => {
     expect(told).toEqual(['trigger', 'acknowledge'])
   })
 
-  test('an incident that an escalation opened is acknowledged by a decision', async () => {
+  test('a decision acknowledges an incident that an escalation opened', async () => {
     const escalation = { match: {}, moments: ['reminder'], channels: ['pager'] }
     const routes = [
       { match: {}, channels: ['chat'] },
@@ -62,7 +62,7 @@ describe('PagerDuty', () => {
     expect(said()).toEqual([...begun, ['resolve', '/stuck'], ['resolve', '']])
   })
 
-  test('after "lost", a late word opens nothing that stays open', async () => {
+  test('after "lost", a late report opens nothing that stays open', async () => {
     await beacon.sees([event()])
     await passInSteps(world, 40 * minute, minute)
     expect(actions()).toEqual(['trigger', 'resolve'])
@@ -73,7 +73,7 @@ describe('PagerDuty', () => {
   })
 })
 
-test('what was overtaken or held back before it was sent counts as no attempt', async () => {
+test('a delivery that was overtaken or held back before a request counts no attempt', async () => {
   answer(world, 'slack', down)
   await report(event())
   await beacon.sees([started()])
@@ -83,7 +83,7 @@ test('what was overtaken or held back before it was sent counts as no attempt', 
   expect(scheduled).toMatchObject({ state: 'superseded', attempts: 1 })
 })
 
-test('what waits out a long failure is tried again when something newer is owed', async () => {
+test('a delivery that waits after a long failure is retried when a newer one is pending', async () => {
   answer(world, 'hook', down)
   const far = event({ notBeforeAt: startAt + 5 * 24 * 60 * minute })
   await beacon.sees([far])
@@ -122,7 +122,7 @@ test('a clock that was an hour ahead for a moment silences no channel', async ()
   expect(world.sent).toHaveLength(2)
 })
 
-test('of several reminders that come due at once, one is told', async () => {
+test('of several reminders that come due at once, one is sent', async () => {
   const routes = [{ match: {}, channels: ['hook'], remindBeforeSeconds: [3_600, 1_800, 900] }]
   await startRelay({ routes })
   await beacon.sees([event({ notBeforeAt: startAt + 5 * 60 * minute })])

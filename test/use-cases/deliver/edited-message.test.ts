@@ -1,4 +1,4 @@
-// Slack by a bot, through the whole relay: one message for each event, however many reports, restarts and decisions.
+// Slack by a bot: one message for each event, however many reports, restarts and decisions come.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { readConfigWith } from '../../../functions/config/config.ts'
 import type { PostState } from '../../../functions/core/delivery/post.ts'
@@ -42,7 +42,7 @@ beforeEach(() => begin())
 const titles = (messages: { text: string }[]) => messages.map(({ text }) => text.split('\n', 1)[0])
 
 describe('the course of an event', () => {
-  test('is one message, edited, with its steps in the thread', async () => {
+  test('is one edited message, with its steps in the thread', async () => {
     await report(event())
     expect(buttonsOf(slack.messages()[0]!)).toHaveLength(1)
     await passInSteps(world, 10 * minute, minute)
@@ -69,7 +69,7 @@ describe('the course of an event', () => {
     expect(rows.map(({ state }) => state)).toEqual(Array(5).fill('delivered'))
   })
 
-  test('a new epoch is a new message: the old one has told its end', async () => {
+  test('a new epoch is a new message: the old one shows its end', async () => {
     await report(event())
     await beacon.sees([])
     await world.pass(11_000)
@@ -77,7 +77,7 @@ describe('the course of an event', () => {
     expect(slack.messages()).toHaveLength(2)
   })
 
-  test('is forgotten with it', async () => {
+  test('is forgotten with the event', async () => {
     await report(event())
     await beacon.sees([])
     await world.pass(11_000)
@@ -88,7 +88,7 @@ describe('the course of an event', () => {
   })
 })
 
-test('a relay that dies at any call: one message, unless it died between posting and noting it', async () => {
+test('a relay that dies at any call: one message, unless it died between the post and its record', async () => {
   let deaths = 0
   let repeated = 0
   for (const after of [false, true]) {
@@ -136,7 +136,7 @@ test('a relay that dies at any call: one message, unless it died between posting
 })
 
 describe('trouble', () => {
-  test('429: nothing is sent before Retry-After, and then the newest step alone', async () => {
+  test('429: nothing is sent before Retry-After, and then only the newest step', async () => {
     slack.failNext(() => new Response('', { status: 429, headers: { 'retry-after': '7' } }))
     await report(event())
     await beacon.sees([started()])
@@ -153,7 +153,7 @@ describe('trouble', () => {
     ])
   })
 
-  test('a refusal is told on the fallback, and the next step is tried all the same', async () => {
+  test('a refusal is sent to the fallback, and the next step is tried all the same', async () => {
     await report(event())
     slack.failNext(refusing('msg_too_long'))
     await report(started())
@@ -177,7 +177,7 @@ describe('trouble', () => {
     other.store.close()
   })
 
-  test('the token stands in no log line, row or page', async () => {
+  test('no log line, row or page contains the token', async () => {
     answer(world, 'slackbot', () => new Response(botChannel.token, { status: 403 }))
     await report(event())
     const { body } = await world.getEvent(eventId)
@@ -186,7 +186,7 @@ describe('trouble', () => {
   })
 })
 
-test('many events at once: each has its own message, at the pace that Slack takes', async () => {
+test('many events at once: each has its own message, at the pace that Slack accepts', async () => {
   await begin(true)
   const ids = Array.from({ length: 10 }, (_, i) => `c7061bac-afdc-4513-b24b-00000000000${i}`)
   await beacon.sees(ids.map((id, i) => event({ eventId: id, resources: [`vm${i}`] })))
@@ -227,7 +227,7 @@ describe('the configuration', () => {
     expect(message).not.toMatch(/hunter2|simulated-token|slack-secret|undefined/)
   })
 
-  test('either way is a channel; the default is where Slack is', () => {
+  test("a channel is of either kind; the default API address is Slack's", () => {
     const read = (chat: object) => {
       const text = JSON.stringify(withValue('channels.chat', { kind: 'slack', ...chat }))
       return readConfigWith(text, {}, 'taken_as_given').config.channels.chat

@@ -1,4 +1,4 @@
-// What becomes of owed messages when the event ends first, or the one who sends them.
+// What happens to pending messages if the event ends first, or if their worker dies.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claimDue, deliverTogether } from '../../../functions/use-cases/deliver.ts'
 import { answer, down, passInSteps, rowsOf, sentTo } from '../../support/deliveries.ts'
@@ -31,7 +31,7 @@ describe('the end overtakes', () => {
     expect(states.at(-1)).toBe('delivered')
   })
 
-  test('PagerDuty: what was never tried is neither opened nor resolved', async () => {
+  test('PagerDuty: an incident that was never tried is neither opened nor resolved', async () => {
     await beacon.sees([event()])
     await beacon.sees([])
     await world.pass(10_001)
@@ -55,7 +55,7 @@ describe('the end overtakes', () => {
     }
   })
 
-  test('PagerDuty: refused at the opening, it is not resolved either', async () => {
+  test('PagerDuty: if the opening is refused, nothing is resolved', async () => {
     answer(world, 'pager', () => new Response('{}', { status: 400 }))
     await report(event())
     await beacon.sees([])
@@ -63,7 +63,7 @@ describe('the end overtakes', () => {
     expect(actions()).toEqual(['trigger'])
   })
 
-  test('people hear how it ended, not what they were to decide', async () => {
+  test('people get the end, not the question', async () => {
     answer(world, 'slack', down)
     await report(event())
     await beacon.sees([])
@@ -78,7 +78,7 @@ describe('the end overtakes', () => {
 })
 
 describe('a crash', () => {
-  test('between claiming and settling is repeated after the lease of 20 s, with the same id', async () => {
+  test('between claim and settlement is repeated after the lease of 20 s, with the same id', async () => {
     await beacon.sees([event()])
     const claims = await claimDue(world.relay, 9)
     expect(claims).toHaveLength(4)
@@ -93,7 +93,7 @@ describe('a crash', () => {
     expect(await rowsOf(world, 'hook')).toMatchObject([{ state: 'delivered', attempts: 2 }])
   })
 
-  test('leaves a question that is not asked any more, once the event has ended', async () => {
+  test('leaves a question that is not asked any more once the event has ended', async () => {
     await beacon.sees([event()])
     await claimDue(world.relay, 9)
     await beacon.sees([])
@@ -107,7 +107,7 @@ describe('a crash', () => {
     expect(world.told()).toEqual(['foghorn.event.scheduled', 'foghorn.event.cancelled'])
   })
 
-  test('a worker that comes to itself after its lease changes nothing', async () => {
+  test('a worker that wakes up after its lease changes nothing', async () => {
     await beacon.sees([event()])
     const [slow] = await claimDue(world.relay, 1)
     world.clock.now += 20_000
@@ -120,7 +120,7 @@ describe('a crash', () => {
     expect(world.lines.join()).toContain('delivery_lease_lost')
   })
 
-  test('a hook is sent the same bytes at every attempt', async () => {
+  test('a hook gets the same bytes at every attempt', async () => {
     let calls = 0
     answer(world, 'hook', () => (calls++ < 3 ? down() : new Response(null, { status: 204 })))
     await report(event())

@@ -34,19 +34,20 @@ async function delays(id: string): Promise<Record<string, number>> {
   return found
 }
 
-test('200 events of one fleet delay one of another by about one turn of each channel', async () => {
+test('200 events of one fleet delay an event of another by about one turn of each channel', async () => {
   await world.drain()
   await passInSteps(world, 2_000, 100)
   await new FakeBeacon(world, 'web_0').sees([event()])
   const { slack, teams, pager, hook } = await delays(eventId)
-  // Slack takes a message a second, PagerDuty one in 667 ms; with one turn of the other fleet before it
+  // Slack accepts a message a second, PagerDuty one in 667 ms; one turn of the other fleet comes
+  // first
   expect(slack).toBeLessThanOrEqual(2_100)
   expect(teams).toBeLessThanOrEqual(1_000)
   expect(pager).toBeLessThanOrEqual(1_500)
   expect(hook).toBeLessThanOrEqual(100)
 })
 
-test('and the next steps of that event as well', async () => {
+test('and the next steps of that event, too', async () => {
   const beacon = new FakeBeacon(world, 'web_0')
   await beacon.sees([event()])
   await world.drain()

@@ -1,4 +1,4 @@
-// Beacons that contradict each other. With a fleet's key, a liar can report events of other VMs. No
+// Beacons that contradict each other. A VM with the fleet's key can lie about other VMs' events. No
 // lie may start anything, and people must learn that the VMs disagree.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ScheduledEvent } from '../../../shared/document.ts'
@@ -30,7 +30,7 @@ const startsOf = async (beacon: FakeBeacon, shown: ScheduledEvent) =>
   (await beacon.sees([shown])).directives
 const asked = () => world.sent.findLast(({ url }) => url.includes('slack'))!.body
 
-/** Nothing is started, even if many beacons report many times. */
+/** Expects that nothing is started, even if many beacons report many times. */
 async function expectNothingStarts(...seen: [FakeBeacon, ScheduledEvent][]): Promise<void> {
   for (let round = 0; round < 8; round++) {
     for (const [beacon, shown] of seen) expect(await startsOf(beacon, shown)).toEqual([])
@@ -57,7 +57,7 @@ describe('a lie that comes first', () => {
     await expectNothingStarts([liar, lie], [honest, truth], [other, truth])
   })
 
-  test('gives way to what the VM that is hit sees itself, which a person can approve', async () => {
+  test('gives way to what the affected VM itself sees, which a person can approve', async () => {
     await liar.sees([event({ source: 'User' })])
     await honest.sees([event()])
     expect((await eventNow()).source).toBe('Platform')
@@ -66,7 +66,7 @@ describe('a lie that comes first', () => {
     expect(await startsOf(honest, event())).toMatchObject([{ eventId, source: 'Platform' }])
   })
 
-  test('under the names of the observers, after empty documents, does not help', async () => {
+  test('under the names of the observers, after empty documents, changes nothing', async () => {
     for (const one of [honest, other]) await one.sees([event()])
     const forged = [0, 1].map((i) => new FakeBeacon(world, `web_${i}`))
     for (const one of forged) await one.sees([])
@@ -82,7 +82,7 @@ describe('a lie that comes first', () => {
 })
 
 describe('a lie that comes later', () => {
-  test('approves nothing, and people learn of it', async () => {
+  test('approves nothing, and people are notified of it', async () => {
     await honest.sees([event()])
     await world.drain()
     await world.pass(2 * minute)
@@ -104,7 +104,7 @@ describe('a lie that comes later', () => {
     expect((await eventNow()).approvals[0].lapsedAt).toBeDefined()
   })
 
-  test('does not end what a person approved of the same VMs and type', async () => {
+  test("does not end a person's approval of the same VMs and type", async () => {
     await honest.sees([event({ durationSeconds: 5 })])
     await press(world, await forge(world), 'approve')
     await liar.sees([event({ durationSeconds: 60 })])
@@ -116,7 +116,7 @@ describe('a lie that comes later', () => {
 describe('no disagreement', () => {
   const user = event({ source: 'User' })
 
-  test('an event of a user is approved at its first report', async () => {
+  test("a user's event is approved at its first report", async () => {
     expect(await startsOf(honest, user)).toEqual([
       { eventId, eventType: 'Reboot', resources: ['web_0'], source: 'User', durationSeconds: -1 },
     ])
@@ -126,7 +126,7 @@ describe('no disagreement', () => {
     expect(moments()).toEqual(['scheduled', 'approved'])
   })
 
-  test('a document that lags behind a change delays the rule, and nobody is asked for that', async () => {
+  test('a document that lags behind a change delays the rule, and people are not asked because of it', async () => {
     const long = event({ eventType: 'Freeze', durationSeconds: 60 })
     const short = { ...long, durationSeconds: 5 }
     for (const one of [honest, other]) await one.sees([long])
@@ -140,7 +140,7 @@ describe('no disagreement', () => {
     expect(asked()).not.toContain('different values')
   })
 
-  test('a VM that leaves the event is one change, whichever VM sees that first', async () => {
+  test('a VM that leaves the event is one change, whichever VM sees it first', async () => {
     await honest.sees([event({ source: 'User', resources: ['web_0', 'web_1'] })])
     for (const one of [other, honest]) {
       await world.pass(500)
@@ -168,7 +168,7 @@ describe('no disagreement', () => {
     expect(await startsOf(honest, short)).toMatchObject([{ eventId }])
   })
 
-  test('a late report from before a change ends no approval of what it became', async () => {
+  test('a late report from before a change does not end the approval after it', async () => {
     const long = event({ eventType: 'Freeze', durationSeconds: 60 })
     const short = { ...long, durationSeconds: 5 }
     await honest.sees([long])
@@ -186,7 +186,7 @@ describe('no disagreement', () => {
     expect(await startsOf(honest, user)).toMatchObject([{ source: 'User' }])
   })
 
-  test("a known VM's new boot is no newcomer: its document counts as a change", async () => {
+  test('a new boot of a known VM is not a new VM: its document counts as a change', async () => {
     await honest.sees([user])
     await world.drain()
     honest.bootId = 'after-a-restart'

@@ -1,5 +1,5 @@
-// The main job through the HTTP face, with a moved clock: what is told, and when. How an event ends:
-// `ends.test.ts`.
+// The main job through the HTTP face, with a moved clock: what is sent, and when. How an event
+// ends: `ends.test.ts`.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { linkOf, press } from '../../support/people.ts'
 import { beacon, eventNow, outcome, report, startRelay, world } from '../../support/relay.ts'
@@ -8,7 +8,7 @@ import { event, eventId, FakeBeacon, startAt, started } from '../../support/worl
 beforeEach(() => startRelay())
 
 describe('a relay that was down', () => {
-  test("takes its own silence for nobody else's", async () => {
+  test('does not take its own silence for that of the beacons', async () => {
     await report(event({ notBeforeAt: startAt + 60_000 }))
     world.clock.now += 30 * 60_000
     world.relay.listeningSince = world.clock.now
@@ -23,7 +23,7 @@ describe('a relay that was down', () => {
 })
 
 describe('one event from first sight to its end', () => {
-  test('each channel hears each moment once, and PagerDuty closes what it opened', async () => {
+  test('each channel gets each moment once, and PagerDuty closes what it opened', async () => {
     await report(event())
     expect((await press(world, linkOf(world), 'approve')).status).toBe(200)
     await world.drain()
@@ -50,7 +50,7 @@ describe('one event from first sight to its end', () => {
     expect(await outcome()).toEqual({ phase: 'completed', outcome: 'completed' })
   })
 
-  test('many beacons, any number of times, are one message', async () => {
+  test('many beacons and many reports cause one message', async () => {
     const beacons = [...Array(10).keys()].map((i) => new FakeBeacon(world, `web_${i}`))
     await Promise.all(beacons.map((one) => one.sees([event()])))
     await Promise.all(beacons.map((one) => one.sees([event()])))
@@ -98,7 +98,7 @@ describe('first seen as Started', () => {
     expect(world.told()).toEqual(['foghorn.event.started'])
   })
 
-  test('a Started that came and went while the network was away is on record', async () => {
+  test('a start and end while the network was away is recorded', async () => {
     await report(event())
     await world.pass(60_000)
     const changes = [
@@ -120,13 +120,13 @@ describe('first seen as Started', () => {
 })
 
 describe('changed', () => {
-  test('the order and case of names mean nothing', async () => {
+  test('the order and case of names do not matter', async () => {
     await beacon.sees([event({ resources: ['web_0', 'web_1'] })])
     await report(event({ resources: ['WEB_1', 'web_0'] }))
     expect(world.told()).toEqual(['foghorn.event.scheduled'])
   })
 
-  test('new values are told once, whoever sees them', async () => {
+  test('new values are notified once, whichever beacon sees them', async () => {
     const later = event({ notBeforeAt: startAt + 30 * 60_000 })
     const other = new FakeBeacon(world, 'web_1')
     for (const one of [beacon, other]) await one.sees([event()])

@@ -1,5 +1,5 @@
-// The relay dies between any two of its steps: at every single write to the store or call to a channel, before
-// it or right after it took effect, and starts again on the same file. Nothing is lost; of all
+// The relay dies between any two of its steps: at every write to the store or call to a channel,
+// before or right after it takes effect, and starts again on the same file. Nothing is lost. Of all
 // messages, at most the one in flight is repeated, with the same id.
 import { expect, test } from 'vitest'
 import { dieAtEveryCall, type Fuse, withFuse } from '../../support/fuse.ts'
@@ -16,7 +16,7 @@ import {
 
 const moments = ['scheduled', 'approved', 'started', 'completed']
 
-/** Plays the course step by step; a step that meets the dead relay is repeated on a new one. */
+/** Plays the course step by step. A step that meets the dead relay is repeated on a new one. */
 async function play(fuse: Fuse, path: string) {
   const sent: Sent[] = []
   let world = await open(fuse)
@@ -30,7 +30,7 @@ async function play(fuse: Fuse, path: string) {
     return opened
   }
 
-  /** As a living beacon would: until it is accepted, always from what it sees now. */
+  /** As a living beacon does: repeats until accepted, always with the current document. */
   async function survive(step: () => Promise<unknown>): Promise<void> {
     for (let tries = 0; tries < 5; tries++) {
       const dead = await step().then(
@@ -74,7 +74,7 @@ async function play(fuse: Fuse, path: string) {
   await survive(() => accepted(beacon.body([])))
   await survive(() => world.pass(10_001))
   await survive(() => world.pass(60_000))
-  // what the test itself reads is not part of the course
+  // the test's own reads are not part of the course
   fuse.left = Number.POSITIVE_INFINITY
   const { body } = await world.getEvent(eventId)
   sent.push(...world.sent)
@@ -90,7 +90,7 @@ async function approve(world: World, sent: Sent[]): Promise<void> {
   if (response.status !== 200) throw new Error(`${response.status}`)
 }
 
-test('at every call: nothing lost, at most the message in flight repeated', {
+test('at every call: nothing is lost, and at most the message in flight is repeated', {
   timeout: 120_000,
 }, async () => {
   const crashes = await dieAtEveryCall(play, ({ record, sent, deaths }, when) => {

@@ -1,5 +1,5 @@
-// From an approval by a person to Azure: who is told to start the event, what happens when that fails, and
-// what no report may bring about. Approvals by a rule: `policy.test.ts`.
+// From a person's approval to Azure: which beacon gets the directive, what happens if it fails, and
+// what a report must not cause. Approvals by a rule: `policy.test.ts`.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Start } from '../../../shared/report.ts'
 import { forge, linkOf, press, textOf } from '../../support/people.ts'
@@ -37,18 +37,18 @@ describe('an approval by a person', () => {
     await second.sees([event()])
   })
 
-  test('before it nobody is told to start anything', async () => {
+  test('before it no beacon gets a directive', async () => {
     expect((await first.sees([event()])).directives).toEqual([])
   })
 
-  test('goes to whoever reports first, and to nobody else meanwhile', async () => {
+  test('goes to the first beacon that reports, and to no other meanwhile', async () => {
     await approve()
     expect((await second.sees([event()])).directives).toEqual(directed)
     expect((await first.sees([event()])).directives).toEqual([])
     expect((await second.sees([event()])).directives).toEqual(directed)
   })
 
-  test('names type and VMs also where an older relay did not note what was approved', async () => {
+  test('names type and VMs even if an older relay did not store what was approved', async () => {
     await approve()
     const read = world.store.readEvent.bind(world.store)
     world.store.readEvent = async (key) => {
@@ -60,7 +60,7 @@ describe('an approval by a person', () => {
     expect((await second.sees([event()])).directives).toEqual(directed)
   })
 
-  test('never to a beacon whose document lacks the event', async () => {
+  test('never goes to a beacon whose document lacks the event', async () => {
     await approve()
     expect((await first.sees([])).directives).toEqual([])
     expect((await first.sees([event({ eventId: 'another' })])).directives).toEqual([])
@@ -68,7 +68,7 @@ describe('an approval by a person', () => {
     expect((await second.sees([event()])).directives).toEqual(directed)
   })
 
-  test('never to one that mentions it in changes alone', async () => {
+  test('never goes to a beacon that mentions it only in changes', async () => {
     await approve()
     const changes = [{ kind: 'appeared' as const, ageMs: 10, firstPoll: false, event: event() }]
     expect((await new FakeBeacon(world, 'web_2').sees([], { changes })).directives).toEqual([])
@@ -79,13 +79,13 @@ describe('an approval by a person', () => {
     expect((await first.sees([event({ status })])).directives).toEqual([])
   })
 
-  test('never to another fleet, though the event id is the same', async () => {
+  test('never goes to another fleet, even if the event id is the same', async () => {
     await approve()
     const stranger = new FakeBeacon(world, 'web_0', { fleet: 'test', key: testKey })
     expect((await stranger.sees([event()])).directives).toEqual([])
   })
 
-  test('never in the answer to a repeated report', async () => {
+  test('is never in the answer to a repeated report', async () => {
     await approve()
     const report = first.body([event()])
     expect(await (await first.post(report)).json()).toMatchObject({ directives: directed })
@@ -95,7 +95,7 @@ describe('an approval by a person', () => {
     })
   })
 
-  test('goes to another when the lease of 5 s is over', async () => {
+  test('goes to another beacon when the lease of 5 s is over', async () => {
     await approve()
     await first.sees([event()])
     world.clock.now += 4_999
@@ -105,7 +105,7 @@ describe('an approval by a person', () => {
   })
 
   test.each(['rejected', 'unreachable', 'not_scheduled'] as const)(
-    '%s: another beacon has it at once, the same one only after its lease',
+    '%s: another beacon gets it at once, the same one only after its lease',
     async (outcome) => {
       await approve()
       await first.sees([event()])
@@ -127,7 +127,7 @@ describe('an approval by a person', () => {
     expect(await failure()).toBeUndefined()
   })
 
-  test('a lonely beacon that failed tries again after its lease', async () => {
+  test('a single beacon that failed tries again after its lease', async () => {
     await approve()
     await first.sees([event()])
     await first.sees([event()], start('unreachable'))
@@ -135,7 +135,7 @@ describe('an approval by a person', () => {
     expect((await first.sees([event()])).directives).toEqual(directed)
   })
 
-  test('confirmed: nobody is told again, and the record says who did it', async () => {
+  test('confirmed: no beacon gets it again, and the record names the VM', async () => {
     await approve()
     await first.sees([event()])
     await first.sees([event()], start('accepted', 200))
@@ -144,7 +144,7 @@ describe('an approval by a person', () => {
     expect((await eventNow()).passedOn).toMatchObject({ vm: 'web_0' })
   })
 
-  test('confirmed after the lease ended, while nobody else had it: believed', async () => {
+  test('confirmed after the lease ended, while no other beacon had it: accepted', async () => {
     await approve()
     await first.sees([event()])
     world.clock.now += 30_000
@@ -152,7 +152,7 @@ describe('an approval by a person', () => {
     expect((await second.sees([event()])).directives).toEqual([])
   })
 
-  test('what a beacon claims that never held the lease is ignored', async () => {
+  test('a claim of a beacon that never had the lease is ignored', async () => {
     await approve()
     await first.sees([event()])
     await second.sees([event()], start('accepted', 200))
@@ -163,14 +163,14 @@ describe('an approval by a person', () => {
     expect((await second.sees([event()])).directives).toEqual(directed)
   })
 
-  test('a claim without any approval is ignored', async () => {
+  test('a claim without an approval is ignored', async () => {
     await first.sees([event()], start('accepted', 200))
     const { body } = await world.getEvent(eventId)
     expect(body.approvals).toEqual([])
     expect(body.passedOn).toBeUndefined()
   })
 
-  test('after it started: says so, and directs nobody', async () => {
+  test('after the start: the answer says so, and no beacon gets a directive', async () => {
     await first.sees([started()])
     const text = await textOf(await press(world, await forge(world), 'approve'))
     expect(text).toContain('Too late to decide: the event has started.')
@@ -178,7 +178,7 @@ describe('an approval by a person', () => {
     expect((await eventNow()).approvals).toEqual([])
   })
 
-  test('that no beacon passes on for 30 s is told as stuck, once', async () => {
+  test('that no beacon passes on for 30 s is notified once as stuck', async () => {
     await world.drain()
     await press(world, linkOf(world), 'approve')
     await world.pass(29_999)
@@ -197,7 +197,7 @@ describe('an approval by a person', () => {
     expect(world.told()).not.toContain('foghorn.event.stuck')
   })
 
-  test('that Azure confirmed carries over into a reopened event, one that never left does not', async () => {
+  test('carries over into a reopened event only if Azure confirmed it', async () => {
     for (const confirmed of [true, false]) {
       await begin()
       await first.sees([event()])

@@ -1,5 +1,5 @@
-// How an event ends for the relay, with a moved clock: gone where beacons look, or out of everybody's sight.
-// Whatever was opened for it closes.
+// How the relay sees the end of an event, with a moved clock: the event is gone, or no beacon sees
+// it. Every incident that was opened for it is closed.
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
   beacon,
@@ -29,7 +29,7 @@ describe('gone', () => {
     })
   })
 
-  test('on one VM for a moment, while others see it: nothing', async () => {
+  test('on one VM for a moment while others see it: nothing happens', async () => {
     const other = new FakeBeacon(world, 'web_1')
     await beacon.sees([event()])
     await other.sees([event()])
@@ -44,7 +44,7 @@ describe('gone', () => {
     expect(world.told()).toEqual(['foghorn.event.scheduled'])
   })
 
-  test('a poll later than the first gone reopens it under a new epoch, and it is told again', async () => {
+  test('a poll later than the first gone reopens it under a new epoch, and people are notified again', async () => {
     await beacon.sees([event()])
     await beacon.sees([])
     await world.pass(10_001)
@@ -54,7 +54,7 @@ describe('gone', () => {
     expect(world.told().filter((type) => type.endsWith('.scheduled'))).toHaveLength(2)
   })
 
-  test('that began and ended before anybody could report it is told once it is clear how', async () => {
+  test('an event that began and ended between reports is notified once its end is clear', async () => {
     const event_ = event({ notBeforeAt: startAt - 60_000 })
     const changes = [
       { kind: 'appeared' as const, ageMs: 120_000, firstPoll: false, event: event_ },
@@ -73,7 +73,7 @@ describe('gone', () => {
     expect(world.told()).toEqual(['foghorn.event.completed'])
   })
 
-  test('a late word that it had started makes the cancelled one completed', async () => {
+  test('a late report that it had started makes the cancelled event completed', async () => {
     await beacon.sees([event()])
     await world.pass(60_000)
     await beacon.sees([])
@@ -99,9 +99,9 @@ describe('gone', () => {
   })
 })
 
-describe('an end that nobody sees', () => {
+describe('an end that no beacon sees', () => {
   test.each(['Preempt', 'Terminate'])(
-    '%s takes the VM: completed, incident resolved',
+    '%s removes the VM: completed, incident resolved',
     async (type) => {
       await beacon.sees([event({ eventType: type })])
       await report(started({ eventType: type }))
@@ -118,7 +118,7 @@ describe('an end that nobody sees', () => {
     },
   )
 
-  test('everybody silent for 10 min after NotBefore: lost, incident resolved', async () => {
+  test('all beacons silent for 10 min after NotBefore: lost, incident resolved', async () => {
     await report(event())
     await world.pass(25 * 60_000 - 1)
     expect((await outcome()).outcome).toBeUndefined()
@@ -128,7 +128,7 @@ describe('an end that nobody sees', () => {
     expect(pages.at(-1)?.json.event_action).toBe('resolve')
   })
 
-  test('an incident is resolved though its route tells PagerDuty of nothing but the start', async () => {
+  test('an incident is resolved even if its route sends PagerDuty only the start', async () => {
     const routes = [
       { match: {}, channels: ['hook'] },
       { match: {}, moments: ['scheduled'], channels: ['pager', 'chat'] },
@@ -141,7 +141,7 @@ describe('an end that nobody sees', () => {
     expect(world.sent.filter(({ url }) => url.includes('slack'))).toHaveLength(1)
   })
 
-  test('whoever comes back after that tells how it ended', async () => {
+  test('a beacon that reports again after that shows how it ended', async () => {
     await beacon.sees([event()])
     await world.pass(26 * 60_000)
     await beacon.sees([])

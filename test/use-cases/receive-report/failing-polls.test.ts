@@ -1,4 +1,5 @@
-// A VM that an event hits, heard all the time, whose own IMDS does not answer: the other VMs know how it ends.
+// An affected VM reports all the time, but its own IMDS does not answer. The other VMs know how the
+// event ends.
 import { beforeEach, expect, test } from 'vitest'
 import { eventNow, minute, startRelay, world } from '../../support/relay.ts'
 import { event, FakeBeacon, startAt } from '../../support/world.ts'
@@ -16,7 +17,9 @@ beforeEach(async () => {
   await world.drain()
 })
 
-/** The hit VM repeats its last document; the other one misses the event from the first minute on. */
+/**
+ * The affected VM repeats its last document. The other one misses the event after the first minute.
+ */
 async function passMinutes(count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     await world.pass(minute)
@@ -43,7 +46,7 @@ test('its uptime still says whether it restarted', async () => {
   })
 })
 
-test('one that is silent as well is taken to have restarted', async () => {
+test('a VM that is also silent counts as restarted', async () => {
   await passMinutes(1)
   await world.pass(4 * minute)
   expect(await eventNow()).toMatchObject({ outcome: 'completed' })

@@ -52,7 +52,7 @@ describe('an event that is first seen long after its NotBefore', () => {
     expect(moments()).toEqual(['scheduled', 'lost'])
   })
 
-  test('also where the beacon that saw it first is silent, and another one speaks', async () => {
+  test('even if the beacon that saw it first is silent and another one reports', async () => {
     await beacon.sees([event()])
     const { notBeforeAt } = event()
     world.clock.now = notBeforeAt! + 10 * minute - 4
@@ -95,7 +95,7 @@ describe('an event that was announced and started while the relay was away', () 
     expect(moments()).toEqual(['started', 'completed'])
   })
 
-  test('the first report after an outage of the relay judges nobody silent', async () => {
+  test('the first report after the relay was down counts no beacon as silent', async () => {
     const other = new FakeBeacon(world, 'web_1')
     const scheduled = event({ eventType: 'Terminate', notBeforeAt: world.clock.now + minute })
     await beacon.sees([scheduled])
@@ -112,7 +112,7 @@ describe('an event that was announced and started while the relay was away', () 
 })
 
 describe('without notice', () => {
-  test('is not what an event had that seemed cancelled and is back as Started', async () => {
+  test('is not said of an event that seemed cancelled and is back as Started', async () => {
     await beacon.sees([event()])
     await world.pass(1_000)
     await beacon.sees([])
@@ -126,7 +126,7 @@ describe('without notice', () => {
     expect(page.body.toLowerCase()).not.toContain('without notice')
   })
 
-  test('is not what an event had that a late report shows as Scheduled, after its end', async () => {
+  test('is not said of an event that a late report shows as Scheduled after its end', async () => {
     await beacon.sees([])
     await beacon.sees([started()], { changes: [change('appeared', 100, started())] })
     await beacon.sees([])

@@ -1,4 +1,4 @@
-// VMs whose documents are late. They neither delay an end nor reopen an event.
+// VMs whose documents are late neither delay an end nor reopen an event.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { Answer, Change } from '../../../shared/report.ts'
@@ -38,16 +38,16 @@ async function watchFor(seconds: number, shows: (vm: number) => Shows): Promise<
 const running = [started({ resources: ['web_0', 'web_1'] })]
 const until = (second: number) => (now: number) => (now < second ? running : [])
 
-describe('the end of a started event is told within 30 s of the time when the hit VMs miss it', () => {
-  test('though a VM that is not hit lags 14 s behind', async () => {
+describe('the end of a started event is notified within 30 s of the time when the affected VMs miss it', () => {
+  test('even if an unaffected VM lags 14 s behind', async () => {
     expect(await watchFor(120, (vm) => until(vm === 3 ? 24 : 10))).toBeLessThanOrEqual(21)
   })
 
-  test('though a VM that is hit lags 14 s behind', async () => {
+  test('even if an affected VM lags 14 s behind', async () => {
     expect(await watchFor(120, (vm) => until(vm === 1 ? 24 : 10))).toBeLessThanOrEqual(40)
   })
 
-  test('though a VM that is not hit shows an old document for good', async () => {
+  test('even if an unaffected VM always shows an old document', async () => {
     expect(await watchFor(120, (vm) => until(vm === 3 ? 1_000 : 10))).toBeLessThanOrEqual(21)
     for (let minutes = 0; minutes < 5; minutes++) {
       await beacons[3]!.sees(running)
@@ -56,21 +56,21 @@ describe('the end of a started event is told within 30 s of the time when the hi
     expect(moments()).toEqual(['started', 'completed'])
   })
 
-  test('most observers end it within 40 s where one VM that is hit shows an old document', async () => {
+  test('most observers end it within 40 s if one affected VM always shows an old document', async () => {
     expect(await watchFor(120, (vm) => until(vm === 1 ? 1_000 : 10))).toBeLessThanOrEqual(41)
   })
 
-  test('where no VM that is hit has a beacon, most observers do', async () => {
+  test('if no affected VM has a beacon, most observers decide', async () => {
     const elsewhere = [started({ resources: ['db_0'] })]
     const shows = (vm: number) => (now: number) => (now < (vm === 3 ? 1_000 : 10) ? elsewhere : [])
     expect(await watchFor(120, shows)).toBeLessThanOrEqual(21)
   })
 })
 
-describe('an end that was told', () => {
+describe('an end that people were notified of', () => {
   const shows = (vm: number) => until(vm === 1 ? 1_000 : 10)
 
-  test('is taken back once, and for good, by a VM that is hit and sees the event for 60 s on end', async () => {
+  test('is revoked once, and for good, by an affected VM that sees the event for 60 s on end', async () => {
     const endedAt = await watchFor(120, shows)
     for (let second = endedAt; second < 600; second++) {
       if (second % 30 === 0) {
@@ -95,7 +95,7 @@ describe('an end that was told', () => {
       expect(moments()).toEqual(['scheduled', 'started', 'completed'])
     })
 
-    test('is not taken back, as its document only lags', async () => {
+    test("is not revoked, as the VM's document only lags", async () => {
       for (const shown of [[event()], [started()], []]) {
         await beacons[3]!.sees(shown)
         await world.pass(8_000)
@@ -104,7 +104,7 @@ describe('an end that was told', () => {
       expect(moments()).toEqual(['scheduled', 'started', 'completed'])
     })
 
-    test('is taken back once it has seen the event for 60 s on end', async () => {
+    test('is revoked once the VM has seen the event for 60 s on end', async () => {
       for (let seconds = 0; seconds <= 60; seconds += 20) {
         await beacons[3]!.sees([started()])
         await world.pass(20_000)
@@ -113,7 +113,7 @@ describe('an end that was told', () => {
     })
   })
 
-  test('is taken back at once by a VM that had missed the event', async () => {
+  test('is revoked at once by a VM that had missed the event', async () => {
     await watchFor(120, (vm) => until(vm === 3 ? 24 : 10))
     await beacons[0]!.sees(running)
     await world.drain()
@@ -124,7 +124,7 @@ describe('an end that was told', () => {
 describe('an event never ends before it started', () => {
   const [scheduled, running] = [event({ notBeforeAt: startAt + 10_000 }), started()]
 
-  test('where a document that lags shows the start last', async () => {
+  test('if a lagging document shows the start last', async () => {
     const [hit, other] = beacons as [FakeBeacon, FakeBeacon]
     for (const one of [hit, other]) await one.sees([scheduled])
     await world.pass(20_000)
@@ -139,7 +139,7 @@ describe('an event never ends before it started', () => {
     expect(Date.parse(endedAt)).toBeGreaterThanOrEqual(Date.parse(startedAt))
   })
 
-  test('nor where it shows that a cancelled event had started', async () => {
+  test('if a lagging document shows that a cancelled event had started', async () => {
     const [hit, other] = beacons as [FakeBeacon, FakeBeacon]
     for (const one of [hit, other]) await one.sees([event()])
     await world.pass(1_000)
@@ -154,7 +154,7 @@ describe('an event never ends before it started', () => {
 })
 
 describe('a scheduled event', () => {
-  test('is not cancelled while a VM that is hit sees it', async () => {
+  test('is not cancelled while an affected VM sees it', async () => {
     for (const one of beacons) await one.sees([event()])
     for (const one of beacons.slice(1)) await one.sees([])
     await world.pass(30_000)
@@ -163,7 +163,7 @@ describe('a scheduled event', () => {
     expect(moments()).toEqual(['scheduled'])
   })
 
-  test('is cancelled though one VM that is not hit shows an old document', async () => {
+  test('is cancelled even if one unaffected VM shows an old document', async () => {
     for (const one of beacons) await one.sees([event()])
     for (const one of beacons.slice(0, 3)) await one.sees([])
     await world.pass(11_000)
@@ -178,7 +178,7 @@ describe('a scheduled event', () => {
 })
 
 describe('an event that Azure cancels early', () => {
-  test('is cancelled where the beacon of the VM was stopped for a minute, and the VM ran on', async () => {
+  test("is cancelled if the VM's beacon was stopped for a minute and the VM ran on", async () => {
     const [hit, other] = beacons as [FakeBeacon, FakeBeacon]
     for (const one of [hit, other]) await one.sees([event()])
     await world.pass(20_000)
@@ -192,7 +192,7 @@ describe('an event that Azure cancels early', () => {
     expect(moments()).toEqual(['scheduled', 'cancelled'])
   })
 
-  test('also where no other VM sees it', async () => {
+  test('even if no other VM sees it', async () => {
     const [hit] = beacons as [FakeBeacon]
     await hit.sees([event()])
     await world.pass(60_000)
@@ -202,7 +202,7 @@ describe('an event that Azure cancels early', () => {
     expect(moments()).toEqual(['scheduled', 'cancelled'])
   })
 
-  test('is completed where the VM restarted meanwhile', async () => {
+  test('is completed if the VM restarted meanwhile', async () => {
     const [hit, other] = beacons as [FakeBeacon, FakeBeacon]
     for (const one of [hit, other]) await one.sees([event()])
     await world.pass(20_000)
@@ -215,7 +215,7 @@ describe('an event that Azure cancels early', () => {
     expect(moments()).toEqual(['scheduled', 'completed'])
   })
 
-  test('is taken for completed where the VM stays silent for three minutes', async () => {
+  test('counts as completed if the VM stays silent for three minutes', async () => {
     const [hit, other] = beacons as [FakeBeacon, FakeBeacon]
     for (const one of [hit, other]) await one.sees([event()])
     await world.pass(2_000)
@@ -259,7 +259,7 @@ describe('an event that a document may hide', () => {
     return (await response.json()) as Answer
   }
 
-  test('is neither gone nor due for a directive', async () => {
+  test('is neither gone nor gets a directive', async () => {
     const [hit] = beacons as [FakeBeacon]
     await hit.sees([event()])
     await press(world, await forge(world), 'approve')

@@ -10,13 +10,13 @@ const byTag = {
   ],
 }
 const grown = { resources: ['web_0', 'db_0'] }
-/** So far away that no beacon is asked to come back soon: that would be another write. */
+/** So far away that no beacon must report soon, which would be another write. */
 const far = { notBeforeAt: startAt + 3 * 3_600_000 }
 
 test.each([
   ['scheduled', event(far), event({ ...far, ...grown })],
   ['started', started(), started(grown)],
-])('a VM added to a %s event while it first reports brings its channels', async (...of) => {
+])('a VM that joins a %s event with its first report brings its channels', async (...of) => {
   const [, shown, later] = of
   const world = await createWorld({ config: byTag })
   const web = new FakeBeacon(world, 'web_0')
@@ -39,7 +39,7 @@ test.each([
   expect(world.sent.filter(({ url }) => url.startsWith('https://teams.'))).toHaveLength(1)
 })
 
-test('a VM that first reports an event while it is over brings its channels once it is back', async () => {
+test('if a VM first reports an event while it is over, its channels are notified once it is back', async () => {
   const world = await createWorld({ config: byTag })
   const web = new FakeBeacon(world, 'web_0')
   const data = new FakeBeacon(world, 'db_0', { vm: { tags: { tier: 'data' } } })

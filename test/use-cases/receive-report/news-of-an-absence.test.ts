@@ -1,5 +1,5 @@
-// News that came while the metadata service showed nothing for a moment: told once it is clear that the
-// event is there, and not at all where it is over.
+// News that came while IMDS showed nothing for a moment: people are notified once it is clear that
+// the event is there, and not at all if it is over.
 import { beforeEach, expect, test } from 'vitest'
 import type { Change } from '../../../shared/report.ts'
 import { beacon, startRelay, world } from '../../support/relay.ts'
@@ -21,7 +21,7 @@ const told = async () => {
   return world.told().map((type) => type.replace('foghorn.event.', ''))
 }
 
-test('a change that came with a hiccup is told when the event is back', async () => {
+test('a change that came during a failure is notified when the event is back', async () => {
   await beacon.sees([event()])
   await beacon.sees([], { changes: [changed, { ...gone, event: moved }] })
   expect(await told()).toEqual(['scheduled'])
@@ -31,7 +31,7 @@ test('a change that came with a hiccup is told when the event is back', async ()
   expect(await told()).toEqual(['scheduled', 'changed'])
 })
 
-test('of an event that nobody was told of, only that it is there', async () => {
+test('for an event without any notification yet, only its presence is notified', async () => {
   await beacon.sees([], { changes: [appeared, changed, { ...gone, event: moved }] })
   expect(await told()).toEqual([])
   world.clock.now += 2_000
@@ -39,7 +39,7 @@ test('of an event that nobody was told of, only that it is there', async () => {
   expect(await told()).toEqual(['scheduled'])
 })
 
-test('an event told as cancelled that turns out to run is told as started, and not as over', async () => {
+test('an event that was notified as cancelled but runs is notified as started, not as over', async () => {
   await beacon.sees([event()])
   await beacon.sees([])
   await world.pass(10_001)
@@ -49,7 +49,7 @@ test('an event told as cancelled that turns out to run is told as started, and n
   expect(await told()).toEqual(['scheduled', 'cancelled', 'started'])
 })
 
-test('where it is over, the end is all that is told', async () => {
+test('if the event is over, only the end is notified', async () => {
   await beacon.sees([event()])
   await beacon.sees([], { changes: [changed, { ...gone, event: moved }] })
   await world.pass(10_001)

@@ -1,4 +1,4 @@
-// Nothing starts unasked: what a beacon may claim, and what a rule may match, without anything being started.
+// Nothing starts unasked: claims of beacons and matches of rules that must not start anything.
 import { describe, expect, test } from 'vitest'
 import type { Start } from '../../../shared/report.ts'
 import { forge, press } from '../../support/people.ts'
@@ -29,7 +29,7 @@ async function approve(world: World) {
 }
 
 describe('a beacon that claims to have passed an approval on', () => {
-  test('of an event in another fleet: that one still waits for its own', async () => {
+  test('of an event in another fleet: that event still waits for its own approval', async () => {
     const { world, beacon } = await begin()
     await approve(world)
     const stranger = new FakeBeacon(world, 'web_0', { fleet: 'test', key: testKey })
@@ -39,7 +39,7 @@ describe('a beacon that claims to have passed an approval on', () => {
     expect((await beacon.sees([event()])).directives).toEqual(directed)
   })
 
-  test('that it does not see, or names in nothing but the claim', async () => {
+  test('of an event that it does not see, or names only in the claim', async () => {
     const { world, beacon } = await begin()
     await approve(world)
     const other = new FakeBeacon(world, 'web_9')
@@ -49,7 +49,7 @@ describe('a beacon that claims to have passed an approval on', () => {
     expect((await beacon.sees([event()])).directives).toEqual(directed)
   })
 
-  test('in an earlier life of it: what was not confirmed then is not by now', async () => {
+  test('in an earlier epoch: an approval that was not confirmed then is not confirmed now', async () => {
     const { world, beacon } = await begin()
     await approve(world)
     await beacon.sees([event()])
@@ -61,7 +61,7 @@ describe('a beacon that claims to have passed an approval on', () => {
     expect([body.epoch, body.approvals, body.passedOn]).toEqual([2, [], undefined])
   })
 
-  test('under the name of the VM that has the lease, by another id', async () => {
+  test('with the name of the VM that has the lease, but another id', async () => {
     const { world, beacon } = await begin()
     await approve(world)
     await beacon.sees([event()])
@@ -69,7 +69,7 @@ describe('a beacon that claims to have passed an approval on', () => {
     expect((await world.getEvent(eventId)).body.passedOn).toBeUndefined()
   })
 
-  test('after "not now": nothing is passed on, and nobody is told to start it', async () => {
+  test('after "not now": nothing is passed on, and no beacon gets a directive', async () => {
     const { world, beacon } = await begin()
     await press(world, await forge(world), 'not_now')
     expect((await beacon.sees([event()], claims())).directives).toEqual([])
@@ -82,18 +82,18 @@ describe('a rule that approves', () => {
   test.each<[string, object, Parameters<typeof event>[0]]>([
     ['one VM of two, by name', { resource: 'web_0' }, { resources: ['web_0', 'web_1'] }],
     ['one VM of two, by tag', { tag: 'auto=yes' }, { resources: ['web_0', 'web_1'] }],
-    ['a VM by tag, where none is named', { tag: 'auto=yes' }, { resources: [] }],
-    ['a VM by any name, where none is named', { resource: '*' }, { resources: [] }],
-    ['what is short, where Azure says -1', { maxDurationSeconds: 86_400 }, { durationSeconds: -1 }],
-    ['what is short, where Azure says less', { maxDurationSeconds: 9 }, { durationSeconds: -2 }],
-    ['every type, of one that Azure invents next', {}, { eventType: 'Teleport' }],
+    ['a VM by tag if none is named', { tag: 'auto=yes' }, { resources: [] }],
+    ['a VM by any name if none is named', { resource: '*' }, { resources: [] }],
+    ['a short duration if Azure says -1', { maxDurationSeconds: 86_400 }, { durationSeconds: -1 }],
+    ['a short duration if Azure says less', { maxDurationSeconds: 9 }, { durationSeconds: -2 }],
+    ['every type, but the type is new', {}, { eventType: 'Teleport' }],
     [
       'a type by a name that Foghorn does not know',
       { eventType: 'Teleport' },
       { eventType: 'Teleport' },
     ],
     [
-      'what users ask for, where Azure does not say who',
+      "users' events if Azure does not name the source",
       { source: 'User' },
       { source: undefined as never },
     ],

@@ -1,5 +1,5 @@
-// What the rules of a configuration bring about: who is asked, who is told, what starts without being asked
-// for, and what no rule may start.
+// What the rules of a configuration cause: who is asked, who is notified, what starts without a
+// question, and what no rule may start.
 import { describe, expect, test } from 'vitest'
 import { sentTo } from '../../support/deliveries.ts'
 import { forge, linkOf, press } from '../../support/people.ts'
@@ -7,7 +7,7 @@ import { eventNow, startRelay, world } from '../../support/relay.ts'
 import { event, eventId, FakeBeacon, started, testKey } from '../../support/world.ts'
 
 const approved = { eventId, eventType: 'Reboot', resources: ['web_0'], source: 'Platform' }
-/** A rule's approval is for this duration only. */
+/** A rule's approval covers only this duration. */
 const directed = [{ ...approved, durationSeconds: -1 }]
 
 let first: FakeBeacon
@@ -19,7 +19,7 @@ async function begin(config: object = {}): Promise<void> {
   second = new FakeBeacon(world, 'web_1')
 }
 
-/** The button of a message that asks is the primary one. */
+/** In a message that asks, the button is primary. */
 const isAsked = () => sentTo(world, 'slack').some(({ body }) => body.includes('"style":"primary"'))
 
 describe('policy', () => {
@@ -27,7 +27,7 @@ describe('policy', () => {
     policy: [{ name: decide, match, decide }],
   })
 
-  test('approve: on record as the rule, and told to the beacon in the same answer', async () => {
+  test('approve: recorded as the rule, and in the answer to the same report', async () => {
     await begin(rule('approve'))
     expect((await first.sees([event()])).directives).toEqual(directed)
     await world.drain()
@@ -38,14 +38,14 @@ describe('policy', () => {
     expect(isAsked()).toBe(false)
   })
 
-  test('ask: people are asked, nobody is told to start it', async () => {
+  test('ask: people are asked, and no beacon gets a directive', async () => {
     await begin(rule('ask'))
     expect((await first.sees([event()])).directives).toEqual([])
     await world.drain()
     expect(isAsked()).toBe(true)
   })
 
-  test('tell: told without asking, and the page still lets a person approve', async () => {
+  test('notify: people are notified without a question, and the page still lets a person approve', async () => {
     await begin(rule('notify'))
     await first.sees([event()])
     await world.drain()
@@ -55,7 +55,7 @@ describe('policy', () => {
     expect((await first.sees([event()])).directives).toEqual([approved])
   })
 
-  test('ignore: on record, told to nobody', async () => {
+  test('ignore: recorded, and no channel is notified', async () => {
     await begin(rule('ignore'))
     await first.sees([event()])
     await first.sees([started()])
@@ -93,14 +93,14 @@ describe('policy', () => {
     expect((await tagged('web_1').sees([both])).directives).toMatchObject([{ eventId }])
   })
 
-  test('the rule of one fleet is not that of another', async () => {
+  test('a rule for one fleet does not apply to another', async () => {
     await begin(rule('approve', { fleet: 'test' }))
     expect((await first.sees([event()])).directives).toEqual([])
     const other = new FakeBeacon(world, 'web_0', { fleet: 'test', key: testKey })
     expect((await other.sees([event()])).directives).toEqual(directed)
   })
 
-  test('a channel whose route asks for a tag is told once the VM hit is known', async () => {
+  test('a channel whose route asks for a tag is notified once the affected VM is known', async () => {
     const routes = [{ match: { tag: 'team=db' }, channels: ['hook'] }]
     await begin({ routes })
     await second.sees([event()])
@@ -113,7 +113,7 @@ describe('policy', () => {
     expect(world.told()).toEqual(['foghorn.event.scheduled'])
   })
 
-  test('and once a VM is hit that was not, also after the start', async () => {
+  test('and once another VM is affected, also after the start', async () => {
     await begin({ routes: [{ match: { tag: 'team=db' }, channels: ['hook'] }] })
     const later = new FakeBeacon(world, 'web_5', { vm: { tags: { team: 'db' } } })
     await later.sees([event()])
@@ -125,7 +125,7 @@ describe('policy', () => {
     expect(world.told()).toEqual(['foghorn.event.started'])
   })
 
-  test('an event that was ignored until the VM hit was known is told then', async () => {
+  test('an event that was ignored until the affected VM was known is notified then', async () => {
     const policy = [
       { match: { tag: 'env=prod' }, decide: 'ask' },
       { match: {}, decide: 'ignore' },

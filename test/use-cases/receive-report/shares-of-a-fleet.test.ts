@@ -1,4 +1,5 @@
-// How many open events one beacon and one fleet may have, what happens to more, and who is alerted.
+// How many open events one beacon and one fleet may have, what happens beyond that, and who is
+// alerted.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { maxOpenOfBeacon, maxOpenOfFleet } from '../../../functions/core/event/share.ts'
 import { bigNames } from '../../support/big.ts'
@@ -42,7 +43,7 @@ function failFor(...eventIds: string[]): void {
 }
 
 describe('one event that fails', () => {
-  test('keeps no other of the report from being stored, and the report is not accepted', async () => {
+  test('does not prevent the others of the report from being stored, and the report is not accepted', async () => {
     failFor(idOf(1))
     const response = await liar.post(liar.body(invented(0, 4)))
     expect(response.status).toBe(500)
@@ -69,7 +70,7 @@ describe('one event that fails', () => {
 })
 
 describe('open events that one beacon alone reports', () => {
-  test('end at the limit: what is over is refused with a reason, the rest is stored', async () => {
+  test('end at the limit: the others are refused with a reason, the rest is stored', async () => {
     const answer = await liar.sees(invented(0, maxOpenOfBeacon + 50))
     expect(ids(answer.refused)).toEqual(ids(invented(maxOpenOfBeacon, 50)))
     expect(answer.refused[0]?.reason).toContain('100')
@@ -77,7 +78,7 @@ describe('open events that one beacon alone reports', () => {
     expect(await isStored(maxOpenOfBeacon)).toBe(false)
   })
 
-  test('stay refused when they are reported again, whatever the order', async () => {
+  test('stay refused when they are reported again, in any order', async () => {
     await liar.sees(invented(0, maxOpenOfBeacon + 2))
     const again = await liar.sees(invented(0, maxOpenOfBeacon + 2).reverse())
     expect(ids(again.refused).sort()).toEqual(ids(invented(maxOpenOfBeacon, 2)))
@@ -86,7 +87,7 @@ describe('open events that one beacon alone reports', () => {
     expect((await reborn.sees(invented(0, maxOpenOfBeacon + 2))).refused).toHaveLength(2)
   })
 
-  test('are let in when there is room, within a minute', async () => {
+  test('are accepted within a minute after there is room', async () => {
     await liar.sees(invented(0, maxOpenOfBeacon + 1))
     const fewer = invented(1, maxOpenOfBeacon)
     await liar.sees(fewer)
@@ -106,7 +107,7 @@ describe('open events that one beacon alone reports', () => {
     expect(refused).toHaveLength(10)
   })
 
-  test('keep no other beacon from reporting, not even what was refused', async () => {
+  test('prevent no other beacon from reporting even the refused events', async () => {
     await liar.sees(invented(0, maxOpenOfBeacon + 1))
     const { refused } = await new FakeBeacon(world, 'web_0').sees(invented(maxOpenOfBeacon, 1))
     expect(refused).toEqual([])
@@ -115,7 +116,7 @@ describe('open events that one beacon alone reports', () => {
     expect((await liar.sees(invented(0, maxOpenOfBeacon + 1))).refused).toEqual([])
   })
 
-  test('count also where they come as changes that were kept while the network was away', async () => {
+  test('count even if they come as changes that were kept while the network was away', async () => {
     const changes = invented(0, maxOpenOfBeacon + 5).map((one) => ({
       ...{ kind: 'appeared' as const, ageMs: 1_000, firstPoll: false },
       event: one,
@@ -124,7 +125,7 @@ describe('open events that one beacon alone reports', () => {
     expect(refused).toHaveLength(5)
   })
 
-  test('what ended and is back needs room, too', async () => {
+  test('an event that ended and is back needs room, too', async () => {
     await liar.sees(invented(0, 1))
     await liar.sees([])
     await world.pass(11_000)
@@ -161,7 +162,7 @@ test('ids that the relay uses for its alerts are refused with the whole report',
 describe('the alert', () => {
   const many = invented(0, maxOpenOfBeacon + 1)
 
-  test('is no event that an admin decides', async () => {
+  test('is not an event that an owner can decide', async () => {
     await liar.sees(many)
     const { status } = await world.app.request('/v1/events/prod/alert-over_limits/decision', {
       method: 'POST',
@@ -171,7 +172,7 @@ describe('the alert', () => {
     expect(status).toBe(404)
   })
 
-  test('collects for 60 s, then goes to the owners once, for as long as the cause lasts', async () => {
+  test('collects for 60 s, then goes to the owners once, as long as the cause lasts', async () => {
     await liar.sees(many)
     const other = new FakeBeacon(world, 'liar_2')
     await other.sees(invented(1_000, maxOpenOfBeacon + 1))
@@ -189,7 +190,7 @@ describe('the alert', () => {
     expect(alerts()).toHaveLength(1)
   })
 
-  test('comes again for what begins again after 15 min of quiet', async () => {
+  test('comes again if the cause begins again after 15 min of quiet', async () => {
     await liar.sees(many)
     await world.pass(60_000)
     await world.pass(15 * 60_000)
@@ -199,7 +200,7 @@ describe('the alert', () => {
     expect(new Set(alerts().map(({ headers }) => headers['webhook-id'])).size).toBe(2)
   })
 
-  test('is one for each fleet, on the channels of that fleet, of any kind', async () => {
+  test("is one for each fleet, on that fleet's channels, of any kind", async () => {
     world.store.close()
     const { prod, test: second } = baseConfig.fleets as Record<string, object>
     const config = {
@@ -222,7 +223,7 @@ describe('the alert', () => {
     expect(incident.dedup_key).toBe('foghorn/alert/prod/over_limits/1')
   })
 
-  test('without owners it is in the log, and nowhere else', async () => {
+  test('is only in the log if there are no owners', async () => {
     world.store.close()
     await startRelay()
     await new FakeBeacon(world, 'liar').sees(many)
@@ -234,7 +235,7 @@ describe('the alert', () => {
     ])
   })
 
-  test('is retried like any message where the channel does not answer', async () => {
+  test('is retried like any message if the channel does not answer', async () => {
     const usual = world.channels.answer
     world.channels.answer = () => new Response('down', { status: 503 })
     await liar.sees(many.slice(0, maxOpenOfBeacon))
@@ -271,7 +272,7 @@ describe('the alert', () => {
     expect(alerts()).toHaveLength(1)
   })
 
-  test('is no event: no list shows it, it has no page of its own, and it is forgotten', async () => {
+  test('is not an event: no list shows it, it has no page, and it is forgotten', async () => {
     await liar.sees(many)
     await world.pass(60_000)
     const key = { fleet: 'prod', eventId: 'alert-over_limits' }
@@ -286,7 +287,7 @@ describe('the alert', () => {
   })
 })
 
-test('the largest lawful event is reported, approved, and started', async () => {
+test('the largest valid event is reported, approved and started', async () => {
   const names = bigNames()
   const small = { description: 'short' }
   const beacon = new FakeBeacon(world, names[0]!.slice(0, 60))
@@ -302,7 +303,7 @@ test('the largest lawful event is reported, approved, and started', async () => 
   expect(directives[0]?.resources).toEqual([...names].sort())
 })
 
-test('of an event that changes without end, people hear a bounded number of times', async () => {
+test('if an event changes without end, people get a bounded number of messages', async () => {
   for (let i = 0; i < 70; i++) {
     await liar.sees([event({ notBeforeAt: startAt + 600_000 + i * 60_000 })])
     await world.pass(1_000)

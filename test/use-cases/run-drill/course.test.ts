@@ -1,4 +1,5 @@
-// A drill through the whole relay: what an admin sends, what channels are told, what beacons are not.
+// A drill through the whole relay: what an owner sends, what channels get, and what beacons don't
+// get.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { nextDueAt } from '../../../functions/use-cases/deliver.ts'
 import { receive } from '../../../functions/use-cases/receive-report.ts'
@@ -23,12 +24,12 @@ async function startDrill(more: object = {}): Promise<string> {
   return body.eventId
 }
 
-/** What each channel got, as bodies; all channels hear of all moments here. */
+/** The bodies that each channel got. All channels get all moments here. */
 const gotBy = (host: string) => world.sent.filter(({ url }) => url.includes(`//${host}.`))
 const pagerActions = () => gotBy('pager').map(({ json }) => json.event_action)
 
 describe('a drill goes the whole way', () => {
-  test('nobody decides: it starts at NotBefore, and is completed', async () => {
+  test('without a decision it starts at NotBefore and is completed', async () => {
     const id = await startDrill()
     expect(id).toMatch(/^drill-[0-9a-f-]{36}$/)
     await world.pass(notice - 1)
@@ -49,7 +50,7 @@ describe('a drill goes the whole way', () => {
     expect(await nextDueAt(world.relay)).toBeUndefined()
   })
 
-  test('a person approves on the page, which says what it is', async () => {
+  test('a person approves on the page, which says that it is a drill', async () => {
     const id = await startDrill({ resources: ['web_3'] })
     const link = linkOf(world)
     const shown = await textOf(await world.app.request(link))
@@ -69,7 +70,7 @@ describe('a drill goes the whole way', () => {
     expect(pagerActions()).toEqual(['trigger', 'acknowledge', 'acknowledge', 'resolve'])
   })
 
-  test('not now: told, and it starts at NotBefore all the same', async () => {
+  test('"not now": notified, and it starts at NotBefore all the same', async () => {
     const id = await startDrill()
     await press(world, await forge(world, { eventId: id }), 'not_now')
     await world.pass(0)
@@ -97,7 +98,7 @@ describe('a drill goes the whole way', () => {
       }
     }
     const triggers = gotBy('pager').filter(({ json }) => json.event_action === 'trigger')
-    // whoever is on call is called as by the real event
+    // on-call engineers are paged as for the real event
     expect(triggers.map(({ json }) => json.payload.severity)).toContain('error')
     expect(triggers.every(({ json }) => json.payload.summary.startsWith('DRILL: '))).toBe(true)
   })
@@ -111,8 +112,8 @@ describe('a drill goes the whole way', () => {
   })
 })
 
-describe('policy and routes judge it as the real one', () => {
-  test('a rule that approves is asked, with what is said of the VMs', async () => {
+describe('policy and routes judge it like the real event', () => {
+  test('a rule that approves is applied, with the given facts about the VMs', async () => {
     const policy = [{ name: 'web', match: { tag: 'role=web' }, decide: 'approve' }]
     await startRelay({ policy })
     const asked = await startDrill()
@@ -143,7 +144,7 @@ describe('policy and routes judge it as the real one', () => {
     expect(world.sent).toHaveLength(3)
   })
 
-  test('what is ignored is told to nobody, and ends', async () => {
+  test('an ignored drill notifies no channel, and ends', async () => {
     await startRelay({ policy: [{ match: {}, decide: 'ignore' }] })
     const id = await startDrill()
     await world.pass(notice)
@@ -152,7 +153,7 @@ describe('policy and routes judge it as the real one', () => {
     expect((await world.getEvent(id)).body.phase).toBe('completed')
   })
 
-  test('without notice it wakes people as that would', async () => {
+  test('without notice it wakes people like the real event', async () => {
     await startDrill({ noticeSeconds: 0 })
     expect(gotBy('pager')[0]?.json.payload.severity).toBe('critical')
     await world.pass(10_000)
@@ -168,7 +169,7 @@ describe('beacons have no part in it', () => {
     await press(world, linkOf(world), 'approve')
   })
 
-  test('whatever a beacon sees, it is never told to start a drill', async () => {
+  test('whatever a beacon sees, it never gets a directive for a drill', async () => {
     for (const events of [[], [event()], [event({ status: 'Started' })], null]) {
       world.clock.now += 1_000
       const answer = await beacon.sees(events)
@@ -197,7 +198,7 @@ describe('beacons have no part in it', () => {
     expect((await world.getEvent(eventId)).status).toBe(404)
   })
 
-  test('even a report that got past the door neither gets it nor changes it', async () => {
+  test('a report that was not refused gets no directive for it and does not change it either', async () => {
     const before = await world.store.readEvent({ fleet: 'prod', eventId: id })
     for (const status of ['Scheduled', 'Started'] as const) {
       const body = beacon.body([event({ eventId: id, status })], {
@@ -215,7 +216,7 @@ describe('beacons have no part in it', () => {
   })
 })
 
-test('a route for the VM of drills alone keeps everybody else asleep', async () => {
+test('a route for the VM of drills alone wakes nobody else', async () => {
   const routes = [
     { match: { resource: 'drill-vm' }, channels: ['hook'], continue: false },
     { match: {}, channels: ['pager'] },
@@ -227,8 +228,8 @@ test('a route for the VM of drills alone keeps everybody else asleep', async () 
   expect([gotBy('hook').length, gotBy('pager').length]).toEqual([3, 0])
 })
 
-describe('what goes wrong on the way', () => {
-  test('a channel that refuses is told on its fallback, marked as a drill', async () => {
+describe('failures on the way', () => {
+  test('if a channel refuses, its fallback gets the message, marked as a drill', async () => {
     const channels = {
       chat: { kind: 'slack', url: 'https://slack.example/services/T0/B0/x', fallback: 'hook' },
       hook: { kind: 'webhook', url: 'https://hook.example/in', secret: hookSecret },
@@ -246,7 +247,7 @@ describe('what goes wrong on the way', () => {
     ])
   })
 
-  test('a drill that ended is forgotten as any event', async () => {
+  test('a drill that ended is forgotten like any event', async () => {
     const id = await startDrill()
     await world.pass(notice)
     await world.pass(10_000)

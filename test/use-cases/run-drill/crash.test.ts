@@ -1,5 +1,5 @@
-// The relay dies in the middle of a drill, at every single call to the store or to a channel, and starts again
-// on the same file: the drill goes on by what is on disk, and ends.
+// The relay dies in the middle of a drill, at every call to the store or to a channel, and starts
+// again on the same file. The drill continues from what is on disk, and ends.
 import { expect, test } from 'vitest'
 import { postDrill } from '../../support/drills.ts'
 import { dieAtEveryCall, type Fuse, withFuse } from '../../support/fuse.ts'
@@ -9,7 +9,7 @@ import { createWorld, type Sent, startAt, type World } from '../../support/world
 const wish = { fleet: 'prod', type: 'Reboot' }
 const moments = ['scheduled', 'approved', 'started', 'completed']
 
-/** Each step by a relay that may die in it; the one after it does the step again. */
+/** Runs each step on a relay that may die in it. Then a new relay repeats the step. */
 async function play(fuse: Fuse, path: string) {
   const sent: Sent[] = []
   let now = startAt
@@ -30,7 +30,7 @@ async function play(fuse: Fuse, path: string) {
     throw new Error('the step never succeeded')
   }
   const eventId = await survive(async (world) => {
-    // whoever got no answer looks before they ask again
+    // an owner who got no answer looks before they ask again
     const [known] = await world.store.listEvents({ limit: 1 })
     if (known !== undefined) return known.eventId
     return ((await (await postDrill(world, wish)).json()) as { eventId: string }).eventId

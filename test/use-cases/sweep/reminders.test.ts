@@ -1,4 +1,4 @@
-// Nobody decides: people are reminded, and others are called, at the times that the routes name.
+// If nobody decides, people are reminded and others are paged at the times that the routes name.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { forge, press } from '../../support/people.ts'
 import { beacon, minute, report, startRelay, world } from '../../support/relay.ts'
@@ -29,13 +29,13 @@ async function remindersUntil(minutes: number, events = [event()]): Promise<stri
 }
 
 describe('an event that nobody decides', () => {
-  test('is reminded of at each distance once, and escalated where a route says so', async () => {
+  test('is reminded of once at each distance, and escalated if a route says so', async () => {
     await beacon.sees([event()])
     const expected = ['5 slack', '5 hook', '10 pager', '14 slack', '14 hook']
     expect((await remindersUntil(14)).sort()).toEqual(expected.sort())
   })
 
-  test('what was opened by an escalation is closed with the event', async () => {
+  test('an incident that an escalation opened is closed with the event', async () => {
     await beacon.sees([event()])
     await remindersUntil(11)
     await beacon.sees([])
@@ -53,20 +53,20 @@ describe('an event that nobody decides', () => {
   })
 })
 
-describe('nobody is reminded', () => {
+describe('no reminder', () => {
   test.each(['approve', 'not_now'])('after "%s"', async (decision) => {
     await report(event())
     await press(world, await forge(world), decision)
     expect(await remindersUntil(14)).toEqual([])
   })
 
-  test('of what a policy only tells', async () => {
+  test('for an event that a policy only notifies of', async () => {
     await startRelay({ routes, policy: [{ match: {}, decide: 'notify' }] })
     await beacon.sees([event()])
     expect(await remindersUntil(14)).toEqual([])
   })
 
-  test('who was asked just now; but an escalation is not late', async () => {
+  test('for people who were asked just now; but an escalation is not late', async () => {
     const short = event({ notBeforeAt: startAt + 4 * minute })
     await beacon.sees([short])
     for (let looks = 0; looks < 3; looks++) await world.pass(1)
