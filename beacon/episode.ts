@@ -1,8 +1,8 @@
-// Trouble that lasts is said once when it begins and once when it ends, not at every attempt.
+// Logs lasting trouble once when it begins and once when it ends, not at every attempt.
 import type { Fields, Log } from '../shared/log.ts'
 
 export interface Episode {
-  /** One more failure. Logged when it is the first, or of another `kind` than the one before. */
+  /** One more failure. Logged if it is the first, or if its `kind` differs from the previous one. */
   failed(kind: string, fields: Fields): void
   /** Ends the episode, if there is one. */
   recovered(fields?: Fields): void

@@ -1,5 +1,5 @@
-// Makes the reference tables of the documentation from the code: from its schemas, its constants, and the names
-// that its source files hold. A document has a table between `<!-- generated: NAME -->` and `<!-- /generated -->`.
+// Makes the reference tables of the documentation from the code: its schemas, constants, and names in its source.
+// A document has a table between `<!-- generated: NAME -->` and `<!-- /generated -->`.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -105,7 +105,7 @@ function example(path: string): string {
   return `\`\`\`json\n${readFileSync(join(root, path), 'utf8').trim()}\n\`\`\``
 }
 
-/** What check-config says of this event, by the full example. */
+/** The output of check-config for this event with the full example. */
 function dryRun(...event: string[]): string {
   const file = join(root, 'infra/examples/full.config.json')
   const { out, err } = run([file, '--without-env', ...event], {})
@@ -141,7 +141,7 @@ interface Key {
   schema: Json
 }
 
-/** Every key of the file, but those of channels and of `match`, which have tables of their own. */
+/** Every key of the file, except those of channels and `match`, which have separate tables. */
 function keysOf({ properties = {}, required = [] }: Json, prefix = ''): Key[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const path = `${prefix}${name}`
@@ -152,7 +152,7 @@ function keysOf({ properties = {}, required = [] }: Json, prefix = ''): Key[] {
   })
 }
 
-/** Of records, by any name, and of lists of objects. */
+/** The keys of a record's values and of a list's objects. */
 function keysWithin({ additionalProperties, items }: Json, path: string): Key[] {
   const named = typeof additionalProperties === 'object' ? (additionalProperties as Json) : {}
   const listed = typeof items === 'object' ? (items as Json) : {}

@@ -179,9 +179,7 @@ function textOf(value: unknown): string {
   }
 }
 
-/**
- * Merges two entries with the same id: all VMs, and of each other value the first that is known.
- */
+/** Merges two entries with the same id: all VMs, and for each other value the first known one. */
 function joined(one: ScheduledEvent | undefined, other: ScheduledEvent): ScheduledEvent {
   if (one === undefined) return other
   const known = new Set(one.resources.map((resource) => resource.toLowerCase()))

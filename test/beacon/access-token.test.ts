@@ -33,7 +33,7 @@ describe('a token', () => {
     ['410', { status: 410 }, { class: 'updating' }],
     ['429', { status: 429, headers: { 'retry-after': '7' } }, { retryAfterMs: 7_000 }],
     ['500', { status: 500 }, { class: 'transient' }],
-    ['nothing', {}, { class: 'transient', reason: 'the answer for a token is not JSON' }],
+    ['nothing', {}, { class: 'transient', reason: 'the token answer is not JSON' }],
     [
       'no token',
       { body: '{"expires_on":"1"}' },

@@ -249,7 +249,7 @@ describe('a relay that refuses the token', () => {
     expect(await send()).toMatchObject({ kind: 'refused', reason: expect.stringContaining(detail) })
     expect(await send()).toMatchObject({
       kind: 'failed',
-      reason: expect.stringMatching(/^there is no token to report with: IMDS answered 503/),
+      reason: expect.stringMatching(/^no token to report with: IMDS answered 503/),
     })
     expect(tokens()).toEqual([1])
   })

@@ -12,7 +12,7 @@ test('a good configuration gets no advice', () => {
 
 test('nor does the example', () => {
   const text = readFileSync(new URL('../../infra/example.config.json', import.meta.url), 'utf8')
-  expect(adviseOn(readConfigWith(text, {}, 'taken_as_given').config)).toEqual([])
+  expect(adviseOn(readConfigWith(text, {}, 'assumed').config)).toEqual([])
 })
 
 describe('no advice where it is not certain', () => {

@@ -66,7 +66,7 @@ describe('a configuration', () => {
     const { code, out, err } = await run([example], environment)
     expect([code, err]).toEqual([0, ''])
     expect(flat(out)).toContain(
-      '1 fleet, 5 channels, 4 rules, 5 routes; no mistakes, nothing to say',
+      '1 fleet, 5 channels, 4 rules, 5 routes; no mistakes, no warnings',
     )
   })
 
@@ -110,16 +110,18 @@ describe('values that the environment lacks', () => {
     expect(code).toBe(2)
     expect(flat(err)).toContain('has 6 mistakes')
     expect(flat(err)).toContain('fleets.prod.key: the environment has no PROD_FLEET_KEY; set it')
-    expect(flat(err)).toContain('--without-env takes such values as given')
+    expect(flat(err)).toContain('add --without-env to skip such values')
   })
 
-  test('are taken as given where asked for, and named', async () => {
+  test('are assumed to be valid with --without-env, and listed', async () => {
     const { code, out } = await run([example, '--without-env'], {
       PROD_FLEET_KEY: environment.PROD_FLEET_KEY,
     })
     expect(code).toBe(0)
     const names = Object.keys(environment).slice(1).join(', ')
-    expect(flat(out)).toContain(`Taken as given (--without-env), so not checked: ${names}`)
+    expect(flat(out)).toContain(
+      `Missing in the environment, so not checked (--without-env): ${names}`,
+    )
     expect(out).not.toContain('PROD_FLEET_KEY')
   })
 
@@ -153,7 +155,7 @@ describe('a dry run', () => {
     )
     expect(heard(out)).toContainEqual(['scheduled', 'x', 'x', 'x', '-', 'x'])
     expect(heard(out)).toContainEqual(['reminder 300 s', 'x', 'x', '-', '-', '-'])
-    expect(out).not.toContain('are not known')
+    expect(out).not.toContain('unknown')
   })
 
   test('a Freeze wakes nobody, however long it takes', async () => {
@@ -170,9 +172,9 @@ describe('a dry run', () => {
     expect(heard(out)).toContainEqual(['scheduled', '-', '-', '-', 'x', 'x'])
     expect(heard(out)).toContainEqual(['reminder 300 s', 'x', 'x', '-', '-', '-'])
     expect(flat(out)).toContain(
-      'on-call hears of approved, declined, completed, cancelled and lost only',
+      'on-call is notified of approved, declined, completed, cancelled and lost only',
     )
-    expect(flat(out)).toContain('until then scheduled is told to on-call, ops-slack, ops-teams and')
+    expect(flat(out)).toContain('until then "scheduled" goes to on-call, ops-slack, ops-teams and')
   })
 
   test('of a file', async () => {
@@ -180,18 +182,18 @@ describe('a dry run', () => {
     const { code, out } = await dry('--event', write('event.json', one))
     expect(code).toBe(0)
     expect(out).toContain('Policy: approve, by policy[1] "short freeze"')
-    expect(flat(out)).toContain('NotBefore is taken to be 900 s ahead')
+    expect(flat(out)).toContain('NotBefore is assumed to be 900 s ahead')
   })
 })
 
 describe('wrong words end it with code 2 and what to write', () => {
   test.each<[string[], ...string[]]>([
-    [[], 'there is no file to check', 'npm run check-config -- foghorn.config.json'],
-    [['nowhere.json'], 'there is no file "nowhere.json"', 'write the path of a file'],
-    [['infra'], `can't read "infra"`],
-    [[example, '--typ', 'Reboot'], 'there is no option --typ; did you mean --type?'],
+    [[], 'no file was given', 'npm run check-config -- foghorn.config.json'],
+    [['nowhere.json'], 'there is no file "nowhere.json"', 'write a path from'],
+    [['infra'], `cannot read "infra"`],
+    [[example, '--typ', 'Reboot'], 'unknown option --typ; did you mean --type?'],
     [[example, '--event', 'nowhere.json'], '--event: there is no file "nowhere.json"'],
-    [[example, '--event', write('odd.json', { type: 'Reboot' })], 'there is no EventType; write'],
+    [[example, '--event', write('odd.json', { type: 'Reboot' })], 'EventType is missing; write'],
   ])('%j', async (words, ...said) => {
     const { code, out, err } = await run(words, environment)
     expect([code, out]).toEqual([2, ''])
@@ -202,7 +204,16 @@ describe('wrong words end it with code 2 and what to write', () => {
 test('--help names every option', async () => {
   const { code, out } = await run(['--help'])
   expect(code).toBe(0)
-  const flags = ['without-env', 'event', 'type', 'source', 'resource', 'duration', 'alert', 'fleet']
+  const flags = [
+    'without-env',
+    'event',
+    'type',
+    'source',
+    'resource',
+    'duration',
+    'notice',
+    'fleet',
+  ]
   for (const flag of [...flags, 'tag', 'scale-set', 'resource-group']) {
     expect(out).toContain(`--${flag}`)
   }

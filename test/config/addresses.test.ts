@@ -99,8 +99,8 @@ describe('a mistake', () => {
   })
 })
 
-describe('where browsers reach the relay', () => {
-  const alone = 'a "%" that stands alone (http:// for loopback only)'
+describe('publicUrl', () => {
+  const alone = 'a bare "%" (http:// for loopback only)'
   test.each([
     ...['https://f.example/?', 'https://f.example#', 'https://f.example/a/?#'],
     ...['https:\\\\f.example', 'https:f.example', 'https:/f.example', 'https://f.example\\a'],
@@ -108,7 +108,7 @@ describe('where browsers reach the relay', () => {
   ])('%j is refused', (publicUrl) => {
     const message = mistakesOf(JSON.stringify({ ...baseConfig, publicUrl }))
     expect(message).toBe(
-      'publicUrl: write an https:// address without query, fragment, blanks, backslashes or ' +
+      'publicUrl: write an https:// address without query, fragment, spaces, backslashes or ' +
         `${alone} (found ${JSON.stringify(publicUrl)})`,
     )
   })

@@ -31,7 +31,7 @@ test('on a Node that is too old it says so in one line, and ends for good', asyn
   const { code, said } = await endOfBeacon(words)
   expect(said).toBe(
     `The beacon needs Node 24 or newer; ${process.execPath} is 20.20.2. ` +
-      'Install Node 24 there, or start the beacon by another.\n',
+      'Install Node 24, or start the beacon with another Node.\n',
   )
   expect(code).toBe(2)
   const unit = readFileSync(join(root, 'infra/vm/foghorn-beacon.service'), 'utf8')
