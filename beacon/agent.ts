@@ -1,5 +1,5 @@
-// Runs the loops of one beacon: poll, report, start events, identify the VM. They do not wait for each other, so
-// a hanging relay never stops the polls.
+// Runs the loops of one beacon: poll, report, start events, identify the VM. They do not wait for
+// each other, so a hanging relay never stops the polls.
 import { createDue } from './due.ts'
 import { createEpisode } from './episode.ts'
 import { createPatience } from './patience.ts'

@@ -1,4 +1,5 @@
-// The clocks of the beacon. Wall time can jump, so ages within one process come from the monotonic clock.
+// The clocks of the beacon. Wall time can jump, so ages within one process come from the monotonic
+// clock.
 export interface Clock {
   /** Epoch ms; may jump. */
   now(): number

@@ -1,7 +1,7 @@
 // How a beacon authenticates: by the fleet's key, or by a token of the VM's identity.
 import { sign } from '../shared/signature.ts'
 
-/** Headers for one attempt, made from the bytes that are sent; `now` is the relay's clock, epoch ms. */
+/** Headers for one attempt, made from the bytes that are sent. `now` is the relay's clock. */
 export type Authenticate = (body: string, now: number) => Promise<Record<string, string>>
 
 export interface Unready {

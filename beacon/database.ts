@@ -1,5 +1,5 @@
-// The SQLite file of the state directory, and the lock on both. A damaged file never prevents a start: the next
-// report matters more than the file's content.
+// The SQLite file of the state directory, and the lock on both. A damaged file never prevents a
+// start: the next report matters more than the file's content.
 import { chmodSync, closeSync, mkdirSync, openSync, renameSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
@@ -25,9 +25,10 @@ const sqliteNotADatabase = 26
 const leastFreeBytes = 64 * 1024
 
 /**
- * Opens the state directory for this process alone. Throws FoghornError `state_dir_in_use` if another
- * beacon has it, `state_dir_unusable` if it cannot be written. A damaged file is moved aside. If the
- * disk is full, the database is in memory and has no lock, so that the beacon still runs.
+ * Opens the state directory for this process alone. Throws FoghornError `state_dir_in_use` if
+ * another beacon has it, `state_dir_unusable` if it cannot be written. A damaged file is moved
+ * aside. If the disk is full, the database is in memory and has no lock, so that the beacon still
+ * runs.
  */
 export function openDatabase(directory: string, log: Log): DatabaseSync {
   const file = join(directory, fileName)
@@ -84,7 +85,10 @@ export function isDiskFull(error: unknown, directory: string): boolean {
   }
 }
 
-/** Exclusive from the first statement on until closed; the kernel frees it when the process is killed. */
+/**
+ * Exclusive from the first statement on until closed; the kernel frees it when the process is
+ * killed.
+ */
 function lockedDatabase(file: string): DatabaseSync {
   if (file !== inMemory) keepPrivate(file)
   const database = new sqlite.DatabaseSync(file, { timeout: 0 })

@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts'
 export interface Due {
   /** Makes it due at `at` (monotonic ms), unless it is already due earlier. */
   bring(at: number): void
-  /** Resolves when it is due, but not before `notBefore`, or when `stop` aborts. Then clears the time. */
+  /** Resolves when due, but not before `notBefore`, or when `stop` aborts. Then clears it. */
   wait(stop: AbortSignal, notBefore?: number): Promise<void>
 }
 

@@ -1,5 +1,5 @@
-// One HTTP exchange over node:http or node:https, with a limit on everything: time to connect, time to
-// answer, size of the answer. The global `fetch` would use 25 MB more memory on every VM.
+// One HTTP exchange over node:http or node:https, with a limit on everything: time to connect, time
+// to answer, size of the answer. The global `fetch` would use 25 MB more memory on every VM.
 import http from 'node:http'
 import https from 'node:https'
 import { messageOf } from '../shared/errors.ts'

@@ -1,4 +1,5 @@
-// Reads `/metadata/instance`, leniently: only the name is required, because `Resources` of an event lists names.
+// Reads `/metadata/instance`, leniently: only the name is required, because `Resources` of an event
+// lists names.
 import { z } from 'zod'
 import { cut, limits } from '../shared/document.ts'
 import { parseJson } from '../shared/json.ts'

@@ -1,5 +1,5 @@
-// Starts a beacon from environment variables, and stops it on SIGTERM or SIGINT. Nothing else reads the
-// environment. Exit codes: 0 stopped, 1 failed, 2 wrong settings.
+// Starts a beacon from environment variables, and stops it on SIGTERM or SIGINT. Nothing else reads
+// the environment. Exit codes: 0 stopped, 1 failed, 2 wrong settings.
 import { randomUUID } from 'node:crypto'
 import { uptime } from 'node:os'
 import packageJson from '../package.json' with { type: 'json' }

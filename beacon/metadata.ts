@@ -1,5 +1,5 @@
-// The client of the VM's metadata service (IMDS). Its surprise: failures are normal here, so every outcome is a
-// value, and a failed poll never looks like "no events".
+// The client of the VM's metadata service (IMDS). Its surprise: failures are normal here, so every
+// outcome is a value, and a failed poll never looks like "no events".
 import { Agent } from 'node:http'
 import { z } from 'zod'
 import {
@@ -30,8 +30,8 @@ const tokenPath = '/metadata/identity/oauth2/token'
 const tokenVersion = '2018-02-01'
 
 /**
- * `fallback`: ask for another api-version. `updating`: 410. `throttled`: 429. `transient`: 5xx, no answer,
- * or an unreadable one. `absent`: this address has no IMDS, or none that we know.
+ * `fallback`: ask for another api-version. `updating`: 410. `throttled`: 429. `transient`: 5xx, no
+ * answer, or an unreadable one. `absent`: this address has no IMDS, or none that we know.
  */
 export type FailureClass = 'fallback' | 'updating' | 'throttled' | 'transient' | 'absent'
 

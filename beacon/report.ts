@@ -1,5 +1,6 @@
-// Builds the body of a report from what the beacon knows now: no body is sent twice. Its surprise: an item that
-// does not fit waits for the next report, and a document that does not fit is sent without descriptions, or not.
+// Builds the body of a report from what the beacon knows now: no body is sent twice. Its surprise:
+// an item that does not fit waits for the next report, and a document that does not fit is sent
+// without descriptions, or not.
 import { limits, type ScheduledEvent } from '../shared/document.ts'
 import { type Change, maxReportBytes, type Report, type Start, type Vm } from '../shared/report.ts'
 import type { Pending } from './spool.ts'
@@ -28,9 +29,9 @@ export interface BuiltReport {
 }
 
 /**
- * Includes the document and as many of the oldest items as fit into `maxBytes`. If no item would fit, the
- * document is reduced, so that items never wait for ever. If the oldest item alone does not fit, returns
- * its sequence.
+ * Includes the document and as many of the oldest items as fit into `maxBytes`. If no item would
+ * fit, the document is reduced, so that items never wait for ever. If the oldest item alone does
+ * not fit, returns its sequence.
  */
 export function buildReport(facts: Facts, maxBytes = maxReportBytes): BuiltReport | number {
   const items = facts.pending.map((pending) => ({ ...pending, text: textOf(pending) }))

@@ -1,5 +1,5 @@
-// The loop that reports to the relay: at once if there is news, otherwise at the pace that the relay asked for.
-// A failed report is not sent again: the next one is built from the state by then.
+// The loop that reports to the relay: at once if there is news, otherwise at the pace that the
+// relay asked for. A failed report is not sent again: the next one is built from the state by then.
 import type { Log } from '../shared/log.ts'
 import type { Directive, Refused } from '../shared/report.ts'
 import { type Backoff, backoffMs } from '../shared/retry.ts'

@@ -1,5 +1,6 @@
-// The client of the relay: sends one report, and returns the outcome as a value. Its surprise: if the relay
-// rejects the VM's clock or token, it corrects the clock or renews the token, and sends once more.
+// The client of the relay: sends one report, and returns the outcome as a value. Its surprise: if
+// the relay rejects the VM's clock or token, it corrects the clock or renews the token, and sends
+// once more.
 import http from 'node:http'
 import https from 'node:https'
 import { z } from 'zod'

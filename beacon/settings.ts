@@ -1,5 +1,5 @@
-// The beacon's settings, read from environment variables that main passes in. Reports all mistakes at once, each
-// with what to write instead, and never shows the fleet's key.
+// The beacon's settings, read from environment variables that main passes in. Reports all mistakes
+// at once, each with what to write instead, and never shows the fleet's key.
 import { z } from 'zod'
 import { cut } from '../shared/document.ts'
 import type { Level } from '../shared/log.ts'
@@ -27,7 +27,7 @@ type CredentialSettings =
 export type Environment = Record<string, string | undefined>
 
 const defaultImdsUrl = 'http://169.254.169.254'
-/** In the working directory, so that it works for any user. The VM's service sets /var/lib/foghorn. */
+/** In the working directory, for any user. The service on a VM sets /var/lib/foghorn. */
 const defaultStateDirectory = '.foghorn-beacon'
 const defaultPollSeconds = 1
 /** IMDS grants a VM 5 requests a second, shared by all its programs. */

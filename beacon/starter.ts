@@ -1,5 +1,5 @@
-// The loop that carries out directives. Only this code asks Azure to start an event, and only if the relay
-// directed it and this VM's own document shows it as Scheduled.
+// The loop that carries out directives. Only this code asks Azure to start an event, and only if
+// the relay directed it and this VM's own document shows it as Scheduled.
 import { isSameName } from '../shared/document.ts'
 import { type Directive, freshDocumentMs, type Start } from '../shared/report.ts'
 import { createDue } from './due.ts'
@@ -11,7 +11,7 @@ import type { Parts, State } from './state.ts'
 const quietMs = 2_000
 /** Events in one request. */
 const maxPerPost = 50
-/** The relay's lease. After it the relay directs another VM, which has its own limit of requests. */
+/** The relay's lease. After it the relay directs another VM, with its own request limit. */
 const leaseMs = 5_000
 /** A directive waits here at most this long, for its turn and while IMDS throttles. */
 const workForMs = 15_000

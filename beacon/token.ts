@@ -1,6 +1,6 @@
-// The credential of a beacon without a key: a token of the VM's managed identity. It is kept in memory only, and
-// renewed early, so that IMDS can fail for hours. Its surprise: the VM's clock may be wrong, so a new token is
-// used for a while even if it seems expired.
+// The credential of a beacon without a key: a token of the VM's managed identity. It is kept in
+// memory only, and renewed early, so that IMDS can fail for hours. Its surprise: the VM's clock may
+// be wrong, so a new token is used for a while even if it seems expired.
 import type { Log } from '../shared/log.ts'
 import type { Clock } from './clock.ts'
 import type { Authenticate, Credential, Unready } from './credential.ts'
@@ -18,8 +18,9 @@ const dropEveryMs = 5 * 60_000
 const retryMs = 1_000
 
 /**
- * When to renew a token, in ms since its receipt, if it was valid for `leftMs` then. IMDS caches tokens for
- * hours and may return the same one: then we ask again after half of the time that is left.
+ * When to renew a token, in ms since its receipt, if it was valid for `leftMs` then. IMDS caches
+ * tokens for hours and may return the same one: then we ask again after half of the time that is
+ * left.
  */
 export function renewAfterMs(leftMs: number): number {
   return Math.max(leastAgeMs, Math.min(leftMs / 2, leftMs - marginMs))

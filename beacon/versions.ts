@@ -1,13 +1,13 @@
-// Which api-version of Scheduled Events to ask for: the newest that this cloud answers. A 400 may be temporary,
-// and an older version lacks values that policies need. So the beacon falls back only after several 400s, and
-// then probes newer versions beside the polls.
+// Which api-version of Scheduled Events to ask for: the newest that this cloud answers. A 400 may
+// be temporary, and an older version lacks values that policies need. So the beacon falls back only
+// after several 400s, and then probes newer versions beside the polls.
 import { type ApiVersion, apiVersions } from '../shared/document.ts'
 import type { Log } from '../shared/log.ts'
 
 /** Fall back after this many 400s in a row, if the last came this long after the first. */
 const refusals = 3
 const refusedForMs = 5_000
-/** When to probe newer versions after an older one answered. At once first: the 400s may be over. */
+/** When to probe newer versions after a fallback. At once first: the 400s may be over. */
 const probesAtMs = [0, 10_000, 30_000, 60_000]
 const laterProbesMs = 10 * 60_000
 

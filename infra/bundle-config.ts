@@ -1,6 +1,6 @@
 // Chooses the configuration that `npm run bundle` packs, and refuses it if it must not be deployed.
-// Checks it as check-config does, and also for mistakes of a deployment. If a variable of an "env:NAME" is not
-// set here, its value is assumed to be valid.
+// Checks it as check-config does, and also for mistakes of a deployment. If a variable of an
+// "env:NAME" is not set here, its value is assumed to be valid.
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseWords, wrong } from '../functions/cli/arguments.ts'

@@ -1,6 +1,6 @@
-// `npm run bundle [-- FOLDER]`: writes the files to deploy. The beacon is one file. The relay for Azure Functions
-// is a folder to zip: the code, host.json, and the configuration if there is one. If the configuration has
-// mistakes, the command exits with code 2 and leaves no relay to deploy.
+// `npm run bundle [-- FOLDER]`: writes the files to deploy. The beacon is one file. The relay for
+// Azure Functions is a folder to zip: the code, host.json, and the configuration if there is one.
+// If the configuration has mistakes, the command exits with code 2 and leaves no relay to deploy.
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'

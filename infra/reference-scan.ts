@@ -1,5 +1,5 @@
-// Finds names in the text of source files: variables, log events, error codes. It reads plain text, so each name
-// must be a literal where it is used.
+// Finds names in the text of source files: variables, log events, error codes. It reads plain text,
+// so each name must be a literal where it is used.
 
 /** Names of environment variables that hosts read. */
 export function settingsIn(source: string): Set<string> {

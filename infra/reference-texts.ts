@@ -1,5 +1,5 @@
-// Descriptions for the reference tables: variables, moments, log events, error codes. If the code has a name
-// without a description here, `npm run generate` fails.
+// Descriptions for the reference tables: variables, moments, log events, error codes. If the code
+// has a name without a description here, `npm run generate` fails.
 import type { Moment } from '../functions/core/event/event.ts'
 
 interface Setting {

@@ -1,5 +1,6 @@
-// Makes the reference tables of the documentation from the code: its schemas, constants, and names in its source.
-// A document has a table between `<!-- generated: NAME -->` and `<!-- /generated -->`.
+// Makes the reference tables of the documentation from the code: its schemas, constants, and names
+// in its source. A document has a table between `<!-- generated: NAME -->` and `<!-- /generated
+// -->`.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -46,7 +47,10 @@ export const makers: Record<string, () => string> = {
 const markers =
   /(<!-- generated: ([\w-]+) -->\n)([\s\S]*?)(<!-- (?:\/generated|generated: [\w-]+) -->|$)/g
 
-/** The document with the text of each maker between its markers. Throws if a marker has no maker or no end. */
+/**
+ * The document with the text of each maker between its markers. Throws if a marker has no maker or
+ * no end.
+ */
 export function fillGenerated(text: string, made: Record<string, () => string>): string {
   return text.replaceAll(markers, (_, begin: string, name: string, _old, end: string) => {
     const make = Object.hasOwn(made, name) ? made[name] : undefined

@@ -34,7 +34,9 @@ export function isSameName(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 
-/** Scheduled and Started are all that Azure documents; anything else is shown, and never approved. */
+/**
+ * Scheduled and Started are all that Azure documents; anything else is shown, and never approved.
+ */
 type EventStatus = 'Scheduled' | 'Started' | 'Unknown'
 
 /** Limits of what is kept of one event; longer values are cut, never refused. */

@@ -2,7 +2,7 @@
 import type { z } from 'zod'
 import { looksSecret, shownName } from './presentable.ts'
 
-/** An error a person can act on: what is wrong, with the value, where, and what to write instead. */
+/** An error for people: what is wrong, with the value, where, and what to write instead. */
 export class FoghornError extends Error {
   readonly code: string
 
@@ -57,8 +57,8 @@ export function describeIssues(
 }
 
 /**
- * `routes[0].channels[1]` for a path of keys; the document itself is `(top level)`. A key that may be a secret
- * is not shown; `within` says which of its object's keys it is.
+ * `routes[0].channels[1]` for a path of keys; the document itself is `(top level)`. A key that may
+ * be a secret is not shown; `within` says which of its object's keys it is.
  */
 export function pathOf(path: readonly PropertyKey[], within?: unknown): string {
   if (path.length === 0) return '(top level)'

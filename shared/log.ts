@@ -1,6 +1,6 @@
-// One JSON line per entry. It masks known secrets, and tokens by their look: tokens change while the process
-// runs, and a text may have a part of one. It escapes control and invisible characters, because names come
-// from outside.
+// One JSON line per entry. It masks known secrets, and tokens by their look: tokens change while
+// the process runs, and a text may have a part of one. It escapes control and invisible characters,
+// because names come from outside.
 import { escapeUnseen } from './presentable.ts'
 
 export type Level = 'debug' | 'info' | 'warn' | 'error'

@@ -17,7 +17,10 @@ export const fleetHeader = 'x-foghorn-fleet'
 const name = z.string().max(limits.name)
 const notOurs = (prefix: string) =>
   `ids that begin with "${prefix}" are the relay's own; send the EventId of IMDS`
-/** Milliseconds between an observation and the sending of the report, by the beacon's monotonic clock. */
+/**
+ * Milliseconds between an observation and the sending of the report, by the beacon's monotonic
+ * clock.
+ */
 const ageMs = z
   .number()
   .min(0)
@@ -81,9 +84,9 @@ export const startSchema = z.object({
   eventId: scheduledEventSchema.shape.eventId,
   ageMs,
   /**
-   * `accepted`: Azure answered 200. `rejected`: another status. `unreachable`: no answer. The beacon did
-   * not ask Azure: `not_scheduled`; or `not_as_approved`, if the document shows another type, source
-   * or duration, or further VMs, or does not show what was approved.
+   * `accepted`: Azure answered 200. `rejected`: another status. `unreachable`: no answer. The
+   * beacon did not ask Azure: `not_scheduled`; or `not_as_approved`, if the document shows another
+   * type, source or duration, or further VMs, or does not show what was approved.
    */
   outcome: z.enum(['accepted', 'rejected', 'unreachable', 'not_scheduled', 'not_as_approved']),
   /** HTTP status of IMDS, if it answered. */
@@ -97,14 +100,19 @@ export const reportSchema = z
     vm: vmSchema,
     beacon: z.object({
       version: name,
-      /** New at each start of the process; the first accepted report of a new one retires the old. */
+      /**
+       * New at each start of the process; the first accepted report of a new one retires the old.
+       */
       bootId: z.string().min(8).max(64),
       /** Grows with every report of this boot. */
       counter: z.int().min(1),
       /** Since the VM's operating system started. */
       uptimeMs: ageMs,
     }),
-    /** What IMDS shows now; null until a first poll succeeded. A failed poll keeps the last document. */
+    /**
+     * What IMDS shows now; null until a first poll succeeded. A failed poll keeps the last
+     * document.
+     */
     document: z
       .object({
         ageMs,

@@ -1,5 +1,6 @@
-// Standard Webhooks 1.0 signatures, for reports to the relay and for webhooks from it. Uses WebCrypto, which
-// every host has; a host can pass a faster HMAC. Callers pass the exact body that is sent.
+// Standard Webhooks 1.0 signatures, for reports to the relay and for webhooks from it. Uses
+// WebCrypto, which every host has; a host can pass a faster HMAC. Callers pass the exact body that
+// is sent.
 import { FoghornError } from './errors.ts'
 
 export const signatureToleranceMs = 5 * 60_000
@@ -27,7 +28,10 @@ export type Verdict =
 /** HMAC-SHA256 of a text's UTF-8 bytes. */
 export type Hmac = (key: Uint8Array<ArrayBuffer>, text: string) => Promise<Uint8Array> | Uint8Array
 
-/** The key bytes of a `whsec_` secret. Throws FoghornError `secret_malformed`, never with the secret. */
+/**
+ * The key bytes of a `whsec_` secret. Throws FoghornError `secret_malformed`, never with the
+ * secret.
+ */
 export function secretBytes(secret: string): Uint8Array<ArrayBuffer> {
   const bytes = secret.startsWith(secretPrefix)
     ? fromBase64(secret.slice(secretPrefix.length))

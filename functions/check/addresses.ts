@@ -1,5 +1,5 @@
-// Warns about addresses and keys: a service's address in a channel of another kind, networks that are too wide,
-// and shared keys. Judges known hosts only, because services change their addresses.
+// Warns about addresses and keys: a service's address in a channel of another kind, networks that
+// are too wide, and shared keys. Judges known hosts only, because services change their addresses.
 import type { Channel, Config } from '../config/config.ts'
 import { addressOf, isWiderThanPrivate, isWithin } from '../core/rules/address.ts'
 

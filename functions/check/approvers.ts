@@ -1,5 +1,5 @@
-// Warns about approvers: people who can never decide, channels in which everyone can, and lists that leave only
-// the admin key while a beacon is silent.
+// Warns about approvers: people who can never decide, channels in which everyone can, and lists
+// that leave only the admin key while a beacon is silent.
 import { eventTypes } from '../../shared/document.ts'
 import type { Config } from '../config/config.ts'
 import { decidersOf } from '../core/rules/permission.ts'
@@ -30,7 +30,7 @@ function onPeopleWithoutButtons({ approvers = [] }: Route, i: number, routes: Ro
   return [`routes[${i}].approvers: ${what}; ${remedy}`]
 }
 
-/** No list of approvers applies to events of this route, so anyone who sees the message can decide. */
+/** No list of approvers applies to this route, so anyone who sees the message can decide. */
 function onWholeChannels(route: Route, i: number, routes: Route[], fleets: string[]): string[] {
   const kinds = kindsOf(fleets)
   const isListed = routes.some(
@@ -51,7 +51,7 @@ function kindsOf(fleets: string[]): [fleet: string, type: string, source: string
   )
 }
 
-/** While a VM's beacon is silent, any list may apply: only people on all of these lists can decide. */
+/** While a VM's beacon is silent, any list may apply: people must be on all of these lists. */
 function onSilence(fleet: string, routes: Route[]): string[] {
   const listing = routes.flatMap(({ approvers }, i) => (approvers === undefined ? [] : [i]))
   if (listing.length < 2) return []

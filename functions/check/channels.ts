@@ -1,4 +1,5 @@
-// Warns about channels: unused or doubled ones, missing fallbacks, and links that people cannot open.
+// Warns about channels: unused or doubled ones, missing fallbacks, and links that people cannot
+// open.
 import type { Channel, Config } from '../config/config.ts'
 import { moments } from '../core/event/event.ts'
 import { addressOf } from '../core/rules/address.ts'

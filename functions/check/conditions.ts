@@ -1,5 +1,5 @@
-// Warns about conditions that no event can meet: words that Azure does not have, and names that Azure does not
-// allow. Which names exist is unknown here.
+// Warns about conditions that no event can meet: words that Azure does not have, and names that
+// Azure does not allow. Which names exist is unknown here.
 import { eventTypes, isSameName } from '../../shared/document.ts'
 import { looksSecret, notShown } from '../../shared/presentable.ts'
 import type { Match } from '../core/rules/policy.ts'

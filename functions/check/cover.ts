@@ -1,5 +1,5 @@
-// Whether one rule matches every event that another rule matches. If it is uncertain, the answer is no: a wrong
-// warning is worse than none.
+// Whether one rule matches every event that another rule matches. If it is uncertain, the answer is
+// no: a wrong warning is worse than none.
 import { isSameName, knownType } from '../../shared/document.ts'
 import { type Moment, moments } from '../core/event/event.ts'
 import { type Match, matchesGlob, type PolicyRule, type Route } from '../core/rules/policy.ts'

@@ -1,5 +1,5 @@
-// A dry run: which rule decides an event and why, and which channels are notified of each moment. It uses the
-// relay's own functions; only the actions of Azure and of people are simulated.
+// A dry run: which rule decides an event and why, and which channels are notified of each moment.
+// It uses the relay's own functions; only the actions of Azure and of people are simulated.
 import type { ScheduledEvent } from '../../shared/document.ts'
 import { commitPlan } from '../core/delivery/commit.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
@@ -50,7 +50,7 @@ export interface Outcome {
   /** Channels whose messages have buttons that decide. */
   buttons: string[]
   notified: Notified[]
-  /** The outcome until a beacon of an affected VM has reported the event. Absent if it is the same. */
+  /** The outcome until a beacon of an affected VM has reported. Absent if it is the same. */
   before?: { decide: Decide; by: Rule | undefined; notified: Notified | undefined }
 }
 
@@ -95,7 +95,7 @@ function rulesTried({ policy }: Rules, record: EventRecord, observers: Observer[
   return decided === -1 ? rules : rules.slice(0, decided + 1)
 }
 
-/** The outcome if another VM's beacon is the first to report the event. Undefined if it is the same. */
+/** The outcome if another VM's beacon reports the event first. Undefined if it is the same. */
 function beforeKnown(
   relay: Pick<Relay, 'config' | 'notifiers'>,
   one: Case,

@@ -1,4 +1,5 @@
-// Warns about the policy: rules that are never reached, unlimited approvals, and user events that have to wait.
+// Warns about the policy: rules that are never reached, unlimited approvals, and user events that
+// have to wait.
 import { eventTypes } from '../../shared/document.ts'
 import type { Config } from '../config/config.ts'
 import type { Decide } from '../core/event/event.ts'

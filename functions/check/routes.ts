@@ -1,4 +1,5 @@
-// Warns about routes: events without a message, routes that never notify, and reminders that come too early.
+// Warns about routes: events without a message, routes that never notify, and reminders that come
+// too early.
 import { eventTypes, knownType } from '../../shared/document.ts'
 import type { Config } from '../config/config.ts'
 import type { PolicyRule, Route } from '../core/rules/policy.ts'

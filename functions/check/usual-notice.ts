@@ -2,8 +2,8 @@
 import { type eventTypes, knownType } from '../../shared/document.ts'
 
 /**
- * Seconds, as Microsoft documents them; in practice sometimes less. Terminate: the owner of the scale
- * set chooses 5 to 15 min. Azure announces failing hardware days ahead, or not at all.
+ * Seconds, as Microsoft documents them; in practice sometimes less. Terminate: the owner of the
+ * scale set chooses 5 to 15 min. Azure announces failing hardware days ahead, or not at all.
  */
 const usualNoticeSeconds: Record<(typeof eventTypes)[number], number> = {
   Freeze: 900,

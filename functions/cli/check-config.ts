@@ -1,5 +1,5 @@
-// `npm run check-config -- FILE`: lists mistakes and warnings of a configuration, and dry-runs one event. Reads
-// only files and the environment.
+// `npm run check-config -- FILE`: lists mistakes and warnings of a configuration, and dry-runs one
+// event. Reads only files and the environment.
 import { readFileSync } from 'node:fs'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { adviseOn } from '../check/advice.ts'

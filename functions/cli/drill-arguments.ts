@@ -124,7 +124,7 @@ function nameOf(key: string): string {
   return optionOf[key] ?? key
 }
 
-/** The relay's address without a slash at its end. The admin key goes there, so: https or loopback. */
+/** The relay's address without a slash at its end: https or loopback, as the key goes there. */
 export function relayUrlOf(given: string, where: string): string {
   if (!isWebUrl(given))
     throw wrong(`${where} is "${given}"; write the https:// address of the relay`)

@@ -32,7 +32,7 @@ export function beginning(event: PublicEvent, url: string): string[] {
   ].map(plain)
 }
 
-/** A line for each new step, and for each message whose state changed. `now` is the time of messages. */
+/** A line for each new step, and for each message whose state changed, with the time `now`. */
 export function newsOf(before: Shown | undefined, event: Shown, now: number): string[] {
   const steps = event.history.slice(before?.history.length ?? 0).map(({ at, what, note }) => {
     // every step of a drill has this note

@@ -1,5 +1,5 @@
-// `npm run drill`: starts a drill on a running relay and prints its progress until it is over. It never decides
-// the event: people test the link in a message with it.
+// `npm run drill`: starts a drill on a running relay and prints its progress until it is over. It
+// never decides the event: people test the link in a message with it.
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FoghornError, messageOf } from '../../shared/errors.ts'

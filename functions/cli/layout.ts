@@ -1,4 +1,5 @@
-// Output for a terminal of 100 columns: wrapped sentences, and the channels of each moment as a table.
+// Output for a terminal of 100 columns: wrapped sentences, and the channels of each moment as a
+// table.
 import type { Case, Notified, Outcome, Rule } from '../check/dry-run.ts'
 import { list } from '../check/policy.ts'
 

@@ -1,5 +1,5 @@
-// Reads the configuration file and fills in `env:NAME` values. Reports all mistakes at once, each with its
-// path, the value and what is allowed. Secrets are never shown.
+// Reads the configuration file and fills in `env:NAME` values. Reports all mistakes at once, each
+// with its path, the value and what is allowed. Secrets are never shown.
 import type { z } from 'zod'
 import { describeIssues, FoghornError, pathOf } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'
@@ -56,7 +56,7 @@ export function secretsOf(config: Config): string[] {
   return [...keys, ...channels, ...(config.slackApp?.signingSecret ?? [])]
 }
 
-/** Below `fleets` and `channels` errors show only these values, and only if they look like names. */
+/** Below `fleets` and `channels` errors show only these values, if they look like names. */
 const shownKeys = ['kind', 'fallback']
 /** Errors show addresses in these keys only. An address elsewhere may be a channel's secret. */
 const addressKeys = ['publicUrl', '$schema']

@@ -1,5 +1,6 @@
-// Replaces `env:NAME` in the configuration by the variable's value. On a machine other than the relay's, a
-// missing variable can be assumed to be valid: a placeholder of the right form replaces it.
+// Replaces `env:NAME` in the configuration by the variable's value. On a machine other than the
+// relay's, a missing variable can be assumed to be valid: a placeholder of the right form replaces
+// it.
 import { pathOf } from '../../shared/errors.ts'
 import { shownName } from '../../shared/presentable.ts'
 import { toBase64 } from '../../shared/signature.ts'

@@ -1,13 +1,13 @@
-// Parses the text of the configuration. Errors give the place and never quote the text, which may be a secret.
-// A repeated key is a mistake, because JSON.parse would drop the first one. `__proto__` is a mistake, because
-// later code would drop it.
+// Parses the text of the configuration. Errors give the place and never quote the text, which may
+// be a secret. A repeated key is a mistake, because JSON.parse would drop the first one.
+// `__proto__` is a mistake, because later code would drop it.
 import { FoghornError, pathOf } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'
 
 /** The deepest nesting. A configuration has six levels. */
 const maxDepth = 64
 
-/** The value, and a sentence for each key that is not allowed. Throws FoghornError `config_invalid`. */
+/** The value, and a sentence for each forbidden key. Throws FoghornError `config_invalid`. */
 export function readJson(file: string): { value: unknown; mistakes: string[] } {
   // some editors on Windows begin a UTF-8 file with this mark
   const text = file.replace(/^\uFEFF/, '')

@@ -1,5 +1,6 @@
-// Checks that the schema cannot express: names that do not exist, addresses that the guard refuses, people who
-// cannot decide. Checks each valid part, so that these mistakes are reported together with the schema's.
+// Checks that the schema cannot express: names that do not exist, addresses that the guard refuses,
+// people who cannot decide. Checks each valid part, so that these mistakes are reported together
+// with the schema's.
 import type { z } from 'zod'
 import { pathOf } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'

@@ -1,5 +1,5 @@
-// Runs before all other code of the bundled beacon, because nothing else checks the Node of a VM. Plain
-// JavaScript that an old Node can read.
+// Runs before all other code of the bundled beacon, because nothing else checks the Node of a VM.
+// Plain JavaScript that an old Node can read.
 const version = process.versions.node
 if (Number(version.split('.')[0]) < 24) {
   process.stderr.write(

@@ -1,4 +1,4 @@
-// The client of IMDS asks for a token of the VM's identity; no failure shows any of one.
+// Requests for a token of the VM's identity. No failure shows any part of a token.
 import { describe, expect, test } from 'vitest'
 import { forever, type Reply, setUp } from './fake-imds.ts'
 

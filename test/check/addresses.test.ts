@@ -1,4 +1,4 @@
-// Addresses, networks and keys that are allowed and hardly meant.
+// Warnings about addresses, networks and keys.
 import { describe, expect, test } from 'vitest'
 import { hookSecret, prodKey, routingKey, testKey } from '../support/world.ts'
 import { adviceOn, chat, fleets, type Row, team, testRows } from './advice-on.ts'

@@ -1,4 +1,4 @@
-// A good configuration gets no advice, nor does what may well be meant.
+// A good configuration gets no warning, and neither does a setting that may be intended.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { adviseOn } from '../../functions/check/advice.ts'

@@ -1,4 +1,4 @@
-// Advice on who may decide: said where it is certain, and nowhere else.
+// Warnings about approvers, only where they are certain.
 import { describe, expect, test } from 'vitest'
 import { adviseOn } from '../../functions/check/advice.ts'
 import { adviseOnApprovers } from '../../functions/check/approvers.ts'

@@ -1,4 +1,4 @@
-// Channels that are allowed and hardly meant.
+// Warnings about channels.
 import { hookSecret, routingKey } from '../support/world.ts'
 import { chat, type Row, team, testRows } from './advice-on.ts'
 

@@ -1,4 +1,4 @@
-// Conditions that no event ever meets, of routes and of rules.
+// Warnings about conditions that no event can meet, in routes and in rules.
 import { describe, expect, test } from 'vitest'
 import { prodKey } from '../support/world.ts'
 import { adviceOn, all, byUsers, type Row, testRows } from './advice-on.ts'

@@ -1,4 +1,4 @@
-// A dry run says what the relay would do: of made-up cases, and the same as a relay that meets the event.
+// A dry run shows what the relay would do. It is compared with a relay that receives the event.
 import { describe, expect, test } from 'vitest'
 import { type Case, dryRun } from '../../functions/check/dry-run.ts'
 import { readConfig } from '../../functions/config/config.ts'
@@ -71,7 +71,7 @@ describe('who may decide', () => {
   })
 })
 
-describe('who hears', () => {
+describe('notified channels', () => {
   const hears = (config: object, changes: Partial<Case> = {}) =>
     Object.fromEntries(
       run(config, changes).notified.map(({ moment, channels }) => [moment, channels.join(' ')]),
@@ -102,13 +102,13 @@ describe('who hears', () => {
     expect(hears({ routes }, { vms: [web] }).scheduled).toBe('team')
   })
 
-  test('what a rule approves is asked of nobody', () => {
+  test('if a rule approves, nobody is asked', () => {
     const moments = Object.keys(hears({ routes, policy: [approve] }, { vms: [web] }))
     const expected = ['scheduled', 'approved', 'changed', 'stuck', 'started', 'completed']
     expect(moments).toEqual([...expected, 'cancelled', 'lost'])
   })
 
-  test('what a rule tells nobody is reminded of, and people may decide', () => {
+  test('if a rule only notifies, nobody is reminded and people may decide', () => {
     const policy = [{ match: {}, decide: 'notify' }]
     const moments = Object.keys(hears({ routes, policy }))
     const expected = ['scheduled', 'changed', 'approved', 'declined', 'stuck', 'started']

@@ -1,4 +1,4 @@
-// Why a rule does not hold, in words, and never another verdict than the relay's.
+// Why a rule does not match. The explanation never contradicts the relay.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { whyNoMatch, whyNotDecided } from '../../functions/check/explain.ts'
@@ -59,11 +59,7 @@ describe('an approval does not hold because', () => {
       { resources: ['web_1', 'db_1'] },
       'approve must match every VM, and tag does not match "db_1"',
     ],
-    [
-      {},
-      { eventType: 'Teleport' },
-      'no rule approves "Teleport", an unknown type',
-    ],
+    [{}, { eventType: 'Teleport' }, 'no rule approves "Teleport", an unknown type'],
   ])('%o %o: %s', (match, changes, why) => {
     expect(whyNotDecided(approve(match), on(changes), known)).toBe(why)
   })

@@ -1,4 +1,4 @@
-// Rules of the policy that are allowed and hardly meant.
+// Warnings about the policy.
 import { all, byUsers, fleets, testRows } from './advice-on.ts'
 
 testRows('policy', [

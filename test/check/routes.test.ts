@@ -1,4 +1,4 @@
-// Routes that are allowed and hardly meant.
+// Warnings about routes.
 import { expect, test } from 'vitest'
 import { adviceOn, all, byUsers, fleets, testRows } from './advice-on.ts'
 
@@ -81,7 +81,7 @@ testRows('routes', [
       ],
     },
     'announces Redeploy about 600 s ahead',
-    'name Redeploy in a route of its own',
+    'put Redeploy into a route of its own',
   ],
   [
     'a reminder of Preempt',

@@ -1,4 +1,4 @@
-// What somebody typed, and the event of a dry run that comes of it.
+// The arguments of check-config, and the event of a dry run.
 import { describe, expect, test } from 'vitest'
 import { readArguments } from '../../functions/cli/arguments.ts'
 import { caseOf } from '../../functions/cli/event.ts'

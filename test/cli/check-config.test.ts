@@ -1,4 +1,4 @@
-// The command as an owner runs it: a process, its words, and its exit code.
+// The command as an owner runs it: a process with arguments, output and an exit code.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -56,7 +56,7 @@ describe('the command', () => {
     ['a wrong one', [example], {}],
     ['words that it does not know', ['--nonsense'], {}],
   ]
-  test.each(cases)('says of %s what it says without a process', async (_, words, env) => {
+  test.each(cases)('prints for %s the same as without a process', async (_, words, env) => {
     expect(await start(words, env)).toEqual(play(words, env))
   })
 })
@@ -65,9 +65,7 @@ describe('a configuration', () => {
   test('that is right ends it with code 0', async () => {
     const { code, out, err } = await run([example], environment)
     expect([code, err]).toEqual([0, ''])
-    expect(flat(out)).toContain(
-      '1 fleet, 5 channels, 4 rules, 5 routes; no mistakes, no warnings',
-    )
+    expect(flat(out)).toContain('1 fleet, 5 channels, 4 rules, 5 routes; no mistakes, no warnings')
   })
 
   test('with warnings does, too', async () => {
@@ -132,8 +130,8 @@ describe('values that the environment lacks', () => {
   })
 })
 
-/** Of each moment, who hears of it: on-call, ops-slack, ops-teams, db-slack, inventory. */
-function heard(text: string): string[][] {
+/** The cells of each moment: on-call, ops-slack, ops-teams, db-slack, inventory. */
+function cellsOf(text: string): string[][] {
   const rows = text.matchAll(/^ {2}(\w+(?: \d+ s)?) {2,}([x-](?: +[x-])+)$/gm)
   return [...rows].map(([, moment, cells]) => [moment!, ...cells!.split(/ +/)])
 }
@@ -153,8 +151,8 @@ describe('a dry run', () => {
     expect(flat(out)).toContain(
       '"started by a user" does not match: source is "Platform", not "User"',
     )
-    expect(heard(out)).toContainEqual(['scheduled', 'x', 'x', 'x', '-', 'x'])
-    expect(heard(out)).toContainEqual(['reminder 300 s', 'x', 'x', '-', '-', '-'])
+    expect(cellsOf(out)).toContainEqual(['scheduled', 'x', 'x', 'x', '-', 'x'])
+    expect(cellsOf(out)).toContainEqual(['reminder 300 s', 'x', 'x', '-', '-', '-'])
     expect(out).not.toContain('unknown')
   })
 
@@ -162,15 +160,15 @@ describe('a dry run', () => {
     for (const duration of ['-1', '30']) {
       const { out } = await dry('--type', 'Freeze', `--duration=${duration}`, '--resource', 'web_3')
       expect(out).toContain('Policy: ask')
-      expect(heard(out).map(([, onCall]) => onCall)).toEqual(Array(10).fill('-'))
+      expect(cellsOf(out).map(([, onCall]) => onCall)).toEqual(Array(10).fill('-'))
     }
   })
 
-  test('the database team hears of its own VMs, and on-call of what it leaves open', async () => {
+  test('the database team is notified of its own VMs, and on-call if nobody decides', async () => {
     const words = '--type Reboot --resource db_0 --tag role=database'.split(' ')
     const { out } = await dry(...words)
-    expect(heard(out)).toContainEqual(['scheduled', '-', '-', '-', 'x', 'x'])
-    expect(heard(out)).toContainEqual(['reminder 300 s', 'x', 'x', '-', '-', '-'])
+    expect(cellsOf(out)).toContainEqual(['scheduled', '-', '-', '-', 'x', 'x'])
+    expect(cellsOf(out)).toContainEqual(['reminder 300 s', 'x', 'x', '-', '-', '-'])
     expect(flat(out)).toContain(
       'on-call is notified of approved, declined, completed, cancelled and lost only',
     )

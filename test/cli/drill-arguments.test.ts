@@ -39,8 +39,8 @@ test('every option becomes a field of the request', () => {
     tags: { role: 'web', query: 'a=b' },
   })
   expect(config).toBe('own.json')
-  const vm = { resourceGroup: 'rg', scaleSet: 'web', tags: wish.tags }
-  expect(drillSchema.parse(wish).vms).toEqual([
+  const vm = { resourceGroup: 'rg', scaleSet: 'web', tags: request.tags }
+  expect(drillSchema.parse(request).vms).toEqual([
     { vm: 'web_0', ...vm },
     { vm: 'web_1', ...vm },
     { vm: 'db_0', ...vm },

@@ -39,7 +39,7 @@ function shown(changes: Partial<Shown> = {}): Shown {
   }
 }
 
-describe('the beginning says what is judged how', () => {
+describe('the first lines name the decision and its reason', () => {
   test.each([
     ['ask', 'default', /Policy: ask, because no rule matches\. People are asked\./],
     ['approve', 'web', /Policy: approve, by rule "web"\. It is approved at once/],
@@ -79,7 +79,7 @@ describe('news', () => {
     ])
   })
 
-  test('what is told elsewhere says for whom', () => {
+  test('a message to a fallback names the channel that it replaces', () => {
     const divert = message({ channel: 'spare', insteadOf: 'ops' })
     expect(newsOf(shown({ deliveries: [] }), shown({ deliveries: [divert] }), now)).toEqual([
       '12:00:07Z    spare: "scheduled" in place of ops delivered (HTTP 200)',
@@ -156,7 +156,7 @@ describe('what it came to', () => {
     expect(wrong[0]).toMatch(says)
   })
 
-  test('what has one cause is one sentence, with who was told instead; what took nothing is no reached channel', () => {
+  test('one cause gives one sentence with the fallback; a channel that accepted nothing is not counted', () => {
     const refused = (moment: Message['moment'], note: string) =>
       message({ channel: 'bad', moment, state: 'refused', note })
     const spare = { channel: 'spare', insteadOf: 'bad' }

@@ -1,4 +1,4 @@
-// What fits into a terminal of 100 columns.
+// Output for a terminal of 100 columns.
 import { describe, expect, test } from 'vitest'
 import type { Outcome } from '../../functions/check/dry-run.ts'
 import { describeOutcome, table, wrap } from '../../functions/cli/layout.ts'

@@ -1,5 +1,5 @@
-// Mistakes in the configuration: each is named with its path, the value where that is no secret, and
-// what to write instead; all of them at once.
+// Mistakes in the configuration, all reported at once: the path, the value unless it may be a
+// secret, and what to write instead.
 import { describe, expect, test } from 'vitest'
 import { kindNames } from '../../functions/notify/kinds.ts'
 import { mistakesOf, withValue } from '../support/config.ts'

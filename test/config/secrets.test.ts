@@ -1,5 +1,5 @@
-// Secrets in wrong places: as a key, a name, a kind, an address or a word of a rule. The mistake is named,
-// and the secret is not; what has the form of a name is.
+// Secrets in wrong places: as a key, a name, a kind, an address or a word of a rule. The error
+// names the mistake without the secret. Text that looks like a name is shown.
 import { describe, expect, test } from 'vitest'
 import { readConfigWith } from '../../functions/config/config.ts'
 import { isPresentable, notShown } from '../../shared/presentable.ts'
@@ -25,7 +25,7 @@ const parts = new RegExp(
   ),
 )
 
-/** Puts a secret where none belongs, and says what the message must name all the same. */
+/** Puts a secret into a wrong place. Returns what the message must still name. */
 const places: Record<string, [put: (config: Json, secret: string) => void, ...said: string[]]> = {
   'a key at the top': [(config, secret) => (config[secret] = 1), '(top level): unknown key'],
   'a key of a channel': [

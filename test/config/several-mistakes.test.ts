@@ -1,4 +1,5 @@
-// Mistakes of form hide no others: names that nobody has, and addresses that the guard refuses, show in the same run.
+// Mistakes in the schema hide no others: unknown names and refused addresses are reported in the
+// same run.
 import { describe, expect, test } from 'vitest'
 import { mistakesOf, withValue } from '../support/config.ts'
 

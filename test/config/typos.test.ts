@@ -1,4 +1,4 @@
-// Slips of the keyboard: what was meant is named, and a text that is no JSON is said where.
+// Typing errors: the error suggests the right name, or gives the place where the text is not JSON.
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../functions/config/config.ts'
 import { editsBetween, nearest } from '../../functions/schema/suggest.ts'

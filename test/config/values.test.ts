@@ -1,4 +1,4 @@
-// A good configuration: defaults, values from the environment, what is secret in it.
+// A valid configuration: defaults, values from the environment, its secrets.
 import { describe, expect, test } from 'vitest'
 import { readConfig, readConfigWith, secretsOf } from '../../functions/config/config.ts'
 import { notShown } from '../../shared/presentable.ts'

@@ -1,4 +1,5 @@
-// Checks what the demo shows: each channel was notified of each moment once, and everything is closed.
+// Checks what the demo shows: each channel was notified of each moment once, and everything is
+// closed.
 import type { Simulator } from '../simulator/simulator.ts'
 import type { Sinks } from '../simulator/sinks.ts'
 

@@ -1,5 +1,5 @@
-// `npm run demo`: one event from first sight to completion, on this machine. With `-- --auto` the demo clicks by
-// itself. It always ends: if nobody clicks, Azure starts the event at NotBefore.
+// `npm run demo`: one event from first sight to completion, on this machine. With `-- --auto` the
+// demo clicks by itself. It always ends: if nobody clicks, Azure starts the event at NotBefore.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { decideByForm } from '../support/form.ts'

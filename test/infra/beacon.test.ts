@@ -24,7 +24,7 @@ async function endOfBeacon(words: string[] = []) {
   return { code: error.code as number, said: error.stderr as string }
 }
 
-test('on a Node that is too old it says so in one line, and ends for good', async () => {
+test('on a Node that is too old it prints one line, and is not restarted', async () => {
   const version = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" })'
   // 20.20.2 has no node:sqlite either
   const words = ['--no-experimental-sqlite', '--import', `data:text/javascript,${version}`]
