@@ -1,6 +1,5 @@
 // Makes text from outside safe to show: no secrets, no invisible characters, no links. Its
-// surprise: people paste secrets where a name belongs, so a name is shown only if it looks like
-// one.
+// surprise: people paste secrets where a name belongs, so not every name is shown.
 
 const why = 'not shown, as it may be a secret'
 export const notShown = `(${why})`

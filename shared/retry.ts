@@ -9,8 +9,7 @@ export interface Backoff {
 
 /**
  * The wait after failed attempt number `attempt` (≥ 1). It doubles each time up to the cap, and is
- * spread over its upper half, so that many clients do not come back together. `random` is in [0,
- * 1).
+ * spread over its upper half, so that many clients do not return together. `random` is in [0, 1).
  */
 export function backoffMs(attempt: number, backoff: Backoff, random: number): number {
   const full = Math.min(backoff.capMs, backoff.baseMs * 2 ** Math.min(attempt - 1, 30))

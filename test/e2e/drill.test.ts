@@ -98,7 +98,7 @@ describe('a drill that shows what is broken', () => {
     stage.sinks.failNext({ kind: 'teams', status: 404, times: 100 })
     const { code, flat } = await drill([...least, '--notice', '2', '--impact', '1'])
     expect(flat).toMatch(
-      /- team: "scheduled", "started", "completed" refused \(HTTP 404.*?\); the channel does not/,
+      /- team: "scheduled", "started", "completed" refused \(HTTP 404.*?\); check the address/,
     )
     expect(flat).toContain(
       'Drill: completed; 9 of 12 messages delivered on 3 of 4 channels: chat, pager, system',
