@@ -1,4 +1,4 @@
-// What `/metadata/identity/oauth2/token` answers. No sentence about it may show any of it.
+// Reads the answer of `/metadata/identity/oauth2/token`. No error shows any part of it.
 import { z } from 'zod'
 import { parseJson } from '../shared/json.ts'
 
@@ -8,7 +8,7 @@ export interface AccessToken {
   expiresAt: number
 }
 
-/** A JWT, which the log knows by its look: what it could not mask is not let in. */
+/** Only a JWT is accepted: the log masks nothing else. */
 const jwt = /^eyJ[\w-]{8,}\.[\w-]+\.[\w-]+$/
 
 const answer = z.object({
@@ -17,14 +17,14 @@ const answer = z.object({
   expires_on: z.union([z.string().regex(/^\d{1,12}$/), z.int().min(0)]).transform(Number),
 })
 
-/** The token, or a sentence that says why the text holds none. */
+/** The token, or a sentence that says why there is none. */
 export function parseAccessToken(body: string): AccessToken | string {
   const json = parseJson(body)
-  if (json === undefined) return 'the answer for a token is not JSON'
+  if (json === undefined) return 'the token answer is not JSON'
   const parsed = answer.safeParse(json)
   if (parsed.success) {
     return { token: parsed.data.access_token, expiresAt: parsed.data.expires_on * 1000 }
   }
   const names = parsed.error.issues.map(({ path }) => String(path[0] ?? 'access_token'))
-  return `the answer for a token has no usable ${[...new Set(names)].join(' and ')}`
+  return `the token answer has no valid ${[...new Set(names)].join(' and ')}`
 }

@@ -1,5 +1,5 @@
-// One beacon at work: the loops that poll, report, start and ask who we are. Each waits for its own
-// affairs only, so that a hanging relay never stops the watch.
+// Runs the loops of one beacon: poll, report, start events, identify the VM. They do not wait for
+// each other, so a hanging relay never stops the polls.
 import { createDue } from './due.ts'
 import { createEpisode } from './episode.ts'
 import { createPatience } from './patience.ts'
@@ -8,12 +8,12 @@ import { reportLoop } from './reporter.ts'
 import { createStarter } from './starter.ts'
 import type { Parts, State } from './state.ts'
 
-/** Tags change while a VM runs, and policies look at them. */
+/** Tags can change while a VM runs, and policies match them. */
 const identityRefreshMs = 10 * 60_000
-/** Base of the pace at which a failing `/metadata/instance` is asked again. */
+/** Base of the waits after `/metadata/instance` failed. */
 const identityRetryMs = 1_000
 
-/** Runs until `signal` aborts. Rejects where a loop broke, after it has stopped the others. */
+/** Runs until `signal` aborts. If a loop fails, stops the others and rejects. */
 export async function runAgent(parts: Parts, signal: AbortSignal): Promise<void> {
   const stopping = new AbortController()
   const stop = () => stopping.abort()
@@ -33,7 +33,7 @@ export async function runAgent(parts: Parts, signal: AbortSignal): Promise<void>
   if (broken !== undefined) throw broken.reason
 }
 
-/** The first answer lets reports begin; a later failure keeps what is known. */
+/** Reports begin after the first answer. A later failure keeps the VM that is known. */
 async function identityLoop(parts: Parts, state: State, stop: AbortSignal): Promise<void> {
   const { clock, imds, log } = parts
   const episode = createEpisode(log, 'imds')

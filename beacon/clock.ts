@@ -1,6 +1,5 @@
-// Time as the beacon needs it. Wall time can jump, so ages come from the monotonic clock wherever both
-// ends of an age lie in one process.
-
+// The clocks of the beacon. Wall time can jump, so ages within one process come from the monotonic
+// clock.
 export interface Clock {
   /** Epoch ms; may jump. */
   now(): number

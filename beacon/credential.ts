@@ -1,21 +1,21 @@
-// How a beacon shows the relay who it is: by the fleet's key, or by a token of the VM's identity.
+// How a beacon authenticates: by the fleet's key, or by a token of the VM's identity.
 import { sign } from '../shared/signature.ts'
 
-/** Headers for one attempt, made from the bytes that are sent; `now` is the relay's clock, epoch ms. */
-export type Show = (body: string, now: number) => Promise<Record<string, string>>
+/** Headers for one attempt, made from the bytes that are sent. `now` is the relay's clock. */
+export type Authenticate = (body: string, now: number) => Promise<Record<string, string>>
 
 export interface Unready {
   kind: 'unready'
   reason: string
-  /** When it is worth another try. */
+  /** When to try again. */
   retryAfterMs: number
 }
 
-/** No method rejects, and no outcome but the headers holds the secret. */
+/** No method rejects. Only the headers contain the secret. */
 export interface Credential {
-  /** To be asked before each attempt; may take as long as IMDS does. */
-  ready(signal: AbortSignal): Promise<Show | Unready>
-  /** The relay refused what was shown. Whether there is something else to show now. */
+  /** Call before each attempt. Takes as long as a request to IMDS. */
+  ready(signal: AbortSignal): Promise<Authenticate | Unready>
+  /** Call if the relay rejected the credential. Returns whether there is a new one. */
   renew(signal: AbortSignal): Promise<boolean>
 }
 

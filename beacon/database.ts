@@ -1,12 +1,12 @@
-// The SQLite file of the state directory, and the lock on both. A damaged file must never keep a beacon
-// from starting: what it held is worth less than the next report.
+// The SQLite file of the state directory, and the lock on both. A damaged file never prevents a
+// start: the next report matters more than the file's content.
 import { chmodSync, closeSync, mkdirSync, openSync, renameSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { FoghornError, messageOf } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 
-/** Not by `import`: a Node that lacks it would end there, before it could be told which Node it takes. */
+/** Not imported: an old Node without it would exit before it prints which version it needs. */
 const sqlite = process.getBuiltinModule('node:sqlite')
 
 const fileName = 'spool.db'
@@ -25,9 +25,10 @@ const sqliteNotADatabase = 26
 const leastFreeBytes = 64 * 1024
 
 /**
- * Opens the state directory for this process alone. Throws FoghornError `state_dir_in_use` where another
- * beacon has it, `state_dir_unusable` where it cannot be written. A damaged file is moved aside. If the
- * disk is full, the database is in memory and has no lock, so that the beacon still runs.
+ * Opens the state directory for this process alone. Throws FoghornError `state_dir_in_use` if
+ * another beacon has it, `state_dir_unusable` if it cannot be written. A damaged file is moved
+ * aside. If the disk is full, the database is in memory and has no lock, so that the beacon still
+ * runs.
  */
 export function openDatabase(directory: string, log: Log): DatabaseSync {
   const file = join(directory, fileName)
@@ -84,7 +85,10 @@ export function isDiskFull(error: unknown, directory: string): boolean {
   }
 }
 
-/** Exclusive from the first statement on until closed; the kernel frees it when the process is killed. */
+/**
+ * Exclusive from the first statement on until closed; the kernel frees it when the process is
+ * killed.
+ */
 function lockedDatabase(file: string): DatabaseSync {
   if (file !== inMemory) keepPrivate(file)
   const database = new sqlite.DatabaseSync(file, { timeout: 0 })

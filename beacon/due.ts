@@ -1,14 +1,14 @@
-// An instant that a loop waits for, and that others may bring forward while it waits.
+// The time that a loop waits for. Others may bring it forward while the loop waits.
 import type { Clock } from './clock.ts'
 
 export interface Due {
-  /** Makes it due at `at` (monotonic ms), unless it is due earlier already. */
+  /** Makes it due at `at` (monotonic ms), unless it is already due earlier. */
   bring(at: number): void
-  /** Resolves once it is due, and not before `notBefore`; or at once when `stop` aborts. It is then due never. */
+  /** Resolves when due, but not before `notBefore`, or when `stop` aborts. Then clears it. */
   wait(stop: AbortSignal, notBefore?: number): Promise<void>
 }
 
-/** Timers count in 32 bits: a longer wait is made of several. */
+/** Timers count in 32 bits, so a longer wait takes several. */
 const longestSleepMs = 86_400_000
 
 export function createDue(clock: Clock): Due {

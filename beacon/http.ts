@@ -1,5 +1,5 @@
-// One HTTP exchange over node:http or node:https, with a limit on everything: time to connect, time to
-// answer, size of the answer. The global `fetch` would cost 25 MB of memory more on every VM.
+// One HTTP exchange over node:http or node:https, with a limit on everything: time to connect, time
+// to answer, size of the answer. The global `fetch` would use 25 MB more memory on every VM.
 import http from 'node:http'
 import https from 'node:https'
 import { messageOf } from '../shared/errors.ts'
@@ -12,7 +12,7 @@ export interface Exchange {
   body?: string
   /** For the whole exchange. */
   timeoutMs: number
-  /** For the connection alone, where that is shorter. */
+  /** For the connection alone, if shorter. */
   connectTimeoutMs?: number
   maxBytes: number
   signal: AbortSignal
@@ -20,7 +20,7 @@ export interface Exchange {
 
 export type Exchanged =
   | { kind: 'answered'; status: number; headers: http.IncomingHttpHeaders; text: string }
-  /** `stale`: a kept connection had been closed by the other side; nothing was wrong but that. */
+  /** `stale`: the other side had closed a kept connection, so sending again may work. */
   | { kind: 'unanswered'; reason: string; stale: boolean }
 
 /** Never rejects, never follows a redirect. */
@@ -29,17 +29,17 @@ export function exchange(asked: Exchange): Promise<Exchanged> {
     const { request } = asked.url.protocol === 'https:' ? https : http
     const { agent, method, headers, timeoutMs } = asked
     const sent = request(asked.url, { agent, method, headers })
-    let settled = false
-    const settle = (outcome: Exchanged) => {
-      settled = true
+    let ended = false
+    const end = (outcome: Exchanged) => {
+      ended = true
       clearTimeout(timer)
       clearTimeout(connectTimer)
       asked.signal.removeEventListener('abort', stop)
       resolve(outcome)
     }
     const giveUp = (reason: string, stale = false) => {
-      if (settled) return
-      settle({ kind: 'unanswered', reason, stale })
+      if (ended) return
+      end({ kind: 'unanswered', reason, stale })
       sent.destroy()
     }
     const stop = () => giveUp('the beacon is stopping')
@@ -57,7 +57,7 @@ export function exchange(asked: Exchange): Promise<Exchanged> {
     sent.on('close', () => giveUp('the connection closed before the answer was complete'))
     sent.on('response', (response) => {
       readText(response, asked.maxBytes, giveUp, (text) => {
-        settle({
+        end({
           kind: 'answered',
           status: response.statusCode ?? 0,
           headers: response.headers,
@@ -85,7 +85,7 @@ function readText(
     chunks.push(chunk)
   })
   response.on('error', (error) => giveUp(messageOf(error)))
-  // A TextDecoder and not `toString`: it drops a byte order mark, which JSON.parse would refuse.
+  // TextDecoder drops a byte order mark, which JSON.parse would refuse
   response.on('end', () => done(new TextDecoder().decode(Buffer.concat(chunks))))
 }
 

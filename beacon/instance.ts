@@ -1,5 +1,5 @@
-// What `/metadata/instance` says about this VM, read leniently: only the name is indispensable, since
-// it is what `Resources` of an event lists.
+// Reads `/metadata/instance`, leniently: only the name is required, because `Resources` of an event
+// lists names.
 import { z } from 'zod'
 import { cut, limits } from '../shared/document.ts'
 import { parseJson } from '../shared/json.ts'
@@ -27,7 +27,7 @@ const instance = z.object({
 
 const tag = z.object({ name: z.string().min(1), value: z.string() })
 
-/** The VM, or a sentence that says why the text names none. */
+/** The VM, or a sentence that says why there is none. */
 export function parseInstance(body: string): Vm | string {
   const json = parseJson(body)
   if (json === undefined) return `the instance document is not JSON: ${cut(body, 60)}`

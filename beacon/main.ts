@@ -1,5 +1,5 @@
-// Starts a beacon from environment variables, and ends it on SIGTERM or SIGINT. Nothing else reads the
-// environment. Exit codes: 0 stopped, 1 could not go on, 2 the environment is wrong.
+// Starts a beacon from environment variables, and stops it on SIGTERM or SIGINT. Nothing else reads
+// the environment. Exit codes: 0 stopped, 1 failed, 2 wrong settings.
 import { randomUUID } from 'node:crypto'
 import { uptime } from 'node:os'
 import packageJson from '../package.json' with { type: 'json' }
@@ -14,7 +14,7 @@ import { readEnvironment, type Settings } from './settings.ts'
 import { openSpool } from './spool.ts'
 import { TokenCredential } from './token.ts'
 
-/** By then a service manager may expect us gone, whatever still hangs. */
+/** Exit after this time even if something hangs: a service manager does not wait longer. */
 const stopWithinMs = 800
 
 const settings = readEnvironment(process.env)
@@ -39,15 +39,15 @@ if ('problems' in settings) {
 
 async function run(settings: Settings, log: Log): Promise<void> {
   const clock = systemClock
-  const { relayUrl, fleet, signIn, imdsUrl, pollMs } = settings
+  const { relayUrl, fleet, credential, imdsUrl, pollMs } = settings
   const spool = openSpool({ directory: settings.stateDirectory, clock, log })
   const imds = createImds({ origin: imdsUrl, clock, log })
   const relay = createRelay({
     ...{ url: relayUrl, fleet, clock },
     credential:
-      signIn.by === 'key'
-        ? createKeyCredential(signIn.fleetKey, randomUUID)
-        : new TokenCredential({ source: imds, ...signIn, clock, random: Math.random, log }),
+      credential.by === 'key'
+        ? createKeyCredential(credential.fleetKey, randomUUID)
+        : new TokenCredential({ source: imds, ...credential, clock, random: Math.random, log }),
     environment: settings.proxy,
   })
   try {
@@ -58,7 +58,7 @@ async function run(settings: Settings, log: Log): Promise<void> {
         newId: randomUUID,
         uptimeMs: () => uptime() * 1000,
         version: packageJson.version,
-        about: { fleet, imds: imdsUrl, relay: relayUrl, signIn: signIn.by },
+        about: { fleet, imds: imdsUrl, relay: relayUrl, signIn: credential.by },
       },
       stopSignal(),
     )

@@ -1,5 +1,5 @@
-// The client of the VM's own metadata service (IMDS). Its surprise: failure is the normal case here, so
-// every outcome is a value, and a failed poll never looks like "no events".
+// The client of the VM's metadata service (IMDS). Its surprise: failures are normal here, so every
+// outcome is a value, and a failed poll never looks like "no events".
 import { Agent } from 'node:http'
 import { z } from 'zod'
 import {
@@ -23,18 +23,15 @@ import { createVersions } from './versions.ts'
 /** The first GET switches Scheduled Events on for the tenant, which may take two minutes. */
 const firstTimeoutMs = 150_000
 const laterTimeoutMs = 10_000
-/**
- * At most one request of each kind is on its way, so a request that passed the gate never waits
- * here.
- */
+/** More than the requests that run at once, so a request that passed the gate never waits here. */
 const maxSockets = 8
 const instancePath = '/metadata/instance?api-version=2021-02-01'
 const tokenPath = '/metadata/identity/oauth2/token'
 const tokenVersion = '2018-02-01'
 
 /**
- * `fallback`: ask again for an older api-version. `updating`: 410. `throttled`: 429. `transient`: 5xx,
- * no answer, nothing readable in it. `absent`: this service is not here, or not as we know it.
+ * `fallback`: ask for another api-version. `updating`: 410. `throttled`: 429. `transient`: 5xx, no
+ * answer, or an unreadable one. `absent`: this address has no IMDS, or none that we know.
  */
 export type FailureClass = 'fallback' | 'updating' | 'throttled' | 'transient' | 'absent'
 
@@ -99,7 +96,7 @@ export function createImds(options: {
   exchange?: typeof exchange
 }): Imds & TokenSource & { close(): void } {
   const { clock } = options
-  // Without `proxyEnv` an agent uses no proxy, whatever the environment says: IMDS has to see the VM itself.
+  // Without `proxyEnv` the agent ignores proxy settings: IMDS must see the VM itself.
   const agent = new Agent({ keepAlive: true, maxSockets })
   const gate = createGate(clock)
   const send = options.exchange ?? exchange
@@ -209,7 +206,7 @@ function startedOf(answer: Exchanged, now: number): Started {
   return { outcome: 'throttled', status, reason, retryAfterMs }
 }
 
-/** Parsed where IMDS said 200 and `parse` understands it; a failure with its class in every other case. */
+/** The parsed body of a 200. Everything else is a failure with its class. */
 function readAnswer<T extends object>(
   answer: Exchanged,
   now: number,

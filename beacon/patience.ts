@@ -1,4 +1,4 @@
-// How long to wait after IMDS failed: by what it said, and by how often it has said so in a row.
+// How long to wait after IMDS failed: depends on the failure and on how often it was repeated.
 import { type Backoff, backoffMs } from '../shared/retry.ts'
 import type { Clock } from './clock.ts'
 import type { Failed, FailureClass } from './metadata.ts'
@@ -34,11 +34,11 @@ function imdsWaitMs(failed: Failed, streak: Streak, pollMs: number, random: numb
 export interface Patience {
   /** Ms to wait after this failure. */
   waitMs(failed: Failed): number
-  /** Something worked: the next failure is a first one. */
+  /** Call after a success: the next failure counts as the first. */
   reset(): void
 }
 
-/** Keeps the streaks of one thing that is asked again and again. */
+/** Counts the consecutive failures of one kind of request. */
 export function createPatience(
   clock: Pick<Clock, 'monotonic'>,
   random: () => number,

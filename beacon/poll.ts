@@ -1,4 +1,4 @@
-// The loop that asks IMDS what is scheduled, whatever else is slow or broken.
+// The loop that polls IMDS, whatever else is slow or broken.
 import {
   cut,
   type EventsDocument,
@@ -20,7 +20,7 @@ export async function pollLoop(parts: Parts, state: State, stop: AbortSignal): P
   const { clock, imds, log, pollMs } = parts
   const episode = createEpisode(log, 'imds')
   const patience = createPatience(clock, parts.random, pollMs)
-  const sayOdd = createOddSayer(parts)
+  const logOddities = createOddityLog(parts)
   while (!stop.aborted) {
     const askedAt = clock.monotonic()
     const poll = await imds.poll(stop)
@@ -30,12 +30,12 @@ export async function pollLoop(parts: Parts, state: State, stop: AbortSignal): P
       patience.reset()
       episode.recovered({ endpoint: 'scheduledevents' })
       observe(parts, state, poll)
-      sayOdd(poll.document)
+      logOddities(poll.document)
     } else {
       waitMs = patience.waitMs(poll)
       const { reason, status } = poll
       log.debug('poll_failed', { reason, status })
-      // Which version to ask for is said where it is chosen, and is no failure of IMDS.
+      // versions.ts logs a change of version, which is no failure of IMDS
       if (poll.class !== 'fallback') {
         episode.failed('', { endpoint: 'scheduledevents', reason, status })
       }
@@ -44,7 +44,7 @@ export async function pollLoop(parts: Parts, state: State, stop: AbortSignal): P
   }
 }
 
-/** Takes in a good document: what changed is spooled first, then logged and reported. */
+/** Handles a good document: spools the changes first, then logs and reports them. */
 function observe(parts: Parts, state: State, poll: Poll & { kind: 'document' }): void {
   const { clock, log, random, spool } = parts
   const { oddities: _, ...document } = poll.document
@@ -56,8 +56,8 @@ function observe(parts: Parts, state: State, poll: Poll & { kind: 'document' }):
   })
   if (steps.length > 0) spool.append(steps)
   state.document = snapshot
-  for (const step of steps) sayStep(log, step)
-  // The first document is news even when it is empty: "not known yet" has become "nothing".
+  for (const step of steps) logStep(log, step)
+  // The first document is news even if it is empty: before it, the events were unknown.
   const news = [...steps.map(({ event }) => event), ...learned]
   if (state.vm === undefined || (news.length === 0 && last !== undefined)) return
   const { name } = state.vm
@@ -67,7 +67,7 @@ function observe(parts: Parts, state: State, poll: Poll & { kind: 'document' }):
 
 const stepEvents = { appeared: 'event_seen', changed: 'event_changed', gone: 'event_gone' } as const
 
-function sayStep(log: Log, { kind, event }: Step): void {
+function logStep(log: Log, { kind, event }: Step): void {
   log.info(stepEvents[kind], kind === 'gone' ? { eventId: event.eventId } : fieldsOf(event))
 }
 
@@ -82,18 +82,18 @@ const maxOddities = 20
 const unreadableEveryMs = 60_000
 
 /** The same odd document arrives every second, so log only what the previous one did not have. */
-function createOddSayer({ clock, log }: Parts): (document: EventsDocument) => void {
+function createOddityLog({ clock, log }: Parts): (document: EventsDocument) => void {
   let before: string[] = []
-  let said: Unreadable & { at: number } = { count: 0, samples: [], at: Number.NEGATIVE_INFINITY }
+  let logged: Unreadable & { at: number } = { count: 0, samples: [], at: Number.NEGATIVE_INFINITY }
   return ({ oddities, unreadable }) => {
     const now = oddities.slice(0, maxOddities)
     for (const oddity of now) if (!before.includes(oddity)) log.warn('document_odd', { oddity })
     before = now
     const { count, samples } = unreadable
-    const isSame = samples.join() === said.samples.join()
-    const isLogged = isSame || clock.monotonic() - said.at < unreadableEveryMs
-    if (count === said.count && isLogged) return
-    said = { count, samples, at: clock.monotonic() }
+    const isSame = samples.join() === logged.samples.join()
+    const isLogged = isSame || clock.monotonic() - logged.at < unreadableEveryMs
+    if (count === logged.count && isLogged) return
+    logged = { count, samples, at: clock.monotonic() }
     if (count > 0) log.warn('entries_unreadable', { count, first: cut(samples[0] ?? '', 60) })
     else log.info('entries_readable')
   }

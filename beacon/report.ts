@@ -1,11 +1,12 @@
-// The body of a report, built from what the beacon knows at this moment: no body is ever sent twice.
-// Its surprise: what does not fit is left for the next report, or left unsaid, but never half said.
+// Builds the body of a report from what the beacon knows now: no body is sent twice. Its surprise:
+// an item that does not fit waits for the next report, and a document that does not fit is sent
+// without descriptions, or not.
 import { limits, type ScheduledEvent } from '../shared/document.ts'
 import { type Change, maxReportBytes, type Report, type Start, type Vm } from '../shared/report.ts'
 import type { Pending } from './spool.ts'
 import type { Snapshot } from './watch.ts'
 
-/** What the schema of a report lets an age or an uptime be. */
+/** The highest age or uptime that the schema of a report accepts. */
 const longestAgeMs = 366 * 86_400_000
 
 export interface Facts {
@@ -21,16 +22,16 @@ export interface BuiltReport {
   body: string
   /** Sequences of the items inside, oldest first. */
   included: number[]
-  /** Whether items had to be left for the next report. */
+  /** Whether items wait for the next report. */
   more: boolean
-  /** What of the document fits: all, all but its descriptions, or nothing, which says "not known". */
+  /** How much of the document fits: all, all but descriptions, or nothing (then it is null). */
   document: 'whole' | 'bare' | 'left_out'
 }
 
 /**
- * Puts in the document and as many of the oldest items as fit into `maxBytes`. A document that leaves
- * no room for one item gives way, so that items never wait for ever. Returns the sequence of the oldest
- * item where that one alone does not fit.
+ * Includes the document and as many of the oldest items as fit into `maxBytes`. If no item would
+ * fit, the document is reduced, so that items never wait for ever. If the oldest item alone does
+ * not fit, returns its sequence.
  */
 export function buildReport(facts: Facts, maxBytes = maxReportBytes): BuiltReport | number {
   const items = facts.pending.map((pending) => ({ ...pending, text: textOf(pending) }))
@@ -74,7 +75,7 @@ function withoutDescription({ description: _, ...event }: ScheduledEvent): Sched
   return event
 }
 
-/** The same bytes as of the whole report, without serialising each item a second time. */
+/** The JSON of the whole report, without serialising each item again. */
 function joined(head: object, changes: string[], starts: string[]): string {
   const text = JSON.stringify(head).slice(0, -1)
   return `${text},"changes":[${changes.join(',')}],"starts":[${starts.join(',')}]}`

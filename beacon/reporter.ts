@@ -1,5 +1,5 @@
-// The loop that tells the relay: at once when there is news, else at the pace the relay asked for. A
-// report that did not arrive is not sent again: the next one is built from what is true by then.
+// The loop that reports to the relay: at once if there is news, otherwise at the pace that the
+// relay asked for. A failed report is not sent again: the next one is built from the state by then.
 import type { Log } from '../shared/log.ts'
 import type { Directive, Refused } from '../shared/report.ts'
 import { type Backoff, backoffMs } from '../shared/retry.ts'
@@ -8,16 +8,16 @@ import { type BuiltReport, buildReport } from './report.ts'
 import type { Sent } from './send.ts'
 import type { Parts, State } from './state.ts'
 
-/** However much there is to say, and whatever the relay answers. */
+/** Between two reports, whatever the relay answers. */
 const shortestGapMs = 200
 /** While an event is open, minutes count. */
 const openBackoff: Backoff = { baseMs: 1_000, capMs: 10_000 }
 const idleBackoff: Backoff = { baseMs: 1_000, capMs: 60_000 }
-/** So often the relay may find fault with a report's content before its oldest item is given up. */
+/** If the relay rejects the content of this many reports, the oldest item is given up. */
 const maxContentRefusals = 3
 const contentStatuses: readonly number[] = [400, 413]
 
-/** `direct` is handed what the relay says to start, by canonical event id. */
+/** `direct` receives the relay's directives, with canonical event ids. */
 export async function reportLoop(
   parts: Parts,
   state: State,
@@ -32,11 +32,11 @@ export async function reportLoop(
     sentAt = parts.clock.monotonic()
     const sent = await parts.relay.send(() => reporter.build(), stop)
     if (stop.aborted) return
-    state.reportDue.bring(parts.clock.monotonic() + reporter.settle(sent))
+    state.reportDue.bring(parts.clock.monotonic() + reporter.handle(sent))
   }
 }
 
-/** One life of this process as the relay knows it. */
+/** As reports show it: new at each start, and after the relay retired it. */
 interface Boot {
   id: string
   counter: number
@@ -74,25 +74,25 @@ class Reporter {
     return this.#built.body
   }
 
-  /** Ms until the next report, where nothing happens before. */
-  settle(sent: Sent): number {
+  /** Returns the ms until the next report, if nothing happens before. */
+  handle(sent: Sent): number {
     const again = sent.kind === this.#lastKind
     this.#lastKind = sent.kind
     if (sent.kind === 'accepted') return this.#accepted(sent)
     if (sent.kind === 'retired') return this.#retired(again)
-    sayFailure(this.#parts.log, this.#episode, sent)
+    logFailure(this.#parts.log, this.#episode, sent)
     return sent.kind === 'refused' ? this.#refused(sent) : this.#failed(sent)
   }
 
   #accepted({ answer }: Sent & { kind: 'accepted' }): number {
     const { outcome, paceMs, directives, refused } = answer
     const { log, spool } = this.#parts
-    // once, so that whoever sets a beacon up sees that it works
+    // once, so that an owner who installs a beacon sees that it works
     if (!this.#reached) log.info('relay_reached', { bootId: this.#boot.id, paceMs })
     this.#reached = true
     log.debug('report_accepted', { outcome, counter: this.#boot.counter, paceMs })
     this.#episode.recovered()
-    // The relay took nothing from a repeated report, so nothing of it may be forgotten here.
+    // The relay stored nothing of a repeated report, so keep its items.
     if (outcome === 'repeated') return this.#backoffMs(openBackoff)
     this.#noteRefused(refused)
     this.#attempts = 0
@@ -118,7 +118,7 @@ class Reporter {
       hint: 'another beacon reports for this VM, or the VM was restored from a copy',
     })
     this.#boot = { id: this.#parts.newId(), counter: 0 }
-    // Two beacons of one VM retire each other in turn: that must not become a race.
+    // Two beacons of one VM retire each other in turn. Back off, so that this is no race.
     return again ? this.#backoffMs(idleBackoff) : 0
   }
 
@@ -152,17 +152,17 @@ class Reporter {
   }
 }
 
-function sayFailure(log: Log, episode: Episode, sent: Sent & { kind: 'refused' | 'failed' }): void {
+function logFailure(log: Log, episode: Episode, sent: Sent & { kind: 'refused' | 'failed' }): void {
   const { kind, reason, status } = sent
   log.debug('report_failed', { kind, reason, status })
   episode.failed(kind === 'refused' ? `refused ${status}` : kind, { kind, reason, status })
 }
 
-/** Gives up items that fit into no report at all, which no event of Azure should ever cause. */
+/** Gives up items that fit into no report. No event of Azure should cause that. */
 function buildFitting(parts: Parts, state: State, boot: Boot): BuiltReport {
   const { clock, log, spool, uptimeMs, version } = parts
   const { vm, document } = state
-  if (vm === undefined) throw new Error('a report was due before IMDS said who we are')
+  if (vm === undefined) throw new Error('a report was due before the VM was identified')
   for (;;) {
     const beacon = { version, bootId: boot.id, counter: boot.counter, uptimeMs: uptimeMs() }
     const pending = spool.read()

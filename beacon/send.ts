@@ -1,10 +1,11 @@
-// The client of the relay: sends one report with what shows who sends it, and says what came of it as a
-// value. Its surprise: a wrong clock of this VM is healed here, by the relay's own time in its refusal,
-// and a token that the relay does not take is renewed.
+// The client of the relay: sends one report, and returns the outcome as a value. Its surprise: if
+// the relay rejects the VM's clock or token, it corrects the clock or renews the token, and sends
+// once more.
 import http from 'node:http'
 import https from 'node:https'
 import { z } from 'zod'
 import { cut } from '../shared/document.ts'
+import { parseJson } from '../shared/json.ts'
 import {
   type Answer,
   answerSchema,
@@ -21,21 +22,21 @@ import { type Exchanged, exchange } from './http.ts'
 
 const timeoutMs = 10_000
 const maxAnswerBytes = 256 * 1024
-/** Azure's NAT forgets a connection that was idle for 4 min, without a word to either side. */
+/** Azure's NAT drops a connection that was idle for 4 min, and notifies neither side. */
 const idleSocketMs = 90_000
 
 export type Sent =
   | { kind: 'accepted'; answer: Answer }
-  /** A newer boot of this VM has reported: only a new boot id will be heard. */
+  /** A newer boot of this VM has reported: the relay accepts only a new boot id. */
   | { kind: 'retired' }
-  /** The relay does not want this report: sending one like it again will not help by itself. */
+  /** The relay rejects this report. A retry alone does not help. */
   | { kind: 'refused'; status: number; reason: string }
-  /** No answer, or none that counts: trying again will help. */
+  /** No valid answer. A retry may help. */
   | { kind: 'failed'; reason: string; status?: number; retryAfterMs?: number }
 
 /** The relay as the beacon uses it. Never rejects. */
 export interface Relay {
-  /** `build` is called once for every attempt, since each has to have a body of its own. */
+  /** Calls `build` for every attempt: no body is sent twice. */
   send(build: () => string, signal: AbortSignal): Promise<Sent>
 }
 
@@ -57,7 +58,7 @@ export function createRelay(options: {
   const { clock, credential, fleet } = options
   const url = new URL(`${options.url.replace(/\/+$/, '')}${reportPath}`)
   const keeping = { keepAlive: true, timeout: idleSocketMs }
-  // Plain http is for a relay on this machine, and no proxy is asked for the way there.
+  // Plain http is for a relay on this machine, which needs no proxy.
   const agent =
     url.protocol === 'https:'
       ? new https.Agent({ ...keeping, proxyEnv: { ...options.environment } })
@@ -66,11 +67,11 @@ export function createRelay(options: {
   let offsetMs = 0
 
   const attempt = async (build: () => string, signal: AbortSignal): Promise<Attempted> => {
-    const show = await credential.ready(signal)
-    if (typeof show !== 'function') return show
+    const authenticate = await credential.ready(signal)
+    if (typeof authenticate !== 'function') return authenticate
     const body = build()
     const headers = {
-      ...(await show(body, clock.now() + offsetMs)),
+      ...(await authenticate(body, clock.now() + offsetMs)),
       [fleetHeader]: fleet,
       'content-type': 'application/json',
       'content-length': String(Buffer.byteLength(body)),
@@ -111,14 +112,18 @@ function readSent(answer: Attempted, now: number): Sent {
   if (answer.kind === 'unanswered') return { kind: 'failed', reason: answer.reason }
   const { status, text } = answer
   if (status >= 200 && status < 300) {
-    const parsed = answerSchema.safeParse(jsonOf(text))
+    const parsed = answerSchema.safeParse(parseJson(text))
     if (parsed.success) return { kind: 'accepted', answer: parsed.data }
-    return { kind: 'failed', status, reason: `this is not the answer of a relay: ${cut(text, 60)}` }
+    return {
+      kind: 'failed',
+      status,
+      reason: `the answer does not come from a relay: ${cut(text, 60)}`,
+    }
   }
-  const problem = problemSchema.safeParse(jsonOf(text)).data
+  const problem = problemSchema.safeParse(parseJson(text)).data
   if (status === 409 && problem?.code === retiredCode) return { kind: 'retired' }
   if (status >= 300 && status < 400) {
-    const reason = `the relay answered ${status}, which is not followed; FOGHORN_RELAY_URL has to be the relay's own address, perhaps ${answer.headers.location}`
+    const reason = `the relay answered ${status}, a redirect; set FOGHORN_RELAY_URL to the relay's own address, perhaps ${answer.headers.location}`
     return { kind: 'failed', status, reason }
   }
   const said = problem?.detail || problem?.title || cut(text.trim(), 200) || '(empty body)'
@@ -129,16 +134,8 @@ function readSent(answer: Attempted, now: number): Sent {
   return { kind: 'failed', status, reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 
-/** What a 401 says that another attempt may mend: `time` is the relay's clock, where ours is at fault. */
+/** The problem of a 401, which another attempt may solve. `time` is the relay's clock. */
 function refusalIn(answer: Attempted): { code?: string; time?: number | undefined } {
   if (answer.kind !== 'answered' || answer.status !== 401) return {}
-  return problemSchema.safeParse(jsonOf(answer.text)).data ?? {}
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  return problemSchema.safeParse(parseJson(answer.text)).data ?? {}
 }

@@ -1,5 +1,5 @@
-// The beacon's settings, read from environment variables that main hands over. All that is wrong is
-// said at once, each in a sentence that can be acted on; the fleet's key is in none of them.
+// The beacon's settings, read from environment variables that main passes in. Reports all mistakes
+// at once, each with what to write instead, and never shows the fleet's key.
 import { z } from 'zod'
 import { cut } from '../shared/document.ts'
 import type { Level } from '../shared/log.ts'
@@ -9,7 +9,7 @@ import type { ProxyEnvironment } from './send.ts'
 export interface Settings {
   relayUrl: string
   fleet: string
-  signIn: SignIn
+  credential: CredentialSettings
   imdsUrl: string
   pollMs: number
   stateDirectory: string
@@ -19,18 +19,18 @@ export interface Settings {
   secrets: string[]
 }
 
-/** What shows the relay who reports: a key, or a token for an audience. */
-type SignIn =
+/** How the beacon authenticates: by a key, or by a token for an audience. */
+type CredentialSettings =
   | { by: 'key'; fleetKey: string }
   | { by: 'token'; audience: string; clientId: string | undefined }
 
 export type Environment = Record<string, string | undefined>
 
 const defaultImdsUrl = 'http://169.254.169.254'
-/** Beside the working directory, so that it works for any user; the VM's service names /var/lib/foghorn. */
+/** In the working directory, for any user. The service on a VM sets /var/lib/foghorn. */
 const defaultStateDirectory = '.foghorn-beacon'
 const defaultPollSeconds = 1
-/** IMDS grants a VM 5 requests a second, over all who ask. */
+/** IMDS grants a VM 5 requests a second, shared by all its programs. */
 const leastPollSeconds = 0.2
 const mostPollSeconds = 60
 const levels: readonly Level[] = ['debug', 'info', 'warn', 'error']
@@ -53,7 +53,7 @@ export const variables: Record<string, { usual: string; about: string }> = {
   },
   FOGHORN_IMDS_URL: {
     usual: defaultImdsUrl,
-    about: 'An origin, for VMs outside a virtual network.',
+    about: 'The origin of IMDS. Only VMs outside a virtual network need another one.',
   },
   FOGHORN_POLL_SECONDS: {
     usual: String(defaultPollSeconds),
@@ -61,10 +61,14 @@ export const variables: Record<string, { usual: string; about: string }> = {
   },
   FOGHORN_STATE_DIR: {
     usual: defaultStateDirectory,
-    about: 'Changes that the relay has not accepted yet. Locked: a second beacon on it exits.',
+    about:
+      'The folder for changes that the relay has not accepted yet. A second beacon on it exits.',
   },
   FOGHORN_LOG_LEVEL: { usual: 'info', about: `One of ${levels.join(', ')}.` },
-  HTTPS_PROXY: { usual: '', about: 'The proxy on the way to the relay. IMDS never uses one.' },
+  HTTPS_PROXY: {
+    usual: '',
+    about: 'The proxy for requests to the relay. Requests to IMDS never use it.',
+  },
   NO_PROXY: { usual: '', about: 'Hosts that the beacon reaches without the proxy.' },
 }
 
@@ -89,7 +93,7 @@ export function readEnvironment(environment: Environment): Settings | { problems
   }
   const relayUrl = read('FOGHORN_RELAY_URL', parseRelayUrl)
   const fleet = read('FOGHORN_FLEET', parseFleet)
-  const signIn = readSignIn(read)
+  const credential = readCredential(read)
   const imdsUrl = read('FOGHORN_IMDS_URL', parseImdsUrl)
   const pollMs = read('FOGHORN_POLL_SECONDS', parsePollMs)
   const logLevel = read('FOGHORN_LOG_LEVEL', parseLevel)
@@ -101,7 +105,7 @@ export function readEnvironment(environment: Environment): Settings | { problems
     problems.length > 0 ||
     relayUrl === undefined ||
     fleet === undefined ||
-    signIn === undefined ||
+    credential === undefined ||
     imdsUrl === undefined ||
     pollMs === undefined ||
     logLevel === undefined ||
@@ -110,12 +114,12 @@ export function readEnvironment(environment: Environment): Settings | { problems
     return { problems }
   }
   return {
-    ...{ relayUrl, fleet, signIn, imdsUrl, pollMs, logLevel, stateDirectory },
+    ...{ relayUrl, fleet, credential, imdsUrl, pollMs, logLevel, stateDirectory },
     proxy: {
       ...(proxyUrl === '' ? {} : { HTTPS_PROXY: proxyUrl }),
       ...(noProxy ? { NO_PROXY: noProxy } : {}),
     },
-    secrets: [...keysOf(signIn), ...secretsOf(proxyUrl)],
+    secrets: [...keysOf(credential), ...secretsOf(proxyUrl)],
   }
 }
 
@@ -124,20 +128,20 @@ function parseRelayUrl(text: string | undefined): string | Wrong {
   if (text === undefined) return new Wrong(`is missing: ${want}`)
   const url = urlOf(text)
   if (url === undefined || !['https:', 'http:'].includes(url.protocol)) {
-    return new Wrong(`is ${shown(text)}, which is no web address: ${want}`)
+    return new Wrong(`is ${shown(text)}, which is not a web address: ${want}`)
   }
   if (url.username !== '' || url.search !== '' || url.hash !== '') {
-    return new Wrong(`is ${shown(text)}, with more than an address and a path: ${want}`)
+    return new Wrong(`is ${shown(text)}, with a user, a query or a fragment: ${want}`)
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     return new Wrong(
-      `is ${shown(text)}, and reports go over plain http to this machine only: write ${shown(`https:${text.slice(5)}`)}`,
+      `is ${shown(text)}, but plain http is allowed to this machine only: write ${shown(`https:${text.slice(5)}`)}`,
     )
   }
   return text
 }
 
-/** It travels in a header. */
+/** The name is sent in a header, so it must be ASCII. */
 function parseFleet(text: string | undefined): string | Wrong {
   const want = 'write the name of the fleet as the relay has it in "fleets", such as production'
   if (text === undefined) return new Wrong(`is missing: ${want}`)
@@ -147,15 +151,15 @@ function parseFleet(text: string | undefined): string | Wrong {
   )
 }
 
-/** One way or the other: with both, a key would lie on the VM that nothing needs. */
-function readSignIn(read: Read): SignIn | undefined {
+/** Not both: a key that is not needed should not be on the VM. */
+function readCredential(read: Read): CredentialSettings | undefined {
   const audience = read('FOGHORN_AUDIENCE', parseAudience)
   const clientId = read('FOGHORN_IDENTITY_CLIENT_ID', (text) => parseClientId(text, audience))
   const fleetKey = read('FOGHORN_FLEET_KEY', (text) => {
     if (audience === '') return parseFleetKey(text)
     if (text === undefined) return ''
     return new Wrong(
-      'is set beside FOGHORN_AUDIENCE: leave one of them out, the key where this VM has an identity',
+      'is set together with FOGHORN_AUDIENCE: remove one of them, the key if this VM has an identity',
     )
   })
   if (audience === undefined || clientId === undefined || fleetKey === undefined) return undefined
@@ -163,7 +167,7 @@ function readSignIn(read: Read): SignIn | undefined {
   return { by: 'token', audience, clientId: clientId === '' ? undefined : clientId }
 }
 
-/** Empty where there is none. */
+/** Empty if it is not set. */
 function parseAudience(text = ''): string | Wrong {
   if (/^[\x21-\x7e]{0,256}$/.test(text) && !text.startsWith('whsec_')) return text
   return new Wrong(
@@ -171,15 +175,13 @@ function parseAudience(text = ''): string | Wrong {
   )
 }
 
-/** Empty where there is none. `audience` is undefined where something else is wrong with that. */
+/** Empty if it is not set. `audience` is undefined if it has a mistake of its own. */
 function parseClientId(text: string | undefined, audience: string | undefined): string | Wrong {
   if (text === undefined) return ''
   const want = 'write the client id (a GUID) of the user-assigned identity, or leave it out'
   if (!guid.safeParse(text).success) return new Wrong(`is ${shown(text)}: ${want}`)
   if (audience !== '') return text
-  return new Wrong(
-    'is set without FOGHORN_AUDIENCE, which says what to ask tokens for: set that too',
-  )
+  return new Wrong('is set without FOGHORN_AUDIENCE, the audience of the tokens: set that too')
 }
 
 const guid = z.guid()
@@ -187,13 +189,13 @@ const guid = z.guid()
 function parseFleetKey(text: string | undefined): string | Wrong {
   const want =
     'write the key of the fleet as the relay has it: "whsec_" and the base64 of 24 to 64 bytes; ' +
-    'or set FOGHORN_AUDIENCE instead, where this VM has a managed identity'
+    'or set FOGHORN_AUDIENCE instead, if this VM has a managed identity'
   if (text === undefined) return new Wrong(`is missing: ${want}`)
   try {
     secretBytes(text)
     return text
   } catch {
-    return new Wrong(`is no key (it is not shown here): ${want}`)
+    return new Wrong(`is not a valid key (it is not shown here): ${want}`)
   }
 }
 
@@ -203,7 +205,7 @@ function parseImdsUrl(text: string | undefined): string | Wrong {
   const isOrigin = url !== undefined && `${url.pathname}${url.search}${url.hash}` === '/'
   if (isOrigin && url.protocol === 'http:' && url.username === '') return url.origin
   return new Wrong(
-    `is ${shown(text)}: write an origin, http and no path, such as ${defaultImdsUrl}, or leave it out`,
+    `is ${shown(text)}: write an http origin without a path, such as ${defaultImdsUrl}, or leave it out`,
   )
 }
 
@@ -237,18 +239,18 @@ function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
 }
 
-/** A value as a person wrote it, without what may be a secret in the wrong place. */
+/** The value in quotes. Secrets in the wrong place are masked. */
 function shown(text: string): string {
   const masked = text.replace(/whsec_\S*/g, '[secret]').replace(/\/\/[^/@]*@/, '//[secret]@')
   return `"${cut(masked, 80)}"`
 }
 
-function keysOf(signIn: SignIn): string[] {
-  if (signIn.by === 'token') return []
-  return [signIn.fleetKey, signIn.fleetKey.replace(/^whsec_/, '')]
+function keysOf(credential: CredentialSettings): string[] {
+  if (credential.by === 'token') return []
+  return [credential.fleetKey, credential.fleetKey.replace(/^whsec_/, '')]
 }
 
-/** A proxy's password can turn up in the messages of a failed connection. */
+/** The error of a failed connection can contain the proxy's password. */
 function secretsOf(proxyUrl: string): string[] {
   const url = urlOf(proxyUrl)
   if (url === undefined || url.password === '') return []

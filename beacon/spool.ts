@@ -1,5 +1,5 @@
-// What this beacon saw and did and the relay has not accepted yet. Memory is what the beacon works on;
-// the file is for the next process, so a full disk costs durability and never a report.
+// Changes and outcomes that the relay has not accepted yet. The beacon works on the copy in memory.
+// Only a restart reads the file: if the disk is full, we lose durability, not reports.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { z } from 'zod'
 import { messageOf } from '../shared/errors.ts'
@@ -9,7 +9,7 @@ import type { Clock } from './clock.ts'
 import { freeSpaceOn, isDiskFull, openDatabase } from './database.ts'
 import type { Step } from './watch.ts'
 
-/** What came of a directive, as of `seenAt` (monotonic ms). */
+/** The outcome of a directive, at `seenAt` (monotonic ms). */
 export interface StartResult extends Pick<Start, 'eventId' | 'outcome'> {
   kind: 'start'
   seenAt: number
@@ -18,22 +18,22 @@ export interface StartResult extends Pick<Start, 'eventId' | 'outcome'> {
 
 export type Item = Step | StartResult
 
-/** An item that waits, with its age instead of instants, so that it survives a restart. */
+/** A waiting item. It has ages, because monotonic instants mean nothing after a restart. */
 export interface Pending {
   /** Grows with each item. */
   sequence: number
   item: Body
-  /** Ms since the item was seen, now. */
+  /** Ms since the item was seen, as of the call. */
   ageMs(): number
   lastSeenAgeMs(): number | undefined
 }
 
 export interface Spool {
-  /** Keeps items until they are dropped; beyond `maxChanges` the oldest give way. */
+  /** Keeps items until they are dropped. Above `maxChanges` it drops the oldest. */
   append(items: readonly Item[]): void
-  /** All that waits, oldest first. */
+  /** All waiting items, oldest first. */
   read(): readonly Pending[]
-  /** Forgets everything up to and with `sequence`. */
+  /** Drops all items up to and including `sequence`. */
   dropThrough(sequence: number): void
   /** Frees the directory for the next beacon. */
   close(): void
@@ -135,7 +135,7 @@ class FileSpool implements Spool {
     return { monotonic, wall: this.#clock.now() - (this.#clock.monotonic() - monotonic) }
   }
 
-  /** The wall clock may have been set back between two processes, hence never less than 0. */
+  /** At least 0: the wall clock may have been set back between two processes. */
   #age({ wall, monotonic }: Instant): number {
     if (monotonic !== undefined) return this.#clock.monotonic() - monotonic
     return Math.max(0, this.#clock.now() - wall)
@@ -164,7 +164,7 @@ const rowSchema = z.object({
   body: z.string(),
 })
 
-/** Rows that cannot be read are passed over; they leave with the next drop. */
+/** Skips unreadable rows. The next drop removes them. */
 function load(database: DatabaseSync, log: Log): Entry[] {
   const rows = database.prepare('SELECT * FROM item ORDER BY sequence LIMIT ?').all(maxChanges)
   return rows.flatMap((row) => {
@@ -181,7 +181,7 @@ function load(database: DatabaseSync, log: Log): Entry[] {
   })
 }
 
-/** Of every row, also those that cannot be read: a sequence is never given twice. */
+/** Unreadable rows count, too: no sequence is used twice. */
 function lastSequence(database: DatabaseSync): number {
   const row = database.prepare('SELECT max(sequence) AS last FROM item').get()
   return typeof row?.last === 'number' ? row.last : 0

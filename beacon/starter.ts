@@ -1,5 +1,5 @@
-// The loop that carries out directives. The one place that ever approves anything, and only what the
-// relay directed and this VM's own document shows as Scheduled.
+// The loop that carries out directives. Only this code asks Azure to start an event, and only if
+// the relay directed it and this VM's own document shows it as Scheduled.
 import { isSameName } from '../shared/document.ts'
 import { type Directive, freshDocumentMs, type Start } from '../shared/report.ts'
 import { createDue } from './due.ts'
@@ -7,11 +7,11 @@ import type { Started } from './metadata.ts'
 import type { StartResult } from './spool.ts'
 import type { Parts, State } from './state.ts'
 
-/** A directive that crossed our report of its success is not carried out twice. */
+/** A repeated directive is ignored for this time: it may have crossed our report of the success. */
 const quietMs = 2_000
 /** Events in one request. */
 const maxPerPost = 50
-/** The relay's lease. After it the relay asks another VM, which has its own budget of requests. */
+/** The relay's lease. After it the relay directs another VM, with its own request limit. */
 const leaseMs = 5_000
 /** A directive waits here at most this long, for its turn and while IMDS throttles. */
 const workForMs = 15_000
@@ -57,9 +57,9 @@ async function startNext({ imds, clock }: Parts, queue: Queue, stop: AbortSignal
     return asked.map(({ directive }) => directive.eventId)
   }
   const started = await imds.start(choose, stop)
-  // Cut off by our own stop, the outcome is unknown: the relay will direct again, us or another.
+  // If our own stop cut it off, the outcome is unknown. The relay will direct a beacon again.
   if (started === undefined || stop.aborted) return
-  await clock.sleep(queue.settle(asked, started), stop)
+  await clock.sleep(queue.handle(asked, started), stop)
 }
 
 /** Holds one entry per event, even if the relay directs it again. */
@@ -91,7 +91,7 @@ class Queue {
   }
 
   /** Returns how long to wait before the next request, in ms. */
-  settle(asked: Waiting[], started: Started): number {
+  handle(asked: Waiting[], started: Started): number {
     if (started.outcome === 'throttled') return this.#throttled(asked, started)
     if (started.outcome === 'rejected' && started.status === 400 && asked.length > 1) {
       for (const one of asked) one.alone = true
@@ -117,7 +117,7 @@ class Queue {
     if (this.#isQuiet(eventId)) this.#waiting.delete(eventId)
     else if (obstacle !== undefined) this.#end([one], { outcome: obstacle })
     else if (now - one.receivedAt >= workForMs) {
-      this.#end([one], { outcome: 'unreachable', reason: 'IMDS did not take it in time' })
+      this.#end([one], { outcome: 'unreachable', reason: 'IMDS did not accept it in time' })
     }
   }
 

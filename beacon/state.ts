@@ -1,4 +1,4 @@
-// What the loops of one beacon share: the parts they work with, and what they know.
+// What the loops of one beacon share: their dependencies and their state.
 import type { Fields, Log } from '../shared/log.ts'
 import type { Vm } from '../shared/report.ts'
 import type { Clock } from './clock.ts'
@@ -8,7 +8,7 @@ import type { Relay } from './send.ts'
 import type { Spool } from './spool.ts'
 import type { Snapshot } from './watch.ts'
 
-/** Every effect of a beacon, so that a simulation can run it on a clock and a network of its own. */
+/** Every effect of a beacon, so that a simulation can pass its own clock and network. */
 export interface Parts {
   imds: Imds
   relay: Relay
@@ -24,14 +24,14 @@ export interface Parts {
   pollMs: number
   /** Of the beacon's software. */
   version: string
-  /** What the log's `beacon_started` tells besides the VM. */
+  /** Further fields of the log line `beacon_started`. */
   about: Fields
 }
 
 export interface State {
-  /** Undefined until IMDS has said who we are; nothing is reported before. */
+  /** Undefined until IMDS has identified the VM. Before that, nothing is reported. */
   vm: Vm | undefined
-  /** The last good document; a failed poll leaves it as it is. */
+  /** The last good document. A failed poll does not change it. */
   document: Snapshot | undefined
   /** When the next report goes out. */
   reportDue: Due

@@ -1,26 +1,26 @@
-// The credential of a beacon without a key: a token of the VM's managed identity. It is kept in memory
-// alone, and renewed long before it ends, so that an IMDS that fails for hours costs nothing. Its
-// surprise: this VM's clock may be wrong, so a token that was just received counts for a while whatever
-// the clock says of it, and the relay has the last word.
+// The credential of a beacon without a key: a token of the VM's managed identity. It is kept in
+// memory only, and renewed early, so that IMDS can fail for hours. Its surprise: the VM's clock may
+// be wrong, so a new token is used for a while even if it seems expired.
 import type { Log } from '../shared/log.ts'
 import type { Clock } from './clock.ts'
-import type { Credential, Show, Unready } from './credential.ts'
+import type { Authenticate, Credential, Unready } from './credential.ts'
 import { createEpisode, type Episode } from './episode.ts'
 import type { Failed, TokenSource } from './metadata.ts'
 import { createPatience, type Patience } from './patience.ts'
 
-/** IMDS is not asked for a token again so soon after it gave one. */
+/** The shortest time between two tokens. */
 const leastAgeMs = 60_000
-/** With less than this left, a token is renewed however long it lived. */
+/** A token with less time left is renewed, whatever its lifetime was. */
 const marginMs = 10 * 60_000
-/** A token that the relay refuses is dropped once in this time: a new one mostly says the same. */
+/** A rejected token is dropped at most once in this time: a new one usually has the same claims. */
 const dropEveryMs = 5 * 60_000
-/** Base of the pace at which a failing IMDS is asked again. */
+/** Base of the waits after IMDS failed. */
 const retryMs = 1_000
 
 /**
- * How long after it was received a token is to be renewed, where `leftMs` of its life were left. IMDS keeps
- * tokens for hours and may hand out the same one again: then half of what is left passes each time.
+ * When to renew a token, in ms since its receipt, if it was valid for `leftMs` then. IMDS caches
+ * tokens for hours and may return the same one: then we ask again after half of the time that is
+ * left.
  */
 export function renewAfterMs(leftMs: number): number {
   return Math.max(leastAgeMs, Math.min(leftMs / 2, leftMs - marginMs))
@@ -28,7 +28,7 @@ export function renewAfterMs(leftMs: number): number {
 
 interface TokenParts {
   source: TokenSource
-  /** What the token is for, as the relay has it in `entra.audience`. */
+  /** The same as `entra.audience` of the relay's configuration. */
   audience: string
   /** Picks one of several identities; undefined: the VM's own, or its only one. */
   clientId: string | undefined
@@ -50,7 +50,7 @@ export class TokenCredential implements Credential {
   readonly #episode: Episode
   #held: Held | undefined
   #asking: Promise<void> | undefined
-  /** Not before, after a failure. */
+  /** After a failure, ask no earlier. */
   #askAt = Number.NEGATIVE_INFINITY
   #droppedAt = Number.NEGATIVE_INFINITY
   #reason = ''
@@ -61,12 +61,12 @@ export class TokenCredential implements Credential {
     this.#episode = createEpisode(parts.log, 'token')
   }
 
-  async ready(signal: AbortSignal): Promise<Show | Unready> {
+  async ready(signal: AbortSignal): Promise<Authenticate | Unready> {
     const { clock } = this.#parts
     if (this.#held === undefined || this.#held.endsAt <= clock.monotonic()) {
       await this.#ask(signal)
     } else if (this.#held.renewAt <= clock.monotonic()) {
-      // a report does not wait for IMDS while the old token is good
+      // a report does not wait for IMDS while the old token is valid
       void this.#ask(signal)
     }
     const now = clock.monotonic()
@@ -92,7 +92,7 @@ export class TokenCredential implements Credential {
     return this.#held?.token
   }
 
-  /** One request at a time, and none while IMDS is to be left alone. */
+  /** One request at a time, and none before `#askAt`. */
   async #ask(signal: AbortSignal): Promise<void> {
     if (this.#asking === undefined) {
       if (this.#parts.clock.monotonic() < this.#askAt) return
@@ -110,7 +110,7 @@ export class TokenCredential implements Credential {
     const now = clock.monotonic()
     if (answer.kind === 'failed') {
       this.#askAt = now + this.#patience.waitMs(answer)
-      this.#reason = `there is no token to report with: ${sentenceOf(answer)}`
+      this.#reason = `no token to report with: ${sentenceOf(answer)}`
       const { status } = answer
       this.#episode.failed(String(status ?? ''), { reason: sentenceOf(answer), status })
       return
@@ -123,11 +123,11 @@ export class TokenCredential implements Credential {
   }
 }
 
-/** 400 needs a person: IMDS knows no such identity, or Entra no such audience. */
+/** An owner must fix a 400: IMDS has no such identity, or Entra no such audience. */
 function sentenceOf({ reason, status }: Failed): string {
   if (status !== 400) return reason
   return (
     `${reason}; assign a managed identity to this VM (az vm identity assign), name one of several ` +
-    'in FOGHORN_IDENTITY_CLIENT_ID, and see that FOGHORN_AUDIENCE is an application of the tenant'
+    'in FOGHORN_IDENTITY_CLIENT_ID, and check that FOGHORN_AUDIENCE is an application of the tenant'
   )
 }

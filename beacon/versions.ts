@@ -1,16 +1,13 @@
 // Which api-version of Scheduled Events to ask for: the newest that this cloud answers. A 400 may
-// be temporary, and an older version lacks values that policies need. So a version is left only
-// after several 400s. Then newer ones are asked for again, beside the polls.
+// be temporary, and an older version lacks values that policies need. So the beacon falls back only
+// after several 400s, and then probes newer versions beside the polls.
 import { type ApiVersion, apiVersions } from '../shared/document.ts'
 import type { Log } from '../shared/log.ts'
 
-/** A version is left after this many 400s in a row, if the last came this long after the first. */
+/** Fall back after this many 400s in a row, if the last came this long after the first. */
 const refusals = 3
 const refusedForMs = 5_000
-/**
- * When newer versions are asked for again after an older one answered. The first at once: a burst
- * of 400 may be over.
- */
+/** When to probe newer versions after a fallback. At once first: the 400s may be over. */
 const probesAtMs = [0, 10_000, 30_000, 60_000]
 const laterProbesMs = 10 * 60_000
 
@@ -36,7 +33,7 @@ export function createVersions(log: Log): Versions {
   /** All versions were refused. Until one works, they are tried in turn, once each and slowly. */
   let exhausted = false
   /** Set while an older version answers. `count` probes were made, the last at `lastAt`. */
-  let settled: { at: number; count: number; lastAt: number } | undefined
+  let fallenBack: { at: number; count: number; lastAt: number } | undefined
 
   const isRefused = (now: number): boolean => {
     streak = { count: (streak?.count ?? 0) + 1, since: streak?.since ?? now }
@@ -49,7 +46,7 @@ export function createVersions(log: Log): Versions {
     refused(version, now) {
       if (version !== apiVersions[index] || !isRefused(now)) return 'fallback'
       streak = undefined
-      settled = undefined
+      fallenBack = undefined
       const older = apiVersions[index + 1]
       index = older === undefined ? 0 : index + 1
       if (!exhausted) {
@@ -63,15 +60,15 @@ export function createVersions(log: Log): Versions {
       if (version !== apiVersions[index]) return
       streak = undefined
       exhausted = false
-      if (index > 0) settled ??= { at: now, count: 0, lastAt: now }
+      if (index > 0) fallenBack ??= { at: now, count: 0, lastAt: now }
     },
 
     probes(now) {
-      if (settled === undefined) return []
-      const { at, count, lastAt } = settled
+      if (fallenBack === undefined) return []
+      const { at, count, lastAt } = fallenBack
       const soon = probesAtMs[count]
       if (now < (soon === undefined ? lastAt + laterProbesMs : at + soon)) return []
-      settled = { at, count: count + 1, lastAt: now }
+      fallenBack = { at, count: count + 1, lastAt: now }
       return apiVersions.slice(0, index)
     },
 
@@ -82,7 +79,7 @@ export function createVersions(log: Log): Versions {
       index = newer
       streak = undefined
       // versions newer than this one were refused just now
-      settled = index === 0 ? undefined : { at: now, count: 1, lastAt: now }
+      fallenBack = index === 0 ? undefined : { at: now, count: 1, lastAt: now }
     },
   }
 }

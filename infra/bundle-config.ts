@@ -1,6 +1,6 @@
 // Chooses the configuration that `npm run bundle` packs, and refuses it if it must not be deployed.
-// Checks it as check-config does, and also for mistakes of a deployment. If this shell lacks a
-// value "env:NAME", it is assumed to be valid.
+// Checks it as check-config does, and also for mistakes of a deployment. If a variable of an
+// "env:NAME" is not set here, its value is assumed to be valid.
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseWords, wrong } from '../functions/cli/arguments.ts'
@@ -11,12 +11,13 @@ import { FoghornError } from '../shared/errors.ts'
 
 export const help = `npm run bundle [-- FOLDER] [--config FILE | --without-config] [--local]
 
-Writes what is deployed to FOLDER (dist): the beacon, and the relay for Azure Functions.
+Writes the files to deploy into FOLDER (default: dist): the beacon, and the relay for Azure
+Functions.
 
-  --config FILE      the configuration to pack; without, the file that FOGHORN_CONFIG names, or
-                     foghorn.config.json where there is one
-  --without-config   packs none
-  --local            takes a publicUrl of this machine, to try the bundle here
+  --config FILE      the configuration to pack (default: FOGHORN_CONFIG, or foghorn.config.json if
+                     it exists)
+  --without-config   pack no configuration
+  --local            allow a loopback publicUrl, to try the bundle on this machine
 `
 
 const options = {
@@ -43,7 +44,8 @@ export function readBundleWords(
   const { values, positionals } = parseWords(words, options)
   if (values.help) return 'help'
   const [folder = 'dist', ...more] = positionals
-  if (more.length > 0) throw wrong(`one folder at a time, and not also "${more[0]}"; see --help`)
+  if (more.length > 0)
+    throw wrong(`the command takes one folder, but "${more[0]}" follows; see --help`)
   const without = values['without-config'] === true
   if (without && values.config !== undefined) {
     throw wrong('--config and --without-config exclude each other; write one of them')
@@ -67,16 +69,12 @@ export function checkPacked(
 ): string {
   const { code, out, err } = run([file, '--without-env'], environment)
   if (code !== 0) throw new FoghornError('config_invalid', err.replaceAll(file, shown).trimEnd())
-  const { publicUrl } = readConfigWith(
-    readFileSync(file, 'utf8'),
-    environment,
-    'taken_as_given',
-  ).config
+  const { publicUrl } = readConfigWith(readFileSync(file, 'utf8'), environment, 'assumed').config
   if (isLoopback(publicUrl) && !isLocal) {
     const remedy =
-      'Write the address of the function app, which the deployment gives as appUrl. To try the bundle on this ' +
+      'Write the address of the function app: the output appUrl of the deployment. To try the bundle on this ' +
       'machine, add --local.'
-    const what = `publicUrl "${publicUrl}" is the reader's own machine, so this is a test configuration`
+    const what = `publicUrl "${publicUrl}" is loopback, so this is a test configuration`
     throw new FoghornError('config_local', `${shown}: ${what}. ${remedy}`)
   }
   return `${out.replaceAll(file, shown).trimEnd()}\nLinks in messages lead to ${publicUrl}`

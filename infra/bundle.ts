@@ -1,6 +1,6 @@
-// `npm run bundle [-- FOLDER]`: what is deployed, in dist or there. The beacon as one file; the relay for Azure
-// Functions as a folder to zip: the code, host.json, and the configuration, where there is one. If the
-// configuration has mistakes, the command exits with code 2 and leaves nothing of the relay to deploy.
+// `npm run bundle [-- FOLDER]`: writes the files to deploy. The beacon is one file. The relay for
+// Azure Functions is a folder to zip: the code, host.json, and the configuration if there is one.
+// If the configuration has mistakes, the command exits with code 2 and leaves no relay to deploy.
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
@@ -19,7 +19,7 @@ const azure = join(dist, 'azure')
 rmSync(azure, { recursive: true, force: true })
 const verdict =
   config === undefined
-    ? 'without a configuration: put a foghorn.config.json beside it, or the relay does not start'
+    ? 'No configuration was packed. Put foghorn.config.json beside main.mjs, or the relay does not start.'
     : readOrEnd(() => checkPacked(config, shown(config), process.env, isLocal))
 
 const common: BuildOptions = {
@@ -32,7 +32,7 @@ const common: BuildOptions = {
   logLevel: 'warning',
 }
 
-/** Libraries written for CommonJS ask for built-in modules by `require`. */
+/** Libraries written for CommonJS load built-in modules with `require`. */
 const requireBanner =
   "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
 
@@ -40,7 +40,7 @@ await build({
   ...common,
   entryPoints: ['beacon/main.ts'],
   outfile: join(dist, 'beacon.mjs'),
-  // before all other code
+  // runs before all other code
   inject: ['infra/vm/node-version.mjs'],
 })
 
@@ -50,10 +50,10 @@ await build({
   entryPoints: { main: 'infra/azure/main.ts' },
   outdir: azure,
   outExtension: { '.js': '.mjs' },
-  // what is loaded lazily stays in files of its own
+  // modules that are loaded lazily stay in separate files
   splitting: true,
   banner: { js: requireBanner },
-  // the Functions host brings it
+  // the Functions host provides it
   external: ['@azure/functions-core'],
 })
 copyFileSync(join(root, 'infra/azure/host.json'), join(azure, 'host.json'))

@@ -1,5 +1,5 @@
-// `npm run generate [-- --check]`: writes the generated files. With --check it writes nothing, and exits
-// with code 1 if one is out of date.
+// `npm run generate [-- --check]`: writes the generated files. With --check it writes nothing, and
+// exits with code 1 if one is out of date.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { generated, outdated, root } from './generated.ts'

@@ -1,5 +1,4 @@
-// The files in the repository that are generated from others. A test fails if one is out of date, so a
-// further kind needs one entry here and nothing else.
+// The files in the repository that are generated from others. A test fails if one is out of date.
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,11 +26,11 @@ export function generated(): Generated[] {
   ]
 }
 
-/** The paths of the files that are missing or not as they would be generated now. */
+/** The paths of the files that are missing or out of date. */
 export function outdated(): string[] {
   const isCurrent = ({ path, content }: Generated) => {
     const file = join(root, path)
-    // git may have checked it out with the line ends of Windows
+    // git may have checked it out with Windows line ends
     return existsSync(file) && readFileSync(file, 'utf8').replaceAll('\r\n', '\n') === content()
   }
   return generated()
@@ -55,7 +54,7 @@ function embeddedProgram(): string {
   return lines.join('\n')
 }
 
-/** One script, for browsers as old as those that understand the requests it makes. */
+/** One script, for the oldest browsers that support the requests it makes. */
 function compile(entry: string): string {
   const { outputFiles } = buildSync({
     absWorkingDir: root,

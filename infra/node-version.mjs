@@ -1,4 +1,5 @@
-// Loaded before every command, in plain JavaScript, because a Node that is too old could not even read our files.
+// Loaded before every command. Plain JavaScript, because an old Node cannot read our TypeScript
+// files.
 const required = [24, 12]
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < required[0] || (major === required[0] && minor < required[1])) {

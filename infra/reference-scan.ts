@@ -1,5 +1,5 @@
-// Finds names in the text of source files: of variables, events of the log, codes of errors. It reads plain
-// text, so a name must stand as a literal where it is used.
+// Finds names in the text of source files: variables, log events, error codes. It reads plain text,
+// so each name must be a literal where it is used.
 
 /** Names of environment variables that hosts read. */
 export function settingsIn(source: string): Set<string> {
@@ -14,14 +14,14 @@ export interface LogEvent {
   level: string
 }
 
-/** Names and levels of log lines, in the order of the alphabet. */
+/** Names and levels of log lines, sorted by name. */
 export function eventsIn(source: string): LogEvent[] {
   const found = new Map<string, string>()
   const add = (name: string, level: string) => found.set(name, found.get(name) ?? level)
   for (const [, level, name] of source.matchAll(/\blog\.(\w+)\(\s*'([a-z_]+)'/g)) add(name!, level!)
-  // a commit of an event names its line
+  // the log line of a commit
   for (const [, name] of source.matchAll(/log: \{\s*event: '(\w+)'/g)) add(name!, 'info')
-  // a decision on the health of a channel names its line
+  // the log line of a decision on a channel's health
   for (const [, name] of source.matchAll(/\blog: '(channel_\w+)'/g)) {
     add(name!, name!.endsWith('_recovered') ? 'info' : 'error')
   }
@@ -42,14 +42,14 @@ function byName(one: LogEvent, other: LogEvent): number {
   return one.name < other.name ? -1 : 1
 }
 
-/** Codes of refusals that the HTTP face answers with. */
+/** Error codes of HTTP answers. */
 export function codesIn(source: string): Set<string> {
   const forms = [
     /problem\(c, \d+, '([a-z_]+)'/g,
     /\bcode: '([a-z_]+)'/g,
     /refused\(\d+, '([a-z_]+)'/g,
     /Code = '([a-z_]+)'/g,
-    // why a decision through the API was none
+    // why the API refused a decision
     /^ {2}(already_approved|already_declined|started|ended):/gm,
   ]
   const codes = forms.flatMap((form) => [...source.matchAll(form)].map(([, name]) => name!))

@@ -1,5 +1,5 @@
-// What the reference tables say of names that the code holds without a description: variables, moments, log
-// events, codes of errors. A name that the code has and this file lacks stops the command that writes the tables.
+// Descriptions for the reference tables: variables, moments, log events, error codes. If the code
+// has a name without a description here, `npm run generate` fails.
 import type { Moment } from '../functions/core/event/event.ts'
 
 interface Setting {
@@ -10,11 +10,14 @@ interface Setting {
 
 /** Of the relay, read by the hosts in functions/host. */
 export const relaySettings: Record<string, Setting> = {
-  PORT: { usual: '7071', about: 'Plain Node only. The port to listen on; 0 takes a free one.' },
+  PORT: {
+    usual: '7071',
+    about: 'Plain Node only. The port to listen on. With 0 the relay uses a free one.',
+  },
   HOST: {
     usual: '127.0.0.1',
     about:
-      'Plain Node only. The address to listen on, by plain HTTP. In a container, or with the proxy on another machine: `0.0.0.0`, or an IP address of the machine.',
+      'Plain Node only. The address to listen on, by plain HTTP. In a container, or if the proxy is on another machine, set `0.0.0.0` or an IP address of the machine.',
   },
   FOGHORN_CONFIG: { usual: 'foghorn.config.json', about: 'The configuration file.' },
   FOGHORN_DATA: {
@@ -25,7 +28,7 @@ export const relaySettings: Record<string, Setting> = {
   FOGHORN_LINK_KEY: {
     usual: '',
     about:
-      'Required. Signs links: base64 of at least 32 random bytes. Several keys are separated by commas: the first one signs, the relay accepts all of them.',
+      'Required. Signs links: base64 of at least 32 random bytes. Separate several keys by commas: the first one signs, the relay accepts all of them.',
   },
   FOGHORN_ADMIN_KEY: {
     usual: '',
@@ -48,14 +51,14 @@ export const momentTexts: Record<Moment, string> = {
   scheduled: 'A beacon sees the event for the first time.',
   changed:
     'NotBefore, the VMs, the duration or another value changed. The message says from what to what.',
-  reminder: 'Nobody has decided, and NotBefore is as near as a route says.',
+  reminder: 'Nobody has decided, and NotBefore is as near as the route sets.',
   approved: 'A person or a rule approved: start it now.',
   declined: 'A person chose *not now*.',
   stuck:
     'An approved event has not started: no beacon could tell Azure for 30 s (90 s if NotBefore is far), or Azure was told 10 min ago.',
   started:
     'The event runs. The message says if Azure gave no notice, and who had decided, if anyone.',
-  completed: 'The event is over. If Foghorn concludes this, the message says from what.',
+  completed: 'The event is over. If Foghorn inferred this, the message says from what.',
   cancelled: 'The event disappeared before its time, and nothing shows that it ran.',
   lost: 'No VM that saw the event has reported for 10 min after the event was due.',
 }
@@ -64,66 +67,70 @@ export const momentTexts: Record<Moment, string> = {
 export const relayEvents: Record<string, string> = {
   admin_key_wrong: 'A request had a wrong admin key, to the API or to the console (`where`).',
   admin_signed_in: 'An owner opened the console with the admin key.',
-  alert_failed: 'An alert could not be noted. The relay tries again when the cause occurs again.',
+  alert_failed: 'An alert could not be stored. The relay tries again when the cause occurs again.',
   beacon_first_heard: 'The first report of a beacon since it started.',
-  channel_recovered: 'A channel that was in trouble took a message.',
+  channel_recovered: 'A channel that was in trouble accepted a message.',
   channel_refuses:
     'A channel rejects whatever it is sent. `note` is its answer. An owner has to repair it.',
-  channel_unreachable: 'A channel has not taken a message for too long.',
-  conclusion_failed: 'The relay could not judge an event whose time had come. It tries again.',
+  channel_unreachable: 'A channel has not accepted a message for too long.',
+  conclusion_failed: 'The relay could not check an event that was due. It tries again.',
   decision_refused:
     'A person without permission tried to decide an event. `who` and `permission` say why.',
-  delivered: 'A channel took a message.',
+  delivered: 'A channel accepted a message.',
   delivery_failed: 'A message was refused or given up. `note` is the last answer.',
-  delivery_lease_lost: 'An attempt took longer than its lease, so another worker has the message.',
+  delivery_lease_lost:
+    'An attempt took longer than its lease, so another worker took over the message.',
   delivery_retried: 'An attempt failed. The next one is at `nextAt`.',
-  delivery_set_apart: 'A message with buttons was taken out of a list, to be sent alone.',
+  delivery_set_apart:
+    'A message with buttons was removed from a combined message, to be sent alone.',
   delivery_superseded: 'A message was not sent, because a later one says more.',
   drill_started: 'An owner started a drill.',
-  event_concluded: 'Time brought a conclusion: an end, a reminder, a stuck approval.',
+  event_concluded: 'A due time passed and led to an end, a reminder or a stuck approval.',
   event_decided: 'An approval or a *not now* is on record.',
   event_failed: 'One event of a report could not be stored. The beacon reports it again.',
   event_stepped: 'A report changed an event. `moments` lists what people are notified of.',
-  events_refused: 'A report brought events over a limit.',
-  fleet_alert: 'An alert, as it was sent to the owners. Without owners, this line is all.',
+  events_refused: 'A report had events above a limit.',
+  fleet_alert: 'The text of an alert. If there are `owners`, their channels receive it too.',
   forgotten: 'Old events and beacons were removed.',
-  forms_refused: 'Forms that did not come from a page of the relay.',
+  forms_refused: 'The relay refused forms that did not come from its own pages.',
   health_failed: '`/healthz` could not read the store.',
   host_troubled: 'Azure Functions only. Wake-ups failed again and again, or the queue fails.',
   identity_keys_not_refreshed: 'The keys of an Entra tenant could not be read again.',
-  links_refused: 'Links that no key of the relay signed.',
+  links_refused: 'The relay refused links that none of its keys signed.',
   mark_failed: 'The health of a channel could not be written.',
   message_failed: 'A message could not be composed. The relay tries again.',
   notifier_failed: 'The code of one kind of channel failed. This is a bug; the relay tries again.',
   press_failed: 'A press of a Slack button could not be handled.',
-  press_refused: 'A press of a Slack button decided nothing. `reason` says why.',
+  press_refused: 'A press of a Slack button had no effect. `reason` says why.',
   principal_ignored: 'A request came with a sign-in that does not count.',
   pump_failed: 'Plain Node only. One round of sending failed. The next one follows.',
   queue_failed: 'Azure Functions only. The queue of wake-ups does not answer.',
   relay_misconfigured: 'Azure Functions only. The settings are wrong, and the line says how.',
   relay_started: 'The relay is ready.',
   relay_stopped: 'Plain Node only. The relay has stopped.',
-  replayed: 'An owner had failed messages sent again.',
+  replayed: 'An owner sent failed messages again.',
   report_refused:
-    'Reports were refused. `code`, `detail` and `fleet` say why; `vm` is there if the sender had proved who it is.',
+    'Reports were refused. `code`, `detail` and `fleet` say why. `vm` is present if the sender was authenticated.',
   request_answered: 'Azure Functions only. A request and its status.',
   request_failed: 'A request met an unexpected error. The sender got 500.',
-  requests_broken_off: 'Senders went away in the middle of a body. No error of the relay.',
+  requests_broken_off:
+    'Senders disconnected in the middle of a body. This is not an error of the relay.',
   round_failed: 'Azure Functions only. One round of sending failed. The next one follows.',
   settle_failed: 'The result of an attempt could not be written. The message may be sent again.',
   slack_acknowledged: 'Slack sent something that needs no action.',
   slack_refused: 'Requests to `/slack/interactions` with a wrong signature, time or form.',
-  slack_reply_failed: 'The answer to a press did not reach Slack. The decision stands.',
-  wake_message_unknown: 'Azure Functions only. The queue held something else than a wake-up.',
+  slack_reply_failed: 'The answer to a press did not reach Slack. The decision is stored.',
+  wake_message_unknown:
+    'Azure Functions only. The queue contained a message that is not a wake-up.',
   wake_up_set: 'Azure Functions only. The next wake-up was put into the queue.',
   woken: 'Azure Functions only. A wake-up arrived.',
 }
 
 /** Of the beacon. */
 export const beaconEvents: Record<string, string> = {
-  beacon_failed: 'The beacon could not go on, and exits with code 1.',
-  beacon_started: 'IMDS has said which VM this is.',
-  beacon_stopped: 'The beacon was told to stop.',
+  beacon_failed: 'The beacon failed, and exits with code 1.',
+  beacon_started: 'IMDS has identified the VM.',
+  beacon_stopped: 'The beacon stopped on a signal.',
   boot_retired:
     'Another beacon reports for this VM, or the VM was restored from a copy. The beacon takes a new boot id.',
   directive_received: 'The relay asks this beacon to start an event.',
@@ -132,7 +139,7 @@ export const beaconEvents: Record<string, string> = {
   entries_unreadable: 'Entries of `Events` could not be read.',
   event_changed: 'An event changed a value or its status.',
   event_gone: 'The document no longer shows an event.',
-  event_refused: 'The relay did not store an event. `reason` says why. Logged once an event.',
+  event_refused: 'The relay did not store an event. `reason` says why. Logged once per event.',
   event_seen: 'The document shows an event for the first time.',
   imds_failing: 'IMDS fails. `reason` says how. Logged once, until it changes.',
   imds_recovered: 'IMDS answers again.',
@@ -148,7 +155,7 @@ export const beaconEvents: Record<string, string> = {
   spool_damaged: 'The state file could not be read, and was moved aside.',
   spool_full: 'More than 1,000 changes wait for the relay. The oldest were dropped.',
   spool_item_unreadable: 'A change in the state file could not be read.',
-  spool_write_failed: 'The disk took no change. The beacon goes on in memory.',
+  spool_write_failed: 'Changes could not be written to the disk. The beacon continues in memory.',
   start_requested: 'The beacon asked Azure to start an event, or says why it did not.',
   state_dir_full: 'The disk of the state directory is full. The beacon runs in memory.',
   token_failing: 'IMDS gives no token.',
@@ -169,12 +176,15 @@ export const problemCodes: Record<string, Code> = {
   body_broken_off: { status: '400', about: 'The body is incomplete. Send the request again.' },
   body_too_large: { status: '413', about: 'The detail gives the limit.' },
   boot_retired: { status: '409', about: 'A newer boot id of this VM has reported.' },
-  busy: { status: '503', about: 'Too many writers at one event. Send the request again.' },
+  busy: {
+    status: '503',
+    about: 'Too many requests changed the event at once. Send the request again.',
+  },
   clock_outside_tolerance: {
     status: '401',
     about: 'The timestamp is more than 5 min off. `time` is the clock of the relay.',
   },
-  decision_malformed: { status: '400', about: 'The body is not a decision.' },
+  decision_malformed: { status: '400', about: 'The body is not a valid decision.' },
   drill_malformed: { status: '400', about: 'The detail lists what is wrong with the drill.' },
   ended: { status: '409', about: 'The event is over.' },
   event_unknown: { status: '404', about: 'The fleet has no such event.' },
@@ -188,12 +198,12 @@ export const problemCodes: Record<string, Code> = {
   not_found: { status: '404', about: 'There is no such address, or `slackApp` is missing.' },
   outside_tolerance: {
     status: '401',
-    about: 'A press from Slack is more than 5 min off the clock of the relay.',
+    about: 'The time of a press from Slack is more than 5 min off the clock of the relay.',
   },
-  payload_malformed: { status: '400', about: 'The payload is not one of Slack.' },
+  payload_malformed: { status: '400', about: 'The payload is not one that Slack sends.' },
   payload_missing: { status: '400', about: 'The form has no `payload`.' },
   query_invalid: { status: '400', about: 'A parameter of the address is wrong.' },
-  replay_malformed: { status: '400', about: 'The body is not a replay.' },
+  replay_malformed: { status: '400', about: 'The body is not a valid replay.' },
   report_malformed: { status: '400', about: 'The detail lists what is wrong with the report.' },
   signature_invalid: {
     status: '401',

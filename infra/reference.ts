@@ -1,5 +1,6 @@
-// Makes the reference tables of the documentation from the code: from its schemas, its constants, and the names
-// that its source files hold. A document has a table between `<!-- generated: NAME -->` and `<!-- /generated -->`.
+// Makes the reference tables of the documentation from the code: its schemas, constants, and names
+// in its source. A document has a table between `<!-- generated: NAME -->` and `<!-- /generated
+// -->`.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -46,7 +47,10 @@ export const makers: Record<string, () => string> = {
 const markers =
   /(<!-- generated: ([\w-]+) -->\n)([\s\S]*?)(<!-- (?:\/generated|generated: [\w-]+) -->|$)/g
 
-/** The document with the text of each maker between its markers. Throws if a marker has no maker or no end. */
+/**
+ * The document with the text of each maker between its markers. Throws if a marker has no maker or
+ * no end.
+ */
 export function fillGenerated(text: string, made: Record<string, () => string>): string {
   return text.replaceAll(markers, (_, begin: string, name: string, _old, end: string) => {
     const make = Object.hasOwn(made, name) ? made[name] : undefined
@@ -105,7 +109,7 @@ function example(path: string): string {
   return `\`\`\`json\n${readFileSync(join(root, path), 'utf8').trim()}\n\`\`\``
 }
 
-/** What check-config says of this event, by the full example. */
+/** The output of check-config for this event with the full example. */
 function dryRun(...event: string[]): string {
   const file = join(root, 'infra/examples/full.config.json')
   const { out, err } = run([file, '--without-env', ...event], {})
@@ -141,7 +145,7 @@ interface Key {
   schema: Json
 }
 
-/** Every key of the file, but those of channels and of `match`, which have tables of their own. */
+/** Every key of the file, except those of channels and `match`, which have separate tables. */
 function keysOf({ properties = {}, required = [] }: Json, prefix = ''): Key[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const path = `${prefix}${name}`
@@ -152,7 +156,7 @@ function keysOf({ properties = {}, required = [] }: Json, prefix = ''): Key[] {
   })
 }
 
-/** Of records, by any name, and of lists of objects. */
+/** The keys of a record's values and of a list's objects. */
 function keysWithin({ additionalProperties, items }: Json, path: string): Key[] {
   const named = typeof additionalProperties === 'object' ? (additionalProperties as Json) : {}
   const listed = typeof items === 'object' ? (items as Json) : {}

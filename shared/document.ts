@@ -34,7 +34,9 @@ export function isSameName(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 
-/** Scheduled and Started are all that Azure documents; anything else is shown, and never approved. */
+/**
+ * Scheduled and Started are all that Azure documents; anything else is shown, and never approved.
+ */
 type EventStatus = 'Scheduled' | 'Started' | 'Unknown'
 
 /** Limits of what is kept of one event; longer values are cut, never refused. */
@@ -179,9 +181,7 @@ function textOf(value: unknown): string {
   }
 }
 
-/**
- * Merges two entries with the same id: all VMs, and of each other value the first that is known.
- */
+/** Merges two entries with the same id: all VMs, and for each other value the first known one. */
 function joined(one: ScheduledEvent | undefined, other: ScheduledEvent): ScheduledEvent {
   if (one === undefined) return other
   const known = new Set(one.resources.map((resource) => resource.toLowerCase()))

@@ -1,8 +1,8 @@
-// How anything that goes wrong is said: a code for the machine, a sentence for the person.
+// Errors: a code for programs and a sentence for people.
 import type { z } from 'zod'
 import { looksSecret, shownName } from './presentable.ts'
 
-/** An error a person can act on: what is wrong, with the value, where, and what to write instead. */
+/** An error for people: what is wrong, with the value, where, and what to write instead. */
 export class FoghornError extends Error {
   readonly code: string
 
@@ -46,7 +46,7 @@ export function describeIssues(
   const described = error.issues.slice(0, atMost).map((issue) => {
     const where = pathOf(issue.path, input)
     const value = valueAt(input, issue.path)
-    // JSON has no word for a number beyond all numbers
+    // JSON.stringify would write Infinity as null
     const text = value === Number.POSITIVE_INFINITY ? 'Infinity' : (JSON.stringify(value) ?? '')
     const hidden = text === '' || looksSecret(text) || isSecret(issue.path, value)
     const shown = hidden ? '' : ` (found ${shorten(text)})`
@@ -57,8 +57,8 @@ export function describeIssues(
 }
 
 /**
- * `routes[0].channels[1]` for a path of keys; the document itself is `(top level)`. A key that may be a secret
- * is not shown; `within` says which of its object's keys it is.
+ * `routes[0].channels[1]` for a path of keys; the document itself is `(top level)`. A key that may
+ * be a secret is not shown; `within` says which of its object's keys it is.
  */
 export function pathOf(path: readonly PropertyKey[], within?: unknown): string {
   if (path.length === 0) return '(top level)'
@@ -71,7 +71,7 @@ export function pathOf(path: readonly PropertyKey[], within?: unknown): string {
     .join('')
 }
 
-/** The sentence of anything thrown, with its causes' codes, never its stack. */
+/** The message of any thrown value, with its code and its causes, never with its stack. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : ''

@@ -1,6 +1,6 @@
-// JSON that may be none, where a schema reads it next.
+// Parses text that may not be JSON, for a schema to check next.
 
-/** Undefined where the text is not JSON: JSON itself has none, so that says it without doubt. */
+/** Undefined if the text is not JSON. No JSON text parses to undefined. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,6 +1,6 @@
-// One JSON line per entry. Values of known secrets are masked here, behind every caller's own care, and
-// tokens by their look: they change while the process runs, and a text may hold a part of one. Control
-// characters and invisible ones are escaped, since names in an entry come from outside.
+// One JSON line per entry. It masks known secrets, and tokens by their look: tokens change while
+// the process runs, and a text may have a part of one. It escapes control and invisible characters,
+// because names come from outside.
 import { escapeUnseen } from './presentable.ts'
 
 export type Level = 'debug' | 'info' | 'warn' | 'error'
@@ -35,17 +35,17 @@ export function createLog(options: {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-/** A JWT, or its beginning: its first part is a JSON object, and so begins with the base64 of `{"`. */
+/** A JWT, or its beginning. Its first part is a JSON object and begins with the base64 of `{"`. */
 const jwt = /eyJ[\w-]{8,}(?:\.[\w-]*)*/g
-/** A link of the relay, or its beginning: a key's id, the base64 of a list that begins with a text or with 2, a MAC. */
+/** The token of an approve link, or its beginning: key id, base64 of a list (`["` or `[2`), MAC. */
 const link = /[\w-]{8}\.W(?:y[IJ]|zI)[\w-]*(?:\.[\w-]*)?/g
 
-/** Tokens by their look: whoever has one is somebody, or may decide. */
+/** Masks tokens by their look. The holder of one could report as a VM, or decide an event. */
 export function maskTokens(text: string): string {
   return text.replace(jwt, '[token]').replace(link, '[token]')
 }
 
-/** Replaces each secret, also as JSON would escape it. */
+/** Replaces each secret, also in the form that JSON escapes it to. */
 export function maskOf(secrets: readonly string[]): (text: string) => string {
   const forms = secrets
     .filter((secret) => secret.length >= shortestSecret)

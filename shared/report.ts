@@ -1,4 +1,4 @@
-// What a beacon tells the relay, and what the relay answers. Both sides parse with these schemas.
+// The reports of beacons and the relay's answers. Both sides parse with these schemas.
 import { z } from 'zod'
 import { listOf } from './bounded.ts'
 import { limits, ownPrefixes, scheduledEventSchema } from './document.ts'
@@ -17,7 +17,10 @@ export const fleetHeader = 'x-foghorn-fleet'
 const name = z.string().max(limits.name)
 const notOurs = (prefix: string) =>
   `ids that begin with "${prefix}" are the relay's own; send the EventId of IMDS`
-/** Milliseconds between an observation and the sending of the report, by the beacon's monotonic clock. */
+/**
+ * Milliseconds between an observation and the sending of the report, by the beacon's monotonic
+ * clock.
+ */
 const ageMs = z
   .number()
   .min(0)
@@ -76,17 +79,17 @@ export const changeSchema = z.object({
 })
 export type Change = z.infer<typeof changeSchema>
 
-/** What came of a directive. */
+/** The outcome of a directive. */
 export const startSchema = z.object({
   eventId: scheduledEventSchema.shape.eventId,
   ageMs,
   /**
-   * `accepted`: Azure answered 200. `rejected`: another status. `unreachable`: no answer. The beacon did
-   * not ask Azure: `not_scheduled`; or `not_as_approved`, if the document shows another type, source
-   * or duration, or further VMs, or does not show what was approved.
+   * `accepted`: Azure answered 200. `rejected`: another status. `unreachable`: no answer. The
+   * beacon did not ask Azure: `not_scheduled`; or `not_as_approved`, if the document shows another
+   * type, source or duration, or further VMs, or does not show what was approved.
    */
   outcome: z.enum(['accepted', 'rejected', 'unreachable', 'not_scheduled', 'not_as_approved']),
-  /** HTTP status of IMDS, where there was one. */
+  /** HTTP status of IMDS, if it answered. */
   status: z.int().optional(),
 })
 export type Start = z.infer<typeof startSchema>
@@ -97,14 +100,19 @@ export const reportSchema = z
     vm: vmSchema,
     beacon: z.object({
       version: name,
-      /** New at each start of the process; the first accepted report of a new one retires the old. */
+      /**
+       * New at each start of the process; the first accepted report of a new one retires the old.
+       */
       bootId: z.string().min(8).max(64),
       /** Grows with every report of this boot. */
       counter: z.int().min(1),
       /** Since the VM's operating system started. */
       uptimeMs: ageMs,
     }),
-    /** What IMDS shows now; null until a first poll succeeded. A failed poll keeps the last document. */
+    /**
+     * What IMDS shows now; null until a first poll succeeded. A failed poll keeps the last
+     * document.
+     */
     document: z
       .object({
         ageMs,
@@ -161,9 +169,9 @@ export const answerSchema = z.object({
   outcome: z.enum(['accepted', 'repeated']),
   /** The relay's clock, epoch ms. */
   time: z.number(),
-  /** When to report again, where nothing changes before. */
+  /** When to report again, if nothing changes before. */
   paceMs: z.number().min(100).max(86_400_000),
-  /** Events that this beacon shall tell Azure to start now. */
+  /** Events that this beacon must ask Azure to start now. */
   directives: z.array(directiveSchema).max(limits.events),
   /** Events that the relay did not store, and why. It stored the rest of the report. */
   refused: z
@@ -174,11 +182,11 @@ export const answerSchema = z.object({
 export type Answer = z.infer<typeof answerSchema>
 export type Refused = Answer['refused'][number]
 
-/** What the relay says with 409: this boot was replaced by a newer one of the same VM. */
+/** With 409: a newer boot of the same VM has replaced this one. */
 export const retiredCode = 'boot_retired'
-/** What the relay says with 401 where only the clock is wrong; the problem's `time` is the relay's. */
+/** With 401: only the clock is wrong. The problem's `time` is the relay's. */
 export const clockCode = 'clock_outside_tolerance'
-/** What the relay says with 401 to a token that proves nothing to it; a new token may. */
+/** With 401: the relay does not accept the token. A new one may be accepted. */
 export const tokenCode = 'token_invalid'
-/** What the relay says with 503 where it can't check a token now. */
+/** With 503: the relay cannot check a token now. */
 export const unavailableCode = 'identity_unavailable'

@@ -1,4 +1,4 @@
-// When to try again: backoff with jitter, and what a server asked for.
+// When to retry: backoff with jitter, and the wait that a server asked for.
 
 export interface Backoff {
   /** The first wait. */
@@ -8,9 +8,8 @@ export interface Backoff {
 }
 
 /**
- * The wait before attempt `attempt + 1`, where `attempt` (≥ 1) failed just now: doubled each time up
- * to the cap, then spread over the upper half of that so that many clients do not come back together.
- * `random` is in [0, 1).
+ * The wait after failed attempt number `attempt` (≥ 1). It doubles each time up to the cap, and is
+ * spread over its upper half, so that many clients do not return together. `random` is in [0, 1).
  */
 export function backoffMs(attempt: number, backoff: Backoff, random: number): number {
   const full = Math.min(backoff.capMs, backoff.baseMs * 2 ** Math.min(attempt - 1, 30))

@@ -1,7 +1,6 @@
-// Standard Webhooks 1.0 signatures, for reports to the relay and for webhooks from it. On WebCrypto, which
-// every host has; a host with something faster brings its own HMAC.
-// The signed bytes are those that are sent: callers pass the body they have, never a value to serialise.
-
+// Standard Webhooks 1.0 signatures, for reports to the relay and for webhooks from it. Uses
+// WebCrypto, which every host has; a host can pass a faster HMAC. Callers pass the exact body that
+// is sent.
 import { FoghornError } from './errors.ts'
 
 export const signatureToleranceMs = 5 * 60_000
@@ -29,7 +28,10 @@ export type Verdict =
 /** HMAC-SHA256 of a text's UTF-8 bytes. */
 export type Hmac = (key: Uint8Array<ArrayBuffer>, text: string) => Promise<Uint8Array> | Uint8Array
 
-/** The key bytes of a `whsec_` secret. Throws FoghornError `secret_malformed`, never with the secret. */
+/**
+ * The key bytes of a `whsec_` secret. Throws FoghornError `secret_malformed`, never with the
+ * secret.
+ */
 export function secretBytes(secret: string): Uint8Array<ArrayBuffer> {
   const bytes = secret.startsWith(secretPrefix)
     ? fromBase64(secret.slice(secretPrefix.length))
@@ -43,7 +45,7 @@ export function secretBytes(secret: string): Uint8Array<ArrayBuffer> {
   return bytes
 }
 
-/** Signs one attempt. Several secrets, while one is being rotated out, give several signatures. */
+/** Signs one attempt with every secret: during a rotation there are several. */
 export async function sign(
   secrets: readonly string[],
   id: string,
@@ -86,7 +88,7 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes))
 }
 
-/** Undefined where the text is not base64. */
+/** Undefined if the text is not base64. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.replace(/=+$/, '').length % 4 === 1) {
     return undefined
@@ -99,7 +101,7 @@ const maxSignatures = 8
 const version = 'v1,'
 const maxCachedKeys = 256
 const keys = new Map<string, Uint8Array<ArrayBuffer>>()
-/** Importing a key costs as much as using it. */
+/** Cached, because importing a key costs as much as using it. */
 const importedKeys = new WeakMap<Uint8Array, ReturnType<typeof crypto.subtle.importKey>>()
 
 /** The signatures that a header offers, as base64 without its padding. */
@@ -127,7 +129,7 @@ function unpadded(base64: string): string {
   return base64.replace(/={1,2}$/, '')
 }
 
-/** Takes the same time wherever two of a length differ. */
+/** Takes the same time for all texts of one length. */
 export function isSame(a: string, b: string): boolean {
   if (a.length !== b.length) return false
   let difference = 0
@@ -135,7 +137,7 @@ export function isSame(a: string, b: string): boolean {
   return difference === 0
 }
 
-/** Reading a secret costs as much as using it, so the few of a process are kept. */
+/** Cached, because decoding a secret costs as much as using it. */
 function keyOf(secret: string): Uint8Array<ArrayBuffer> {
   const kept = keys.get(secret)
   if (kept !== undefined) return kept

@@ -1,5 +1,5 @@
-// Where channels are: hosts of one service in a channel of another, and networks that leave nothing to
-// guard. What an address of Teams must look like is judged only at hosts that are known: they change.
+// Warns about addresses and keys: a service's address in a channel of another kind, networks that
+// are too wide, and shared keys. Judges known hosts only, because services change their addresses.
 import type { Channel, Config } from '../config/config.ts'
 import { addressOf, isWiderThanPrivate, isWithin } from '../core/rules/address.ts'
 
@@ -8,7 +8,7 @@ type Kind = Channel['kind']
 interface Service {
   name: string
   host: RegExp
-  /** Kinds that may well be there. */
+  /** Kinds of channels that can be at this host. */
   kinds: Kind[]
   remedy: string
 }
@@ -23,40 +23,40 @@ const services: Service[] = [
   {
     name: 'Teams',
     host: /(^|\.)(webhook\.office\.com|logic\.azure\.com|environment\.api\.powerplatform\.com)$/,
-    // a logic app takes whatever it is made for
+    // a logic app can accept any body
     kinds: ['teams', 'webhook'],
     remedy: '"kind": "teams"',
   },
   {
     name: 'PagerDuty',
     host: /(^|\.)pagerduty\.com$/,
-    // its own transformers take whatever they are made for
+    // a transformer of PagerDuty can accept any body
     kinds: ['pagerduty', 'webhook'],
     remedy: '"kind": "pagerduty"',
   },
 ]
 
-/** Microsoft has retired them; what still answers, says so in the channel. */
+/** Office 365 connectors, which Microsoft has retired. */
 const connector = /(^|\.)webhook\.office\.com$|^outlook\.office(365)?\.com$/
 
-export function onPlace(at: string, channel: Channel): string[] {
+export function onAddress(at: string, channel: Channel): string[] {
   const { hostname, pathname, searchParams } = new URL(addressOf(channel))
   const key = 'endpoint' in channel ? 'endpoint' : 'url'
   if (channel.kind === 'teams' && connector.test(hostname)) {
-    const remedy = 'make a workflow "when a webhook request is received", and write its address'
-    return [`${at}.${key}: connectors of Office 365 are retired; ${remedy}`]
+    const remedy = 'create a workflow "when a webhook request is received", and write its address'
+    return [`${at}.${key}: Microsoft has retired Office 365 connectors; ${remedy}`]
   }
   const service = services.find(({ host }) => host.test(hostname))
   if (channel.kind === 'teams' && service?.name === 'Teams' && !searchParams.has('sig')) {
-    const what = 'without its "sig", a workflow at this host lets nobody in'
-    return [`${at}.${key}: ${what}; copy the address again, all of it`]
+    const what = 'the workflow rejects requests, because its address has no "sig"'
+    return [`${at}.${key}: ${what}; copy the whole address again`]
   }
   if (service === undefined || service.kinds.includes(channel.kind)) return []
-  // a trigger in Slack takes whatever its workflow is made for
+  // a workflow trigger of Slack can accept any body
   if (channel.kind === 'webhook' && !pathname.startsWith('/services/')) return []
   const shown = channel.kind === 'slack_bot' ? 'slack' : channel.kind
-  const what = `an address of ${service.name}, which takes no messages of kind "${shown}"`
-  return [`${at}.${key}: ${what}; write ${service.remedy}, or the address that belongs here`]
+  const what = `${service.name} rejects messages of kind "${shown}" at this address`
+  return [`${at}.${key}: ${what}; write ${service.remedy}, or another address`]
 }
 
 /** The guard keeps a mistyped or moved address from reaching machines that trust the relay. */
@@ -64,36 +64,36 @@ export function adviseOnNetworks({ allowNetworks }: Config): string[] {
   return allowNetworks.flatMap((network, i) => {
     if (!isWiderThanPrivate(network)) return onHostAddresses(network, i)
     const isAll = network.endsWith('/0')
-    const size = isAll ? 'every address' : 'wider than any private network'
-    const what = `"${network}" is ${size}, and switches off the guard of private networks${isAll ? '' : ' there'}`
-    return [`allowNetworks[${i}]: ${what}; name those that channels are in, such as 10.1.0.0/16`]
+    const size = isAll ? 'contains every address' : 'is wider than any private network'
+    const what = `"${network}" ${size}, and turns off the guard of private networks${isAll ? '' : ' there'}`
+    return [`allowNetworks[${i}]: ${what}; list the networks of your channels, such as 10.1.0.0/16`]
   })
 }
 
-/** Azure serves each VM here, and gives identity tokens to any program that asks. */
+/** Azure's own services for each VM. They give identity tokens to any program on it. */
 const hostAddresses = ['169.254.169.254', '168.63.129.16']
 
 function onHostAddresses(network: string, i: number): string[] {
   const found = hostAddresses.find((address) => isWithin(address, [network]))
   if (found === undefined) return []
-  const what = `"${network}" contains ${found}, where Azure serves the relay's own machine`
-  return [`allowNetworks[${i}]: ${what}; name only the networks that channels are in`]
+  const what = `"${network}" contains ${found}, where Azure gives out the identity of the relay's machine`
+  return [`allowNetworks[${i}]: ${what}; list only the networks of your channels`]
 }
 
-/** One key, and so one trust: a VM of one fleet could report for the other. */
+/** The holder of a fleet's key can report for its VMs, so nothing else may share the key. */
 export function adviseOnKeys({ fleets, channels }: Config): string[] {
   const names = Object.keys(fleets)
   const shared = Object.entries(channels).flatMap(([channel, one]) => {
     const secrets = 'secret' in one ? one.secret : []
     const fleet = names.find((name) => fleets[name]!.key?.some((key) => secrets.includes(key)))
     if (fleet === undefined) return []
-    const what = `the key of fleet "${fleet}", so whoever checks these messages can report for its VMs`
-    return [`channels.${channel}.secret: ${what}; write another, ${makeKey}`]
+    const what = `this is also the key of fleet "${fleet}", so the receiver can report for its VMs`
+    return [`channels.${channel}.secret: ${what}; ${newKey}`]
   })
   return [...shared, ...onSharedKeys(fleets, names)]
 }
 
-const makeKey = '"whsec_" and openssl rand -base64 32'
+const newKey = 'write a new one: "whsec_" and the output of openssl rand -base64 32'
 
 function onSharedKeys(fleets: Config['fleets'], names: string[]): string[] {
   return names.flatMap((name, i) => {
@@ -102,7 +102,7 @@ function onSharedKeys(fleets: Config['fleets'], names: string[]): string[] {
       .slice(0, i)
       .find((other) => fleets[other]!.key?.some((k) => keys.includes(k)))
     if (twin === undefined) return []
-    const what = `the same key as fleet "${twin}", so VMs of one can report for the other`
-    return [`fleets.${name}.key: ${what}; write another, ${makeKey}`]
+    const what = `fleet "${twin}" has the same key, so VMs of one can report for the other`
+    return [`fleets.${name}.key: ${what}; ${newKey}`]
   })
 }

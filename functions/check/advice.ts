@@ -1,5 +1,5 @@
-// What is allowed in a configuration, and hardly meant: each with where it stands, what it does, and what
-// to write instead. Only what is certain is said.
+// Warns about settings that are valid but probably unintended: the place, the effect, and what to
+// write instead. Warns only if it is certain.
 import type { Config } from '../config/config.ts'
 import { adviseOnKeys, adviseOnNetworks } from './addresses.ts'
 import { adviseOnApprovers } from './approvers.ts'

@@ -1,5 +1,5 @@
-// Who may decide: people who never can, channels in which everybody can, and lists that leave nobody while a
-// beacon is silent.
+// Warns about approvers: people who can never decide, channels in which everyone can, and lists
+// that leave only the admin key while a beacon is silent.
 import { eventTypes } from '../../shared/document.ts'
 import type { Config } from '../config/config.ts'
 import { decidersOf } from '../core/rules/permission.ts'
@@ -8,7 +8,7 @@ import { sources } from './conditions.ts'
 import { mayMatch } from './cover.ts'
 import { list } from './policy.ts'
 
-/** Of a configuration with more globs, some are asked. */
+/** How many names of VMs are tried. */
 const maxNames = 20
 
 export function adviseOnApprovers(config: Config): string[] {
@@ -21,17 +21,16 @@ export function adviseOnApprovers(config: Config): string[] {
   return [...each, ...fleets.flatMap((fleet) => onSilence(fleet, routes))]
 }
 
-/** People of Slack decide by a button of a message, and nowhere else. */
+/** Slack users can decide only by a button in a message. */
 function onPeopleWithoutButtons({ approvers = [] }: Route, i: number, routes: Route[]): string[] {
-  const ofSlack = approvers.filter((one) => one.startsWith('slack:'))
-  if (ofSlack.length === 0 || routes.some(({ approveIn }) => approveIn === 'slack')) return []
-  const who = ofSlack.length === approvers.length ? 'none of them' : 'none of those of Slack'
-  const remedy =
-    'write "approveIn": "slack" in a route with a Slack channel, or list people of Entra'
-  return [`routes[${i}].approvers: ${who} can decide, as no message has buttons for it; ${remedy}`]
+  const hasSlack = approvers.some((one) => one.startsWith('slack:'))
+  if (!hasSlack || routes.some(({ approveIn }) => approveIn === 'slack')) return []
+  const remedy = 'write "approveIn": "slack" in a route with a Slack channel, or list Entra users'
+  const what = 'its Slack users cannot decide, because no message has buttons'
+  return [`routes[${i}].approvers: ${what}; ${remedy}`]
 }
 
-/** No list can hold for what this route tells: whoever sees the message presses. */
+/** No list of approvers applies to this route, so anyone who sees the message can decide. */
 function onWholeChannels(route: Route, i: number, routes: Route[], fleets: string[]): string[] {
   const kinds = kindsOf(fleets)
   const isListed = routes.some(
@@ -40,8 +39,8 @@ function onWholeChannels(route: Route, i: number, routes: Route[], fleets: strin
       kinds.some((kind) => mayMatch(match, ...kind) && mayMatch(route.match, ...kind)),
   )
   if (route.approveIn !== 'slack' || isListed) return []
-  const what = 'whoever is in the channel may press the button, as no route lists "approvers"'
-  return [`routes[${i}].approveIn: ${what}; list them, unless all of them shall`]
+  const what = 'everyone in the channel can press the button, because no route lists "approvers"'
+  return [`routes[${i}].approveIn: ${what}; list them, unless this is intended`]
 }
 
 function kindsOf(fleets: string[]): [fleet: string, type: string, source: string][] {
@@ -52,7 +51,7 @@ function kindsOf(fleets: string[]): [fleet: string, type: string, source: string
   )
 }
 
-/** A VM whose beacon is silent may be any VM: only who is on every list that may hold decides. */
+/** While a VM's beacon is silent, any list may apply: people must be on all of these lists. */
 function onSilence(fleet: string, routes: Route[]): string[] {
   const listing = routes.flatMap(({ approvers }, i) => (approvers === undefined ? [] : [i]))
   if (listing.length < 2) return []
@@ -68,10 +67,11 @@ function onSilence(fleet: string, routes: Route[]): string[] {
   )
   if (blocked.length === 0) return []
   const types = list([...new Set(blocked.map(([, type]) => type))], 'or')
-  const why = 'which of the lists counts is not known then, and nobody is on all that may'
-  const remedy = 'put somebody on each, or add a route that needs no beacon, with "approvers"'
+  const lists = list(listing.map((i) => `routes[${i}]`))
+  const why = `any of the lists in ${lists} may apply then, and nobody is on all of them`
+  const remedy = 'add one person to each, or add a route with "approvers" that needs no beacon'
   return [
-    `routes: while its VM's beacon is silent, nobody may decide a ${types} in fleet "${fleet}" but ` +
-      `the admin key (${list(listing.map((i) => `routes[${i}]`))}): ${why}; ${remedy}`,
+    `routes: while the beacon of a VM is silent, only the admin key can decide a ${types} ` +
+      `in fleet "${fleet}": ${why}; ${remedy}`,
   ]
 }

@@ -1,10 +1,10 @@
-// What is certain of rules without any event: whether one holds wherever another does. Where that is
-// open, the answer is no: advice that is wrong is worse than none.
+// Whether one rule matches every event that another rule matches. If it is uncertain, the answer is
+// no: a wrong warning is worse than none.
 import { isSameName, knownType } from '../../shared/document.ts'
 import { type Moment, moments } from '../core/event/event.ts'
 import { type Match, matchesGlob, type PolicyRule, type Route } from '../core/rules/policy.ts'
 
-/** Conditions that a VM meets, each with when a value of the outer rule holds for one of the inner. */
+/** Conditions on VMs, and whether a value of the outer rule covers a value of the inner one. */
 const vmConditions = {
   resource: globCovers,
   resourceGroup: isSameName,
@@ -12,7 +12,7 @@ const vmConditions = {
   tag: tagCovers,
 } as const
 
-/** Whether a rule asks for more than fleet, type and source: what it decides depends on the VM, too. */
+/** Whether a rule has conditions beyond fleet, type and source. */
 export function isNarrow(match: Match): boolean {
   return conditionsOnVms(match).length > 0 || match.maxDurationSeconds !== undefined
 }
@@ -22,7 +22,7 @@ export function conditionsOnVms(match: Match): (keyof typeof vmConditions)[] {
   return keys.filter((key) => match[key] !== undefined)
 }
 
-/** Whether a rule may match events of this kind; it does, unless it is narrow. */
+/** Whether a rule can match events of this kind. Unless it is narrow, it always does. */
 export function mayMatch(match: Match, fleet: string, eventType: string, source: string): boolean {
   return (
     (match.fleet?.includes(fleet) ?? true) &&
@@ -34,12 +34,12 @@ export function mayMatch(match: Match, fleet: string, eventType: string, source:
 /** Whether `earlier` certainly decides every event that `later` would. */
 export function preempts(earlier: PolicyRule, later: PolicyRule, fleets: string[]): boolean {
   const needs = ({ decide }: PolicyRule) => (decide === 'approve' ? 'every' : 'some')
-  // a type that Foghorn does not know is never approved, and so passes on
+  // no rule approves an unknown type, so its events pass on to later rules
   const passesOn = needs(earlier) === 'every' && needs(later) === 'some' && !isKnown(later.match)
   return !passesOn && covers(earlier, later, fleets, needs(earlier), needs(later))
 }
 
-/** Whether every moment that `later` tells is certainly kept from it by an earlier route that stops. */
+/** Whether, for every moment of `later`, an earlier route certainly stops it. */
 export function isHidden(later: Route, earlier: Route[], fleets: string[]): boolean {
   const stops = earlier.filter(
     (one) => one.continue === false && covers(one, later, fleets, 'every', 'some'),
@@ -48,14 +48,14 @@ export function isHidden(later: Route, earlier: Route[], fleets: string[]): bool
   const wants = (route: Route, moment: Moment) => route.moments?.includes(moment) ?? true
   return (
     steps.every((moment) => stops.some((one) => wants(one, moment))) &&
-    // each distance is a moment of its own
+    // each reminder counts as a moment of its own
     (later.remindBeforeSeconds ?? []).every((seconds) =>
       stops.some((one) => one.remindBeforeSeconds?.includes(seconds) && wants(one, 'reminder')),
     )
   )
 }
 
-/** How many of the VMs that are hit a rule has to hold for. */
+/** How many of the affected VMs a rule must match. */
 type Need = 'every' | 'some'
 
 function covers(
@@ -88,7 +88,7 @@ function isKnown({ eventType }: Match): boolean {
   return eventType?.every((one) => knownType(one) !== undefined) ?? false
 }
 
-/** Certain for equal globs, for a name, and for `web*` before `web_*`. */
+/** Certain for equal globs, for a name, and for `web*` over `web_*`. */
 function globCovers(outer: string, inner: string): boolean {
   if (isSameName(outer, inner) || outer === '*') return true
   if (!/[*?]/.test(inner)) return matchesGlob(outer, inner)

@@ -1,5 +1,5 @@
-// What would become of an event: which rule decides and why, and who would hear of each moment. The
-// relay's own functions judge it; only what Azure and people do is made up.
+// A dry run: which rule decides an event and why, and which channels are notified of each moment.
+// It uses the relay's own functions; only the actions of Azure and of people are simulated.
 import type { ScheduledEvent } from '../../shared/document.ts'
 import { commitPlan } from '../core/delivery/commit.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
@@ -27,7 +27,7 @@ import { whyNoMatch, whyNotDecided } from './explain.ts'
 export interface Case {
   fleet: string
   event: ScheduledEvent
-  /** VMs whose beacon reports; of others only the name is known. */
+  /** VMs whose beacon reports. Of other VMs only the name is known. */
   vms: KnownVm[]
   /** From first sight to NotBefore. */
   noticeSeconds: number
@@ -36,28 +36,28 @@ export interface Case {
 export interface Rule {
   /** `policy[0]`, with its own name where it has one. */
   rule: string
-  /** Undefined where it holds. */
+  /** Undefined if it matches. */
   whyNot: string | undefined
 }
 
 export interface Outcome {
   decide: Decide
-  /** Rules of the policy up to the one that decides; where none does, people are asked. */
-  asked: Rule[]
+  /** Rules of the policy up to the one that decides. If none does, people are asked. */
+  rules: Rule[]
   routes: Rule[]
-  /** Who may decide, beside the admin key; absent where there is nothing to decide. */
+  /** Who may decide, besides the admin key. Absent if there is nothing to decide. */
   deciders?: 'anybody' | string[]
-  /** Channels whose messages decide by buttons. */
+  /** Channels whose messages have buttons that decide. */
   buttons: string[]
-  told: Told[]
-  /** Absent where it is no other: while no beacon of a VM that is hit has reported the event. */
-  before?: { decide: Decide; by: Rule | undefined; told: Told | undefined }
+  notified: Notified[]
+  /** The outcome until a beacon of an affected VM has reported. Absent if it is the same. */
+  before?: { decide: Decide; by: Rule | undefined; notified: Notified | undefined }
 }
 
-export interface Told {
+export interface Notified {
   moment: string
   channels: string[]
-  /** Those of them that hear of it only after something that may not come, as a reminder. */
+  /** Those that are notified only after another moment that may not come, such as a reminder. */
   onlyAfter?: string[]
 }
 
@@ -69,25 +69,24 @@ export function dryRun(relay: Pick<Relay, 'config' | 'notifiers'>, one: Case): O
     rule: `routes[${i}]`,
     whyNot: whyNoMatch(match, record, observers),
   }))
-  const told = tell(relay, record, observers)
-  const before = beforeKnown(relay, one, record, told)
+  const notified = notifiedOf(relay, record, observers)
+  const before = beforeKnown(relay, one, record, notified)
   const { decide } = record.policy
   const isOpen = record.phase === 'scheduled' && (decide === 'ask' || decide === 'notify')
   return {
     decide,
-    asked: askedOf(config, record, observers),
+    rules: rulesTried(config, record, observers),
     routes,
     ...(isOpen ? { deciders: decidersOf(config.routes, record, observers) } : {}),
     buttons: asksFor(record, 0)
       ? Object.keys(config.channels).filter((name) => decidesHere(relay, record, observers, name))
       : [],
-    told,
+    notified,
     ...(before === undefined ? {} : { before }),
   }
 }
 
-/** Rules of the policy up to the one that decides. */
-function askedOf({ policy }: Rules, record: EventRecord, observers: Observer[]): Rule[] {
+function rulesTried({ policy }: Rules, record: EventRecord, observers: Observer[]): Rule[] {
   const rules = policy.map((rule, i) => ({
     rule: rule.name === `policy[${i}]` ? rule.name : `policy[${i}] "${rule.name}"`,
     whyNot: whyNotDecided(rule, record, observers),
@@ -96,33 +95,33 @@ function askedOf({ policy }: Rules, record: EventRecord, observers: Observer[]):
   return decided === -1 ? rules : rules.slice(0, decided + 1)
 }
 
-/** What comes of it where another VM's beacon is the first to report it, if that is anything else. */
+/** The outcome if another VM's beacon reports the event first. Undefined if it is the same. */
 function beforeKnown(
   relay: Pick<Relay, 'config' | 'notifiers'>,
   one: Case,
   known: EventRecord,
-  told: Told[],
+  notified: Notified[],
 ): Outcome['before'] {
   const record = withPolicy(relay.config, recordOf(one), [])
-  const [first] = tell(relay, record, [])
-  const hears = (row: Told | undefined) => row?.channels.toSorted().join()
-  const isSame = record.policy.rule === known.policy.rule && hears(first) === hears(told[0])
-  if (isSame) return undefined
-  const by = askedOf(relay.config, record, []).find(({ whyNot }) => whyNot === undefined)
-  return { decide: record.policy.decide, by, told: first }
+  const [first] = notifiedOf(relay, record, [])
+  const channelsIn = (row: Notified | undefined) => row?.channels.toSorted().join()
+  const isSameRule = record.policy.rule === known.policy.rule
+  if (isSameRule && channelsIn(first) === channelsIn(notified[0])) return undefined
+  const by = rulesTried(relay.config, record, []).find(({ whyNot }) => whyNot === undefined)
+  return { decide: record.policy.decide, by, notified: first }
 }
 
-/** Who hears of each moment that may come, in the order of an event's life. */
-function tell(
+/** The channels of each moment that may come, in the order of an event's life. */
+function notifiedOf(
   relay: Pick<Relay, 'config' | 'notifiers'>,
   record: OpenRecord,
   observers: Observer[],
-): Told[] {
-  const told: Told[] = []
+): Notified[] {
+  const notified: Notified[] = []
   const sure: Delivery[] = []
-  /** Of what may come or not. */
+  /** Deliveries of moments that may not come. */
   const maybe: Delivery[] = []
-  const say = (moment: Moment, at: EventRecord, label: string = moment, before = sure) => {
+  const add = (moment: Moment, at: EventRecord, label: string = moment, before = sure) => {
     const plan = (existing: Delivery[]) =>
       commitPlan(
         relay.config.routes,
@@ -135,36 +134,36 @@ function tell(
     const channels = deliveries.map(({ channel }) => channel)
     const always = plan(before).map(({ channel }) => channel)
     const onlyAfter = channels.filter((name) => !always.includes(name))
-    told.push({ moment: label, channels, ...(onlyAfter.length > 0 && { onlyAfter }) })
+    notified.push({ moment: label, channels, ...(onlyAfter.length > 0 && { onlyAfter }) })
     return deliveries
   }
   if (record.phase === 'scheduled') {
     const { decide, rule } = record.policy
-    sure.push(...say('scheduled', record))
+    sure.push(...add('scheduled', record))
     if (decide === 'approve') {
-      sure.push(...say('approved', decidedBy(record, 'approved', 'policy', rule)))
+      sure.push(...add('approved', decidedBy(record, 'approved', 'policy', rule)))
     }
-    maybe.push(...say('changed', record))
+    maybe.push(...add('changed', record))
     for (const { at, label } of remindersFor(record, remindersOf(relay.config.routes))) {
-      maybe.push(...say('reminder', at, label))
+      maybe.push(...add('reminder', at, label))
     }
-    // what is only told may be decided all the same: its messages have the link
+    // with "notify", messages still have the link, so people can decide
     if (decide === 'ask' || decide === 'notify') {
-      say('approved', decidedBy(record, 'approved', 'link', 'somebody'))
-      say('declined', decidedBy(record, 'declined', 'link', 'somebody'))
+      add('approved', decidedBy(record, 'approved', 'link', 'somebody'))
+      add('declined', decidedBy(record, 'declined', 'link', 'somebody'))
     }
-    if (decide !== 'ignore') maybe.push(...say('stuck', record))
+    if (decide !== 'ignore') maybe.push(...add('stuck', record))
   }
   const started = withStarted(record, 0)
-  const begun = say('started', started)
+  const begun = add('started', started)
   const completed = withEnd(started, { at: 0, outcome: 'completed' })
-  say('completed', completed, 'completed', [...sure, ...begun])
+  add('completed', completed, 'completed', [...sure, ...begun])
   if (record.phase === 'scheduled') {
-    say('cancelled', withEnd(record, { at: 0, outcome: 'cancelled' }))
+    add('cancelled', withEnd(record, { at: 0, outcome: 'cancelled' }))
     maybe.push(...begun)
   } else sure.push(...begun)
-  say('lost', withEnd(record, { at: 0, outcome: 'lost' }))
-  return told
+  add('lost', withEnd(record, { at: 0, outcome: 'lost' }))
+  return notified
 }
 
 function remindersFor(first: OpenRecord, beforeSeconds: number[]) {

@@ -1,12 +1,12 @@
-// Why a rule does not hold for an event, in words. The verdict is that of `matchEvent`, asked condition
-// by condition, so that no second opinion can differ from it.
-import { eventTypes } from '../../shared/document.ts'
+// Explains why a rule does not match an event. Asks `matchEvent` about each condition, so that the
+// explanation cannot differ from the relay's verdict.
+import { eventTypes, isSameName } from '../../shared/document.ts'
 import { looksSecret, notShown } from '../../shared/presentable.ts'
 import type { EventRecord, Observer } from '../core/event/event.ts'
 import { type Match, matchEvent, type PolicyRule } from '../core/rules/policy.ts'
 import { conditionsOnVms } from './cover.ts'
 
-/** Undefined where the rule decides the event, given that no earlier one does. */
+/** Undefined if the rule decides the event, provided that no earlier one does. */
 export function whyNotDecided(
   { match, decide }: PolicyRule,
   record: EventRecord,
@@ -14,7 +14,7 @@ export function whyNotDecided(
 ): string | undefined {
   const { eventType } = record.facts
   if (decide === 'approve' && !eventTypes.some((type) => type === eventType)) {
-    return `no rule approves "${eventType}", a type that Foghorn does not know`
+    return `no rule approves "${eventType}", an unknown type`
   }
   const why = whyNoMatch(match, record, observers)
   if (why !== undefined || decide !== 'approve') return why
@@ -24,10 +24,10 @@ export function whyNotDecided(
   if (extentOn(resources) === 'every') return undefined
   const misses = resources.filter((name) => extentOn([name]) === 'none')
   const which = misses.map((name) => `"${name}"`).join(', ')
-  return `approve needs every VM, and ${conditionsOnVms(match).join(', ')} does not hold for ${which}`
+  return `approve must match every VM, and ${conditionsOnVms(match).join(', ')} does not match ${which}`
 }
 
-/** Undefined where the conditions hold for one VM at least. */
+/** Undefined if the conditions hold for at least one VM. */
 export function whyNoMatch(
   match: Match,
   record: EventRecord,
@@ -56,19 +56,18 @@ function reasonFor(
   if (key === 'fleet') return `fleet is "${fleet}", ${not}`
   if (key === 'eventType') return `eventType is "${facts.eventType}", ${not}`
   if (key === 'source')
-    return source ? `source is "${source}", ${not}` : `source is not known, ${not}`
+    return source ? `source is "${source}", ${not}` : `source is unknown, ${not}`
   if (key === 'maxDurationSeconds') {
     const known = seconds !== undefined && seconds >= 0
-    return known ? `duration is ${seconds} s, over ${wanted[0]}` : 'duration is not known'
+    return known ? `duration is ${seconds} s, over ${wanted[0]}` : 'duration is unknown'
   }
   if (facts.resources.length === 0) return `${key}: no VM is named`
   const known = facts.resources.filter((name) => isKnown(name, observers))
   const hidden = key !== 'resource' && known.length < facts.resources.length
-  const unknown = hidden ? ' (not all are known: no beacon of theirs has reported)' : ''
-  return `${key}: no VM that is hit has ${wanted.join(' or ')}${unknown}`
+  const unknown = hidden ? ' (some are unknown, because their beacons have not reported)' : ''
+  return `${key}: no affected VM has ${wanted.join(' or ')}${unknown}`
 }
 
 function isKnown(name: string, observers: Observer[]): boolean {
-  const lower = name.toLowerCase()
-  return observers.filter(({ beacon }) => beacon.vm.toLowerCase() === lower).length === 1
+  return observers.filter(({ beacon }) => isSameName(beacon.vm, name)).length === 1
 }

@@ -1,4 +1,5 @@
-// Policy: rules that are never reached, approvals without a limit, and events that people asked for.
+// Warns about the policy: rules that are never reached, unlimited approvals, and user events that
+// have to wait.
 import { eventTypes } from '../../shared/document.ts'
 import type { Config } from '../config/config.ts'
 import type { Decide } from '../core/event/event.ts'
@@ -6,8 +7,8 @@ import { defaultRule, type PolicyRule } from '../core/rules/policy.ts'
 import { onConditions } from './conditions.ts'
 import { isNarrow, mayMatch, preempts } from './cover.ts'
 
-/** Those that Azure delays where it was a person who asked for them. */
-const askedFor = ['Reboot', 'Redeploy']
+/** If a user requests such an event, Azure delays it until it is approved. */
+const userTypes = ['Reboot', 'Redeploy']
 
 export function adviseOnPolicy(config: Config): string[] {
   const fleets = Object.keys(config.fleets)
@@ -18,13 +19,13 @@ export function adviseOnPolicy(config: Config): string[] {
     const unknown = onConditions(at, rule.match)
     if (by === -1) return [...unknown, ...onUnlimited(at, rule)]
     const earlier = `policy[${by}]${named(policy[by]!, by)}`
-    const what = `never reached: ${earlier} matches all that it matches, and comes first`
-    return [...unknown, `${at}${named(rule, i)}: ${what}; put it before that one, or remove it`]
+    const what = `never reached: ${earlier} comes first and matches the same events`
+    return [...unknown, `${at}${named(rule, i)}: ${what}; move it before that rule, or remove it`]
   })
   return [...onUserEvents(policy, fleets), ...onRules]
 }
 
-/** What costs more than a pause, and is approved whoever caused it and however long it takes. */
+/** Rules that approve more than a Freeze, whatever its source and duration. */
 function onUnlimited(at: string, { match, decide }: PolicyRule): string[] {
   const byPeople = match.source?.every((one) => one.toLowerCase() === 'user')
   if (decide !== 'approve' || byPeople || match.maxDurationSeconds !== undefined) return []
@@ -38,26 +39,26 @@ function onUnlimited(at: string, { match, decide }: PolicyRule): string[] {
   return [`${at}: approves every ${list(types)}${of}, at any time; ${remedy}`]
 }
 
-/** A reboot that somebody asks Azure for waits as long as nobody approves it. */
+/** A reboot that a user requests waits until it is approved. */
 function onUserEvents(policy: PolicyRule[], fleets: string[]): string[] {
   const found = new Map<string, string[]>()
   for (const fleet of fleets) {
-    for (const type of askedFor) {
+    for (const type of userTypes) {
       const { decide, by } = decisionFor(policy, fleet, type)
       if (decide !== 'approve') found.set(by, [...(found.get(by) ?? []), `${type} in "${fleet}"`])
     }
   }
   const why =
-    'once beacons poll, Azure delays what you ask it for by up to 15 minutes, until it is approved'
+    'once beacons poll, Azure delays such events until they are approved, by up to 15 minutes'
   const remedy = 'put { "match": { "source": "User" }, "decide": "approve" } first'
   return [...found].map(
     ([by, what]) =>
-      `policy: events that somebody asked Azure for are not approved (${what.join(', ')}: ${by}); ` +
+      `policy: events that users request are not approved at once (${what.join(', ')}: ${by}); ` +
       `${why}; ${remedy}`,
   )
 }
 
-/** What becomes of an event that a person asked for; of some of them, where a rule is narrow. */
+/** The decision on an event that a user requested. A narrow rule decides only some events. */
 function decisionFor(policy: PolicyRule[], fleet: string, type: string) {
   for (const [i, rule] of policy.entries()) {
     if (!mayMatch(rule.match, fleet, type, 'User')) continue
@@ -68,7 +69,7 @@ function decisionFor(policy: PolicyRule[], fleet: string, type: string) {
     return { decide: rule.decide, by }
   }
   const ask: Decide = 'ask'
-  return { decide: ask, by: `no rule matches all of them, and the ${defaultRule} is "ask"` }
+  return { decide: ask, by: `no rule matches all of them, so the ${defaultRule} is "ask"` }
 }
 
 function named({ name }: PolicyRule, i: number): string {

@@ -1,9 +1,9 @@
 // How long before NotBefore Azure usually announces an event, by type.
-import type { eventTypes } from '../../shared/document.ts'
+import { type eventTypes, knownType } from '../../shared/document.ts'
 
 /**
- * Seconds, as Microsoft documents them; in practice sometimes less. Terminate: 5 to 15 min, as the owner
- * of the scale set chose. Failing hardware alone is announced days ahead, or not at all.
+ * Seconds, as Microsoft documents them; in practice sometimes less. Terminate: the owner of the
+ * scale set chooses 5 to 15 min. Azure announces failing hardware days ahead, or not at all.
  */
 const usualNoticeSeconds: Record<(typeof eventTypes)[number], number> = {
   Freeze: 900,
@@ -15,6 +15,6 @@ const usualNoticeSeconds: Record<(typeof eventTypes)[number], number> = {
 
 /** Undefined for a type that Foghorn does not know. */
 export function usualNoticeOf(eventType: string): number | undefined {
-  const lower = eventType.toLowerCase()
-  return Object.entries(usualNoticeSeconds).find(([type]) => type.toLowerCase() === lower)?.[1]
+  const type = knownType(eventType)
+  return type && usualNoticeSeconds[type]
 }

@@ -1,34 +1,34 @@
-// What somebody typed after `npm run check-config --`.
+// The arguments of `npm run check-config --`, and what other commands share.
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { FoghornError } from '../../shared/errors.ts'
 import { nearest } from '../schema/suggest.ts'
 
 export const help = `npm run check-config -- FILE [--without-env] [--event FILE | --type TYPE ...]
 
-Checks the configuration in FILE: mistakes end it with code 2, warnings with 0.
+Checks the configuration in FILE. If it has mistakes, the exit code is 2. With warnings it is 0.
 
-  --without-env    values "env:NAME" that the environment lacks are taken as given
+  --without-env    assume that missing "env:NAME" values are valid
 
-Dry run: what the policy decides of one event, and who would hear of which moment.
+Dry run: shows what the policy decides for one event, and which channels are notified.
 
-  --event FILE     the event as IMDS shows it (one entry of Events), or as beacons report it;
-                   what is said by the other options goes before
+  --event FILE     the event as IMDS shows it (one entry of Events), or as a beacon reports it;
+                   other options override it
   --type TYPE      Freeze, Reboot, Redeploy, Preempt or Terminate
-  --source SOURCE  Platform (taken where nothing is said) or User
-  --resource VM    a VM that is hit; several by commas, or repeated
-  --duration N     seconds of interruption; without, Azure does not say
-  --notice N       seconds from first sight to NotBefore; without, until the file's NotBefore, or
-                   what is usual for the type
-  --fleet NAME     needed where the configuration has several
+  --source SOURCE  Platform (default) or User
+  --resource VM    an affected VM; several by commas, or repeated
+  --duration N     expected seconds of interruption (default: unknown)
+  --notice N       seconds from first sight to NotBefore (default: from the file, or as usual for
+                   the type)
+  --fleet NAME     required if the configuration has several fleets
   --tag NAME=VALUE, --scale-set NAME, --resource-group NAME
-                   what the beacons of all these VMs say of them; --tag may be repeated
+                   what the beacons of these VMs report about them; --tag may be repeated
 
 Examples:
   npm run check-config -- foghorn.config.json
   npm run check-config -- foghorn.config.json --without-env --type Reboot --resource web_3
 `
 
-/** Of every command: `wrong` if there is something to write differently. */
+/** Of every command. `wrong`: the user must change the input. */
 export const exitCodes = { fine: 0, broken: 1, wrong: 2 }
 
 export const text = { type: 'string' } as const
@@ -63,8 +63,9 @@ export function readArguments(words: string[]): Arguments | 'help' {
   if (values.help) return 'help'
   const [file, ...more] = positionals
   const remedy = 'write npm run check-config -- foghorn.config.json'
-  if (file === undefined) throw wrong(`there is no file to check; ${remedy}`)
-  if (more.length > 0) throw wrong(`one file at a time, and not also "${more[0]}"; ${remedy}`)
+  if (file === undefined) throw wrong(`no file was given; ${remedy}`)
+  if (more.length > 0)
+    throw wrong(`the command takes one file, but "${more[0]}" follows; ${remedy}`)
   const { help: _h, 'without-env': _w, ...event } = values
   return { file, options: values, isDryRun: Object.keys(event).length > 0 }
 }
@@ -83,11 +84,20 @@ export function parseWords<const Known extends NonNullable<ParseArgsConfig['opti
     if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
       const meant = nearest(flag.replace(/^-+/, ''), Object.keys(options))
       const suggestion = meant === undefined ? '' : `did you mean --${meant}? `
-      throw wrong(`there is no option ${flag}; ${suggestion}--help names all`)
+      throw wrong(`unknown option ${flag}; ${suggestion}--help lists all options`)
     }
     if (message.includes('does not take an argument')) throw wrong(`${flag} takes no value`)
     throw wrong(`${flag} needs a value; write ${flag}=VALUE`)
   }
+}
+
+/** Tags from `NAME=VALUE` texts. */
+export function tagsIn(given: string[]): Record<string, string> {
+  const pairs = given.map((one) => {
+    const [name = '', ...value] = one.split('=')
+    return [name, value.join('=')]
+  })
+  return Object.fromEntries(pairs)
 }
 
 export function wrong(message: string): FoghornError {

@@ -1,5 +1,5 @@
-// `npm run check-config -- FILE`: what is wrong with a configuration, what is hardly meant, and what would
-// become of one event. Reads files and the environment, and decides nothing.
+// `npm run check-config -- FILE`: lists mistakes and warnings of a configuration, and dry-runs one
+// event. Reads only files and the environment.
 import { readFileSync } from 'node:fs'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { adviseOn } from '../check/advice.ts'
@@ -9,7 +9,7 @@ import type { Environment } from '../config/environment.ts'
 import { notifiers } from '../notify/kinds.ts'
 import { type Arguments, exitCodes, help, readArguments, wrong } from './arguments.ts'
 import { caseOf } from './event.ts'
-import { describeOutcome, listed, wrap } from './layout.ts'
+import { counted, describeOutcome, listed, wrap } from './layout.ts'
 
 interface Ran {
   code: number
@@ -39,7 +39,7 @@ function check({ file, options, isDryRun }: Arguments, environment: Environment)
   const lines = [...wrap(summaryOf(file, config, warnings.length))]
   if (assumed.length > 0) {
     const names = assumed.join(', ')
-    lines.push(...wrap(`Taken as given (--without-env), so not checked: ${names}`))
+    lines.push(...wrap(`Missing in the environment, so not checked (--without-env): ${names}`))
   }
   if (warnings.length > 0) lines.push('', ...listed(warnings))
   if (!isDryRun) return lines
@@ -47,7 +47,7 @@ function check({ file, options, isDryRun }: Arguments, environment: Environment)
   const fleets = Object.keys(config.fleets)
   const { case: one, doubts, notes } = caseOf(options, event, fleets, Date.now())
   const outcome = dryRun({ config, notifiers }, one)
-  // before what follows from it
+  // first, because the outcome depends on it
   if (doubts.length > 0) lines.push('', ...doubts.flatMap((doubt) => wrap(doubt, '', '  ')))
   lines.push('', ...describeOutcome(one, outcome, Object.keys(config.channels)))
   if (notes.length > 0) lines.push('', ...notes.flatMap((note) => wrap(note, '  ')))
@@ -57,12 +57,12 @@ function check({ file, options, isDryRun }: Arguments, environment: Environment)
 function readConfiguration(file: string, environment: Environment, withoutEnvironment: boolean) {
   const text = readText(file)
   try {
-    return readConfigWith(text, environment, withoutEnvironment ? 'taken_as_given' : 'refused')
+    return readConfigWith(text, environment, withoutEnvironment ? 'assumed' : 'rejected')
   } catch (error) {
     if (!(error instanceof FoghornError)) throw error
     const lines = error.message.split('\n')
     const lacks = lines.some((line) => line.includes(': the environment has no '))
-    const hint = "\nOn another machine than the relay's: --without-env takes such values as given."
+    const hint = "\nOn a machine other than the relay's, add --without-env to skip such values."
     const more = lacks && !withoutEnvironment ? hint : ''
     const count = `${file} has ${counted(lines.length, 'mistake')}:`
     throw new FoghornError(error.code, [count, ...listed(lines)].join('\n') + more)
@@ -77,12 +77,8 @@ function summaryOf(file: string, config: Config, warnings: number): string {
     counted(policy.length, 'rule'),
     counted(routes.length, 'route'),
   ]
-  const end = warnings === 0 ? 'nothing to say against it' : counted(warnings, 'warning')
+  const end = warnings === 0 ? 'no warnings' : counted(warnings, 'warning')
   return `${file}: ${parts.join(', ')}; no mistakes, ${end}`
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 
 function readText(path: string, where = ''): string {
@@ -90,8 +86,8 @@ function readText(path: string, where = ''): string {
     return readFileSync(path, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    const what = code === 'ENOENT' ? 'there is no file' : `${code}: can't read`
-    throw wrong(`${where}${what} "${path}"; write the path of a file, as seen from the top folder`)
+    const what = code === 'ENOENT' ? 'there is no file' : `${code}: cannot read`
+    throw wrong(`${where}${what} "${path}"; write a path from the folder of package.json`)
   }
 }
 

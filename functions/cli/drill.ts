@@ -1,5 +1,5 @@
-// `npm run drill`: starts a drill on a running relay, and says what becomes of it until it is over. It
-// decides nothing: that the link of a message works is a part of what a drill proves.
+// `npm run drill`: starts a drill on a running relay and prints its progress until it is over. It
+// never decides the event: people test the link in a message with it.
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
@@ -19,7 +19,7 @@ import { listed, wrap } from './layout.ts'
 
 const requestMs = 15_000
 const lookEveryMs = 1_000
-/** After its last possible end: messages may still be under way, and looking takes time. */
+/** How long to wait for the last messages after the drill's last possible end. */
 const patienceMs = 60_000
 
 interface RelayAddress {
@@ -39,10 +39,10 @@ try {
   process.exitCode = isMistake ? exitCodes.wrong : exitCodes.broken
 }
 
-async function drill({ wish, config }: DrillArguments): Promise<number> {
+async function drill({ request, config }: DrillArguments): Promise<number> {
   const adminKey = adminKeyOf(process.env.FOGHORN_ADMIN_KEY)
   const relay = { url: relayUrl(config), adminKey }
-  const begun = await begin(relay, wish)
+  const begun = await begin(relay, request)
   for (const line of beginning(begun, relay.url)) print(wrap(line, '', '  ').join('\n'))
   const last = await follow(relay, begun)
   const { summary, wrong: faults } = resultOf(last)
@@ -64,28 +64,31 @@ function publicUrlIn(path: string): string {
     text = readFileSync(path, 'utf8')
   } catch (error) {
     const why = messageOf(error)
-    throw wrong(`set FOGHORN_URL to where the relay is, or write --config FILE (${why})`)
+    throw wrong(`set FOGHORN_URL to the address of the relay, or write --config FILE (${why})`)
   }
   try {
-    return readConfigWith(text, process.env, 'taken_as_given').config.publicUrl
+    return readConfigWith(text, process.env, 'assumed').config.publicUrl
   } catch (error) {
     if (!(error instanceof FoghornError)) throw error
-    throw wrong(`${path} has mistakes; npm run check-config -- ${path} says which`)
+    throw wrong(`${path} has mistakes; npm run check-config -- ${path} lists them`)
   }
 }
 
-async function begin(relay: RelayAddress, wish: object): Promise<PublicEvent & { endsBy: string }> {
-  const response = await ask(relay, '/v1/drills', wish)
+async function begin(
+  relay: RelayAddress,
+  request: object,
+): Promise<PublicEvent & { endsBy: string }> {
+  const response = await ask(relay, '/v1/drills', request)
   if (response.status !== 201) throw await refusal(relay, response)
   return (await response.json()) as PublicEvent & { endsBy: string }
 }
 
-/** Looks until everything is told, or its time is over; a relay that does not answer is asked again. */
+/** Looks until no message is pending or the time is over. If the relay does not answer, retries. */
 async function follow(
   relay: RelayAddress,
   { fleet, eventId, firstSeenAt, endsBy }: PublicEvent & { endsBy: string },
 ): Promise<Shown> {
-  // spans, as the relay's clock need not be this one's
+  // only spans: the relay's clock may differ from this one
   const limitMs = Date.parse(endsBy) - Date.parse(firstSeenAt) + patienceMs
   const beganAt = performance.now()
   let last: Shown | undefined
@@ -94,7 +97,7 @@ async function follow(
     const path = `/v1/events/${encodeURIComponent(fleet)}/${eventId}`
     const looked = await look(relay, path)
     if (typeof looked === 'string') {
-      if (!isAway) print(`the relay does not answer, and is asked again: ${looked}`)
+      if (!isAway) print(`The relay does not answer. Retrying: ${looked}`)
       isAway = true
     } else {
       for (const line of newsOf(last, looked, Date.now())) print(line)
@@ -105,7 +108,7 @@ async function follow(
     await sleep(lookEveryMs)
   }
   if (last !== undefined) return last
-  throw failed(`the relay at ${relay.url} has not answered since the drill ${eventId} began`)
+  throw failed(`the relay at ${relay.url} has not answered since the drill ${eventId} started`)
 }
 
 async function look(relay: RelayAddress, path: string): Promise<Shown | string> {
@@ -123,37 +126,37 @@ async function ask({ url, adminKey }: RelayAddress, path: string, body?: object)
       method: body === undefined ? 'GET' : 'POST',
       headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      // the key is for the relay alone
+      // only the relay may get the key
       redirect: 'manual',
       signal: AbortSignal.timeout(requestMs),
     })
   } catch (error) {
     throw failed(
-      `the relay at ${url} can't be reached (${messageOf(error)}); is it running there? ` +
-        'FOGHORN_URL says where it is',
+      `cannot reach the relay at ${url} (${messageOf(error)}); check that it runs there, or set ` +
+        'FOGHORN_URL to its address',
     )
   }
 }
 
 async function refusal({ url }: RelayAddress, response: Response): Promise<FoghornError> {
   const { status } = response
-  // what answers need not be a relay, and may say anything
+  // another server may answer with any body
   const problem = await response.json().catch(() => undefined)
   const { code, detail } = (problem ?? {}) as { code?: string; detail?: string }
   if (code === 'unauthorized') {
     return wrong(
-      `the relay at ${url} does not take this FOGHORN_ADMIN_KEY; write the one that it was started with`,
+      `the relay at ${url} rejects this FOGHORN_ADMIN_KEY; set the key that the relay was started with`,
     )
   }
   if (detail === undefined || code === 'not_found') {
     return wrong(
-      `what answers at ${url} (HTTP ${status}) is no relay that knows drills; write in FOGHORN_URL ` +
-        'where the relay is',
+      `the server at ${url} (HTTP ${status}) is not a relay, or an old one; set FOGHORN_URL to the ` +
+        'address of the relay',
     )
   }
   if (code === 'fleet_unknown') return wrong(`--fleet: ${detail}`)
   if (code === 'drill_malformed') return wrong(inOptions(detail))
-  return failed(`the relay refuses the drill: ${detail}`)
+  return failed(`the relay refused the drill: ${detail}`)
 }
 
 function failed(message: string): FoghornError {

@@ -1,5 +1,5 @@
-// The event of a dry run as a file holds it: as IMDS shows it, or as beacons report it. Stricter than the
-// beacon, which must show whatever Azure sends: here it is a person who mistyped.
+// Reads the event of a dry run from a file, as IMDS shows it or as beacons report it. Stricter than
+// the beacon, which must accept all that Azure sends: here a person may have mistyped.
 import { z } from 'zod'
 import {
   parseDocument,
@@ -30,12 +30,13 @@ export function readEvent(text: string): FromFile {
   } catch {
     throw wrong(`--event: the file is not JSON; ${forms}`)
   }
-  if (typeof json !== 'object' || json === null) throw wrong(`--event: no object; ${forms}`)
+  if (typeof json !== 'object' || json === null)
+    throw wrong(`--event: the file has no object; ${forms}`)
   if ('Events' in json) return { event: asImdsShows(theOnly(json.Events)) }
   if ('document' in json) return ofReport(json)
   if ('EventType' in json) return { event: asImdsShows(json) }
   if ('eventType' in json) return { event: asReported(json) }
-  throw wrong(`--event: there is no EventType; ${forms}`)
+  throw wrong(`--event: EventType is missing; ${forms}`)
 }
 
 const name = z.string().trim().min(1)
@@ -65,7 +66,7 @@ function asImdsShows(event: object): ScheduledEvent {
   const first = typeof document === 'string' ? undefined : document.events[0]
   // all but the id was checked above
   if (first === undefined)
-    throw wrong('--event: EventId is no id of IMDS; leave it out, or write one')
+    throw wrong('--event: EventId is not an id of IMDS; leave it out, or write one')
   return first
 }
 
@@ -76,7 +77,7 @@ function asReported(event: object): ScheduledEvent {
   throw wrong(`--event: ${describeIssues(parsed.error, whole).join('; ')}`)
 }
 
-/** A whole report says of its own VM what rules may ask for. */
+/** A report also has the facts about its VM that rules match. */
 function ofReport(report: object): FromFile {
   const { document, vm } = report as { document?: { events?: unknown }; vm?: Partial<KnownVm> }
   const event = asReported(theOnly(document?.events))
@@ -88,5 +89,5 @@ function theOnly(events: unknown): object {
   const all = Array.isArray(events) ? events : []
   const [first] = all
   if (all.length === 1 && typeof first === 'object' && first !== null) return first
-  throw wrong(`--event: the document has ${all.length} events, and a dry run takes one; ${forms}`)
+  throw wrong(`--event: the document has ${all.length} events, but a dry run takes one; ${forms}`)
 }

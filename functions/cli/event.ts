@@ -1,18 +1,18 @@
-// The event of a dry run, from a file, from options, or from both: what an option says goes before.
+// The event of a dry run, from a file, from options, or from both. Options override the file.
 import { eventTypes, isSameName, knownType, type ScheduledEvent } from '../../shared/document.ts'
 import type { Case } from '../check/dry-run.ts'
 import { usualNoticeOf } from '../check/usual-notice.ts'
 import type { KnownVm } from '../core/event/event.ts'
 import { didYouMean } from '../schema/suggest.ts'
-import { type Options, wrong } from './arguments.ts'
+import { type Options, tagsIn, wrong } from './arguments.ts'
 import { readEvent } from './event-file.ts'
 
-/** Seconds ahead that an event of a type is announced that nobody knows. */
+/** Assumed notice of an unknown type, in seconds. */
 const noticeOfUnknown = 900
 const maxNoticeSeconds = 7 * 86_400
 const eventId = 'dry-run'
 
-/** The case; what was probably not meant, and what was assumed where nothing was said, one sentence each. */
+/** `doubts`: what was probably not intended. `notes`: what was assumed. One sentence each. */
 export function caseOf(
   options: Options,
   file: string | undefined,
@@ -44,36 +44,36 @@ export function caseOf(
   const doubts = known === undefined ? [doubt] : []
   const notes: string[] = []
   if (event.resources.length === 0) {
-    notes.push('No VM is named, so no rule about VMs holds; --resource names one.')
+    notes.push('No VM is named, so no condition on VMs matches. Set one with --resource.')
   } else if (event.resources.some((name) => vms.every(({ vm }) => !isSameName(vm, name)))) {
     notes.push(
-      'As for VMs whose beacon has not reported, tags, groups and scale sets are not known; ' +
-        '--tag, --resource-group and --scale-set say them.',
+      'Tags, groups and scale sets are unknown, as for VMs whose beacon has not reported. ' +
+        'Set them with --tag, --resource-group and --scale-set.',
     )
   }
   if (options.notice === undefined && event.status === 'Scheduled') {
-    notes.push(`NotBefore ${notice.why}; --notice says another.`)
+    notes.push(`NotBefore ${notice.why}. Change it with --notice.`)
   }
   const noticeSeconds = wanted ?? notice.seconds
   const fleet = fleetOf(options.fleet, fleets)
   return { case: { fleet, event, vms, noticeSeconds }, doubts, notes }
 }
 
-/** From first sight to NotBefore, and how we know: as the file says, unless that is over by now. */
+/** Seconds from first sight to NotBefore, and why. A NotBefore in the past does not count. */
 function noticeOf(type: string, notBeforeAt: number | undefined, now: number) {
   const usual = usualNoticeOf(type) ?? noticeOfUnknown
-  const why = `is taken to be ${usual} s ahead, as is usual`
+  const why = `is assumed to be ${usual} s ahead, as usual`
   if (notBeforeAt === undefined) return { seconds: usual, why }
   const ahead = Math.round((notBeforeAt - now) / 1_000)
-  if (ahead >= 0) return { seconds: ahead, why: `is ${ahead} s ahead, as the file says` }
-  const over = `of the file, ${new Date(notBeforeAt).toISOString()}, is over, so it ${why}`
+  if (ahead >= 0) return { seconds: ahead, why: `is ${ahead} s ahead, as in the file` }
+  const over = `in the file, ${new Date(notBeforeAt).toISOString()}, is over, so it ${why}`
   return { seconds: usual, why: over }
 }
 
 function namesIn(text: string): string[] {
   const names = text.split(',').map((name) => name.trim())
   if (!names.includes('')) return names
-  throw wrong(`--resource is "${text}", with no name at a comma; write names, such as web_0,web_1`)
+  throw wrong(`--resource is "${text}", with an empty name; write names such as web_0,web_1`)
 }
 
 function fleetOf(wanted: string | undefined, fleets: string[]): string {
@@ -81,21 +81,17 @@ function fleetOf(wanted: string | undefined, fleets: string[]): string {
   const only = fleets.length === 1 ? fleets[0] : undefined
   const fleet = wanted ?? only
   if (fleet === undefined)
-    throw wrong(`there are several fleets; write --fleet and one of ${names}`)
+    throw wrong(`the configuration has several fleets; write --fleet and one of ${names}`)
   if (fleets.includes(fleet)) return fleet
   const meant = didYouMean(fleet, fleets)
-  throw wrong(`--fleet: there is no fleet "${fleet}"; there are ${names}${meant}`)
+  throw wrong(`--fleet: there is no fleet "${fleet}"; write one of ${names}${meant}`)
 }
 
-/** What the options say of all VMs alike; undefined where they say nothing. */
+/** The VMs, all with the same facts from the options. Undefined without such options. */
 function vmsOf(options: Options, names: string[]): KnownVm[] | undefined {
   const { tag, 'scale-set': scaleSet, 'resource-group': resourceGroup } = options
   if (tag === undefined && scaleSet === undefined && resourceGroup === undefined) return undefined
-  const pairs = (tag ?? []).map((one) => {
-    const [name = '', ...value] = one.split('=')
-    return [name, value.join('=')]
-  })
-  const tags = Object.fromEntries(pairs)
+  const tags = tagsIn(tag ?? [])
   const vm = { resourceGroup: resourceGroup ?? '', scaleSet: scaleSet ?? '', tags }
   return names.map((name) => ({ vm: name, ...vm }))
 }

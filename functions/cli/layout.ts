@@ -1,11 +1,11 @@
-// What a terminal of 100 columns shows: sentences that wrap, and who hears of which moment as a table.
-
-import type { Case, Outcome, Rule, Told } from '../check/dry-run.ts'
+// Output for a terminal of 100 columns: wrapped sentences, and the channels of each moment as a
+// table.
+import type { Case, Notified, Outcome, Rule } from '../check/dry-run.ts'
 import { list } from '../check/policy.ts'
 
 const columns = 100
 
-/** Lines of at most 100 columns; what follows the first is indented by `rest`. */
+/** Lines of at most 100 columns. Lines after the first begin with `rest`. */
 export function wrap(text: string, first = '', rest = first): string[] {
   const lines: string[] = []
   let line = first
@@ -26,56 +26,61 @@ export function listed(sentences: string[]): string[] {
   return sentences.flatMap((sentence) => wrap(sentence, '  - ', '    '))
 }
 
+/** `1 fleet`, `2 fleets`. */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
+}
+
 export function describeOutcome(one: Case, outcome: Outcome, channels: string[]): string[] {
-  const { decide, asked, routes, told } = outcome
-  const by = asked.find(({ whyNot }) => whyNot === undefined)
+  const { decide, rules, routes, notified } = outcome
+  const by = rules.find(({ whyNot }) => whyNot === undefined)
   const decided = by === undefined ? 'no rule matches, so people are asked' : `by ${by.rule}`
   return [
     ...wrap(titleOf(one), 'Dry run: ', '  '),
     '',
     ...wrap(`${decide}, ${decided}`, 'Policy: ', '  '),
-    ...listed(asked.filter((rule) => rule !== by).map(saying)),
+    ...listed(rules.filter((rule) => rule !== by).map(describeRule)),
     '',
     'Routes:',
-    ...listed(routes.map(saying)),
+    ...listed(routes.map(describeRule)),
     '',
     ...decidersIn(outcome),
-    'Who hears of which moment:',
-    ...table(told, channels),
-    ...onlyAfterIn(told, channels),
+    'Channels notified of each moment:',
+    ...table(notified, channels),
+    ...onlyAfterIn(notified, channels),
     ...beforeIn(outcome, channels),
   ]
 }
 
-/** A table can't say of an end that it is told only where something was told before. */
-function onlyAfterIn(told: Told[], channels: string[]): string[] {
+/** The table cannot show that a channel is notified only if it was notified before. */
+function onlyAfterIn(notified: Notified[], channels: string[]): string[] {
   const lines = channels.flatMap((name) => {
-    const later = told.filter(({ onlyAfter }) => onlyAfter?.includes(name))
+    const later = notified.filter(({ onlyAfter }) => onlyAfter?.includes(name))
     if (later.length === 0) return []
-    const first = told.filter((row) => row.channels.includes(name) && !later.includes(row))
-    const [hears, after] = [later, first].map((rows) => rows.map(({ moment }) => moment))
-    return wrap(`${name} hears of ${list(hears!)} only after ${list(after!, 'or')}.`, '  ')
+    const first = notified.filter((row) => row.channels.includes(name) && !later.includes(row))
+    const [of, after] = [later, first].map((rows) => rows.map(({ moment }) => moment))
+    return wrap(`${name} is notified of ${list(of!)} only after ${list(after!, 'or')}.`, '  ')
   })
   return lines.length === 0 ? [] : ['', ...lines]
 }
 
-/** What the relay does while it knows less than was said of the VMs. */
-function beforeIn({ decide, asked, told, before }: Outcome, all: string[]): string[] {
+/** What the relay does until the VM's own beacon has reported. */
+function beforeIn({ decide, rules, notified, before }: Outcome, all: string[]): string[] {
   if (before === undefined) return []
-  const ruleIn = (rules: Rule[]) => rules.find(({ whyNot }) => whyNot === undefined)?.rule
-  const isSameRule = before.decide === decide && before.by?.rule === ruleIn(asked)
+  const by = rules.find(({ whyNot }) => whyNot === undefined)
+  const isSameRule = before.decide === decide && before.by?.rule === by?.rule
   const rule = before.by === undefined ? 'no rule matches' : `by ${before.by.rule}`
-  const policy = isSameRule ? [] : [`the policy says ${before.decide} (${rule})`]
-  const { moment = '', channels = [] } = before.told ?? {}
-  const isSameTold = channels.toSorted().join() === told[0]?.channels.toSorted().join()
+  const policy = isSameRule ? [] : [`the policy decides "${before.decide}" (${rule})`]
+  const { moment = '', channels = [] } = before.notified ?? {}
+  const isSameList = channels.toSorted().join() === notified[0]?.channels.toSorted().join()
   const who = list(all.filter((name) => channels.includes(name)))
-  const how = who === '' ? 'to nobody' : `to ${who}, who go on hearing to its end`
-  const telling = isSameTold ? [] : [`${moment} is told ${how}`]
+  const whom = who === '' ? 'to no channel' : `to ${who}, which then receive all later messages`
+  const sending = isSameList ? [] : [`"${moment}" goes ${whom}`]
   return [
     '',
     ...wrap(
-      "Tags, groups and scale sets are known to the relay once the VM's own beacon has reported " +
-        `this event. Where another reports it first, until then ${list([...policy, ...telling])}.`,
+      "The relay knows tags, groups and scale sets only after the VM's own beacon has reported this " +
+        `event. If another beacon reports it first, until then ${list([...policy, ...sending])}.`,
       '  ',
     ),
   ]
@@ -89,9 +94,9 @@ function decidersIn({ decide, deciders, buttons }: Outcome): string[] {
 }
 
 function whoIn(deciders: NonNullable<Outcome['deciders']>): string {
-  if (deciders === 'anybody') return 'whoever has the link, and the admin key'
+  if (deciders === 'anybody') return 'anyone with the link, and the admin key'
   return deciders.length === 0
-    ? 'nobody but the admin key: no one is on the list of every VM that is hit'
+    ? 'only the admin key: nobody is on the list of every affected VM'
     : [...deciders, 'the admin key'].join(', ')
 }
 
@@ -101,31 +106,31 @@ function titleOf({ fleet, event }: Case): string {
   const began = status === 'Started' ? ', first seen as Started' : ''
   return (
     `${eventType} of ${resources.join(', ') || 'no VM'} in fleet "${fleet}", ` +
-    `source ${source ?? 'not known'}, duration ${known ? `${seconds} s` : 'not known'}${began}`
+    `source ${source ?? 'unknown'}, duration ${known ? `${seconds} s` : 'unknown'}${began}`
   )
 }
 
-function saying({ rule, whyNot }: Rule): string {
+function describeRule({ rule, whyNot }: Rule): string {
   return whyNot === undefined ? `${rule} matches` : `${rule} does not match: ${whyNot}`
 }
 
-/** Channels as columns: by name where they fit, else by number. */
-export function table(told: Told[], channels: string[]): string[] {
-  const labelWidth = 2 + Math.max(...told.map(({ moment }) => moment.length))
+/** Channels are columns, by name if they fit, otherwise by number. */
+export function table(notified: Notified[], channels: string[]): string[] {
+  const labelWidth = 2 + Math.max(...notified.map(({ moment }) => moment.length))
   const fits = labelWidth + channels.reduce((sum, name) => sum + name.length + 2, 0) <= columns
   const heads = fits ? channels : channels.map((_, i) => String(i + 1))
   const row = (label: string, cells: string[]) =>
     `${label.padEnd(labelWidth)}${cells
       .map((cell, i) => `  ${centred(cell, heads[i]!.length)}`)
       .join('')}`.trimEnd()
-  const names = fits ? [] : wrap(channels.map((name, i) => `${i + 1} ${name}`).join(', '), '  ')
-  const rows = told.map(({ moment, channels: hearing }) =>
+  const numbers = fits ? [] : wrap(channels.map((name, i) => `${i + 1} ${name}`).join(', '), '  ')
+  const rows = notified.map(({ moment, channels: names }) =>
     row(
       `  ${moment}`,
-      channels.map((name) => (hearing.includes(name) ? 'x' : '-')),
+      channels.map((name) => (names.includes(name) ? 'x' : '-')),
     ),
   )
-  return [...names, row('', heads), ...rows]
+  return [...numbers, row('', heads), ...rows]
 }
 
 function centred(text: string, width: number): string {

@@ -1,5 +1,5 @@
-// Reads the configuration file, with `env:NAME` values filled in. All mistakes are reported at once, those of
-// form and those of what has the right form: path, value and what is allowed; secrets are never shown.
+// Reads the configuration file and fills in `env:NAME` values. Reports all mistakes at once, each
+// with its path, the value and what is allowed. Secrets are never shown.
 import type { z } from 'zod'
 import { describeIssues, FoghornError, pathOf } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'
@@ -7,13 +7,13 @@ import type * as Rules from '../core/rules/config.ts'
 import { remedyOf } from '../schema/checks.ts'
 import { type Environment, type Filled, fillIn } from './environment.ts'
 import { readJson } from './json.ts'
-import { beyondForm, partsOf, pathIn } from './names.ts'
+import { mistakesInNames, partsOf, pathIn } from './names.ts'
 import { type Channel, channelSecrets, configSchema } from './schema.ts'
 
 export type { Channel }
 export { configSchema }
 
-/** The configuration with all that the kinds of its channels need. */
+/** The configuration, with the settings that each channel's kind needs. */
 export interface Config extends Rules.Config {
   channels: Record<string, Channel>
 }
@@ -23,22 +23,22 @@ const maxMistakes = 100
 
 /** Throws FoghornError `config_invalid` with one line for each mistake. */
 export function readConfig(text: string, environment: Environment): Config {
-  return readConfigWith(text, environment, 'refused').config
+  return readConfigWith(text, environment, 'rejected').config
 }
 
-/** As `readConfig`; with the names that the environment lacks, where they are taken as given. */
+/** Like `readConfig`. Missing variables can be assumed to be valid; then it returns their names. */
 export function readConfigWith(
   text: string,
   environment: Environment,
-  missing: 'refused' | 'taken_as_given',
+  missing: 'rejected' | 'assumed',
 ): { config: Config; assumed: string[] } {
   const json = readJson(text)
   const filled = fillIn(json.value, environment, missing)
   const parsed = configSchema.safeParse(filled.value, { error: remedyOf })
-  const ofForm = parsed.success ? [] : describe(parsed.error, filled)
-  const said = [...json.mistakes, ...filled.mistakes]
-  const beyond = beyondForm(partsOf(filled.value), filled, [...said, ...ofForm])
-  const mistakes = [...said, ...[...ofForm, ...beyond].map((one) => withOrigin(one, filled))]
+  const inText = [...json.mistakes, ...filled.mistakes]
+  const inForm = parsed.success ? [] : describe(parsed.error, filled)
+  const inNames = mistakesInNames(partsOf(filled.value), filled, [...inText, ...inForm])
+  const mistakes = [...inText, ...[...inForm, ...inNames].map((one) => withOrigin(one, filled))]
   if (mistakes.length > 0 || !parsed.success) {
     const more = mistakes.length - maxMistakes
     const shown = more > 0 ? [...mistakes.slice(0, maxMistakes), `and ${more} more`] : mistakes
@@ -49,16 +49,16 @@ export function readConfigWith(
   return { config: { ...rest, policy: named }, assumed: filled.assumed }
 }
 
-/** Every value that must not be seen outside: keys, channel addresses, routing keys. */
+/** Every secret value: keys, channel addresses, routing keys. */
 export function secretsOf(config: Config): string[] {
   const channels = Object.values(config.channels).flatMap(channelSecrets)
   const keys = Object.values(config.fleets).flatMap((fleet) => fleet.key ?? [])
   return [...keys, ...channels, ...(config.slackApp?.signingSecret ?? [])]
 }
 
-/** Below `fleets` and `channels` only these are shown, and only in the form of a name. */
+/** Below `fleets` and `channels` errors show only these values, if they look like names. */
 const shownKeys = ['kind', 'fallback']
-/** An address anywhere else stands in a wrong place, and may be the secret of a channel. */
+/** Errors show addresses in these keys only. An address elsewhere may be a channel's secret. */
 const addressKeys = ['publicUrl', '$schema']
 
 type Issue = z.core.$ZodIssue
@@ -73,7 +73,7 @@ function describe(error: z.ZodError, filled: Filled): string[] {
     }
     return String(value).includes('://') && !addressKeys.includes(first)
   }
-  // of what is said of one value only the last, which knows the most: remedies may contradict each other
+  // Each value reports one error, that of its last check: earlier remedies may contradict it.
   const isOfKeys = ({ code }: Issue) => code === 'unrecognized_keys' || code === 'invalid_key'
   const ofValues = error.issues.filter((issue) => !isOfKeys(issue))
   const last = new Map(ofValues.map((issue) => [issue.path.join('\n'), issue]))
@@ -84,10 +84,10 @@ function describe(error: z.ZodError, filled: Filled): string[] {
   )
 }
 
-/** Where a wrong value came from, or how to say that it is to come from there. */
+/** Adds the variable that a wrong value came from, or how to write a variable. */
 function withOrigin(mistake: string, { paths, lookalikes }: Filled): string {
   const path = pathIn(mistake)
   if (paths.has(path)) return `${mistake} (from the environment: ${paths.get(path)})`
   if (!lookalikes.has(path)) return mistake
-  return `${mistake}; what is to come from the environment is written "env:NAME"`
+  return `${mistake}; to read it from the environment, write "env:NAME"`
 }

@@ -1,5 +1,5 @@
-// The configuration's schema for editors: completion and a first check while somebody writes. The relay
-// checks more than this can say, and its messages are better.
+// The configuration's schema for editors: completion and a first check while you type. The relay
+// checks more than JSON Schema can express, and its messages are better.
 import { z } from 'zod'
 import { configSchema } from './schema.ts'
 
@@ -7,7 +7,7 @@ type Json = z.core.JSONSchema.JSONSchema
 
 const fromEnvironment = { type: 'string', pattern: '^env:[A-Za-z_]' } as const
 
-/** As JSON Schema draft 7, which editors know best. */
+/** As JSON Schema draft 7, which editors support best. */
 export function editorSchema(): Json {
   const schema = z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7' })
   const { $schema, ...rest } = loosened(schema)
@@ -15,8 +15,8 @@ export function editorSchema(): Json {
 }
 
 /**
- * Any text may be `env:NAME`, so no text has a form or a length here. Names are keys, and keep theirs.
- * A kind that comes from the environment fits each kind of channel: `oneOf` would refuse it.
+ * Any text may be `env:NAME`, so texts have no pattern or length here; names of keys keep theirs.
+ * A `kind` from the environment fits every kind of channel, so `oneOf` becomes `anyOf`.
  */
 function loosened(node: Json): Json {
   const { oneOf, pattern: _, format: _f, minLength: _l, maxLength: _m, ...rest } = node

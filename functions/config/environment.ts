@@ -1,9 +1,10 @@
-// Fills in what the configuration takes from the environment, `env:NAME`. Elsewhere than where the relay
-// runs, what is missing may be taken as given: a stand-in of the right form takes its place.
+// Replaces `env:NAME` in the configuration by the variable's value. On a machine other than the
+// relay's, a missing variable can be assumed to be valid: a placeholder of the right form replaces
+// it.
 import { pathOf } from '../../shared/errors.ts'
 import { shownName } from '../../shared/presentable.ts'
 import { toBase64 } from '../../shared/signature.ts'
-import { placeholders as kindsStandIns } from '../notify/kinds.ts'
+import { placeholders as kindPlaceholders } from '../notify/kinds.ts'
 
 export type Environment = Record<string, string | undefined>
 
@@ -11,17 +12,17 @@ export interface Filled {
   value: unknown
   /** One sentence each, with the path. */
   mistakes: string[]
-  /** Paths of values that came from the environment, which are not shown, and the variable's name. */
+  /** Paths of values from the environment, which errors never show, with the variable's name. */
   paths: Map<string, string>
-  /** Paths of values that other programs would take from the environment. */
+  /** Paths of values that name a variable in another program's notation, such as `$NAME`. */
   lookalikes: Set<string>
-  /** Names that the environment lacks, and that were taken as given. */
+  /** Missing variables that were assumed to be valid. */
   assumed: string[]
 }
 
-/** Names of variables; an address or a key, written in the place of a name, is none. */
+/** Names of variables. An address or a key that was pasted as a name does not match. */
 const nameForm = /^(?!whsec_)[A-Za-z_][A-Za-z0-9_]{0,127}$/
-/** `$NAME`, `${NAME}`, `%NAME%`, `ENV:NAME`: how shells and others say it. */
+/** `$NAME`, `${NAME}`, `%NAME%`, `ENV:NAME`: the notations of shells and other tools. */
 const lookalike = /^(?:\$\w+|\$\{\w+\}|%\w+%|env:.+|process\.env\.\w+)$/i
 
 const guid = '00000000-0000-4000-8000-000000000000'
@@ -29,7 +30,7 @@ const url = (name: string) => `https://env.invalid/${name}`
 const secret = (name: string) =>
   `whsec_${toBase64(new TextEncoder().encode(name.padEnd(24, '.').slice(0, 64)))}`
 
-/** By key; one name stands for one value, so that equal addresses are seen as such. */
+/** By key. The same name gives the same value, so that checks still find equal addresses. */
 const placeholders: Record<string, (name: string) => string> = {
   publicUrl: url,
   url,
@@ -50,13 +51,13 @@ const placeholders: Record<string, (name: string) => string> = {
   resourceGroups: (name) => name,
   name: (name) => name,
   $schema: (name) => name,
-  ...kindsStandIns,
+  ...kindPlaceholders,
 }
 
 export function fillIn(
   value: unknown,
   environment: Environment,
-  missing: 'refused' | 'taken_as_given',
+  missing: 'rejected' | 'assumed',
 ): Filled {
   const found = { paths: new Map(), lookalikes: new Set<string>() }
   const filled: Filled = { value, mistakes: [], ...found, assumed: [] }
@@ -75,18 +76,20 @@ export function fillIn(
     const name = item.slice('env:'.length)
     filled.paths.set(where, shownName(name))
     if (!nameForm.test(name)) {
-      filled.mistakes.push(`${where}: "env:" goes before the name of a variable; write "env:NAME"`)
+      filled.mistakes.push(
+        `${where}: "env:" must be followed by the name of a variable; write "env:NAME"`,
+      )
       return item
     }
     const found = environment[name]
     if (found !== undefined && found !== '') return found
     const key = path.findLast((part) => typeof part === 'string')
-    const assumedObserver = missing === 'taken_as_given' ? standInFor(String(key)) : undefined
-    if (assumedObserver !== undefined) {
+    const placeholder = missing === 'assumed' ? placeholderFor(String(key)) : undefined
+    if (placeholder !== undefined) {
       filled.assumed.push(shownName(name))
-      return assumedObserver(name)
+      return placeholder(name)
     }
-    const remedy = missing === 'taken_as_given' ? ': the rest depends on it; set it' : '; set it'
+    const remedy = missing === 'assumed' ? ', which other settings depend on; set it' : '; set it'
     filled.mistakes.push(`${where}: the environment has no ${shownName(name)}${remedy}`)
     return item
   }
@@ -95,6 +98,6 @@ export function fillIn(
   return filled
 }
 
-function standInFor(key: string): ((name: string) => string) | undefined {
+function placeholderFor(key: string): ((name: string) => string) | undefined {
   return Object.hasOwn(placeholders, key) ? placeholders[key] : undefined
 }

@@ -1,29 +1,27 @@
-// The configuration's text: what is no JSON is said with its place, never with what stands there, as that
-// may be a secret. A key that stands twice is a mistake here, as JSON's own reader would drop the first; so
-// is `__proto__`, which others would drop.
+// Parses the text of the configuration. Errors give the place and never quote the text, which may
+// be a secret. A repeated key is a mistake, because JSON.parse would drop the first one.
+// `__proto__` is a mistake, because later code would drop it.
 import { FoghornError, pathOf } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'
 
-/** Brackets within each other; a configuration has six. */
+/** The deepest nesting. A configuration has six levels. */
 const maxDepth = 64
 
-/** The value, and a sentence for each key that can't stand there. Throws FoghornError `config_invalid`. */
+/** The value, and a sentence for each forbidden key. Throws FoghornError `config_invalid`. */
 export function readJson(file: string): { value: unknown; mistakes: string[] } {
-  // some editors on Windows begin a file with this mark, which says no more than that it is UTF-8
+  // some editors on Windows begin a UTF-8 file with this mark
   const text = file.replace(/^\uFEFF/, '')
   if (/^\uFFFD|\0/.test(text)) {
-    throw invalid('not UTF-8, by its first bytes; save it in that encoding')
+    throw invalid('the file is not UTF-8; save it as UTF-8')
   }
   if (text.trim() === '') {
-    throw invalid(
-      'the file is empty; write a configuration, as infra/examples/full.config.json is one',
-    )
+    throw invalid('the file is empty; infra/examples/full.config.json is an example to copy')
   }
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    const remedy = 'write names and texts in "", no comments, and no comma after the last entry'
+    const remedy = 'put names and texts in double quotes, and remove comments and trailing commas'
     throw invalid(`not JSON: ${describeJsonMistake(text)}; ${remedy}`)
   }
   return { value, mistakes: mistakesInKeys(text, value) }
@@ -33,7 +31,7 @@ function invalid(message: string): FoghornError {
   return new FoghornError('config_invalid', message)
 }
 
-/** Where the mistake is; the engine's own words may quote the text around it, and a secret with it. */
+/** Where the mistake is. The engine's own message may quote the text around it, and so a secret. */
 function describeJsonMistake(text: string): string {
   const mistakeIn = (part: string): string => {
     try {
@@ -48,17 +46,17 @@ function describeJsonMistake(text: string): string {
   const line = lines.findIndex((_, i) =>
     mistakeIn(lines.slice(0, i + 1).join('\n')).startsWith('Unexpected token'),
   )
-  return `line ${line + 1} holds something else than a value in JSON's own form`
+  return `line ${line + 1} has something that JSON does not allow`
 }
 
 /** An object with the keys so far, or a list with the entries so far. */
 interface Level {
   keys: Set<string> | undefined
-  /** Of the value that comes next; of an object undefined while a key is to come. */
+  /** The key or index of the next value. In an object undefined before a key. */
   at: string | number | undefined
 }
 
-/** For a text that is JSON. Throws where it is too deep for what reads it next. */
+/** Expects valid JSON. Throws if it is nested too deeply for the schema. */
 function mistakesInKeys(text: string, value: unknown): string[] {
   const levels: Level[] = []
   const mistakes: string[] = []
@@ -66,7 +64,7 @@ function mistakesInKeys(text: string, value: unknown): string[] {
     const level = levels.at(-1)
     if (levels.length > maxDepth) {
       const line = text.slice(0, index).split('\n').length
-      throw invalid(`line ${line} has over ${maxDepth} brackets within each other; close some`)
+      throw invalid(`line ${line} is nested more than ${maxDepth} levels deep; close some brackets`)
     }
     if (token === '{') levels.push({ keys: new Set(), at: undefined })
     else if (token === '[') levels.push({ keys: undefined, at: 0 })
@@ -77,10 +75,11 @@ function mistakesInKeys(text: string, value: unknown): string[] {
       const key = String(JSON.parse(token))
       const path = levels.slice(0, -1).map(({ at }) => at!)
       const where = pathOf(path, value)
-      if (key === '__proto__') mistakes.push(`${where}: "${key}" can be no name; write another`)
+      if (key === '__proto__')
+        mistakes.push(`${where}: "${key}" is not allowed as a name; write another`)
       if (level.keys?.has(key)) {
         const shown = isPresentable(key) ? `"${key}"` : 'a key'
-        mistakes.push(`${where}: ${shown} stands there twice; remove one, or give it another name`)
+        mistakes.push(`${where}: ${shown} appears twice; remove one, or rename it`)
       }
       level.keys?.add(key)
       level.at = key

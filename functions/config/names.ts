@@ -1,5 +1,6 @@
-// What the form of a configuration does not say: names that nobody has, addresses that the guard refuses, people who
-// can't decide. Each part that is right by itself is judged, so that its mistakes show beside those of form.
+// Checks that the schema cannot express: names that do not exist, addresses that the guard refuses,
+// people who cannot decide. Checks each valid part, so that these mistakes are reported together
+// with the schema's.
 import type { z } from 'zod'
 import { pathOf } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'
@@ -19,24 +20,21 @@ interface KnownChannel {
 
 interface KnownRoute {
   fleets: string[]
-  /** Absent where what stands there is no list of names. */
+  /** Absent if it is not a list of names. */
   channels?: string[] | undefined
   approvers: string[]
   inSlack: boolean
 }
 
-/** What can be told of a configuration, whatever is wrong with the rest of it. */
+/** The readable parts of a configuration, whatever is wrong with the rest. */
 interface Parts {
   channels: Record<string, KnownChannel>
   fleets: string[]
-  /**
-   * The lists of owners, of the whole configuration and of each fleet: the path, and the names in
-   * it.
-   */
+  /** The lists of owners, top-level and of each fleet: the path and the names. */
   owners: { at: string; names: string[] }[]
   policy: Pick<KnownRoute, 'fleets'>[]
   routes: KnownRoute[]
-  /** Absent where they are wrong, so that no address can be judged. */
+  /** Absent if they are invalid. Then no address is checked. */
   allowNetworks?: string[] | undefined
   hasSlackApp: boolean
   hasSignIn: boolean
@@ -97,15 +95,15 @@ function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** One sentence each; of a path that is among `said` already, none. */
-export function beyondForm(parts: Parts, filled: Filled, said: string[]): string[] {
-  const before = new Set(said.map(pathIn))
+/** One sentence each, except for paths that have a mistake in `reported` already. */
+export function mistakesInNames(parts: Parts, filled: Filled, reported: string[]): string[] {
+  const before = new Set(reported.map(pathIn))
   const { assumed } = filled
   const mistakes = [
     ...namesInRoutes(parts, filled),
     ...namesOfOwners(parts, filled),
     ...peopleThatCannotDecide(parts),
-    // what was taken as given is no id to compare with
+    // a placeholder is no id to compare with
     ...(assumed.length === 0 ? peopleFromElsewhere(parts) : []),
     ...namesOfFleets(parts, filled),
     ...Object.keys(parts.channels).flatMap((name) => [
@@ -116,7 +114,7 @@ export function beyondForm(parts: Parts, filled: Filled, said: string[]): string
   return mistakes.filter((mistake) => !before.has(pathIn(mistake)))
 }
 
-/** Where a mistake is, as its sentence begins. */
+/** The path that a mistake's sentence begins with. */
 export function pathIn(mistake: string): string {
   return mistake.split(': ', 1)[0]!
 }
@@ -127,7 +125,7 @@ function unknown(
   allowed: string[],
 ): string[] {
   if (allowed.includes(name)) return []
-  // what is no name may be a secret that was written in its place
+  // text that does not look like a name may be a secret
   const isName = isPresentable(name) && !paths.has(path)
   const shown = isName ? `"${name}"` : 'of that name'
   const meant = didYouMean(name, allowed)
@@ -136,7 +134,7 @@ function unknown(
 
 function namesInRoutes({ routes, channels }: Parts, filled: Filled): string[] {
   const names = Object.keys(channels)
-  // that there are none is a mistake of form
+  // the schema reports a configuration without channels
   if (names.length === 0) return []
   return routes.flatMap(({ channels: some = [] }, i) =>
     some.flatMap((name, j) =>
@@ -173,7 +171,7 @@ function fallbackOf(name: string, { channels }: Parts, filled: Filled): string[]
     return [`${at}: there is no other channel; add one under "channels", or remove "fallback"`]
   }
   if (fallback !== name) return unknown(filled, [at, 'channel', fallback], others)
-  return [`${at}: ${quoted([name])} itself; write another, or none: ${quoted(others)}`]
+  return [`${at}: a channel cannot be its own fallback; write ${quoted(others)}, or leave it out`]
 }
 
 function addressIn(name: string, { channels, allowNetworks }: Parts, filled: Filled): string[] {
@@ -186,12 +184,9 @@ function addressIn(name: string, { channels, allowNetworks }: Parts, filled: Fil
 }
 
 const discordRule =
-  'Foghorn has no kind of channel for Discord; write the address of another service, or of a "webhook" receiver that passes messages on'
+  'Foghorn has no kind of channel for Discord; use another service, or a "webhook" receiver that forwards messages'
 
-/**
- * Why no kind of channel fits this address. A user's own server may accept a service's messages at
- * any address.
- */
+/** Why no kind of channel fits this address. */
 function whyForeign(address: string): string | undefined {
   return /(^|\.)discord(app)?\.com\.?$/.test(new URL(address).hostname) ? discordRule : undefined
 }
@@ -205,24 +200,24 @@ function peopleThatCannotDecide({ routes, channels, hasSlackApp, hasSignIn }: Pa
   return routes.flatMap(({ approvers, inSlack, channels: names }, i) => {
     const mistakes: string[] = []
     if (inSlack && !hasSlackApp) {
-      mistakes.push(`routes[${i}].approveIn: "slack" needs "slackApp", with signingSecret and team`)
+      mistakes.push(`routes[${i}].approveIn: "slack" needs "slackApp" with signingSecret and team`)
     }
     if (inSlack && names !== undefined && !names.some(mayBeSlack)) {
       mistakes.push(`routes[${i}].approveIn: "slack" needs a Slack channel in this route`)
     }
     if (!hasSignIn && approvers.some((one) => one.startsWith('entra:'))) {
-      mistakes.push(`routes[${i}].approvers: people of Entra need "signIn", with their tenantId`)
+      mistakes.push(`routes[${i}].approvers: Entra users need "signIn" with their tenantId`)
     }
     if (!hasSlackApp && approvers.some((one) => one.startsWith('slack:'))) {
       mistakes.push(
-        `routes[${i}].approvers: people of Slack need "slackApp", with signingSecret and team`,
+        `routes[${i}].approvers: Slack users need "slackApp" with signingSecret and team`,
       )
     }
     return mistakes
   })
 }
 
-/** Of a tenant whose people never come in. People of other workspaces may, where they share a channel. */
+/** Entra users of another tenant cannot sign in. Slack users may share a channel across teams. */
 function peopleFromElsewhere({ routes, tenantId }: Parts): string[] {
   return routes.flatMap(({ approvers }, i) =>
     approvers.flatMap((one, j) => {

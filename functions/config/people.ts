@@ -1,4 +1,4 @@
-// Who may decide: people by the ids of the place that vouches for them. Names and addresses change hands.
+// Who may decide: people by their ids in Slack or Entra. Names and addresses can change owner.
 import { guid, object, textBy } from '../schema/checks.ts'
 
 const guidForm = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
@@ -7,12 +7,12 @@ const approverForm = new RegExp(
 )
 
 const approverRule =
-  'write "slack:" and the ids of team and user, such as "slack:T0123ABCD/U0123ABCD", ' +
-  'or "entra:", the tenant\'s GUID, "/" and the user\'s object id; names and e-mail addresses prove nothing'
+  'write "slack:TEAM/USER" with their ids, such as "slack:T0123ABCD/U0123ABCD", or "entra:TENANT/USER" ' +
+  "with the tenant's GUID and the user's object id; names and e-mail addresses are not accepted"
 export const approversRule =
-  'write a list of 1 to 100 people, or leave it out: whoever has the link decides'
+  'write a list of 1 to 100 people, or leave it out: then anyone with the link can decide'
 
-/** One person; ids of Entra come out in lower case. */
+/** One person. Entra ids are returned in lower case. */
 export const approver = textBy(approverRule)
   .transform((text) => (text.toLowerCase().startsWith('entra:') ? text.toLowerCase() : text))
   .refine((text) => approverForm.test(text), { error: approverRule })

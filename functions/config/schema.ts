@@ -1,5 +1,5 @@
-// The schema of the configuration file. Each part says what to write where it is wrong, and what it is
-// for: editors show that (infra/config.schema.json; `npm run generate` writes it).
+// The schema of the configuration file. Each part has an error that says what to write, and a
+// description that editors show (infra/config.schema.json, written by `npm run generate`).
 import { z } from 'zod'
 import { isSecretAddress, looksSecret } from '../../shared/presentable.ts'
 import { decisions, moments } from '../core/event/event.ts'
@@ -22,25 +22,25 @@ import {
 import { approver, approversRule, signInSchema } from './people.ts'
 import { slackAppSchema } from './slack-app.ts'
 
-/** A commit stays within 60 deliveries: up to three moments come together. */
+/** A commit has at most 60 deliveries and up to three moments. */
 const maxChannels = 20
 const maxRules = 200
 const maxNetworks = 64
-/** Failing hardware is announced up to 7 days ahead. */
+/** Azure announces failing hardware up to 7 days ahead. */
 const maxRemindSeconds = 7 * 86_400
 
 const publicRule =
-  'write an https:// address without query, fragment, blanks, backslashes or a "%" that stands alone (http:// for loopback only)'
+  'write an https:// address without query, fragment, spaces, backslashes or a bare "%" (http:// for loopback only)'
 const notOursRule =
-  'an address of another service, which may be a secret; write where browsers reach the relay itself'
+  'this is the address of another service, and may be a secret; write the address of the relay for browsers'
 
-const listed = `, or a list of 1 to ${maxListed} such`
+const listed = `, or a list of 1 to ${maxListed} of these`
 const tenantRule = 'write the GUID of the tenant that the VMs and their identities belong to'
-const audienceRule = 'write what FOGHORN_AUDIENCE says, such as "api://foghorn"'
+const audienceRule = 'write the same value as in FOGHORN_AUDIENCE, such as "api://foghorn"'
 const subscriptionRule = 'write the GUID of a subscription'
 const groupRule = 'write the name of a resource group, without its path'
 const allowListRule =
-  'name "subscriptions", "resourceGroups" or both: without them every VM of the tenant might report'
+  'add "subscriptions", "resourceGroups" or both: without them every VM of the tenant could report'
 
 const entraSchema = object({
   tenantId: guid(tenantRule).describe('The Entra tenant of the VMs and their identities.'),
@@ -56,7 +56,7 @@ const entraSchema = object({
   resourceGroups: list(z.string(groupRule).regex(/^[^/]{1,90}$/, groupRule), groupRule + listed)
     .optional()
     .describe(
-      'VMs of these resource groups may report. With `subscriptions`: of these groups there.',
+      'VMs of these resource groups may report. With `subscriptions`: only these groups there.',
     ),
   authority: z
     .string()
@@ -86,7 +86,7 @@ const fleetSchema = object({
     .describe('Channels that receive alerts about this fleet, in place of the top-level `owners`.'),
 }).refine((fleet) => fleet.key !== undefined || fleet.entra !== undefined, {
   path: ['key'],
-  error: `${secretRule}, or say in "entra" whose managed identities may sign in, or both`,
+  error: `${secretRule}, or add "entra" for managed identities, or both`,
 })
 
 const text = z.string().min(1).max(256)
@@ -96,7 +96,7 @@ const texts = (what: string) =>
 const matchSchema = object({
   fleet: texts('Names under `fleets`.'),
   eventType: texts('Freeze, Reboot, Redeploy, Preempt, Terminate.'),
-  source: texts('Platform, or User: a person or a program asked Azure for it.'),
+  source: texts('Platform, or User if a person or a program requested the event.'),
   resource: texts('VM names, as globs: `*` is any characters, `?` is one.'),
   resourceGroup: texts('The resource group of an affected VM, as its beacon reports it.'),
   scaleSet: texts('The scale set of an affected VM, as its beacon reports it.'),
@@ -106,10 +106,10 @@ const matchSchema = object({
     .min(0)
     .optional()
     .describe('Azure expects an interruption of at most this. Unknown durations never match.'),
-}).describe('All conditions must hold. Of a list, one value must match. {} matches every event.')
+}).describe('All conditions must hold. In a list, one value must match. {} matches every event.')
 
 const ruleNameRule =
-  'a name stands in messages and in the record, and is neither an address nor a secret; write words'
+  'messages and the history show the name, so it must not be an address or a secret; write words'
 
 const ruleSchema = object({
   name: text
@@ -118,7 +118,7 @@ const ruleSchema = object({
     .describe('Shown in messages and in the history as the reason of the decision.'),
   match: matchSchema,
   decide: oneOf(decisions).describe(
-    'approve: Azure starts it at once. ask: people decide. notify: nobody is asked, channels are notified. ignore: nobody is told.',
+    'approve: Azure starts it at once. ask: people decide. notify: channels are notified, nobody is asked. ignore: no message is sent.',
   ),
 })
 
@@ -167,7 +167,7 @@ export const configSchema = object({
   $schema: z.string().optional().describe('For editors; the relay ignores it.'),
   publicUrl: textBy(publicRule)
     .refine(isPublicUrl, { error: publicRule, abort: true })
-    // it is logged, and stands in every message
+    // the log and every message show it
     .refine((url) => !isSecretAddress(url), { error: notOursRule })
     .refine((url) => !hasBlockedPort(url), { error: portRefusal })
     .transform((url) => new URL(url).href.replace(/\/+$/, ''))
@@ -175,7 +175,7 @@ export const configSchema = object({
   owners: owners
     .optional()
     .describe(
-      'Channels that receive alerts: messages about Foghorn itself. Without: alerts are only logged.',
+      'Channels that receive alerts: messages about Foghorn itself. If left out, alerts are only logged.',
     ),
   fleets: z
     .record(identifier, fleetSchema)
@@ -185,7 +185,7 @@ export const configSchema = object({
     .record(identifier, channelSchema)
     .refine(...atLeastOne('channel'))
     .refine((channels) => Object.keys(channels).length <= maxChannels, {
-      error: `at most ${maxChannels} channels, so that one commit can hold what an event owes`,
+      error: `write at most ${maxChannels} channels, so that one commit holds all messages of an event`,
     })
     .describe(`By name: places to notify, at most ${maxChannels}.`),
   policy: z
@@ -197,14 +197,14 @@ export const configSchema = object({
     .array(routeSchema)
     .min(1)
     .max(maxRules)
-    .describe('Every route that matches adds its channels, until one says "continue": false.'),
+    .describe('Every route that matches adds its channels, up to one with "continue": false.'),
   slackApp: slackAppSchema
     .optional()
-    .describe('The app whose buttons decide, for routes with "approveIn": "slack".'),
+    .describe('The Slack app whose buttons decide, for routes with "approveIn": "slack".'),
   signIn: signInSchema
     .optional()
     .describe(
-      'App Service Authentication with Microsoft Entra is on: the relay knows people who sign in.',
+      'Needs App Service Authentication with Microsoft Entra: the relay identifies people who sign in.',
     ),
   retentionDays: z
     .int()
@@ -216,7 +216,7 @@ export const configSchema = object({
     .array(z.union([z.cidrv4(), z.cidrv6()], { error: 'write a network like 10.1.0.0/16' }))
     .max(maxNetworks)
     .default([])
-    .describe('Private networks (CIDR) that channels may be in. There plain http is allowed, too.'),
+    .describe('Private networks (CIDR) that channels may be in. Plain http is allowed there.'),
 })
 
 export { type Channel, channelSecrets }

@@ -1,4 +1,4 @@
-// The app of Slack whose buttons decide.
+// The Slack app whose buttons decide.
 import { list, object, textBy } from '../schema/checks.ts'
 
 const signingRule = "write the app's signing secret, 32 hexadecimal digits"
@@ -6,16 +6,14 @@ const signingSecret = textBy(signingRule).regex(/^[0-9a-f]{32,64}$/, signingRule
 const teamRule =
   'write the id of a workspace, such as "T0123ABCD", or of an organisation, "E0123ABCD"'
 
-/** Secrets are a list while one is replaced. */
 export const slackAppSchema = object({
-  signingSecret: list(
-    signingSecret,
-    `${signingRule}, or a list of them while one is replaced`,
-  ).describe(
-    'Of the app, under Basic Information: it signs what Slack sends. A list while one is replaced.',
+  signingSecret: list(signingSecret, `${signingRule}, or a list while you replace it`).describe(
+    'The signing secret of the app, under Basic Information. A list while you replace it.',
   ),
   team: list(
     textBy(teamRule).regex(/^[TE][A-Z0-9]{4,30}$/, teamRule),
-    `${teamRule}, or a list of such`,
-  ).describe('Workspaces whose people may press a button; in shared channels there are others.'),
+    `${teamRule}, or a list of these`,
+  ).describe(
+    'Workspaces whose users may press a button. A shared channel also has users of other workspaces.',
+  ),
 })

@@ -1,15 +1,14 @@
-// What the parts of the configuration's schema are made of: shapes that say what to write, and checks of
-// single values.
+// Building blocks of the configuration's schema: shapes and checks whose errors say what to write.
 import { z } from 'zod'
 import { FoghornError } from '../../shared/errors.ts'
 import { isPresentable, notShown } from '../../shared/presentable.ts'
 import { secretBytes } from '../../shared/signature.ts'
 import { didYouMean, nearest } from './suggest.ts'
 
-/** Values of one key that takes one or a list. */
+/** The most values of a key that takes one value or a list. */
 export const maxListed = 100
 
-/** An object that names its keys when somebody writes another. */
+/** An object that rejects unknown keys and lists the allowed ones. */
 export function object<Shape extends z.ZodRawShape>(shape: Shape) {
   const allowed = Object.keys(shape)
   return z.strictObject(shape, {
@@ -29,7 +28,7 @@ export function oneOf<const Values extends readonly [string, ...string[]]>(value
   })
 }
 
-/** One value or a list of 1 to 100; a list comes out. */
+/** Accepts one value or a list of 1 to 100. Always returns a list. */
 export function list<Item extends z.ZodType>(item: Item, error: string) {
   return z
     .union([item, z.array(item).min(1, error).max(maxListed, error)], error)
@@ -41,16 +40,16 @@ export function guid(error: string) {
 }
 
 const nouns: Record<string, string> = {
-  string: 'a text in quotes',
+  string: 'text in quotes',
   number: 'a number, without quotes',
   int: 'a whole number, without quotes',
   boolean: 'true or false, without quotes',
   array: 'a list in [ ]',
   object: 'an object in { }',
-  record: 'an object in { }, with a name for each',
+  record: 'an object in { }, with a name for each entry',
 }
 
-/** What to write where the schema says nothing of its own. */
+/** What to write, for checks that have no error text of their own. */
 export function remedyOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') {
     const remedy = `write ${nouns[issue.expected] ?? issue.expected}`
@@ -71,20 +70,21 @@ function counted(count: number | bigint, of: string): string {
   return `${count}${count === 1 ? one : many}`
 }
 
-/** A text whose rule is said where it is missing, too. */
+/** A text whose error states the rule, also if the text is missing. */
 export function textBy(rule: string) {
   return z.string({ error: ({ input }) => (input === undefined ? `missing; ${rule}` : rule) })
 }
 
-const nameRule = 'a name has letters, digits, "_" and "-", at most 64, and is no secret'
-/** Names are shown to everybody. */
+const nameRule =
+  'a name has 1 to 64 letters, digits, "_" or "-", begins with a letter or digit, and is not a secret'
+/** Messages, pages and logs show names. */
 const nameForm = /^(?!whsec_|xox[a-z]-)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 export const identifier = z.string().regex(nameForm, nameRule)
 
-/** A few names, joined for one sentence. */
+/** The most names that one sentence lists. */
 const maxQuoted = 100
 
-/** In quotes; what may be a secret is not shown. */
+/** The names in quotes. A name that may be a secret is hidden. */
 export function quoted(names: readonly string[]): string {
   const shown = names
     .slice(0, maxQuoted)
@@ -94,30 +94,30 @@ export function quoted(names: readonly string[]): string {
 }
 
 export function atLeastOne(what: string): [(record: object) => boolean, { error: string }] {
-  return [(record) => Object.keys(record).length > 0, { error: `name at least one ${what}` }]
+  return [(record) => Object.keys(record).length > 0, { error: `add at least one ${what}` }]
 }
 
 export function isWebUrl(text: string): boolean {
-  // a URL drops some blanks, turns backslashes and does without "//": what is sent would be no longer what is masked
+  // URL rewrites spaces, backslashes and a missing "//". Then the log's mask would not match.
   if (!/^https?:\/\/[^\s\\]+$/i.test(text) || !URL.canParse(text)) return false
   const { username, password } = new URL(text)
-  // fetch refuses an address with a user in it
+  // fetch refuses an address with a user or a password
   return username + password === ''
 }
 
 export const webRule =
-  'write an absolute https:// address without blanks or backslashes (http:// only within allowNetworks)'
+  'write an absolute https:// address without spaces or backslashes (http:// only within allowNetworks)'
 export const webUrl = textBy(webRule).refine(isWebUrl, { error: webRule })
 
 export function isPublicUrl(text: string): boolean {
   if (!isWebUrl(text)) return false
-  // a link goes on where it ends: behind "?" or "#" it would be no path, and a "%" must mean a character
+  // Links append a path, so "?" and "#" are not allowed. A "%" must encode a character.
   if (/[?#]|%(?![\da-f]{2})/i.test(text)) return false
   const { protocol } = new URL(text)
   return protocol === 'https:' || isLoopback(text)
 }
 
-/** Where a tenant's keys are read: it is trusted as far as the answer is whose it says. */
+/** An origin from which the relay reads a tenant's keys. */
 export function isAuthority(text: string): boolean {
   if (!isPublicUrl(text)) return false
   return new URL(text).pathname === '/'
@@ -137,7 +137,7 @@ function isSecret(value: string): boolean {
 }
 
 export const secretRule = 'write "whsec_" followed by the base64 of 24 to 64 random bytes'
-const secretsRule = `${secretRule}, or a list of 1 to 4 such`
+const secretsRule = `${secretRule}, or a list of 1 to 4 of these`
 const secret = z.string().refine(isSecret, { error: secretRule })
 export const secrets = z
   .union([secret, z.array(secret).min(1, secretsRule).max(4, secretsRule)], { error: secretsRule })

@@ -1,7 +1,7 @@
-// What somebody meant who wrote something else: the nearest of the names there are.
+// Suggests the known name that a misspelt word probably means.
 import { isPresentable } from '../../shared/presentable.ts'
 
-/** `; did you mean "slack"?`, or nothing where none is near. */
+/** `; did you mean "slack"?`, or nothing if no name is close. */
 export function didYouMean(word: unknown, known: readonly string[]): string {
   const near = typeof word === 'string' ? nearest(word, known) : undefined
   return near === undefined || !isPresentable(near) ? '' : `; did you mean "${near}"?`
@@ -9,10 +9,10 @@ export function didYouMean(word: unknown, known: readonly string[]): string {
 
 const maxEdits = 2
 
-/** The name with the fewest edits, in any case: up to two, up to one in short names; or one cut short. */
+/** The closest name, ignoring case: at most two edits, or a name that begins with the word. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const longest = Math.max(0, ...known.map(({ length }) => length))
-  // further letters would have to go, and comparing a text of 64 KB takes time
+  // Such a word needs too many edits. Comparing a text of 64 KB would take long.
   if (word.length > longest + maxEdits) return undefined
   const lower = word.toLowerCase()
   const ranked = known
@@ -25,7 +25,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return lower.length < 4 ? undefined : known.find((name) => name.toLowerCase().startsWith(lower))
 }
 
-/** Letters to add, remove, replace, or swap with their neighbour, to make one word of the other. */
+/** Edits between two words: add, remove or replace a letter, or swap two neighbours. */
 export function editsBetween(one: string, other: string): number {
   const rows = [Array.from({ length: other.length + 1 }, (_, j) => j)]
   for (let i = 1; i <= one.length; i++) {

@@ -1,4 +1,4 @@
-// The client of IMDS asks for a token of the VM's identity; no failure shows any of one.
+// Requests for a token of the VM's identity. No failure shows any part of a token.
 import { describe, expect, test } from 'vitest'
 import { forever, type Reply, setUp } from './fake-imds.ts'
 
@@ -33,7 +33,7 @@ describe('a token', () => {
     ['410', { status: 410 }, { class: 'updating' }],
     ['429', { status: 429, headers: { 'retry-after': '7' } }, { retryAfterMs: 7_000 }],
     ['500', { status: 500 }, { class: 'transient' }],
-    ['nothing', {}, { class: 'transient', reason: 'the answer for a token is not JSON' }],
+    ['nothing', {}, { class: 'transient', reason: 'the token answer is not JSON' }],
     [
       'no token',
       { body: '{"expires_on":"1"}' },

@@ -1,5 +1,4 @@
-// A beacon at work on a clock that the test moves, between an IMDS and a relay that the test plays. The
-// spool is the real one.
+// A running beacon with a clock, an IMDS and a relay that the test controls. The spool is real.
 import { onTestFinished } from 'vitest'
 import { runAgent } from '../../beacon/agent.ts'
 import type { Failed, FailureClass, Imds, Started } from '../../beacon/metadata.ts'
@@ -30,9 +29,9 @@ interface Played {
   unreadable: Unreadable
   oddities: string[]
   identity: Vm | Failed
-  /** What IMDS says to an approval. */
+  /** The answer of IMDS to an approval. */
   approval: Started | 'hang' | ((eventIds: readonly string[]) => Started)
-  /** What the relay says to a report. */
+  /** The answer of the relay to a report. */
   reply: (report: Report) => Reply
 }
 

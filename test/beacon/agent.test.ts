@@ -28,7 +28,7 @@ describe('polling', () => {
     expect(polledAt).toHaveLength(6)
   })
 
-  test('waits longer after failures; what was seen last stands, and grows old', async () => {
+  test('waits longer after failures; the last document stays, and its age grows', async () => {
     const { clock, polledAt, world, lastReport, log } = startBeacon({ events: [anEvent()] })
     await clock.advance(0)
     world.events = failing()
@@ -40,7 +40,7 @@ describe('polling', () => {
     expect(log.named('event_gone')).toEqual([])
   })
 
-  test('says once that it fails, and once that it is over', async () => {
+  test('logs a failure once, and its end once', async () => {
     const { clock, world, log } = startBeacon()
     await clock.advance(0)
     world.events = failing()
@@ -62,7 +62,7 @@ describe('polling', () => {
     expect(polledAt).toEqual([0, 1_000, 2_000, 3_000])
   })
 
-  test('says what was odd once, as long as it lasts', async () => {
+  test('logs an oddity once, as long as it lasts', async () => {
     const { clock, world, log } = startBeacon({ oddities: ['strange'] })
     await clock.advance(3_000)
     world.oddities = ['strange', 'stranger']
@@ -223,7 +223,7 @@ describe('a change', () => {
     ])
   })
 
-  test('that came and went while nobody listened is told afterwards, in order, with its ages', async () => {
+  test('that came and went while the relay was down is reported later, in order, with its ages', async () => {
     const { clock, world, reports, spool } = startBeacon()
     await clock.advance(10_500)
     world.reply = () => failed
@@ -243,7 +243,7 @@ describe('a change', () => {
     expect(spool.read()).toEqual([])
   })
 
-  test('that the last process could not pass on is told by the next', async () => {
+  test('that the last process could not report is reported by the next', async () => {
     const directory = temporaryDirectory()
     const open = () => openSpool({ directory, clock: createFakeClock(), log: createTestLog() })
     const last = open()

@@ -1,4 +1,4 @@
-// What a whole beacon asks of IMDS, which grants a VM 5 requests a second. The beacon sends at most
+// The requests of a whole beacon to IMDS, which grants a VM 5 a second. The beacon sends at most
 // 4, even if it must start many events, and none while IMDS asks it to wait.
 import { describe, expect, test } from 'vitest'
 import { TokenCredential } from '../../beacon/token.ts'

@@ -1,4 +1,4 @@
-// A clock that moves only when a test says so.
+// A clock that moves only when a test advances it.
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../../beacon/clock.ts'
 

@@ -1,4 +1,4 @@
-// An IMDS that answers as a test says, and a client of it.
+// An IMDS whose answers a test chooses, and a client of it.
 import { createImds, type Imds } from '../../beacon/metadata.ts'
 import type { Log } from '../../shared/log.ts'
 import { createFakeClock, type FakeClock } from './fake-clock.ts'

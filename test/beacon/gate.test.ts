@@ -1,4 +1,4 @@
-// The budget of IMDS: how often requests go out, in which order, and when none goes out.
+// The limit on requests to IMDS: how many go out, in which order, and when none goes out.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createGate } from '../../beacon/gate.ts'

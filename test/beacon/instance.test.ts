@@ -1,4 +1,4 @@
-// What the client of IMDS makes of this VM's own description.
+// How the client of IMDS reads the description of its VM.
 import { describe, expect, test } from 'vitest'
 import { vmSchema } from '../../shared/report.ts'
 import { forever, type Reply, setUp } from './fake-imds.ts'

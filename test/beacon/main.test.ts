@@ -75,7 +75,7 @@ function reportOf({ body }: Asked) {
   return reportSchema.parse(JSON.parse(body))
 }
 
-test('it watches, reports, starts what it is told to, and ends when asked', async () => {
+test('it polls, reports, carries out directives, and stops on a signal', async () => {
   const { imds, relay, environment } = await setUp()
   const beacon = start(environment)
   const [requested] = await beacon.logged('start_requested')
@@ -151,7 +151,7 @@ test('a second one on the same state directory gives way', async () => {
   expect(first.child.exitCode).toBeNull()
 })
 
-test('with a wrong environment it says all that is wrong, and ends with 2', async () => {
+test('with wrong settings it lists all mistakes, and exits with 2', async () => {
   const beacon = start({ FOGHORN_RELAY_URL: 'relay', FOGHORN_FLEET_KEY: 'whsec_hunter22' })
   expect(await beacon.exited).toBe(2)
   expect(beacon.output.stdout).toBe('')

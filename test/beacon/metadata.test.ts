@@ -1,5 +1,5 @@
-// The client of IMDS against a small server that answers as the facts say the real one does: what a poll and
-// an approval are answered, and where neither is.
+// The client of IMDS against a small server that answers like the documented one: polls, approvals
+// and failures.
 import http from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { createImds, type Poll } from '../../beacon/metadata.ts'

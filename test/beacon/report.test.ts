@@ -1,4 +1,4 @@
-// What goes into a report, and what has to stay out for its size.
+// What a report contains, and what is left out because of its size.
 import { describe, expect, test } from 'vitest'
 import { type BuiltReport, buildReport, type Facts } from '../../beacon/report.ts'
 import type { Pending } from '../../beacon/spool.ts'

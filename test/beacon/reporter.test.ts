@@ -1,4 +1,4 @@
-// How the beacon keeps telling a relay that is slow, away, unwilling or mistaken.
+// How the beacon reports to a relay that is slow or down, rejects reports or answers nonsense.
 import { describe, expect, test } from 'vitest'
 import type { Sent } from '../../beacon/send.ts'
 import type { Step } from '../../beacon/watch.ts'
@@ -90,7 +90,7 @@ describe('while the relay is away', () => {
     expect(log.named('report_accepted')).toHaveLength(1)
   })
 
-  test('once it took the first report, the log says so, and not again', async () => {
+  test('that accepts the first report is logged, once', async () => {
     const { clock, world, log } = startBeacon({ reply: () => failed })
     await clock.advance(100_000)
     expect(log.named('relay_reached')).toEqual([])
@@ -176,7 +176,7 @@ describe('a boot that was retired', () => {
   })
 })
 
-test('what the relay took for a repeated report is kept, and told again', async () => {
+test('items of a report that the relay took for a repeated one are kept, and sent again', async () => {
   let isFirst = true
   const { clock, reports, spool } = startBeacon({
     events: [anEvent()],
@@ -213,7 +213,7 @@ describe('much to tell', () => {
     expect(spool.read()).toEqual([])
   })
 
-  test('what comes up while a report is on its way is told by the next', async () => {
+  test('news during a report is sent with the next one', async () => {
     const { clock, world, spool, reports } = startBeacon()
     await clock.advance(500)
     world.reply = () => {

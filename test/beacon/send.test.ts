@@ -1,4 +1,4 @@
-// The client of the relay against a small server that answers as the relay does, and as others do.
+// The client of the relay against a small server that answers like a relay, or like another server.
 import http from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKeyCredential } from '../../beacon/credential.ts'

@@ -23,7 +23,7 @@ test('three variables are enough', () => {
   expect(settingsOf()).toEqual({
     relayUrl: 'https://foghorn.example.com',
     fleet: 'shop',
-    signIn: { by: 'key', fleetKey },
+    credential: { by: 'key', fleetKey },
     imdsUrl: 'http://169.254.169.254',
     pollMs: 1_000,
     logLevel: 'info',
@@ -56,31 +56,31 @@ test.each<[Environment, object]>([
 
 test('an audience takes the place of the key', () => {
   const tokens = { FOGHORN_FLEET_KEY: undefined, FOGHORN_AUDIENCE: 'api://foghorn' }
-  const signIn = { by: 'token', audience: 'api://foghorn', clientId: undefined }
-  expect(settingsOf(tokens)).toMatchObject({ signIn, secrets: [] })
+  const credential = { by: 'token', audience: 'api://foghorn', clientId: undefined }
+  expect(settingsOf(tokens)).toMatchObject({ credential, secrets: [] })
   const clientId = '1e6d2f1c-0a4b-4c57-9b1e-5c2f0d9a7e11'
   const assigned = { ...tokens, FOGHORN_IDENTITY_CLIENT_ID: clientId }
-  expect(settingsOf(assigned)).toMatchObject({ signIn: { ...signIn, clientId } })
+  expect(settingsOf(assigned)).toMatchObject({ credential: { ...credential, clientId } })
 })
 
 describe('a wrong value is named, shown and corrected', () => {
   test.each<[Environment, RegExp]>([
     [{ FOGHORN_RELAY_URL: undefined }, /^FOGHORN_RELAY_URL is missing: write .* https:\/\//],
-    [{ FOGHORN_RELAY_URL: 'foghorn' }, /"foghorn", which is no web address: write/],
-    [{ FOGHORN_RELAY_URL: 'localhost:7071' }, /"localhost:7071", which is no web address/],
+    [{ FOGHORN_RELAY_URL: 'foghorn' }, /"foghorn", which is not a web address: write/],
+    [{ FOGHORN_RELAY_URL: 'localhost:7071' }, /"localhost:7071", which is not a web address/],
     [
       { FOGHORN_RELAY_URL: 'http://relay.example' },
       /plain http .* write "https:\/\/relay.example"/,
     ],
     [{ FOGHORN_RELAY_URL: 'http://127.0.0.1.example' }, /plain http/],
-    [{ FOGHORN_RELAY_URL: 'https://a/?x=1' }, /more than an address and a path/],
+    [{ FOGHORN_RELAY_URL: 'https://a/?x=1' }, /with a user, a query or a fragment/],
     [{ FOGHORN_FLEET: '' }, /^FOGHORN_FLEET is missing: write the name/],
     [{ FOGHORN_FLEET: 'my fleet' }, /^FOGHORN_FLEET is "my fleet"/],
     [{ FOGHORN_FLEET_KEY: undefined }, /^FOGHORN_FLEET_KEY is missing: write the key/],
     [{ FOGHORN_FLEET_KEY: undefined }, /or set FOGHORN_AUDIENCE instead/],
     [
       { FOGHORN_AUDIENCE: 'api://foghorn' },
-      /^FOGHORN_FLEET_KEY is set beside FOGHORN_AUDIENCE: leave one of them out/,
+      /^FOGHORN_FLEET_KEY is set together with FOGHORN_AUDIENCE: remove one of them/,
     ],
     [
       { FOGHORN_FLEET_KEY: undefined, FOGHORN_AUDIENCE: 'api foghorn' },
@@ -98,7 +98,7 @@ describe('a wrong value is named, shown and corrected', () => {
       },
       /^FOGHORN_IDENTITY_CLIENT_ID is "beacons": write the client id \(a GUID\)/,
     ],
-    [{ FOGHORN_IMDS_URL: 'http://127.0.0.1/metadata' }, /^FOGHORN_IMDS_URL .*write an origin/],
+    [{ FOGHORN_IMDS_URL: 'http://127.0.0.1/metadata' }, /^FOGHORN_IMDS_URL .*write an http origin/],
     [{ FOGHORN_IMDS_URL: 'https://127.0.0.1' }, /^FOGHORN_IMDS_URL/],
     [
       { FOGHORN_POLL_SECONDS: '0.1' },

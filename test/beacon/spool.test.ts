@@ -1,4 +1,5 @@
-// The state directory of a beacon: one owner at a time, and nothing forgotten before the relay has it.
+// The state directory of a beacon: one owner at a time, and no item is lost before the relay
+// accepted it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'

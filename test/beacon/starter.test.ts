@@ -1,4 +1,5 @@
-// Nothing starts unasked: an approval needs the relay's directive and a document that shows Scheduled.
+// Nothing starts unasked: an approval needs the relay's directive and a document that shows
+// Scheduled.
 import { describe, expect, test } from 'vitest'
 import type { Started } from '../../beacon/metadata.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
@@ -118,7 +119,7 @@ describe('nothing is approved', () => {
     ['whose status is unknown', { events: [anEvent({ status: 'Unknown' })] }],
     ['that the document does not show', { events: [anEvent({ eventId: 'e2' })] }],
     ['while there are no events', { events: [] }],
-  ])('%s: the relay is told so', async (_, played) => {
+  ])('%s: the report says so', async (_, played) => {
     const { clock, approvals, reports } = startBeacon({ ...played, reply: directingOnce('e1') })
     await clock.advance(10_500)
     expect(approvals).toEqual([])

@@ -1,5 +1,5 @@
-// A beacon without a key: when it asks IMDS for a token, which one it shows, and what it does about one
-// that the relay refuses. The clock moves only when a test says so.
+// A beacon without a key: when it asks IMDS for a token, which one it sends, and what it does if
+// the relay rejects one. The clock moves only when a test advances it.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Failed } from '../../beacon/metadata.ts'
 import { createRelay } from '../../beacon/send.ts'
@@ -172,7 +172,7 @@ describe('an IMDS that gives no token', () => {
     expect(askedAt).toEqual([0, 30 * second])
   })
 
-  test('for want of an identity is told with what to do', async () => {
+  test('for lack of an identity has a remedy', async () => {
     const { shown, log } = setUp(() => ({ ...failing('absent', 'IMDS answered 400'), status: 400 }))
     const want =
       /IMDS answered 400; assign a managed identity.*FOGHORN_IDENTITY_CLIENT_ID.*FOGHORN_AUDIENCE/
@@ -221,7 +221,7 @@ describe('a relay that refuses the token', () => {
     expectSilence(log)
   })
 
-  test('of every kind is told with its reason, and IMDS asked twice in 5 minutes at most', async () => {
+  test('of every kind is reported with its reason, and IMDS is asked at most twice in 5 minutes', async () => {
     const { send, tokens, askedAt, clock } = await setUpRelay(() => false)
     const refused = { kind: 'refused', status: 401, reason: `the relay answered 401: ${detail}` }
     for (let at = 0; at < 5 * minute; at += 10 * second) {
@@ -249,7 +249,7 @@ describe('a relay that refuses the token', () => {
     expect(await send()).toMatchObject({ kind: 'refused', reason: expect.stringContaining(detail) })
     expect(await send()).toMatchObject({
       kind: 'failed',
-      reason: expect.stringMatching(/^there is no token to report with: IMDS answered 503/),
+      reason: expect.stringMatching(/^no token to report with: IMDS answered 503/),
     })
     expect(tokens()).toEqual([1])
   })

@@ -199,7 +199,7 @@ test('a value that becomes visible is reported within 2 s, without a change', as
   expect(first?.report.changes).toEqual([])
 })
 
-test('refused in every version, it asks slowly and says so once', async () => {
+test('refused in every version, it asks slowly and logs that once', async () => {
   const { clock, polls, log } = start(() => refused)
   await clock.advance(minute)
   expect(log.named('imds_version_refused')).toHaveLength(apiVersions.length)

@@ -1,4 +1,4 @@
-// What the tests of the beacon share: a log to look at, a place for state, a small HTTP server.
+// Shared by the tests of the beacon: a log to inspect, a state directory, a small HTTP server.
 import { mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'

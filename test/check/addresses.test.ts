@@ -1,4 +1,4 @@
-// Addresses, networks and keys that are allowed and hardly meant.
+// Warnings about addresses, networks and keys.
 import { describe, expect, test } from 'vitest'
 import { hookSecret, prodKey, routingKey, testKey } from '../support/world.ts'
 import { adviceOn, chat, fleets, type Row, team, testRows } from './advice-on.ts'
@@ -19,14 +19,14 @@ testRows('addresses', [
   [
     'Slack in a channel of Teams',
     at(slackUrl),
-    'channels.team.url: an address of Slack, which takes no messages of kind "teams"',
-    'write "kind": "slack", or the address that belongs here',
+    'channels.team.url: Slack rejects messages of kind "teams" at this address',
+    'write "kind": "slack", or another address',
   ],
   ...[flowUrl, newFlowUrl].map(
     (url): Row => [
       'Teams in a channel of Slack',
       { channels: { chat: { ...chat, url }, team } },
-      'channels.chat.url: an address of Teams, which takes no messages of kind "slack"',
+      'channels.chat.url: Teams rejects messages of kind "slack" at this address',
       'write "kind": "teams"',
     ],
   ),
@@ -41,20 +41,20 @@ testRows('addresses', [
         team,
       },
     },
-    'channels.chat.endpoint: an address of Teams, which takes no messages of kind "slack"',
+    'channels.chat.endpoint: Teams rejects messages of kind "slack" at this address',
   ],
-  ['PagerDuty in a channel of Teams', at(pagerUrl), 'channels.team.url: an address of PagerDuty'],
+  ['PagerDuty in a channel of Teams', at(pagerUrl), 'channels.team.url: PagerDuty rejects'],
   [
     'Slack in a channel of PagerDuty',
     pager(slackUrl),
-    'channels.team.endpoint: an address of Slack, which takes no messages of kind "pagerduty"',
+    'channels.team.endpoint: Slack rejects messages of kind "pagerduty"',
   ],
-  ['Slack in a webhook', at(slackUrl, hook), 'channels.team.url: an address of Slack', '"webhook"'],
+  ['Slack in a webhook', at(slackUrl, hook), 'channels.team.url: Slack rejects', '"webhook"'],
   ...[connectorUrl, 'https://outlook.office.com/webhook/teams-secret'].map(
     (url): Row => [
       'a retired connector',
       at(url),
-      'channels.team.url: connectors of Office 365 are retired; make a workflow',
+      'channels.team.url: Microsoft has retired Office 365 connectors; create a workflow',
       'write its address',
     ],
   ),
@@ -69,7 +69,7 @@ testRows(
     (url): Row => [
       url,
       at(url),
-      'channels.team.url: without its "sig", a workflow at this host lets nobody in; copy the address',
+      'channels.team.url: the workflow rejects requests, because its address has no "sig"; copy',
     ],
   ),
 )
@@ -79,7 +79,7 @@ testRows('networks', [
     (network): Row => [
       network,
       { allowNetworks: ['10.0.0.0/8', network] },
-      `allowNetworks[1]: "${network}" is every address, and switches off the guard`,
+      `allowNetworks[1]: "${network}" contains every address, and turns off the guard`,
       'such as 10.1.0.0/16',
     ],
   ),
@@ -90,7 +90,7 @@ testRows('networks in parts', [
     (network): Row => [
       network,
       { allowNetworks: ['fc00::/7', network, '::ffff:10.0.0.0/104', '::1/128'] },
-      `allowNetworks[1]: "${network}" is wider than any private network, and switches off`,
+      `allowNetworks[1]: "${network}" is wider than any private network, and turns off`,
     ],
   ),
 ])
@@ -109,7 +109,7 @@ testRows('keys', [
   [
     'two fleets with one key',
     { fleets: { prod: { key: prodKey }, test: { key: [testKey, prodKey] } } },
-    'fleets.test.key: the same key as fleet "prod", so VMs of one can report for the other',
+    'fleets.test.key: fleet "prod" has the same key, so VMs of one can report for the other',
     'openssl rand -base64 32',
   ],
   [
@@ -120,7 +120,7 @@ testRows('keys', [
         team: { ...hook, url: 'https://h.example', secret: [hookSecret, prodKey] },
       },
     },
-    'channels.team.secret: the key of fleet "prod", so whoever checks these messages can report',
+    'channels.team.secret: this is also the key of fleet "prod", so the receiver can report',
     'openssl rand -base64 32',
   ],
 ])

@@ -1,4 +1,4 @@
-// A configuration with nothing to say against it, and what there is to say once something is changed.
+// A configuration without warnings, and the warnings after a change.
 import { describe, expect, test } from 'vitest'
 import { adviseOn } from '../../functions/check/advice.ts'
 import { readConfig, secretsOf } from '../../functions/config/config.ts'
@@ -8,7 +8,7 @@ export const fleets = baseConfig.fleets as Record<string, object>
 export const chat = { kind: 'slack', url: 'https://slack.example/slack-secret', fallback: 'team' }
 export const team = { kind: 'teams', url: 'https://teams.example/teams-secret', fallback: 'chat' }
 export const byUsers = { match: { source: 'User' }, decide: 'approve' }
-/** Nothing to say against it. */
+/** It has no warnings. */
 const good = {
   publicUrl: 'https://foghorn.example',
   fleets: { prod: fleets.prod },

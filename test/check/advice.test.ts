@@ -1,4 +1,4 @@
-// A good configuration gets no advice, nor does what may well be meant.
+// A good configuration gets no warning, and neither does a setting that may be intended.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { adviseOn } from '../../functions/check/advice.ts'
@@ -15,7 +15,7 @@ test('nor does the example', () => {
     new URL('../../infra/examples/full.config.json', import.meta.url),
     'utf8',
   )
-  expect(adviseOn(readConfigWith(text, {}, 'taken_as_given').config)).toEqual([])
+  expect(adviseOn(readConfigWith(text, {}, 'assumed').config)).toEqual([])
 })
 
 describe('no advice where it is not certain', () => {

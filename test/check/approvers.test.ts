@@ -1,4 +1,4 @@
-// Advice on who may decide: said where it is certain, and nowhere else.
+// Warnings about approvers, only where they are certain.
 import { describe, expect, test } from 'vitest'
 import { adviseOn } from '../../functions/check/advice.ts'
 import { adviseOnApprovers } from '../../functions/check/approvers.ts'
@@ -23,21 +23,21 @@ function adviceOn(routes: object[]): string[] {
 describe('said', () => {
   test.each<[string, object[], ...string[]]>([
     [
-      'people of Slack alone, and no message has buttons',
+      'Slack users alone, and no message has buttons',
       [{ ...all, approvers: [cid] }],
-      'routes[0].approvers: none of them can decide',
+      'routes[0].approvers: its Slack users cannot decide',
       'write "approveIn": "slack"',
     ],
     [
-      'people of Slack beside others, and no message has buttons',
+      'Slack users beside others, and no message has buttons',
       [{ ...all, approvers: [cid, ann] }],
-      'routes[0].approvers: none of those of Slack can decide',
+      'routes[0].approvers: its Slack users cannot decide',
     ],
     [
-      'buttons for whoever is in the channel',
+      'buttons for everyone in the channel',
       [{ ...all, approveIn: 'slack' }],
-      'routes[0].approveIn: whoever is in the channel may press the button',
-      'unless all of them shall',
+      'routes[0].approveIn: everyone in the channel can press the button',
+      'unless this is intended',
     ],
     [
       'buttons, and lists for other events',
@@ -45,14 +45,14 @@ describe('said', () => {
         { match: { eventType: 'Freeze' }, channels: ['chat'], approveIn: 'slack' },
         { match: { eventType: 'Reboot' }, channels: ['chat'], approvers: [ann] },
       ],
-      'routes[0].approveIn: whoever is in the channel',
+      'routes[0].approveIn: everyone in the channel',
     ],
     [
       'two lists by tag, and nobody on both',
       [all, { ...db, approvers: [ann] }, { ...web, approvers: [bob] }],
-      "routes: while its VM's beacon is silent, nobody may decide a Freeze, Reboot, Redeploy, Preempt or Terminate",
-      'in fleet "prod" but the admin key (routes[1] and routes[2])',
-      'put somebody on each',
+      'routes: while the beacon of a VM is silent, only the admin key can decide a Freeze, Reboot, Redeploy, Preempt or Terminate',
+      'in fleet "prod": any of the lists in routes[1] and routes[2] may apply',
+      'add one person to each',
     ],
     [
       'of some events only',
@@ -64,7 +64,7 @@ describe('said', () => {
         },
         { match: { tag: 'b', maxDurationSeconds: 8 }, channels: ['chat'], approvers: [bob] },
       ],
-      'nobody may decide a Freeze or Reboot in',
+      'can decide a Freeze or Reboot in',
     ],
     [
       'by name and tag',
@@ -72,7 +72,7 @@ describe('said', () => {
         { match: { resource: 'db*', tag: 'a' }, channels: ['chat'], approvers: [ann] },
         { match: { resource: 'db_?', tag: 'b' }, channels: ['chat'], approvers: [bob] },
       ],
-      'nobody may decide',
+      'only the admin key can decide',
     ],
   ])('%s', (_, routes, ...said) => {
     const advice = adviceOn(routes)
@@ -84,8 +84,8 @@ describe('said', () => {
 describe('not said', () => {
   test.each<[string, object[]]>([
     ['nobody is listed', [all]],
-    ['people of Entra', [{ ...all, approvers: [ann] }]],
-    ['people of Slack, with buttons', [{ ...all, approvers: [cid], approveIn: 'slack' }]],
+    ['Entra users', [{ ...all, approvers: [ann] }]],
+    ['Slack users, with buttons', [{ ...all, approvers: [cid], approveIn: 'slack' }]],
     [
       'buttons in another route',
       [
@@ -133,7 +133,7 @@ describe('not said', () => {
       signIn: { tenantId: 'env:TENANT' },
       routes: [{ ...all, approvers: [cid, ann], approveIn: 'slack' }],
     }
-    const { config: read, assumed } = readConfigWith(JSON.stringify(config), {}, 'taken_as_given')
+    const { config: read, assumed } = readConfigWith(JSON.stringify(config), {}, 'assumed')
     expect(assumed).toEqual(['SECRET', 'TEAM', 'TENANT'])
     expect(adviseOn(read).filter((one) => one.startsWith('routes'))).toEqual([])
   })

@@ -1,4 +1,4 @@
-// Channels that are allowed and hardly meant.
+// Warnings about channels.
 import { hookSecret, routingKey } from '../support/world.ts'
 import { chat, type Row, team, testRows } from './advice-on.ts'
 
@@ -14,7 +14,7 @@ testRows('channels', [
         hook: { kind: 'webhook', url: 'https://h.example', secret: hookSecret },
       },
     },
-    'channels.hook: no route names it, and no fallback; name it in a route, or remove it',
+    'channels.hook: no route, fallback or list of owners names it; add it to a route, or remove it',
   ],
   [
     'no fallback',
@@ -36,8 +36,8 @@ testRows('channels', [
     {
       channels: { chat, team: { ...team, fallback: 'twin' }, twin: { ...team, fallback: 'chat' } },
     },
-    'channels.team.fallback: "twin" is the same address',
-    'name a channel elsewhere',
+    'channels.team.fallback: "twin" has the same address',
+    'write another channel',
   ],
   [
     'the same key as fallback',
@@ -48,7 +48,7 @@ testRows('channels', [
         team,
       },
     },
-    'channels.chat.fallback: "twin" is the same address',
+    'channels.chat.fallback: "twin" has the same address',
   ],
   [
     'plain http',
@@ -62,7 +62,7 @@ testRows('channels', [
   [
     'a link to the own machine',
     { publicUrl: 'http://127.0.0.1:7071' },
-    'publicUrl: "http://127.0.0.1:7071" is this machine alone',
+    'publicUrl: "http://127.0.0.1:7071" is loopback',
     'messages to "chat"',
   ],
   [
@@ -74,8 +74,8 @@ testRows('channels', [
         other: team,
       },
     },
-    'channels.team: the same address as "chat": what both hear stands there twice, at double rate',
-    'name "chat" in its routes, and remove this one',
+    'channels.team: "chat" has the same address, so messages for both arrive twice',
+    'write "chat" in its routes, and remove this one',
   ],
   [
     'two channels with the same bot and place, written in two ways',
@@ -86,14 +86,14 @@ testRows('channels', [
         other: team,
       },
     },
-    'channels.team: the same address as "chat"',
+    'channels.team: "chat" has the same address',
   ],
   ...[
     ['approved', 'completed'],
     ['declined', 'cancelled', 'lost'],
   ].map(
     (moments): Row => [
-      `PagerDuty that is told of ${moments} only`,
+      `PagerDuty that receives ${moments} only`,
       {
         channels: { chat: { kind: 'pagerduty', routingKey, fallback: 'team' }, team },
         routes: [
@@ -101,7 +101,7 @@ testRows('channels', [
           { match: {}, moments, channels: ['chat'] },
         ],
       },
-      `channels.chat: routes tell it only of ${moments.slice(0, -1).join(', ')} and ${moments.at(-1)}`,
+      `channels.chat: its routes send only ${moments.slice(0, -1).join(', ')} and ${moments.at(-1)}`,
       'add "scheduled" to their "moments"',
     ],
   ),

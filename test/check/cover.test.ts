@@ -1,4 +1,4 @@
-// What is certain of two rules without any event, and that it holds for events.
+// Whether one rule covers another, compared with how both match events.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isHidden, preempts } from '../../functions/check/cover.ts'

@@ -1,4 +1,4 @@
-// A dry run says what the relay would do: of made-up cases, and the same as a relay that meets the event.
+// A dry run shows what the relay would do. It is compared with a relay that receives the event.
 import { describe, expect, test } from 'vitest'
 import { type Case, dryRun } from '../../functions/check/dry-run.ts'
 import { readConfig } from '../../functions/config/config.ts'
@@ -32,7 +32,7 @@ describe('who decides', () => {
     const policy = [{ match: { source: 'User' }, decide: 'notify' }, approve]
     expect(run({ policy }, { vms: [web] })).toMatchObject({
       decide: 'approve',
-      asked: [
+      rules: [
         { rule: 'policy[0]', whyNot: 'source is "Platform", not "User"' },
         { rule: 'policy[1] "mine"', whyNot: undefined },
       ],
@@ -40,9 +40,9 @@ describe('who decides', () => {
   })
 
   test('where no rule matches, people are asked', () => {
-    const { decide, asked } = run({ policy: [approve] })
-    expect([decide, asked.length]).toEqual(['ask', 1])
-    expect(asked[0]?.whyNot).toContain('tag: no VM that is hit has "role=web" (not all are known')
+    const { decide, rules } = run({ policy: [approve] })
+    expect([decide, rules.length]).toEqual(['ask', 1])
+    expect(rules[0]?.whyNot).toContain('tag: no affected VM has "role=web" (some are unknown')
   })
 })
 
@@ -71,10 +71,10 @@ describe('who may decide', () => {
   })
 })
 
-describe('who hears', () => {
+describe('notified channels', () => {
   const hears = (config: object, changes: Partial<Case> = {}) =>
     Object.fromEntries(
-      run(config, changes).told.map(({ moment, channels }) => [moment, channels.join(' ')]),
+      run(config, changes).notified.map(({ moment, channels }) => [moment, channels.join(' ')]),
     )
 
   test('a question: each moment that may come, reminders with their distance', () => {
@@ -102,20 +102,20 @@ describe('who hears', () => {
     expect(hears({ routes }, { vms: [web] }).scheduled).toBe('team')
   })
 
-  test('what a rule approves is asked of nobody', () => {
+  test('if a rule approves, nobody is asked', () => {
     const moments = Object.keys(hears({ routes, policy: [approve] }, { vms: [web] }))
     const expected = ['scheduled', 'approved', 'changed', 'stuck', 'started', 'completed']
     expect(moments).toEqual([...expected, 'cancelled', 'lost'])
   })
 
-  test('what a rule tells nobody is reminded of, and people may decide', () => {
+  test('if a rule only notifies, nobody is reminded and people may decide', () => {
     const policy = [{ match: {}, decide: 'notify' }]
     const moments = Object.keys(hears({ routes, policy }))
     const expected = ['scheduled', 'changed', 'approved', 'declined', 'stuck', 'started']
     expect(moments).toEqual([...expected, 'completed', 'cancelled', 'lost'])
   })
 
-  test('what a rule ignores nobody hears of', () => {
+  test('a rule that ignores an event notifies nobody', () => {
     const policy = [{ match: {}, decide: 'ignore' }]
     expect(new Set(Object.values(hears({ routes, policy })))).toEqual(new Set(['']))
   })
@@ -131,7 +131,7 @@ describe('who hears', () => {
 
   const waiting = (config: object, changes: Partial<Case> = {}) =>
     Object.fromEntries(
-      run(config, changes).told.flatMap(({ moment, onlyAfter }) =>
+      run(config, changes).notified.flatMap(({ moment, onlyAfter }) =>
         onlyAfter === undefined ? [] : [[moment, onlyAfter.join(' ')]],
       ),
     )
@@ -167,11 +167,11 @@ describe('who hears', () => {
 })
 
 describe('before the VM itself has reported the event', () => {
-  test('its tags are not known, and others are told', () => {
+  test('its tags are unknown, and other channels are notified', () => {
     expect(run({ routes }, { vms: [web] }).before).toEqual({
       decide: 'ask',
       by: undefined,
-      told: { moment: 'scheduled', channels: ['chat', 'pager'] },
+      notified: { moment: 'scheduled', channels: ['chat', 'pager'] },
     })
   })
 
@@ -200,7 +200,7 @@ test('a relay that meets the event tells the same', async () => {
   await world.pass(10_001)
   const { body } = await world.getEvent(event().eventId)
   world.store.close()
-  const expected = run({ routes }, { vms: [{ ...web, tags: { role: 'db' } }] }).told
+  const expected = run({ routes }, { vms: [{ ...web, tags: { role: 'db' } }] }).notified
   for (const moment of ['scheduled', 'cancelled']) {
     const row = expected.find((one) => one.moment === moment)
     expect(told(body.deliveries, moment)).toEqual(row?.channels)
@@ -230,7 +230,7 @@ test('a relay tells what people decide of an event that a rule only tells', asyn
   expect([outcome.deciders, outcome.buttons]).toEqual(['anybody', []])
   expect(first?.body).not.toContain('not_now')
   for (const moment of ['scheduled', 'declined', 'approved', 'stuck']) {
-    const row = outcome.told.find((one) => one.moment === moment)
+    const row = outcome.notified.find((one) => one.moment === moment)
     const told = body.deliveries.filter((one: { moment: string }) => one.moment === moment)
     const channels = told.map((one: { channel: string }) => one.channel)
     expect(channels.sort()).toEqual(row?.channels.toSorted())
@@ -245,7 +245,7 @@ test('ops is asked before the VM is known, its owners when it is, and both hear 
   await other.sees([event()])
   const { body: before } = await world.getEvent(event().eventId)
   expect(before.deliveries.map((row: { channel: string }) => row.channel)).toEqual(
-    run({ routes }, { vms: [web] }).before?.told?.channels,
+    run({ routes }, { vms: [web] }).before?.notified?.channels,
   )
   await own.sees([event()])
   await other.sees([])

@@ -1,4 +1,4 @@
-// Why a rule does not hold, in words, and never another verdict than the relay's.
+// Why a rule does not match. The explanation never contradicts the relay.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { whyNoMatch, whyNotDecided } from '../../functions/check/explain.ts'
@@ -23,21 +23,17 @@ describe('a rule does not match because', () => {
       'eventType is "Reboot", none of "Freeze", "Redeploy"',
     ],
     [{ source: ['User'] }, {}, 'source is "Platform", not "User"'],
-    [{ source: ['User'] }, { source: undefined }, 'source is not known, not "User"'],
+    [{ source: ['User'] }, { source: undefined }, 'source is unknown, not "User"'],
     [{ maxDurationSeconds: 8 }, { durationSeconds: 30 }, 'duration is 30 s, over 8'],
-    [{ maxDurationSeconds: 8 }, { durationSeconds: -1 }, 'duration is not known'],
-    [{ resource: ['db_*'] }, {}, 'resource: no VM that is hit has "db_*"'],
+    [{ maxDurationSeconds: 8 }, { durationSeconds: -1 }, 'duration is unknown'],
+    [{ resource: ['db_*'] }, {}, 'resource: no affected VM has "db_*"'],
     [{ resource: ['db_*'] }, { resources: [] }, 'resource: no VM is named'],
-    [{ tag: ['role=db'] }, {}, 'tag: no VM that is hit has "role=db"'],
-    [
-      { tag: ['whsec_hunter2'] },
-      {},
-      'tag: no VM that is hit has (not shown, as it may be a secret)',
-    ],
+    [{ tag: ['role=db'] }, {}, 'tag: no affected VM has "role=db"'],
+    [{ tag: ['whsec_hunter2'] }, {}, 'tag: no affected VM has (not shown, as it may be a secret)'],
     [
       { scaleSet: ['web'] },
       { resources: ['web_9'] },
-      'scaleSet: no VM that is hit has "web" (not all are known: no beacon of theirs has reported)',
+      'scaleSet: no affected VM has "web" (some are unknown, because their beacons have not reported)',
     ],
     [
       { resource: ['web_*'], tag: ['role=db'] },
@@ -61,13 +57,9 @@ describe('an approval does not hold because', () => {
     [
       { tag: ['role=web'] },
       { resources: ['web_1', 'db_1'] },
-      'approve needs every VM, and tag does not hold for "db_1"',
+      'approve must match every VM, and tag does not match "db_1"',
     ],
-    [
-      {},
-      { eventType: 'Teleport' },
-      'no rule approves "Teleport", a type that Foghorn does not know',
-    ],
+    [{}, { eventType: 'Teleport' }, 'no rule approves "Teleport", an unknown type'],
   ])('%o %o: %s', (match, changes, why) => {
     expect(whyNotDecided(approve(match), on(changes), known)).toBe(why)
   })

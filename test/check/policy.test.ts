@@ -1,12 +1,12 @@
-// Rules of the policy that are allowed and hardly meant.
+// Warnings about the policy.
 import { all, byUsers, fleets, testRows } from './advice-on.ts'
 
 testRows('policy', [
   [
     'no rule for what people ask Azure for',
     { policy: [] },
-    'policy: events that somebody asked Azure for are not approved (Reboot in "prod", Redeploy in "prod": no rule',
-    'delays what you ask it for by up to 15 minutes',
+    'policy: events that users request are not approved at once (Reboot in "prod", Redeploy in "prod": no rule',
+    'delays such events until they are approved, by up to 15 minutes',
     'put { "match": { "source": "User" }, "decide": "approve" } first',
   ],
   [
@@ -32,8 +32,8 @@ testRows('policy', [
         { name: 'mine', match: { source: 'user', eventType: 'Reboot' }, decide: 'ask' },
       ],
     },
-    'policy[1] ("mine"): never reached: policy[0] matches all that it matches, and comes first',
-    'put it before that one',
+    'policy[1] ("mine"): never reached: policy[0] comes first and matches the same events',
+    'move it before that rule',
   ],
   [
     'approval without a limit',
@@ -71,7 +71,7 @@ testRows('policy', [
   [
     'everything ignored but what people ask for',
     { policy: [byUsers, { match: {}, decide: 'ignore' }] },
-    'policy: nobody hears of anything that Azure schedules in fleet "prod": it is ignored',
+    'policy: it ignores all events that Azure schedules in fleet "prod"; limit',
     'write "decide": "notify"',
   ],
   [
@@ -85,6 +85,6 @@ testRows('policy', [
         { match: { fleet: 'test', eventType: ['preempt', 'TERMINATE'] }, decide: 'ignore' },
       ],
     },
-    'policy: nobody hears of anything that Azure schedules in fleet "test"',
+    'policy: it ignores all events that Azure schedules in fleet "test"',
   ],
 ])

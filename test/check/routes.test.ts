@@ -1,44 +1,44 @@
-// Routes that are allowed and hardly meant.
+// Warnings about routes.
 import { expect, test } from 'vitest'
 import { adviceOn, all, byUsers, fleets, testRows } from './advice-on.ts'
 
 testRows('routes', [
   [
-    'a type that nobody hears of',
+    'a type that no route matches',
     {
       routes: [
         { match: { eventType: ['Reboot', 'Redeploy', 'Terminate', 'Freeze'] }, channels: ['chat'] },
       ],
     },
-    'routes: nobody hears when Preempt is scheduled in fleet "prod": no route matches',
+    'routes: nobody is notified when Preempt is scheduled in fleet "prod": no route matches',
     'such as { "match": {}, "channels": ["chat"] }',
   ],
   [
-    'a source that nobody hears of',
+    'a source that no route matches',
     { routes: [{ match: { source: 'Platform' }, channels: ['chat'] }] },
     'Freeze (source User), Reboot (source User)',
   ],
   [
     'routes that tell later steps only',
     { routes: [{ match: {}, moments: ['completed'], channels: ['chat'] }] },
-    'nobody hears when Freeze, Reboot, Redeploy, Preempt or Terminate is scheduled',
-    'routes match, but tell later moments only; add "scheduled" to their "moments", or a route',
+    'nobody is notified when Freeze, Reboot, Redeploy, Preempt or Terminate is scheduled',
+    'routes match, but only for later moments; add "scheduled" to their "moments", or a route',
   ],
   [
     'a route that tells one later step, twice',
     { routes: [{ match: {}, moments: ['started', 'started'], channels: ['chat'] }] },
-    'routes match, but tell later moments only',
+    'routes match, but only for later moments',
   ],
   [
     'routes with conditions only',
     { routes: [all, { match: { tag: 'a' }, channels: ['chat'] }].slice(1) },
-    'routes: only routes with conditions on VMs or duration tell of Freeze, Reboot',
+    'routes: only routes with conditions on VMs or duration match Freeze, Reboot',
     'add a route without',
   ],
   [
-    'a fleet that nobody hears of',
+    'a fleet that no route matches',
     { fleets, routes: [{ match: { fleet: 'prod' }, channels: ['chat'] }] },
-    'nobody hears when Freeze, Reboot, Redeploy, Preempt or Terminate is scheduled in fleet "test"',
+    'nobody is notified when Freeze, Reboot, Redeploy, Preempt or Terminate is scheduled in fleet "test"',
   ],
   [
     'a route that never tells',
@@ -48,13 +48,13 @@ testRows('routes', [
         { match: { tag: 'db' }, channels: ['chat'] },
       ],
     },
-    'routes[1]: never tells: earlier routes match all of it and stop',
+    'routes[1]: never notifies: earlier routes match the same events and stop',
     'remove their "continue": false',
   ],
   [
     'a reminder as early as the event',
     { routes: [{ ...all, remindBeforeSeconds: [900, 300] }] },
-    'routes[0].remindBeforeSeconds: 900 s is no later than Azure announces',
+    'routes[0].remindBeforeSeconds: Azure announces',
     'write less than 900',
   ],
   [
@@ -65,7 +65,7 @@ testRows('routes', [
         { match: { eventType: 'Redeploy' }, channels: ['chat'], remindBeforeSeconds: 600 },
       ],
     },
-    'announces Redeploy (about 600 s ahead)',
+    'announces Redeploy about 600 s ahead',
     'write less than 600',
   ],
   [
@@ -80,8 +80,8 @@ testRows('routes', [
         },
       ],
     },
-    'announces Redeploy (about 600 s ahead)',
-    'name Redeploy in a route of its own',
+    'announces Redeploy about 600 s ahead',
+    'put Redeploy into a route of its own',
   ],
   [
     'a reminder of Preempt',
@@ -91,7 +91,7 @@ testRows('routes', [
         { match: { eventType: 'Preempt' }, channels: ['chat'], remindBeforeSeconds: 30 },
       ],
     },
-    'announces Preempt (about 30 s ahead)',
+    'announces Preempt about 30 s ahead',
     'leave it out',
   ],
   [
@@ -100,8 +100,8 @@ testRows('routes', [
       policy: [byUsers, { match: {}, decide: 'notify' }],
       routes: [{ ...all, remindBeforeSeconds: 300 }],
     },
-    'routes[0].remindBeforeSeconds: the policy asks nobody about what this route matches',
-    'write "decide": "ask" for it, or leave this out',
+    'routes[0].remindBeforeSeconds: the policy asks nobody about events of this route',
+    'write "decide": "ask" for them, or leave this out',
   ],
   [
     'a reminder of what is approved or told',
@@ -124,7 +124,7 @@ test('where all that is known is approved, people may be asked about what Azure 
   const policy = [{ match: {}, decide: 'approve' }]
   const vain = (match: object) => {
     const routes = [all, { match, channels: ['chat'], remindBeforeSeconds: 60 }]
-    return adviceOn({ policy, routes }).some((one) => one.includes('nobody is reminded'))
+    return adviceOn({ policy, routes }).some((one) => one.includes('no reminder is sent'))
   }
   expect(vain({})).toBe(false)
   expect(vain({ eventType: 'Reboot' })).toBe(true)

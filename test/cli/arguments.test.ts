@@ -1,4 +1,4 @@
-// What somebody typed, and the event of a dry run that comes of it.
+// The arguments of check-config, and the event of a dry run.
 import { describe, expect, test } from 'vitest'
 import { readArguments } from '../../functions/cli/arguments.ts'
 import { caseOf } from '../../functions/cli/event.ts'
@@ -41,22 +41,22 @@ describe('an event from a file', () => {
   })
 
   test.each<[string, unknown, string[], number, string]>([
-    ['ahead', 'Sat, 21 Nov 2026 12:14:00 GMT', [], 840, 'is 840 s ahead, as the file says'],
-    ['ahead, in another form', '2026-11-21T12:00:30Z', [], 30, 'is 30 s ahead, as the file says'],
+    ['ahead', 'Sat, 21 Nov 2026 12:14:00 GMT', [], 840, 'is 840 s ahead, as in the file'],
+    ['ahead, in another form', '2026-11-21T12:00:30Z', [], 30, 'is 30 s ahead, as in the file'],
     [
       'over',
       'Sat, 21 Nov 2026 11:59:00 GMT',
       [],
       900,
-      'of the file, 2026-11-21T11:59:00.000Z, is over, so it is taken to be 900 s ahead, as is usual',
+      'in the file, 2026-11-21T11:59:00.000Z, is over, so it is assumed to be 900 s ahead, as usual',
     ],
-    ['empty', '', [], 900, 'is taken to be 900 s ahead, as is usual'],
+    ['empty', '', [], 900, 'is assumed to be 900 s ahead, as usual'],
     ['beside an option', 'Sat, 21 Nov 2026 12:14:00 GMT', ['--notice=60'], 60, ''],
   ])('NotBefore that is %s', (_, NotBefore, words, seconds, why) => {
     const { case: one, notes } = read(words, { ...asImds, NotBefore })
     expect(one.noticeSeconds).toBe(seconds)
     const said = notes.filter((note) => note.startsWith('NotBefore'))
-    expect(said).toEqual(why === '' ? [] : [`NotBefore ${why}; --notice says another.`])
+    expect(said).toEqual(why === '' ? [] : [`NotBefore ${why}. Change it with --notice.`])
   })
 
   test('NotBefore as beacons report it', () => {
@@ -108,9 +108,9 @@ describe('what is taken for granted is said', () => {
   })
 
   test.each([
-    [['--type', 'Reboot'], 'No VM is named', '--resource names one'],
-    [['--type', 'Reboot', '--resource', 'web_0'], 'tags, groups and scale sets are not known'],
-    [['--type', 'Redeploy'], 'NotBefore is taken to be 600 s ahead'],
+    [['--type', 'Reboot'], 'No VM is named', 'with --resource'],
+    [['--type', 'Reboot', '--resource', 'web_0'], 'Tags, groups and scale sets are unknown'],
+    [['--type', 'Redeploy'], 'NotBefore is assumed to be 600 s ahead'],
   ])('%j', (words, ...said) => {
     const notes = read(words).notes.join(' ')
     for (const part of said) expect(notes).toContain(part)
@@ -124,10 +124,10 @@ describe('what is taken for granted is said', () => {
 
 describe('wrong words', () => {
   test.each<[string[], string, unknown?]>([
-    [['b.json'], 'one file at a time, and not also "b.json"; write npm run check-config'],
-    [['--verbose'], 'there is no option --verbose; --help names all'],
-    [['-x'], 'there is no option -x'],
-    [['--resorce', 'a'], 'there is no option --resorce; did you mean --resource?'],
+    [['b.json'], 'the command takes one file, but "b.json" follows; write npm run check-config'],
+    [['--verbose'], 'unknown option --verbose; --help lists all options'],
+    [['-x'], 'unknown option -x'],
+    [['--resorce', 'a'], 'unknown option --resorce; did you mean --resource?'],
     [['--type'], '--type needs a value; write --type=VALUE'],
     [['--duration', '-1'], '--duration needs a value; write --duration=VALUE'],
     [['--without-env=yes'], '--without-env takes no value'],
@@ -143,45 +143,42 @@ describe('wrong words', () => {
     ],
     [
       ['--type=Reboot', '--fleet=prdo'],
-      'there is no fleet "prdo"; there are prod; did you mean "prod"?',
+      'there is no fleet "prdo"; write one of prod; did you mean "prod"?',
     ],
     [[], '--event: the file is not JSON; write one entry of Events', 'Reboot'],
-    [[], '--event: no object; write one entry', 'null'],
-    [[], '--event: there is no EventType; write one entry', { type: 'Reboot' }],
-    [[], '--event: the document has 2 events, and a dry run takes one', { Events: [{}, {}] }],
+    [[], '--event: the file has no object; write one entry', 'null'],
+    [[], '--event: EventType is missing; write one entry', { type: 'Reboot' }],
+    [[], '--event: the document has 2 events, but a dry run takes one', { Events: [{}, {}] }],
     [[], '--event: the document has 0 events', { document: null }],
     [[], '--event: resources: ', { eventType: 'Reboot', resources: 5 }],
-    [[], '--event: EventType: write a text in quotes (found 5)', { EventType: 5 }],
+    [[], '--event: EventType: write text in quotes (found 5)', { EventType: 5 }],
     [[], '--event: EventType: write at least 1 character (found "")', { EventType: '' }],
     [
       [],
       '--event: Resources: write a list in [ ] (found "web_0")',
       { ...asImds, Resources: 'web_0' },
     ],
-    [[], '--event: Resources[0]: write a text in quotes (found 7)', { ...asImds, Resources: [7] }],
+    [[], '--event: Resources[0]: write text in quotes (found 7)', { ...asImds, Resources: [7] }],
     [[], '--event: NotBefore: write a time such as', { ...asImds, NotBefore: 'soon' }],
-    [[], '--event: NotBefore: write a text', { Events: [{ ...asImds, NotBefore: 5 }] }],
+    [[], '--event: NotBefore: write text', { Events: [{ ...asImds, NotBefore: 5 }] }],
     [[], '--event: DurationInSeconds: write a number', { ...asImds, DurationInSeconds: '5' }],
     [
       [],
       '--event: EventStatus: write "Scheduled" or "Started"',
       { ...asImds, EventStatus: 'Done' },
     ],
-    [[], '--event: eventType: write a text in quotes (found 5)', { eventType: 5 }],
-    [
-      ['--type=Reboot', '--resource=,,'],
-      '--resource is ",,", with no name at a comma; write names',
-    ],
-    [['--type=Reboot', '--resource', 'a,'], '--resource is "a,", with no name at a comma'],
-    [['--type=Reboot', '--resource='], '--resource is "", with no name at a comma'],
-    [[], '--event: EventId is no id of IMDS', { EventType: 'Reboot', EventId: '' }],
-    [[], '--event: EventId is no id of IMDS', { EventType: 'Reboot', EventId: 'drill-1' }],
+    [[], '--event: eventType: write text in quotes (found 5)', { eventType: 5 }],
+    [['--type=Reboot', '--resource=,,'], '--resource is ",,", with an empty name; write names'],
+    [['--type=Reboot', '--resource', 'a,'], '--resource is "a,", with an empty name'],
+    [['--type=Reboot', '--resource='], '--resource is "", with an empty name'],
+    [[], '--event: EventId is not an id of IMDS', { EventType: 'Reboot', EventId: '' }],
+    [[], '--event: EventId is not an id of IMDS', { EventType: 'Reboot', EventId: 'drill-1' }],
   ])('%j: %s', (words, said, content) => {
     expect(() => read(words, content)).toThrow(said)
   })
 
   test('several fleets: one has to be named', () => {
-    const said = 'there are several fleets; write --fleet and one of prod, test'
+    const said = 'the configuration has several fleets; write --fleet and one of prod, test'
     expect(() => read(['--type=Reboot'], undefined, ['prod', 'test'])).toThrow(said)
     expect(read(['--type=Reboot', '--fleet=test'], undefined, ['prod', 'test']).case.fleet).toBe(
       'test',

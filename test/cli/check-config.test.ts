@@ -1,4 +1,4 @@
-// The command as an owner runs it: a process, its words, and its exit code.
+// The command as an owner runs it: a process with arguments, output and an exit code.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -56,7 +56,7 @@ describe('the command', () => {
     ['a wrong one', [example], {}],
     ['words that it does not know', ['--nonsense'], {}],
   ]
-  test.each(cases)('says of %s what it says without a process', async (_, words, env) => {
+  test.each(cases)('prints for %s the same as without a process', async (_, words, env) => {
     expect(await start(words, env)).toEqual(play(words, env))
   })
 })
@@ -65,9 +65,7 @@ describe('a configuration', () => {
   test('that is right ends it with code 0', async () => {
     const { code, out, err } = await run([example], environment)
     expect([code, err]).toEqual([0, ''])
-    expect(flat(out)).toContain(
-      '1 fleet, 5 channels, 4 rules, 5 routes; no mistakes, nothing to say',
-    )
+    expect(flat(out)).toContain('1 fleet, 5 channels, 4 rules, 5 routes; no mistakes, no warnings')
   })
 
   test('with warnings does, too', async () => {
@@ -110,16 +108,18 @@ describe('values that the environment lacks', () => {
     expect(code).toBe(2)
     expect(flat(err)).toContain('has 6 mistakes')
     expect(flat(err)).toContain('fleets.prod.key: the environment has no PROD_FLEET_KEY; set it')
-    expect(flat(err)).toContain('--without-env takes such values as given')
+    expect(flat(err)).toContain('add --without-env to skip such values')
   })
 
-  test('are taken as given where asked for, and named', async () => {
+  test('are assumed to be valid with --without-env, and listed', async () => {
     const { code, out } = await run([example, '--without-env'], {
       PROD_FLEET_KEY: environment.PROD_FLEET_KEY,
     })
     expect(code).toBe(0)
     const names = Object.keys(environment).slice(1).join(', ')
-    expect(flat(out)).toContain(`Taken as given (--without-env), so not checked: ${names}`)
+    expect(flat(out)).toContain(
+      `Missing in the environment, so not checked (--without-env): ${names}`,
+    )
     expect(out).not.toContain('PROD_FLEET_KEY')
   })
 
@@ -130,8 +130,8 @@ describe('values that the environment lacks', () => {
   })
 })
 
-/** Of each moment, who hears of it: on-call, ops-slack, ops-teams, db-slack, inventory. */
-function heard(text: string): string[][] {
+/** The cells of each moment: on-call, ops-slack, ops-teams, db-slack, inventory. */
+function cellsOf(text: string): string[][] {
   const rows = text.matchAll(/^ {2}(\w+(?: \d+ s)?) {2,}([x-](?: +[x-])+)$/gm)
   return [...rows].map(([, moment, cells]) => [moment!, ...cells!.split(/ +/)])
 }
@@ -151,28 +151,28 @@ describe('a dry run', () => {
     expect(flat(out)).toContain(
       '"started by a user" does not match: source is "Platform", not "User"',
     )
-    expect(heard(out)).toContainEqual(['scheduled', 'x', 'x', 'x', '-', 'x'])
-    expect(heard(out)).toContainEqual(['reminder 300 s', 'x', 'x', '-', '-', '-'])
-    expect(out).not.toContain('are not known')
+    expect(cellsOf(out)).toContainEqual(['scheduled', 'x', 'x', 'x', '-', 'x'])
+    expect(cellsOf(out)).toContainEqual(['reminder 300 s', 'x', 'x', '-', '-', '-'])
+    expect(out).not.toContain('unknown')
   })
 
   test('a Freeze wakes nobody, however long it takes', async () => {
     for (const duration of ['-1', '30']) {
       const { out } = await dry('--type', 'Freeze', `--duration=${duration}`, '--resource', 'web_3')
       expect(out).toContain('Policy: ask')
-      expect(heard(out).map(([, onCall]) => onCall)).toEqual(Array(10).fill('-'))
+      expect(cellsOf(out).map(([, onCall]) => onCall)).toEqual(Array(10).fill('-'))
     }
   })
 
-  test('the database team hears of its own VMs, and on-call of what it leaves open', async () => {
+  test('the database team is notified of its own VMs, and on-call if nobody decides', async () => {
     const words = '--type Reboot --resource db_0 --tag role=database'.split(' ')
     const { out } = await dry(...words)
-    expect(heard(out)).toContainEqual(['scheduled', '-', '-', '-', 'x', 'x'])
-    expect(heard(out)).toContainEqual(['reminder 300 s', 'x', 'x', '-', '-', '-'])
+    expect(cellsOf(out)).toContainEqual(['scheduled', '-', '-', '-', 'x', 'x'])
+    expect(cellsOf(out)).toContainEqual(['reminder 300 s', 'x', 'x', '-', '-', '-'])
     expect(flat(out)).toContain(
-      'on-call hears of approved, declined, completed, cancelled and lost only',
+      'on-call is notified of approved, declined, completed, cancelled and lost only',
     )
-    expect(flat(out)).toContain('until then scheduled is told to on-call, ops-slack, ops-teams and')
+    expect(flat(out)).toContain('until then "scheduled" goes to on-call, ops-slack, ops-teams and')
   })
 
   test('of a file', async () => {
@@ -180,18 +180,18 @@ describe('a dry run', () => {
     const { code, out } = await dry('--event', write('event.json', one))
     expect(code).toBe(0)
     expect(out).toContain('Policy: approve, by policy[1] "short freeze"')
-    expect(flat(out)).toContain('NotBefore is taken to be 900 s ahead')
+    expect(flat(out)).toContain('NotBefore is assumed to be 900 s ahead')
   })
 })
 
 describe('wrong words end it with code 2 and what to write', () => {
   test.each<[string[], ...string[]]>([
-    [[], 'there is no file to check', 'npm run check-config -- foghorn.config.json'],
-    [['nowhere.json'], 'there is no file "nowhere.json"', 'write the path of a file'],
-    [['infra'], `can't read "infra"`],
-    [[example, '--typ', 'Reboot'], 'there is no option --typ; did you mean --type?'],
+    [[], 'no file was given', 'npm run check-config -- foghorn.config.json'],
+    [['nowhere.json'], 'there is no file "nowhere.json"', 'write a path from'],
+    [['infra'], `cannot read "infra"`],
+    [[example, '--typ', 'Reboot'], 'unknown option --typ; did you mean --type?'],
     [[example, '--event', 'nowhere.json'], '--event: there is no file "nowhere.json"'],
-    [[example, '--event', write('odd.json', { type: 'Reboot' })], 'there is no EventType; write'],
+    [[example, '--event', write('odd.json', { type: 'Reboot' })], 'EventType is missing; write'],
   ])('%j', async (words, ...said) => {
     const { code, out, err } = await run(words, environment)
     expect([code, out]).toEqual([2, ''])

@@ -1,5 +1,4 @@
-// What an owner may write after `npm run drill --`, and what they are told who write something
-// else.
+// The arguments of `npm run drill --`, and the errors about wrong ones.
 import { describe, expect, test } from 'vitest'
 import {
   adminKeyOf,
@@ -21,27 +20,27 @@ const read = (...words: string[]) => {
   return JSON.parse(JSON.stringify(given))
 }
 
-test('fleet and type are enough; what nobody says, the relay knows', () => {
-  expect(read()).toEqual({ wish: { fleet: 'prod', type: 'Reboot' } })
+test('fleet and type are enough; the relay fills in the rest', () => {
+  expect(read()).toEqual({ request: { fleet: 'prod', type: 'Reboot' } })
 })
 
-test('all that can be said is as the relay takes it', () => {
+test('every option becomes a field of the request', () => {
   const words = [
     ...['--resource', 'web_0, web_1', '--resource', 'db_0', '--notice', '30', '--impact', '5'],
     ...['--change-after', '10', '--source', 'User', '--duration', '9', '--description', 'Try'],
     ...['--tag', 'role=web', '--tag', 'query=a=b', '--scale-set', 'web', '--resource-group', 'rg'],
     ...['--config', 'own.json'],
   ]
-  const { wish, config } = read(...words)
-  expect(wish).toEqual({
+  const { request, config } = read(...words)
+  expect(request).toEqual({
     ...{ fleet: 'prod', type: 'Reboot', resources: ['web_0', 'web_1', 'db_0'] },
     ...{ noticeSeconds: 30, impactSeconds: 5, changeAfterSeconds: 10, source: 'User' },
     ...{ durationSeconds: 9, description: 'Try', scaleSet: 'web', resourceGroup: 'rg' },
     tags: { role: 'web', query: 'a=b' },
   })
   expect(config).toBe('own.json')
-  const vm = { resourceGroup: 'rg', scaleSet: 'web', tags: wish.tags }
-  expect(drillSchema.parse(wish).vms).toEqual([
+  const vm = { resourceGroup: 'rg', scaleSet: 'web', tags: request.tags }
+  expect(drillSchema.parse(request).vms).toEqual([
     { vm: 'web_0', ...vm },
     { vm: 'web_1', ...vm },
     { vm: 'db_0', ...vm },
@@ -54,13 +53,13 @@ test('help names every option, and the limits that the relay has', () => {
   for (const line of drillHelp.split('\n')) expect(line.length).toBeLessThanOrEqual(100)
 })
 
-describe('mistakes are told with what to write', () => {
+describe('errors say what to write', () => {
   test.each<[words: string[], says: RegExp]>([
-    [['--type', 'Reboot'], /there is no fleet; write --fleet/],
-    [['--fleet', 'prod'], /has no type; write --type and one of Freeze, Reboot/],
+    [['--type', 'Reboot'], /--fleet is missing; write --fleet/],
+    [['--fleet', 'prod'], /--type is missing; write --type and one of Freeze, Reboot/],
     [['--fleet', 'prod', '--type', 'Rebot'], /no "Rebot"; write Freeze, .*did you mean "Reboot"/],
     [['--fleet'], /--fleet needs a value/],
-    [['--flet', 'prod'], /no option --flet; did you mean --fleet/],
+    [['--flet', 'prod'], /unknown option --flet; did you mean --fleet/],
     [[...least, 'prod'], /"prod" belongs to no option/],
     [[...least, '--notice', 'soon'], /--notice is "soon"; write a whole number of seconds/],
     [[...least, '--impact', '1.5'], /--impact is "1.5"/],
@@ -70,19 +69,19 @@ describe('mistakes are told with what to write', () => {
   })
 })
 
-test('mistakes that the relay finds are told by the names of options', () => {
+test('mistakes that the relay finds name the options', () => {
   const lines = [
     'noticeSeconds: write a whole number of seconds from 0 to 3600 (found 5000)',
     'changeAfterSeconds: write less than noticeSeconds: an event cannot change after it started',
     'resources[0]: write at least 1 character (found "")',
-    'tags.role: write a text in quotes',
+    'tags.role: write text in quotes',
     'source: write one of "Platform", "User" (found "Me")',
   ]
   expect(inOptions(lines.join('\n')).split('\n')).toEqual([
     '--notice: write a whole number of seconds from 0 to 3600 (found 5000)',
     '--change-after: write less than --notice: an event cannot change after it started',
     '--resource[0]: write at least 1 character (found "")',
-    '--tag.role: write a text in quotes',
+    '--tag.role: write text in quotes',
     '--source: write one of "Platform", "User" (found "Me")',
   ])
 })
@@ -98,9 +97,9 @@ describe('where the relay is', () => {
   })
 
   test.each([
-    ['foghorn.example', /FOGHORN_URL is "foghorn.example"; write https:/],
-    ['ftp://foghorn.example', /write https:/],
-    ['http://foghorn.example', /the admin key would go there unencrypted/],
+    ['foghorn.example', /FOGHORN_URL is "foghorn.example"; write the https:/],
+    ['ftp://foghorn.example', /write the https:/],
+    ['http://foghorn.example', /send the admin key unencrypted/],
     ['http://127.0.0.1.foghorn.example', /unencrypted/],
   ])('not %s', (given, says) => {
     expect(() => relayUrlOf(given, 'FOGHORN_URL')).toThrow(says)
@@ -110,9 +109,9 @@ describe('where the relay is', () => {
 test('the key is asked for where it lacks, and never shown', () => {
   expect(adminKeyOf('k'.repeat(32))).toBe('k'.repeat(32))
   for (const lacking of [undefined, '']) {
-    expect(() => adminKeyOf(lacking)).toThrow(/FOGHORN_ADMIN_KEY is not set; it is the key that/)
+    expect(() => adminKeyOf(lacking)).toThrow(/FOGHORN_ADMIN_KEY is not set; set it to/)
   }
   const odd = `hunter2\n${'x'.repeat(32)}`
-  expect(() => adminKeyOf(odd)).toThrow(/spaces or letters that no header takes/)
+  expect(() => adminKeyOf(odd)).toThrow(/characters that a header cannot have/)
   expect(() => adminKeyOf(odd)).not.toThrow(/hunter2/)
 })

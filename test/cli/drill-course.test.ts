@@ -1,4 +1,4 @@
-// What is told of a drill's course, and when it counts as proven.
+// What the command prints about a drill, and when the drill counts as a success.
 import { describe, expect, test } from 'vitest'
 import {
   beginning,
@@ -10,9 +10,9 @@ import {
 
 const at = '2026-11-21T12:00:00.000Z'
 const now = Date.parse('2026-11-21T12:00:07.000Z')
-type Told = Shown['deliveries'][number]
+type Message = Shown['deliveries'][number]
 
-function told(changes: Partial<Told> = {}): Told {
+function message(changes: Partial<Message> = {}): Message {
   const { channel = 'ops', moment = 'scheduled' } = changes
   return {
     ...{
@@ -34,24 +34,20 @@ function shown(changes: Partial<Shown> = {}): Shown {
     ...{ policy: { decide: 'ask', rule: 'default' }, firstSeenAt: at, approvals: [] },
     ...{ outcome: 'completed', endedAt: at },
     history: [{ at, what: 'seen', note: 'a drill' }],
-    deliveries: [told(), told({ moment: 'completed' })],
+    deliveries: [message(), message({ moment: 'completed' })],
     ...changes,
   }
 }
 
-describe('the beginning says what is judged how', () => {
+describe('the first lines name the decision and its reason', () => {
   test.each([
-    [
-      'ask',
-      'default',
-      /Policy: ask, as no rule matches\. People are asked\. The link is .* not shown here\./,
-    ],
+    ['ask', 'default', /Policy: ask, because no rule matches\. People are asked\./],
     ['approve', 'web', /Policy: approve, by rule "web"\. It is approved at once/],
-    ['notify', 'web', /Policy: notify, by rule "web"\. People are told and not asked/],
-    ['ignore', 'web', /Policy: ignore, by rule "web"\. Nobody is told/],
+    ['notify', 'web', /Policy: notify, by rule "web"\. Channels are notified and nobody is asked/],
+    ['ignore', 'web', /Policy: ignore, by rule "web"\. Nobody is notified/],
   ] as const)('%s', (decide, rule, says) => {
     const lines = beginning(shown({ policy: { decide, rule } }), 'https://foghorn.example')
-    expect(lines[0]).toBe('Drill drill-one has begun on https://foghorn.example')
+    expect(lines[0]).toBe('Drill drill-one started on https://foghorn.example')
     expect(lines[1]).toBe(`Reboot of web_3 in fleet "prod", NotBefore ${at}`)
     expect(lines[2]).toMatch(says)
   })
@@ -59,7 +55,7 @@ describe('the beginning says what is judged how', () => {
 
 describe('news', () => {
   test('each step once, and each message when something came of it', () => {
-    const waiting = told({ state: 'pending', attempts: 0, note: '' })
+    const waiting = message({ state: 'pending', attempts: 0, note: '' })
     const first = shown({ deliveries: [waiting] })
     expect(newsOf(undefined, first, now)).toEqual(['12:00:00Z  seen'])
     expect(newsOf(first, first, now)).toEqual([])
@@ -72,7 +68,7 @@ describe('news', () => {
     })
     expect(newsOf(sending, second, now)).toEqual([
       '12:00:00Z  approved (link: ops)',
-      '12:00:07Z    ops: "scheduled" to be tried again (HTTP 503)',
+      '12:00:07Z    ops: "scheduled" will be retried (HTTP 503)',
     ])
     const third = {
       ...second,
@@ -83,24 +79,24 @@ describe('news', () => {
     ])
   })
 
-  test('what is told elsewhere says for whom', () => {
-    const divert = told({ channel: 'spare', insteadOf: 'ops' })
+  test('a message to a fallback names the channel that it replaces', () => {
+    const divert = message({ channel: 'spare', insteadOf: 'ops' })
     expect(newsOf(shown({ deliveries: [] }), shown({ deliveries: [divert] }), now)).toEqual([
       '12:00:07Z    spare: "scheduled" in place of ops delivered (HTTP 200)',
     ])
   })
 
   test('what a channel answered moves no cursor', () => {
-    const odd = shown({ deliveries: [told({ note: 'a\u001b[2Jb' })] })
+    const odd = shown({ deliveries: [message({ note: 'a\u001b[2Jb' })] })
     expect(newsOf(undefined, odd, now).join('')).not.toContain('\u001b')
   })
 })
 
-test('it is over when it ended and nothing is owed', () => {
+test('it is over if it ended and no message is pending', () => {
   expect(isOver(shown())).toBe(true)
   const { outcome: _, ...open } = shown()
   expect(isOver(open)).toBe(false)
-  expect(isOver(shown({ deliveries: [told({ state: 'pending' })] }))).toBe(false)
+  expect(isOver(shown({ deliveries: [message({ state: 'pending' })] }))).toBe(false)
 })
 
 describe('what it came to', () => {
@@ -112,17 +108,17 @@ describe('what it came to', () => {
   })
 
   test('what a later message overtook is no fault', () => {
-    const deliveries = [told({ state: 'superseded' }), told({ moment: 'completed' })]
+    const deliveries = [message({ state: 'superseded' }), message({ moment: 'completed' })]
     const { summary, wrong } = resultOf(shown({ deliveries }))
     expect(summary).toBe(
-      'completed; 1 of 1 message delivered, 1 not needed any more, on 1 channel: ops',
+      'completed; 1 of 1 message delivered, 1 no longer needed, on 1 channel: ops',
     )
     expect(wrong).toEqual([])
   })
 
   const { outcome: _, ...open } = shown()
   test.each<[name: string, event: Shown, says: RegExp]>([
-    ['still open', open, /did not end in its time: is the relay running\?/],
+    ['still open', open, /did not end in time; check that the relay runs/],
     [
       'cancelled',
       shown({ outcome: 'cancelled', inferred: 'drill_overdue' }),
@@ -130,19 +126,19 @@ describe('what it came to', () => {
     ],
     [
       'refused',
-      shown({ deliveries: [told({ state: 'refused', note: 'HTTP 404' })] }),
-      /^ops: "scheduled" refused \(HTTP 404\); the channel does not take it .*\. Nothing was sent in its/,
+      shown({ deliveries: [message({ state: 'refused', note: 'HTTP 404' })] }),
+      /^ops: "scheduled" refused \(HTTP 404\); check the address .*\. Nothing was sent in its/,
     ],
     [
       'given up',
-      shown({ deliveries: [told({ state: 'given_up' })] }),
+      shown({ deliveries: [message({ state: 'given_up' })] }),
       /given up .*could not be reached/,
     ],
-    ['pending', shown({ deliveries: [told({ state: 'pending' })] }), /the relay goes on trying/],
+    ['pending', shown({ deliveries: [message({ state: 'pending' })] }), /the relay keeps trying/],
     [
       'no route',
       shown({ deliveries: [] }),
-      /nobody was told: no route matches; npm run check-config/,
+      /nobody was notified: no route matches; npm run check-config/,
     ],
     [
       'ignored',
@@ -151,7 +147,7 @@ describe('what it came to', () => {
     ],
     [
       'nothing sent',
-      shown({ deliveries: [told({ state: 'superseded', note: 'no incident was opened' })] }),
+      shown({ deliveries: [message({ state: 'superseded', note: 'no incident was opened' })] }),
       /^ops: nothing was sent to it \(no incident was opened\)/,
     ],
   ])('%s: says what to look at', (_name, event, says) => {
@@ -160,34 +156,34 @@ describe('what it came to', () => {
     expect(wrong[0]).toMatch(says)
   })
 
-  test('what has one cause is one sentence, with who was told instead; what took nothing is no reached channel', () => {
-    const refused = (moment: Told['moment'], note: string) =>
-      told({ channel: 'bad', moment, state: 'refused', note })
+  test('one cause gives one sentence with the fallback; a channel that accepted nothing is not counted', () => {
+    const refused = (moment: Message['moment'], note: string) =>
+      message({ channel: 'bad', moment, state: 'refused', note })
     const spare = { channel: 'spare', insteadOf: 'bad' }
-    const notice = told({ ...spare, moment: 'alert' as never })
+    const notice = message({ ...spare, moment: 'alert' as never })
     const deliveries = [
       refused('scheduled', 'HTTP 404'),
       refused('started', 'not sent, as the channel refuses since then: HTTP 404'),
-      ...[notice, told(spare), told({ ...spare, moment: 'started' })],
+      ...[notice, message(spare), message({ ...spare, moment: 'started' })],
     ]
     expect(resultOf(shown({ deliveries }))).toEqual({
       summary:
         'completed; 2 of 2 messages delivered, 2 of them by a fallback, on 1 of 2 channels: spare',
       wrong: [
-        'bad: "scheduled", "started" refused (HTTP 404); the channel does not take it as it is: ' +
-          'check its address and key. In its place spare was sent 2 messages',
+        'bad: "scheduled", "started" refused (HTTP 404); ' +
+          'check the address and the key of the channel. In its place spare received 2 messages',
       ],
     })
   })
 
   describe('each message of the drill counts once', () => {
-    const summaryOf = (deliveries: Told[]) => resultOf(shown({ deliveries })).summary
+    const summaryOf = (deliveries: Message[]) => resultOf(shown({ deliveries })).summary
     const notice = { moment: 'alert' as never, channel: 'spare', insteadOf: 'bad' }
 
     test('not what a fallback is sent about the channel, delivered or not', () => {
       for (const state of ['delivered', 'refused', 'pending', 'superseded'] as const) {
         const { summary, wrong } = resultOf(
-          shown({ deliveries: [told(), told({ ...notice, state })] }),
+          shown({ deliveries: [message(), message({ ...notice, state })] }),
         )
         expect(summary).toBe('completed; 1 of 1 message delivered on 1 channel: ops')
         expect(wrong).toEqual([])
@@ -195,16 +191,16 @@ describe('what it came to', () => {
     })
 
     test('once, where the channel and then its fallback took it', () => {
-      const late = told({ channel: 'bad' })
-      expect(summaryOf([late, told({ channel: 'spare', insteadOf: 'bad' })])).toBe(
+      const late = message({ channel: 'bad' })
+      expect(summaryOf([late, message({ channel: 'spare', insteadOf: 'bad' })])).toBe(
         'completed; 1 of 1 message delivered on 2 channels: bad, spare',
       )
     })
 
     test('of two reminders, each for itself', () => {
-      const reminder = (channel: string, distance: string, changes: Partial<Told>) => {
+      const reminder = (channel: string, distance: string, changes: Partial<Message>) => {
         const id = `prod/drill-one/1/reminder/${channel}/${distance}`
-        return told({ id, channel, moment: 'reminder', ...changes })
+        return message({ id, channel, moment: 'reminder', ...changes })
       }
       const deliveries = [
         reminder('bad', '300s', { state: 'refused' }),
@@ -218,23 +214,23 @@ describe('what it came to', () => {
 
     test('not where its fallback was refused, too', () => {
       const state = 'refused' as const
-      const copy = told({ channel: 'spare', insteadOf: 'bad', state })
-      expect(summaryOf([told({ channel: 'bad', state }), copy])).toBe(
+      const copy = message({ channel: 'spare', insteadOf: 'bad', state })
+      expect(summaryOf([message({ channel: 'bad', state }), copy])).toBe(
         'completed; 0 of 1 message delivered on 0 of 2 channels',
       )
     })
 
-    test('not where it was not needed any more', () => {
+    test('not where it was no longer needed', () => {
       const needless = ['overtaken by "started"', 'decided meanwhile', 'no incident was opened']
-      const deliveries = needless.map((note) => told({ state: 'superseded', note }))
-      expect(summaryOf([told(), ...deliveries])).toBe(
-        'completed; 1 of 1 message delivered, 3 not needed any more, on 1 channel: ops',
+      const deliveries = needless.map((note) => message({ state: 'superseded', note }))
+      expect(summaryOf([message(), ...deliveries])).toBe(
+        'completed; 1 of 1 message delivered, 3 no longer needed, on 1 channel: ops',
       )
     })
   })
 
   test('a notice of trouble is not the drill itself', () => {
-    const notice = told({ moment: 'alert' as never, channel: 'spare', state: 'delivered' })
+    const notice = message({ moment: 'alert' as never, channel: 'spare', state: 'delivered' })
     expect(resultOf(shown({ deliveries: [...shown().deliveries, notice] })).wrong).toEqual([])
   })
 })

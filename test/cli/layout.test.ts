@@ -1,4 +1,4 @@
-// What fits into a terminal of 100 columns.
+// Output for a terminal of 100 columns.
 import { describe, expect, test } from 'vitest'
 import type { Outcome } from '../../functions/check/dry-run.ts'
 import { describeOutcome, table, wrap } from '../../functions/cli/layout.ts'
@@ -20,12 +20,12 @@ describe('a sentence wraps', () => {
 })
 
 describe('the table', () => {
-  const told = [
+  const notified = [
     { moment: 'scheduled', channels: ['a', 'long-name'] },
     { moment: 'lost', channels: [] },
   ]
   test('has a column for each channel, by name', () => {
-    expect(table(told, ['a', 'long-name', 'c'])).toEqual([
+    expect(table(notified, ['a', 'long-name', 'c'])).toEqual([
       '             a  long-name  c',
       '  scheduled  x      x      -',
       '  lost       -      -      -',
@@ -35,7 +35,7 @@ describe('the table', () => {
   test('has numbers for names that do not fit, and stays within 100 columns', () => {
     const names = Array.from({ length: 20 }, (_, i) => `channel-with-a-long-name-${i}`)
     const reminder = { moment: 'reminder 604800 s', channels: [names[19]!] }
-    const lines = table([...told, reminder], names)
+    const lines = table([...notified, reminder], names)
     expect(lines[0]).toMatch(/^ {2}1 channel-with-a-long-name-0, 2 /)
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100)
     const [head, last] = [lines.at(-4)!, lines.at(-1)!]
@@ -47,17 +47,17 @@ describe('the table', () => {
 describe('what the table can not say', () => {
   const one = { fleet: 'prod', event: event(), vms: [], noticeSeconds: 900 }
   const by = { rule: 'policy[1]', whyNot: undefined }
-  const rest = { decide: 'ask' as const, asked: [by], routes: [], buttons: [] }
+  const rest = { decide: 'ask' as const, rules: [by], routes: [], buttons: [] }
   const said = (more: Partial<Outcome>) => {
-    const lines = describeOutcome(one, { ...rest, told: [], ...more } as Outcome, ['a', 'b'])
+    const lines = describeOutcome(one, { ...rest, notified: [], ...more } as Outcome, ['a', 'b'])
     return lines.join(' ').replace(/\s+/g, ' ')
   }
   const scheduled = (...channels: string[]) => ({ moment: 'scheduled', channels })
   const until =
-    "once the VM's own beacon has reported this event. Where another reports it first, until then"
+    "after the VM's own beacon has reported this event. If another beacon reports it first, until then"
 
   test('an end that comes only after something else', () => {
-    const told = [
+    const notified = [
       ...[scheduled('a'), { moment: 'reminder 300 s', channels: ['a', 'b'] }],
       { moment: 'changed', channels: ['b'] },
       ...['completed', 'lost'].map((moment) => ({
@@ -66,55 +66,55 @@ describe('what the table can not say', () => {
         onlyAfter: ['b'],
       })),
     ]
-    expect(said({ told })).toContain(
-      ' b hears of completed and lost only after reminder 300 s or changed.',
+    expect(said({ notified })).toContain(
+      ' b is notified of completed and lost only after reminder 300 s or changed.',
     )
-    expect(said({ told })).not.toContain(' a hears')
+    expect(said({ notified })).not.toContain(' a is notified of')
   })
 
   test.each<[string, NonNullable<Outcome['before']>, string]>([
     [
-      'others are told',
-      { decide: 'ask', by, told: scheduled('b', 'a') },
-      `${until} scheduled is told to a and b, who go on hearing to its end.`,
+      'others are notified',
+      { decide: 'ask', by, notified: scheduled('b', 'a') },
+      `${until} "scheduled" goes to a and b, which then receive all later messages.`,
     ],
     [
-      'nobody is told',
-      { decide: 'ask', by, told: scheduled() },
-      `${until} scheduled is told to nobody.`,
+      'nobody is notified',
+      { decide: 'ask', by, notified: scheduled() },
+      `${until} "scheduled" goes to no channel.`,
     ],
     [
       'another rule decides',
-      { decide: 'approve', by: { rule: 'policy[2]', whyNot: undefined }, told: scheduled('a') },
-      `${until} the policy says approve (by policy[2]).`,
+      { decide: 'approve', by: { rule: 'policy[2]', whyNot: undefined }, notified: scheduled('a') },
+      `${until} the policy decides "approve" (by policy[2]).`,
     ],
     [
       'no rule decides',
-      { decide: 'ask', by: undefined, told: scheduled('a', 'b') },
-      `${until} the policy says ask (no rule matches) and scheduled is told to a and b, who`,
+      { decide: 'ask', by: undefined, notified: scheduled('a', 'b') },
+      `${until} the policy decides "ask" (no rule matches) and "scheduled" goes to a and b, which`,
     ],
   ])('%s before the VM is known', (_, before, text) => {
-    expect(said({ told: [scheduled('a')], before })).toContain(text)
+    expect(said({ notified: [scheduled('a')], before })).toContain(text)
   })
 
   test('nothing, where there is nothing', () => {
-    expect(said({ told: [scheduled('a')] })).not.toMatch(/only after|own beacon/)
+    expect(said({ notified: [scheduled('a')] })).not.toMatch(/only after|own beacon/)
   })
 })
 
 describe('who may decide', () => {
   const one = { fleet: 'prod', event: event(), vms: [], noticeSeconds: 900 }
-  const outcome = { decide: 'ask' as const, asked: [], routes: [], told: [], buttons: [] }
+  const outcome = { decide: 'ask' as const, rules: [], routes: [], notified: [], buttons: [] }
   const lines = (more: object) =>
-    describeOutcome(one, { ...outcome, ...more, told: [{ moment: 'lost', channels: [] }] }, [])
+    describeOutcome(one, { ...outcome, ...more, notified: [{ moment: 'lost', channels: [] }] }, [])
   test.each<[string, object, string]>([
-    ['the link', { deciders: 'anybody' }, 'whoever has the link, and the admin key'],
+    ['the link', { deciders: 'anybody' }, 'anyone with the link, and the admin key'],
     [
       'people',
       { deciders: ['slack:T0/U1'], buttons: ['ops'] },
       'slack:T0/U1, the admin key; by buttons in ops',
     ],
-    ['nobody', { deciders: [] }, 'nobody but the admin key: no one is on the list of every VM'],
+    ['nobody', { deciders: [] }, 'only the admin key: nobody is on the list of every affected VM'],
   ])('%s', (_, more, said) => {
     expect(lines(more).join(' ')).toContain(`Who may decide: ${said}`)
   })

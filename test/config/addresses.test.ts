@@ -1,11 +1,11 @@
-// Addresses of channels that can never work are mistakes: the guard would refuse them, or the service
-// behind them takes no messages there. Named with path and remedy, and never shown.
+// A channel address that can never work is a mistake: the guard refuses it, or the service accepts
+// no messages there. The error has the path and the remedy, and never the address.
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../functions/config/config.ts'
 import { mistakesOf, withValue } from '../support/config.ts'
 import { baseConfig, routingKey } from '../support/world.ts'
 
-const write = 'write an absolute https:// address without blanks'
+const write = 'write an absolute https:// address without spaces'
 const incoming = 'write the address of an incoming webhook, https://hooks.slack.com/services/'
 const enqueue = 'write https://events.pagerduty.com/v2/enqueue, or for the EU https://events.eu.'
 const guarded = 'the address is private or reserved; to allow it, add its network to allowNetworks'
@@ -13,7 +13,7 @@ const plain =
   'plain http is allowed only in allowNetworks; use https://, or add its network to allowNetworks'
 const page = 'a page for people, which takes no messages; write the address that the workflow'
 const port = 'this port belongs to another protocol, so fetch refuses it'
-const discord = 'Foghorn has no kind of channel for Discord; write'
+const discord = 'Foghorn has no kind of channel for Discord; use'
 const routing = 'a routing key has 32 characters, letters and digits'
 
 describe('a mistake', () => {
@@ -99,8 +99,8 @@ describe('a mistake', () => {
   })
 })
 
-describe('where browsers reach the relay', () => {
-  const alone = 'a "%" that stands alone (http:// for loopback only)'
+describe('publicUrl', () => {
+  const alone = 'a bare "%" (http:// for loopback only)'
   test.each([
     ...['https://f.example/?', 'https://f.example#', 'https://f.example/a/?#'],
     ...['https:\\\\f.example', 'https:f.example', 'https:/f.example', 'https://f.example\\a'],
@@ -108,7 +108,7 @@ describe('where browsers reach the relay', () => {
   ])('%j is refused', (publicUrl) => {
     const message = mistakesOf(JSON.stringify({ ...baseConfig, publicUrl }))
     expect(message).toBe(
-      'publicUrl: write an https:// address without query, fragment, blanks, backslashes or ' +
+      'publicUrl: write an https:// address without query, fragment, spaces, backslashes or ' +
         `${alone} (found ${JSON.stringify(publicUrl)})`,
     )
   })

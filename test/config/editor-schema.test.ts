@@ -102,7 +102,7 @@ describe('what the relay takes, the editor takes', () => {
   })
 })
 
-describe('what an editor can know to be wrong, it says', () => {
+describe('an editor reports what it can know to be wrong', () => {
   test.each([
     ['publikUrl', 'x'],
     ['publicUrl', undefined],

@@ -1,5 +1,5 @@
-// Mistakes in the configuration: each is named with its path, the value where that is no secret, and
-// what to write instead; all of them at once.
+// Mistakes in the configuration, all reported at once: the path, the value unless it may be a
+// secret, and what to write instead.
 import { describe, expect, test } from 'vitest'
 import { kindNames } from '../../functions/notify/kinds.ts'
 import { mistakesOf, withValue } from '../support/config.ts'
@@ -26,13 +26,13 @@ function entra(changes: object = {}): object {
 const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['publicUrl', undefined, ': '],
   ['publicUrl', 'https://x.example/?a=1', ': ', 'without query', '"https://x.example/?a=1"'],
-  ['$schema', 5, ': write a text in quotes', '5'],
+  ['$schema', 5, ': write text in quotes', '5'],
   ['retentionDays', 5, ': write at least 10 (found 5)'],
   ['retentionDays', 9999, ': write at most 3650 (found 9999)'],
   ['retentionDays', 90.5, ': write a whole number', '90.5'],
   ['retentionDays', '90', ': write a number, without quotes (found "90")'],
-  ['fleets', [], ': write an object in { }, with a name for each'],
-  ['channels', [], ': write an object in { }, with a name for each'],
+  ['fleets', [], ': write an object in { }, with a name for each entry'],
+  ['channels', [], ': write an object in { }, with a name for each entry'],
   ['channels.my chat', { kind: 'teams', url: 'https://x.example' }, ': a name has'],
   ['channels.chat', { kind: 'slack' }, 'channels.chat.url: missing; write an absolute https://'],
   ['channels.chat', { url: 'https://slack-secret' }, `channels.chat.kind: ${kinds}`],
@@ -42,13 +42,13 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
     { kind: 'slack', token: 'xoxb-1-abc', channel: 'C0123456789' },
     'channels.chat.token: too short for a token of a bot',
   ],
-  ['channels.chat.fallback', '', ': a name has letters', 'found ""'],
+  ['channels.chat.fallback', '', ': a name has 1 to 64 letters', 'found ""'],
   ['channels.pager.routingKey', 7, ': a routing key has 32 characters'],
   ['channels.hook.secret', [], ': ', write, 'a list of 1 to 4'],
   ['routes', {}, ': write a list in [ ]'],
   ['routes.0', 'chat', ': write an object in { } (found "chat")'],
   ['routes.0.channels', 'chat', ': write a list in [ ] (found "chat")'],
-  ['routes.0.channels', [7], 'routes[0].channels[0]: write a text in quotes (found 7)'],
+  ['routes.0.channels', [7], 'routes[0].channels[0]: write text in quotes (found 7)'],
   ['routes.0.moments', 'started', ': write a list in [ ] (found "started")'],
   ['routes.0.moments', ['reminder'], 'routes[0]: the moment "reminder" and remindBeforeSeconds'],
   ['routes.0.remindBeforeSeconds', 5, ': write at least 30 (found 5)'],
@@ -59,7 +59,7 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['routes.0.continue', 0, ': write true or false', '(found 0)'],
   ['routes.0.approvers', 'slack:T0/U0', ': write a list in [ ]', '"slack:T0/U0"'],
   ['routes.0.approvers', [], ': write a list of 1 to 100 people, or leave it out'],
-  ['routes.0.approvers', [7], 'routes[0].approvers[0]: write "slack:" and the ids', '(found 7)'],
+  ['routes.0.approvers', [7], 'routes[0].approvers[0]: write "slack:TEAM/USER"', '(found 7)'],
   ...[
     'ann@contoso.example',
     '@ann',
@@ -71,8 +71,8 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
     .map((one): [string, unknown, ...string[]] => [
       'routes.0.approvers',
       [one],
-      'routes[0].approvers[0]: write "slack:" and the ids of team and user',
-      'prove nothing',
+      'routes[0].approvers[0]: write "slack:TEAM/USER" with their ids',
+      'are not accepted',
       JSON.stringify(one),
     ]),
   [
@@ -80,8 +80,8 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
     Array(101).fill('slack:T0123ABCD/U0123ABCD'),
     ': write a list of 1 to 100',
   ],
-  ['routes.0.approvers', ['slack:T0123ABCD/U0123ABCD'], 'people of Slack need "slackApp"'],
-  ['routes.0.approvers', [`entra:${guid}/${guid}`], 'people of Entra need "signIn"'],
+  ['routes.0.approvers', ['slack:T0123ABCD/U0123ABCD'], 'Slack users need "slackApp"'],
+  ['routes.0.approvers', [`entra:${guid}/${guid}`], 'Entra users need "signIn"'],
   ['routes.0.approver', [], 'routes[0]: unknown key "approver"', '"approvers"'],
   ['routes.0.approveIn', 'teams', ': write one of "page", "slack"', '"teams"'],
   ['routes.0.approveIn', 'slack', ': "slack" needs "slackApp"'],
@@ -129,7 +129,7 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['publicUrl', 'ftp://foghorn.example', ': write an https:// address'],
   ['publicUrl', 'https://user@x.example', ': write an https:// address'],
   ['fleets', undefined, ': missing; write '],
-  ['fleets', {}, ': name at least one fleet'],
+  ['fleets', {}, ': add at least one fleet'],
   ['fleets', badSecret, ': '],
   ['fleets.prod', prodKey, ': '],
   ['fleets.prod.key', badSecret, ': ', write],
@@ -152,7 +152,7 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   [
     'fleets.prod.entra',
     entra({ subscriptions: undefined }),
-    ': name "subscriptions", "resourceGroups" or both',
+    ': add "subscriptions", "resourceGroups" or both',
     'every VM of the tenant',
   ],
   ['fleets.prod.entra', entra({ subscriptions: [] }), 'entra.subscriptions: write the GUID'],
@@ -187,9 +187,9 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ],
   ['fleets.prod.entra', entra({ authority: 'https://u:hunter2@a.example' }), 'entra.authority: '],
   ['fleets.prod.entra', entra({ tenant: guid }), 'unknown key "tenant"', '"tenantId"'],
-  ['fleets.my fleet', { key: prodKey }, ': ', 'letters, digits, "_" and "-"'],
+  ['fleets.my fleet', { key: prodKey }, ': ', 'letters, digits, "_" or "-"'],
   ['channels', undefined, ': '],
-  ['channels', {}, ': name at least one channel'],
+  ['channels', {}, ': add at least one channel'],
   ['channels.chat', 'https://slack.example/slack-secret', ': '],
   ['channels.chat.kind', 'irc', `: ${kinds}`, '"irc"'],
   ['channels.chat.kind', undefined, ': write a kind'],
@@ -198,7 +198,7 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['channels.chat.url', 'ftp://slack-secret', ': ', https],
   ['channels.chat.url', 'https://user:hunter2@slack.example/', ': ', https],
   ['channels.chat.uri', 'https://slack-secret/', 'channels.chat: unknown key "uri"', '"url"'],
-  ['channels.chat.fallback', 'chat', ': "chat" itself; write another'],
+  ['channels.chat.fallback', 'chat', ': a channel cannot be its own fallback; write'],
   ['channels.chat.fallback', 'nobody', ': ', '"nobody"', '"pager"'],
   ...['hunter2', routingKey.slice(1), `${routingKey}0`].map(
     (key): [string, unknown, ...string[]] => [

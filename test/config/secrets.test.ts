@@ -1,5 +1,5 @@
-// Secrets in wrong places: as a key, a name, a kind, an address or a word of a rule. The mistake is named,
-// and the secret is not; what has the form of a name is.
+// Secrets in wrong places: as a key, a name, a kind, an address or a word of a rule. The error
+// names the mistake without the secret. Text that looks like a name is shown.
 import { describe, expect, test } from 'vitest'
 import { readConfigWith } from '../../functions/config/config.ts'
 import { isPresentable, notShown } from '../../shared/presentable.ts'
@@ -25,7 +25,7 @@ const parts = new RegExp(
   ),
 )
 
-/** Puts a secret where none belongs, and says what the message must name all the same. */
+/** Puts a secret into a wrong place. Returns what the message must still name. */
 const places: Record<string, [put: (config: Json, secret: string) => void, ...said: string[]]> = {
   'a key at the top': [(config, secret) => (config[secret] = 1), '(top level): unknown key'],
   'a key of a channel': [
@@ -61,7 +61,7 @@ const places: Record<string, [put: (config: Json, secret: string) => void, ...sa
   ],
   'the name of a rule': [
     (config, secret) => (config.policy = [{ name: secret, match: {}, decide: 'ask' }]),
-    'policy[0].name: a name stands in messages and in the record, and is neither an address nor',
+    'policy[0].name: messages and the history show the name, so it must not be an address or',
   ],
   'a decision': [
     (config, secret) => (config.policy = [{ match: {}, decide: secret }]),
@@ -79,7 +79,7 @@ const places: Record<string, [put: (config: Json, secret: string) => void, ...sa
   'a network': [(config, secret) => (config.allowNetworks = [secret]), 'allowNetworks[0]: write'],
   'a number': [(config, secret) => (config.retentionDays = secret), 'retentionDays: write'],
   'a list': [(config, secret) => (config.routes = secret), 'routes: write a list'],
-  'a schema': [(config, secret) => (config.$schema = [secret]), '$schema: write a text'],
+  'a schema': [(config, secret) => (config.$schema = [secret]), '$schema: write text'],
   'a variable': [
     (config, secret) => (config.publicUrl = `env:${secret}`),
     'publicUrl: ',
@@ -97,7 +97,7 @@ describe.each(Object.entries(places))('%s', (_, [put, ...said]) => {
   })
 })
 
-describe('where browsers reach the relay', () => {
+describe('publicUrl', () => {
   test.each([
     'xoxb-hunter2',
     'whsec_hunter2',
@@ -111,7 +111,7 @@ describe('where browsers reach the relay', () => {
   })
 })
 
-describe('where browsers reach the relay stands no address of another service', () => {
+describe('publicUrl is no address of another service', () => {
   test.each([
     'https://hooks.slack.com/services/T000/B000/hunter2',
     'https://prod-7.westeurope.logic.azure.com/workflows/hunter2',
@@ -120,9 +120,9 @@ describe('where browsers reach the relay stands no address of another service', 
     'https://events.eu.pagerduty.com/integration/hunter2/enqueue',
     'https://discord.com/api/webhooks/1/hunter2',
   ])('%s', (publicUrl) => {
-    const remedy = 'which may be a secret; write where browsers reach the relay itself'
+    const remedy = 'and may be a secret; write the address of the relay for browsers'
     expect(mistakesOf(JSON.stringify({ ...baseConfig, publicUrl }))).toBe(
-      `publicUrl: an address of another service, ${remedy}`,
+      `publicUrl: this is the address of another service, ${remedy}`,
     )
   })
 
@@ -130,7 +130,9 @@ describe('where browsers reach the relay stands no address of another service', 
     'https://foghorn-a1b2c3d4e5f6g7h8.westeurope-01.azurewebsites.net',
     'https://xapp-prod.example',
   ])('a host that only looks like a secret is none: %s', (publicUrl) => {
-    expect(readConfigWith(JSON.stringify({ ...baseConfig, publicUrl }), {}, 'refused')).toBeTruthy()
+    expect(
+      readConfigWith(JSON.stringify({ ...baseConfig, publicUrl }), {}, 'rejected'),
+    ).toBeTruthy()
   })
 })
 
@@ -152,8 +154,8 @@ test('of what is hidden it is said which it is', () => {
   config.channels[prodKey] = { kind: 'slack', url: 'https://x.example', fallback: 'nobody' }
   const hidden = (place: number) => `channels.(entry ${place}, not shown, as it may be a secret)`
   expect(mistakesOf(JSON.stringify(config)).split('\n')).toEqual([
-    expect.stringContaining(`${hidden(5)}: a name has letters`),
-    expect.stringContaining(`${hidden(6)}: a name has letters`),
+    expect.stringContaining(`${hidden(5)}: a name has 1 to 64 letters`),
+    expect.stringContaining(`${hidden(6)}: a name has 1 to 64 letters`),
     expect.stringContaining(`${hidden(6)}.fallback: there is no channel "nobody"`),
   ])
 })
@@ -161,14 +163,14 @@ test('of what is hidden it is said which it is', () => {
 test('a name of words is taken, also with an address in it', () => {
   const name = 'freezes, see https://wiki.example/freeze'
   const policy = [{ name, match: {}, decide: 'ask' }]
-  const { config } = readConfigWith(JSON.stringify({ ...baseConfig, policy }), {}, 'refused')
+  const { config } = readConfigWith(JSON.stringify({ ...baseConfig, policy }), {}, 'rejected')
   expect(config.policy[0]?.name).toBe(name)
 })
 
 test('a secret as the name of a variable that is taken as given', () => {
   const publicUrl = 'env:R2d2C3poBb8K2so1'
   const text = JSON.stringify({ ...baseConfig, publicUrl })
-  expect(readConfigWith(text, {}, 'taken_as_given').assumed).toEqual([notShown])
+  expect(readConfigWith(text, {}, 'assumed').assumed).toEqual([notShown])
 })
 
 describe('the form of a name', () => {

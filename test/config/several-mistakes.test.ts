@@ -1,4 +1,5 @@
-// Mistakes of form hide no others: names that nobody has, and addresses that the guard refuses, show in the same run.
+// Mistakes in the schema hide no others: unknown names and refused addresses are reported in the
+// same run.
 import { describe, expect, test } from 'vitest'
 import { mistakesOf, withValue } from '../support/config.ts'
 
@@ -23,7 +24,7 @@ const others: [changes: object, said: string][] = [
   [withHook({ url: 'http://hook.example' }), 'channels.hook.url: plain http'],
   [withHook({ fallback: 'nobody' }), 'channels.hook.fallback: there is no channel "nobody"'],
   [withRoute({ approveIn: 'slack' }), 'routes[0].approveIn: "slack" needs "slackApp"'],
-  [withRoute({ approvers: ['slack:T0HOME/U0ADA'] }), 'routes[0].approvers: people of Slack need'],
+  [withRoute({ approvers: ['slack:T0HOME/U0ADA'] }), 'routes[0].approvers: Slack users need'],
 ]
 
 test.each(others)('%j beside a mistake of form', (changes, said) => {

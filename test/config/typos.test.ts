@@ -1,4 +1,4 @@
-// Slips of the keyboard: what was meant is named, and a text that is no JSON is said where.
+// Typing errors: the error suggests the right name, or gives the place where the text is not JSON.
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../functions/config/config.ts'
 import { editsBetween, nearest } from '../../functions/schema/suggest.ts'
@@ -89,7 +89,7 @@ describe('what was meant is named', () => {
 })
 
 describe('what other programs take from the environment', () => {
-  const hint = '; what is to come from the environment is written "env:NAME"'
+  const hint = '; to read it from the environment, write "env:NAME"'
   test.each<[string, unknown]>([
     ['channels.chat.url', '$SLACK_WEBHOOK_URL'],
     ['channels.chat.url', `\${SLACK_WEBHOOK_URL}`],
@@ -120,14 +120,14 @@ describe('a text that is no configuration', () => {
     ['in apostrophes', "{'key': 'whsec_hunter2'}", '(line 1'],
   ])('not JSON: %s', (_, text, where) => {
     const message = mistakesOf(text)
-    expect(message).toMatch(/^not JSON: .*; write names and texts in ""/)
+    expect(message).toMatch(/^not JSON: .*; put names and texts in double quotes/)
     expect(message).toContain(where)
     expect(message).not.toMatch(/hunter2/)
   })
 
   test.each(['', ' \n', '\uFEFF\n'])('an empty file: %j', (text) => {
     expect(mistakesOf(text)).toBe(
-      'the file is empty; write a configuration, as infra/examples/full.config.json is one',
+      'the file is empty; infra/examples/full.config.json is an example to copy',
     )
   })
 
@@ -137,17 +137,13 @@ describe('a text that is no configuration', () => {
   })
 
   test.each<[string, string, string | undefined]>([
-    ['at the top', '{"a": 1, "a": 2}', '(top level): "a" stands there twice; remove one'],
-    ['among channels', '{"channels": {"x": {}, "y": {"x": 1}, "x": {}}}', 'channels: "x" stands'],
-    ['within a list', '{"routes": [{}, {"match": {}, "match": {}}]}', 'routes[1]: "match" stands'],
-    ['escaped', '{"a": 1, "\\u0061": 2}', '(top level): "a" stands there twice'],
-    [
-      'a secret in its place',
-      '{"whsec_/hunter2": 1, "whsec_/hunter2": 2}',
-      'a key stands there twice',
-    ],
+    ['at the top', '{"a": 1, "a": 2}', '(top level): "a" appears twice; remove one'],
+    ['among channels', '{"channels": {"x": {}, "y": {"x": 1}, "x": {}}}', 'channels: "x" appears'],
+    ['within a list', '{"routes": [{}, {"match": {}, "match": {}}]}', 'routes[1]: "match" appears'],
+    ['escaped', '{"a": 1, "\\u0061": 2}', '(top level): "a" appears twice'],
+    ['a secret in its place', '{"whsec_/hunter2": 1, "whsec_/hunter2": 2}', 'a key appears twice'],
     ['not in two objects', '{"a": {"x": "{"}, "b": {"x": "\\"x\\":"}, "c": ["x", "x"]}', undefined],
-  ])('a key that stands twice: %s', (_, text, said) => {
+  ])('a key that appears twice: %s', (_, text, said) => {
     const lines = mistakesOf(text).split('\n')
     const twice = lines.filter((line) => line.includes(' twice; '))
     expect(twice).toEqual(said === undefined ? [] : [expect.stringContaining(said)])
@@ -160,7 +156,7 @@ describe('a text that is no configuration', () => {
     ['routes[1].match', '{"routes": [{}, {"match": {"__proto__": "x"}}]}'],
   ])('a name that would vanish, at %s', (at, text) => {
     expect(mistakesOf(text).split('\n')).toContain(
-      `${at}: "__proto__" can be no name; write another`,
+      `${at}: "__proto__" is not allowed as a name; write another`,
     )
   })
 
@@ -169,7 +165,7 @@ describe('a text that is no configuration', () => {
     ['objects', `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`],
     ['both', `{"routes":\n${'[{"a":'.repeat(200)}1${'}]'.repeat(200)}}`],
   ])('too many brackets within each other: %s', (_, text) => {
-    expect(mistakesOf(text)).toMatch(/^line [12] has over 64 brackets within each other; close/)
+    expect(mistakesOf(text)).toMatch(/^line [12] is nested more than 64 levels deep; close/)
   })
 
   test('a mark at the beginning says that it is UTF-8, and is no mistake', () => {
@@ -178,7 +174,7 @@ describe('a text that is no configuration', () => {
 
   test('another encoding is named', () => {
     const asUtf16 = Buffer.from(`\uFEFF${JSON.stringify(baseConfig)}`, 'utf16le').toString('utf8')
-    expect(mistakesOf(asUtf16)).toBe('not UTF-8, by its first bytes; save it in that encoding')
+    expect(mistakesOf(asUtf16)).toBe('the file is not UTF-8; save it as UTF-8')
   })
 
   test.each(['null', '[]', '"text"', '5'])('%s is no configuration', (text) => {

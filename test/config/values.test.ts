@@ -1,4 +1,4 @@
-// A good configuration: defaults, values from the environment, what is secret in it.
+// A valid configuration: defaults, values from the environment, its secrets.
 import { describe, expect, test } from 'vitest'
 import { readConfig, readConfigWith, secretsOf } from '../../functions/config/config.ts'
 import { notShown } from '../../shared/presentable.ts'
@@ -36,7 +36,7 @@ describe('values from the environment', () => {
     'what stands in the place of a name is not shown: %s',
     (value) => {
       const message = mistakesOf(JSON.stringify(withValue('channels.chat.url', value)))
-      const remedy = '"env:" goes before the name of a variable; write "env:NAME"'
+      const remedy = '"env:" must be followed by the name of a variable; write "env:NAME"'
       expect(message).toBe(`channels.chat.url: ${remedy}`)
     },
   )
@@ -68,7 +68,7 @@ describe('values from the environment', () => {
   })
 })
 
-describe('values that are taken as given, elsewhere than where the relay runs', () => {
+describe('values that are assumed to be valid, on another machine', () => {
   const config = structuredClone(baseConfig) as Json
   config.publicUrl = 'env:PUBLIC'
   config.fleets.prod = {
@@ -79,7 +79,7 @@ describe('values that are taken as given, elsewhere than where the relay runs', 
   config.channels.pager.routingKey = 'env:A_VERY_LONG_NAME_OF_A_ROUTING_KEY'
   config.channels.hook.secret = 'env:HOOK'
   const read = (environment: Record<string, string>) =>
-    readConfigWith(JSON.stringify(config), environment, 'taken_as_given')
+    readConfigWith(JSON.stringify(config), environment, 'assumed')
 
   test('have stand-ins of the right form, and are named', () => {
     const names = ['PUBLIC', 'KEY', 'OLD_KEY', 'TENANT', 'AUD', 'SUB', 'CHAT', 'HOOK']
@@ -106,8 +106,8 @@ describe('values that are taken as given, elsewhere than where the relay runs', 
     ['channels.chat.kind', 'env:X', 'channels.chat.kind'],
   ])('but not where they decide what the rest means: %s', (path, value, at) => {
     const text = JSON.stringify(withValue(path, value))
-    expect(() => readConfigWith(text, {}, 'taken_as_given')).toThrow(
-      `${at}: the environment has no X: the rest depends on it; set it`,
+    expect(() => readConfigWith(text, {}, 'assumed')).toThrow(
+      `${at}: the environment has no X, which other settings depend on; set it`,
     )
   })
 })

@@ -1,4 +1,5 @@
-// Whether the demo proved what it shows: each moment once on each channel, and nothing left open.
+// Checks what the demo shows: each channel was notified of each moment once, and everything is
+// closed.
 import type { Simulator } from '../simulator/simulator.ts'
 import type { Sinks } from '../simulator/sinks.ts'
 
@@ -22,13 +23,13 @@ export function faultsOf(
     const got = sinks.received.filter((one) => one.kind === kind && one.accepted).length
     if (got < moments.length) faults.push(`${kind} got ${got} messages of ${moments.length}.`)
   }
-  const owed = new Set(event.deliveries.map(({ channel, moment }) => `${channel} ${moment}`))
-  if (owed.size !== event.deliveries.length) faults.push('A message was owed twice.')
+  const planned = new Set(event.deliveries.map(({ channel, moment }) => `${channel} ${moment}`))
+  if (planned.size !== event.deliveries.length) faults.push('A message was planned twice.')
   for (const { channel, moment, state } of event.deliveries) {
     if (state !== 'delivered') faults.push(`"${moment}" to "${channel}" is ${state}.`)
   }
   for (const one of sinks.received) {
-    if (one.valid !== true) faults.push(`${one.kind} refused a message: ${one.valid}`)
+    if (one.valid !== true) faults.push(`${one.kind} rejected a message: ${one.valid}`)
   }
   for (const [key, { state }] of sinks.incidents()) {
     if (state !== 'resolved') faults.push(`The incident ${key.split(' ')[1]} is ${state}.`)

@@ -1,6 +1,5 @@
-// `npm run demo`: the main job on this machine, told station by station. `-- --auto` clicks by itself.
-// Ends by itself: where nobody clicks, Azure starts the event at NotBefore. Without --auto a person has minutes for
-// that, and the page stays for a while after the end.
+// `npm run demo`: one event from first sight to completion, on this machine. With `-- --auto` the
+// demo clicks by itself. It always ends: if nobody clicks, Azure starts the event at NotBefore.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { decideByForm } from '../support/form.ts'
@@ -9,17 +8,17 @@ import { faultsOf } from './check.ts'
 import { describeEntry, describeReceived } from './narrate.ts'
 import { createTerminal } from './terminal.ts'
 
-/** Long enough to read what came before. */
+/** Time to read the lines before the click. */
 const autoClickAfterMs = 2_000
 
 const impactSeconds = 4
-/** After NotBefore: what is left to tell by then. */
+/** How long the end may take after NotBefore. */
 const endWithinMs = 24_000
-/** Of the pages, after the end. */
+/** How long the page stays after the end. */
 const staysSeconds = 30
 
 const { values } = parseArgs({ options: { auto: { type: 'boolean', default: false } } })
-/** Enough to read the page, and to press; nobody waits for a machine. */
+/** A person needs time to read the page and to press. */
 const noticeSeconds = values.auto ? 22 : 150
 const terminal = createTerminal(process.stdout)
 let stage: Stage | undefined
@@ -32,7 +31,7 @@ process.once('SIGINT', () => void end(interrupted))
 try {
   await play()
 } catch (error) {
-  terminal.fail(`The demo did not get to its end: ${(error as Error).message}`)
+  terminal.fail(`The demo failed: ${(error as Error).message}`)
   await end(1)
 }
 
@@ -55,8 +54,8 @@ async function play(): Promise<void> {
     impactSeconds,
   })
   const link = await stage.approveLink(eventId)
-  const asks = `Decide here within ${noticeSeconds} s, or watch:`
-  terminal.link(values.auto ? 'The link to decide:' : asks, link)
+  const asks = `Decide here within ${noticeSeconds} s, or just watch:`
+  terminal.link(values.auto ? 'Link to decide:' : asks, link)
   const click = values.auto ? setTimeout(() => void decide(link), autoClickAfterMs) : undefined
   await sinks.waitFor(
     ({ kind, body }) => kind === 'webhook' && body.includes('foghorn.event.completed'),
@@ -67,7 +66,9 @@ async function play(): Promise<void> {
   const faults = faultsOf(record, sinks, simulator.startRequests())
   for (const fault of faults) terminal.fail(fault)
   if (faults.length === 0) {
-    terminal.good('Four channels heard each moment once, and everything that was opened is closed.')
+    terminal.good(
+      'Each of the four channels was notified once per moment, and no incident is open.',
+    )
   }
   const code = faults.length === 0 ? 0 : 1
   if (!values.auto) {
@@ -100,7 +101,7 @@ async function end(code: number): Promise<void> {
   ending = true
   if (code === 1) {
     for (const { name, output } of stage?.programs ?? []) {
-      terminal.quote(`last words of ${name}`, output.split('\n').slice(-12).join('\n'))
+      terminal.quote(`last lines of ${name}`, output.split('\n').slice(-12).join('\n'))
     }
   }
   await stage?.stop()

@@ -11,10 +11,10 @@ test('a beacon that sees an event has not reported it yet: the relay may hear an
   )
   expect(
     describeEntry('relay', entry('event_stepped', { vm: 'web_1', moments: ['scheduled'] })),
-  ).toBe('hears of it first from web_1, and tells each channel once: scheduled')
+  ).toBe('gets the first report from web_1, and notifies each channel once: scheduled')
 })
 
-test('what nobody need see is not said, and trouble is', () => {
+test('minor lines are left out, trouble is not', () => {
   expect(describeEntry('relay', entry('delivered', {}))).toBeUndefined()
   const trouble = { ...entry('report_refused', { vm: 'web_9' }), level: 'warn' }
   expect(describeEntry('relay', trouble)).toContain('report_refused')

@@ -1,4 +1,4 @@
-// What a station did, in a line; undefined for what a spectator need not see.
+// Describes what each part of the demo did, in one line. Undefined: not worth showing.
 import type { Received } from '../simulator/sinks.ts'
 import type { Entry } from '../support/process.ts'
 
@@ -9,15 +9,15 @@ export function describeEntry(program: string, entry: Entry): string | undefined
 function describeBeacon(entry: Entry): string | undefined {
   switch (entry.event) {
     case 'beacon_started':
-      return 'beacon runs, polling its own IMDS once a second'
+      return 'beacon starts, and polls its own IMDS once a second'
     case 'event_seen':
       return `sees a ${entry.eventType} of ${list(entry.resources)}: ${entry.status}`
     case 'event_changed':
-      return `sees it is now ${entry.status}`
+      return `sees that it is now ${entry.status}`
     case 'event_gone':
-      return 'sees it is gone from its document'
+      return 'sees that its document no longer shows it'
     case 'directive_received':
-      return 'is told by the relay to start the event'
+      return 'gets the directive to start the event'
     case 'start_requested':
       return `posts StartRequests to its IMDS: ${entry.outcome} (HTTP ${entry.status})`
     default:
@@ -28,11 +28,11 @@ function describeBeacon(entry: Entry): string | undefined {
 function describeRelay(entry: Entry): string | undefined {
   switch (entry.event) {
     case 'relay_started':
-      return `listens on port ${entry.port}, with its SQLite in a folder of its own`
+      return `listens on port ${entry.port}, with SQLite in its own folder`
     case 'event_stepped':
-      return `hears of it first from ${entry.vm}, and tells each channel once: ${list(entry.moments)}`
+      return `gets the first report from ${entry.vm}, and notifies each channel once: ${list(entry.moments)}`
     case 'event_decided':
-      return `has the decision on record: ${entry.decision}, by ${entry.how}`
+      return `stores the decision: ${entry.decision}, by ${entry.how}`
     case 'event_concluded':
       return `concludes: ${list(entry.moments)}`
     default:

@@ -1,4 +1,4 @@
-// Prints the demo: time since its start, the station in its colour, and what it did.
+// Prints the demo: the time since its start, each part in its colour, and what it did.
 import { styleText } from 'node:util'
 
 type Format = Parameters<typeof styleText>[0]
@@ -21,7 +21,6 @@ export function createTerminal(stream: NodeJS.WriteStream) {
   const since = () => `${((performance.now() - startedAt) / 1000).toFixed(1).padStart(5)} s`
   return {
     title: (text: string) => write(`\n${style('bold', text)}\n`),
-    /** Nothing is printed where there is nothing to say. */
     say(station: string, text: string | undefined) {
       if (text === undefined) return
       const name = style(colors[station] ?? 'blue', station.padEnd(nameWidth))

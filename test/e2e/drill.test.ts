@@ -42,8 +42,8 @@ describe('a drill that works', () => {
       expect(await (await fetch(link)).text()).toContain('This is a drill: no VM is touched.')
       await postDecision(link)
       const { code, output, flat } = await running
-      expect(output).toMatch(/^Drill drill-[0-9a-f-]{36} has begun on http:\/\/127\.0\.0\.1:/)
-      expect(flat).toContain('Policy: ask, as no rule matches.')
+      expect(output).toMatch(/^Drill drill-[0-9a-f-]{36} started on http:\/\/127\.0\.0\.1:/)
+      expect(flat).toContain('Policy: ask, because no rule matches.')
       for (const channel of ['chat', 'team', 'pager', 'system']) {
         for (const moment of ['scheduled', 'approved', 'started', 'completed']) {
           expect(output).toMatch(
@@ -98,7 +98,7 @@ describe('a drill that shows what is broken', () => {
     stage.sinks.failNext({ kind: 'teams', status: 404, times: 100 })
     const { code, flat } = await drill([...least, '--notice', '2', '--impact', '1'])
     expect(flat).toMatch(
-      /- team: "scheduled", "started", "completed" refused \(HTTP 404.*?\); the channel does not/,
+      /- team: "scheduled", "started", "completed" refused \(HTTP 404.*?\); check the address/,
     )
     expect(flat).toContain(
       'Drill: completed; 9 of 12 messages delivered on 3 of 4 channels: chat, pager, system',
@@ -128,25 +128,20 @@ describe('a drill that shows what is broken', () => {
         2,
         '--notice: write a whole number of seconds from 0 to 3600',
       ],
-      [
-        least,
-        { FOGHORN_ADMIN_KEY: 'wrong' },
-        2,
-        'does not take this FOGHORN_ADMIN_KEY; write the one',
-      ],
+      [least, { FOGHORN_ADMIN_KEY: 'wrong' }, 2, 'rejects this FOGHORN_ADMIN_KEY; set the key'],
       [least, { FOGHORN_ADMIN_KEY: '' }, 2, 'FOGHORN_ADMIN_KEY is not set'],
       [
         least,
         { FOGHORN_URL: stage.simulator.controlUrl },
         2,
-        'is no relay that knows drills; write in FOGHORN_URL',
+        'is not a relay, or an old one; set FOGHORN_URL',
       ],
-      [least, { FOGHORN_URL: 'http://127.0.0.1:9' }, 1, "can't be reached"],
+      [least, { FOGHORN_URL: 'http://127.0.0.1:9' }, 1, 'cannot reach the relay'],
       [
         least,
         { FOGHORN_URL: '', FOGHORN_CONFIG: 'none.json' },
         2,
-        'set FOGHORN_URL to where the relay is',
+        'set FOGHORN_URL to the address of the relay',
       ],
       [['--help'], {}, 0, '--fleet NAME'],
     ]

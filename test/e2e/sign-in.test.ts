@@ -108,7 +108,7 @@ test('a beacon that gets no token reports as soon as it has one', { timeout: 60_
   stage.simulator.fault({ endpoint: 'identity', status: 503, vm: 'web_0', times: 2 })
   const beacon = stage.startBeacon('web_0', tokens)
   const failed = await beacon.waitFor('relay_failing')
-  expect(failed.reason).toMatch(/^there is no token to report with: IMDS answered 503/)
+  expect(failed.reason).toMatch(/^no token to report with: IMDS answered 503/)
   await beacon.waitFor('token_recovered')
   await beacon.waitFor('report_accepted')
 })

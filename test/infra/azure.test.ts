@@ -1,5 +1,5 @@
-// What the infrastructure promises, as assertions on the text of the Bicep files. `az bicep build` finds
-// what a compiler finds.
+// The promises of the infrastructure, checked in the text of the Bicep files. `az bicep build`
+// finds compile errors.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -135,7 +135,7 @@ test('sign-in turns nobody away, and takes people of one tenant', () => {
   // the issuer of one tenant, not `common`
   expect(signIn).toMatch(/openIdIssuer: '\$\{.+\}\$\{signInTenantId\}\/v2\.0'/)
   expect(signIn).toMatch(/allowedAudiences: \[\s+signInClientId/)
-  // Azure says that it is on, and nobody else may
+  // Azure sets it; no setting of ours may
   expect(all).not.toContain('WEBSITE_AUTH_ENABLED')
 })
 

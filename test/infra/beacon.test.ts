@@ -24,14 +24,14 @@ async function endOfBeacon(words: string[] = []) {
   return { code: error.code as number, said: error.stderr as string }
 }
 
-test('on a Node that is too old it says so in one line, and ends for good', async () => {
+test('on a Node that is too old it prints one line, and is not restarted', async () => {
   const version = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" })'
   // 20.20.2 has no node:sqlite either
   const words = ['--no-experimental-sqlite', '--import', `data:text/javascript,${version}`]
   const { code, said } = await endOfBeacon(words)
   expect(said).toBe(
     `The beacon needs Node 24 or newer; ${process.execPath} is 20.20.2. ` +
-      'Install Node 24 there, or start the beacon by another.\n',
+      'Install Node 24, or start the beacon with another Node.\n',
   )
   expect(code).toBe(2)
   const unit = readFileSync(join(root, 'infra/vm/foghorn-beacon.service'), 'utf8')

@@ -1,4 +1,4 @@
-// Only a few mistakes of a body are examined: reports of 256 KB that are wrong in every entry.
+// The check of a list stops after a few mistakes: a report of 256 KB may be wrong in every entry.
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { listOf, maxWrongEntries } from '../../shared/bounded.ts'

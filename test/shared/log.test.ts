@@ -18,7 +18,7 @@ test('an entry is one line of JSON', () => {
   ])
 })
 
-test('what a terminal would obey, or nobody sees, is an escape', () => {
+test('control and invisible characters are escaped', () => {
   const { log, lines } = linesOf('info')
   const name = 'a\u001b[31m\u009b2J\u0085\u202eb\u200bc\u{e0041}\ufeff\u2028'
   log.info('x', { name })
@@ -26,7 +26,7 @@ test('what a terminal would obey, or nobody sees, is an escape', () => {
   expect(JSON.parse(lines[0] ?? '').name).toBe(name)
 })
 
-test('the writer is told the level of each entry', () => {
+test('the writer gets the level of each entry', () => {
   const told: Level[] = []
   const write = (_line: string, level: Level) => void told.push(level)
   const log = createLog({ write, now: () => 0, level: 'debug' })

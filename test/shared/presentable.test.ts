@@ -1,5 +1,4 @@
-// What is shown of a text from outside: no invisible characters, and no text that clients make a
-// link.
+// Text from outside as it is shown: without invisible characters and links.
 import { describe, expect, test } from 'vitest'
 import { escapeUnseen, linkless, visible } from '../../shared/presentable.ts'
 

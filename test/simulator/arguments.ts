@@ -1,4 +1,4 @@
-// What can be written behind `npm run simulator --`, and what is said of everything else.
+// The arguments of `npm run simulator --`, and the errors about wrong ones.
 import { parseArgs } from 'node:util'
 import { API_VERSIONS, type ApiVersion, isApiVersion } from './documents.ts'
 import type { SimulatorOptions } from './simulator.ts'
@@ -7,13 +7,14 @@ const MAX_PORT = 65_535
 
 export const help = `npm run simulator -- [options]
 
-Answers as the IMDS of simulated VMs: VM i (from 0) on http://127.0.0.1:(port + 1 + i). POST /events on the
-port itself makes an event; README.md shows one.
+Simulates the IMDS of several VMs. VM i (from 0) is at http://127.0.0.1:(port + 1 + i). POST /events
+to the control port creates an event; README.md shows how.
 
-  --port N           of the control, the VMs' follow it (9100); 0 takes free ones
-  --vms NAMES        one tenant's VMs, by commas (web_0,web_1,web_2); repeated: one more tenant
-  --first-get-ms N   how long the first answer of each VM takes (0)
-  --api-versions V   versions that its IMDS knows, by commas; without, all
+  --port N           the control port (default: 9100), followed by one port per VM; 0: free ports
+  --vms NAMES        the VMs of one tenant, by commas (default: web_0,web_1,web_2); repeat it for
+                     each tenant
+  --first-get-ms N   how long the first answer of each VM takes (default: 0)
+  --api-versions V   api-versions that IMDS supports, by commas (default: all)
 `
 
 class WrongArguments extends Error {}
@@ -59,10 +60,10 @@ function wholeNumber(option: string, text: string, max: number): number {
 function apiVersion(text: string): ApiVersion {
   if (isApiVersion(text)) return text
   const known = API_VERSIONS.join(', ')
-  throw new WrongArguments(`--api-versions knows ${known}, but not "${text}".`)
+  throw new WrongArguments(`--api-versions allows ${known}, not "${text}".`)
 }
 
-/** One sentence, if the words are what is wrong. */
+/** One sentence if the arguments are wrong, else undefined. */
 export function sentenceOf(error: unknown): string | undefined {
   const { message, code } = error as NodeJS.ErrnoException
   const wrong = error instanceof WrongArguments || code?.startsWith('ERR_PARSE_ARGS')

@@ -1,5 +1,4 @@
-// The command `npm run simulator`: starts a fleet to try a handler against, until it is told to stop.
-
+// The command `npm run simulator`: runs a simulated fleet until it is stopped.
 import { help, readArguments, sentenceOf } from './arguments.ts'
 import { type SimulatorOptions, startSimulator } from './simulator.ts'
 

@@ -14,7 +14,7 @@ const post = (body: unknown, key?: string) => postDrill(world, body, key)
 describe('what an admin can send', () => {
   test.each<[body: unknown, says: RegExp]>([
     ['{', /^the body is not JSON; send at least \{"fleet": "prod"/],
-    [{}, /fleet: missing; write a text in quotes\ntype: write one of "Freeze"/],
+    [{}, /fleet: missing; write text in quotes\ntype: write one of "Freeze"/],
     [
       { ...wish, type: 'Rebot' },
       /type: write one of .*; did you mean "Reboot"\? \(found "Rebot"\)/,

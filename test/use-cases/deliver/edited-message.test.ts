@@ -230,7 +230,7 @@ describe('the configuration', () => {
   test("a channel is of either kind; the default API address is Slack's", () => {
     const read = (chat: object) => {
       const text = JSON.stringify(withValue('channels.chat', { kind: 'slack', ...chat }))
-      return readConfigWith(text, {}, 'taken_as_given').config.channels.chat
+      return readConfigWith(text, {}, 'assumed').config.channels.chat
     }
     expect(read({ url })).toEqual({ kind: 'slack', url })
     const bot = { kind: 'slack_bot', token, channel }
