@@ -3,7 +3,7 @@
 import { eventTypes } from '../../shared/document.ts'
 import type { Config } from '../config/config.ts'
 import { decidersOf } from '../core/rules/permission.ts'
-import type { Route } from '../core/rules/policy.ts'
+import type { Route } from '../core/rules/routes.ts'
 import { sources } from './conditions.ts'
 import { mayMatch } from './cover.ts'
 import { list } from './policy.ts'

@@ -2,7 +2,7 @@
 // Azure does not allow. Which names exist is unknown here.
 import { eventTypes, isSameName } from '../../shared/document.ts'
 import { looksSecret, notShown } from '../../shared/presentable.ts'
-import type { Match } from '../core/rules/policy.ts'
+import type { Match } from '../core/rules/match.ts'
 import { quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
 

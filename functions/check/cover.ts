@@ -2,7 +2,9 @@
 // no: a wrong warning is worse than none.
 import { isSameName, knownType } from '../../shared/document.ts'
 import { type Moment, moments } from '../core/event/event.ts'
-import { type Match, matchesGlob, type PolicyRule, type Route } from '../core/rules/policy.ts'
+import { type Match, matchesGlob } from '../core/rules/match.ts'
+import type { PolicyRule } from '../core/rules/policy.ts'
+import type { Route } from '../core/rules/routes.ts'
 
 /** Conditions on VMs, and whether a value of the outer rule covers a value of the inner one. */
 const vmConditions = {

@@ -3,6 +3,7 @@
 import type { ScheduledEvent } from '../../shared/document.ts'
 import { commitPlan } from '../core/delivery/commit.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
+import { type Rules, withPolicy } from '../core/event/apply-policy.ts'
 import { assumedObserver } from '../core/event/drill.ts'
 import {
   type Decide,
@@ -15,11 +16,10 @@ import {
   withEnd,
   withStarted,
 } from '../core/event/event.ts'
-import { type Rules, withPolicy } from '../core/event/judgement.ts'
 import { nextReminder, remind } from '../core/event/reminder.ts'
 import { asksFor } from '../core/message/message.ts'
 import { decidersOf } from '../core/rules/permission.ts'
-import { remindersOf } from '../core/rules/policy.ts'
+import { remindersOf } from '../core/rules/routes.ts'
 import { decidesHere } from '../use-cases/decision-buttons.ts'
 import { channelFacts, type Relay } from '../use-cases/relay.ts'
 import { whyNoMatch, whyNotDecided } from './explain.ts'

@@ -3,7 +3,8 @@
 import { eventTypes, isSameName } from '../../shared/document.ts'
 import { looksSecret, notShown } from '../../shared/presentable.ts'
 import type { EventRecord, Observer } from '../core/event/event.ts'
-import { type Match, matchEvent, type PolicyRule } from '../core/rules/policy.ts'
+import { type Match, matchEvent } from '../core/rules/match.ts'
+import type { PolicyRule } from '../core/rules/policy.ts'
 import { conditionsOnVms } from './cover.ts'
 
 /** Undefined if the rule decides the event, provided that no earlier one does. */

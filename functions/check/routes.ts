@@ -2,7 +2,8 @@
 // too early.
 import { eventTypes, knownType } from '../../shared/document.ts'
 import type { Config } from '../config/config.ts'
-import type { PolicyRule, Route } from '../core/rules/policy.ts'
+import type { PolicyRule } from '../core/rules/policy.ts'
+import type { Route } from '../core/rules/routes.ts'
 import { onConditions, sources } from './conditions.ts'
 import { isHidden, isNarrow, mayMatch } from './cover.ts'
 import { list } from './policy.ts'

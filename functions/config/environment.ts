@@ -4,7 +4,7 @@
 import { pathOf } from '../../shared/errors.ts'
 import { shownName } from '../../shared/presentable.ts'
 import { toBase64 } from '../../shared/signature.ts'
-import { placeholders as kindPlaceholders } from '../notify/kinds.ts'
+import { placeholders as kindPlaceholders } from '../notify/registry.ts'
 
 export type Environment = Record<string, string | undefined>
 

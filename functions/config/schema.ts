@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { isSecretAddress, looksSecret } from '../../shared/presentable.ts'
 import { decisions, moments } from '../core/event/event.ts'
 import { hasBlockedPort, portRefusal } from '../core/rules/address.ts'
-import { type Channel, channelSchema, channelSecrets } from '../notify/kinds.ts'
+import { type Channel, channelSchema, channelSecrets } from '../notify/registry.ts'
 import {
   atLeastOne,
   guid,

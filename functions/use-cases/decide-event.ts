@@ -1,7 +1,8 @@
 // A person decides. Showing an event changes nothing. A decision is a compare-and-set on the event:
 // the second of two clicks sees the result of the first.
+
+import { decideByPerson, type PersonDecision, type Wish } from '../core/event/decide-by-person.ts'
 import type { EventRecord } from '../core/event/event.ts'
-import { decideByPerson, type PersonDecision, type Wish } from '../core/event/person.ts'
 import { isExpired, type LinkToken, type ListToken, readToken } from '../links/link.ts'
 import { commitEvent } from './commit-event.ts'
 import { channelNamed, type Relay } from './relay.ts'

@@ -2,11 +2,11 @@
 // It is one atomic write. After that the sweep moves it on, as it does any event.
 import { z } from 'zod'
 import { eventTypes, limits } from '../../shared/document.ts'
+import { approveByPolicy, withPolicy } from '../core/event/apply-policy.ts'
 import { nextLook } from '../core/event/conclude.ts'
 import { assumedObservers, beginDrill, type DrillWish, drillId } from '../core/event/drill.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
-import { approveByPolicy, withPolicy } from '../core/event/judgement.ts'
-import { remindersOf } from '../core/rules/policy.ts'
+import { remindersOf } from '../core/rules/routes.ts'
 import { object, oneOf } from '../schema/checks.ts'
 import { tryAgain } from './channel-health.ts'
 import { commitEvent } from './commit-event.ts'

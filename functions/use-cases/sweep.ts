@@ -2,7 +2,7 @@
 import { messageOf } from '../../shared/errors.ts'
 import { conclude } from '../core/event/conclude.ts'
 import { heardSince, withHeard } from '../core/event/witness.ts'
-import { remindersOf } from '../core/rules/policy.ts'
+import { remindersOf } from '../core/rules/routes.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
 import { concludeAlert, isAlert } from './raise-alert.ts'

@@ -3,13 +3,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isHidden, preempts } from '../../functions/check/cover.ts'
 import { decisions } from '../../functions/core/event/event.ts'
-import {
-  channelsFor,
-  judgePolicy,
-  type Match,
-  type PolicyRule,
-  type Route,
-} from '../../functions/core/rules/policy.ts'
+import type { Match } from '../../functions/core/rules/match.ts'
+import { judgePolicy, type PolicyRule } from '../../functions/core/rules/policy.ts'
+import { channelsFor, type Route } from '../../functions/core/rules/routes.ts'
 import { facts, observer, record } from '../support/records.ts'
 
 const seed = 20_261_121

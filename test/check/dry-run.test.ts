@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Case, dryRun } from '../../functions/check/dry-run.ts'
 import { readConfig } from '../../functions/config/config.ts'
-import { notifiers } from '../../functions/notify/kinds.ts'
+import { notifiers } from '../../functions/notify/registry.ts'
 import {
   adminKey,
   baseConfig,

@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { whyNoMatch, whyNotDecided } from '../../functions/check/explain.ts'
 import { decisions } from '../../functions/core/event/event.ts'
-import { judgePolicy, type Match, matchEvent } from '../../functions/core/rules/policy.ts'
+import { type Match, matchEvent } from '../../functions/core/rules/match.ts'
+import { judgePolicy } from '../../functions/core/rules/policy.ts'
 import { facts, observer, record } from '../support/records.ts'
 
 const seed = 20_261_121

@@ -1,7 +1,7 @@
 // Mistakes in the configuration, all reported at once: the path, the value unless it may be a
 // secret, and what to write instead.
 import { describe, expect, test } from 'vitest'
-import { kindNames } from '../../functions/notify/kinds.ts'
+import { kindNames } from '../../functions/notify/registry.ts'
 import { mistakesOf, withValue } from '../support/config.ts'
 import { baseConfig, hookSecret, prodKey, routingKey } from '../support/world.ts'
 

@@ -138,7 +138,7 @@ const rules: Record<string, Rule> = {
         !inFolders(
           name,
           ...['functions/config', 'functions/schema', 'functions/core', 'shared', 'zod'],
-          'functions/notify/kinds.ts',
+          'functions/notify/registry.ts',
         ),
       instead: 'values handed in by functions/config/config.ts',
     },

@@ -1,7 +1,7 @@
 // The contract's table: one row for each kind of channel. If a new kind has a row here, every test
 // in this folder covers it, and the preview shows it.
 import { addressOf } from '../../functions/core/rules/address.ts'
-import { type Channel, channelSecrets, type Notifiers } from '../../functions/notify/kinds.ts'
+import { type Channel, channelSecrets, type Notifiers } from '../../functions/notify/registry.ts'
 import type { Sinks } from '../simulator/sinks.ts'
 import { hookSecret, routingKey } from '../support/world.ts'
 

@@ -2,7 +2,7 @@
 // the kind's rate allows, as in a worker.
 import { describe, expect, test } from 'vitest'
 import { afterTurns, freeAt, type Rate, turnsAt } from '../../functions/core/delivery/rate.ts'
-import { notifiers } from '../../functions/notify/kinds.ts'
+import { notifiers } from '../../functions/notify/registry.ts'
 import { at } from '../support/records.ts'
 import { kinds, kindTable } from './kinds.ts'
 

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { html, raw } from 'hono/html'
-import { notifiers } from '../../functions/notify/kinds.ts'
+import { notifiers } from '../../functions/notify/registry.ts'
 import { type Json, type Kind, kinds } from '../notify/kinds.ts'
 import { type Captured, capture } from '../notify/outgoing.ts'
 import { scenes } from '../notify/scenes.ts'

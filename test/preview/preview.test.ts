@@ -3,7 +3,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { moments } from '../../functions/core/event/event.ts'
-import { notifiers } from '../../functions/notify/kinds.ts'
+import { notifiers } from '../../functions/notify/registry.ts'
 import { kinds } from '../notify/kinds.ts'
 import { scenes } from '../notify/scenes.ts'
 import { startBrowser } from '../support/browser.ts'

@@ -1,7 +1,7 @@
 // The book of events: what is on record must follow from what happened, and what happens to VMs must
 // follow from what is on record.
 import { type EventRecord, isHit } from '../../functions/core/event/event.ts'
-import { channelsFor } from '../../functions/core/rules/policy.ts'
+import { channelsFor } from '../../functions/core/rules/routes.ts'
 import type { Commit } from '../../functions/store/store.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Answer, Report } from '../../shared/report.ts'

@@ -4,7 +4,7 @@ import { knownOf } from '../event/drill.ts'
 import type { EventRecord, Moment, Observer } from '../event/event.ts'
 import { eventLength, fitEvent } from '../event/event-size.ts'
 import { sparedBy } from '../event/reach.ts'
-import { channelsFor, type Route } from '../rules/policy.ts'
+import { channelsFor, type Route } from '../rules/routes.ts'
 import { type Delivery, plan } from './delivery.ts'
 import { ends, mayHaveArrived, type Overtakes, type Superseded, supersededBy } from './overtake.ts'
 

@@ -1,6 +1,15 @@
 // What one beacon's report means for one event: the new record, and the moments that people are
 // notified of. The surprise: if the decision needs a fact, it returns its name and is called again.
 // So the relay reads only the facts that matter.
+
+import {
+  approveByPolicy,
+  holdBack,
+  missed,
+  type Rules,
+  withPolicy,
+  worthSending,
+} from './apply-policy.ts'
 import { leaseOf, withLease } from './approval.ts'
 import { conclude, nextLookOf } from './conclude.ts'
 import {
@@ -13,14 +22,6 @@ import {
   type Step,
 } from './decision.ts'
 import { type EventRecord, isHit, isOpen, type Observer } from './event.ts'
-import {
-  approveByPolicy,
-  holdBack,
-  missed,
-  type Rules,
-  withPolicy,
-  worthSending,
-} from './judgement.ts'
 import { confirmMs } from './life.ts'
 import { agree, type Observed, observe } from './observe.ts'
 import { isDecisionNear, watch } from './pace.ts'

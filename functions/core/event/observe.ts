@@ -1,10 +1,10 @@
 // Takes what a report shows of one event into the record, and checks whether beacons agree on it.
 import { withoutOutgrown } from './agreed.ts'
+import { heldBackNews } from './apply-policy.ts'
 import { withStart } from './approval.ts'
 import { type EventReport, follow, type Known, type Needs, type Step } from './decision.ts'
 import { contradictions, reconcile, withoutOutdated } from './dispute.ts'
 import { type EventRecord, isOpen, type Moment } from './event.ts'
-import { heldBackNews } from './judgement.ts'
 import { advance, type StepReason } from './life.ts'
 import type { EventNews } from './reading.ts'
 import { confirmedBy } from './share.ts'

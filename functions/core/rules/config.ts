@@ -1,5 +1,6 @@
 // The configuration as the relay uses it. config/ reads and checks the file.
-import type { PolicyRule, Route } from './policy.ts'
+import type { PolicyRule } from './policy.ts'
+import type { Route } from './routes.ts'
 
 /** The tenant whose VMs may report by their managed identities. */
 export interface Entra {

@@ -2,7 +2,8 @@
 // must be allowed for each of them. If a VM's tags and groups are unknown, a route may match or
 // not, and the approver must be allowed in both cases.
 import type { Decider, EventRecord, Observer, Proof } from '../event/event.ts'
-import { type Grip, matchEvent, matchVm, type Route } from './policy.ts'
+import { type Grip, matchEvent, matchVm } from './match.ts'
+import type { Route } from './routes.ts'
 
 /** `identity_needed`: a link proves no identity. `not_listed`: no route lists the person. */
 export type Permission = 'allowed' | 'identity_needed' | 'not_listed'

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { type ChannelFacts, commitPlan } from '../../../functions/core/delivery/commit.ts'
 import type { Delivery } from '../../../functions/core/delivery/delivery.ts'
 import { type Moment, moments } from '../../../functions/core/event/event.ts'
-import type { Route } from '../../../functions/core/rules/policy.ts'
+import type { Route } from '../../../functions/core/rules/routes.ts'
 import { at, delivery, type Fields, observer, record, telling } from '../../support/records.ts'
 
 const routes: Route[] = [{ match: {}, channels: ['routed'], remindBeforeSeconds: [300] }]

@@ -9,7 +9,7 @@ import {
   supersededBy,
 } from '../../../functions/core/delivery/overtake.ts'
 import { type Moment, moments } from '../../../functions/core/event/event.ts'
-import { notifiers } from '../../../functions/notify/kinds.ts'
+import { notifiers } from '../../../functions/notify/registry.ts'
 import { at, delivery, record, telling } from '../../support/records.ts'
 
 const always: Overtakes = () => true

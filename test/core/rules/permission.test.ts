@@ -3,12 +3,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Decider, Facts, Observer } from '../../../functions/core/event/event.ts'
+import { type Match, matchVm } from '../../../functions/core/rules/match.ts'
 import {
   decidersOf,
   decidesInMessage,
   permissionOf,
 } from '../../../functions/core/rules/permission.ts'
-import { type Match, matchVm, type Route } from '../../../functions/core/rules/policy.ts'
+import type { Route } from '../../../functions/core/rules/routes.ts'
 import { facts, observer, record } from '../../support/records.ts'
 
 const tenant = '1e6d2f1c-0a4b-4c57-9b1e-5c2f0d9a7e11'

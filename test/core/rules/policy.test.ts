@@ -1,12 +1,8 @@
 // Which rules match an event: whole names, known values, every VM for an approval.
 import { describe, expect, test } from 'vitest'
 import type { Facts } from '../../../functions/core/event/event.ts'
-import {
-  judgePolicy,
-  type Match,
-  matchEvent,
-  matchesGlob,
-} from '../../../functions/core/rules/policy.ts'
+import { type Match, matchEvent, matchesGlob } from '../../../functions/core/rules/match.ts'
+import { judgePolicy } from '../../../functions/core/rules/policy.ts'
 import { facts, observer, record } from '../../support/records.ts'
 
 const web = (name: string) =>

@@ -3,12 +3,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type EventRecord, moments } from '../../../functions/core/event/event.ts'
-import {
-  channelsFor,
-  type Match,
-  matchEvent,
-  type Route,
-} from '../../../functions/core/rules/policy.ts'
+import { type Match, matchEvent } from '../../../functions/core/rules/match.ts'
+import { channelsFor, type Route } from '../../../functions/core/rules/routes.ts'
 import { delivery, facts, observer, record, telling } from '../../support/records.ts'
 
 const seed = 20_261_121

@@ -1,8 +1,8 @@
 // Slack's limits, one by one: api.slack.com/reference/block-kit/blocks.
 import { describe, expect, test } from 'vitest'
 import { maxLinkLength } from '../../../functions/links/link.ts'
-import { notifiers } from '../../../functions/notify/kinds.ts'
 import type { Outgoing } from '../../../functions/notify/notifier.ts'
+import { notifiers } from '../../../functions/notify/registry.ts'
 import { limits } from '../../../shared/document.ts'
 import type { Json } from '../kinds.ts'
 import { about, capture } from '../outgoing.ts'

@@ -1,7 +1,8 @@
 // Applies the configuration to an event after a step: the policy, and which moments are sent.
 import { heardOf } from '../delivery/commit.ts'
 import type { Delivery } from '../delivery/delivery.ts'
-import { channelsFor, judgePolicy, type PolicyRule, type Route } from '../rules/policy.ts'
+import { judgePolicy, type PolicyRule } from '../rules/policy.ts'
+import { channelsFor, type Route } from '../rules/routes.ts'
 import { decideByPolicy } from './approval.ts'
 import { changeLagMs, isUndisputed } from './dispute.ts'
 import type { EventRecord, Moment, Observer, OpenRecord } from './event.ts'

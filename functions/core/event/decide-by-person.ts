@@ -1,6 +1,6 @@
 // A person decides an event: approve, or not now.
 import { type Permission, permissionOf } from '../rules/permission.ts'
-import type { Route } from '../rules/policy.ts'
+import type { Route } from '../rules/routes.ts'
 import { type DecideOutcome, decide, stampOf } from './approval.ts'
 import { nextLook } from './conclude.ts'
 import type { Decision, Known, Needs } from './decision.ts'

@@ -1,0 +1,124 @@
+// Whether the conditions of a rule hold for an event and for each VM that it hits.
+import type { EventRecord, Facts, Observer } from '../event/event.ts'
+
+/** Conditions of a rule. All must hold. Of a list, any value is enough. */
+export interface Match {
+  fleet?: string[] | undefined
+  eventType?: string[] | undefined
+  source?: string[] | undefined
+  /** Globs over VM names: `*` any characters, `?` one. */
+  resource?: string[] | undefined
+  resourceGroup?: string[] | undefined
+  scaleSet?: string[] | undefined
+  /** `name` or `name=value`. */
+  tag?: string[] | undefined
+  maxDurationSeconds?: number | undefined
+}
+
+/** What is known of a VM in `Resources` after its beacon reported the event. */
+type KnownVm = Pick<Observer['beacon'], 'resourceGroup' | 'scaleSet' | 'tags'>
+
+/** How many hit VMs a rule matches, with known values. */
+type Extent = 'every' | 'some' | 'none'
+
+/** Judges the event's own conditions first, then those of each VM it hits. */
+export function matchEvent(
+  match: Match,
+  fleet: string,
+  facts: Facts,
+  observers: Observer[],
+): Extent {
+  if (!matchesFacts(match, fleet, facts)) return 'none'
+  if (!asksForVms(match)) return 'every'
+  const matching = facts.resources.filter((name) =>
+    matchesVm(match, name, knownVm(name, observers)),
+  )
+  if (matching.length === 0) return 'none'
+  return matching.length === facts.resources.length ? 'every' : 'some'
+}
+
+/** Whether a rule matches one VM. `unknown`: the VM's beacon has not reported yet. */
+export type Grip = 'holds' | 'unknown' | 'fails'
+
+/** Judges one VM of the event. An event that names no VM hits one about which nothing is known. */
+export function matchVm(
+  match: Match,
+  { fleet, facts }: Pick<EventRecord, 'fleet' | 'facts'>,
+  name: string,
+  observers: Observer[],
+): Grip {
+  // older api-versions do not show these; a duration of -1 is known, and never short
+  const asked = {
+    ...match,
+    ...(facts.source === undefined ? { source: undefined } : {}),
+    ...(facts.durationSeconds === undefined ? { maxDurationSeconds: undefined } : {}),
+  }
+  if (!matchesFacts(asked, fleet, facts)) return 'fails'
+  const isOpen =
+    asked.source !== match.source || asked.maxDurationSeconds !== match.maxDurationSeconds
+  const unnamed = name === ''
+  const vm = unnamed ? undefined : knownVm(name, observers)
+  const holds = matchesVm(match, name, vm) && !(unnamed && match.resource !== undefined)
+  if (holds) return isOpen ? 'unknown' : 'holds'
+  const possible = unnamed || matchesVm({ resource: match.resource }, name, vm)
+  return vm === undefined && possible ? 'unknown' : 'fails'
+}
+
+function matchesFacts(match: Match, fleet: string, facts: Facts): boolean {
+  const { durationSeconds } = facts
+  const limit = match.maxDurationSeconds
+  // -1 means that Azure does not know, so it is never short
+  const short = durationSeconds !== undefined && durationSeconds >= 0
+  return (
+    // a fleet's name must be exact; Azure's names ignore case
+    (match.fleet?.includes(fleet) ?? true) &&
+    oneOf(match.eventType, facts.eventType) &&
+    oneOf(match.source, facts.source ?? '') &&
+    (limit === undefined || (short && durationSeconds <= limit))
+  )
+}
+
+function asksForVms({ resource, resourceGroup, scaleSet, tag }: Match): boolean {
+  return [resource, resourceGroup, scaleSet, tag].some((condition) => condition !== undefined)
+}
+
+function matchesVm(match: Match, name: string, vm: KnownVm | undefined): boolean {
+  if (match.resource !== undefined && !match.resource.some((glob) => matchesGlob(glob, name))) {
+    return false
+  }
+  const { resourceGroup, scaleSet, tag } = match
+  if (resourceGroup === undefined && scaleSet === undefined && tag === undefined) return true
+  if (vm === undefined) return false
+  return (
+    oneOf(resourceGroup, vm.resourceGroup) &&
+    oneOf(scaleSet, vm.scaleSet) &&
+    (tag?.some((wanted) => hasTag(vm.tags, wanted)) ?? true)
+  )
+}
+
+/** Names are unique in a resource group only, so search only the event's observers. */
+function knownVm(name: string, observers: Observer[]): KnownVm | undefined {
+  const lower = name.toLowerCase()
+  const named = observers.filter(({ beacon }) => beacon.vm.toLowerCase() === lower)
+  // if two observers have this name, it is unknown which one is hit
+  return named.length === 1 ? named[0]?.beacon : undefined
+}
+
+function oneOf(wanted: string[] | undefined, value: string): boolean {
+  return wanted === undefined || wanted.some((item) => item.toLowerCase() === value.toLowerCase())
+}
+
+function hasTag(tags: KnownVm['tags'], wanted: string): boolean {
+  const [name = '', ...rest] = wanted.split('=')
+  const entry = Object.entries(tags).find(([key]) => key.toLowerCase() === name.toLowerCase())
+  return entry !== undefined && (rest.length === 0 || entry[1] === rest.join('='))
+}
+
+/** The whole name, ignoring case: `vm1` never matches `vm10`. */
+export function matchesGlob(glob: string, name: string): boolean {
+  const pattern = glob
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.')
+  return new RegExp(`^${pattern}$`, 'is').test(name)
+}
