@@ -102,7 +102,9 @@ export class SightBook {
     )
     for (const { eventId } of scheduled) this.#scheduled.add(`${fleet}/${eventId}`)
     for (const [key, backAt] of this.#backAt) {
-      if (!backAt.has(beacon)) backAt.set(beacon, this.#docket.now)
+      // an old report may be answered late, when its VM is down
+      const overAt = endOf(this.#docket.parts.platform().truths.get(key)) ?? 0
+      if (!backAt.has(beacon) && polledAt >= overAt) backAt.set(beacon, this.#docket.now)
       if (!this.#isHit(key, beacon)) backAt.delete(beacon)
     }
     if (report.document !== null) this.#noteMissing(beacon, report.document)
