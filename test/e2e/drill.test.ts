@@ -119,7 +119,7 @@ describe('a drill that shows what is broken', () => {
         ['--fleet', 'dmeo', '--type', 'Reboot'],
         {},
         2,
-        '--fleet: there is no fleet "dmeo"; there are "demo"; did you mean "demo"?',
+        '--fleet: there is no fleet "dmeo"; write one of "demo"; did you mean "demo"?',
       ],
       [['--fleet', 'demo', '--type', 'Rebot'], {}, 2, 'did you mean "Reboot"?'],
       [
