@@ -17,9 +17,14 @@ const endWithinMs = 24_000
 /** How long the page stays after the end. */
 const staysSeconds = 30
 
-const { values } = parseArgs({ options: { auto: { type: 'boolean', default: false } } })
+const help = `npm run demo [-- --auto]
+
+Plays one maintenance event on this machine: a relay, four simulated VMs and four channels.
+  --auto   clicks the link by itself
+`
+const isAuto = readArguments()
 /** A person needs time to read the page and to press. */
-const noticeSeconds = values.auto ? 22 : 150
+const noticeSeconds = isAuto ? 22 : 150
 const terminal = createTerminal(process.stdout)
 let stage: Stage | undefined
 let ending = false
@@ -33,6 +38,20 @@ try {
 } catch (error) {
   terminal.fail(`The demo failed: ${(error as Error).message}`)
   await end(1)
+}
+
+/** Whether the demo clicks by itself. Ends the process if the arguments ask for help, or are wrong. */
+function readArguments(): boolean {
+  const options = { auto: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const
+  try {
+    const { values } = parseArgs({ options })
+    if (!values.help) return values.auto ?? false
+    process.stdout.write(help)
+    process.exit(0)
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${help}`)
+    process.exit(2)
+  }
 }
 
 async function play(): Promise<void> {
@@ -55,8 +74,8 @@ async function play(): Promise<void> {
   })
   const link = await stage.approveLink(eventId)
   const asks = `Decide here within ${noticeSeconds} s, or just watch:`
-  terminal.link(values.auto ? 'Link to decide:' : asks, link)
-  const click = values.auto ? setTimeout(() => void decide(link), autoClickAfterMs) : undefined
+  terminal.link(isAuto ? 'Link to decide:' : asks, link)
+  const click = isAuto ? setTimeout(() => void decide(link), autoClickAfterMs) : undefined
   await sinks.waitFor(
     ({ kind, body }) => kind === 'webhook' && body.includes('foghorn.event.completed'),
     noticeSeconds * 1_000 + endWithinMs,
@@ -71,7 +90,7 @@ async function play(): Promise<void> {
     )
   }
   const code = faults.length === 0 ? 0 : 1
-  if (!values.auto) {
+  if (!isAuto) {
     interrupted = code
     terminal.link(`The page stays for ${staysSeconds} s, or until Ctrl+C:`, link)
     await sleep(staysSeconds * 1_000)

@@ -8,7 +8,7 @@ const MAX_PORT = 65_535
 export const help = `npm run simulator -- [options]
 
 Simulates the IMDS of several VMs. VM i (from 0) is at http://127.0.0.1:(port + 1 + i). POST /events
-to the control port creates an event; README.md shows how.
+to the control port creates an event; docs/install-relay-node.md shows how.
 
   --port N           the control port (default: 9100), followed by one port per VM; 0: free ports
   --vms NAMES        the VMs of one tenant, by commas (default: web_0,web_1,web_2); repeat it for
