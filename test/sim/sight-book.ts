@@ -192,6 +192,8 @@ export class SightBook {
       isLate &&
       (isHit(record.facts, vm.name) || (this.#firstAt.get(`${vm.name} ${key}`) ?? at) > over)
     const lags = this.#docket.parts.beacons().some(mayReopen)
+    // a liar may say anything of an event that it once saw
+    if (this.#docket.lies.has(key)) return
     const blurs = this.#has('report_delayed', 'imds_empty', 'imds_glitch')
     if (lags || blurs || at <= over + 2 * second) return
     this.#docket.broke('reopened', `${key} is open again ${at - over} ms after its end in Azure`)
