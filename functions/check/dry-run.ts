@@ -8,14 +8,13 @@ import { assumedObserver } from '../core/event/drill.ts'
 import {
   type Decide,
   type EventRecord,
-  type KnownVm,
   type Moment,
-  type Observer,
   type OpenRecord,
   type Verdict,
   withEnd,
   withStarted,
 } from '../core/event/event.ts'
+import type { KnownVm, Observer } from '../core/event/observer.ts'
 import { nextReminder, remind } from '../core/event/reminder.ts'
 import { asksFor } from '../core/message/message.ts'
 import { decidersOf } from '../core/rules/permission.ts'

@@ -2,7 +2,8 @@
 // explanation cannot differ from the relay's verdict.
 import { eventTypes, isSameName } from '../../shared/document.ts'
 import { looksSecret, notShown } from '../../shared/presentable.ts'
-import type { EventRecord, Observer } from '../core/event/event.ts'
+import type { EventRecord } from '../core/event/event.ts'
+import type { Observer } from '../core/event/observer.ts'
 import { type Match, matchEvent } from '../core/rules/match.ts'
 import type { PolicyRule } from '../core/rules/policy.ts'
 import { conditionsOnVms } from './cover.ts'

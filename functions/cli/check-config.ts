@@ -8,8 +8,8 @@ import { type Config, readConfigWith } from '../config/config.ts'
 import type { Environment } from '../config/environment.ts'
 import { notifiers } from '../notify/registry.ts'
 import { type Arguments, exitCodes, help, readArguments, wrong } from './arguments.ts'
-import { caseOf } from './event.ts'
 import { counted, describeOutcome, listed, wrap } from './layout.ts'
+import { caseOf } from './tried-event.ts'
 
 interface Ran {
   code: number

@@ -5,7 +5,8 @@ import type { Settlement } from '../core/delivery/attempt.ts'
 import type { Commit } from '../core/delivery/commit.ts'
 import type { Claimed, Delivery } from '../core/delivery/delivery.ts'
 import type { Rate } from '../core/delivery/rate.ts'
-import type { Beacon, EventRecord, Observer, Sighting } from '../core/event/event.ts'
+import type { EventRecord } from '../core/event/event.ts'
+import type { Beacon, Observer, Sighting } from '../core/event/observer.ts'
 import type { OpenCounts } from '../core/event/share.ts'
 
 export interface EventKey {

@@ -1,7 +1,7 @@
 // The arguments of check-config, and the event of a dry run.
 import { describe, expect, test } from 'vitest'
 import { readArguments } from '../../functions/cli/arguments.ts'
-import { caseOf } from '../../functions/cli/event.ts'
+import { caseOf } from '../../functions/cli/tried-event.ts'
 import { event } from '../support/world.ts'
 
 const now = Date.parse('2026-11-21T12:00:00Z')

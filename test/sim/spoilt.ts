@@ -4,8 +4,9 @@
 import type { Config } from '../../functions/config/config.ts'
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../../functions/core/delivery/delivery.ts'
-import { isOpen, type Observer } from '../../functions/core/event/event.ts'
+import { isOpen } from '../../functions/core/event/event.ts'
 import { confirmMs } from '../../functions/core/event/life.ts'
+import type { Observer } from '../../functions/core/event/observer.ts'
 import type { Change, Rows } from '../../functions/store/azure/rows.ts'
 import type { Commit, Store } from '../../functions/store/store.ts'
 

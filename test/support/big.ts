@@ -1,6 +1,7 @@
 // The largest event that a fleet may report, and a large form of its record.
 import { agreedOf } from '../../functions/core/event/agreed.ts'
-import { addHistory, type EventRecord, type Facts } from '../../functions/core/event/event.ts'
+import type { EventRecord, Facts } from '../../functions/core/event/event.ts'
+import { addHistory } from '../../functions/core/event/history.ts'
 import { at, type Fields, facts, record } from './records.ts'
 
 /** 1 000 names of 256 characters each, all different. `from` makes other names. */

@@ -2,16 +2,14 @@
 import type { Claimed, Delivery, Telling } from '../../functions/core/delivery/delivery.ts'
 import { viewOf } from '../../functions/core/delivery/delivery.ts'
 import type {
-  Beacon,
   Ended,
   EventRecord,
   Facts,
-  Observer,
   OpenRecord,
   Phase,
-  Sighting,
   StartedRecord,
 } from '../../functions/core/event/event.ts'
+import type { Beacon, Observer, Sighting } from '../../functions/core/event/observer.ts'
 import type { Commit } from '../../functions/store/store.ts'
 import { event, eventId, startAt } from './world.ts'
 

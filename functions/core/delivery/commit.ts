@@ -1,8 +1,9 @@
 // Turns a decision into one atomic write: the record, the deliveries that it plans and those that
 // it supersedes.
 import { knownOf } from '../event/drill.ts'
-import type { EventRecord, Moment, Observer } from '../event/event.ts'
+import type { EventRecord, Moment } from '../event/event.ts'
 import { eventLength, fitEvent } from '../event/event-size.ts'
+import type { Observer } from '../event/observer.ts'
 import { sparedBy } from '../event/reach.ts'
 import { channelsFor, type Route } from '../rules/routes.ts'
 import { type Delivery, plan } from './delivery.ts'

@@ -1,7 +1,8 @@
 // Decides when the absence of an event counts as its end, and what kind of end it was. One late
 // document or one IMDS hiccup must not decide that.
-import { type Ended, type EventRecord, type Inference, isHit, type Witness } from './event.ts'
+import { type Ended, type EventRecord, type Inference, isHit } from './event.ts'
 import { confirmMs } from './life.ts'
+import type { Witness } from './observer.ts'
 import {
   freshUntil,
   goneOf,

@@ -1,7 +1,8 @@
 // What an approval covers. An approval to restart one VM does not cover two. So if an event grows
 // before Azure is told, people decide again.
 import type { ScheduledEvent } from '../../../shared/document.ts'
-import { type Agreed, addHistory, type EventRecord, isOpen } from './event.ts'
+import { type Agreed, type EventRecord, isOpen } from './event.ts'
+import { addHistory } from './history.ts'
 
 type Covered = Pick<ScheduledEvent, 'eventType' | 'resources' | 'source' | 'durationSeconds'>
 

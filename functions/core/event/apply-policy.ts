@@ -5,7 +5,8 @@ import { judgePolicy, type PolicyRule } from '../rules/policy.ts'
 import { channelsFor, type Route } from '../rules/routes.ts'
 import { decideByPolicy } from './approval.ts'
 import { changeLagMs, isUndisputed } from './dispute.ts'
-import type { EventRecord, Moment, Observer, OpenRecord } from './event.ts'
+import type { EventRecord, Moment, OpenRecord } from './event.ts'
+import type { Observer } from './observer.ts'
 
 export interface Rules {
   policy: PolicyRule[]

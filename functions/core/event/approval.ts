@@ -4,15 +4,9 @@ import type { ScheduledEvent } from '../../../shared/document.ts'
 import { freshDocumentMs, type Start } from '../../../shared/report.ts'
 import { hash } from '../hash.ts'
 import { agreedOf, isWithin } from './agreed.ts'
-import {
-  addHistory,
-  type Beacon,
-  type EventRecord,
-  isOpen,
-  type Moment,
-  type OpenRecord,
-  type Verdict,
-} from './event.ts'
+import { type EventRecord, isOpen, type Moment, type OpenRecord, type Verdict } from './event.ts'
+import { addHistory } from './history.ts'
+import type { Beacon } from './observer.ts'
 
 /** A beacon with a directive must confirm within this time, or the next one gets it. */
 export const directiveLeaseMs = 5_000

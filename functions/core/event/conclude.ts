@@ -3,7 +3,6 @@
 import { confirmedSpan, judge, nextAbsenceLook } from './absence.ts'
 import { drillDueAt, moveDrill } from './drill.ts'
 import {
-  addHistory,
   type DrillPlan,
   type Ended,
   type EventRecord,
@@ -11,9 +10,10 @@ import {
   isOpen,
   type Moment,
   type OpenRecord,
-  type Witness,
   withEnd,
 } from './event.ts'
+import { addHistory } from './history.ts'
+import type { Witness } from './observer.ts'
 import { isNear, openPaceMs } from './pace.ts'
 import { nextReminder, remind } from './reminder.ts'
 import { missingIn, polledAt, seeingIn, takesVm } from './witness.ts'

@@ -21,9 +21,10 @@ import {
   type ReportReason,
   type Step,
 } from './decision.ts'
-import { type EventRecord, isHit, isOpen, type Observer } from './event.ts'
+import { type EventRecord, isHit, isOpen } from './event.ts'
 import { confirmMs } from './life.ts'
 import { agree, type Observed, observe } from './observe.ts'
+import type { Observer } from './observer.ts'
 import { isDecisionNear, watch } from './pace.ts'
 import { openedBy, opens } from './share.ts'
 import { asHeard, heardSince, silentPaces, withHeard } from './witness.ts'

@@ -3,15 +3,15 @@
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { isWithin } from './agreed.ts'
 import {
-  addHistory,
   type Disputable,
   disputable,
   type EventRecord,
   type Facts,
   isHit,
   type Moment,
-  type Observer,
 } from './event.ts'
+import { addHistory } from './history.ts'
+import type { Observer } from './observer.ts'
 import { polledAt } from './witness.ts'
 
 /** After a change, the documents of beacons may differ for this long. */

@@ -3,18 +3,16 @@
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { drillPrefix } from '../../../shared/report.ts'
 import {
-  addHistory,
-  type Beacon,
   type DrillPlan,
   type Ended,
   type EventRecord,
   type Facts,
-  type KnownVm,
   type Moment,
-  type Observer,
   type OpenRecord,
   withStarted,
 } from './event.ts'
+import { addHistory } from './history.ts'
+import type { Beacon, KnownVm, Observer } from './observer.ts'
 
 /** An approved drill starts after this time, as Azure takes some seconds, too. */
 export const drillStartMs = 5_000

@@ -2,7 +2,8 @@
 // reports cannot make a later report or decision fail.
 import type { EventView } from '../delivery/delivery.ts'
 import { namesIn } from './agreed.ts'
-import { type EventRecord, leastValuable, maxNoteLength, shortNote } from './event.ts'
+import type { EventRecord } from './event.ts'
+import { leastValuable, maxNoteLength, shortNote } from './history.ts'
 
 /** Characters of an event as JSON. A row of Azure Tables holds 480 000. */
 export const maxEventLength = 400_000

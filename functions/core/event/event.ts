@@ -1,6 +1,7 @@
 // The record of one event: facts from Azure, and what people and beacons did.
-import { cut, type ScheduledEvent } from '../../../shared/document.ts'
+import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { Start } from '../../../shared/report.ts'
+import type { KnownVm, Witness } from './observer.ts'
 
 export type Phase = 'scheduled' | 'cancelled' | 'started' | 'completed'
 
@@ -251,61 +252,6 @@ export interface EndedRecord extends Kept {
 export type OpenRecord = ScheduledRecord | StartedRecord
 export type EventRecord = OpenRecord | EndedRecord
 
-/** One beacon, with what decisions about events need. */
-export interface Beacon {
-  fleet: string
-  /** Its key, in lower case. */
-  beacon: string
-  vm: string
-  resourceGroup: string
-  scaleSet: string
-  tags: Record<string, string>
-  bootId: string
-  retiredBootIds: string[]
-  /** When the first report of this boot was received. Absent in older rows. */
-  bootHeardAt?: number
-  counter: number
-  /** When its last stored report was received. At most one pace old. */
-  heardAt: number
-  /** Poll time of the document in that report. */
-  polledAt?: number
-  paceMs: number
-  /** When its operating system started, by the relay's clock. */
-  bootedAt: number
-  /** Ids of the events in its last document. */
-  sees: string[]
-}
-
-/** What rules read about a VM. Its own beacon reports it. */
-export type KnownVm = Pick<Beacon, 'vm' | 'resourceGroup' | 'scaleSet' | 'tags'>
-
-/** What one beacon last saw of one event. */
-export interface Sighting {
-  eventId: string
-  beacon: string
-  /** First poll that showed it. Absent in older rows. */
-  firstSeenAt?: number
-  /** As in the last document that contained it. */
-  event: ScheduledEvent
-  /** Set while the beacon's document lacks the event. */
-  gone?: { firstAt: number; lastSeenAt: number }
-}
-
-/** A beacon that has seen an event, and its sighting. */
-export interface Observer {
-  beacon: Beacon
-  sighting: Sighting
-}
-
-/** What conclusions need of an observer: whether it is heard, and whether it misses the event. */
-export interface Witness {
-  beacon: Pick<
-    Beacon,
-    'beacon' | 'vm' | 'heardAt' | 'polledAt' | 'paceMs' | 'bootedAt' | 'bootHeardAt'
-  >
-  sighting: Pick<Sighting, 'gone'>
-}
-
 export function isOpen(record: EventRecord): record is OpenRecord {
   return record.ended === undefined
 }
@@ -324,42 +270,4 @@ export function withStarted(record: OpenRecord, startedAt: number): StartedRecor
 export function isHit(facts: Pick<Facts, 'resources'>, vm: string): boolean {
   const lower = vm.toLowerCase()
   return facts.resources.some((resource) => resource.toLowerCase() === lower)
-}
-
-const maxHistory = 200
-/** Characters. Long lists of VMs are in the facts. */
-export const maxNoteLength = 300
-/** Entries that repeat while an approval is stuck or a document flickers. */
-const repetitive: HistoryEntry['what'][] = ['directed', 'start_failed', 'gone', 'seen_again']
-const decisive: HistoryEntry['what'][] = ['approved', 'declined', 'lapsed', 'passed_on']
-const byRule = 'policy: '
-
-/** How important an entry is. */
-function weightOf({ what, note }: HistoryEntry): number {
-  if (repetitive.includes(what)) return 0
-  if (!decisive.includes(what)) return 1
-  return note?.startsWith(byRule) ? 2 : 3
-}
-
-/** The entry to cut next: the oldest of the least important ones, but never the first. */
-export function leastValuable(
-  history: HistoryEntry[],
-  decisions: 'keep_decisions' | 'cut_decisions',
-): number | undefined {
-  const weights = history.slice(1).map(weightOf)
-  const least = Math.min(...weights)
-  const none = weights.length === 0 || (decisions === 'keep_decisions' && least > 1)
-  return none ? undefined : 1 + weights.indexOf(least)
-}
-
-export function shortNote(entry: HistoryEntry): HistoryEntry {
-  const { note } = entry
-  return note === undefined ? entry : { ...entry, note: cut(note, maxNoteLength) }
-}
-
-/** Appends. If the history is full, cuts the least important entry, see `leastValuable`. */
-export function addHistory<State extends EventRecord>(record: State, entry: HistoryEntry): State {
-  const history = [...record.history, shortNote(entry)]
-  while (history.length > maxHistory) history.splice(leastValuable(history, 'cut_decisions')!, 1)
-  return { ...record, history }
 }

@@ -1,6 +1,7 @@
 // An event for other systems, in webhooks and in the events API: ISO times, no internals.
 import type { Delivery, EventView } from '../delivery/delivery.ts'
-import { type EventRecord, isHit, type Observer, type Verdict } from './event.ts'
+import { type EventRecord, isHit, type Verdict } from './event.ts'
+import type { Observer } from './observer.ts'
 
 export interface PublicEvent {
   fleet: string

@@ -1,5 +1,6 @@
 // Counts the VMs that see an event without being hit, so that people know its extent.
-import { type EventRecord, isHit, type Observer } from './event.ts'
+import { type EventRecord, isHit } from './event.ts'
+import type { Observer } from './observer.ts'
 
 /** VMs that are not hit report some seconds later. An earlier count would be too low. */
 export const countedAfterMs = 10_000

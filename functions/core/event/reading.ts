@@ -2,8 +2,9 @@
 // relay's clock: receipt minus reported age.
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { Report, Start } from '../../../shared/report.ts'
-import { type Beacon, isHit, type Observer, type Sighting } from './event.ts'
+import { isHit } from './event.ts'
 import type { Observation } from './life.ts'
+import type { Beacon, Observer, Sighting } from './observer.ts'
 
 export interface EventNews {
   eventId: string

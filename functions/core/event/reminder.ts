@@ -1,5 +1,7 @@
 // Reminders of undecided events, at the distances from NotBefore that routes set.
-import { addHistory, type EventRecord, type OpenRecord } from './event.ts'
+
+import type { EventRecord, OpenRecord } from './event.ts'
+import { addHistory } from './history.ts'
 
 /**
  * The next reminder of an event that asks. `beforeSeconds`: the distances of all routes, farthest

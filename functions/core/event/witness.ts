@@ -1,5 +1,6 @@
 // Which beacons show now whether an event still exists: those that are heard, and what each sees.
-import { type EventRecord, isHit, type Witness } from './event.ts'
+import { type EventRecord, isHit } from './event.ts'
+import type { Witness } from './observer.ts'
 import { openPaceMs } from './pace.ts'
 
 /** After this many of its own paces without a report, a beacon's document is stale. */

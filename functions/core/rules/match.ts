@@ -1,5 +1,6 @@
 // Whether the conditions of a rule hold for an event and for each VM that it hits.
-import type { EventRecord, Facts, Observer } from '../event/event.ts'
+import type { EventRecord, Facts } from '../event/event.ts'
+import type { Observer } from '../event/observer.ts'
 
 /** Conditions of a rule. All must hold. Of a list, any value is enough. */
 export interface Match {

@@ -1,7 +1,8 @@
 // Who may decide an event. An approval starts the event for every VM that it hits, so the approver
 // must be allowed for each of them. If a VM's tags and groups are unknown, a route may match or
 // not, and the approver must be allowed in both cases.
-import type { Decider, EventRecord, Observer, Proof } from '../event/event.ts'
+import type { Decider, EventRecord, Proof } from '../event/event.ts'
+import type { Observer } from '../event/observer.ts'
 import { type Grip, matchEvent, matchVm } from './match.ts'
 import type { Route } from './routes.ts'
 

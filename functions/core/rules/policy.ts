@@ -1,6 +1,7 @@
 // What the owner wants done with an event: the first rule that matches decides.
 import { eventTypes } from '../../../shared/document.ts'
-import type { Decide, EventRecord, Observer } from '../event/event.ts'
+import type { Decide, EventRecord } from '../event/event.ts'
+import type { Observer } from '../event/observer.ts'
 import { type Match, matchEvent } from './match.ts'
 
 export interface PolicyRule {

@@ -1,6 +1,7 @@
 // Who is notified: each route that matches adds its channels, until one stops.
 import type { Delivery } from '../delivery/delivery.ts'
-import type { EventRecord, Moment, Observer, Proof } from '../event/event.ts'
+import type { EventRecord, Moment, Proof } from '../event/event.ts'
+import type { Observer } from '../event/observer.ts'
 import { type Match, matchEvent } from './match.ts'
 
 export interface Route {

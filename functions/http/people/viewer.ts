@@ -1,7 +1,8 @@
 // Identifies the viewer of an event's page and judges whether they may decide. A signed-in person
 // decides as themselves, anybody else as a holder of the link.
 import { knownOf } from '../../core/event/drill.ts'
-import type { Decider, EventRecord, Observer } from '../../core/event/event.ts'
+import type { Decider, EventRecord } from '../../core/event/event.ts'
+import type { Observer } from '../../core/event/observer.ts'
 import { decidersOf, permissionOf } from '../../core/rules/permission.ts'
 import { readPrincipal } from '../../identity/principal.ts'
 import type { Viewer, Way } from '../../pages/event.ts'

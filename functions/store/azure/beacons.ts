@@ -2,7 +2,7 @@
 // sightings, so one write changes both. Each sighting also has a copy in a row named by the event,
 // so an event's observers are found without reading every beacon.
 import { FoghornError } from '../../../shared/errors.ts'
-import type { Beacon, Observer, Sighting } from '../../core/event/event.ts'
+import type { Beacon, Observer, Sighting } from '../../core/event/observer.ts'
 import type { BeaconPage, EventKey, ListedBeacon } from '../store.ts'
 import { type Entry, type Found, partitions, shards, timeOf } from './index.ts'
 import { endOf, keyOf, shardOf, startOf, timeKey } from './keys.ts'

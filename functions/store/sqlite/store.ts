@@ -3,7 +3,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Settlement } from '../../core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../../core/delivery/delivery.ts'
-import type { Beacon, EventRecord, Observer, Sighting } from '../../core/event/event.ts'
+import type { EventRecord } from '../../core/event/event.ts'
+import type { Beacon, Observer, Sighting } from '../../core/event/observer.ts'
 import { maxOpenOfBeacon, maxOpenOfFleet } from '../../core/event/share.ts'
 import type {
   BeaconPage,

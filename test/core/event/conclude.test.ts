@@ -7,7 +7,7 @@ import {
   stuckMs,
   vmGoneMs,
 } from '../../../functions/core/event/conclude.ts'
-import type { Observer } from '../../../functions/core/event/event.ts'
+import type { Observer } from '../../../functions/core/event/observer.ts'
 import { at, type Fields, facts, observer, record } from '../../support/records.ts'
 
 const second = 1_000

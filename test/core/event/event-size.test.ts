@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { viewOf } from '../../../functions/core/delivery/delivery.ts'
 import { agreedOf, isWithin } from '../../../functions/core/event/agreed.ts'
-import { addHistory, type EventRecord } from '../../../functions/core/event/event.ts'
+import type { EventRecord } from '../../../functions/core/event/event.ts'
 import {
   eventLength,
   fitEvent,
@@ -10,6 +10,7 @@ import {
   packEvent,
   unpackEvent,
 } from '../../../functions/core/event/event-size.ts'
+import { addHistory } from '../../../functions/core/event/history.ts'
 import { advance } from '../../../functions/core/event/life.ts'
 import { bigFacts, bigNames, bigRecord } from '../../support/big.ts'
 import { at, facts, key, record } from '../../support/records.ts'

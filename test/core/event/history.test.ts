@@ -1,12 +1,8 @@
 // The history of an event keeps decisions, however much else happens.
 import { describe, expect, test } from 'vitest'
 import { decide, withLease, withStart } from '../../../functions/core/event/approval.ts'
-import {
-  addHistory,
-  type EventRecord,
-  type HistoryEntry,
-  type OpenRecord,
-} from '../../../functions/core/event/event.ts'
+import type { EventRecord, HistoryEntry, OpenRecord } from '../../../functions/core/event/event.ts'
+import { addHistory } from '../../../functions/core/event/history.ts'
 import { at, record } from '../../support/records.ts'
 
 const person = { how: 'entra', who: 'tenant/user' } as const

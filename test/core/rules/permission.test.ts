@@ -2,7 +2,8 @@
 // configuration keeps. Each row says whether the link, Ann, Bea and Cid may decide.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Decider, Facts, Observer } from '../../../functions/core/event/event.ts'
+import type { Decider, Facts } from '../../../functions/core/event/event.ts'
+import type { Observer } from '../../../functions/core/event/observer.ts'
 import { type Match, matchVm } from '../../../functions/core/rules/match.ts'
 import {
   decidersOf,

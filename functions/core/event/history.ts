@@ -1,0 +1,41 @@
+// The history of an event: what is added, and what is cut if it is full.
+import { cut } from '../../../shared/document.ts'
+import type { EventRecord, HistoryEntry } from './event.ts'
+
+const maxHistory = 200
+/** Characters. Long lists of VMs are in the facts. */
+export const maxNoteLength = 300
+/** Entries that repeat while an approval is stuck or a document flickers. */
+const repetitive: HistoryEntry['what'][] = ['directed', 'start_failed', 'gone', 'seen_again']
+const decisive: HistoryEntry['what'][] = ['approved', 'declined', 'lapsed', 'passed_on']
+const byRule = 'policy: '
+
+/** How important an entry is. */
+function weightOf({ what, note }: HistoryEntry): number {
+  if (repetitive.includes(what)) return 0
+  if (!decisive.includes(what)) return 1
+  return note?.startsWith(byRule) ? 2 : 3
+}
+
+/** The entry to cut next: the oldest of the least important ones, but never the first. */
+export function leastValuable(
+  history: HistoryEntry[],
+  decisions: 'keep_decisions' | 'cut_decisions',
+): number | undefined {
+  const weights = history.slice(1).map(weightOf)
+  const least = Math.min(...weights)
+  const none = weights.length === 0 || (decisions === 'keep_decisions' && least > 1)
+  return none ? undefined : 1 + weights.indexOf(least)
+}
+
+export function shortNote(entry: HistoryEntry): HistoryEntry {
+  const { note } = entry
+  return note === undefined ? entry : { ...entry, note: cut(note, maxNoteLength) }
+}
+
+/** Appends. If the history is full, cuts the least important entry, see `leastValuable`. */
+export function addHistory<State extends EventRecord>(record: State, entry: HistoryEntry): State {
+  const history = [...record.history, shortNote(entry)]
+  while (history.length > maxHistory) history.splice(leastValuable(history, 'cut_decisions')!, 1)
+  return { ...record, history }
+}

@@ -1,0 +1,57 @@
+// Beacons, and what each of them saw of an event.
+import type { ScheduledEvent } from '../../../shared/document.ts'
+
+/** One beacon, with what decisions about events need. */
+export interface Beacon {
+  fleet: string
+  /** Its key, in lower case. */
+  beacon: string
+  vm: string
+  resourceGroup: string
+  scaleSet: string
+  tags: Record<string, string>
+  bootId: string
+  retiredBootIds: string[]
+  /** When the first report of this boot was received. Absent in older rows. */
+  bootHeardAt?: number
+  counter: number
+  /** When its last stored report was received. At most one pace old. */
+  heardAt: number
+  /** Poll time of the document in that report. */
+  polledAt?: number
+  paceMs: number
+  /** When its operating system started, by the relay's clock. */
+  bootedAt: number
+  /** Ids of the events in its last document. */
+  sees: string[]
+}
+
+/** What rules read about a VM. Its own beacon reports it. */
+export type KnownVm = Pick<Beacon, 'vm' | 'resourceGroup' | 'scaleSet' | 'tags'>
+
+/** What one beacon last saw of one event. */
+export interface Sighting {
+  eventId: string
+  beacon: string
+  /** First poll that showed it. Absent in older rows. */
+  firstSeenAt?: number
+  /** As in the last document that contained it. */
+  event: ScheduledEvent
+  /** Set while the beacon's document lacks the event. */
+  gone?: { firstAt: number; lastSeenAt: number }
+}
+
+/** A beacon that has seen an event, and its sighting. */
+export interface Observer {
+  beacon: Beacon
+  sighting: Sighting
+}
+
+/** What conclusions need of an observer: whether it is heard, and whether it misses the event. */
+export interface Witness {
+  beacon: Pick<
+    Beacon,
+    'beacon' | 'vm' | 'heardAt' | 'polledAt' | 'paceMs' | 'bootedAt' | 'bootHeardAt'
+  >
+  sighting: Pick<Sighting, 'gone'>
+}
