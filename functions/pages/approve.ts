@@ -1,8 +1,8 @@
 // The page behind every link: what will happen, how much time is left, what was decided and by
 // whom. Also the page of a link that leads nowhere.
 import { html } from 'hono/html'
-import { viewOf } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
+import { viewOf } from '../core/event/view.ts'
 import { drillLine, drillMark, impactOf, subjectOf } from '../core/message/message.ts'
 import { choicePart, type Html, liveAttributes, type Seen, statePart } from './event.ts'
 import { allNames, factsOf } from './facts.ts'

@@ -1,10 +1,10 @@
 // The pages of the console: the list of events, and for each event one timeline of what beacons
 // saw, what people decided and which messages were sent. They decide nothing.
 import { html } from 'hono/html'
-import type { EventView } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { PublicSighting, publicDelivery } from '../core/event/public-view.ts'
 import { utc, when } from '../core/event/time.ts'
+import type { EventView } from '../core/event/view.ts'
 import {
   askedBy,
   describeDuration,

@@ -1,8 +1,9 @@
 // The details on an event's page. They change only with the event, so an open page gets them again
 // only if the event has changed.
-import { viewOf } from '../core/delivery/delivery.ts'
+
 import type { EventRecord } from '../core/event/event.ts'
 import { utc } from '../core/event/time.ts'
+import { viewOf } from '../core/event/view.ts'
 import { capital, compose, describeVerdict, plain } from '../core/message/message.ts'
 import { describeNames } from '../core/message/phrases.ts'
 import { minuteUtc } from './times.ts'

@@ -1,7 +1,7 @@
 // The page of a message about several events, with one decision for each. A form names its event by
 // its place in the list, so the page contains no link that decides.
 import { html } from 'hono/html'
-import { viewOf } from '../core/delivery/delivery.ts'
+import { viewOf } from '../core/event/view.ts'
 import { drillLine, drillMark, impactOf, plain, subjectOf } from '../core/message/message.ts'
 import { choicePart, type Html, liveAttributes, type Seen, statePart } from './event.ts'
 import { layout } from './layout.ts'

@@ -1,8 +1,9 @@
 // A person pressed a button in a message: decides the event if that is allowed, and answers.
-import { viewOf } from '../core/delivery/delivery.ts'
+
 import { knownOf } from '../core/event/drill.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Observer } from '../core/event/observer.ts'
+import { viewOf } from '../core/event/view.ts'
 import { asksFor, compose } from '../core/message/message.ts'
 import { isListed } from '../core/rules/permission.ts'
 import { pageLink } from '../links/link.ts'

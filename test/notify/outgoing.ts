@@ -1,9 +1,10 @@
 // The input of notifiers in these tests, and the requests that they make.
 import type { Channel } from '../../functions/config/config.ts'
 import type { SendOutcome } from '../../functions/core/delivery/attempt.ts'
-import { type Telling, viewOf } from '../../functions/core/delivery/delivery.ts'
+import type { Telling } from '../../functions/core/delivery/delivery.ts'
 import type { Post, PostState } from '../../functions/core/delivery/post.ts'
 import type { Facts } from '../../functions/core/event/event.ts'
+import { viewOf } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'
 import type { Outgoing, PostAccess, Send } from '../../functions/notify/notifier.ts'
 import { notifiers } from '../../functions/notify/registry.ts'

@@ -1,7 +1,8 @@
 // PagerDuty's incidents: one for each epoch of an event, opened once, closed only if opened.
 import { describe, expect, test } from 'vitest'
-import { type AlertTelling, type Delivery, viewOf } from '../../functions/core/delivery/delivery.ts'
+import type { AlertTelling, Delivery } from '../../functions/core/delivery/delivery.ts'
 import { type Moment, moments, type Verdict } from '../../functions/core/event/event.ts'
+import { viewOf } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'
 import { opensNothing } from '../../functions/core/rules/severity.ts'
 import type { Outgoing, Send } from '../../functions/notify/notifier.ts'

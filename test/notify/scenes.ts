@@ -7,12 +7,12 @@ import {
   channelTroubleIn,
   isAlertOf,
   type Telling,
-  viewOf,
 } from '../../functions/core/delivery/delivery.ts'
 import type { Posted } from '../../functions/core/delivery/post.ts'
 import { stampOf } from '../../functions/core/event/approval.ts'
 import type { Moment, Verdict } from '../../functions/core/event/event.ts'
 import { maxOpenOfBeacon, refusalOf } from '../../functions/core/event/share.ts'
+import { viewOf } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'
 import type { Outgoing, Part } from '../../functions/notify/notifier.ts'
 import { at, claimed, type Fields, facts, record } from '../support/records.ts'

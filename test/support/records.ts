@@ -1,6 +1,5 @@
 // Values of the core for tests: a record, a delivery, a beacon and what it saw, each as usual as can be.
 import type { Claimed, Delivery, Telling } from '../../functions/core/delivery/delivery.ts'
-import { viewOf } from '../../functions/core/delivery/delivery.ts'
 import type {
   Ended,
   EventRecord,
@@ -10,6 +9,7 @@ import type {
   StartedRecord,
 } from '../../functions/core/event/event.ts'
 import type { Beacon, Observer, Sighting } from '../../functions/core/event/observer.ts'
+import { viewOf } from '../../functions/core/event/view.ts'
 import type { Commit } from '../../functions/store/store.ts'
 import { event, eventId, startAt } from './world.ts'
 

@@ -3,7 +3,8 @@
 // `alertKinds` in event.ts and one to message/alert.ts.
 import { alertPrefix } from '../../../shared/report.ts'
 import { type Alert, type EventRecord, withEnd } from '../event/event.ts'
-import { alertDeliveryId, type Delivery, type FleetAlert, urgentMs, viewOf } from './delivery.ts'
+import { viewOf } from '../event/view.ts'
+import { alertDeliveryId, type Delivery, type FleetAlert, urgentMs } from './delivery.ts'
 
 /** Occurrences within this time go into one message. */
 const collectMs = 60_000

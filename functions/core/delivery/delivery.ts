@@ -1,6 +1,8 @@
 // The delivery of a message to a channel: its shape, its id, and how it is planned. The id names
 // event, moment and channel, so planning a message twice changes nothing.
+
 import type { Alert, EventRecord, Moment } from '../event/event.ts'
+import { type EventView, viewOf } from '../event/view.ts'
 import { hash } from '../hash.ts'
 
 /** How long retries are dense if NotBefore sets no deadline. */
@@ -40,15 +42,6 @@ export interface FleetAlert {
   alert: Alert['kind']
   /** Counts the episodes of this kind in this fleet. */
   episode: number
-}
-
-/** The part of a record that a message may need. */
-export type EventView = Omit<
-  EventRecord,
-  'watchers' | 'history' | 'dueAt' | 'directive' | 'drillPlan' | 'heard' | 'onlyBeacon'
-> & {
-  /** How many VMs see the event without being hit. Absent while they are still reporting. */
-  spared?: number
 }
 
 export interface Delivery {
@@ -169,12 +162,6 @@ export function isAlertOf(
 
 export function alertDeliveryId({ fleet, eventId, epoch }: EventView, channel: string): string {
   return [fleet, eventId, String(epoch), 'alert', channel].map(encode).join('/')
-}
-
-export function viewOf(record: EventRecord): EventView {
-  const { watchers: _w, history: _h, dueAt: _d, directive: _l, drillPlan: _p, ...rest } = record
-  const { heard: _h2, onlyBeacon: _o, ...view } = rest
-  return view
 }
 
 export function deliveryId(record: EventView, moment: Moment, channel: string): string {

@@ -1,9 +1,10 @@
 // Keeps an event small enough for one row. If a commit needs more room, it cuts history. So false
 // reports cannot make a later report or decision fail.
-import type { EventView } from '../delivery/delivery.ts'
+
 import { namesIn } from './agreed.ts'
 import type { EventRecord } from './event.ts'
 import { leastValuable, maxNoteLength, shortNote } from './history.ts'
+import type { EventView } from './view.ts'
 
 /** Characters of an event as JSON. A row of Azure Tables holds 480 000. */
 export const maxEventLength = 400_000

@@ -1,7 +1,8 @@
 // An event for other systems, in webhooks and in the events API: ISO times, no internals.
-import type { Delivery, EventView } from '../delivery/delivery.ts'
+import type { Delivery } from '../delivery/delivery.ts'
 import { type EventRecord, isHit, type Verdict } from './event.ts'
 import type { Observer } from './observer.ts'
+import type { EventView } from './view.ts'
 
 export interface PublicEvent {
   fleet: string

@@ -1,7 +1,8 @@
 // Texts about an approval: Azure was told, could not be told, or changed the event afterwards.
-import type { EventView } from '../delivery/delivery.ts'
+
 import type { StartFailure } from '../event/event.ts'
 import { relative, span } from '../event/time.ts'
+import type { EventView } from '../event/view.ts'
 import { actionOf, affectedVms, azureStarts, describeVerdict } from './phrases.ts'
 
 const maxInSentence = 5

@@ -1,7 +1,8 @@
 // Texts of *changed*: which values changed, and from what to what, if both are known.
-import type { EventView } from '../delivery/delivery.ts'
+
 import type { Disputable, Values } from '../event/event.ts'
 import { lastingClock } from '../event/time.ts'
+import type { EventView } from '../event/view.ts'
 import { lapseLines, unapprovedOf } from './approval.ts'
 import { describeDuration, describeNames, plain } from './phrases.ts'
 

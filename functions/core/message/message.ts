@@ -1,8 +1,9 @@
 // Composes every message that people read. Notifiers and pages only lay it out. The surprise: `now`
 // is an argument, as texts such as "in 14 min" depend on it.
-import type { AlertTelling, ChannelTrouble, EventView, Telling } from '../delivery/delivery.ts'
+import type { AlertTelling, ChannelTrouble, Telling } from '../delivery/delivery.ts'
 import type { Moment } from '../event/event.ts'
 import { lastingClock, span } from '../event/time.ts'
+import type { EventView } from '../event/view.ts'
 import { alertFacts, alertText } from './alert.ts'
 import { type Askers, areReaders, plain, subjectOf } from './phrases.ts'
 import type { Message, Tone } from './shape.ts'

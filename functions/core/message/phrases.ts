@@ -1,9 +1,9 @@
 // Phrases that messages and pages share: which VMs, the impact, who decided, why we believe it.
 import { cut } from '../../../shared/document.ts'
 import { visible } from '../../../shared/presentable.ts'
-import type { EventView } from '../delivery/delivery.ts'
 import type { Decider, Ended, Inference, Proof } from '../event/event.ts'
 import { lastingClock } from '../event/time.ts'
+import type { EventView } from '../event/view.ts'
 
 /** Some kinds cut a title after 150 characters. It must have room for the time. */
 const limit = {

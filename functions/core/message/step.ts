@@ -1,7 +1,8 @@
 // The message of each moment: sentences, facts, tone.
-import type { EventView, Telling } from '../delivery/delivery.ts'
+import type { Telling } from '../delivery/delivery.ts'
 import { lostMs } from '../event/conclude.ts'
 import { lastingClock, span, when } from '../event/time.ts'
+import type { EventView } from '../event/view.ts'
 import { byItself, describeDecision, growthLines, lapseLines, stuckLines } from './approval.ts'
 import { describeChange, describeDispute } from './change.ts'
 import {

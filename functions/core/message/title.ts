@@ -1,6 +1,7 @@
 // The title of each message: what, which VMs, and when.
-import type { EventView, Telling } from '../delivery/delivery.ts'
+import type { Telling } from '../delivery/delivery.ts'
 import { clock, lastingClock, relative } from '../event/time.ts'
+import type { EventView } from '../event/view.ts'
 import { isBack, isGuess, subjectOf } from './phrases.ts'
 
 export function titleOf(telling: Telling, now: number): string {

@@ -2,8 +2,8 @@
 // with /admin, which the host of Azure Functions reserves.
 import { type Context, Hono } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
-import { viewOf } from '../../core/delivery/delivery.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'
+import { viewOf } from '../../core/event/view.ts'
 import { messagePage } from '../../pages/approve.ts'
 import { listPage, recordPage, signInPage } from '../../pages/console.ts'
 import { readPage, readRecord } from '../../use-cases/read-events.ts'

@@ -1,8 +1,8 @@
 // The texts around a press in Slack: the question before it counts, and the reply to the person.
 import { cut } from '../../../shared/document.ts'
-import { type EventView, viewOf } from '../../core/delivery/delivery.ts'
 import type { Decider, EventRecord } from '../../core/event/event.ts'
 import { clock } from '../../core/event/time.ts'
+import { type EventView, viewOf } from '../../core/event/view.ts'
 import {
   capital,
   describeNames,

@@ -1,7 +1,7 @@
 // Texts for Slack's mrkdwn, with names from outside. `&`, `<` and `>` are escaped. Slack cannot
 // escape other marks, so they become letters that look the same.
 import { cut } from '../../../shared/document.ts'
-import type { EventView } from '../../core/delivery/delivery.ts'
+import type { EventView } from '../../core/event/view.ts'
 import { userOf } from '../../core/message/phrases.ts'
 
 /** Replaces the words for the person who decided in Slack by a mention, which shows their name. */

@@ -1,8 +1,9 @@
 // The rows of an event's partition: the event, its deliveries, and views of the event at the time
 // when deliveries were planned. A view is large, so all channels share it.
-import type { Delivery, EventView } from '../../core/delivery/delivery.ts'
+import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { packEvent, unpackEvent } from '../../core/event/event-size.ts'
+import type { EventView } from '../../core/event/view.ts'
 import type { EventKey } from '../store.ts'
 import type { Entry } from './index.ts'
 import { digestOf, endOf, keyOf, startOf } from './keys.ts'

@@ -1,6 +1,7 @@
 // Deliveries as rows of SQLite. All deliveries of one commit share one view of their event, because
 // it is large.
-import type { Delivery, EventView } from '../../core/delivery/delivery.ts'
+import type { Delivery } from '../../core/delivery/delivery.ts'
+import type { EventView } from '../../core/event/view.ts'
 import { hash } from '../../core/hash.ts'
 import type { EventKey } from '../store.ts'
 import { deliveryBody, eventBody, type Row, toDelivery, toEvent } from './rows.ts'

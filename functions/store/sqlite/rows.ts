@@ -1,7 +1,8 @@
 // Converts between rows of the SQLite store and values.
-import type { Delivery, DeliveryState, EventView } from '../../core/delivery/delivery.ts'
+import type { Delivery, DeliveryState } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { packEvent, unpackEvent } from '../../core/event/event-size.ts'
+import type { EventView } from '../../core/event/view.ts'
 
 export type Row = Record<string, unknown>
 

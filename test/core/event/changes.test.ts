@@ -1,10 +1,10 @@
 // The message *changed*: from what to what, and whether an approval still applies.
 import { describe, expect, test } from 'vitest'
-import { type EventView, viewOf } from '../../../functions/core/delivery/delivery.ts'
 import { conclude } from '../../../functions/core/event/conclude.ts'
 import { beginDrill, drillMoveMs } from '../../../functions/core/event/drill.ts'
 import type { EventRecord, Facts } from '../../../functions/core/event/event.ts'
 import { advance } from '../../../functions/core/event/life.ts'
+import { type EventView, viewOf } from '../../../functions/core/event/view.ts'
 import { compose } from '../../../functions/core/message/message.ts'
 import { at, facts, key, record } from '../../support/records.ts'
 import { event } from '../../support/world.ts'

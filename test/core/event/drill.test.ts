@@ -1,6 +1,5 @@
 // A drill moves by time alone, and no part of the core treats it as an event of Azure.
 import { describe, expect, test } from 'vitest'
-import { viewOf } from '../../../functions/core/delivery/delivery.ts'
 import { decide, leaseOf } from '../../../functions/core/event/approval.ts'
 import { conclude, lostMs, nextLook, stuckMs } from '../../../functions/core/event/conclude.ts'
 import {
@@ -14,6 +13,7 @@ import {
 } from '../../../functions/core/event/drill.ts'
 import { type EventRecord, moments, type Verdict } from '../../../functions/core/event/event.ts'
 import { publicView } from '../../../functions/core/event/public-view.ts'
+import { viewOf } from '../../../functions/core/event/view.ts'
 import { compose, composeList } from '../../../functions/core/message/message.ts'
 import { judgePolicy } from '../../../functions/core/rules/policy.ts'
 import { at, record } from '../../support/records.ts'

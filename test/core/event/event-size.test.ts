@@ -1,6 +1,5 @@
 // An event fits into one row, whatever beacons report: history is cut, and decisions stay.
 import { expect, test } from 'vitest'
-import { viewOf } from '../../../functions/core/delivery/delivery.ts'
 import { agreedOf, isWithin } from '../../../functions/core/event/agreed.ts'
 import type { EventRecord } from '../../../functions/core/event/event.ts'
 import {
@@ -12,6 +11,7 @@ import {
 } from '../../../functions/core/event/event-size.ts'
 import { addHistory } from '../../../functions/core/event/history.ts'
 import { advance } from '../../../functions/core/event/life.ts'
+import { viewOf } from '../../../functions/core/event/view.ts'
 import { bigFacts, bigNames, bigRecord } from '../../support/big.ts'
 import { at, facts, key, record } from '../../support/records.ts'
 import { event } from '../../support/world.ts'

@@ -1,6 +1,6 @@
 // If readers may not decide by the link, the message says who may, and its button does not ask.
 import { describe, expect, test } from 'vitest'
-import { viewOf } from '../../../functions/core/delivery/delivery.ts'
+import { viewOf } from '../../../functions/core/event/view.ts'
 import {
   type Askers,
   askersOf,

@@ -1,7 +1,6 @@
 // Every moment of every type is a whole message, also if values are unknown.
 import { describe, expect, test } from 'vitest'
-import type { AlertTelling, EventView } from '../../../functions/core/delivery/delivery.ts'
-import { viewOf } from '../../../functions/core/delivery/delivery.ts'
+import type { AlertTelling } from '../../../functions/core/delivery/delivery.ts'
 import {
   type Decide,
   decisions,
@@ -9,6 +8,8 @@ import {
   moments,
   type Verdict,
 } from '../../../functions/core/event/event.ts'
+import type { EventView } from '../../../functions/core/event/view.ts'
+import { viewOf } from '../../../functions/core/event/view.ts'
 import {
   buttonOf,
   compose,

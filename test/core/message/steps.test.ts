@@ -1,7 +1,7 @@
 // The messages after the first: who decided, what happens next, and when.
 import { describe, expect, test } from 'vitest'
-import { viewOf } from '../../../functions/core/delivery/delivery.ts'
 import type { Moment, Verdict } from '../../../functions/core/event/event.ts'
+import { viewOf } from '../../../functions/core/event/view.ts'
 import {
   compose,
   describeInference,

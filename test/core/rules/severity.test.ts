@@ -1,7 +1,7 @@
 // The table of severities, and the severity of each step.
 import { describe, expect, test } from 'vitest'
-import { viewOf } from '../../../functions/core/delivery/delivery.ts'
 import { type Moment, moments } from '../../../functions/core/event/event.ts'
+import { viewOf } from '../../../functions/core/event/view.ts'
 import { type Severity, severities, severityOf } from '../../../functions/core/rules/severity.ts'
 import { type Fields, facts, record } from '../../support/records.ts'
 

@@ -1,8 +1,8 @@
 // The notifier of Slack's bots against the simulator's Web API: the message in the channel and its
 // thread.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { viewOf } from '../../../functions/core/delivery/delivery.ts'
 import type { Moment } from '../../../functions/core/event/event.ts'
+import { viewOf } from '../../../functions/core/event/view.ts'
 import { compose } from '../../../functions/core/message/message.ts'
 import type { Send } from '../../../functions/notify/notifier.ts'
 import { notifiers } from '../../../functions/notify/registry.ts'

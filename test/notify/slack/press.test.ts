@@ -1,7 +1,7 @@
 // The question before a press counts, and the private reply to the person who pressed.
 import { describe, expect, test } from 'vitest'
-import { viewOf } from '../../../functions/core/delivery/delivery.ts'
 import type { EventRecord } from '../../../functions/core/event/event.ts'
+import { viewOf } from '../../../functions/core/event/view.ts'
 import { impactOf } from '../../../functions/core/message/phrases.ts'
 import type { PressOutcome } from '../../../functions/notify/desk.ts'
 import { questionOf, refusalOf } from '../../../functions/notify/slack/press.ts'

@@ -1,0 +1,17 @@
+// An event as messages, pages and the API show it.
+import type { EventRecord } from './event.ts'
+
+/** The part of a record that a message may need. */
+export type EventView = Omit<
+  EventRecord,
+  'watchers' | 'history' | 'dueAt' | 'directive' | 'drillPlan' | 'heard' | 'onlyBeacon'
+> & {
+  /** How many VMs see the event without being hit. Absent while they are still reporting. */
+  spared?: number
+}
+
+export function viewOf(record: EventRecord): EventView {
+  const { watchers: _w, history: _h, dueAt: _d, directive: _l, drillPlan: _p, ...rest } = record
+  const { heard: _h2, onlyBeacon: _o, ...view } = rest
+  return view
+}
