@@ -123,7 +123,9 @@ function readSent(answer: Attempted, now: number): Sent {
   const problem = problemSchema.safeParse(parseJson(text)).data
   if (status === 409 && problem?.code === retiredCode) return { kind: 'retired' }
   if (status >= 300 && status < 400) {
-    const reason = `the relay answered ${status}, a redirect; set FOGHORN_RELAY_URL to the relay's own address, perhaps ${answer.headers.location}`
+    const reason =
+      `the relay answered ${status}, a redirect; set FOGHORN_RELAY_URL to the relay's own address, ` +
+      `perhaps ${answer.headers.location}`
     return { kind: 'failed', status, reason }
   }
   const said = problem?.detail || problem?.title || cut(text.trim(), 200) || '(empty body)'

@@ -26,7 +26,7 @@ interface KnownRoute {
   inSlack: boolean
 }
 
-/** The readable parts of a configuration, whatever is wrong with the rest. */
+/** The readable parts of a configuration. Other parts may have errors. */
 interface Parts {
   channels: Record<string, KnownChannel>
   fleets: string[]

@@ -74,6 +74,7 @@ async function decideWith<D>(
   for (;;) {
     const decision = decide(known)
     if (!isNeed(decision)) return { decision, known }
+    if (decision.needs in known) throw new Error(`the decision asks for ${decision.needs} twice`)
     known = { ...known, [decision.needs]: await loaders[decision.needs]() }
   }
 }

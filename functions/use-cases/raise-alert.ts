@@ -49,7 +49,8 @@ export async function concludeAlert(
     },
   })
   if (committed.outcome !== 'committed') return
-  const { kind, vms, reasons } = first.alert
+  // another worker may have added reasons after `first` was read
+  const { kind, vms, reasons } = committed.record?.alert ?? first.alert
   relay.log.warn('fleet_alert', { fleet, kind, vms, reasons, owners })
 }
 

@@ -51,7 +51,7 @@ describe('the gate', () => {
     expect(timesOf('other')).toHaveLength(5)
   })
 
-  test('lets no more than 4 pass in any second, and a poll every second, whoever floods it', async () => {
+  test('under a flood, at most 4 requests pass in any second, and one poll every second', async () => {
     const { clock, flood, passed, poll, timesOf } = setUp()
     void flood()
     void flood()
@@ -111,7 +111,7 @@ describe('the gate', () => {
     expect(timesOf('other')).toEqual([0, 0, 0, 1_050])
   })
 
-  test('whatever is asked for when: never more than 4 in a second, and nobody waits for ever', async () => {
+  test('in any order of requests, at most 4 pass in a second, and each request passes in the end', async () => {
     const asked = fc.array(
       fc.record({
         kind: fc.constantFrom<Kind>('poll', 'other'),

@@ -55,7 +55,7 @@ describe('who may decide', () => {
   const known = { vm: 'web_0', resourceGroup: '', scaleSet: '', tags: { role: 'web' } }
 
   test.each<[string, object[], Partial<Case>, 'anybody' | string[] | undefined, string[]]>([
-    ['whoever has the link', [all], {}, 'anybody', []],
+    ['everyone with the link', [all], {}, 'anybody', []],
     ['who is listed', [all, web], { vms: [known] }, [ann], []],
     ['nobody, while the VM is not known', [all, web, other], {}, [], []],
     ['by buttons, too', [{ ...all, approveIn: 'slack' }], {}, 'anybody', ['chat']],

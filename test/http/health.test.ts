@@ -22,7 +22,7 @@ async function breakChannel() {
   await report(event())
 }
 
-test('strangers get one word, whatever is wrong', async () => {
+test('strangers get one word for any trouble', async () => {
   expect(await ask()).toMatchObject({ status: 200, body: { status: 'ok' } })
   await breakChannel()
   world.clock.now += 5_000

@@ -149,7 +149,7 @@ export class ApprovalBook {
     else if (!own.some(({ stamp }) => stamp === stampOf(record))) broke('who saw something else')
     // with a fleet's key, a liar who speaks as another VM can also change its tags
     const isKnown = !this.#docket.mistaken.has(record.fleet)
-    if (isKnown && !mayDecide(this.#docket.parts.plan, record, verdict)) broke('who may not')
+    if (isKnown && !mayDecide(this.#docket.parts.plan, record, verdict)) broke('without permission')
   }
 
   pressed(press: Press): Noted {

@@ -89,7 +89,7 @@ export class Channels {
     return Response.json(reply.body)
   }
 
-  /** Slowness lasts: whoever tries again soon meets it again. */
+  /** Slowness lasts: a retry soon afterwards is slow, too. */
   #isSlow(channel: string): boolean {
     const { now } = this.#kernel
     const until = this.#slowUntil.get(channel) ?? 0

@@ -89,7 +89,9 @@ function tokenInvalid(reason: string): Refusal {
 const verdicts: Record<Exclude<Verdict, 'valid'>, string> = {
   missing_header: 'webhook-id, webhook-timestamp or webhook-signature is missing',
   malformed_timestamp: 'webhook-timestamp is not a number; write Unix seconds',
-  outside_tolerance: `webhook-timestamp is more than ${signatureToleranceMs / 60_000} min off; "time" is the relay's clock`,
+  outside_tolerance:
+    `webhook-timestamp is more than ${signatureToleranceMs / 60_000} min off; ` +
+    `"time" is the relay's clock`,
   no_match: 'webhook-signature was not made with a key of this fleet; see FOGHORN_FLEET_KEY',
 }
 

@@ -70,7 +70,7 @@ describe('afterAttempt', () => {
     expect(settle({ attempts: 70 }, now, 99 * hour).nextAt - now).toBe(hour)
   })
 
-  test('times are whole ms, whatever is left and however long a channel wants to rest', () => {
+  test('times are whole ms for any time left and any rest of a channel', () => {
     for (let passedMs = 0; passedMs < 20; passedMs++) {
       const { nextAt, spentUntil } = settle({ attempts: 3 }, at + passedMs, hour, 0.123)
       expect([nextAt, spentUntil].every(Number.isInteger)).toBe(true)

@@ -1,4 +1,4 @@
-// Opening the page changes nothing, whoever opens it. Only the page can decide, once.
+// Opening the page changes nothing. Only its own form can decide, once.
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { forge, formType, linkOf, press, textOf } from '../../support/people.ts'
