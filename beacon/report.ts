@@ -2,7 +2,14 @@
 // an item that does not fit waits for the next report, and a document that does not fit is sent
 // without descriptions, or not.
 import { limits, type ScheduledEvent } from '../shared/document.ts'
-import { type Change, maxReportBytes, type Report, type Start, type Vm } from '../shared/report.ts'
+import {
+  type Change,
+  type Goodbye,
+  maxReportBytes,
+  type Report,
+  type Start,
+  type Vm,
+} from '../shared/report.ts'
 import type { Pending } from './spool.ts'
 import type { Snapshot } from './watch.ts'
 
@@ -14,6 +21,10 @@ export interface Facts {
   beacon: Report['beacon']
   document: Omit<Snapshot, 'known'> | undefined
   pending: readonly Pending[]
+  /** Undefined if no runner of hooks is set up. */
+  hooks?: Report['hooks']
+  /** Only in the last report. */
+  goodbye?: Goodbye | undefined
   /** Monotonic ms. */
   now: number
 }
@@ -55,9 +66,9 @@ export function buildReport(facts: Facts, maxBytes = maxReportBytes): BuiltRepor
 }
 
 function headOf(facts: Facts, form: BuiltReport['document']): Omit<Report, 'changes' | 'starts'> {
-  const { vm, beacon, document, now } = facts
+  const { vm, beacon, document, hooks, goodbye, now } = facts
   const uptimeMs = clampAge(beacon.uptimeMs)
-  const head = { version: 1 as const, vm, beacon: { ...beacon, uptimeMs } }
+  const head = { version: 1 as const, vm, beacon: { ...beacon, uptimeMs }, hooks, goodbye }
   if (document === undefined || form === 'left_out') return { ...head, document: null }
   const { seenAt, apiVersion, incarnation, events, kept, unreadable } = document
   return {

@@ -94,6 +94,34 @@ export const startSchema = z.object({
 })
 export type Start = z.infer<typeof startSchema>
 
+/** A program of the VM's owner that prepares the VM for an event, or restores it afterwards. */
+const hookSchema = z.enum(['prepare', 'restore'])
+export type Hook = z.infer<typeof hookSchema>
+
+/** A hook's last line of output, or why it did not run or succeed. */
+export const maxHookNote = 300
+
+/** One run of a hook for one event that hits this VM. */
+export const hookRunSchema = z.object({
+  eventId: scheduledEventSchema.shape.eventId,
+  hook: hookSchema,
+  /**
+   * `planned`: the beacon will run it, or waits for its turn. `failed`: it exited with another code
+   * than 0, or was killed at its limit. `refused`: the runner does not run this file.
+   */
+  state: z.enum(['planned', 'running', 'succeeded', 'failed', 'refused']),
+  /** Since the state began. */
+  ageMs,
+  /** Only of `failed`, and absent if the hook was killed. */
+  exitCode: z.int().optional(),
+  note: z.string().max(maxHookNote).optional(),
+})
+export type HookRun = z.infer<typeof hookRunSchema>
+
+/** Why a beacon stops. `removed`: its package was removed. `stopped`: no more is known. */
+export const goodbyes = ['stopped', 'shutdown', 'upgrade', 'removed'] as const
+export type Goodbye = (typeof goodbyes)[number]
+
 export const reportSchema = z
   .object({
     version: z.literal(1),
@@ -132,6 +160,16 @@ export const reportSchema = z
     changes: listOf(changeSchema, maxChanges),
     /** Since the last accepted report. */
     starts: listOf(startSchema, limits.events),
+    /**
+     * Hooks of this VM. `runs` has those of each event in the document that hits this VM, and of
+     * events that ended lately. An event without a run of `prepare` has no hook here. Absent if no
+     * runner of hooks is set up.
+     */
+    hooks: z
+      .object({ available: z.array(hookSchema).max(2), runs: listOf(hookRunSchema, limits.events) })
+      .optional(),
+    /** Only in the last report of a boot. */
+    goodbye: z.enum(goodbyes).optional(),
   })
   .superRefine(({ document, changes, starts }, { addIssue }) => {
     const ids = [
@@ -173,6 +211,14 @@ export const answerSchema = z.object({
   paceMs: z.number().min(100).max(86_400_000),
   /** Events that this beacon must ask Azure to start now. */
   directives: z.array(directiveSchema).max(limits.events),
+  /**
+   * When to run the hook `prepare`, where the beacon must not follow its own plan. `now`: a person
+   * asked for it, or it is this VM's turn. `hold`: it is another VM's turn.
+   */
+  preparations: z
+    .array(z.object({ eventId: z.string().min(1), when: z.enum(['now', 'hold']) }))
+    .max(limits.events)
+    .default([]),
   /** Events that the relay did not store, and why. It stored the rest of the report. */
   refused: z
     .array(z.object({ eventId: z.string().min(1), reason: z.string().max(limits.text) }))

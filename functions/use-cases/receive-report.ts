@@ -70,7 +70,9 @@ export async function receive(
     relay.log.info('beacon_first_heard', { fleet, vm, bootId })
   }
   const listed = refused.slice(0, limits.events)
-  const answer: Answer = { outcome: 'accepted', time: now, paceMs, directives, refused: listed }
+  const answer: Answer = {
+    ...{ outcome: 'accepted', time: now, paceMs, directives, preparations: [], refused: listed },
+  }
   return { outcome: 'answered', answer }
 }
 
@@ -95,7 +97,8 @@ function lasting({ counter: _c, heardAt: _h, polledAt, bootedAt: _b, ...rest }: 
 
 /** Answers from the committed state. Changes nothing and gives no directive. */
 function repeat(relay: Relay, { paceMs }: Beacon): Answer {
-  return { outcome: 'repeated', time: relay.now(), paceMs, directives: [], refused: [] }
+  const nothing = { directives: [], preparations: [], refused: [] }
+  return { outcome: 'repeated', time: relay.now(), paceMs, ...nothing }
 }
 
 function idsIn(report: Report): string[] {

@@ -45,6 +45,7 @@ export function accepted(fields: Partial<Answer> = {}): Sent {
     time: 0,
     paceMs: 600_000,
     directives: [],
+    preparations: [],
     refused: [],
   }
   return { kind: 'accepted', answer: { ...answer, ...fields } }

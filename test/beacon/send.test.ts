@@ -50,7 +50,10 @@ function verdictOf({ headers, body }: Asked, now: number) {
 
 test('a report is signed as Standard Webhooks has it, with its fleet', async () => {
   const { send, asked, clock } = await setUp(() => ({ body: answer }), '/foghorn/')
-  expect(await send()).toEqual({ kind: 'accepted', answer: { ...answer, refused: [] } })
+  expect(await send()).toEqual({
+    kind: 'accepted',
+    answer: { ...answer, preparations: [], refused: [] },
+  })
   const [one] = asked
   expect(one).toMatchObject({
     method: 'POST',

@@ -126,14 +126,16 @@ describe('the answer', () => {
   const answer = { outcome: 'accepted', time: 1, paceMs: 2_000, directives: [directive] }
   test('passes as documented', () => {
     const refused = [{ eventId: 'e1', reason: 'the fleet has 2000 open events' }]
-    expect(answerSchema.parse({ ...answer, refused })).toEqual({ ...answer, refused })
+    const preparations = [{ eventId: 'e2', when: 'hold' }]
+    const whole = { ...answer, preparations, refused }
+    expect(answerSchema.parse(whole)).toEqual(whole)
     const bounded = { ...directive, durationSeconds: 9, source: 'User' }
     const bounds = { ...answer, directives: [bounded] }
     expect(answerSchema.parse(bounds)).toMatchObject(bounds)
   })
 
   test('of a relay that refuses no event by itself, has none refused', () => {
-    expect(answerSchema.parse(answer)).toEqual({ ...answer, refused: [] })
+    expect(answerSchema.parse(answer)).toEqual({ ...answer, preparations: [], refused: [] })
   })
 
   test.each<[string, object]>([

@@ -119,6 +119,7 @@ describe('a repeated report', () => {
         time: startAt,
         paceMs: 2_000,
         directives: [],
+        preparations: [],
         refused: [],
       })
     }
