@@ -125,7 +125,10 @@ export class ApprovalBook {
     return this.#docket.parts
       .beacons()
       .filter(({ vm }) => vm.fleet === fleet)
-      .map((beacon) => beacon.asItKnows(eventId) ?? beacon.acked?.values.get(eventId))
+      .flatMap((beacon) => [
+        beacon.asItKnows(eventId) ?? beacon.acked?.values.get(eventId),
+        ...beacon.remembers(eventId),
+      ])
       .some((own) => own && covers.some((cover) => whyBeyond(cover, own) !== undefined))
   }
 

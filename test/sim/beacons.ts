@@ -136,6 +136,13 @@ export class Beacon {
     return event && { ...event, ...this.#lastSaid.get(eventId) }
   }
 
+  /** What it saw and no relay has taken yet, as of the process before, too. */
+  remembers(eventId: string): ScheduledEvent[] {
+    return this.#spool.read().flatMap(({ item }) => {
+      return item.kind !== 'start' && item.event.eventId === eventId ? [item.event] : []
+    })
+  }
+
   shows(eventId: string): boolean {
     return this.state?.document?.events.some((event) => event.eventId === eventId) ?? false
   }

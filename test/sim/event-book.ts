@@ -162,8 +162,8 @@ export class EventBook {
     }
     const lastShownAt = acked.missing.get(record.eventId)
     if (lastShownAt === undefined) return isHandled ? { view: 'unsure' } : undefined
-    // if a report was long under way, the relay takes it for younger than it is
-    const early = report_delayed === 0 && now - lastShownAt < confirmMs - 1
+    // if a report was long under way, it is older than the relay or its answer says
+    const early = report_delayed + store_slow === 0 && now - lastShownAt < confirmMs - 1
     return { view: early ? 'missed just now' : 'misses' }
   }
 
