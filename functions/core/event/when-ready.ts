@@ -197,7 +197,9 @@ function nextLookAt(record: EventRecord, before: EventRecord, { now, stored }: W
   if (waits && policy.decide === 'approve' && verdict === undefined) {
     const hasChanged = readiness !== before.readiness
     times.push(asksAt(record), awaitedUntil(record), preparesFrom(record))
-    times.push(now + (hasChanged ? rowsWrittenMs : silentMs))
+    if (hasChanged) times.push(now + rowsWrittenMs)
+    // from then on, a beacon may not fall silent
+    if (preparesFrom(record) <= now) times.push(now + silentMs)
     if (record.gone !== undefined) times.push(now + turnEveryMs)
   }
   if (turn?.state === 'waits') {
