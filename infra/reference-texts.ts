@@ -51,6 +51,8 @@ export const momentTexts: Record<Moment, string> = {
   scheduled: 'A beacon sees the event for the first time.',
   changed:
     'NotBefore, the VMs, the duration or another value changed. The message says from what to what.',
+  not_ready:
+    'A rule with `whenReady` or `maxConcurrent` waited in vain: people are asked. The message names the VMs and says why.',
   reminder: 'Nobody has decided, and NotBefore is as near as the route sets.',
   approved: 'A person or a rule approved: start it now.',
   declined: 'A person chose *not now*.',
@@ -85,7 +87,8 @@ export const relayEvents: Record<string, string> = {
     'A message with buttons was removed from a combined message, to be sent alone.',
   delivery_superseded: 'A message was not sent, because a later one says more.',
   drill_started: 'An owner started a drill.',
-  event_concluded: 'A due time passed and led to an end, a reminder or a stuck approval.',
+  event_concluded:
+    'A due time passed and led to an end, a reminder, a stuck approval, or a step of a rule that waits.',
   event_decided: 'An approval or a *not now* is on record.',
   event_failed: 'One event of a report could not be stored. The beacon reports it again.',
   event_stepped: 'A report changed an event. `moments` lists what people are notified of.',

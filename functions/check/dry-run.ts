@@ -41,6 +41,8 @@ export interface Rule {
 
 export interface Outcome {
   decide: Decide
+  /** What the rule waits for before it approves. */
+  waits: { whenReady?: true; maxConcurrent?: number } | undefined
   /** Rules of the policy up to the one that decides. If none does, people are asked. */
   rules: Rule[]
   routes: Rule[]
@@ -71,9 +73,12 @@ export function dryRun(relay: Pick<Relay, 'config' | 'notifiers'>, one: Case): O
   const notified = notifiedOf(relay, record, observers)
   const before = beforeKnown(relay, one, record, notified)
   const { decide } = record.policy
-  const isOpen = record.phase === 'scheduled' && (decide === 'ask' || decide === 'notify')
+  const waits = record.phase === 'scheduled' ? waitsOf(record) : undefined
+  const mayDecide = decide === 'ask' || decide === 'notify' || waits !== undefined
+  const isOpen = record.phase === 'scheduled' && mayDecide
   return {
     decide,
+    waits,
     rules: rulesTried(config, record, observers),
     routes,
     ...(isOpen ? { deciders: decidersOf(config.routes, record, observers) } : {}),
@@ -83,6 +88,12 @@ export function dryRun(relay: Pick<Relay, 'config' | 'notifiers'>, one: Case): O
     notified,
     ...(before === undefined ? {} : { before }),
   }
+}
+
+function waitsOf({ policy }: EventRecord): Outcome['waits'] {
+  const { decide, whenReady, maxConcurrent } = policy
+  if (decide !== 'approve' || (!whenReady && maxConcurrent === undefined)) return undefined
+  return { ...(whenReady && { whenReady }), ...(maxConcurrent !== undefined && { maxConcurrent }) }
 }
 
 function rulesTried({ policy }: Rules, record: EventRecord, observers: Observer[]): Rule[] {
@@ -138,18 +149,24 @@ function notifiedOf(
   }
   if (record.phase === 'scheduled') {
     const { decide, rule } = record.policy
+    const waits = waitsOf(record) !== undefined
+    const asking = waits ? askedBy(record) : record
     sure.push(...add('scheduled', record))
     if (decide === 'approve') {
-      sure.push(...add('approved', decidedBy(record, 'approved', 'policy', rule)))
+      const approved = add('approved', decidedBy(record, 'approved', 'policy', rule))
+      ;(waits ? maybe : sure).push(...approved)
     }
     maybe.push(...add('changed', record))
-    for (const { at, label } of remindersFor(record, remindersOf(relay.config.routes))) {
+    if (waits) maybe.push(...add('not_ready', asking))
+    for (const { at, label } of remindersFor(asking, remindersOf(relay.config.routes))) {
       maybe.push(...add('reminder', at, label))
     }
     // with "notify", messages still have the link, so people can decide
     if (decide === 'ask' || decide === 'notify') {
       add('approved', decidedBy(record, 'approved', 'link', 'somebody'))
-      add('declined', decidedBy(record, 'declined', 'link', 'somebody'))
+    }
+    if (decide === 'ask' || decide === 'notify' || waits) {
+      add('declined', decidedBy(asking, 'declined', 'link', 'somebody'))
     }
     if (decide !== 'ignore') maybe.push(...add('stuck', record))
   }
@@ -163,6 +180,12 @@ function notifiedOf(
   } else sure.push(...begun)
   add('lost', withEnd(record, { at: 0, outcome: 'lost' }))
   return notified
+}
+
+/** The rule waited in vain. */
+function askedBy(record: OpenRecord): OpenRecord {
+  const notReady = { at: 0, why: 'not_ready_in_time' as const }
+  return { ...record, notReady, policy: { ...record.policy, decide: 'ask' } }
 }
 
 function remindersFor(first: OpenRecord, beforeSeconds: number[]) {

@@ -26,16 +26,18 @@ export function adviseOnPolicy(config: Config): string[] {
 }
 
 /** Rules that approve more than a Freeze, whatever its source and duration. */
-function onUnlimited(at: string, { match, decide }: PolicyRule): string[] {
+function onUnlimited(at: string, { match, decide, whenReady }: PolicyRule): string[] {
   const byPeople = match.source?.every((one) => one.toLowerCase() === 'user')
-  if (decide !== 'approve' || byPeople || match.maxDurationSeconds !== undefined) return []
+  const isLimited = byPeople || match.maxDurationSeconds !== undefined || whenReady
+  if (decide !== 'approve' || isLimited) return []
   const types = eventTypes.filter(
     (type) => type !== 'Freeze' && mayMatch({ eventType: match.eventType }, '', type, ''),
   )
   if (types.length === 0) return []
   const { fleet: _f, eventType: _t, source: _s, ...rest } = match
   const of = Object.keys(rest).length > 0 ? ` of VMs that match its ${list(Object.keys(rest))}` : ''
-  const remedy = 'limit it by "source": "User" or "maxDurationSeconds", or write "decide": "ask"'
+  const remedy =
+    'limit it by "source": "User" or "maxDurationSeconds", or write "whenReady": true or "decide": "ask"'
   return [`${at}: approves every ${list(types)}${of}, at any time; ${remedy}`]
 }
 

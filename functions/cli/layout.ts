@@ -38,7 +38,7 @@ export function describeOutcome(one: Case, outcome: Outcome, channels: string[])
   return [
     ...wrap(titleOf(one), 'Dry run: ', '  '),
     '',
-    ...wrap(`${decide}, ${decided}`, 'Policy: ', '  '),
+    ...wrap(`${decide}${waitsIn(outcome)}, ${decided}`, 'Policy: ', '  '),
     ...listed(rules.filter((rule) => rule !== by).map(describeRule)),
     '',
     'Routes:',
@@ -50,6 +50,14 @@ export function describeOutcome(one: Case, outcome: Outcome, channels: string[])
     ...onlyAfterIn(notified, channels),
     ...beforeIn(outcome, channels),
   ]
+}
+
+function waitsIn({ waits }: Outcome): string {
+  const { whenReady, maxConcurrent } = waits ?? {}
+  const ready = whenReady ? ' once every affected VM is ready' : ''
+  const most = counted(maxConcurrent ?? 0, 'VM')
+  const turns = maxConcurrent === undefined ? '' : `, with at most ${most} of a group at a time`
+  return ready + turns
 }
 
 /** The table cannot show that a channel is notified only if it was notified before. */
@@ -86,10 +94,11 @@ function beforeIn({ decide, rules, notified, before }: Outcome, all: string[]): 
   ]
 }
 
-function decidersIn({ decide, deciders, buttons }: Outcome): string[] {
+function decidersIn({ decide, deciders, buttons, waits }: Outcome): string[] {
   if (deciders === undefined) return []
   const where = buttons.length === 0 ? '' : `; by buttons in ${buttons.join(', ')}`
-  const unasked = decide === 'notify' ? '; nobody is asked' : ''
+  const inVain = waits === undefined ? '' : '; people are asked only if the rule waits in vain'
+  const unasked = decide === 'notify' ? '; nobody is asked' : inVain
   return [...wrap(whoIn(deciders) + where + unasked, 'Who may decide: ', '  '), '']
 }
 

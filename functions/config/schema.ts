@@ -111,6 +111,9 @@ const matchSchema = object({
 const ruleNameRule =
   'messages and the history show the name, so it must not be an address or a secret; write words'
 
+const maxConcurrentLimit = 1_000
+const maxConcurrentRule = `write a whole number from 1 to ${maxConcurrentLimit}`
+
 const ruleSchema = object({
   name: text
     .refine((name) => !looksSecret(name) && !/^\S*:\/\/\S*$/.test(name), { error: ruleNameRule })
@@ -120,6 +123,27 @@ const ruleSchema = object({
   decide: oneOf(decisions).describe(
     'approve: Azure starts it at once. ask: people decide. notify: channels are notified, nobody is asked. ignore: no message is sent.',
   ),
+  whenReady: z
+    .boolean()
+    .optional()
+    .describe(
+      'true, with approve: approves once the hook `prepare` has succeeded on every affected VM. If that fails or takes too long, people are asked.',
+    ),
+  maxConcurrent: z
+    .int(maxConcurrentRule)
+    .min(1, maxConcurrentRule)
+    .max(maxConcurrentLimit, maxConcurrentRule)
+    .optional()
+    .describe(
+      'With approve: at most this many VMs of one scale set, or of one tag value if `match` has a tag, are prepared or approved at the same time. The next event waits for its turn.',
+    ),
+}).superRefine((rule, { addIssue }) => {
+  if (rule.decide === 'approve') return
+  for (const key of ['whenReady', 'maxConcurrent'] as const) {
+    if (!rule[key]) continue
+    const message = `only a rule with "decide": "approve" waits; write that, or remove "${key}"`
+    addIssue({ code: 'custom', path: [key], message })
+  }
 })
 
 const routeSchema = object({

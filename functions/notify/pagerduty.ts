@@ -182,7 +182,10 @@ function actionOf(telling: Delivery['telling']): Action {
   }
 }
 
-/** The same for every action on one incident. A channel in trouble has one incident. */
+/**
+ * The same for every action on one incident. A channel in trouble has one incident. If a rule
+ * waited in vain, people get an incident of their own: the first one asked nobody to act.
+ */
 function keyOf(telling: Delivery['telling']): string {
   if (isAlertOf(telling)) {
     const { alert, episode } = telling.about
@@ -190,8 +193,10 @@ function keyOf(telling: Delivery['telling']): string {
   }
   if (telling.moment === 'alert') return `foghorn/channel/${channelIn(telling)}`
   const lapsedAt = lapsedAtOf(telling.event)
+  const { notReady } = telling.event
   const anew = lapsedAt === undefined ? '' : `/anew-${hash(String(lapsedAt))}`
-  return eventKeyOf(telling) + anew
+  const asked = notReady === undefined ? '' : `/asked-${hash(String(notReady.at))}`
+  return eventKeyOf(telling) + anew + asked
 }
 
 function stuckKeyOf(telling: Telling): string {

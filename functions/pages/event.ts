@@ -3,9 +3,15 @@
 import { html } from 'hono/html'
 import type { EventRecord, Verdict } from '../core/event/event.ts'
 import { remaining } from '../core/event/time.ts'
-import { azureStarts, capital, hardwareAdvice, plain } from '../core/message/message.ts'
+import {
+  approvesUnready,
+  azureStarts,
+  capital,
+  hardwareAdvice,
+  plain,
+} from '../core/message/message.ts'
 import type { Permission } from '../core/rules/permission.ts'
-import { isDecidable, seenOf, stateOf, stepOf } from './state.ts'
+import { isDecidable, isPreparable, seenOf, stateOf, stepOf } from './state.ts'
 import { whole } from './times.ts'
 
 export type Html = ReturnType<typeof html> | string
@@ -93,13 +99,29 @@ function choices({ record, form }: Seen, now: number, place: number, inList: boo
   const which = inList ? html`<input type="hidden" name="event" value="${place}">` : ''
   const fields = html`<input type="hidden" name="form" value="${form}">${which}`
   const hint = html`<p class="hint" id="g${place}">${hintOf(record, inList)}</p>`
-  const approve = (look: string) => html`<button class="${look}" name="decision" value="approve"
- aria-describedby="h${place} g${place}">Approve: start it now</button>`
+  const approve = (look: string) => html`${unreadyPart(record, place)}
+<button class="${look}" name="decision" value="approve"
+ aria-describedby="h${place} u${place} g${place}">Approve: start it now</button>`
   const inner =
     record.verdict === undefined
       ? html`${approve('go')}\n${hint}\n${notNow(record, now, place)}`
       : html`<details class="after"><summary>Approve after all</summary>\n${hint}\n${approve('quiet')}</details>`
-  return html`<form method="post"${target} data-choices>${fields}\n${inner}</form>`
+  const last = isPreparable(record) ? html`\n${prepare(place)}` : ''
+  return html`<form method="post"${target} data-choices>${fields}\n${inner}${last}</form>`
+}
+
+/** The open page keeps this up to date. */
+function unreadyPart(record: EventRecord, place: number): Html {
+  const text = approvesUnready(record)
+  return html`<p class="unready" id="u${place}" data-unready ${text === '' ? html`hidden` : ''}>${text}</p>`
+}
+
+/** The last button: if it disappears, no other one takes its place. */
+function prepare(place: number): Html {
+  return html`<button name="decision" value="prepare" data-prepare
+ aria-describedby="h${place} p${place}">Prepare now</button>
+<p class="hint" id="p${place}" data-prepare>The affected VMs run their hooks at their next report,
+within a minute. This approves nothing.</p>`
 }
 
 function hintOf(record: EventRecord, inList: boolean): string {

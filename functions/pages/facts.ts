@@ -2,6 +2,7 @@
 // only if the event has changed.
 
 import type { EventRecord } from '../core/event/event.ts'
+import type { VmState } from '../core/event/hook-state.ts'
 import { utc } from '../core/event/time.ts'
 import { viewOf } from '../core/event/view.ts'
 import { capital, compose, describeVerdict, plain } from '../core/message/message.ts'
@@ -25,8 +26,29 @@ export function factsOf(record: EventRecord): Fact[] {
     ...(verdict ? [['Identity', proofs[verdict.how]] as Fact] : []),
     ...(overruled ? [['Earlier decision', inWords(overruled)] as Fact] : []),
     ...shown,
+    ...unreadyIn(record),
     ['Reference', reference],
   ]
+}
+
+const states: Record<VmState, string> = {
+  failed: 'hook failed',
+  refused: 'hook refused',
+  silent: 'no report',
+  no_hook: 'no hook',
+  awaited: 'no report yet',
+  preparing: 'preparing',
+  planned: 'not begun',
+  ready: 'ready',
+}
+
+/** The record lists the first VMs that are not ready. */
+function unreadyIn({ readiness }: EventRecord): Fact[] {
+  const rows = (readiness?.unready ?? []).map(({ vm, state, since }) => {
+    const from = since === undefined ? '' : `, since ${minuteUtc(utc(since))}`
+    return plain(`${vm} (${states[state]}${from})`)
+  })
+  return rows.length === 0 ? [] : [['Not ready', rows.join(', ')]]
 }
 
 /** Drops the end of `2026-11-21 12:15:00 UTC (in 14 min)`, which would soon be wrong. */

@@ -2,9 +2,11 @@
 // sentences, and the time left to decide. Pure.
 import { stampOf } from '../core/event/approval.ts'
 import type { EventRecord } from '../core/event/event.ts'
+import { canPrepareNow } from '../core/event/preparation.ts'
 import { lastingClock, relative } from '../core/event/time.ts'
 import {
   aftermathOf,
+  approvesUnready,
   azureStarts,
   backLines,
   capital,
@@ -12,12 +14,16 @@ import {
   describeFailure,
   describeInference,
   growthLines,
+  inVainLines,
   isBack,
   isGuess,
   lapseLines,
   lostLines,
   plain,
+  readinessLines,
+  restoreLines,
   stuckLines,
+  waitLines,
 } from '../core/message/message.ts'
 import { type Fact, factsOf } from './facts.ts'
 import { type TimelineEntry, timelineOf } from './timeline.ts'
@@ -39,6 +45,10 @@ export interface LiveState extends State {
   /** Changes with the VMs, the epoch or the time: the reader saw something else. */
   seen: string
   decidable: boolean
+  /** That VMs are not ready, for people who approve. Empty if all are, or if none has a hook. */
+  unready: string
+  /** Whether a person can ask the VMs to prepare now. */
+  preparable: boolean
   /** Nothing will change any more. */
   over: boolean
   sequence: number
@@ -95,6 +105,10 @@ export function isDecidable(record: EventRecord): boolean {
   )
 }
 
+export function isPreparable(record: EventRecord): boolean {
+  return isDecidable(record) && canPrepareNow(record)
+}
+
 /** What a viewer decides about. If it changes, the page asks them to reload. */
 export function seenOf(record: EventRecord): string {
   return `${stampOf(record)} ${record.facts.notBeforeAt ?? ''}`
@@ -108,6 +122,8 @@ export function liveOf(record: EventRecord, now: number, have?: number): LiveSta
     ...stateOf(record, now),
     seen: seenOf(record),
     decidable: isDecidable(record),
+    unready: approvesUnready(record),
+    preparable: isPreparable(record),
     over: record.ended !== undefined,
     sequence,
     step,
@@ -132,18 +148,25 @@ function rawStateOf(record: EventRecord, now: number): State {
     const isFirstSight = record.startKind === 'already_running'
     const headline = isFirstSight ? `First seen ${when}, already running.` : `It started ${when}.`
     const decision = [...verdictLines(record, now), ...growthLines(record, now)]
-    return { tone: 'over', headline, lines: [...backLines(record), ...notice, ...decision] }
+    const ready = readinessLines(record)
+    return {
+      tone: 'over',
+      headline,
+      lines: [...backLines(record), ...notice, ...decision, ...ready],
+    }
   }
   if (verdict?.decision === 'approved') return approvedState(record, now)
   const { notBeforeAt } = record.facts
   const until = notBeforeAt !== undefined && notBeforeAt > now ? { until: notBeforeAt } : {}
   if (verdict === undefined) {
-    const why = [...backLines(record), ...lapseLines(record, false)]
-    return { tone: 'ask', headline: 'Not decided.', lines: [...why, dueOf(record, now)], ...until }
+    const why = [...backLines(record), ...lapseLines(record, false), ...inVainLines(record)]
+    const hooks = [...readinessLines(record), ...waitLines(record)]
+    const lines = [...why, ...hooks, dueOf(record, now)]
+    return { tone: 'ask', headline: 'Not decided.', lines, ...until }
   }
   const due = `"Not now" does not stop it: ${startsOf(record, now)}.`
   const still = 'You can still approve it until it starts.'
-  const lines = [said(record, now), ...backLines(record), due, still]
+  const lines = [said(record, now), ...backLines(record), ...readinessLines(record), due, still]
   return { tone: 'wait', headline: 'Not now', lines, ...until }
 }
 
@@ -152,7 +175,8 @@ function approvedState(record: EventRecord, now: number): State {
   const headline = 'Approved'
   const decision = said(record, now)
   const good = (...lines: string[]): State => {
-    return { tone: 'good', headline, lines: [decision, ...backLines(record), ...lines] }
+    const ready = readinessLines(record)
+    return { tone: 'good', headline, lines: [decision, ...backLines(record), ...ready, ...lines] }
   }
   if (drill) return good('The drill starts in a moment.')
   if (stuckAt !== undefined) {
@@ -179,7 +203,8 @@ function endedState(record: EventRecord, now: number): State {
   const doubt = outcome !== 'lost' && isGuess(record.ended) ? ', it seems,' : ''
   const headline = `${what}${doubt} ${relative(at, now)}.`
   const tone = outcome === 'lost' ? 'bad' : 'over'
-  return { tone, headline, lines: [...whyEnded(record, now), ...verdictLines(record, now)] }
+  const decision = [...whyEnded(record, now), ...verdictLines(record, now)]
+  return { tone, headline, lines: [...decision, ...restoreLines(record)] }
 }
 
 function whyEnded(record: EventRecord, now: number): string[] {

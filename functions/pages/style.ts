@@ -48,6 +48,7 @@ button.go, .button { background: var(--go); border-color: var(--go); color: #fff
 button:hover, .button:hover { filter: brightness(1.08) }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px }
 .hint { color: var(--soft); font-size: .9375rem; line-height: 1.4; margin: .375rem 0 1.25rem }
+.unready { font-weight: 600; margin: 0 0 .625rem }
 .refusal, .moved { background: var(--card); border: 1px solid var(--edge); border-radius: .5rem;
   padding: .875rem 1rem; margin: 1rem 0 }
 .refusal h2 { margin: 0 }

@@ -2,11 +2,14 @@
 // VM saw something, because that need not be an affected VM.
 import { drillNote } from '../core/event/drill.ts'
 import type { EventRecord, HistoryEntry, Inference, Proof } from '../core/event/event.ts'
+import type { NotReady } from '../core/event/hook-state.ts'
 import { utc } from '../core/event/time.ts'
 import {
   capital,
+  describeDecider,
   describeFailure,
   describeInference,
+  describeInVain,
   describeVerdict,
   isFailure,
   isGuess,
@@ -59,6 +62,11 @@ const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = 
   seen: (vm) => `First seen by ${vm}`,
   started: (vm) => `Started (seen by ${vm})`,
   changed: (values) => `Changed: ${values.replace(isoTime, (iso) => utc(Date.parse(iso)))}`,
+  prepare_now: (by) => {
+    const [how = '', ...who] = by.split(': ')
+    return `Prepare now, asked ${describeDecider({ how: how as Proof, who: who.join(': ') })}`
+  },
+  not_ready: (why) => `People are asked: ${describeInVain(why as NotReady['why'])}`,
   reminder: (distance) => `People were reminded, ${distance}`,
   directed: (vm) => `The beacon on ${vm} was asked to tell Azure`,
   passed_on: (vm) => `The beacon on ${vm} told Azure`,
@@ -97,6 +105,8 @@ const bare: Record<HistoryEntry['what'], string> = {
   passed_on: 'Azure was told',
   start_failed: 'Azure could not be told',
   not_started: 'Azure was told, but has not started it',
+  prepare_now: 'A person asked the VMs to prepare now',
+  not_ready: 'People are asked, as the rule waited in vain',
   lapsed: 'The approval lapsed because the event changed',
   stuck: 'Approved, but not started: people are notified',
   gone: 'Gone from the document',

@@ -128,8 +128,11 @@ export interface DeliveryStore {
   replay(which: Replay, now: number, limit: number): Promise<number>
 }
 
-/** `post`: the message of an event in a channel. `health`: the health of a channel. */
-export type MemoKind = 'post' | 'health'
+/**
+ * `post`: the message of an event in a channel. `health`: the health of a channel. `turns`: the
+ * events of a fleet that have their turn.
+ */
+export type MemoKind = 'post' | 'health' | 'turns'
 
 export interface MemoKey {
   kind: MemoKind

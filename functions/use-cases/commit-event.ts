@@ -7,13 +7,16 @@ import type { Decision, Known, Needs } from '../core/event/decision.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { EventKey } from '../store/store.ts'
 import { channelFacts, type Relay } from './relay.ts'
+import { takeTurn } from './take-turn.ts'
 
 const maxAttempts = 100
 
 type Parts = Pick<Relay, 'store' | 'config' | 'notifiers' | 'attention' | 'wake' | 'log' | 'now'>
 
 /** A decision asks for a fact by its name. */
-type Loaders = { [Need in keyof Known]-?: () => Promise<NonNullable<Known[Need]>> }
+type Loaders = {
+  [Need in keyof Known]-?: (asked: Needs & { needs: Need }) => Promise<NonNullable<Known[Need]>>
+}
 
 /** If `deliveries` is set, they replace those of the routes: alerts have no routes. */
 type Decided = Decision & { deliveries?: Delivery[] }
@@ -48,6 +51,7 @@ export async function commitEvent<D extends Decided>(
       deliveries: () => store.readDeliveries(key),
       isWatched: () => relay.attention.isOn(key, now),
       room: async () => ({ refusal: undefined }),
+      turn: ({ wish, epoch }) => takeTurn(store, { ...key, epoch }, wish),
       ...load,
     }
     const { decision, known } = await decideWith(loaders, (facts) => decide(before, facts, now))
@@ -75,7 +79,8 @@ async function decideWith<D>(
     const decision = decide(known)
     if (!isNeed(decision)) return { decision, known }
     if (decision.needs in known) throw new Error(`the decision asks for ${decision.needs} twice`)
-    known = { ...known, [decision.needs]: await loaders[decision.needs]() }
+    const load = loaders[decision.needs] as (asked: Needs) => Promise<unknown>
+    known = { ...known, [decision.needs]: await load(decision) }
   }
 }
 
@@ -100,9 +105,11 @@ async function plan(
   // without a moment no route is looked up, so save the reads
   const isNews = moments.length > 0
   const context = {
-    observers: known.observers ?? (isNews ? await loaders.observers() : []),
+    observers: known.observers ?? (isNews ? await loaders.observers({ needs: 'observers' }) : []),
     deliveries:
-      isNews && before !== undefined ? (known.deliveries ?? (await loaders.deliveries())) : [],
+      isNews && before !== undefined
+        ? (known.deliveries ?? (await loaders.deliveries({ needs: 'deliveries' })))
+        : [],
     now,
   }
   return commitPlan(relay.config.routes, channelFacts(relay), before, decision, context)

@@ -4,16 +4,17 @@ import { limits } from '../../shared/document.ts'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import type { Answer, Directive, Refused, Report } from '../../shared/report.ts'
 import { agreedOf } from '../core/event/agreed.ts'
-import { type Context, decideReport } from '../core/event/decide.ts'
+import { decideReport } from '../core/event/decide.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Beacon, Observer, Sighting } from '../core/event/observer.ts'
 import { openPaceMs, paceFor, type Seen } from '../core/event/pace.ts'
-import { type EventNews, type Reading, readReport, tidyReport } from '../core/event/reading.ts'
-import { remindersOf } from '../core/rules/routes.ts'
+import { preparationFor } from '../core/event/preparation.ts'
+import { type EventNews, type Reading, readReport } from '../core/event/reading.ts'
+import { tidyReport } from '../core/event/tidy.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
 import { raiseAlert } from './raise-alert.ts'
-import type { Relay } from './relay.ts'
+import { contextOf, type Relay } from './relay.ts'
 import { Share } from './share.ts'
 
 /** If this many events of one report fail, the others wait for the next report. */
@@ -71,7 +72,8 @@ export async function receive(
   }
   const listed = refused.slice(0, limits.events)
   const answer: Answer = {
-    ...{ outcome: 'accepted', time: now, paceMs, directives, preparations: [], refused: listed },
+    ...{ outcome: 'accepted', time: now, paceMs, directives, refused: listed },
+    preparations: seen.flatMap(({ record }) => preparationOf(record, beacon.vm, now)),
   }
   return { outcome: 'answered', answer }
 }
@@ -104,7 +106,14 @@ function repeat(relay: Relay, { paceMs }: Beacon): Answer {
 function idsIn(report: Report): string[] {
   const changes = report.changes.map((change) => change.event.eventId)
   const starts = report.starts.map((start) => start.eventId)
-  return [...(report.document?.events ?? []).map((event) => event.eventId), ...changes, ...starts]
+  const runs = (report.hooks?.runs ?? []).map((run) => run.eventId)
+  const events = (report.document?.events ?? []).map((event) => event.eventId)
+  return [...events, ...changes, ...starts, ...runs]
+}
+
+function preparationOf(record: EventRecord, vm: string, now: number): Answer['preparations'] {
+  const when = preparationFor(record, vm, now)
+  return when === undefined ? [] : [{ eventId: record.eventId, when }]
 }
 
 /** Includes what was approved: the beacon starts an event only if its document shows no more. */
@@ -215,10 +224,6 @@ async function joinEvent(
   if (committed.outcome === 'committed' && decision.isOpening) share.use()
   const { isDirected: directed, isWatched: watched } = decision
   return { record, directed, watched }
-}
-
-function contextOf({ config, listeningSince }: Relay): Context {
-  return { rules: config, reminders: remindersOf(config.routes), listeningSince }
 }
 
 /** The committed observers, with what this report says of its own beacon. */

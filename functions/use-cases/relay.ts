@@ -3,7 +3,9 @@ import type { Log } from '../../shared/log.ts'
 import type { Hmac } from '../../shared/signature.ts'
 import type { ChannelFacts } from '../core/delivery/commit.ts'
 import { type Rate, unlimited } from '../core/delivery/rate.ts'
+import type { Context } from '../core/event/decide.ts'
 import type { Channel, Config } from '../core/rules/config.ts'
+import { remindersOf } from '../core/rules/routes.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Desk } from '../notify/desk.ts'
 import type { Notifier, Send } from '../notify/notifier.ts'
@@ -73,4 +75,9 @@ export function notifierOf({ notifiers }: Pick<Relay, 'notifiers'>, { kind }: Ch
 function notifierNamed(relay: RelayParts, name: string): Notifier<never> | undefined {
   const channel = channelNamed(relay, name)
   return channel && notifierOf(relay, channel)
+}
+
+/** What decisions about events need of the configuration. */
+export function contextOf({ config, listeningSince }: Relay): Context {
+  return { rules: config, reminders: remindersOf(config.routes), listeningSince }
 }

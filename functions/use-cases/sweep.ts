@@ -1,12 +1,10 @@
-// Draws the conclusions that time brings, such as stuck or lost, without any request.
+// Does what time brings, such as stuck, lost or a rule's turn, without any request.
 import { messageOf } from '../../shared/errors.ts'
-import { conclude } from '../core/event/conclude.ts'
-import { heardSince, withHeard } from '../core/event/witness.ts'
-import { remindersOf } from '../core/rules/routes.ts'
+import { decideLook } from '../core/event/look.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
 import { concludeAlert, isAlert } from './raise-alert.ts'
-import type { Relay } from './relay.ts'
+import { contextOf, type Relay } from './relay.ts'
 
 const maxEventsPerSweep = 200
 /** Sending waits for the sweep, so if the store is slow, the rest waits for the next sweep. */
@@ -33,19 +31,12 @@ export async function sweep(relay: Relay): Promise<number> {
 }
 
 async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
-  const { config, listeningSince } = relay
-  const reminders = remindersOf(config.routes)
   const first = await relay.store.readEvent(key)
   if (first === undefined) return
   if (isAlert(first)) return concludeAlert(relay, first)
   await commitEvent(relay, key, {
     first,
-    decide: (before, { observers }, now) => {
-      if (before === undefined) return { record: before, moments: [], reason: 'forgotten' }
-      if (observers === undefined) return { needs: 'observers' }
-      const witnesses = heardSince(withHeard(before, observers), listeningSince)
-      return conclude(before, witnesses, now, reminders)
-    },
+    decide: (before, known, now) => decideLook(before, known, contextOf(relay), now),
     log: {
       event: 'event_concluded',
       fields: ({ record }) => ({ inferred: record?.ended?.inferred }),

@@ -108,6 +108,17 @@ describe('notified channels', () => {
     expect(moments).toEqual([...expected, 'cancelled', 'lost'])
   })
 
+  test.each([{ whenReady: true }, { maxConcurrent: 1 }])('if a rule waits: %j', (waits) => {
+    const policy = [{ ...approve, ...waits }]
+    const outcome = run({ routes, policy }, { vms: [web] })
+    expect(outcome).toMatchObject({ decide: 'approve', waits, deciders: 'anybody' })
+    expect(outcome.notified.map(({ moment }) => moment)).toEqual([
+      ...['scheduled', 'approved', 'changed', 'not_ready'],
+      ...['reminder 1800 s (at once)', 'reminder 300 s', 'declined', 'stuck', 'started'],
+      ...['completed', 'cancelled', 'lost'],
+    ])
+  })
+
   test('if a rule only notifies, nobody is reminded and people may decide', () => {
     const policy = [{ match: {}, decide: 'notify' }]
     const moments = Object.keys(hears({ routes, policy }))

@@ -57,6 +57,12 @@ testRows('policy', [
     'policy[1]: approves every Redeploy of VMs that match its tag, at any time',
   ],
   [
+    'approval without whenReady, which would limit it',
+    { policy: [byUsers, { match: { eventType: 'Redeploy' }, decide: 'approve' }] },
+    'policy[1]: approves every Redeploy, at any time',
+    '"whenReady": true',
+  ],
+  [
     'a type that Azure does not have',
     { policy: [byUsers, { match: { eventType: 'Rebot' }, decide: 'notify' }] },
     'policy[1].match.eventType: Azure has no "Rebot" today',

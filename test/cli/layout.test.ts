@@ -104,7 +104,8 @@ describe('what the table can not say', () => {
 
 describe('who may decide', () => {
   const one = { fleet: 'prod', event: event(), vms: [], noticeSeconds: 900 }
-  const outcome = { decide: 'ask' as const, rules: [], routes: [], notified: [], buttons: [] }
+  const nothing = { rules: [], routes: [], notified: [], buttons: [] }
+  const outcome = { decide: 'ask' as const, waits: undefined, ...nothing }
   const lines = (more: object) =>
     describeOutcome(one, { ...outcome, ...more, notified: [{ moment: 'lost', channels: [] }] }, [])
   test.each<[string, object, string]>([
@@ -117,6 +118,13 @@ describe('who may decide', () => {
     ['nobody', { deciders: [] }, 'only the admin key: nobody is on the list of every affected VM'],
   ])('%s', (_, more, said) => {
     expect(lines(more).join(' ')).toContain(`Who may decide: ${said}`)
+  })
+
+  test('a rule that waits says for what, and when people are asked', () => {
+    const waits = { whenReady: true as const, maxConcurrent: 1 }
+    const text = lines({ decide: 'approve', waits, deciders: 'anybody' }).join(' ')
+    expect(text).toContain('approve once every affected VM is ready, with at most 1 VM of a group')
+    expect(text).toContain('the admin key; people are asked only if the rule waits in')
   })
 
   test('is not said where there is nothing to decide', () => {

@@ -239,6 +239,27 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['policy', {}, ': '],
   [
     'policy',
+    [{ match: {}, decide: 'ask', whenReady: true }],
+    'policy[0].whenReady: only a rule with "decide": "approve" waits',
+    'remove "whenReady"',
+  ],
+  [
+    'policy',
+    [{ match: {}, decide: 'notify', maxConcurrent: 1 }],
+    'policy[0].maxConcurrent: only a rule with "decide": "approve" waits',
+  ],
+  [
+    'policy',
+    [{ match: {}, decide: 'approve', maxConcurrent: 0 }],
+    'policy[0].maxConcurrent: write a whole number from 1 to 1000 (found 0)',
+  ],
+  [
+    'policy',
+    [{ match: {}, decide: 'approve', whenReady: 'yes' }],
+    'policy[0].whenReady: write true or false, without quotes',
+  ],
+  [
+    'policy',
     [{ match: {} }],
     'policy[0].decide: write one of "approve", "ask", "notify", "ignore"',
   ],

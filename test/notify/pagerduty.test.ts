@@ -30,6 +30,7 @@ describe('the action', () => {
   test.each<[Moment, Verdict | undefined, string]>([
     ['scheduled', undefined, 'trigger'],
     ['changed', undefined, 'trigger'],
+    ['not_ready', undefined, 'trigger'],
     ['stuck', approved, 'trigger'],
     ['started', undefined, 'trigger'],
     ['started', approved, 'acknowledge'],
@@ -98,6 +99,41 @@ describe('the key of an incident', () => {
       expect(key.isWellFormed()).toBe(true)
     }
     expect(keys[0]).not.toBe(keys[1])
+  })
+})
+
+describe('a rule that waited in vain', () => {
+  const notReady = { at, why: 'cannot_be_ready' } as const
+  const waiting = { policy: { decide: 'approve' as const, rule: 'r', whenReady: true as const } }
+  const asking: Fields = { policy: { ...waiting.policy, decide: 'ask' }, notReady }
+  const heard = [telling({ event: viewOf(record(waiting)) })]
+  const said = async (what: Outgoing) => {
+    const { requests } = await captureAny('pagerduty', what)
+    return requests.map(({ json }) => {
+      const key = json.dedup_key.replace(/^.*\/1/, '…').replace(/[0-9a-f]{64}/, '#')
+      return `${json.event_action} ${key} ${json.payload.severity}`
+    })
+  }
+
+  test('opens an incident of its own, as the first one asked nobody to act', async () => {
+    expect(await said(step('scheduled', waiting, { mayHaveHeard: [] }))).toEqual([
+      'trigger … warning',
+    ])
+    const asked = step('not_ready', asking, { mayHaveHeard: heard })
+    expect(await said(asked)).toEqual(['resolve … error', 'trigger …/asked-# error'])
+  })
+
+  test('if people were asked from the start, there is one incident', async () => {
+    expect(await said(step('scheduled', asking, { mayHaveHeard: [] }))).toEqual([
+      'trigger …/asked-# error',
+    ])
+    const mayHaveHeard = [telling({ event: viewOf(record(asking)) })]
+    expect(await said(step('not_ready', asking, { mayHaveHeard }))).toEqual([
+      'trigger …/asked-# error',
+    ])
+    expect(await said(step('completed', asking, { mayHaveHeard }))).toEqual([
+      'resolve …/asked-# info',
+    ])
   })
 })
 

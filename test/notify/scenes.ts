@@ -73,6 +73,23 @@ const settings: Record<string, Setting> = {
     },
     spared: 11,
   },
+  not_ready: {
+    moment: 'not_ready',
+    afterMs: 6 * minute,
+    course: {
+      facts: { ...usual, resources: ['web_3', 'web_7', 'db_0'] },
+      policy: { decide: 'ask', rule: 'drained', whenReady: true },
+      notReady: { at: at + 6 * minute, why: 'cannot_be_ready' },
+      readiness: {
+        counts: { failed: 1, no_hook: 1, ready: 1 },
+        unready: [
+          { vm: 'web_7', state: 'failed', since: at + 6 * minute, exitCode: 3, note: 'disk busy' },
+          { vm: 'db_0', state: 'no_hook' },
+        ],
+      },
+    },
+    spared: 11,
+  },
   reminder: { moment: 'reminder', afterMs: 10 * minute, spared: 11 },
   approved: { moment: 'approved', afterMs: minute, course: { verdict: approved }, spared: 11 },
   declined: { moment: 'declined', afterMs: minute, course: { verdict: declined }, spared: 11 },
@@ -175,6 +192,68 @@ const settings: Record<string, Setting> = {
     course: {
       ...{ startKind: 'none', phase: 'started', startedAt: at },
       facts: { ...noTime(), eventType: 'Terminate', source: 'User', description: '' },
+    },
+  },
+  'a rule waits for hooks': {
+    moment: 'scheduled',
+    course: {
+      facts: { ...usual, resources: ['web_3', 'web_7', 'web_9'] },
+      policy: { decide: 'approve', rule: 'drained', whenReady: true },
+      readiness: {
+        counts: { awaited: 1, preparing: 1, ready: 1 },
+        unready: [
+          { vm: 'web_9', state: 'awaited' },
+          { vm: 'web_7', state: 'preparing', since: at },
+        ],
+      },
+    },
+  },
+  'a rule waits for its turn': {
+    moment: 'scheduled',
+    course: {
+      policy: { decide: 'approve', rule: 'one at a time', maxConcurrent: 1 },
+      turn: { state: 'waits', behind: ['web_7'] },
+    },
+  },
+  'no turn in time': {
+    moment: 'not_ready',
+    afterMs: 14 * minute,
+    course: {
+      policy: { decide: 'ask', rule: 'one at a time', whenReady: true, maxConcurrent: 1 },
+      turn: { state: 'waits', behind: ['web_7'] },
+      notReady: { at: at + 14 * minute, why: 'no_turn_in_time' },
+      readiness: {
+        counts: { planned: 1 },
+        unready: [{ vm: 'web_3', state: 'planned', since: at }],
+      },
+    },
+  },
+  'approved by a person before all VMs were ready': {
+    moment: 'approved',
+    afterMs: minute,
+    course: {
+      facts: { ...usual, resources: ['web_3', 'web_7'] },
+      verdict: approved,
+      readiness: {
+        counts: { preparing: 1, ready: 1 },
+        unready: [{ vm: 'web_7', state: 'preparing', since: at }],
+      },
+    },
+  },
+  'started, many hooks failed': {
+    moment: 'started',
+    afterMs: 15 * minute,
+    course: {
+      facts: { ...usual, resources: [...Array(6).keys()].map((i) => `web_${i}`) },
+      phase: 'started',
+      startedAt: at + 15 * minute,
+      readiness: {
+        counts: { failed: 4, refused: 1, ready: 1 },
+        unready: [...Array(5).keys()].map((i) => ({
+          ...{ vm: `web_${i}`, state: i === 4 ? ('refused' as const) : ('failed' as const) },
+          ...{ since: at, note: i === 1 ? '<!channel> *out*' : '' },
+        })),
+      },
     },
   },
   'a set: some of its VMs': {
@@ -382,7 +461,7 @@ function list(names: string[]): Outgoing {
   return { ...first!, also: parts, listUrl: 'https://foghorn.example/approve/list-token' }
 }
 
-/** By name; the first ten are the moments, in their order. */
+/** By name; the first eleven are the moments, in their order. */
 export const scenes: Record<string, Outgoing> = {
   ...Object.fromEntries(
     Object.entries(settings).map(([name, setting]) => [name, outgoingOf(name, setting)]),

@@ -32,6 +32,7 @@ const passed: HistoryEntry = { at: passedOn.at, what: 'passed_on', note: 'web_1'
 const startedAt = approved.at + 20 * second
 const began: HistoryEntry = { at: startedAt, what: 'started', note: 'web_3' }
 
+const threeVms: Fields = { facts: { ...usual, resources: ['web_3', 'web_4', 'web_5'] } }
 const notNow: Fields = {
   verdict: declined,
   history: [...seen, { ...told, at: declined.at, what: 'declined' }],
@@ -62,6 +63,38 @@ const courses: Record<string, Fields> = {
   },
   'open, its time has come': { facts: { ...usual, notBeforeAt: now - 20 * second } },
   'open, time not known': { facts: noTime },
+  'hooks, a rule waits': {
+    ...threeVms,
+    policy: { decide: 'approve', rule: 'drained', whenReady: true, maxConcurrent: 1 },
+    turn: { state: 'waits', behind: ['web_1'] },
+    readiness: {
+      counts: { planned: 2, ready: 1 },
+      unready: [
+        { vm: 'web_3', state: 'planned', since: at },
+        { vm: 'web_4', state: 'planned', since: at },
+      ],
+    },
+  },
+  'hooks, not ready': {
+    ...threeVms,
+    policy: { decide: 'ask', rule: 'drained', whenReady: true },
+    notReady: { at: at + minute, why: 'cannot_be_ready' },
+    readiness: {
+      counts: { failed: 1, ready: 2 },
+      unready: [
+        { vm: 'web_3', state: 'failed', since: at + minute, exitCode: 3, note: 'disk busy' },
+      ],
+    },
+    history: [...seen, { at: at + minute, what: 'not_ready', note: 'cannot_be_ready' }],
+  },
+  'hooks, asked to prepare': {
+    prepareNow: { how: 'link', who: 'ops-slack', at: at + minute },
+    readiness: {
+      counts: { preparing: 1 },
+      unready: [{ vm: 'web_3', state: 'preparing', since: at + minute }],
+    },
+    history: [...seen, { at: at + minute, what: 'prepare_now', note: 'link: ops-slack' }],
+  },
   declined: notNow,
   approved: decided,
   'approved by a rule': { verdict: byRule, policy: { decide: 'approve', rule: 'short freeze' } },
@@ -109,6 +142,19 @@ const courses: Record<string, Fields> = {
     ...running,
     phase: 'completed',
     ended: { at: startedAt + 20 * second, outcome: 'completed' },
+  },
+  'completed, a hook failed after it': {
+    ...running,
+    phase: 'completed',
+    ended: { at: startedAt + 20 * second, outcome: 'completed' },
+    readiness: {
+      counts: { ready: 1 },
+      unready: [],
+      restore: {
+        counts: { failed: 1 },
+        failed: [{ vm: 'web_3', state: 'failed', since: startedAt + 40 * second, exitCode: 1 }],
+      },
+    },
   },
   cancelled: {
     phase: 'cancelled',

@@ -30,7 +30,7 @@ async function captionsOf(name: string): Promise<string[]> {
   const { posts, delivery } = scenes[name]!
   const { moment } = delivery.telling
   if (moment === 'alert' || (await posts.read()) === undefined) return ['new message']
-  const calls = ['changed', 'reminder', 'stuck', 'lost'].includes(moment)
+  const calls = ['changed', 'not_ready', 'reminder', 'stuck', 'lost'].includes(moment)
   return ['edited message', `reply in its thread${calls ? ', and in the channel' : ''}`]
 }
 

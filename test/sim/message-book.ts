@@ -41,12 +41,15 @@ const rates: Record<string, { requests: number; ms: number }> = {
   team: { requests: 5, ms: 1_000 },
   pager: { requests: 120, ms: 60_000 },
 }
-const pointlessAfterEnd = ['scheduled', 'changed', 'reminder', 'declined', 'stuck', 'started']
+const pointlessAfterEnd = [
+  ...['scheduled', 'changed', 'not_ready', 'reminder'],
+  ...['declined', 'stuck', 'started'],
+]
 
 /** The incident of a stuck approval, beside the one of its event. */
 const stuckKey = /\/stuck$/
 
-const anewKey = /\/anew-[0-9a-f]{64}(?=\/stuck$|$)/
+const anewKey = /(\/(anew|asked)-[0-9a-f]{64})+(?=\/stuck$|$)/
 
 /** Whether PagerDuty is sent the end of an earlier incident before this message. */
 export function isAside({ telling }: Delivery, request: Pick<Sent, 'url' | 'json'>): boolean {
@@ -314,7 +317,7 @@ export class MessageBook {
     const { fleet, eventId, telling } = row
     const own = `foghorn/${fleet}/${eventId}/${telling.event.epoch}`
     const ofStuck = telling.moment === 'stuck' || unsticks({ url, json })
-    // after an approval lapsed, people are asked by a new incident
+    // after an approval lapsed or a rule waited in vain, people are asked by a new incident
     const name = key.replace(anewKey, '')
     if (telling.moment !== 'alert' && name !== (ofStuck ? `${own}/stuck` : own)) {
       this.#docket.broke('incidents', `${row.id} has the dedup key ${key}`)

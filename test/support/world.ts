@@ -18,6 +18,7 @@ import {
   type Answer,
   type Change,
   fleetHeader,
+  type HookRun,
   type Report,
   reportPath,
   type Start,
@@ -191,9 +192,9 @@ export class FakeBeacon {
 
   body(
     events: ScheduledEvent[] | null,
-    extra: { changes?: Change[]; starts?: Start[]; ageMs?: number } = {},
+    extra: { changes?: Change[]; starts?: Start[]; ageMs?: number; hooks?: Report['hooks'] } = {},
   ): Report {
-    const { changes = [], starts = [], ageMs = 0 } = extra
+    const { changes = [], starts = [], ageMs = 0, hooks } = extra
     const vm = {
       name: this.name,
       vmId: `id-${this.fleet}-${this.name}`,
@@ -216,6 +217,7 @@ export class FakeBeacon {
           : { ageMs, incarnation: 1, apiVersion: '2020-07-01', events, unreadable: 0, hidden: [] },
       changes,
       starts,
+      ...(hooks && { hooks }),
     }
   }
 
@@ -231,6 +233,17 @@ export class FakeBeacon {
       body,
       headers: { [fleetHeader]: this.fleet, ...headers },
     })
+  }
+
+  /** Reports the document and one run of `prepare`; without a run, the VM has no hook. */
+  runs(
+    events: ScheduledEvent[],
+    state: HookRun['state'],
+    more: Partial<Omit<HookRun, 'state'>> = {},
+  ): Promise<Answer> {
+    const of = more.eventId ?? events[0]?.eventId ?? eventId
+    const run = { hook: 'prepare' as const, ageMs: 0, ...more, eventId: of, state }
+    return this.sees(events, { hooks: { available: ['prepare', 'restore'], runs: [run] } })
   }
 
   /** Reports the document and returns the answer; throws where it was not accepted. */

@@ -57,6 +57,7 @@ const closing: Audience = { fallbacks: 'possibly_reached', incidents: true }
 const audiences: Record<Moment, Audience> = {
   scheduled: step,
   changed: step,
+  not_ready: step,
   reminder: { fallbacks: 'none', incidents: false },
   approved: closing,
   declined: closing,
@@ -67,7 +68,7 @@ const audiences: Record<Moment, Audience> = {
   lost: closing,
 }
 
-const incidentOpeners: Moment[] = ['scheduled', 'reminder', 'stuck', 'started']
+const incidentOpeners: Moment[] = ['scheduled', 'not_ready', 'reminder', 'stuck', 'started']
 
 export function commitPlan(
   routes: Route[],

@@ -203,7 +203,7 @@ function encode(part: string): string {
 }
 
 function urgentUntil(record: EventRecord, moment: Moment, now: number): number {
-  const asks = ['scheduled', 'changed', 'reminder', 'stuck'].includes(moment)
+  const asks = ['scheduled', 'changed', 'not_ready', 'reminder', 'stuck'].includes(moment)
   const { notBeforeAt } = record.facts
   return asks && notBeforeAt !== undefined ? Math.max(notBeforeAt, now + 60_000) : now + urgentMs
 }

@@ -12,6 +12,7 @@ export const ends: Moment[] = ['completed', 'cancelled', 'lost']
 const pointlessAfterEnd: Moment[] = [
   'scheduled',
   'changed',
+  'not_ready',
   'reminder',
   'declined',
   'stuck',

@@ -19,8 +19,8 @@ interface Judged<State = EventRecord> {
 }
 
 /**
- * Applies the first rule that matches. If beacons disagree, people are asked even if a rule
- * approves.
+ * Applies the first rule that matches. People are asked even if a rule approves: if beacons
+ * disagree, if the rule waited in vain, or if it waits for hooks, which a drill does not run.
  */
 export function withPolicy<State extends EventRecord>(
   rules: Rules,
@@ -28,9 +28,14 @@ export function withPolicy<State extends EventRecord>(
   observers: Observer[],
 ): State {
   const judged = judgePolicy(rules.policy, record, observers)
-  const asks = judged.decide === 'approve' && record.disputed !== undefined
-  const policy = asks ? { ...judged, decide: 'ask' as const } : judged
-  const same = policy.decide === record.policy.decide && policy.rule === record.policy.rule
+  const { whenReady, maxConcurrent } = judged
+  const waits = whenReady === true || maxConcurrent !== undefined
+  const waitedInVain = waits && record.notReady !== undefined
+  const isDrill = record.drill === true && whenReady === true
+  const asks = record.disputed !== undefined || waitedInVain || isDrill
+  const policy =
+    asks && judged.decide === 'approve' ? { ...judged, decide: 'ask' as const } : judged
+  const same = JSON.stringify(policy) === JSON.stringify(record.policy)
   return same ? record : { ...record, policy }
 }
 
@@ -42,11 +47,15 @@ export function approveByPolicy<State extends EventRecord>(
 ): Judged<State | OpenRecord> {
   const unchanged = { record, moments: [] }
   if (record.policy.decide !== 'approve' || record.verdict !== undefined) return unchanged
-  // after a lapse, wait for the row of the beacon whose report caused it
-  const { lapsedAt = Number.NEGATIVE_INFINITY } = record
-  if (now - lapsedAt < changeLagMs || !isUndisputed(record, observers, now)) return unchanged
+  if (!mayApprove(record, observers, now)) return unchanged
   const decided = decideByPolicy(record, now)
   return decided.outcome === 'decided' ? decided : unchanged
+}
+
+export function mayApprove(record: EventRecord, observers: Observer[], now: number): boolean {
+  // after a lapse, wait for the row of the beacon whose report caused it
+  const { lapsedAt = Number.NEGATIVE_INFINITY } = record
+  return now - lapsedAt >= changeLagMs && isUndisputed(record, observers, now)
 }
 
 /**

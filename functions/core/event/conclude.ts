@@ -202,5 +202,10 @@ function earliest(record: EventRecord, times: number[], now: number, reminders: 
   const past = (record.facts.notBeforeAt ?? 0) <= now
   const reminderAt = reminder === undefined || past ? [] : [reminder.at]
   const stuck = record.drillPlan === undefined ? [stuckAt(record)] : []
-  return Math.max(now + 1, Math.min(...times, ...reminderAt, ...stuck))
+  return Math.max(now + 1, Math.min(...times, ...reminderAt, ...stuck, ruleLooksAt(record)))
+}
+
+function ruleLooksAt({ phase, verdict, lookAt }: EventRecord): number {
+  const waits = phase === 'scheduled' && verdict?.decision !== 'approved'
+  return (waits ? lookAt : undefined) ?? Number.POSITIVE_INFINITY
 }

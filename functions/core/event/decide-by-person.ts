@@ -1,4 +1,4 @@
-// A person decides an event: approve, or not now.
+// A person decides an event: approve, not now, or let its VMs prepare at once.
 import { type Permission, permissionOf } from '../rules/permission.ts'
 import type { Route } from '../rules/routes.ts'
 import { type DecideOutcome, decide, stampOf } from './approval.ts'
@@ -6,10 +6,11 @@ import { nextLook } from './conclude.ts'
 import type { Decision, Known, Needs } from './decision.ts'
 import { knownOf } from './drill.ts'
 import type { Decider, EventRecord, Verdict } from './event.ts'
+import { prepareNow } from './preparation.ts'
 import { withHeard } from './witness.ts'
 
 export interface Wish {
-  decision: Verdict['decision']
+  decision: Verdict['decision'] | 'prepare'
   by: Decider
   /** `stampOf` what the person saw. Absent if the person named the event itself. */
   seen?: string
@@ -32,7 +33,10 @@ export function decideByPerson(
   routes: Route[],
   now: number,
 ): PersonDecision | Needs {
-  const decided = decide(before, { decision, how: by.how, who: by.who, at: now })
+  const decided =
+    decision === 'prepare'
+      ? prepareNow(before, by, now)
+      : decide(before, { decision, how: by.how, who: by.who, at: now })
   const unchanged = { record: before, moments: [] }
   if (decided.outcome !== 'decided') return { ...unchanged, reason: decided.outcome }
   if (observers === undefined) return { needs: 'observers' }

@@ -2,14 +2,7 @@
 // notified of. The surprise: if the decision needs a fact, it returns its name and is called again.
 // So the relay reads only the facts that matter.
 
-import {
-  approveByPolicy,
-  holdBack,
-  missed,
-  type Rules,
-  withPolicy,
-  worthSending,
-} from './apply-policy.ts'
+import { holdBack, missed, type Rules, worthSending } from './apply-policy.ts'
 import { leaseOf, withLease } from './approval.ts'
 import { conclude, nextLookOf } from './conclude.ts'
 import {
@@ -27,6 +20,7 @@ import { agree, type Observed, observe } from './observe.ts'
 import type { Observer } from './observer.ts'
 import { isDecisionNear, watch } from './pace.ts'
 import { openedBy, opens } from './share.ts'
+import { weigh, withRule } from './when-ready.ts'
 import { asHeard, heardSince, silentPaces, withHeard } from './witness.ts'
 
 export interface Context {
@@ -109,20 +103,25 @@ function judge(
   const isUndecided = isOpen(record) && record.verdict === undefined
   const approves = news.inDocument && record.policy.decide === 'approve'
   const isJudged = isUndecided && (isLately || approves)
+  const hasHooks = record.readiness !== undefined && isHit(record.facts, beacon.vm)
+  const isMeasured = news.ran || (hasHooks && news.inDocument)
   // other VMs may match other rules and routes
   const hasGrown = isNews && before?.facts.resources !== record.facts.resources
-  const isIdle = !(isConfirming || isJudged || isNewcomer || hasGrown || agreed.moments.length > 0)
-  if (isIdle) return agreed
+  const isDue = isConfirming || isJudged || isMeasured
+  if (!(isDue || isNewcomer || hasGrown || agreed.moments.length > 0)) return agreed
   const { observers, deliveries } = known
   if (observers === undefined) return { needs: 'observers' }
   const mayMiss = (isNewcomer || hasGrown) && before !== undefined && agreed.moments.length === 0
   if (mayMiss && deliveries === undefined) return { needs: 'deliveries' }
 
   let step: Step = agreed
-  if (isJudged) step = { ...step, record: withPolicy(rules, record, observers) }
+  const weighing = { rules, listeningSince, now, stored: before }
   if (isJudged && news.inDocument) {
-    const approved = approveByPolicy(step.record, observers, now)
-    step = follow(step, approved.record, 'approved_by_rule', approved.moments)
+    const weighed = weigh(record, observers, known, weighing)
+    if ('needs' in weighed) return weighed
+    step = follow(step, weighed.record, weighed.reason, weighed.moments)
+  } else if (isJudged || isMeasured) {
+    step = { ...step, record: withRule(record, observers, weighing).record }
   }
   if (mayMiss) {
     const moments = missed(rules, step.record, observers, deliveries!)

@@ -5,6 +5,7 @@ import type { EventRecord, Moment } from './event.ts'
 import type { StepReason } from './life.ts'
 import type { Observer } from './observer.ts'
 import type { EventNews, Reading } from './reading.ts'
+import type { TurnTaken, TurnWish } from './turn.ts'
 
 /** The new record, the moments to notify of, and why. An unchanged record is the same object. */
 export interface Decision<Reason = string> {
@@ -23,11 +24,14 @@ export interface Known {
   isWatched?: boolean
   /** Whether the fleet and the beacon may have one more open event. */
   room?: { refusal: string | undefined }
+  /** Whether it is the event's turn. */
+  turn?: TurnTaken
 }
 
-export interface Needs {
-  needs: keyof Known
-}
+/** A fact that the decision asks for. */
+export type Needs =
+  | { needs: 'observers' | 'deliveries' | 'isWatched' | 'room' }
+  | { needs: 'turn'; wish: TurnWish; epoch: number }
 
 export type ReportReason =
   | StepReason
@@ -37,7 +41,9 @@ export type ReportReason =
   | 'start_reported'
   | 'disputed'
   | 'lapsed'
+  | 'weighed'
   | 'approved_by_rule'
+  | 'not_ready'
   | 'newly_routed'
   | 'directed'
   | 'watched'

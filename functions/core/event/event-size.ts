@@ -44,7 +44,10 @@ export function fitEvent(record: EventRecord): EventRecord {
   let over = eventLength(fitted) - maxEventLength
   if (over <= 0) return fitted
   fitted = cutHistory(fitted, over)
-  for (const lighten of [withoutFormerNames, withoutFormerApproval, withoutCoverage]) {
+  for (const lighten of [
+    ...[withoutUnready, withoutFormerNames],
+    ...[withoutFormerApproval, withoutCoverage],
+  ]) {
     over = eventLength(fitted) - maxEventLength
     if (over <= 0) break
     fitted = lighten(fitted)
@@ -69,6 +72,12 @@ function cutHistory(record: EventRecord, length: number): EventRecord {
     free += JSON.stringify(cut).length + 1
   }
   return { ...record, history }
+}
+
+/** The counts stay. */
+function withoutUnready(record: EventRecord): EventRecord {
+  const { readiness } = record
+  return readiness === undefined ? record : { ...record, readiness: { ...readiness, unready: [] } }
 }
 
 /** The message then says that the VMs changed, but not from which ones. */

@@ -1,6 +1,7 @@
 // The record of one event: facts from Azure, and what people and beacons did.
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { Start } from '../../../shared/report.ts'
+import type { NotReady, Readiness, Turn } from './hook-state.ts'
 import type { KnownVm, Witness } from './observer.ts'
 
 export type Phase = 'scheduled' | 'cancelled' | 'started' | 'completed'
@@ -9,6 +10,7 @@ export type Phase = 'scheduled' | 'cancelled' | 'started' | 'completed'
 export const moments = [
   'scheduled',
   'changed',
+  'not_ready',
   'reminder',
   'approved',
   'declined',
@@ -123,6 +125,8 @@ export interface HistoryEntry {
     | 'start_failed'
     | 'not_started'
     | 'lapsed'
+    | 'prepare_now'
+    | 'not_ready'
     | 'stuck'
     | 'reminder'
     | 'gone'
@@ -183,7 +187,15 @@ interface Kept {
   reopenedAt?: number
   /** A moment that was not sent, as the event already seemed over. */
   heldBack?: 'scheduled' | 'changed'
-  policy: { decide: Decide; rule: string }
+  /** With `whenReady` or `maxConcurrent`, the rule waits before it approves. */
+  policy: { decide: Decide; rule: string; whenReady?: true; maxConcurrent?: number }
+  /** Absent if no affected VM has a hook, and no rule waits for one. */
+  readiness?: Readiness
+  turn?: Turn
+  /** The rule waited in vain, so people were asked. */
+  notReady?: NotReady
+  /** A person asked the VMs to prepare at once. */
+  prepareNow?: Decider & { at: number }
   /** The last decision. An approval is final. */
   verdict?: Verdict
   /** A *not now* that a later approval replaced, or an approval that lapsed. */
@@ -219,6 +231,8 @@ interface Pending extends Kept {
   directive?: Directive | undefined
   /** The only beacon that reports it. Absent once another one has reported it. */
   onlyBeacon?: string | undefined
+  /** When a rule that waits must look at the event again. */
+  lookAt?: number | undefined
   /** When the sweep looks at the event, as time alone may conclude something. */
   dueAt?: number | undefined
 }
@@ -246,6 +260,7 @@ export interface EndedRecord extends Kept {
   heard?: undefined
   directive?: undefined
   onlyBeacon?: undefined
+  lookAt?: undefined
   dueAt?: undefined
 }
 
@@ -258,7 +273,7 @@ export function isOpen(record: EventRecord): record is OpenRecord {
 
 /** Removes the fields that are needed only until the end. */
 export function withEnd(record: EventRecord, ended: Ended): EndedRecord {
-  const { heard: _h, directive: _l, onlyBeacon: _o, dueAt: _d, ...kept } = record
+  const { heard: _h, directive: _l, onlyBeacon: _o, lookAt: _a, dueAt: _d, ...kept } = record
   const phase = ended.outcome === 'lost' ? record.phase : ended.outcome
   return { ...kept, phase, ended, watchers: [] }
 }

@@ -1,5 +1,6 @@
 // Beacons, and what each of them saw of an event.
 import type { ScheduledEvent } from '../../../shared/document.ts'
+import type { HookStates } from './hook-state.ts'
 
 /** One beacon, with what decisions about events need. */
 export interface Beacon {
@@ -39,6 +40,8 @@ export interface Sighting {
   event: ScheduledEvent
   /** Set while the beacon's document lacks the event. */
   gone?: { firstAt: number; lastSeenAt: number }
+  /** Runs of its VM's hooks for the event. Absent if there are none. */
+  hooks?: HookStates
 }
 
 /** A beacon that has seen an event, and its sighting. */
@@ -53,5 +56,5 @@ export interface Witness {
     Beacon,
     'beacon' | 'vm' | 'heardAt' | 'polledAt' | 'paceMs' | 'bootedAt' | 'bootHeardAt'
   >
-  sighting: Pick<Sighting, 'gone'>
+  sighting: Pick<Sighting, 'gone' | 'hooks'>
 }

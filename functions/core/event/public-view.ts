@@ -1,6 +1,7 @@
 // An event for other systems, in webhooks and in the events API: ISO times, no internals.
 import type { Delivery } from '../delivery/delivery.ts'
 import { type EventRecord, isHit, type Verdict } from './event.ts'
+import type { HookState, HookStates, Readiness, Turn } from './hook-state.ts'
 import type { Observer } from './observer.ts'
 import type { EventView } from './view.ts'
 
@@ -19,7 +20,16 @@ export interface PublicEvent {
   notBefore?: string
   durationSeconds?: number
   description?: string
+  /** With `whenReady` or `maxConcurrent`, the rule waits before it approves. */
   policy: EventView['policy']
+  /** Absent if no affected VM has a hook, and no rule waits for one. */
+  readiness?: PublicReadiness
+  /** Under a rule with `maxConcurrent`: `held`, `waits` or `unknown`. */
+  turn?: Turn['state']
+  /** The rule waited in vain, so people were asked. */
+  notReady?: { at: string; why: string }
+  /** A person asked the VMs to prepare at once. */
+  prepareNow?: { how: string; who: string; at: string }
   firstSeenAt: string
   startedAt?: string
   /** Why it was first seen as Started: `none` (no notice), `already_running` or `reported_late`. */
@@ -34,7 +44,8 @@ export interface PublicEvent {
 }
 
 export function publicView(event: EventView): PublicEvent {
-  const { facts, overruled, verdict, ended, passedOn, startKind } = event
+  const { facts, overruled, verdict, ended, passedOn, startKind, readiness } = event
+  const { turn, notReady, prepareNow } = event
   const { resources, eventType, source, durationSeconds, description, notBeforeAt } = facts
   return defined({
     fleet: event.fleet,
@@ -50,6 +61,10 @@ export function publicView(event: EventView): PublicEvent {
     durationSeconds,
     description,
     policy: event.policy,
+    readiness: readiness && publicReadiness(readiness),
+    turn: turn?.state,
+    notReady: notReady && { ...notReady, at: iso(notReady.at) },
+    prepareNow: prepareNow && { ...prepareNow, at: iso(prepareNow.at) },
     firstSeenAt: iso(event.firstSeenAt),
     startedAt: iso(event.startedAt),
     startKind,
@@ -59,6 +74,31 @@ export function publicView(event: EventView): PublicEvent {
     approvals: [overruled, verdict].filter((one) => one !== undefined).map(publicVerdict),
     passedOn: passedOn && { ...passedOn, at: iso(passedOn.at) },
   }) as PublicEvent
+}
+
+/** The lists name the first VMs only. Times are those of the last change of state. */
+interface PublicReadiness {
+  /** How many affected VMs have each state. */
+  counts: Readiness['counts']
+  unready: Timed<Readiness['unready'][number]>[]
+  restore?: {
+    counts: NonNullable<Readiness['restore']>['counts']
+    failed: Timed<NonNullable<Readiness['restore']>['failed'][number]>[]
+  }
+}
+
+type Timed<Run extends { since?: number }> = Omit<Run, 'since'> & { since?: string }
+
+function publicReadiness({ counts, unready, restore }: Readiness): PublicReadiness {
+  return {
+    counts,
+    unready: unready.map(timed),
+    ...(restore && { restore: { ...restore, failed: restore.failed.map(timed) } }),
+  }
+}
+
+function timed<Run extends { since?: number }>({ since, ...run }: Run): Timed<Run> {
+  return { ...run, ...(since === undefined ? {} : { since: iso(since) }) }
 }
 
 function publicVerdict({ decision, how, who, at, lapsedAt }: Verdict) {
@@ -88,22 +128,29 @@ export interface PublicSighting {
   lastSeenAt: string
   /** First poll without it. */
   goneAt?: string
+  /** Runs of the VM's hooks for the event. */
+  hooks?: Partial<Record<keyof HookStates, Timed<HookState>>>
 }
 
 /** Which VMs saw the event, and from when to when. */
 export function publicSightings(record: EventRecord, observers: Observer[]): PublicSighting[] {
   return observers
-    .map(({ beacon: { vm, heardAt, polledAt }, sighting: { firstSeenAt, gone } }) => ({
+    .map(({ beacon: { vm, heardAt, polledAt }, sighting: { firstSeenAt, gone, hooks } }) => ({
       vm,
       hit: isHit(record.facts, vm),
       at: firstSeenAt ?? 0,
       firstSeenAt: iso(firstSeenAt),
       lastSeenAt: iso(gone?.lastSeenAt ?? polledAt ?? heardAt),
       goneAt: iso(gone?.firstAt),
+      hooks: hooks && publicHooks(hooks),
     }))
     .sort((a, b) => Number(b.hit) - Number(a.hit) || a.at - b.at || (a.vm < b.vm ? -1 : 1))
     .slice(0, maxSeenBy)
     .map(({ at: _, ...shown }) => defined(shown) as PublicSighting)
+}
+
+function publicHooks(hooks: HookStates): NonNullable<PublicSighting['hooks']> {
+  return Object.fromEntries(Object.entries(hooks).map(([hook, run]) => [hook, timed(run)]))
 }
 
 /** One delivery: a message for a channel, and its state. */

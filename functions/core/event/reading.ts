@@ -3,6 +3,7 @@
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { Report, Start } from '../../../shared/report.ts'
 import { isHit } from './event.ts'
+import { runsOf, withRuns } from './hooks.ts'
 import type { Observation } from './life.ts'
 import type { Beacon, Observer, Sighting } from './observer.ts'
 
@@ -15,6 +16,8 @@ export interface EventNews {
   status: ScheduledEvent['status'] | undefined
   /** This beacon sees the event, or that the event hits its own VM, for the first time. */
   firstSighting: boolean
+  /** The report has a run of a hook for the event. */
+  ran: boolean
   /** The sighting after this report. */
   sighting: Sighting
 }
@@ -31,64 +34,6 @@ export interface Reading {
 }
 
 const maxRetiredBootIds = 32
-/** Beyond this time, `Date` throws. */
-const latestTime = 8.64e15
-
-/** Repairs values that the schema accepts, but a store's key or a `Date` cannot hold. */
-export function tidyReport(report: Report): Report {
-  const { document, beacon } = report
-  return {
-    ...report,
-    vm: tidyVm(report.vm),
-    beacon: { ...beacon, uptimeMs: Math.round(beacon.uptimeMs) },
-    document: document && {
-      ...document,
-      ageMs: Math.round(document.ageMs),
-      events: document.events.map(tidyEvent),
-    },
-    changes: report.changes.map(({ lastSeenAgeMs, ...change }) => ({
-      ...change,
-      ageMs: Math.round(change.ageMs),
-      ...(lastSeenAgeMs === undefined ? {} : { lastSeenAgeMs: Math.round(lastSeenAgeMs) }),
-      event: tidyEvent(change.event),
-    })),
-    starts: report.starts.map((start) => ({
-      ...start,
-      ageMs: Math.round(start.ageMs),
-      eventId: start.eventId.toWellFormed(),
-    })),
-  }
-}
-
-/** Half a character (a lone surrogate) changes in storage, and some channels reject it. */
-function tidyEvent({ notBeforeAt, ...event }: ScheduledEvent): ScheduledEvent {
-  const known = notBeforeAt !== undefined && Math.abs(notBeforeAt) <= latestTime
-  const { description, source } = event
-  return {
-    ...event,
-    eventId: event.eventId.toWellFormed(),
-    eventType: event.eventType.toWellFormed(),
-    resources: event.resources.map((name) => name.toWellFormed()),
-    ...(description === undefined ? {} : { description: description.toWellFormed() }),
-    ...(source === undefined ? {} : { source: source.toWellFormed() }),
-    ...(known ? { notBeforeAt } : {}),
-  }
-}
-
-/** The same repair, as names of VMs are compared with those in events. */
-function tidyVm(vm: Report['vm']): Report['vm'] {
-  const tags = Object.entries(vm.tags).map(([name, value]) => [
-    name.toWellFormed(),
-    value.toWellFormed(),
-  ])
-  return {
-    ...vm,
-    name: vm.name.toWellFormed(),
-    resourceGroup: vm.resourceGroup.toWellFormed(),
-    scaleSet: vm.scaleSet.toWellFormed(),
-    tags: Object.fromEntries(tags),
-  }
-}
 
 export function readReport(
   fleet: string,
@@ -107,10 +52,14 @@ export function readReport(
   ])
   const hidden = hiddenIn(report, beacon, known, now)
   for (const eventId of hidden) ids.delete(eventId)
-  const news = [...ids].flatMap((eventId) => {
-    const before = sightings.find((sighting) => sighting.eventId === eventId)
-    return newsOf(eventId, key, report, before, known, now)
-  })
+  const ofRuns = sightings.filter((one) => !ids.has(one.eventId) && runsOf(report, one.eventId)[0])
+  const news = [
+    ...[...ids].flatMap((eventId) => {
+      const before = sightings.find((sighting) => sighting.eventId === eventId)
+      return newsOf(eventId, key, report, before, known, now)
+    }),
+    ...ofRuns.map(newsOfRuns),
+  ].map((one) => withHooks(one, report, sightings, now))
   const changedSightings = news
     .map((one) => one.sighting)
     .filter((sighting) => {
@@ -183,6 +132,23 @@ function bootHeard(known: Beacon | undefined, bootId: string, now: number) {
   return bootHeardAt === undefined ? {} : { bootHeardAt }
 }
 
+type SeenNews = Omit<EventNews, 'ran'>
+
+/** A hook ran for an event that is no longer in the document. That says nothing about the event. */
+function newsOfRuns(sighting: Sighting): SeenNews {
+  const { eventId } = sighting
+  const unseen = { inDocument: false, status: undefined, firstSighting: false }
+  return { eventId, observations: [], starts: [], ...unseen, sighting }
+}
+
+function withHooks(news: SeenNews, report: Report, sightings: Sighting[], now: number): EventNews {
+  const { eventId, inDocument } = news
+  const before = sightings.find((sighting) => sighting.eventId === eventId)
+  const runs = runsOf(report, eventId)
+  const sighting = withRuns(news.sighting, runs, before, inDocument, now)
+  return { ...news, ran: runs.length > 0, sighting }
+}
+
 /** Empty if the report has a start of the event, but this beacon never saw the event. */
 function newsOf(
   eventId: string,
@@ -191,7 +157,7 @@ function newsOf(
   before: Sighting | undefined,
   known: Beacon | undefined,
   now: number,
-): EventNews[] {
+): SeenNews[] {
   const { name: vm } = report.vm
   const observations: Observation[] = []
   const missedBefore = missesBefore(eventId, report, before)

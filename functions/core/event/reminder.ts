@@ -35,7 +35,10 @@ export function remind(
   const isDue = (seconds: number) => notBeforeAt - seconds * 1_000 <= now && !done.includes(seconds)
   const due = beforeSeconds.filter(isDue)
   const nearest = due.at(-1)!
-  const knownAt = record.changedAt?.notBeforeAt ?? record.firstSeenAt
+  const knownAt = Math.max(
+    record.changedAt?.notBeforeAt ?? record.firstSeenAt,
+    record.notReady?.at ?? 0,
+  )
   const late = notBeforeAt - nearest * 1_000 <= knownAt
   const reminder = { beforeSeconds: nearest, due, late }
   const reminded = { ...record, remindedBeforeSeconds: [...done, ...due], reminder }

@@ -4,7 +4,7 @@ import type { EventRecord } from './event.ts'
 /** The part of a record that a message may need. */
 export type EventView = Omit<
   EventRecord,
-  'watchers' | 'history' | 'dueAt' | 'directive' | 'drillPlan' | 'heard' | 'onlyBeacon'
+  'watchers' | 'history' | 'lookAt' | 'dueAt' | 'directive' | 'drillPlan' | 'heard' | 'onlyBeacon'
 > & {
   /** How many VMs see the event without being hit. Absent while they are still reporting. */
   spared?: number
@@ -12,6 +12,6 @@ export type EventView = Omit<
 
 export function viewOf(record: EventRecord): EventView {
   const { watchers: _w, history: _h, dueAt: _d, directive: _l, drillPlan: _p, ...rest } = record
-  const { heard: _h2, onlyBeacon: _o, ...view } = rest
+  const { heard: _h2, onlyBeacon: _o, lookAt: _a, ...view } = rest
   return view
 }

@@ -1,6 +1,6 @@
 // Which beacons show now whether an event still exists: those that are heard, and what each sees.
 import { type EventRecord, isHit } from './event.ts'
-import type { Witness } from './observer.ts'
+import type { Observer, Witness } from './observer.ts'
 import { openPaceMs } from './pace.ts'
 
 /** After this many of its own paces without a report, a beacon's document is stale. */
@@ -16,8 +16,24 @@ export function withHeard({ heard }: EventRecord, witnesses: Witness[]): Witness
   return [...witnesses.filter((one) => one !== own), heard]
 }
 
+/** The same for hooks of a beacon whose own row is older than its report. */
+export function withHeardHooks({ heard }: EventRecord, observers: Observer[]): Observer[] {
+  if (heard === undefined) return observers
+  const { beacon, heardAt } = heard.beacon
+  return observers.map((one) => {
+    if (one.beacon.beacon !== beacon || one.beacon.heardAt >= heardAt) return one
+    const { hooks: _, ...sighting } = one.sighting
+    return { beacon: { ...one.beacon, heardAt }, sighting: { ...sighting, ...hooksOf(heard) } }
+  })
+}
+
+function hooksOf({ sighting: { hooks } }: Witness): Pick<Witness['sighting'], 'hooks'> {
+  return hooks === undefined ? {} : { hooks }
+}
+
 /** What a report proves about its beacon, before the relay has given it a pace for this event. */
-export function asHeard({ beacon, sighting }: Witness): Witness {
+export function asHeard(witness: Witness): Witness {
+  const { beacon, sighting } = witness
   const { vm, heardAt, polledAt, bootedAt, bootHeardAt } = beacon
   const paceMs = Math.min(beacon.paceMs || openPaceMs, openPaceMs)
   return {
@@ -26,7 +42,10 @@ export function asHeard({ beacon, sighting }: Witness): Witness {
       ...(polledAt === undefined ? {} : { polledAt }),
       ...(bootHeardAt === undefined ? {} : { bootHeardAt }),
     },
-    sighting: sighting.gone === undefined ? {} : { gone: sighting.gone },
+    sighting: {
+      ...(sighting.gone === undefined ? {} : { gone: sighting.gone }),
+      ...hooksOf(witness),
+    },
   }
 }
 

@@ -3,9 +3,7 @@
 import type { StartFailure } from '../event/event.ts'
 import { relative, span } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
-import { actionOf, affectedVms, azureStarts, describeVerdict } from './phrases.ts'
-
-const maxInSentence = 5
+import { actionOf, affectedVms, azureStarts, describeVerdict, inSentence } from './phrases.ts'
 
 /**
  * Why an approved event has not started, and what to do. `at` is the time that the text describes.
@@ -120,12 +118,4 @@ export function byItself(condition: string, event: EventView, now: number): stri
   const { notBeforeAt } = event.facts
   const isAhead = notBeforeAt !== undefined && notBeforeAt > now
   return isAhead ? [`${condition}, ${azureStarts(event, now)}.`] : []
-}
-
-/** Names as many VMs as fit into a sentence. The facts below it list the others. */
-function inSentence(names: string[]): string {
-  const shown = names.length > maxInSentence ? names.slice(0, maxInSentence) : names.slice(0, -1)
-  const rest = names.length - shown.length
-  const last = rest > 1 ? `${rest} more` : (names.at(-1) ?? 'unnamed VMs')
-  return shown.length === 0 ? last : `${shown.join(', ')} and ${last}`
 }

@@ -26,6 +26,7 @@ export {
   azureStarts,
   backLines,
   capital,
+  describeDecider,
   describeDuration,
   describeInference,
   describeVerdict,
@@ -35,6 +36,14 @@ export {
   plain,
   subjectOf,
 } from './phrases.ts'
+export {
+  approvesUnready,
+  describeInVain,
+  inVainLines,
+  readinessLines,
+  restoreLines,
+  waitLines,
+} from './readiness.ts'
 export type { Message, Tone } from './shape.ts'
 export { asksFor, hardwareAdvice, lostLines } from './step.ts'
 

@@ -145,7 +145,7 @@ export function userOf({ how, who }: Decider): string {
   return `${capital(how)} user ${who.split('/')[1] ?? ''}`
 }
 
-function describeDecider(by: Decider): string {
+export function describeDecider(by: Decider): string {
   const { how, who } = by
   const [place = ''] = who.split('/')
   const words: Record<Decider['how'], string> = {
@@ -197,6 +197,19 @@ export function whoDecides({ services, signedIn }: Listed): string {
   return ways.length > 0
     ? `${only}: ${ways.join(', or ')}.`
     : 'No approver may decide for all of its VMs. Only the admin key can.'
+}
+
+const maxInSentence = 5
+
+/**
+ * Names as many VMs as fit into a sentence. The facts below it list the others. `total`: how many
+ * there are, if `names` is cut.
+ */
+export function inSentence(names: string[], total = names.length): string {
+  const shown = total > maxInSentence ? names.slice(0, maxInSentence) : names.slice(0, -1)
+  const rest = total - shown.length
+  const last = rest > 1 ? `${rest} more` : (names.at(-1) ?? 'unnamed VMs')
+  return shown.length === 0 ? last : `${shown.join(', ')} and ${last}`
 }
 
 /** The VMs in a sentence: `web_3`, `web_0 and web_1`, `these 40 VMs`. */

@@ -25,6 +25,7 @@ import {
   startsAnyway,
   whoDecides,
 } from './phrases.ts'
+import { inVainLines, readinessLines, waitLines } from './readiness.ts'
 import type { Message, Tone } from './shape.ts'
 
 /** Microsoft announces only failing hardware longer ahead than this. */
@@ -49,6 +50,7 @@ export function linesOf({ moment, event, at }: Telling, now: number, askers: Ask
     case 'scheduled':
       return [...backLines(event), ...ahead(event, now, askers)]
     case 'reminder':
+    case 'not_ready':
       return ahead(event, now, askers)
     case 'changed':
       return [
@@ -64,7 +66,7 @@ export function linesOf({ moment, event, at }: Telling, now: number, askers: Ask
             `Foghorn tells Azure to ${actionOf(event)} now, which usually takes seconds.`,
             ...byItself('If that fails', event, now),
           ]
-      return [`${capital(who)}.`, ...next, impactOf(event)]
+      return [`${capital(who)}.`, ...next, impactOf(event), ...readinessLines(event)]
     }
     case 'declined': {
       const who = event.verdict === undefined ? 'not now' : describeVerdict(event.verdict)
@@ -82,6 +84,7 @@ export function linesOf({ moment, event, at }: Telling, now: number, askers: Ask
         impactOf(event),
         ...reachOf(event),
         ...startLines(event),
+        ...readinessLines(event),
         ...noticeLines(event, now),
         ...growthLines(event, now),
       ]
@@ -109,7 +112,15 @@ export function lostLines(event: EventView, now: number): string[] {
 function ahead(event: EventView, now: number, askers: Askers): string[] {
   const advice = hardwareAdvice(event)
   const next = whatNext(event, advice.length > 0, now, askers)
-  return [...describeDispute(event), impactOf(event), ...reachOf(event), ...advice, next]
+  return [
+    ...inVainLines(event),
+    ...describeDispute(event),
+    impactOf(event),
+    ...reachOf(event),
+    ...readinessLines(event),
+    ...advice,
+    next,
+  ]
 }
 
 function stillApprovable({ facts }: EventView, now: number, askers: Askers): string[] {
@@ -143,6 +154,13 @@ function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Ask
     return `${capital(describeVerdict(event.verdict))}: it may start at any moment.`
   }
   if (event.verdict !== undefined) return `${startsAnyway(event, now)}.`
+  const waits = waitLines(event)
+  if (waits.length > 0) {
+    const earlier = areReaders(askers)
+      ? 'To approve it earlier, open the page.'
+      : whoDecides(askers)
+    return [...waits, `Otherwise, ${azureStarts(event, now)}.`, earlier].join(' ')
+  }
   if (event.policy.decide === 'approve') {
     return `Policy rule "${event.policy.rule}" approves it, so it may start at any moment.`
   }
@@ -283,6 +301,7 @@ export function toneOf({ moment, event }: Telling): Tone {
       return event.facts.eventType === 'Freeze' ? 'info' : 'warning'
     case 'scheduled':
     case 'changed':
+    case 'not_ready':
     case 'reminder':
       return event.facts.eventType === 'Freeze' ? 'info' : 'warning'
     default:

@@ -32,6 +32,8 @@ function titleWith(
       return `${isBack(event) ? 'Back: ' : ''}${subject}${due}`
     case 'changed':
       return `Changed: ${subject}${due}`
+    case 'not_ready':
+      return `${isUnprepared(event) ? 'Not ready' : 'No turn'}: ${subject}${due}`
     case 'reminder':
       return `Still undecided: ${subject}${due}`
     case 'approved':
@@ -52,6 +54,12 @@ function titleWith(
     case 'lost':
       return `Lost sight of: ${subject}`
   }
+}
+
+/** Otherwise, other VMs of its group come first. */
+function isUnprepared({ notReady }: EventView): boolean {
+  const { why } = notReady ?? {}
+  return why === 'cannot_be_ready' || why === 'not_ready_in_time'
 }
 
 /** ` in 14 min, at 12:15 UTC`, or when it was due. Follows the subject. */

@@ -93,12 +93,12 @@ function matchesVm(match: Match, name: string, vm: KnownVm | undefined): boolean
   return (
     oneOf(resourceGroup, vm.resourceGroup) &&
     oneOf(scaleSet, vm.scaleSet) &&
-    (tag?.some((wanted) => hasTag(vm.tags, wanted)) ?? true)
+    (tag?.some((wanted) => tagIn(vm.tags, wanted) !== undefined) ?? true)
   )
 }
 
 /** Names are unique in a resource group only, so search only the event's observers. */
-function knownVm(name: string, observers: Observer[]): KnownVm | undefined {
+export function knownVm(name: string, observers: Observer[]): KnownVm | undefined {
   const lower = name.toLowerCase()
   const named = observers.filter(({ beacon }) => beacon.vm.toLowerCase() === lower)
   // if two observers have this name, it is unknown which one is hit
@@ -109,10 +109,15 @@ function oneOf(wanted: string[] | undefined, value: string): boolean {
   return wanted === undefined || wanted.some((item) => item.toLowerCase() === value.toLowerCase())
 }
 
-function hasTag(tags: KnownVm['tags'], wanted: string): boolean {
+/** The tag of the VM that `name` or `name=value` matches. */
+export function tagIn(
+  tags: KnownVm['tags'],
+  wanted: string,
+): { name: string; value: string } | undefined {
   const [name = '', ...rest] = wanted.split('=')
   const entry = Object.entries(tags).find(([key]) => key.toLowerCase() === name.toLowerCase())
-  return entry !== undefined && (rest.length === 0 || entry[1] === rest.join('='))
+  if (entry === undefined || (rest.length > 0 && entry[1] !== rest.join('='))) return undefined
+  return { name: entry[0], value: entry[1] }
 }
 
 /** The whole name, ignoring case: `vm1` never matches `vm10`. */

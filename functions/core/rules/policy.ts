@@ -2,13 +2,17 @@
 import { eventTypes } from '../../../shared/document.ts'
 import type { Decide, EventRecord } from '../event/event.ts'
 import type { Observer } from '../event/observer.ts'
-import { type Match, matchEvent } from './match.ts'
+import { type Match, matchEvent, matchVm } from './match.ts'
 
 export interface PolicyRule {
   /** `policy[0]`, or the owner's own name. */
   name: string
   match: Match
   decide: Decide
+  /** Approves only once every affected VM is ready. */
+  whenReady?: boolean | undefined
+  /** VMs of one group that this relay prepares or approves at the same time, see event/turn.ts. */
+  maxConcurrent?: number | undefined
 }
 
 export const defaultRule = 'default'
@@ -23,11 +27,49 @@ export function judgePolicy(
   record: EventRecord,
   observers: Observer[],
 ): EventRecord['policy'] {
-  for (const { name, match, decide } of rules) {
-    const extent = matchEvent(match, record.fleet, record.facts, observers)
-    const unknownType = !eventTypes.some((type) => type === record.facts.eventType)
-    const holds = decide === 'approve' ? extent === 'every' && !unknownType : extent !== 'none'
-    if (holds) return { decide, rule: name }
+  const rule = ruleFor(rules, record, observers)
+  if (rule === undefined) return { decide: 'ask', rule: defaultRule }
+  const { name, decide, whenReady, maxConcurrent } = rule
+  return {
+    decide,
+    rule: name,
+    ...(whenReady && { whenReady }),
+    ...(maxConcurrent !== undefined && { maxConcurrent }),
   }
-  return { decide: 'ask', rule: defaultRule }
+}
+
+export function ruleFor(
+  rules: PolicyRule[],
+  record: EventRecord,
+  observers: Observer[],
+): PolicyRule | undefined {
+  return rules.find(({ match, decide }) => {
+    const extent = matchEvent(match, record.fleet, record.facts, observers)
+    return decide === 'approve' ? extent === 'every' && isKnownType(record) : extent !== 'none'
+  })
+}
+
+/**
+ * Whether a rule that prepares VMs in turns may decide the event once the beacons of all affected
+ * VMs have reported it.
+ */
+export function mayTakeTurns(
+  rules: PolicyRule[],
+  record: EventRecord,
+  observers: Observer[],
+): boolean {
+  const own = ruleFor(rules, record, observers)
+  const earlier = own === undefined ? rules : rules.slice(0, rules.indexOf(own))
+  return earlier.some(
+    ({ match, decide, whenReady, maxConcurrent }) =>
+      decide === 'approve' &&
+      whenReady === true &&
+      maxConcurrent !== undefined &&
+      isKnownType(record) &&
+      record.facts.resources.every((vm) => matchVm(match, record, vm, observers) !== 'fails'),
+  )
+}
+
+function isKnownType({ facts }: EventRecord): boolean {
+  return eventTypes.some((type) => type === facts.eventType)
 }

@@ -1,7 +1,7 @@
 // The pages behind a link: one event or a list, the state that an open page polls, and the form
 // that decides. Only a POST from the page itself decides, as mail scanners open links, too.
 import { type Context, Hono } from 'hono'
-import type { Verdict } from '../../core/event/event.ts'
+import type { Wish } from '../../core/event/decide-by-person.ts'
 import { principalHeader } from '../../identity/principal.ts'
 import { createLinkGuard, type LinkGuard } from '../../links/guard.ts'
 import { type FormToken, oneOf, readFormToken } from '../../links/link.ts'
@@ -137,11 +137,11 @@ async function decide(
   opened: Extract<Found, { outcome: 'open' }>,
   show = async (shown: Seen): Promise<Page> => eventPage(shown, relay.now()),
 ): Promise<Response> {
-  if (wish !== 'approve' && wish !== 'not_now') {
-    const message = 'The form field "decision" must be "approve" or "not_now".'
+  const decision = decisions.get(wish ?? '')
+  if (decision === undefined) {
+    const message = 'The form field "decision" must be "approve", "not_now" or "prepare".'
     return page(c, 400, messagePage('Nothing was decided', message))
   }
-  const decision: Verdict['decision'] = wish === 'approve' ? 'approved' : 'declined'
   const visitor = visitorIn(relay, c)
   const { by } = await viewerOf(relay, opened.record, { ...visitor, ...opened.token })
   const { outcome, record } =
@@ -151,7 +151,7 @@ async function decide(
   const { said, status = 200 } =
     outcome === 'decided' ? { said: stored[decision] } : answers[outcome]
   const shown = await seenBy(relay, record, shownBy, opened.token, visitor)
-  const mine = outcome === 'decided' ? { mine: decision } : {}
+  const mine = outcome === 'decided' && decision !== 'prepare' ? { mine: decision } : {}
   return page(c, status, await show({ ...shown, said, ...mine }))
 }
 
@@ -160,9 +160,16 @@ const notFromHere = messagePage(
   'Only the page behind the link can decide. Open the link again.',
 )
 
-const stored = {
+const decisions = new Map<string, Wish['decision']>([
+  ['approve', 'approved'],
+  ['not_now', 'declined'],
+  ['prepare', 'prepare'],
+])
+
+const stored: Record<Wish['decision'], string> = {
   approved: 'Your approval was stored.',
   declined: 'Your "not now" was stored.',
+  prepare: 'Your request to prepare was stored. The event is not decided.',
 }
 
 type Undecided = Exclude<Decided['outcome'], 'decided'> | 'too_quick'

@@ -27,7 +27,13 @@ const cannotBeRepliedTo = [
 const removeMs = 5_000
 
 /** Steps that ask people to act. */
-const urgent: Delivery['telling']['moment'][] = ['changed', 'reminder', 'stuck', 'lost']
+const urgent: Delivery['telling']['moment'][] = [
+  'changed',
+  'not_ready',
+  'reminder',
+  'stuck',
+  'lost',
+]
 
 export const slackBot: Notifier<Bot> = {
   // The message shows the newest state, so an edit that waited must not show an older one.

@@ -25,6 +25,7 @@ export function show(event: HTMLElement, state: LiveState | null): void {
   )
   if (state === null || update === undefined || box === null) return
   showBox(event, box, state)
+  showReadiness(event, box, state)
   if (update.removesForm) {
     if (form !== null) {
       keepFocus(form, box)
@@ -47,6 +48,19 @@ function showBox(event: Element, box: HTMLElement, state: LiveState): void {
   const [left, timer] = [partOf(event, 'left'), partOf(event, 'timer')]
   if (left !== null) left.dataset.left = String(state.until ?? '')
   if (timer !== null) timer.hidden = state.until === undefined
+}
+
+function showReadiness(event: Element, box: HTMLElement, { unready, preparable }: LiveState): void {
+  const part = partOf(event, 'unready')
+  if (part !== null) {
+    setText(part, unready)
+    part.hidden = unready === ''
+  }
+  if (preparable) return
+  for (const node of event.querySelectorAll('[data-prepare]')) {
+    keepFocus(node, box)
+    node.classList.add('gone')
+  }
 }
 
 function showStep(event: HTMLElement, box: HTMLElement, state: LiveState): void {

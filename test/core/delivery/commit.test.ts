@@ -45,6 +45,7 @@ describe('each moment', () => {
   test.each<[Moment, string[]]>([
     ['scheduled', usual],
     ['changed', usual],
+    ['not_ready', usual],
     ['reminder', ['routed']],
     ['approved', closing],
     ['declined', closing],
@@ -58,7 +59,7 @@ describe('each moment', () => {
   })
 
   test('is in this table', () => {
-    expect(moments).toHaveLength(10)
+    expect(moments).toHaveLength(11)
   })
 })
 

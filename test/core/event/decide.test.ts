@@ -49,7 +49,7 @@ function decided({ before, shows, vm = 'web_0', isKnown = true, starts = [], kno
   const sightings = isKnown ? [sighting(vm)] : []
   const reading = readReport('prod', `id-${vm}`, report, beacon, sightings, now)
   const news = reading.news.find((one) => one.eventId === eventId)!
-  const answers: Required<Known> = {
+  const answers: Known = {
     observers: [reading.asObserver(news)],
     deliveries: [delivery('a')],
     isWatched: false,

@@ -32,6 +32,18 @@ test('the largest lawful event fits, and keeps its first entry, its decisions an
   expect(stored(fitted).verdict?.agreed?.resources).toEqual(agreedOf(fitted, false).resources)
 })
 
+test('before that, it loses the names of VMs that are not ready, and keeps their counts', () => {
+  const name = 'n'.repeat(256)
+  const one = { vm: name, state: 'failed' as const, since: at, note: '"'.repeat(160) }
+  const readiness = { counts: { failed: 20 }, unready: Array(20).fill(one) }
+  const small = record({ readiness })
+  expect(fitEvent(small)).toBe(small)
+  const fitted = fitEvent(bigRecord({ readiness }))
+  expect(eventLength(fitted)).toBeLessThanOrEqual(maxEventLength)
+  expect(fitted.readiness?.counts).toEqual({ failed: 20 })
+  expect(fitted.facts).toEqual(bigFacts())
+})
+
 test('cuts history with long notes, the oldest of the least valuable first', () => {
   const long = { what: 'changed' as const, note: 'n'.repeat(50_000) }
   const history = [

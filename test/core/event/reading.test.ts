@@ -1,6 +1,6 @@
 // Values that the schema of a report accepts, but a store cannot hold, are repaired first.
 import { expect, test } from 'vitest'
-import { tidyReport } from '../../../functions/core/event/reading.ts'
+import { tidyReport } from '../../../functions/core/event/tidy.ts'
 import { reportSchema } from '../../../shared/report.ts'
 import { event } from '../../support/world.ts'
 

@@ -57,14 +57,17 @@ describe('every state', () => {
 
   const undecided = ['open', 'open, many VMs', 'open, days ahead', 'open, its time has come']
     .concat(['open, time not known', 'lapsed, to decide again', 'back after its end'])
-    .concat(['drill', 'hostile names', 'moved on'])
+    .concat(['drill', 'hostile names', 'moved on', 'hooks, not ready', 'hooks, asked to prepare'])
   const declined = ['declined', 'declined now', 'too quick']
   const ofOneEvent = Object.keys(scenes).filter((name) => name !== 'a list')
 
   test.each(ofOneEvent)('"%s" has the buttons that still decide, and no other', (name) => {
+    const preparable = name === 'hooks, a rule waits'
     const expected = undecided.includes(name)
       ? ['approve', 'not_now']
-      : declined.filter((one) => one === name).map(() => 'approve')
+      : preparable
+        ? ['approve', 'not_now', 'prepare']
+        : declined.filter((one) => one === name).map(() => 'approve')
     expect(buttonsOf(scenes[name]!)).toEqual(expected)
   })
 

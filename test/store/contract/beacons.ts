@@ -32,7 +32,8 @@ export function beaconPromises(bench: Bench): void {
   describe('writeBeacon', () => {
     test('a beacon and its sightings are read back as they were', async () => {
       expect(await bench.store.readBeacon('prod', 'id-web_0')).toBeUndefined()
-      const { beacon, sighting } = observer('web_0', { tags: { env: 'prod', '': 'x' } })
+      const hooks = { prepare: { state: 'failed' as const, since: at, exitCode: 1, note: 'ü' } }
+      const { beacon, sighting } = observer('web_0', { tags: { env: 'prod', '': 'x' } }, { hooks })
       expect(await bench.store.writeBeacon(beacon, [sighting])).toBe('written')
       const other = await bench.reopen()
       expect(await other.readBeacon('prod', 'id-web_0')).toEqual(beacon)

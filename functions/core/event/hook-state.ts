@@ -1,0 +1,69 @@
+// What beacons report of the hooks of their VMs, and how far the VMs of one event are prepared.
+import type { Hook, HookRun } from '../../../shared/report.ts'
+
+/** The latest run of one hook on one VM. */
+export interface HookState {
+  state: HookRun['state']
+  /** By the relay's clock: receipt minus reported age. */
+  since: number
+  exitCode?: number
+  note?: string
+}
+
+/** The hooks of one VM for one event. A hook without a run is absent. */
+export type HookStates = Partial<Record<Hook, HookState>>
+
+/**
+ * From what most needs a person to what needs none. `silent`: no beacon, or not heard for too long.
+ * `no_hook`: its beacon reported the event without a run of `prepare`. `awaited`: the first report
+ * of its beacon may still be on its way. `ready`: `prepare` succeeded.
+ */
+export const vmStates = [
+  ...(['failed', 'refused', 'silent', 'no_hook', 'awaited'] as const),
+  ...(['preparing', 'planned', 'ready'] as const),
+] as const
+export type VmState = (typeof vmStates)[number]
+
+/** One affected VM. */
+export interface VmReadiness {
+  vm: string
+  state: VmState
+  /** Absent if no beacon of the VM has reported the event. */
+  since?: number
+  exitCode?: number
+  note?: string
+}
+
+/** One affected VM whose hook `restore` failed or was refused. */
+export interface Unrestored extends Omit<VmReadiness, 'state'> {
+  state: 'failed' | 'refused'
+}
+
+/** A summary over all affected VMs. Its lists are cut. */
+export interface Readiness {
+  counts: Partial<Record<VmState, number>>
+  /** The first VMs that are not ready, in the order of `vmStates`. */
+  unready: VmReadiness[]
+  /** Absent until a beacon reports a run of `restore`. */
+  restore?: { counts: Partial<Record<HookState['state'], number>>; failed: Unrestored[] }
+}
+
+/** Why a rule that waited asks people. */
+export interface NotReady {
+  at: number
+  why:
+    | 'cannot_be_ready'
+    | 'not_ready_in_time'
+    | 'no_turn_in_time'
+    | 'too_many_vms'
+    | 'group_unknown'
+}
+
+/**
+ * Where the event stands under a rule with `maxConcurrent`. `waits`: other VMs come first.
+ * `unknown`: such a rule may apply once the beacons of all affected VMs have reported.
+ */
+export type Turn =
+  | { state: 'held'; wish: string }
+  | { state: 'waits'; behind: string[] }
+  | { state: 'unknown' }

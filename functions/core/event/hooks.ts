@@ -1,0 +1,44 @@
+// What one report says of the hooks of its VM, for one event.
+import type { Hook, HookRun, Report } from '../../../shared/report.ts'
+import type { HookState, HookStates } from './hook-state.ts'
+import type { Sighting } from './observer.ts'
+
+/** Reports travel for this long. A start of the state within this time of the known one is equal. */
+const travelMs = 30_000
+
+export function runsOf({ hooks }: Report, eventId: string): HookRun[] {
+  return (hooks?.runs ?? []).filter((run) => run.eventId === eventId)
+}
+
+/** The sighting with these runs. A document without the event need not list its runs any more. */
+export function withRuns(
+  { hooks: _, ...sighting }: Sighting,
+  runs: HookRun[],
+  before: Sighting | undefined,
+  inDocument: boolean,
+  now: number,
+): Sighting {
+  const known = before?.hooks ?? {}
+  const shown = {
+    ...stateIn(runs, 'prepare', known, now),
+    ...stateIn(runs, 'restore', known, now),
+  }
+  const hooks = inDocument ? shown : { ...known, ...shown }
+  return Object.keys(hooks).length === 0 ? sighting : { ...sighting, hooks }
+}
+
+function stateIn(runs: HookRun[], hook: Hook, known: HookStates, now: number): HookStates {
+  const run = runs.findLast((one) => one.hook === hook)
+  if (run === undefined) return {}
+  const { state, ageMs, exitCode, note } = run
+  const { [hook]: last } = known
+  const at = now - ageMs
+  const isKnown = last?.state === state && Math.abs(last.since - at) <= travelMs
+  const what: HookState = {
+    state,
+    since: isKnown ? last.since : at,
+    ...(exitCode === undefined ? {} : { exitCode }),
+    ...(note === undefined || note === '' ? {} : { note }),
+  }
+  return { [hook]: what }
+}

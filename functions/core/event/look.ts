@@ -1,0 +1,30 @@
+// What passing time means for one event: its conclusions, and what a rule that waits does next.
+import { conclude, nextLook } from './conclude.ts'
+import type { Context } from './decide.ts'
+import { type Decision, follow, type Known, type Needs, type ReportReason } from './decision.ts'
+import { type EventRecord, isOpen } from './event.ts'
+import { weigh } from './when-ready.ts'
+import { heardSince, withHeard } from './witness.ts'
+
+type LookReason = ReportReason | 'forgotten'
+
+export function decideLook(
+  before: EventRecord | undefined,
+  known: Known,
+  { rules, reminders, listeningSince }: Context,
+  now: number,
+): Decision<LookReason> | Needs {
+  if (before === undefined) return { record: before, moments: [], reason: 'forgotten' }
+  const { observers } = known
+  if (observers === undefined) return { needs: 'observers' }
+  const witnesses = heardSince(withHeard(before, observers), listeningSince)
+  const concluded = conclude(before, witnesses, now, reminders)
+  const { record } = concluded
+  if (!isOpen(record) || record.lookAt === undefined || record.lookAt > now) return concluded
+  const weighed = weigh(record, observers, known, { rules, listeningSince, now, stored: before })
+  if ('needs' in weighed) return weighed
+  const step = follow(concluded, weighed.record, weighed.reason, weighed.moments)
+  if (!isOpen(step.record)) return step
+  const dueAt = nextLook(step.record, witnesses, now, reminders)
+  return { ...step, record: { ...step.record, dueAt } }
+}

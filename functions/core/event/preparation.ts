@@ -1,0 +1,46 @@
+// When the VMs of an event run their hook `prepare`: by their own plan, in turns, or at once because
+// a person asked for it.
+import type { DecideOutcome } from './approval.ts'
+import { type Decider, type EventRecord, isHit, isOpen } from './event.ts'
+import { addHistory } from './history.ts'
+import { preparesFrom } from './when-ready.ts'
+
+/** What the answer to this VM's beacon says. Undefined: the beacon follows its own plan. */
+export function preparationFor(
+  record: EventRecord,
+  vm: string,
+  now: number,
+): 'now' | 'hold' | undefined {
+  if (!isOpen(record) || record.phase !== 'scheduled' || !isHit(record.facts, vm)) return undefined
+  if (record.prepareNow !== undefined) return 'now'
+  const { turn, verdict, policy } = record
+  if (verdict?.decision === 'approved') return undefined
+  if (turn?.state === 'unknown') return 'hold'
+  if (!policy.whenReady || policy.maxConcurrent === undefined) return undefined
+  if (turn?.state !== 'held') return 'hold'
+  return preparesFrom(record) <= now ? 'now' : undefined
+}
+
+/** Whether a person can ask the VMs to prepare at once. */
+export function canPrepareNow({ phase, ended, readiness, prepareNow }: EventRecord): boolean {
+  const isAhead = ended === undefined && phase === 'scheduled' && prepareNow === undefined
+  return isAhead && (readiness?.counts.planned ?? 0) > 0
+}
+
+/**
+ * Asks the VMs to prepare at once, whatever their plan or turn is. `moved_on`: no hook is planned
+ * any more.
+ */
+export function prepareNow(
+  record: EventRecord,
+  by: Decider,
+  now: number,
+): DecideOutcome | { outcome: 'moved_on' } {
+  if (!isOpen(record)) return { outcome: 'ended' }
+  if (record.verdict?.decision === 'approved') return { outcome: 'already_approved' }
+  if (record.phase !== 'scheduled') return { outcome: 'started' }
+  if (!canPrepareNow(record)) return { outcome: 'moved_on' }
+  const entry = { at: now, what: 'prepare_now' as const, note: `${by.how}: ${by.who}` }
+  const asked = { ...record, prepareNow: { how: by.how, who: by.who, at: now } }
+  return { outcome: 'decided', record: addHistory(asked, entry), moments: [] }
+}

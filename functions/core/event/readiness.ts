@@ -1,0 +1,160 @@
+// How far the affected VMs are prepared: the state of each VM by the reports of its own beacon, and
+// the summary that messages and pages show.
+import { isSameName } from '../../../shared/document.ts'
+import { type EventRecord, isHit, isOpen } from './event.ts'
+import {
+  type HookState,
+  type Readiness,
+  type Unrestored,
+  type VmReadiness,
+  type VmState,
+  vmStates,
+} from './hook-state.ts'
+import type { Observer } from './observer.ts'
+import { silentPaces } from './witness.ts'
+
+/** A beacon that did not report for this long is silent, if three of its paces are shorter. */
+export const silentMs = 2 * 60_000
+/** The first report of a VM's beacon arrives within this time. */
+const firstReportMs = 2 * 60_000
+/** The summary names this many VMs. */
+const maxListed = 20
+/** Characters of a hook's output in the summary. */
+const maxNote = 160
+
+export interface Listening {
+  now: number
+  /** Before this time, the relay could hear no beacon. */
+  listeningSince: number
+}
+
+/** Until when the first report of an affected VM's beacon may still be on its way. */
+export function awaitedUntil({ firstSeenAt, reopenedAt, changedAt }: EventRecord): number {
+  return Math.max(firstSeenAt, reopenedAt ?? 0, changedAt?.resources ?? 0) + firstReportMs
+}
+
+/** The state of each affected VM, in the order of the event. */
+export function readinessOf(
+  record: EventRecord,
+  observers: Observer[],
+  listening: Listening,
+): VmReadiness[] {
+  const named = byName(record, observers)
+  const isEarly = listening.now < awaitedUntil(record)
+  return record.facts.resources.map((vm) => {
+    const own = named.get(vm.toLowerCase()) ?? []
+    const states = own.map((one) => stateOf(record, one, listening, isEarly))
+    // if two VMs have this name, it is unknown which one is hit, so both must be ready
+    const [worst] = states.sort(byState)
+    return { vm, ...(worst ?? { state: isEarly ? 'awaited' : 'silent' }) }
+  })
+}
+
+type State = Omit<VmReadiness, 'vm'>
+
+function stateOf(
+  record: EventRecord,
+  { beacon, sighting }: Observer,
+  { now, listeningSince }: Listening,
+  isEarly: boolean,
+): State {
+  const { vm, heardAt, paceMs } = beacon
+  const lastAt = Math.max(heardAt, listeningSince)
+  const limitMs = Math.max(silentPaces * paceMs, silentMs)
+  // once it has started, a VM may be down
+  const matters = isOpen(record) && record.phase === 'scheduled'
+  if (matters && now - lastAt > limitMs) return { state: 'silent', since: heardAt }
+  const run = sighting.hooks?.prepare
+  if (run !== undefined) return { ...shownOf(run), state: states[run.state] }
+  // Azure added the VM, and its own document does not show that yet
+  const isUnaware = !isHit(sighting.event, vm)
+  return { state: isUnaware && isEarly ? 'awaited' : 'no_hook' }
+}
+
+const states: Record<HookState['state'], VmState> = {
+  planned: 'planned',
+  running: 'preparing',
+  succeeded: 'ready',
+  failed: 'failed',
+  refused: 'refused',
+}
+
+function shownOf({ since, exitCode, note }: Omit<HookState, 'state'>): Omit<HookState, 'state'> {
+  return {
+    since,
+    ...(exitCode === undefined ? {} : { exitCode }),
+    ...(note === undefined ? {} : { note: note.slice(0, maxNote).toWellFormed() }),
+  }
+}
+
+function byState(one: State, other: State): number {
+  return vmStates.indexOf(one.state) - vmStates.indexOf(other.state)
+}
+
+/** The observers on affected VMs, by the name of the VM in lower case. */
+function byName({ facts }: EventRecord, observers: Observer[]): Map<string, Observer[]> {
+  const named = new Map(facts.resources.map((vm) => [vm.toLowerCase(), [] as Observer[]]))
+  for (const one of observers) named.get(one.beacon.vm.toLowerCase())?.push(one)
+  return named
+}
+
+/**
+ * The record with the current summary. It has none if no affected VM has a hook, unless its rule
+ * waits for hooks. An unchanged record is the same object.
+ */
+export function withReadiness<State extends EventRecord>(
+  record: State,
+  vms: VmReadiness[],
+  observers: Observer[],
+): State {
+  const readiness = summaryOf(record, vms, observers)
+  if (JSON.stringify(readiness) === JSON.stringify(record.readiness)) return record
+  const { readiness: _, ...rest } = record
+  return (readiness === undefined ? rest : { ...rest, readiness }) as State
+}
+
+function summaryOf(
+  record: EventRecord,
+  vms: VmReadiness[],
+  observers: Observer[],
+): Readiness | undefined {
+  const runs = [...byName(record, observers).values()]
+    .flat()
+    .flatMap(({ beacon: { vm }, sighting: { hooks } }) =>
+      hooks === undefined ? [] : { vm, hooks },
+    )
+  if (runs.length === 0 && !record.policy.whenReady) return undefined
+  const unready = vms.filter(({ state }) => state !== 'ready').sort(byState)
+  const restores = runs.flatMap(({ vm, hooks }) => (hooks.restore ? { vm, ...hooks.restore } : []))
+  return {
+    counts: countsOf(vmStates, vms),
+    unready: unready.slice(0, maxListed),
+    ...(restores.length === 0 ? {} : { restore: restoreOf(record, restores) }),
+  }
+}
+
+function restoreOf(
+  { facts }: EventRecord,
+  restores: (HookState & { vm: string })[],
+): NonNullable<Readiness['restore']> {
+  const order = Object.keys(states) as HookState['state'][]
+  const failed = restores.flatMap(({ vm, state, ...run }): Unrestored[] => {
+    if (state !== 'failed' && state !== 'refused') return []
+    const name = facts.resources.find((one) => isSameName(one, vm)) ?? vm
+    return [{ vm: name, state, ...shownOf(run) }]
+  })
+  return { counts: countsOf(order, restores), failed: failed.slice(0, maxListed) }
+}
+
+/** In the order of `all`, so that equal counts are equal text. */
+function countsOf<State extends string>(
+  all: readonly State[],
+  counted: { state: State }[],
+): Partial<Record<State, number>> {
+  const rows = all.map((state) => [state, counted.filter((one) => one.state === state).length])
+  return Object.fromEntries(rows.filter(([, count]) => count !== 0))
+}
+
+export function isReady(vms: VmReadiness[]): boolean {
+  return vms.length > 0 && vms.every(({ state }) => state === 'ready')
+}

@@ -1,0 +1,118 @@
+// Turns: with `maxConcurrent`, the relay prepares and approves few VMs of one group at a time. All
+// holders of a fleet are in one row, which workers replace by compare-and-set. The surprise: an
+// event holds its turn to its end, also if people decide it, as its VMs may be prepared already.
+import { hash } from '../hash.ts'
+import { knownVm, tagIn } from '../rules/match.ts'
+import type { PolicyRule } from '../rules/policy.ts'
+import type { EventRecord } from './event.ts'
+import type { Observer } from './observer.ts'
+
+/** How many VMs an event takes of each group. */
+type Groups = Record<string, number>
+
+export interface TurnWish {
+  /** VMs of one group that may be taken at a time. */
+  max: number
+  groups: Groups
+}
+
+/** An event that has its turn. A new epoch takes a new one. */
+export interface Holder {
+  eventId: string
+  epoch: number
+  groups: Groups
+}
+
+/** `behind`: VMs of the events that come first, at most `maxBehind`. */
+export type TurnTaken = { outcome: 'held' } | { outcome: 'waits'; behind: string[] }
+
+export const maxBehind = 5
+/** The groups of all holders together, so that the row stays small. */
+const maxEntries = 2_000
+const idLength = 32
+
+/**
+ * What the event takes. `unknown`: the beacon of an affected VM has not reported, so its group is
+ * not known.
+ */
+export function wishOf(
+  { match, maxConcurrent: max }: PolicyRule,
+  record: EventRecord,
+  observers: Observer[],
+): TurnWish | 'unknown' | undefined {
+  if (max === undefined) return undefined
+  const groups: Groups = {}
+  for (const name of record.facts.resources) {
+    const vm = knownVm(name, observers)
+    if (vm === undefined) return 'unknown'
+    const tag = match.tag?.map((wanted) => tagIn(vm.tags, wanted)).find((one) => one !== undefined)
+    const group =
+      tag === undefined
+        ? [vm.resourceGroup.toLowerCase(), vm.scaleSet.toLowerCase()]
+        : ['tag', tag.name.toLowerCase(), tag.value]
+    const id = hash(JSON.stringify(group)).slice(0, idLength)
+    groups[id] = (groups[id] ?? 0) + 1
+  }
+  return { max, groups }
+}
+
+/** The event alone has more VMs of a group than may be taken. */
+export function isTooMuch({ max, groups }: TurnWish): boolean {
+  return Object.values(groups).some((count) => count > max)
+}
+
+/** Identifies what an event takes. If it grows, it needs a new turn. */
+export function wishId({ groups }: TurnWish): string {
+  return hash(JSON.stringify(Object.entries(groups).sort())).slice(0, idLength)
+}
+
+type Own = Pick<EventRecord, 'eventId' | 'epoch'>
+
+/** The holders that matter to this event, without itself. If the row is full, all do. */
+export function rivalsOf(holders: Holder[], own: Own, { groups }: TurnWish): Holder[] {
+  const others = holders.filter((one) => !isSame(one, own))
+  const isFull = entriesIn(others) + Object.keys(groups).length > maxEntries
+  return isFull
+    ? others
+    : others.filter((one) => Object.keys(groups).some((id) => id in one.groups))
+}
+
+/**
+ * The holders after this event asked for its turn. `over`: holders whose events have ended. The
+ * same list if nothing changes.
+ */
+export function takeTurn(
+  holders: Holder[],
+  { eventId, epoch }: Own,
+  { max, groups }: TurnWish,
+  over: Holder[],
+): { holders: Holder[]; isHeld: boolean } {
+  const before = holders.find((one) => isSame(one, { eventId, epoch }))
+  const others = holders.filter((one) => one !== before && !over.includes(one))
+  const taken = (id: string) => others.reduce((sum, one) => sum + (one.groups[id] ?? 0), 0)
+  const fits =
+    Object.entries(groups).every(([id, count]) => taken(id) + count <= max) &&
+    entriesIn(others) + Object.keys(groups).length <= maxEntries
+  if (!fits) return { holders: over.length === 0 ? holders : kept(others, before), isHeld: false }
+  const isKnown = before !== undefined && JSON.stringify(before.groups) === JSON.stringify(groups)
+  if (isKnown) return { holders, isHeld: true }
+  return { holders: [...others, { eventId, epoch, groups }], isHeld: true }
+}
+
+/** An event that grew keeps the turn that it had: its VMs may be prepared. */
+function kept(others: Holder[], before: Holder | undefined): Holder[] {
+  return before === undefined ? others : [...others, before]
+}
+
+/** Whether the event of a holder is over, by its stored record. */
+export function isOver({ epoch }: Holder, stored: EventRecord | undefined): boolean {
+  return stored === undefined || stored.ended !== undefined || stored.epoch !== epoch
+}
+
+function isSame(one: Own, other: Own): boolean {
+  return one.eventId === other.eventId && one.epoch === other.epoch
+}
+
+function entriesIn(holders: Holder[]): number {
+  return holders.reduce((sum, { groups }) => sum + Object.keys(groups).length, 0)
+}

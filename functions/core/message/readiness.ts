@@ -1,0 +1,136 @@
+// Texts about hooks: how many of the affected VMs are ready, which are not, and why.
+
+import { cut } from '../../../shared/document.ts'
+import type { Hook } from '../../../shared/report.ts'
+import type { NotReady, Unrestored, VmReadiness, VmState } from '../event/hook-state.ts'
+import type { EventView } from '../event/view.ts'
+import { affectedVms, inSentence, plain } from './phrases.ts'
+
+/** Failed hooks that have a sentence each. */
+const maxFailures = 3
+const maxOutput = 120
+
+/** How many VMs are ready, and why others are not. Empty if no VM has a hook. */
+export function readinessLines(event: EventView): string[] {
+  const { readiness, facts, startedAt } = event
+  const total = facts.resources.length
+  if (readiness === undefined || total === 0) return []
+  const { ready = 0 } = readiness.counts
+  const isBefore = startedAt === undefined
+  const are = (count: number) =>
+    isBefore ? (count === 1 ? 'is' : 'are') : count === 1 ? 'was' : 'were'
+  if (ready === total) {
+    return [`${total === 1 ? affectedVms(event) : `All ${total} VMs`} ${are(total)} ready.`]
+  }
+  const count = total === 1 ? [] : [`${ready} of ${total} VMs ${are(ready)} ready.`]
+  return [...count, ...failureLines(event), ...(isBefore ? otherLines(event) : [])]
+}
+
+/** Before the button that approves. Empty if every VM is ready, or none has a hook. */
+export function approvesUnready({ readiness, facts: { resources } }: EventView): string {
+  if (readiness === undefined) return ''
+  const { ready = 0 } = readiness.counts
+  const count = resources.length - ready
+  if (count <= 0) return ''
+  const names = readiness.unready.map(({ vm }) => vm)
+  const who = names.length === 0 ? 'Not every VM' : inSentence(names, count)
+  const [are, them] = count === 1 || names.length === 0 ? ['is', 'it'] : ['are', 'them']
+  const not = names.length === 0 ? '' : ' not'
+  return plain(`${who} ${are}${not} ready. If you approve, Azure does not wait for ${them}.`)
+}
+
+type Other = Exclude<VmState, 'failed' | 'refused' | 'ready'>
+
+/** Of one VM, and of several. */
+const others: Record<Other, [one: string, several: string]> = {
+  silent: ['has no beacon that reports', 'have no beacons that report'],
+  no_hook: ['has no hook', 'have no hooks'],
+  awaited: ['has not reported the event yet', 'have not reported the event yet'],
+  preparing: ['is preparing', 'are preparing'],
+  planned: ['has not begun to prepare', 'have not begun to prepare'],
+}
+
+function otherLines({ readiness }: EventView): string[] {
+  const { unready, counts } = readiness!
+  return (Object.keys(others) as Other[]).flatMap((state) => {
+    const { [state]: total = 0 } = counts
+    if (total === 0) return []
+    const names = unready.filter((one) => one.state === state).map(({ vm }) => vm)
+    const who = names.length === 0 ? `${total} VMs` : inSentence(names, total)
+    return [`${who} ${others[state][total === 1 ? 0 : 1]}.`]
+  })
+}
+
+function failureLines({ readiness }: EventView): string[] {
+  const { unready, counts } = readiness!
+  const failures = unready.filter(({ state }) => state === 'failed' || state === 'refused')
+  const shown = failures.slice(0, maxFailures).map((one) => `${failureOf('prepare', one)}.`)
+  const more = (counts.failed ?? 0) + (counts.refused ?? 0) - shown.length
+  return more > 0 ? [...shown, `It also failed on ${more} more.`] : shown
+}
+
+/** `The hook "prepare" on web_1 failed with exit code 3: "disk busy"` */
+function failureOf(
+  hook: Hook,
+  { vm, state, exitCode, note = '' }: VmReadiness | Unrestored,
+): string {
+  const what = `The hook "${hook}" on ${vm}`
+  const output = note.trim() === '' ? '' : `: "${cut(plain(note).trim(), maxOutput)}"`
+  if (state === 'refused') return `${what} was refused${output}`
+  if (exitCode === undefined) return `${what} was stopped before it had ended${output}`
+  return `${what} failed with exit code ${exitCode}${output}`
+}
+
+/** On how many VMs the hook `restore` succeeded after the event, and where it failed. */
+export function restoreLines({ readiness }: EventView): string[] {
+  const { restore } = readiness ?? {}
+  if (restore === undefined) return []
+  const { succeeded = 0 } = restore.counts
+  const total = Object.values(restore.counts).reduce((sum, count) => sum + count, 0)
+  const vms = total === 1 ? '1 VM' : `${total} VMs`
+  const failures = restore.failed
+    .slice(0, maxFailures)
+    .map((one) => `${failureOf('restore', one)}.`)
+  return [`The hook "restore" succeeded on ${succeeded} of ${vms}.`, ...failures]
+}
+
+const inVain: Record<NotReady['why'], string> = {
+  cannot_be_ready: 'not every VM can be ready',
+  not_ready_in_time: 'not every VM was ready in time',
+  no_turn_in_time: 'its turn did not come in time',
+  too_many_vms: 'it affects more VMs of one group than the rule allows at a time',
+  group_unknown: 'not all beacons of its VMs report, so their groups are unknown',
+}
+
+export function describeInVain(why: NotReady['why']): string {
+  return inVain[why]
+}
+
+/** Why a rule that waited asks people. */
+export function inVainLines(event: EventView): string[] {
+  const { notReady, policy, verdict } = event
+  if (notReady === undefined || policy.decide !== 'ask' || verdict !== undefined) return []
+  const behind = notReady.why === 'no_turn_in_time' ? behindOf(event) : ''
+  return [`Policy rule "${policy.rule}" did not approve it: ${inVain[notReady.why]}${behind}.`]
+}
+
+/** Which VMs come first. Empty if none does. */
+function behindOf({ turn }: EventView): string {
+  const behind = turn?.state === 'waits' ? turn.behind : []
+  return behind.length === 0 ? '' : `, after ${inSentence(behind)}`
+}
+
+/** What a rule that has not approved yet waits for. */
+export function waitLines(event: EventView): string[] {
+  const { policy, verdict, facts } = event
+  const { whenReady, maxConcurrent } = policy
+  if (verdict !== undefined || policy.decide !== 'approve') return []
+  if (!whenReady && maxConcurrent === undefined) return []
+  const behind = behindOf(event)
+  const ready = facts.resources.length > 1 ? 'are all ready' : 'is ready'
+  const until = whenReady ? `once ${affectedVms(event)} ${ready}` : 'when it is its turn'
+  return [
+    ...(behind === '' ? [] : [`It waits for its turn${behind}.`]),
+    `Policy rule "${policy.rule}" approves it ${until}.`,
+  ]
+}

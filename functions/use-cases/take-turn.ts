@@ -1,0 +1,47 @@
+// Takes the turn of an event, for a rule with `maxConcurrent`. Asking again changes nothing. A holder
+// whose event is over no longer counts, so a crash leaves nothing behind.
+import type { EventRecord } from '../core/event/event.ts'
+import {
+  isOver,
+  maxBehind,
+  rivalsOf,
+  type TurnTaken,
+  type TurnWish,
+  takeTurn as takeIn,
+} from '../core/event/turn.ts'
+import { readTurns, writeTurns } from '../store/memos.ts'
+import type { EventStore, MemoStore } from '../store/store.ts'
+
+/** Other workers were faster each time. The event asks again some seconds later. */
+const maxAttempts = 10
+
+type Turning = MemoStore & Pick<EventStore, 'readEvent'>
+
+export async function takeTurn(
+  store: Turning,
+  own: Pick<EventRecord, 'fleet' | 'eventId' | 'epoch'>,
+  wish: TurnWish,
+): Promise<TurnTaken> {
+  const { fleet } = own
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const { version, holders } = await readTurns(store, fleet)
+    const rivals = await Promise.all(
+      rivalsOf(holders, own, wish).map(async (holder) => {
+        const { eventId } = holder
+        return { holder, record: await store.readEvent({ fleet, eventId }) }
+      }),
+    )
+    const ended = rivals.filter(({ holder, record }) => isOver(holder, record))
+    const over = ended.map(({ holder }) => holder)
+    const taken = takeIn(holders, own, wish, over)
+    const isWritten =
+      taken.holders === holders ||
+      (await writeTurns(store, fleet, taken.holders, version)) === 'written'
+    if (!isWritten) continue
+    if (taken.isHeld) return { outcome: 'held' }
+    const alive = rivals.filter(({ holder }) => !over.includes(holder))
+    const names = alive.flatMap(({ record }) => record?.facts.resources ?? [])
+    return { outcome: 'waits', behind: names.slice(0, maxBehind) }
+  }
+  return { outcome: 'waits', behind: [] }
+}

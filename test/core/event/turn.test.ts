@@ -1,0 +1,114 @@
+// Turns: what an event takes of which groups, and whether there is room for it.
+import { describe, expect, test } from 'vitest'
+import {
+  type Holder,
+  isTooMuch,
+  rivalsOf,
+  takeTurn,
+  wishId,
+  wishOf,
+} from '../../../functions/core/event/turn.ts'
+import type { Match } from '../../../functions/core/rules/match.ts'
+import { facts, observer, record } from '../../support/records.ts'
+
+const own = { eventId: 'own', epoch: 1 }
+const holder = (eventId: string, groups: Record<string, number>, epoch = 1): Holder => {
+  return { eventId, epoch, groups }
+}
+const wish = (groups: Record<string, number>, max = 1) => ({ max, groups })
+
+describe('whether there is room', () => {
+  test.each<[string, Holder[], Record<string, number>, number, boolean]>([
+    ['nobody else', [], { a: 1 }, 1, true],
+    ['another group', [holder('x', { b: 1 })], { a: 1 }, 1, true],
+    ['its group is taken', [holder('x', { a: 1 })], { a: 1 }, 1, false],
+    ['one of its groups is taken', [holder('x', { b: 1 })], { a: 1, b: 1 }, 1, false],
+    ['two may be taken', [holder('x', { a: 1 })], { a: 1 }, 2, true],
+    ['two may be taken, and it needs two', [holder('x', { a: 1 })], { a: 2 }, 2, false],
+    ['it has its turn', [holder('own', { a: 1 })], { a: 1 }, 1, true],
+    ['it grows, and there is room', [holder('own', { a: 1 })], { a: 2 }, 2, true],
+    [
+      'it grows, and there is none',
+      [holder('own', { a: 1 }), holder('x', { a: 1 })],
+      { a: 2 },
+      2,
+      false,
+    ],
+    ['an earlier epoch of it had it', [holder('own', { a: 1 }, 0)], { a: 1 }, 1, false],
+  ])('%s: %#', (_, holders, groups, max, isHeld) => {
+    const taken = takeTurn(holders, own, wish(groups, max), [])
+    expect(taken.isHeld).toBe(isHeld)
+    expect(taken.holders.some((one) => one.eventId === 'own' && one.epoch === 1)).toBe(
+      isHeld || holders.some((one) => one.eventId === 'own' && one.epoch === 1),
+    )
+  })
+
+  test('a holder whose event is over makes room, and is removed', () => {
+    const over = holder('x', { a: 1 })
+    const { holders, isHeld } = takeTurn([over], own, wish({ a: 1 }), [over])
+    expect([isHeld, holders]).toEqual([true, [holder('own', { a: 1 })]])
+  })
+
+  test('if nothing changes, the list is the same object', () => {
+    const holders = [holder('own', { a: 1 })]
+    expect(takeTurn(holders, own, wish({ a: 1 }), []).holders).toBe(holders)
+    const others = [holder('x', { a: 1 })]
+    expect(takeTurn(others, own, wish({ a: 1 }), []).holders).toBe(others)
+  })
+
+  test('the row has a limit, and then all its holders are looked at', () => {
+    const many = [...Array(2_000).keys()].map((i) => holder(`x${i}`, { [`g${i}`]: 1 }))
+    expect(takeTurn(many, own, wish({ a: 1 }), []).isHeld).toBe(false)
+    expect(rivalsOf(many, own, wish({ a: 1 }))).toHaveLength(2_000)
+    expect(rivalsOf(many.slice(0, 10), own, wish({ g3: 1 }))).toEqual([many[3]])
+    expect(takeTurn(many, own, wish({ a: 1 }), many.slice(5)).isHeld).toBe(true)
+  })
+})
+
+describe('what an event takes', () => {
+  const both = record({ facts: facts({ resources: ['web_0', 'web_1'] }) })
+  const rule = (match: Match) => {
+    return { name: 'r', match, decide: 'approve' as const, maxConcurrent: 1 }
+  }
+  const groupsIn = (match: Match, first: object, second: object) => {
+    const wish = wishOf(rule(match), both, [observer('web_0', first), observer('web_1', second)])
+    return wish === undefined || wish === 'unknown' ? wish : Object.values(wish.groups).sort()
+  }
+
+  test.each<[string, Match, object, object, number[]]>([
+    ['one scale set', {}, { scaleSet: 'web' }, { scaleSet: 'WEB' }, [2]],
+    ['two scale sets', {}, { scaleSet: 'web' }, { scaleSet: 'db' }, [1, 1]],
+    ['two resource groups', {}, { resourceGroup: 'a' }, { resourceGroup: 'b' }, [1, 1]],
+    ['VMs in no scale set', {}, {}, {}, [2]],
+    [
+      'one value of the tag',
+      { tag: ['role'] },
+      { tags: { role: 'a' } },
+      { tags: { Role: 'a' } },
+      [2],
+    ],
+    ['two values', { tag: ['role'] }, { tags: { role: 'a' } }, { tags: { role: 'b' } }, [1, 1]],
+    ['a value', { tag: ['role=a'] }, { tags: { role: 'a' } }, { tags: { role: 'a' } }, [2]],
+  ])('%s', (_, match, first, second, expected) => {
+    expect(groupsIn(match, first, second)).toEqual(expected)
+  })
+
+  test('unknown, while a beacon has not reported', () => {
+    expect(wishOf(rule({}), both, [observer('web_0')])).toBe('unknown')
+  })
+
+  test('nothing, without a limit', () => {
+    const { maxConcurrent: _, ...unlimited } = rule({})
+    expect(wishOf(unlimited, both, [])).toBeUndefined()
+  })
+
+  test('too much, if it alone has more than the limit', () => {
+    expect(isTooMuch(wish({ a: 1, b: 2 }))).toBe(true)
+    expect(isTooMuch(wish({ a: 1, b: 1 }))).toBe(false)
+  })
+
+  test('its id does not depend on the order of groups', () => {
+    expect(wishId(wish({ a: 1, b: 2 }))).toBe(wishId(wish({ b: 2, a: 1 })))
+    expect(wishId(wish({ a: 1 }))).not.toBe(wishId(wish({ a: 2 })))
+  })
+})

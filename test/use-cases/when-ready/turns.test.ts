@@ -1,0 +1,255 @@
+// Rules with `maxConcurrent`: of one group, the relay prepares and approves few VMs at a time.
+import { beforeEach, describe, expect, test } from 'vitest'
+import { readTurns } from '../../../functions/store/memos.ts'
+import { takeTurn } from '../../../functions/use-cases/take-turn.ts'
+import type { ScheduledEvent } from '../../../shared/document.ts'
+import type { HookRun, Report } from '../../../shared/report.ts'
+import { createWorld, event, FakeBeacon, startAt, type World } from '../../support/world.ts'
+
+const minute = 60_000
+const due = startAt + 15 * minute
+const inSet = (scaleSet: string): Partial<Report['vm']> => ({ scaleSet })
+
+let world: World
+let web0: FakeBeacon
+let web1: FakeBeacon
+let db0: FakeBeacon
+
+beforeEach(() => begin())
+
+async function begin(changes: object = {}) {
+  const rule = { name: 'one at a time', match: {}, decide: 'approve', whenReady: true }
+  const policy = [{ ...rule, maxConcurrent: 1, ...changes }]
+  world = await createWorld({ config: { policy } })
+  web0 = new FakeBeacon(world, 'web_0', { vm: inSet('web') })
+  web1 = new FakeBeacon(world, 'web_1', { vm: inSet('web') })
+  db0 = new FakeBeacon(world, 'db_0', { vm: inSet('db') })
+}
+
+const eventOf = (vm: string, changes: Partial<ScheduledEvent> = {}) =>
+  event({ eventId: `event-of-${vm}`, resources: [vm], notBeforeAt: due - 6 * minute, ...changes })
+const [one, two, other] = [eventOf('web_0'), eventOf('web_1'), eventOf('db_0')]
+
+const recordOf = async ({ eventId }: ScheduledEvent) =>
+  (await world.store.readEvent({ fleet: 'prod', eventId }))!
+const turnOf = async (of: ScheduledEvent) => (await recordOf(of)).turn?.state
+const holders = async () => (await readTurns(world.store, 'prod')).holders.map((h) => h.eventId)
+
+/** What the answer says of its own event, after the sweep could look at it. */
+async function whenOf(beacon: FakeBeacon, of: ScheduledEvent, state: HookRun['state'] = 'planned') {
+  const { preparations } = await beacon.runs([of], state)
+  await world.pass(10)
+  return preparations.map(({ when }) => when)
+}
+
+test('the first answer says hold, and the next one after its turn came says now', async () => {
+  expect(await whenOf(web0, one)).toEqual(['hold'])
+  expect(await turnOf(one)).toBe('held')
+  expect(await whenOf(web0, one)).toEqual(['now'])
+})
+
+test('of two events of one scale set, the second waits until the first is over', async () => {
+  await whenOf(web0, one)
+  await whenOf(web1, two)
+  expect([await turnOf(one), await turnOf(two)]).toEqual(['held', 'waits'])
+  expect((await recordOf(two)).turn).toMatchObject({ behind: ['web_0'] })
+  expect(await whenOf(web1, two)).toEqual(['hold'])
+  await whenOf(web0, one, 'succeeded')
+  expect((await recordOf(one)).verdict).toMatchObject({ how: 'policy' })
+  expect(await whenOf(web1, two)).toEqual(['hold'])
+
+  await web0.sees([])
+  await world.pass(11_000)
+  expect((await recordOf(one)).ended).toBeDefined()
+  await world.pass(5_000)
+  expect([await turnOf(two), await holders()]).toEqual(['held', [two.eventId]])
+  expect(await whenOf(web1, two)).toEqual(['now'])
+  await whenOf(web1, two, 'succeeded')
+  expect((await recordOf(two)).verdict).toMatchObject({ how: 'policy' })
+})
+
+test('events of other scale sets do not wait', async () => {
+  await whenOf(web0, one)
+  await whenOf(db0, other)
+  expect([await turnOf(one), await turnOf(other)]).toEqual(['held', 'held'])
+})
+
+test('a scale set of the same name in another resource group is another one', async () => {
+  const far = new FakeBeacon(world, 'far_0', { vm: { ...inSet('web'), resourceGroup: 'far' } })
+  await whenOf(web0, one)
+  await whenOf(far, eventOf('far_0'))
+  expect(await turnOf(eventOf('far_0'))).toBe('held')
+})
+
+test('as many as the rule allows go together', async () => {
+  await begin({ maxConcurrent: 2 })
+  const web2 = new FakeBeacon(world, 'web_2', { vm: inSet('WEB') })
+  await whenOf(web0, one)
+  await whenOf(web1, two)
+  await whenOf(web2, eventOf('web_2'))
+  expect([await turnOf(one), await turnOf(two), await turnOf(eventOf('web_2'))]).toEqual([
+    ...['held', 'held', 'waits'],
+  ])
+})
+
+test('with a tag in its match, VMs count by the value of the tag', async () => {
+  await begin({ match: { tag: 'shard' } })
+  const beaconOf = (name: string, shard: string) =>
+    new FakeBeacon(world, name, { vm: { scaleSet: name, tags: { Shard: shard } } })
+  const [a0, a1, b0] = [beaconOf('a_0', 'a'), beaconOf('a_1', 'a'), beaconOf('b_0', 'b')]
+  await whenOf(a0, eventOf('a_0'))
+  await whenOf(a1, eventOf('a_1'))
+  await whenOf(b0, eventOf('b_0'))
+  expect(await Promise.all(['a_0', 'a_1', 'b_0'].map((vm) => turnOf(eventOf(vm))))).toEqual([
+    ...['held', 'waits', 'held'],
+  ])
+})
+
+test('if its turn does not come in time, people are asked and told who came first', async () => {
+  await whenOf(web0, one)
+  await whenOf(web1, two)
+  for (let at = 0; at < 8; at++) {
+    await world.pass(minute)
+    if (world.clock.now < due - 7 * minute) {
+      await web0.runs([one], 'running')
+      await web1.runs([two], 'planned')
+    }
+  }
+  const { notReady, turn, policy } = await recordOf(two)
+  expect(notReady).toMatchObject({ why: 'no_turn_in_time' })
+  expect(policy.decide).toBe('ask')
+  expect(turn).toMatchObject({ behind: ['web_0'] })
+  expect(world.told().filter((type) => type.endsWith('not_ready'))).toHaveLength(2)
+})
+
+test('an event with more VMs of a group than allowed asks people at once', async () => {
+  const both = eventOf('web_0', { resources: ['web_0', 'web_1'] })
+  await web0.runs([both], 'planned')
+  await web1.runs([both], 'planned')
+  await world.drain()
+  expect((await recordOf(both)).notReady?.why).toBe('too_many_vms')
+  expect(await holders()).toEqual([])
+})
+
+test('days ahead nobody has the turn, and the beacon must wait for it', async () => {
+  const far = eventOf('web_0', { notBeforeAt: due + 60 * minute })
+  expect(await whenOf(web0, far)).toEqual(['hold'])
+  expect(await whenOf(web0, far)).toEqual(['hold'])
+  expect([await turnOf(far), await holders()]).toEqual(['waits', []])
+  await whenOf(web1, two)
+  expect(await turnOf(two)).toBe('held')
+})
+
+test('it gets its turn ten minutes before NotBefore', async () => {
+  const far = eventOf('web_0', { notBeforeAt: startAt + 30 * minute })
+  await whenOf(web0, far)
+  for (let at = 0; at < 20; at++) {
+    await web0.runs([far], 'planned')
+    await world.pass(minute)
+  }
+  expect(await turnOf(far)).toBe('held')
+  expect(await whenOf(web0, far)).toEqual(['now'])
+})
+
+test('an event that people decide still gets its turn to prepare', async () => {
+  await whenOf(web0, one)
+  await whenOf(web0, one, 'failed')
+  await whenOf(web1, two)
+  expect((await recordOf(one)).notReady).toBeDefined()
+  // its other VMs may be prepared
+  expect(await turnOf(two)).toBe('waits')
+})
+
+describe('without whenReady', () => {
+  beforeEach(() => begin({ whenReady: false }))
+
+  test('only the approval waits', async () => {
+    expect(await whenOf(web0, one)).toEqual([])
+    expect(await whenOf(web1, two)).toEqual([])
+    expect((await recordOf(one)).verdict).toMatchObject({ how: 'policy' })
+    expect((await recordOf(two)).verdict).toBeUndefined()
+    await web0.sees([])
+    await world.pass(11_000)
+    await world.pass(5_000)
+    expect((await recordOf(two)).verdict).toMatchObject({ how: 'policy' })
+  })
+
+  test('if the group of a VM stays unknown, people are asked', async () => {
+    await web1.sees([one])
+    await world.pass(minute)
+    expect((await recordOf(one)).verdict).toBeUndefined()
+    await web1.sees([one])
+    await world.pass(minute)
+    expect((await recordOf(one)).notReady?.why).toBe('group_unknown')
+  })
+})
+
+test('while it is unknown whether such a rule applies, beacons wait', async () => {
+  await begin({ match: { tag: 'role=web' } })
+  const tagged = (name: string) =>
+    new FakeBeacon(world, name, { vm: { ...inSet(''), tags: { role: 'web' } } })
+  const [a, b] = [tagged('web_0'), tagged('web_1')]
+  const both = eventOf('web_0', { resources: ['web_0', 'web_1'] })
+  expect(await whenOf(a, both)).toEqual(['hold'])
+  await whenOf(b, both)
+  expect((await recordOf(both)).policy.rule).toBe('one at a time')
+
+  const alone = eventOf('web_0', { eventId: 'other', resources: ['web_0', 'web_7'] })
+  expect(await whenOf(a, alone)).toEqual(['hold'])
+  await world.pass(2 * minute)
+  expect(await whenOf(a, alone)).toEqual([])
+})
+
+describe('the row of holders', () => {
+  const wish = { max: 1, groups: { g: 1 } }
+  const own = { fleet: 'prod', eventId: one.eventId, epoch: 1 }
+
+  test('asking again changes nothing', async () => {
+    await whenOf(web0, one)
+    const before = await readTurns(world.store, 'prod')
+    await takeTurn(world.store, own, { max: 1, groups: before.holders[0]!.groups })
+    expect(await readTurns(world.store, 'prod')).toEqual(before)
+  })
+
+  test('of many who ask at once, one gets the turn', async () => {
+    const events = [...Array(8).keys()].map((i) => eventOf(`web_${i}`))
+    for (const of of events) {
+      const beacon = new FakeBeacon(world, of.resources[0]!)
+      await beacon.sees([of])
+    }
+    const asked = events.map(({ eventId }) => takeTurn(world.store, { ...own, eventId }, wish))
+    const outcomes = (await Promise.all(asked)).map(({ outcome }) => outcome)
+    expect(outcomes.filter((outcome) => outcome === 'held')).toHaveLength(1)
+  })
+
+  test('a holder that the relay no longer knows does not count', async () => {
+    expect(await takeTurn(world.store, { ...own, eventId: 'lost' }, wish)).toMatchObject({
+      outcome: 'held',
+    })
+    expect(await takeTurn(world.store, own, wish)).toEqual({ outcome: 'held' })
+  })
+
+  test('a new epoch of an event must take its turn anew', async () => {
+    await whenOf(web0, one)
+    const { groups } = (await readTurns(world.store, 'prod')).holders[0]!
+    await web0.sees([])
+    await world.pass(11_000)
+    expect(await takeTurn(world.store, { ...own, eventId: 'b' }, { max: 1, groups })).toMatchObject(
+      {
+        outcome: 'held',
+      },
+    )
+    await web0.runs([one], 'planned')
+    await world.pass(5_000)
+    const back = await recordOf(one)
+    expect(back.epoch).toBe(2)
+    expect(await holders()).toEqual([one.eventId])
+  })
+
+  test('fleets do not wait for each other', async () => {
+    await whenOf(web0, one)
+    const { groups } = (await readTurns(world.store, 'prod')).holders[0]!
+    const elsewhere = await takeTurn(world.store, { ...own, fleet: 'test' }, { max: 1, groups })
+    expect(elsewhere).toEqual({ outcome: 'held' })
+  })
+})

@@ -1,0 +1,268 @@
+// Rules with `whenReady`: they approve once every affected VM is ready, and otherwise people are
+// asked in time.
+import { beforeEach, describe, expect, test } from 'vitest'
+import { decideEvent } from '../../../functions/use-cases/decide-event.ts'
+import {
+  createWorld,
+  event,
+  eventId,
+  FakeBeacon,
+  startAt,
+  type World,
+} from '../../support/world.ts'
+
+const minute = 60_000
+const rule = { name: 'drained', match: {}, decide: 'approve', whenReady: true }
+const both = event({ resources: ['web_0', 'web_1'] })
+const key = { fleet: 'prod', eventId }
+
+let world: World
+let web0: FakeBeacon
+let web1: FakeBeacon
+
+beforeEach(() => begin())
+
+async function begin(config: object = {}) {
+  world = await createWorld({ config: { policy: [rule], ...config } })
+  web0 = new FakeBeacon(world, 'web_0')
+  web1 = new FakeBeacon(world, 'web_1')
+}
+
+const recordNow = async () => (await world.store.readEvent(key))!
+const moments = () => world.told().map((type) => type.split('.').at(-1))
+
+/** Lets time pass while all beacons report what they last did. */
+async function wait(ms: number, ...reporting: (() => Promise<unknown>)[]): Promise<void> {
+  for (let left = ms; left > 0; left -= minute) {
+    await world.pass(Math.min(left, minute))
+    for (const report of reporting) await report()
+    await world.drain()
+  }
+}
+
+test('approves once the last VM is ready, and not before', async () => {
+  await web0.runs([both], 'running')
+  await web1.runs([both], 'planned')
+  await world.pass(20_000)
+  expect((await recordNow()).verdict).toBeUndefined()
+  await web0.runs([both], 'succeeded')
+  await world.pass(10_000)
+  expect((await recordNow()).verdict).toBeUndefined()
+  expect(moments()).toEqual(['scheduled'])
+
+  const { directives } = await web1.runs([both], 'succeeded')
+  expect(directives.map((one) => one.eventId)).toEqual([eventId])
+  await world.drain()
+  expect((await recordNow()).verdict).toMatchObject({ how: 'policy', who: 'drained' })
+  expect(moments()).toEqual(['scheduled', 'approved'])
+})
+
+test('no message follows from a change of readiness alone', async () => {
+  await web0.runs([both], 'planned')
+  await web1.runs([both], 'planned')
+  await world.pass(10_000)
+  await web0.runs([both], 'running')
+  await web0.runs([both], 'succeeded')
+  await world.pass(10_000)
+  expect(moments()).toEqual(['scheduled'])
+  expect((await recordNow()).readiness).toMatchObject({ counts: { ready: 1, planned: 1 } })
+})
+
+describe('asks people at once', () => {
+  test.each<[string, () => Promise<unknown>, string]>([
+    ['if a hook fails', () => web1.runs([both], 'failed', { exitCode: 3, note: 'busy' }), 'failed'],
+    ['if a hook is refused', () => web1.runs([both], 'refused'), 'refused'],
+    ['if a VM has no hook', () => web1.sees([both]), 'no_hook'],
+    [
+      'if a runner has no hook for it',
+      () => web1.sees([both], { hooks: { available: ['restore'], runs: [] } }),
+      'no_hook',
+    ],
+  ])('%s', async (_, report, state) => {
+    await web0.runs([both], 'succeeded')
+    await world.drain()
+    await report()
+    await world.drain()
+    const { policy, notReady, readiness, history } = await recordNow()
+    expect(moments()).toEqual(['scheduled', 'not_ready'])
+    expect(policy).toMatchObject({ decide: 'ask', rule: 'drained' })
+    expect(notReady).toEqual({ at: startAt, why: 'cannot_be_ready' })
+    expect(readiness?.unready).toMatchObject([{ vm: 'web_1', state }])
+    expect(history.map(({ what }) => what)).toContain('not_ready')
+  })
+
+  test('once, and then people decide, even if all VMs are ready later', async () => {
+    await web0.runs([both], 'succeeded')
+    await web1.runs([both], 'failed')
+    await world.drain()
+    await web1.runs([both], 'succeeded')
+    await wait(
+      5 * minute,
+      () => web0.runs([both], 'succeeded'),
+      () => web1.runs([both], 'succeeded'),
+    )
+    expect((await recordNow()).verdict).toBeUndefined()
+    expect(moments()).toEqual(['scheduled', 'not_ready'])
+  })
+})
+
+describe('asks people in time', () => {
+  const due = both.notBeforeAt!
+
+  test('if a hook still runs a minute before NotBefore', async () => {
+    const report = () => web0.runs([both], 'running')
+    await report()
+    await web1.runs([both], 'succeeded')
+    const alive = [report, () => web1.runs([both], 'succeeded')]
+    await wait(due - minute - 1_000 - world.clock.now, ...alive)
+    expect(moments()).toEqual(['scheduled'])
+    await world.pass(1_000)
+    expect(moments()).toEqual(['scheduled', 'not_ready'])
+    expect((await recordNow()).notReady?.why).toBe('not_ready_in_time')
+  })
+
+  test('with less notice, a third of it before NotBefore', async () => {
+    const soon = event({ notBeforeAt: startAt + 30_000 })
+    await web0.runs([soon], 'running')
+    await world.pass(19_000)
+    expect(moments()).toEqual(['scheduled'])
+    await world.pass(1_000)
+    expect(moments()).toEqual(['scheduled', 'not_ready'])
+  })
+
+  test('if a VM never reports: after two minutes', async () => {
+    await web0.runs([both], 'succeeded')
+    await wait(2 * minute - 1_000, () => web0.runs([both], 'succeeded'))
+    expect(moments()).toEqual(['scheduled'])
+    await world.pass(1_000)
+    expect(moments()).toEqual(['scheduled', 'not_ready'])
+    expect((await recordNow()).readiness?.unready).toMatchObject([{ vm: 'web_1', state: 'silent' }])
+  })
+
+  test('if a beacon falls silent', async () => {
+    const soon = { ...both, notBeforeAt: startAt + 12 * minute }
+    await web1.runs([soon], 'running')
+    await wait(10 * minute, () => web0.runs([soon], 'succeeded'))
+    expect(moments()).toEqual(['scheduled', 'not_ready'])
+    expect((await recordNow()).readiness?.unready).toMatchObject([
+      { vm: 'web_1', state: 'silent', since: startAt },
+    ])
+  })
+
+  test('days ahead, not if a beacon is away for a while', async () => {
+    const far = { ...both, notBeforeAt: startAt + 2 * 86_400_000 }
+    await web1.runs([far], 'planned')
+    await wait(10 * minute, () => web0.runs([far], 'planned'))
+    expect(moments()).toEqual(['scheduled'])
+  })
+
+  test('if Azure moves NotBefore, then later', async () => {
+    await web0.runs([both], 'running')
+    await web1.runs([both], 'succeeded')
+    const later = { ...both, notBeforeAt: due + 60 * minute }
+    await web0.runs([later], 'running')
+    await wait(
+      due - world.clock.now,
+      () => web0.runs([later], 'running'),
+      () => web1.runs([later], 'succeeded'),
+    )
+    expect(moments()).toEqual(['scheduled', 'changed'])
+  })
+})
+
+test('the first reports of other VMs do not make a VM silent', async () => {
+  await new FakeBeacon(world, 'web_9').sees([both])
+  await web0.runs([both], 'succeeded')
+  await world.pass(30_000)
+  await web1.runs([both], 'succeeded')
+  await world.drain()
+  expect(moments()).toEqual(['scheduled', 'approved'])
+})
+
+test('an event that names no VM is never approved', async () => {
+  const unnamed = event({ resources: [] })
+  await web0.sees([unnamed])
+  await world.drain()
+  expect(moments()).toEqual(['scheduled', 'not_ready'])
+})
+
+test('two VMs with the same name must both be ready', async () => {
+  const one = event()
+  const twin = new FakeBeacon(world, 'web_0', { vm: { vmId: 'twin', resourceGroup: 'other' } })
+  await twin.runs([one], 'running')
+  await web0.runs([one], 'succeeded')
+  await world.pass(10_000)
+  expect((await recordNow()).verdict).toBeUndefined()
+})
+
+test('a VM that Azure adds must be ready, too', async () => {
+  const one = event()
+  await web0.runs([one], 'running')
+  await world.drain()
+  await web0.runs([both], 'succeeded')
+  await world.drain()
+  expect((await recordNow()).verdict).toBeUndefined()
+  await web1.runs([both], 'succeeded')
+  await world.drain()
+  expect((await recordNow()).verdict?.agreed?.resources).toEqual(['web_0', 'web_1'])
+})
+
+test('after "not now" no rule approves', async () => {
+  await web0.runs([event()], 'running')
+  const by = { how: 'admin', who: 'admin' } as const
+  await decideEvent(world.relay, await recordNow(), { decision: 'declined', by })
+  await web0.runs([event()], 'succeeded')
+  await world.pass(minute)
+  expect((await recordNow()).verdict?.decision).toBe('declined')
+})
+
+test('the time of a state does not move with each report', async () => {
+  const since = async () => (await recordNow()).readiness?.unready[0]?.since
+  await web0.runs([event()], 'running', { ageMs: 400 })
+  const first = await since()
+  const { sequence } = await recordNow()
+  world.clock.now += 2_000
+  await web0.runs([event()], 'running', { ageMs: 2_390 })
+  expect(await since()).toBe(first)
+  expect((await recordNow()).sequence).toBe(sequence)
+})
+
+test('after the end, the record learns how "restore" went', async () => {
+  const one = event()
+  await web0.runs([one], 'succeeded')
+  await world.drain()
+  await wait(2 * minute, () => web0.sees([]))
+  expect((await recordNow()).ended).toBeDefined()
+  const told = moments()
+  await web0.runs([], 'failed', { eventId, hook: 'restore', exitCode: 1 })
+  await world.pass(minute)
+  const { ended, readiness } = await recordNow()
+  expect(ended).toBeDefined()
+  expect(readiness).toMatchObject({
+    counts: { ready: 1 },
+    restore: { counts: { failed: 1 }, failed: [{ vm: 'web_0', exitCode: 1 }] },
+  })
+  expect(moments()).toEqual(told)
+})
+
+test('without hooks and without such a rule, nothing is kept', async () => {
+  await begin({ policy: [] })
+  await web0.sees([both])
+  await web1.sees([both], { hooks: { available: [], runs: [] } })
+  await world.pass(minute)
+  const record = await recordNow()
+  for (const name of ['readiness', 'turn', 'notReady', 'lookAt'])
+    expect(record).not.toHaveProperty(name)
+})
+
+test('hooks without such a rule are shown, and change no decision', async () => {
+  await begin({ policy: [] })
+  const { preparations } = await web0.runs([both], 'running')
+  expect(preparations).toEqual([])
+  await web1.sees([both])
+  await world.drain()
+  expect(moments()).toEqual(['scheduled'])
+  const { body } = await world.getEvent(eventId)
+  expect(body.readiness).toMatchObject({ counts: { preparing: 1, no_hook: 1 } })
+  expect(body.seenBy[0]).toMatchObject({ vm: 'web_0', hooks: { prepare: { state: 'running' } } })
+})
