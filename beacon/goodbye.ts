@@ -12,7 +12,7 @@ const askMs = 500
 /** It exists if systemd runs this system: see sd_booted(3). */
 const systemdFolder = '/run/systemd/system'
 
-export interface Stopping {
+interface Stopping {
   /** Removes a reason that an earlier stop did not read. Call this at the start. */
   clear(): void
   /** Removes the file that it reads. Never rejects. */

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { startRelay, world } from '../support/relay.ts'
-import { FakeBeacon } from '../support/world.ts'
+import { adminKey, FakeBeacon } from '../support/world.ts'
 
 const versions = readdirSync(import.meta.dirname, { withFileTypes: true })
   .filter((one) => one.isDirectory())
@@ -48,4 +48,13 @@ describe.each(versions)('reports of beacon %s', (version) => {
     const reboot = await world.getEvent('f020ba2e-3bc0-4c40-a10b-86575a9eabd5')
     expect(reboot.body).toMatchObject({ phase: 'scheduled', resources: ['web_0'] })
   })
+})
+
+test.each(versions)('the list of beacons shows version %s', async (version) => {
+  await startRelay()
+  await new FakeBeacon(world, 'web_0').post(read(version, 'idle'))
+  const headers = { authorization: `Bearer ${adminKey}` }
+  const response = await world.app.request('/v1/beacons?fleet=prod', { headers })
+  expect(await response.json()).toMatchObject({ beacons: [{ vm: 'web_0', version }] })
+  world.store.close()
 })
