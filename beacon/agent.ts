@@ -21,10 +21,12 @@ export async function runAgent(parts: Parts, signal: AbortSignal): Promise<void>
   if (signal.aborted) stop()
   const state: State = { vm: undefined, document: undefined, reportDue: createDue(parts.clock) }
   const starter = createStarter(parts, state)
+  // a beacon that fails says no goodbye: its silence is to be noticed
+  const whyStopping = async () => (signal.aborted ? parts.whyStopping() : undefined)
   const loops = [
     pollLoop(parts, state, stopping.signal),
     identityLoop(parts, state, stopping.signal),
-    reportLoop(parts, state, starter.direct, stopping.signal),
+    reportLoop(parts, state, starter.direct, stopping.signal, whyStopping),
     starter.loop(stopping.signal),
   ]
   const ends = await Promise.allSettled(loops.map((loop) => loop.finally(stop)))

@@ -8,14 +8,15 @@ import { createLog, type Log } from '../shared/log.ts'
 import { runAgent } from './agent.ts'
 import { systemClock } from './clock.ts'
 import { createKeyCredential } from './credential.ts'
+import { createStopping } from './goodbye.ts'
 import { createImds } from './metadata.ts'
 import { createRelay } from './send.ts'
 import { readEnvironment, type Settings } from './settings.ts'
 import { openSpool } from './spool.ts'
 import { TokenCredential } from './token.ts'
 
-/** Exit after this time even if something hangs: a service manager does not wait longer. */
-const stopWithinMs = 800
+/** Exit after this time even if something hangs. Longer than the last report may take. */
+const stopWithinMs = 2_800
 
 const settings = readEnvironment(process.env)
 if ('problems' in settings) {
@@ -41,6 +42,9 @@ async function run(settings: Settings, log: Log): Promise<void> {
   const clock = systemClock
   const { relayUrl, fleet, credential, imdsUrl, pollMs } = settings
   const spool = openSpool({ directory: settings.stateDirectory, clock, log })
+  const stopping = createStopping(settings.stateDirectory)
+  // only now: the directory may have been another beacon's
+  stopping.clear()
   const imds = createImds({ origin: imdsUrl, clock, log })
   const relay = createRelay({
     ...{ url: relayUrl, fleet, clock },
@@ -57,6 +61,7 @@ async function run(settings: Settings, log: Log): Promise<void> {
         random: Math.random,
         newId: randomUUID,
         uptimeMs: () => uptime() * 1000,
+        whyStopping: () => stopping.reason(),
         version: packageJson.version,
         about: { fleet, imds: imdsUrl, relay: relayUrl, signIn: credential.by },
       },

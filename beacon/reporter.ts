@@ -1,7 +1,7 @@
 // The loop that reports to the relay: at once if there is news, otherwise at the pace that the
 // relay asked for. A failed report is not sent again: the next one is built from the state by then.
 import type { Log } from '../shared/log.ts'
-import type { Directive, Refused } from '../shared/report.ts'
+import type { Directive, Goodbye, Refused } from '../shared/report.ts'
 import { type Backoff, backoffMs } from '../shared/retry.ts'
 import { createEpisode, type Episode } from './episode.ts'
 import { type BuiltReport, buildReport } from './report.ts'
@@ -16,24 +16,47 @@ const idleBackoff: Backoff = { baseMs: 1_000, capMs: 60_000 }
 /** If the relay rejects the content of this many reports, the oldest item is given up. */
 const maxContentRefusals = 3
 const contentStatuses: readonly number[] = [400, 413]
+/** For the last report, with its reason. The relay usually answers within some milliseconds. */
+const goodbyeMs = 2_000
 
-/** `direct` receives the relay's directives, with canonical event ids. */
+/**
+ * `direct` receives the relay's directives, with canonical event ids. `whyStopping` is asked once,
+ * when the loop ends. Without a reason there is no last report.
+ */
 export async function reportLoop(
   parts: Parts,
   state: State,
   direct: Direct,
   stop: AbortSignal,
+  whyStopping: () => Promise<Goodbye | undefined> = async () => undefined,
 ): Promise<void> {
   const reporter = new Reporter(parts, state, direct)
   let sentAt = Number.NEGATIVE_INFINITY
-  while (!stop.aborted) {
+  for (;;) {
     await state.reportDue.wait(stop, sentAt + shortestGapMs)
-    if (stop.aborted) return
+    if (stop.aborted) break
     sentAt = parts.clock.monotonic()
     const sent = await parts.relay.send(() => reporter.build(), stop)
-    if (stop.aborted) return
+    if (stop.aborted) break
     state.reportDue.bring(parts.clock.monotonic() + reporter.handle(sent))
   }
+  if (reporter.isKnown) await sayGoodbye(parts, reporter, whyStopping)
+}
+
+async function sayGoodbye(
+  { clock, relay, log }: Parts,
+  reporter: Reporter,
+  whyStopping: () => Promise<Goodbye | undefined>,
+): Promise<void> {
+  const over = new AbortController()
+  void clock.sleep(goodbyeMs, over.signal).then(() => over.abort())
+  const goodbye = await whyStopping()
+  if (goodbye !== undefined) {
+    const sent = await relay.send(() => reporter.build(goodbye), over.signal)
+    reporter.handleLast(sent)
+    log.info('goodbye_sent', { goodbye, accepted: sent.kind === 'accepted' })
+  }
+  over.abort()
 }
 
 /** As reports show it: new at each start, and after the relay retired it. */
@@ -68,9 +91,14 @@ class Reporter {
     this.#boot = { id: parts.newId(), counter: 0 }
   }
 
-  build(): string {
+  /** Whether the relay has accepted a report of this process. */
+  get isKnown(): boolean {
+    return this.#reached
+  }
+
+  build(goodbye?: Goodbye): string {
     this.#boot.counter += 1
-    this.#built = buildFitting(this.#parts, this.#state, this.#boot)
+    this.#built = buildFitting(this.#parts, this.#state, this.#boot, goodbye)
     return this.#built.body
   }
 
@@ -86,7 +114,7 @@ class Reporter {
 
   #accepted({ answer }: Sent & { kind: 'accepted' }): number {
     const { outcome, paceMs, directives, refused } = answer
-    const { log, spool } = this.#parts
+    const { log } = this.#parts
     // once, so that an owner who installs a beacon sees that it works
     if (!this.#reached) log.info('relay_reached', { bootId: this.#boot.id, paceMs })
     this.#reached = true
@@ -97,10 +125,19 @@ class Reporter {
     this.#noteRefused(refused)
     this.#attempts = 0
     this.#contentRefusals = 0
-    const through = this.#built?.included.at(-1)
-    if (through !== undefined) spool.dropThrough(through)
+    this.#dropIncluded()
     this.#direct(directives.map((one) => ({ ...one, eventId: one.eventId.toLowerCase() })))
     return this.#built?.more ? 0 : paceMs
+  }
+
+  /** Nobody is left to carry out a directive. */
+  handleLast(sent: Sent): void {
+    if (sent.kind === 'accepted' && sent.answer.outcome === 'accepted') this.#dropIncluded()
+  }
+
+  #dropIncluded(): void {
+    const through = this.#built?.included.at(-1)
+    if (through !== undefined) this.#parts.spool.dropThrough(through)
   }
 
   /** Logs each event once, for as long as the relay refuses it. */
@@ -159,14 +196,19 @@ function logFailure(log: Log, episode: Episode, sent: Sent & { kind: 'refused' |
 }
 
 /** Gives up items that fit into no report. No event of Azure should cause that. */
-function buildFitting(parts: Parts, state: State, boot: Boot): BuiltReport {
+function buildFitting(
+  parts: Parts,
+  state: State,
+  boot: Boot,
+  goodbye: Goodbye | undefined,
+): BuiltReport {
   const { clock, log, spool, uptimeMs, version } = parts
   const { vm, document } = state
   if (vm === undefined) throw new Error('a report was due before the VM was identified')
   for (;;) {
     const beacon = { version, bootId: boot.id, counter: boot.counter, uptimeMs: uptimeMs() }
     const pending = spool.read()
-    const built = buildReport({ vm, beacon, document, pending, now: clock.monotonic() })
+    const built = buildReport({ vm, beacon, document, pending, goodbye, now: clock.monotonic() })
     if (typeof built !== 'number') return built
     log.error('item_given_up', { sequence: built, reason: 'it does not fit into a report' })
     spool.dropThrough(built)

@@ -1,6 +1,6 @@
 // What the loops of one beacon share: their dependencies and their state.
 import type { Fields, Log } from '../shared/log.ts'
-import type { Vm } from '../shared/report.ts'
+import type { Goodbye, Vm } from '../shared/report.ts'
 import type { Clock } from './clock.ts'
 import type { Due } from './due.ts'
 import type { Imds } from './metadata.ts'
@@ -26,6 +26,8 @@ export interface Parts {
   version: string
   /** Further fields of the log line `beacon_started`. */
   about: Fields
+  /** Why the beacon stops, for its last report. Asked once, when it stops on purpose. */
+  whyStopping: () => Promise<Goodbye>
 }
 
 export interface State {

@@ -71,6 +71,13 @@ export const relayEvents: Record<string, string> = {
   admin_signed_in: 'An owner opened the console with the admin key.',
   alert_failed: 'An alert could not be stored. The relay tries again when the cause occurs again.',
   beacon_first_heard: 'The first report of a beacon since it started.',
+  beacon_left:
+    'A beacon will not come back. `why`: its package was `removed`, Azure `terminated` the VM, another beacon `replaced` it, or an `owner` said so.',
+  beacon_unsupported:
+    'A beacon has a version that this relay does not support. Logged once per fleet and version.',
+  beacons_absent:
+    'Beacons are silent (`beacons_silent`) or never reported (`beacons_missing`). If there are `owners`, their channels receive this too.',
+  beacons_back: 'Beacons that were alerted report again, or have left.',
   channel_recovered: 'A channel that was in trouble accepted a message.',
   channel_refuses:
     'A channel rejects whatever it is sent. `note` is its answer. An owner has to repair it.',
@@ -93,6 +100,7 @@ export const relayEvents: Record<string, string> = {
   event_failed: 'One event of a report could not be stored. The beacon reports it again.',
   event_stepped: 'A report changed an event. `moments` lists what people are notified of.',
   events_refused: 'A report had events above a limit.',
+  expected_failed: 'The relay could not check who is missing in a fleet. It tries again.',
   fleet_alert: 'The text of an alert. If there are `owners`, their channels receive it too.',
   forgotten: 'Old events and beacons were removed.',
   forms_refused: 'The relay refused forms that did not come from its own pages.',
@@ -108,6 +116,8 @@ export const relayEvents: Record<string, string> = {
   principal_ignored: 'A request came with a sign-in that does not count.',
   pump_failed: 'Plain Node only. One round of sending failed. The next one follows.',
   queue_failed: 'Azure Functions only. The queue of wake-ups does not answer.',
+  relay_halted:
+    'Plain Node only. The process did nothing for so long, or its clock was set. Silence of beacons counts anew from here.',
   relay_misconfigured: 'Azure Functions only. The settings are wrong, and the line says how.',
   relay_started: 'The relay is ready.',
   relay_stopped: 'Plain Node only. The relay has stopped.',
@@ -120,6 +130,7 @@ export const relayEvents: Record<string, string> = {
     'Senders disconnected in the middle of a body. This is not an error of the relay.',
   round_failed: 'Azure Functions only. One round of sending failed. The next one follows.',
   settle_failed: 'The result of an attempt could not be written. The message may be sent again.',
+  silence_failed: 'The relay could not check which beacons are silent. It tries again.',
   slack_acknowledged: 'Slack sent something that needs no action.',
   slack_refused: 'Requests to `/slack/interactions` with a wrong signature, time or form.',
   slack_reply_failed: 'The answer to a press did not reach Slack. The decision is stored.',
@@ -144,6 +155,8 @@ export const beaconEvents: Record<string, string> = {
   event_gone: 'The document no longer shows an event.',
   event_refused: 'The relay did not store an event. `reason` says why. Logged once per event.',
   event_seen: 'The document shows an event for the first time.',
+  goodbye_sent:
+    'The beacon stops, and told the relay so in a last report. `goodbye` is the reason. If it was not accepted, the relay notices the silence.',
   imds_failing: 'IMDS fails. `reason` says how. Logged once, until it changes.',
   imds_recovered: 'IMDS answers again.',
   imds_version_refused: 'IMDS refused an api-version. The beacon asks for an older one.',
@@ -176,6 +189,7 @@ export const problemCodes: Record<string, Code> = {
   already_approved: { status: '409', about: 'The event was approved before. Nothing changed.' },
   already_declined: { status: '409', about: '*Not now* was on record before.' },
   api_off: { status: '403', about: 'The relay was started without `FOGHORN_ADMIN_KEY`.' },
+  beacon_unknown: { status: '404', about: 'The fleet has no such beacon.' },
   body_broken_off: { status: '400', about: 'The body is incomplete. Send the request again.' },
   body_too_large: { status: '413', about: 'The detail gives the limit.' },
   boot_retired: { status: '409', about: 'A newer boot id of this VM has reported.' },

@@ -26,6 +26,7 @@ import { slackAppSchema } from './slack-app.ts'
 const maxChannels = 20
 const maxRules = 200
 const maxNetworks = 64
+const maxExpected = 10_000
 /** Azure announces failing hardware up to 7 days ahead. */
 const maxRemindSeconds = 7 * 86_400
 
@@ -76,6 +77,16 @@ const owners = z
   .min(1, ownersRule)
   .max(maxChannels, ownersRule)
 
+const expectedRule = `write how many beacons the fleet has, from 1 to ${maxExpected}, or a list of the names of their VMs`
+const vmName = z.string(expectedRule).min(1, expectedRule).max(64, expectedRule)
+const expectedBeacons = z.union(
+  [
+    z.int(expectedRule).min(1, expectedRule).max(maxExpected, expectedRule),
+    z.array(vmName, expectedRule).min(1, expectedRule).max(maxExpected, expectedRule),
+  ],
+  { error: expectedRule },
+)
+
 const fleetSchema = object({
   key: secrets
     .optional()
@@ -84,6 +95,11 @@ const fleetSchema = object({
   owners: owners
     .optional()
     .describe('Channels that receive alerts about this fleet, in place of the top-level `owners`.'),
+  expectedBeacons: expectedBeacons
+    .optional()
+    .describe(
+      'How many beacons the fleet has, or a list of the names of their VMs. If some never report, owners get an alert.',
+    ),
 }).refine((fleet) => fleet.key !== undefined || fleet.entra !== undefined, {
   path: ['key'],
   error: `${secretRule}, or add "entra" for managed identities, or both`,

@@ -124,6 +124,11 @@ function overtakes(later: Telling, earlier: Telling): boolean {
  * incident, while an incident that stays open would page somebody.
  */
 function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
+  if (telling.moment === 'alert' && telling.event.alert?.news?.form === 'over') {
+    // the incident stays open for those that are still absent
+    const isOver = telling.event.alert.news.remaining === 0
+    return isOver ? [{ key: keyOf(telling), action: 'resolve' }] : []
+  }
   if (telling.moment === 'alert') return [{ key: keyOf(telling), action: 'trigger' }]
   if (telling.moment === 'stuck') return [{ key: stuckKeyOf(telling), action: 'trigger' }]
   const action = actionOf(telling)

@@ -10,6 +10,7 @@ import {
   isAlertOf,
 } from '../core/delivery/delivery.ts'
 import { unlimited } from '../core/delivery/rate.ts'
+import type { AbsenceNews } from '../core/event/event.ts'
 import { publicView } from '../core/event/public-view.ts'
 import { alertText } from '../core/message/alert.ts'
 import { secrets, webUrl } from '../schema/checks.ts'
@@ -102,11 +103,17 @@ function alertBody(
     datacontenttype: 'application/json',
     data: {
       ...{ fleet, kind: about.alert, episode: about.episode },
-      ...(alert && { since: new Date(alert.since).toISOString(), ...alertText(fleet, alert) }),
+      ...(alert && { since: new Date(alert.since).toISOString(), ...alertText(fleet, alert, at) }),
       ...(alert && { vms: alert.vms, reasons: alert.reasons }),
+      ...(alert?.news && newsOf(alert.news)),
     },
   }
   return JSON.stringify(body, wholeCharacters)
+}
+
+/** Of an alert about absent beacons. `vms` has the first of `count`. */
+function newsOf({ form, count, remaining, left }: AbsenceNews) {
+  return { form, count, remaining, left }
 }
 
 /** Many receivers cannot read JSON with half a character. */

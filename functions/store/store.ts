@@ -50,10 +50,28 @@ export interface EventStore {
   countOpen(fleet: string, beacon: string, now: number): Promise<OpenCounts>
 }
 
-/** The part of a beacon that a list shows: its tags and the ids of its events may be large. */
-export interface ListedBeacon
-  extends Pick<Beacon, 'beacon' | 'vm' | 'resourceGroup' | 'scaleSet' | 'heardAt' | 'paceMs'> {
+/** The fields of a beacon that a list shows. Its tags and the ids of its events may be large. */
+export const listedFields = [
+  ...([
+    'beacon',
+    'vm',
+    'resourceGroup',
+    'scaleSet',
+    'heardAt',
+    'paceMs',
+    'version',
+    'hooks',
+  ] as const),
+  ...(['goodbye', 'silentAt', 'explainedBy', 'silence', 'left'] as const),
+] as const
+
+export interface ListedBeacon extends Pick<Beacon, (typeof listedFields)[number]> {
   seesEvents: number
+}
+
+export interface BeaconKey {
+  fleet: string
+  beacon: string
 }
 
 export interface BeaconPage {
@@ -79,6 +97,15 @@ interface BeaconStore {
    * later counter of the same boot was written before, or a boot that retired this one.
    */
   writeBeacon(beacon: Beacon, sightings: Sighting[]): Promise<'written' | 'stale'>
+
+  /**
+   * Replaces a beacon as it was read by what the relay concludes of it. `stale`, and nothing
+   * written, if another write came first.
+   */
+  replaceBeacon(before: Beacon, after: Beacon): Promise<'written' | 'stale'>
+
+  /** Beacons whose `silentAt` has come, the longest due first, at most `limit`. */
+  dueBeacons(now: number, limit: number): Promise<BeaconKey[]>
 }
 
 /** How fast each channel accepts requests, and how many more of them this worker can send now. */

@@ -10,6 +10,7 @@ import type { Beacon, Observer, Sighting } from '../core/event/observer.ts'
 import { openPaceMs, paceFor, type Seen } from '../core/event/pace.ts'
 import { preparationFor } from '../core/event/preparation.ts'
 import { type EventNews, type Reading, readReport } from '../core/event/reading.ts'
+import { isBack, withReport } from '../core/event/silence.ts'
 import { tidyReport } from '../core/event/tidy.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
@@ -50,13 +51,14 @@ export async function receive(
   if (failures.includes('busy')) return { outcome: 'busy' }
   if (failures.length > 0) throw failures[0]
   if (refused.length > 0) await raiseOverLimits(relay, fleet, reading.beacon.vm, refused)
-  const usualPaceMs = paceFor(seen, reading.beacon.beacon, now)
+  const usualPaceMs = paceFor(seen, reading.beacon.beacon, now, relay.idlePaceMs)
   // there may be room soon, or a hidden event may be shown again, so the beacon reports again soon
   const isSoon = refused.length > 0 || reading.hidden.length > 0
   const paceMs = isSoon ? Math.min(usualPaceMs, openPaceMs) : usualPaceMs
   const outside = new Set(refused.map(({ eventId }) => eventId))
   const isStored = (id: string) => !outside.has(id)
-  const beacon = { ...reading.beacon, paceMs, sees: reading.beacon.sees.filter(isStored) }
+  const sees = reading.beacon.sees.filter(isStored)
+  const beacon = withReport({ ...reading.beacon, paceMs, sees }, known)
   const sightingsToWrite = reading.changedSightings.filter(({ eventId }) => isStored(eventId))
   // store the counter: a repeat of a report that may get a directive must be recognized
   const counts = reading.news.some(
@@ -88,12 +90,15 @@ function freshnessOf(known: Beacon | undefined, report: Report): 'new' | 'repeat
 /** If a report has nothing new, its beacon is written once a pace, to show that it is alive. */
 function isWorthNoting(known: Beacon | undefined, beacon: Beacon, changed: Sighting[]): boolean {
   if (known === undefined || changed.length > 0) return true
+  // the first report after a silence ends it
+  if (known.silence !== undefined && !isBack(known)) return true
   const same = JSON.stringify(lasting(known)) === JSON.stringify(lasting(beacon))
   return !same || beacon.heardAt - known.heardAt >= beacon.paceMs * punctual
 }
 
 /** Without the fields that differ in each report. */
-function lasting({ counter: _c, heardAt: _h, polledAt, bootedAt: _b, ...rest }: Beacon) {
+function lasting({ counter: _c, heardAt: _h, polledAt, bootedAt: _b, ...others }: Beacon) {
+  const { silentAt: _s, ...rest } = others
   return { ...rest, polled: polledAt !== undefined }
 }
 

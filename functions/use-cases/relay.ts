@@ -38,6 +38,8 @@ export interface Relay {
   log: Log
   /** Epoch ms. Before this time the relay may have missed reports. */
   listeningSince: number
+  /** Beacons that see no event report this often. It decides what an idle fleet costs. */
+  idlePaceMs: number
   /**
    * A hint after every commit: this many messages are pending, and the event may be due later.
    * A lost hint costs time, never a message.

@@ -3,6 +3,7 @@ import { messageOf } from '../../shared/errors.ts'
 import { decideLook } from '../core/event/look.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
+import { sweepBeacons } from './notice-silence.ts'
 import { concludeAlert, isAlert } from './raise-alert.ts'
 import { contextOf, type Relay } from './relay.ts'
 
@@ -11,13 +12,14 @@ const maxEventsPerSweep = 200
 const maxSweepMs = 30_000
 
 /**
- * Concludes the events that are due, as many as time allows. An event that fails is logged and
- * stays due, and the others go on. Returns how many failed.
+ * Looks at beacons that may be silent, then concludes the events that are due, as many as time
+ * allows. What fails is logged and stays due, and the others go on. Returns how many failed.
  */
 export async function sweep(relay: Relay): Promise<number> {
   const from = relay.now()
+  // first, so that no alert names a beacon that is back
+  let failed = await sweepBeacons(relay)
   const due = await relay.store.dueEvents(from, maxEventsPerSweep)
-  let failed = 0
   for (const key of due) {
     if (relay.now() - from >= maxSweepMs) break
     try {

@@ -131,12 +131,15 @@ export function startBeacon(
       pollMs: 1_000,
       version: '0.1.0',
       about: { fleet: 'shop' },
+      whyStopping: async () => 'stopped',
       ...parts,
     },
     stopping.signal,
   )
   const stop = async () => {
     stopping.abort()
+    // the last report has a limit
+    await clock.advance(2_000)
     await running
   }
   onTestFinished(async () => {

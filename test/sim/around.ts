@@ -7,7 +7,16 @@ export const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
 const storeMethods = [
   ...['readEvent', 'commit', 'readObservers', 'readBeacon', 'readSightings', 'writeBeacon'],
   ...['dueEvents', 'claim', 'settle', 'readDeliveries', 'listEvents', 'nextDueAt'],
-  ...['replay', 'forget', 'readMemo', 'listMemos', 'writeMemo', 'countOpen'],
+  ...[
+    'replaceBeacon',
+    'dueBeacons',
+    'replay',
+    'forget',
+    'readMemo',
+    'listMemos',
+    'writeMemo',
+    'countOpen',
+  ],
 ] as (keyof Store)[]
 
 /** The store with something around each of its calls. */

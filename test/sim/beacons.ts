@@ -106,6 +106,7 @@ export class Beacon {
       random: () => this.#random.next(),
       newId: () => `boot-${name}-${String(++this.#boots).padStart(4, '0')}`,
       uptimeMs: () => this.#kernel.now - this.bootedAt,
+      whyStopping: async () => 'stopped',
     }
     const starter = createStarter(parts, state)
     const run = (loop: () => Promise<void>) => this.#kernel.spawn(process, loop)

@@ -99,6 +99,7 @@ export class Worker {
       now: () => kernel.now,
       random: () => this.#random.next(),
       listeningSince: kernel.now,
+      idlePaceMs: 15 * 60_000,
       wake: () => this.#hint(),
       troubles: async () => [],
     }

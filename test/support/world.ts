@@ -102,6 +102,7 @@ export async function createWorld(
       secrets: secretsOf(config),
     }),
     listeningSince: 0,
+    idlePaceMs: 15 * 60_000,
     wake: () => {},
     troubles: async () => [],
   }

@@ -2,14 +2,23 @@
 // row, stored like an event. Its epoch counts the episodes. To add a kind, add an entry to
 // `alertKinds` in event.ts and one to message/alert.ts.
 import { alertPrefix } from '../../../shared/report.ts'
-import { type Alert, type EventRecord, withEnd } from '../event/event.ts'
-import { viewOf } from '../event/view.ts'
+import {
+  type AbsenceKind,
+  type Alert,
+  type EventRecord,
+  type OpenRecord,
+  withEnd,
+} from '../event/event.ts'
+import { type EventView, viewOf } from '../event/view.ts'
 import { alertDeliveryId, type Delivery, type FleetAlert, urgentMs } from './delivery.ts'
 
 /** Occurrences within this time go into one message. */
-const collectMs = 60_000
-/** An episode ends when its cause did not occur for this long. Each sends at most one message. */
-const quietMs = 15 * 60_000
+export const collectMs = 60_000
+/**
+ * An episode ends when its cause did not occur for this long. Each sends at most one message. Alerts
+ * about absent beacons end otherwise (absence-alert.ts), and send no more than one in this time.
+ */
+export const quietMs = 15 * 60_000
 /** How often the row is written while the cause lasts. */
 const noteEveryMs = 60_000
 const maxVms = 10
@@ -17,7 +26,7 @@ const maxReasons = 5
 const seqPerEpisode = 64
 
 export interface Occurrence {
-  kind: Alert['kind']
+  kind: Exclude<Alert['kind'], AbsenceKind>
   vm: string
   reason: string
 }
@@ -36,7 +45,7 @@ export function withOccurrence(
   const known = before?.alert
   if (before === undefined || known === undefined || now - known.lastAt >= quietMs) {
     const alert = { kind, since: now, lastAt: now, vms: [vm], reasons: [reason] }
-    return episode(fleet, alert, before, now)
+    return { ...alertRow(fleet, alert, before, now), dueAt: now + collectMs }
   }
   const collects = before.ended === undefined
   const vms = collects ? joined(known.vms, vm, maxVms) : known.vms
@@ -50,12 +59,13 @@ function joined(known: string[], one: string, most: number): string[] {
   return known.includes(one) || known.length >= most ? known : [...known, one]
 }
 
-function episode(
+/** A new row, or one for the next episode. */
+export function alertRow(
   fleet: string,
   alert: Alert,
   before: EventRecord | undefined,
   now: number,
-): EventRecord {
+): OpenRecord {
   return {
     fleet,
     eventId: alertId(alert.kind),
@@ -67,7 +77,6 @@ function episode(
     watchers: [],
     history: [],
     sequence: before?.sequence ?? 0,
-    dueAt: now + collectMs,
     alert,
   }
 }
@@ -80,17 +89,23 @@ export function sendAlert(
 ): { record: EventRecord; deliveries: Delivery[] } {
   const sequence = before.sequence + 1
   const record = { ...withEnd(before, { at: now, outcome: 'completed' }), sequence }
-  const { fleet, eventId, epoch, alert } = before
-  const about: FleetAlert = { alert: alert.kind, episode: epoch }
-  const event = viewOf(record)
-  const deliveries = owners.map((channel, i): Delivery => {
-    return {
-      id: alertDeliveryId(event, channel),
-      ...{ fleet, eventId, channel, seq: sequence * seqPerEpisode + i },
-      ...{ plannedAt: now, urgentUntil: now + urgentMs, nextAt: now },
-      telling: { moment: 'alert', at: now, event, about },
-      ...{ state: 'pending', attempts: 0, note: '' },
-    }
-  })
-  return { record, deliveries }
+  const about = { alert: before.alert.kind, episode: before.epoch }
+  return { record, deliveries: alertsTo(owners, viewOf(record), about, now) }
+}
+
+/** One message for each owner. */
+export function alertsTo(
+  owners: string[],
+  event: EventView,
+  about: FleetAlert,
+  now: number,
+): Delivery[] {
+  const { fleet, eventId, sequence } = event
+  return owners.map((channel, i) => ({
+    id: alertDeliveryId(event, channel),
+    ...{ fleet, eventId, channel, seq: sequence * seqPerEpisode + i },
+    ...{ plannedAt: now, urgentUntil: now + urgentMs, nextAt: now },
+    telling: { moment: 'alert', at: now, event, about },
+    ...{ state: 'pending', attempts: 0, note: '' },
+  }))
 }

@@ -143,7 +143,9 @@ function direct(
   now: number,
 ): Directed | Needs {
   const { record } = step
-  if (!news.inDocument || news.status !== 'Scheduled') {
+  // a beacon that stops carries out no directive
+  const isStopping = beacon.goodbye !== undefined
+  if (!news.inDocument || news.status !== 'Scheduled' || isStopping) {
     return { ...step, isDirected: false, isWatched: false }
   }
   // read it only if it makes a difference

@@ -149,7 +149,9 @@ export interface DrillPlan {
   vms: KnownVm[]
 }
 
-const alertKinds = ['over_limits'] as const
+const alertKinds = ['over_limits', 'beacons_silent', 'beacons_missing'] as const
+/** Kinds about beacons that are not heard. They last until the beacons are back. */
+export type AbsenceKind = Exclude<(typeof alertKinds)[number], 'over_limits'>
 
 /** A problem of Foghorn itself while it lasts. There is one for each fleet and kind. */
 export interface Alert {
@@ -157,10 +159,58 @@ export interface Alert {
   since: number
   /** When it last occurred, to the minute. */
   lastAt: number
-  /** The first VMs with the problem; alert.ts limits how many. */
+  /** The first VMs with the problem, or of the news; the files of alerts limit how many. */
   vms: string[]
   /** One sentence each. */
   reasons: string[]
+  /** Only in the row of an alert about absent beacons. */
+  absence?: Absence
+  /** Only in a message of such an alert. */
+  news?: AbsenceNews
+}
+
+/** A beacon that is not heard. */
+export interface Absent {
+  /** Its id. Of a beacon that was never heard, the name of its VM. */
+  beacon: string
+  vm: string
+  /** When it was last heard. */
+  since: number
+  /** Owners are notified from this time on. */
+  from: number
+  told?: true
+}
+
+/** Who is absent, and what owners know of it. */
+export interface Absence {
+  /** Counts the times from the first absence to the last return. */
+  episode: number
+  absent: Absent[]
+  /** Told as absent, but back since. VMs that left are in `left`. Neither is told yet. */
+  back: string[]
+  left: string[]
+  /** Since when there is somebody in these two. */
+  overSince?: number
+  /** The last message about absences, and about their end. */
+  toldAt?: number
+  overToldAt?: number
+  /** Beacons in the fleet, as counted last. */
+  of?: number
+}
+
+/** What one message says about absent beacons. */
+export interface AbsenceNews {
+  /** `absent`: these are not heard. `over`: these are back, or have left. */
+  form: 'absent' | 'over'
+  /** How many beacons the message is about. */
+  count: number
+  /** Since when none of them was heard. */
+  since: number
+  /** How many are absent now, told or not. */
+  remaining: number
+  /** VMs of `over` that left. */
+  left: string[]
+  of?: number
 }
 
 /** Fields of an event in every state. */

@@ -1,6 +1,13 @@
 // Beacons, and what each of them saw of an event.
 import type { ScheduledEvent } from '../../../shared/document.ts'
+import type { Goodbye, Hook } from '../../../shared/report.ts'
 import type { HookStates } from './hook-state.ts'
+
+/**
+ * Why a beacon will not come back. `removed`: its package was removed. `terminated`: Azure took the
+ * VM. `replaced`: another beacon reports for the VM. `owner`: an owner said so.
+ */
+export type Departure = 'removed' | 'terminated' | 'replaced' | 'owner'
 
 /** One beacon, with what decisions about events need. */
 export interface Beacon {
@@ -25,6 +32,21 @@ export interface Beacon {
   bootedAt: number
   /** Ids of the events in its last document. */
   sees: string[]
+  /** Of its software. Absent in older rows. */
+  version?: string
+  /** Hooks that its VM has. Absent if none are set up. */
+  hooks?: Hook[]
+  /** Its last report said that it stops. */
+  goodbye?: { reason: Goodbye; at: number }
+  /** When the relay looks whether it is silent. Absent once that is decided. See silence.ts. */
+  silentAt?: number
+  /** The event that explains why it is not heard. */
+  explainedBy?: string
+  /**
+   * Not heard since `since`, and silent from `from` on. Stays for a moment after it is heard again.
+   */
+  silence?: { since: number; from: number }
+  left?: { why: Departure; at: number }
 }
 
 /** What rules read about a VM. Its own beacon reports it. */

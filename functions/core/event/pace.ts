@@ -2,8 +2,6 @@
 import type { EventRecord } from './event.ts'
 import { isOpen } from './event.ts'
 
-/** One report of an idle beacon in this time. It decides what a fleet costs. */
-export const idlePaceMs = 15 * 60_000
 export const openPaceMs = 60_000
 export const nearPaceMs = 2_000
 /** Before NotBefore, people decide within this time. */
@@ -52,8 +50,8 @@ export interface Seen {
   watched: boolean
 }
 
-/** The pace of a beacon that sees these events. */
-export function paceFor(seen: Seen[], beacon: string, now: number): number {
+/** The pace of a beacon that sees these events. `idleMs` is the host's, because it costs money. */
+export function paceFor(seen: Seen[], beacon: string, now: number, idleMs: number): number {
   const open = seen.filter(({ record }) => isOpen(record))
   const watches = open.some(
     ({ record, watched }) =>
@@ -61,5 +59,5 @@ export function paceFor(seen: Seen[], beacon: string, now: number): number {
       record.watchers.some((watcher) => watcher.beacon === beacon),
   )
   // ended events count as well: only further reports show whether such an event is back
-  return watches ? nearPaceMs : seen.length > 0 ? openPaceMs : idlePaceMs
+  return watches ? nearPaceMs : seen.length > 0 ? openPaceMs : idleMs
 }

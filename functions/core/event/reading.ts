@@ -84,7 +84,7 @@ function beaconOf(
   now: number,
 ): Beacon {
   const { bootId, counter, uptimeMs } = report.beacon
-  const { document } = report
+  const { document, hooks, goodbye } = report
   const replaced = known !== undefined && known.bootId !== bootId ? [known.bootId] : []
   const polledAt = document === null ? known?.polledAt : now - document.ageMs
   return {
@@ -103,6 +103,9 @@ function beaconOf(
     paceMs: known?.paceMs ?? 0,
     bootedAt: now - uptimeMs,
     sees: document === null ? (known?.sees ?? []) : document.events.map((event) => event.eventId),
+    version: report.beacon.version,
+    ...(hooks === undefined ? {} : { hooks: hooks.available }),
+    ...(goodbye === undefined ? {} : { goodbye: { reason: goodbye, at: now } }),
   }
 }
 

@@ -10,7 +10,11 @@ export function tidyReport(report: Report): Report {
   return {
     ...report,
     vm: tidyVm(report.vm),
-    beacon: { ...beacon, uptimeMs: Math.round(beacon.uptimeMs) },
+    beacon: {
+      ...beacon,
+      version: beacon.version.toWellFormed(),
+      uptimeMs: Math.round(beacon.uptimeMs),
+    },
     document: document && {
       ...document,
       ageMs: Math.round(document.ageMs),

@@ -4,7 +4,7 @@ import type { AlertTelling, ChannelTrouble, Telling } from '../delivery/delivery
 import type { Moment } from '../event/event.ts'
 import { lastingClock, span } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
-import { alertFacts, alertText } from './alert.ts'
+import { alertFacts, alertText, isGoodNews } from './alert.ts'
 import { type Askers, areReaders, plain, subjectOf } from './phrases.ts'
 import type { Message, Tone } from './shape.ts'
 import { asksFor, factsOf, linesOf, toneOf } from './step.ts'
@@ -145,8 +145,8 @@ function stepOf(telling: Telling, now: number, askers: Askers): Message {
   }
 }
 
-function alertOf({ event, about }: AlertTelling, now: number): Message {
-  if ('alert' in about) return fleetAlertOf(event)
+function alertOf({ at, event, about }: AlertTelling, now: number): Message {
+  if ('alert' in about) return fleetAlertOf(event, at)
   if (about.health !== undefined) return channelAlertOf(event, about)
   const title = `Channel "${about.channel}" refused "${about.moment}" for ${subjectOf(event)}`
   return {
@@ -162,12 +162,13 @@ function alertOf({ event, about }: AlertTelling, now: number): Message {
   }
 }
 
-function fleetAlertOf({ fleet, alert }: EventView): Message {
+function fleetAlertOf({ fleet, alert }: EventView, at: number): Message {
   if (alert === undefined) throw new Error('the row of an alert has no alert')
-  const { title, lines } = alertText(fleet, alert)
+  const { title, lines } = alertText(fleet, alert, at)
   const facts = alertFacts(alert)
   const reference = `Fleet ${fleet}.`
-  const calm = { tone: 'warning', asks: false, declined: false } as const
+  const tone = isGoodNews(alert) ? 'good' : 'warning'
+  const calm = { tone, asks: false, declined: false } as const
   return { ...calm, title, lastingTitle: title, lines, facts, reference }
 }
 

@@ -18,6 +18,8 @@ export interface Fleet {
   entra?: Entra | undefined
   /** Channels that receive alerts about this fleet. */
   owners?: string[] | undefined
+  /** How many beacons it has, or the names of their VMs. */
+  expectedBeacons?: number | string[] | undefined
 }
 
 /** One place to notify. Each kind adds its own settings. */

@@ -18,6 +18,7 @@ import { createSlackDesk } from '../../notify/slack/desk.ts'
 import { createOutbound } from '../../notify/undici.ts'
 import { privateHeaders } from '../../pages/layout.ts'
 import { AzureStore } from '../../store/azure/store.ts'
+import { checkExpected } from '../../use-cases/expected-beacons.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { nodeHmac } from '../node/hmac.ts'
@@ -42,6 +43,8 @@ const brokenOffMs = 1_000
 const schedule = '0 * * * * *'
 /** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
 const gapMs = 4 * timerMs
+/** Each heartbeat is an execution: see the cost table in docs/performance-and-cost.md. */
+const idlePaceMs = 15 * 60_000
 /** Per run of the timer. */
 const maxForgetSteps = 10
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
@@ -135,6 +138,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     random: Math.random,
     log: logs.log,
     listeningSince: Date.now(),
+    idlePaceMs,
     wake: (messages) => rounds.hint(messages),
     troubles: () => troublesOf(logs.log, queue),
   }
@@ -198,7 +202,7 @@ async function wake({ relay, rounds, listen }: Parts, message: unknown): Promise
 /** Runs all parts even if one fails, and then fails. */
 async function onTimer({ relay, rounds, listen, queue }: Parts): Promise<void> {
   await listen()
-  const parts = [() => rounds.turn(), () => logTroubles(relay, queue), () => forget(relay)]
+  const parts = [() => rounds.turn(), () => logTroubles(relay, queue), () => hourly(relay)]
   const outcomes: PromiseSettledResult<void>[] = []
   for (const part of parts) outcomes.push(...(await Promise.allSettled([part()])))
   const failed = outcomes.find((outcome) => outcome.status === 'rejected')
@@ -211,8 +215,9 @@ async function logTroubles(relay: Relay, queue: WakeQueue): Promise<void> {
 }
 
 /** Once an hour, in the run nearest to the full hour: the timer may run a moment early. */
-async function forget(relay: Relay): Promise<void> {
+async function hourly(relay: Relay): Promise<void> {
   if (new Date(relay.now() + timerMs / 2).getUTCMinutes() > 0) return
+  await checkExpected(relay)
   for (let steps = 0; steps < maxForgetSteps; steps++) if (!(await forgetOld(relay))) return
 }
 

@@ -20,6 +20,8 @@ import { nodeHmac } from './hmac.ts'
 import { Pump } from './pump.ts'
 
 const drainMs = 5_000
+/** A heartbeat costs nothing here, and silence is noticed after three. */
+const idlePaceMs = 5 * 60_000
 /** The relay speaks plain HTTP, so other machines reach it only if the owner sets HOST. */
 const usualAddress = '127.0.0.1'
 
@@ -67,6 +69,7 @@ async function start(settings: Settings, write: (line: string) => void) {
     random: Math.random,
     log,
     listeningSince: Date.now(),
+    idlePaceMs,
     wake: () => pump.wake(),
     troubles: async () => [],
   }

@@ -2,6 +2,7 @@
 // due time. A wake-up only shortens the sleep, as the store knows everything that is pending.
 import { messageOf } from '../../../shared/errors.ts'
 import { claimDue, nextDueAt } from '../../use-cases/deliver.ts'
+import { checkExpected } from '../../use-cases/expected-beacons.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { sweep } from '../../use-cases/sweep.ts'
@@ -9,6 +10,9 @@ import { UnderWay, within } from '../under-way.ts'
 
 const maxSleepMs = 30_000
 const forgetEveryMs = 3_600_000
+const expectedEveryMs = 5 * 60_000
+/** After a longer gap the process was halted and may have missed reports, so silence means nothing. */
+const gapMs = 4 * maxSleepMs
 const afterFailureMs = 1_000
 const maxUnderWay = 128
 
@@ -17,6 +21,8 @@ export class Pump {
   readonly #underWay: UnderWay
   #timer: NodeJS.Timeout | undefined
   #forgetAt = 0
+  #expectedAt = 0
+  #workedAt: number | undefined
   #turning = false
   #turned: Promise<void> = Promise.resolve()
   #again = false
@@ -61,6 +67,7 @@ export class Pump {
 
   /** Returns how many ms the pump can sleep. */
   async #work(): Promise<number> {
+    this.#noteGap()
     const failed = await sweep(this.#relay)
     const limit = maxUnderWay - this.#underWay.sends.size
     if (limit > 0 && !this.#stopped) {
@@ -69,11 +76,29 @@ export class Pump {
       if (requests.length > 0) this.#again = true
     }
     await this.#forget()
+    await this.#checkExpected()
     const nextAt = await nextDueAt(this.#relay, this.#underWay.countOf)
     const wait = nextAt === undefined ? maxSleepMs : nextAt - this.#relay.now()
     const least =
       failed > 0 ? afterFailureMs : this.#underWay.sends.size < maxUnderWay ? 1 : maxSleepMs
     return Math.min(maxSleepMs, Math.max(wait, least))
+  }
+
+  /** The clock was set, or the machine slept: beacons need time to report again. */
+  #noteGap(): void {
+    const now = this.#relay.now()
+    const gap = now - (this.#workedAt ?? now)
+    this.#workedAt = now
+    if (gap <= gapMs) return
+    this.#relay.listeningSince = now
+    this.#relay.log.warn('relay_halted', { seconds: Math.round(gap / 1_000) })
+  }
+
+  async #checkExpected(): Promise<void> {
+    const now = this.#relay.now()
+    if (now < this.#expectedAt) return
+    await checkExpected(this.#relay)
+    this.#expectedAt = now + expectedEveryMs
   }
 
   /** Once an hour, and at every turn while there is more to remove. */

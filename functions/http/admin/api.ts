@@ -20,7 +20,7 @@ import type { Relay } from '../../use-cases/relay.ts'
 import { drillSchema, startDrill } from '../../use-cases/run-drill.ts'
 import { fleetUnknown, limit, named, problem } from '../problem.ts'
 import { type KeyGuard, refuseAdmin } from './admin-key.ts'
-import { getBeacons } from './beacons.ts'
+import { deleteBeacon, getBeacons } from './beacons.ts'
 
 const maxReplayed = 1_000
 const maxBodyBytes = 4_096
@@ -30,6 +30,7 @@ export function adminRoutes(relay: Relay, guard: KeyGuard): Hono {
   const routes = new Hono()
   for (const path of [
     '/beacons',
+    '/beacons/*',
     '/channels',
     '/events',
     '/events/*',
@@ -39,6 +40,8 @@ export function adminRoutes(relay: Relay, guard: KeyGuard): Hono {
     routes.use(path, async (c, next) => (await refuseAdmin(relay, guard, c)) ?? next())
   }
   routes.get('/beacons', (c) => getBeacons(relay, c))
+  // an id may contain slashes, and a proxy may decode those of an address
+  routes.delete('/beacons/:fleet/:beacon{.+}', (c) => deleteBeacon(relay, c))
   routes.get('/channels', (c) => getChannels(relay, c))
   routes.get('/events', (c) => getEvents(relay, c))
   routes.get('/events/:fleet/:eventId', (c) => getEvent(relay, c))

@@ -1,14 +1,25 @@
-// `GET /v1/beacons` for admins: when each beacon last reported, and how many events it sees.
+// Beacons for admins: `GET /v1/beacons` lists those of a fleet and who is missing, and `DELETE
+// /v1/beacons/:fleet/:beacon` is an owner's word that one has left.
 import type { Context } from 'hono'
+import { shownState } from '../../core/event/silence.ts'
+import { unsupported } from '../../core/rules/beacon-version.ts'
 import { quoted } from '../../schema/checks.ts'
+import { didYouMean } from '../../schema/suggest.ts'
 import type { ListedBeacon } from '../../store/store.ts'
+import { dismissBeacon } from '../../use-cases/dismiss-beacon.ts'
+import { missingIn } from '../../use-cases/expected-beacons.ts'
+import { listFleet } from '../../use-cases/list-beacons.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { fleetUnknown, named, problem } from '../problem.ts'
 
 /** Per answer. For a larger fleet, `cursor` leads to the next page. */
 const maxBeacons = 1_000
+const parameters = ['fleet', 'state', 'limit', 'cursor']
+const states = ['heard', 'silent', 'left']
 
 export async function getBeacons(relay: Relay, c: Context): Promise<Response> {
+  const refusal = refuseQuery(c)
+  if (refusal !== undefined) return problem(c, 400, 'query_invalid', refusal)
   const fleets = Object.keys(relay.config.fleets)
   const fleet = c.req.query('fleet') ?? (fleets.length === 1 ? fleets[0]! : undefined)
   if (fleet === undefined) {
@@ -17,24 +28,80 @@ export async function getBeacons(relay: Relay, c: Context): Promise<Response> {
   }
   if (!fleets.includes(fleet)) return fleetUnknown(c, fleet, fleets)
   const limit = Number(c.req.query('limit') ?? maxBeacons)
-  if (!Number.isInteger(limit) || limit < 1 || limit > maxBeacons) {
-    const given = named(c.req.query('limit')!)
-    const detail = `limit is ${given}; write a whole number from 1 to ${maxBeacons}`
-    return problem(c, 400, 'query_invalid', detail)
-  }
   const after = c.req.query('cursor')
   const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) }
   const found = await relay.store.listBeacons(fleet, page)
   const more = found.length > limit
   const shown = found.slice(0, limit)
   const cursor = more ? { cursor: shown.at(-1)!.beacon } : {}
-  const beacons = shown.map(publicBeacon).sort((a, b) => (a.vm < b.vm ? -1 : 1))
-  return c.json({ fleet, beacons, more, ...cursor })
+  const state = c.req.query('state')
+  const beacons = shown
+    .map((one) => publicBeacon(one, relay.now()))
+    .filter((one) => state === undefined || one.state === state)
+    .sort((a, b) => (a.vm < b.vm ? -1 : 1))
+  const isWhole = after === undefined && !more
+  const expected =
+    after === undefined ? await expectedIn(relay, fleet, isWhole ? found : undefined) : {}
+  return c.json({ fleet, beacons, more, ...cursor, ...expected })
 }
 
-function publicBeacon(listed: ListedBeacon) {
+/** An owner's word. The id may be encoded or not. */
+export async function deleteBeacon(relay: Relay, c: Context): Promise<Response> {
+  const fleets = Object.keys(relay.config.fleets)
+  const fleet = c.req.param('fleet')!
+  if (!fleets.includes(fleet)) return fleetUnknown(c, fleet, fleets)
+  const beacon = c.req.param('beacon')!.toLowerCase()
+  const left = await dismissBeacon(relay, { fleet, beacon })
+  if (left === 'unknown') {
+    const detail = `fleet ${named(fleet)} has no beacon ${named(beacon)}; GET /v1/beacons lists their ids`
+    return problem(c, 404, 'beacon_unknown', detail)
+  }
+  if (left === 'busy') {
+    return problem(c, 503, 'busy', 'the beacon reports all the time; send the request again')
+  }
+  return c.json({ fleet, ...publicBeacon({ ...left, seesEvents: left.sees.length }, relay.now()) })
+}
+
+/** What is wrong with the query, if anything. */
+function refuseQuery(c: Context): string | undefined {
+  const unknown = Object.keys(c.req.query()).find((name) => !parameters.includes(name))
+  if (unknown !== undefined) {
+    const meant = didYouMean(unknown, parameters)
+    return `there is no parameter ${named(unknown)}; write one of ${quoted(parameters)}${meant}`
+  }
+  const state = c.req.query('state')
+  if (state !== undefined && !states.includes(state)) {
+    return `state is ${named(state)}; write one of ${quoted(states)}${didYouMean(state, states)}`
+  }
+  const limit = c.req.query('limit')
+  const count = Number(limit ?? maxBeacons)
+  if (Number.isInteger(count) && count >= 1 && count <= maxBeacons) return undefined
+  return `limit is ${named(limit!)}; write a whole number from 1 to ${maxBeacons}`
+}
+
+/** `listed` is the whole fleet, if one page has it. */
+async function expectedIn(relay: Relay, name: string, listed: ListedBeacon[] | undefined) {
+  const fleet = relay.config.fleets[name]!
+  if (fleet.expectedBeacons === undefined) return {}
+  const { expected, missing, names } = missingIn(fleet, listed ?? (await listFleet(relay, name)))!
+  return { expected, missing: typeof fleet.expectedBeacons === 'number' ? missing : names }
+}
+
+function publicBeacon(listed: ListedBeacon, now: number) {
   const { beacon, vm, resourceGroup, scaleSet, heardAt, paceMs, seesEvents } = listed
-  const place = { resourceGroup, scaleSet }
-  const heard = { lastHeardAt: new Date(heardAt).toISOString(), paceSeconds: paceMs / 1_000 }
-  return { beacon, vm, ...place, ...heard, seesEvents }
+  const { version, hooks = [], goodbye, left, explainedBy } = listed
+  const reason = version === undefined ? undefined : unsupported(version)
+  const state = shownState(listed, now)
+  return {
+    ...{ beacon, vm, resourceGroup, scaleSet, state, version },
+    ...(reason === undefined ? {} : { unsupported: `version ${reason}` }),
+    ...{ lastHeardAt: isoOf(heardAt), paceSeconds: paceMs / 1_000, seesEvents, hooks },
+    ...(goodbye && { goodbye: { ...goodbye, at: isoOf(goodbye.at) } }),
+    ...(left && { left: { ...left, at: isoOf(left.at) } }),
+    ...(explainedBy === undefined ? {} : { explainedBy }),
+  }
+}
+
+function isoOf(at: number): string {
+  return new Date(at).toISOString()
 }

@@ -9,10 +9,12 @@ import { shownName } from '../../../shared/presentable.ts'
 import {
   fleetHeader,
   maxReportBytes,
+  type Report,
   reportPath,
   reportSchema,
   retiredCode,
 } from '../../../shared/report.ts'
+import { unsupported } from '../../core/rules/beacon-version.ts'
 import { receive } from '../../use-cases/receive-report.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { limit, problem, type Refusal } from '../problem.ts'
@@ -21,11 +23,37 @@ import { authenticate, nameBeacon } from './authenticate.ts'
 
 export function reportRoutes(relay: Relay, refusals: Refusals): Hono {
   const routes = new Hono()
-  routes.post(reportPath, limit(maxReportBytes), (c) => postReport(relay, refusals, c))
+  const noteVersion = createVersionNotes(relay)
+  routes.post(reportPath, limit(maxReportBytes), (c) => postReport(relay, refusals, noteVersion, c))
   return routes
 }
 
-async function postReport(relay: Relay, refusals: Refusals, c: Context): Promise<Response> {
+type NoteVersion = (fleet: string, report: Report) => void
+
+/** Versions whose warning is remembered. Beyond this, a warning may be repeated. */
+const maxVersions = 1_000
+
+/** Warns once about each version that the relay does not support, in each fleet. */
+function createVersionNotes({ log }: Relay): NoteVersion {
+  const noted = new Set<string>()
+  return (fleet, { vm, beacon }) => {
+    const name = JSON.stringify([fleet, beacon.version])
+    if (noted.has(name)) return
+    if (noted.size >= maxVersions) noted.clear()
+    noted.add(name)
+    const reason = unsupported(beacon.version)
+    if (reason === undefined) return
+    const version = cut(beacon.version, 64)
+    log.warn('beacon_unsupported', { fleet, version, reason, vm: vm.name })
+  }
+}
+
+async function postReport(
+  relay: Relay,
+  refusals: Refusals,
+  noteVersion: NoteVersion,
+  c: Context,
+): Promise<Response> {
   const refuse = (refusal: Refusal, claims?: Claims) => refuseReport(refusals, c, refusal, claims)
   const name = c.req.header(fleetHeader)
   const fleet = name === undefined ? undefined : own(relay.config.fleets, name)
@@ -44,6 +72,7 @@ async function postReport(relay: Relay, refusals: Refusals, c: Context): Promise
   }
   const named = nameBeacon(sender, report.data)
   if ('refusal' in named) return refuse(named.refusal, claims)
+  noteVersion(name, report.data)
   const received = await receive(relay, name, named.beacon, report.data)
   if (received.outcome === 'answered') return c.json(received.answer)
   return refuse(outcomes[received.outcome], claims)

@@ -3,11 +3,18 @@
 // so an event's observers are found without reading every beacon.
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Beacon, Observer, Sighting } from '../../core/event/observer.ts'
-import type { BeaconPage, EventKey, ListedBeacon } from '../store.ts'
+import {
+  type BeaconKey,
+  type BeaconPage,
+  type EventKey,
+  type ListedBeacon,
+  listedFields,
+} from '../store.ts'
 import { type Entry, type Found, partitions, shards, timeOf } from './index.ts'
 import { endOf, keyOf, shardOf, startOf, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
-import { type Change, insertOrReplace, maxChanges, type Range } from './rows.ts'
+import { type Change, changeOwn, insertOrReplace, maxChanges, type Range } from './rows.ts'
+import { Silences } from './silences.ts'
 import { type Held, held, isSameEntry } from './stored.ts'
 
 const maxWriteAttempts = 20
@@ -32,9 +39,33 @@ interface StoredBeacon {
 
 export class Beacons {
   readonly #parts: Parts
+  readonly #silences: Silences
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#silences = new Silences(parts, async ({ fleet, beacon }) =>
+      this.readBeacon(fleet, beacon),
+    )
+  }
+
+  async readBeacon(fleet: string, beacon: string): Promise<Beacon | undefined> {
+    return (await this.read(fleet, beacon))?.beacon
+  }
+
+  due(now: number, limit: number): Promise<BeaconKey[]> {
+    return this.#silences.due(now, limit)
+  }
+
+  async replace(before: Beacon, after: Beacon): Promise<'written' | 'stale'> {
+    const { fleet, beacon } = after
+    const known = await this.#held(fleet, beacon)
+    const isSame = JSON.stringify(known?.stored.beacon) === JSON.stringify(before)
+    if (known === undefined || !isSame) return 'stale'
+    await this.#silences.expect(before, after, after.silentAt ?? before.heardAt)
+    const body = JSON.stringify({ ...known.stored, beacon: after } satisfies StoredBeacon)
+    const change = { kind: 'replace' as const, row: known.row, body, etag: known.etag }
+    const written = await changeOwn(this.#parts.rows, partitionOf(fleet, beacon), change)
+    return written ? 'written' : 'stale'
   }
 
   async read(fleet: string, beacon: string): Promise<StoredBeacon | undefined> {
@@ -83,6 +114,7 @@ export class Beacons {
         const target = { fleet, eventId: '', beacon: beacon.beacon }
         await index.add([added], () => target, heardAt)
       }
+      await this.#silences.expect(before?.stored.beacon, beacon, heardAt)
       const all = merged(before?.stored.sightings ?? [], sightings, beacon)
       const heard = before?.stored.heard ?? added!
       const changes = changesOf(before, { beacon, sightings: all, heard, write })
@@ -184,8 +216,10 @@ export class Beacons {
 
 function toListed(body: string): ListedBeacon {
   const { beacon: own } = JSON.parse(body) as StoredBeacon
-  const { beacon, vm, resourceGroup, scaleSet, heardAt, paceMs, sees } = own
-  return { beacon, vm, resourceGroup, scaleSet, heardAt, paceMs, seesEvents: sees.length }
+  const shown = listedFields.flatMap((field) =>
+    own[field] === undefined ? [] : [[field, own[field]]],
+  )
+  return { ...Object.fromEntries(shown), seesEvents: own.sees.length }
 }
 
 function partitionOf(fleet: string, beacon: string): string {

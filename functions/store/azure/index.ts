@@ -36,6 +36,8 @@ export const partitions = {
   /** Stored tables call this index `owed`. */
   pending: (channel: string) => keyOf('owed', shardOf(channel, shards)),
   heard: (beacon: string) => keyOf('heard', shardOf(beacon, shards)),
+  /** One partition: the timer lists it each minute, and few beacons are due at a time. */
+  silent: keyOf('silent'),
   failed: keyOf('failed'),
   ended: keyOf('ended'),
   open: (fleet: string) => keyOf('open', fleet),
@@ -70,6 +72,11 @@ export class Index {
 
   heardAt(beacon: string, at: number): Entry {
     return { partition: partitions.heard(beacon), row: `${timeKey(at)}|${this.#name()}` }
+  }
+
+  /** The name depends on nothing else, so two entries of one beacon become one when they move. */
+  silentAt(fleet: string, beacon: string, at: number): Entry {
+    return { partition: partitions.silent, row: `${timeKey(at)}|${keyOf(fleet, beacon)}` }
   }
 
   /** Sorted by the beacon that alone reports the event. `''`: several beacons report it. */

@@ -50,6 +50,11 @@ export class AzureStore implements Store {
   readonly listBeacons: Store['listBeacons'] = (fleet, page) => this.#beacons.list(fleet, page)
   readonly writeBeacon: Store['writeBeacon'] = (beacon, sightings) =>
     this.#beacons.write(beacon, sightings)
+  readonly replaceBeacon: Store['replaceBeacon'] = (before, after) =>
+    this.#beacons.replace(before, after)
+  readonly dueBeacons: Store['dueBeacons'] = (now, limit) => this.#beacons.due(now, limit)
+  readonly readBeacon: Store['readBeacon'] = (fleet, beacon) =>
+    this.#beacons.readBeacon(fleet, beacon)
   readonly dueEvents: Store['dueEvents'] = (now, limit) => this.#events.due(now, limit)
   readonly claim: Store['claim'] = (request) => this.#claims.claim(request)
   readonly readMemo: Store['readMemo'] = (key) => this.#memos.read(key)
@@ -108,10 +113,6 @@ export class AzureStore implements Store {
     const outcome = await this.#events.commit(commit)
     if (outcome === 'committed') this.#open.note(commit.record)
     return outcome
-  }
-
-  async readBeacon(fleet: string, beacon: string) {
-    return (await this.#beacons.read(fleet, beacon))?.beacon
   }
 
   async readSightings(fleet: string, beacon: string, eventIds: string[]) {

@@ -1,6 +1,7 @@
 // The SQL of the SQLite store: its tables, their upgrades, and one statement for each verb. The
 // statement that ends a lease checks it in its where clause.
 import { alertPrefix } from '../../../shared/report.ts'
+import { listedFields } from '../store.ts'
 
 /**
  * Increase this if an older relay would not understand the changed tables. A new table that an
@@ -33,6 +34,9 @@ const toFormat3 = `${memos}
 
 /** How to upgrade a file, by its older format. */
 export const upgrades: Record<number, string> = { 1: toFormat2 + toFormat3, 2: toFormat3 }
+
+/** An index on an expression needs no new column, so an older relay can still use the file. */
+const silentAt = `(body ->> '$.silentAt')`
 
 export const schema = `
 PRAGMA user_version = ${schemaVersion};
@@ -70,6 +74,7 @@ CREATE TABLE IF NOT EXISTS channels (
 ) STRICT, WITHOUT ROWID;
 ${memos}
 CREATE INDEX IF NOT EXISTS beacons_heard ON beacons (heard_at);
+CREATE INDEX IF NOT EXISTS beacons_silent ON beacons (${silentAt}) WHERE ${silentAt} IS NOT NULL;
 CREATE INDEX IF NOT EXISTS deliveries_failed ON deliveries (owed_at)
   WHERE state IN ('refused', 'given_up');
 DROP INDEX IF EXISTS deliveries_due;
@@ -85,6 +90,9 @@ const isEvent = `event_id NOT GLOB '${alertPrefix}*'`
 const inOrder = `NOT EXISTS (
   SELECT 1 FROM deliveries e WHERE e.fleet = d.fleet AND e.event_id = d.event_id
     AND e.channel = d.channel AND e.seq < d.seq AND e.state = 'pending')`
+
+/** As `json_object` takes them; `->` keeps arrays and objects as JSON. Absent fields are null. */
+const listed = listedFields.map((field) => `'${field}', body -> '$.${field}'`).join(', ')
 
 export const sql = {
   readEvent: 'SELECT body FROM events WHERE fleet = ? AND event_id = ?',
@@ -110,8 +118,7 @@ export const sql = {
   dueEvents: `SELECT fleet, event_id FROM events WHERE due_at IS NOT NULL AND due_at <= ?
     ORDER BY due_at LIMIT ?`,
   readBeacon: 'SELECT body FROM beacons WHERE fleet = ? AND beacon = ?',
-  listBeacons: `SELECT beacon, heard_at, body ->> '$.vm' AS vm, body ->> '$.paceMs' AS pace_ms,
-      body ->> '$.resourceGroup' AS resource_group, body ->> '$.scaleSet' AS scale_set,
+  listBeacons: `SELECT json_object(${listed}) AS listed,
       json_array_length(body, '$.sees') AS sees_events
     FROM beacons WHERE fleet = ? AND beacon > ? ORDER BY beacon LIMIT ?`,
   writeBeacon: `INSERT INTO beacons (fleet, beacon, boot_id, counter, heard_at, retired, body)
@@ -121,6 +128,9 @@ export const sql = {
     WHERE (boot_id = excluded.boot_id AND counter < excluded.counter)
       OR (boot_id <> excluded.boot_id
         AND NOT EXISTS (SELECT 1 FROM json_each(retired) WHERE value = excluded.boot_id))`,
+  replaceBeacon: 'UPDATE beacons SET body = ? WHERE fleet = ? AND beacon = ? AND body = ?',
+  dueBeacons: `SELECT fleet, beacon FROM beacons
+    WHERE ${silentAt} IS NOT NULL AND ${silentAt} <= ? ORDER BY ${silentAt} LIMIT ?`,
   readSighting: 'SELECT body FROM sightings WHERE fleet = ? AND event_id = ? AND beacon = ?',
   writeSighting: `INSERT INTO sightings (fleet, event_id, beacon, body) VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET body = excluded.body`,

@@ -7,11 +7,13 @@ import type { EventRecord } from '../../core/event/event.ts'
 import type { Beacon, Observer, Sighting } from '../../core/event/observer.ts'
 import { maxOpenOfBeacon, maxOpenOfFleet } from '../../core/event/share.ts'
 import type {
+  BeaconKey,
   BeaconPage,
   ClaimRequest,
   Commit,
   EventKey,
   EventPage,
+  ListedBeacon,
   Memo,
   MemoKey,
   MemoKind,
@@ -107,12 +109,7 @@ export class SqliteStore implements Store {
 
   async listBeacons(fleet: string, { after = '', limit }: BeaconPage) {
     return this.#statements.all(sql.listBeacons, fleet, after, limit).map((row) => ({
-      beacon: String(row.beacon),
-      vm: String(row.vm),
-      resourceGroup: String(row.resource_group),
-      scaleSet: String(row.scale_set),
-      heardAt: Number(row.heard_at),
-      paceMs: Number(row.pace_ms),
+      ...withoutNulls(parse<ListedBeacon>(row.listed)),
       seesEvents: Number(row.sees_events),
     }))
   }
@@ -137,6 +134,21 @@ export class SqliteStore implements Store {
       }
       return 'written'
     })
+  }
+
+  async replaceBeacon(before: Beacon, after: Beacon) {
+    return this.#writes.write(() => {
+      const values = [after.fleet, after.beacon, JSON.stringify(before)]
+      const written = this.#statements.run(sql.replaceBeacon, JSON.stringify(after), ...values)
+      return written === 0 ? 'stale' : 'written'
+    })
+  }
+
+  async dueBeacons(now: number, limit: number): Promise<BeaconKey[]> {
+    return this.#statements.all(sql.dueBeacons, now, limit).map((row) => ({
+      fleet: String(row.fleet),
+      beacon: String(row.beacon),
+    }))
   }
 
   async dueEvents(now: number, limit: number): Promise<EventKey[]> {
@@ -238,4 +250,8 @@ export class SqliteStore implements Store {
 
 function memoKey({ kind, event, name }: MemoKey): string[] {
   return [event?.fleet ?? '', event?.eventId ?? '', kind, JSON.stringify(name)]
+}
+
+function withoutNulls<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== null)) as T
 }

@@ -3,7 +3,6 @@
 import { describe, expect, test } from 'vitest'
 import { type EventRecord, withEnd } from '../../../functions/core/event/event.ts'
 import {
-  idlePaceMs,
   isDecisionNear,
   maxWatchers,
   nearMs,
@@ -67,6 +66,7 @@ describe('watchers', () => {
 })
 
 describe('the pace', () => {
+  const idlePaceMs = 300_000
   const near = watch(record(), 'a', at, false)
   const started = record({ phase: 'started', startedAt: at, watchers: near.watchers })
   const ended = withEnd(near, { at, outcome: 'completed' })
@@ -79,6 +79,6 @@ describe('the pace', () => {
     ['the fastest of several', [ended, started, near], 'a', nearPaceMs],
   ])('%s', (_name, records, beacon, paceMs) => {
     const seen = records.map((one) => ({ record: one, watched: false }))
-    expect(paceFor(seen, beacon, at)).toBe(paceMs)
+    expect(paceFor(seen, beacon, at, idlePaceMs)).toBe(paceMs)
   })
 })

@@ -1,5 +1,5 @@
 // `GET /v1/beacons`: shows an owner whether the beacons work.
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { forgetOld } from '../../../functions/use-cases/forget.ts'
 import { eventNow, startRelay, world } from '../../support/relay.ts'
 import { adminKey, event, FakeBeacon, testKey } from '../../support/world.ts'
@@ -28,6 +28,8 @@ test('each beacon of the fleet, by VM: when it was heard, its pace, and how many
 test.each([
   ['', 400, 'query_invalid', '"prod", "test"'],
   ['?fleet=prud', 404, 'fleet_unknown', 'did you mean "prod"'],
+  ['?fleet=prod&stat=heard', 400, 'query_invalid', 'did you mean "state"'],
+  ['?fleet=prod&state=dead', 400, 'query_invalid', '"heard", "silent", "left"'],
 ])('"%s": %i', async (query, status, code, said) => {
   const response = await get(query)
   const body = await read(response)
@@ -54,6 +56,95 @@ test.each(['0', '1001', 'x', '1.5'])('limit=%s is refused', async (limit) => {
 
 test('nothing without the admin key', async () => {
   expect((await get('?fleet=prod', '')).status).toBe(401)
+  expect((await remove('id-prod-web_0', '')).status).toBe(401)
+})
+
+test('what each beacon says of itself: version, hooks; and a version that is not supported', async () => {
+  const [web, db] = [new FakeBeacon(world, 'web_0'), new FakeBeacon(world, 'db_0')]
+  const body = web.body([])
+  const hooks = { available: ['prepare'], runs: [] }
+  await web.post({ ...body, beacon: { ...body.beacon, version: '0.1.0' }, hooks })
+  for (let i = 0; i < 3; i++) await db.sees([])
+  const { beacons } = await read(await get('?fleet=prod'))
+  expect(beacons).toMatchObject([
+    { vm: 'db_0', version: 'test', unsupported: expect.stringContaining('released'), hooks: [] },
+    { vm: 'web_0', version: '0.1.0', hooks: ['prepare'] },
+  ])
+  expect(beacons[1]).not.toHaveProperty('unsupported')
+  const logged = world.lines.map((line) => JSON.parse(line))
+  expect(logged.filter((line) => line.event === 'beacon_unsupported')).toMatchObject([
+    { level: 'warn', fleet: 'prod', version: 'test', vm: 'db_0' },
+  ])
+})
+
+test('those in one state', async () => {
+  await new FakeBeacon(world, 'web_0').sees([])
+  world.clock.now += 44 * 60_000
+  await new FakeBeacon(world, 'web_1').sees([])
+  await world.pass(60_000)
+  const vms = async (state: string) =>
+    (await read(await get(`?fleet=prod&state=${state}`))).beacons.map(({ vm }: never) => vm)
+  expect(await vms('silent')).toEqual(['web_0'])
+  expect(await vms('heard')).toEqual(['web_1'])
+  expect(await vms('left')).toEqual([])
+})
+
+const remove = (path: string, authorization = `Bearer ${adminKey}`) =>
+  world.app.request(`/v1/beacons/prod/${path}`, { method: 'DELETE', headers: { authorization } })
+
+describe("an owner's word that a beacon has left", () => {
+  test.each([
+    ['an id', {}, 'id-prod-web_0'],
+    ['an id with slashes, encoded', { vmId: '' }, 'rg%2Fweb_0'],
+    ['an id with slashes, as it is', { vmId: '' }, 'rg/web_0'],
+    ['in other letters', {}, 'ID-prod-WEB_0'],
+  ])('%s', async (_, vm, path) => {
+    await new FakeBeacon(world, 'web_0', { vm }).sees([])
+    const response = await remove(path)
+    const left = { why: 'owner', at: '2026-11-21T12:00:00.000Z' }
+    expect([response.status, await read(response)]).toMatchObject([
+      200,
+      { fleet: 'prod', vm: 'web_0', state: 'left', left },
+    ])
+    expect(await read(await get('?fleet=prod&state=left'))).toMatchObject({
+      beacons: [{ vm: 'web_0', left }],
+    })
+    expect((await remove(path)).status).toBe(200)
+    const again = new FakeBeacon(world, 'web_0', { vm })
+    await again.sees([])
+    const [heard] = (await read(await get('?fleet=prod'))).beacons
+    expect(heard).toMatchObject({ state: 'heard' })
+    expect(heard).not.toHaveProperty('left')
+  })
+
+  test('ends its silence: the alert is over', async () => {
+    world.store.close()
+    await startRelay({ owners: ['hook'] })
+    await new FakeBeacon(world, 'web_0').sees([])
+    await world.pass(44 * 60_000)
+    await world.pass(60_000)
+    await remove('id-prod-web_0')
+    for (let i = 0; i < 4; i++) await world.pass(30_000)
+    const forms = world.sent.map(({ json }) => [json.data.form, json.data.vms, json.data.left])
+    expect(forms).toEqual([
+      ['absent', ['web_0'], []],
+      ['over', [], ['web_0']],
+    ])
+  })
+
+  test.each([
+    ['id-prod-web_9', 'beacon_unknown'],
+    ['%E0%A4%A', 'beacon_unknown'],
+  ])('%s is unknown', async (path, code) => {
+    const response = await remove(path)
+    expect([response.status, (await read(response)).code]).toEqual([404, code])
+  })
+
+  test('of a fleet that does not exist', async () => {
+    const headers = { authorization: `Bearer ${adminKey}` }
+    const response = await world.app.request('/v1/beacons/prud/x', { method: 'DELETE', headers })
+    expect([response.status, (await read(response)).code]).toEqual([404, 'fleet_unknown'])
+  })
 })
 
 test('a deleted VM is listed for a week; what it saw stays on record, and so does an open event', async () => {

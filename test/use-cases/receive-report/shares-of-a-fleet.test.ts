@@ -28,7 +28,7 @@ const invented = (from: number, count: number) =>
   )
 const ids = (refused: { eventId: string }[]) => refused.map(({ eventId }) => eventId)
 const alerts = () =>
-  sentTo(world, 'hook').filter(({ json }) => json.type.startsWith('foghorn.alert.'))
+  sentTo(world, 'hook').filter(({ json }) => json.type === 'foghorn.alert.over_limits')
 const isStored = async (i: number, fleet?: string) =>
   (await world.getEvent(idOf(i), fleet)).status === 200
 

@@ -1,0 +1,113 @@
+// Whether a beacon is heard, silent, or has left: by its last report, its goodbye, and the events
+// that hit its VM. A report sets `silentAt`, and the sweep looks at the beacon then. It looks a
+// minute before the beacon counts as silent: an alert is collected for that long.
+import { type EventRecord, isHit, isOpen } from './event.ts'
+import type { Beacon, Departure } from './observer.ts'
+import { silentPaces, takesVm } from './witness.ts'
+
+/** A beacon with a short pace is not silent before. */
+const leastSilenceMs = 2 * 60_000
+/** A VM restarts, and an upgrade ends, within this time. */
+const goodbyeMs = 15 * 60_000
+/** After its event has ended, a VM may need this time to start. */
+const aftermathMs = 10 * 60_000
+/** A VM that Azure takes may still report for this long after the event. */
+const leavingMs = 60_000
+/** While an event explains a silence, look this often whether it has ended. */
+const explainedLookMs = 2 * 60_000
+
+/** How long before a silence the sweep looks at the beacon. An alert is collected for this time. */
+export const silenceLeadMs = 60_000
+
+export type BeaconState =
+  /** `until` when, if it is not heard before. */
+  | { state: 'heard'; until: number; explainedBy?: string }
+  | { state: 'silent' }
+  | { state: 'left'; why: Departure }
+
+type Watched = Pick<Beacon, 'vm' | 'heardAt' | 'paceMs' | 'goodbye' | 'left'>
+
+/** `events` may be all of the fleet. Silence counts only while the relay listens. */
+export function stateOf(
+  beacon: Watched,
+  events: EventRecord[],
+  now: number,
+  listeningSince = 0,
+): BeaconState {
+  const { left, heardAt, vm } = beacon
+  if (left !== undefined) return { state: 'left', why: left.why }
+  const own = events.filter(({ facts }) => isHit(facts, vm))
+  if (own.some((event) => tookVm(event, heardAt))) return { state: 'left', why: 'terminated' }
+  const until = silentFrom(beacon, listeningSince)
+  if (now < until) return { state: 'heard', until }
+  const explanation = own
+    .map((event) => ({ eventId: event.eventId, until: explainsUntil(event, now) }))
+    .sort((a, b) => b.until - a.until)[0]
+  if (explanation === undefined || explanation.until <= now) return { state: 'silent' }
+  return { state: 'heard', until: explanation.until, explainedBy: explanation.eventId }
+}
+
+/** When it is silent, unless an event explains that. */
+export function silentFrom(
+  { heardAt, paceMs, goodbye }: Pick<Beacon, 'heardAt' | 'paceMs' | 'goodbye'>,
+  listeningSince = 0,
+): number {
+  const silenceMs = Math.max(silentPaces * paceMs, leastSilenceMs)
+  const usual = goodbye === undefined ? heardAt + silenceMs : goodbye.at + goodbyeMs
+  return listeningSince > heardAt ? Math.max(usual, listeningSince + silenceMs) : usual
+}
+
+/** Preempt or Terminate of its VM is over, and it has not reported since. */
+function tookVm(event: EventRecord, heardAt: number): boolean {
+  const { ended } = event
+  const isOver = ended !== undefined && ended.outcome === 'completed'
+  return isOver && takesVm(event) && event.drill === undefined && heardAt < ended.at + leavingMs
+}
+
+/** Until when the event explains that its VM is not heard. In the past if it does not. */
+function explainsUntil(event: EventRecord, now: number): number {
+  if (event.drill !== undefined) return 0
+  if (!isOpen(event)) return event.ended!.at + aftermathMs
+  const { startedAt, passedOn, facts } = event
+  const began = [startedAt, passedOn?.at, facts.notBeforeAt].some(
+    (at) => at !== undefined && at <= now,
+  )
+  return began ? now + explainedLookMs : 0
+}
+
+/** When the sweep looks at a beacon that is heard. */
+export function nextLookAt(beacon: Pick<Beacon, 'heardAt' | 'paceMs' | 'goodbye'>): number {
+  return silentFrom(beacon) - silenceLeadMs
+}
+
+/** The row of a beacon that has just reported. Clears what was concluded before. */
+export function withReport(beacon: Beacon, known: Beacon | undefined): Beacon {
+  const { heardAt, goodbye } = beacon
+  if (goodbye?.reason === 'removed')
+    return withSilence({ ...beacon, left: { why: 'removed', at: heardAt } }, known)
+  return withSilence({ ...beacon, silentAt: nextLookAt(beacon) }, known)
+}
+
+/** If it was silent, the sweep looks at once and tells owners that it is back. */
+function withSilence(beacon: Beacon, known: Beacon | undefined): Beacon {
+  if (known?.silence === undefined) return beacon
+  return { ...beacon, silence: known.silence, silentAt: beacon.heardAt }
+}
+
+/** Whether it has reported since it was found silent. */
+export function isBack({ heardAt, silence }: Pick<Beacon, 'heardAt' | 'silence'>): boolean {
+  return silence !== undefined && heardAt > silence.since
+}
+
+/** The state for people, from the row alone: what the sweep has decided so far. */
+export function shownState(
+  beacon: Pick<Beacon, 'heardAt' | 'paceMs' | 'goodbye' | 'left' | 'silence' | 'silentAt'>,
+  now: number,
+): BeaconState['state'] {
+  const { left, silence, silentAt } = beacon
+  if (left !== undefined) return 'left'
+  if (silence !== undefined) return !isBack(beacon) && now >= silence.from ? 'silent' : 'heard'
+  // rows of older relays have no time for a look
+  const isLookedAt = silentAt !== undefined
+  return isLookedAt || now < silentFrom(beacon) ? 'heard' : 'silent'
+}

@@ -1,0 +1,83 @@
+// Which beacons the configuration expects, and which of them never reported. Their alert is checked
+// now and then, and has no due time of its own.
+import { messageOf } from '../../shared/errors.ts'
+import { isAbsence, maxAbsent } from '../core/delivery/absence-alert.ts'
+import { alertId } from '../core/delivery/alert.ts'
+import { silentPaces } from '../core/event/witness.ts'
+import type { Fleet } from '../core/rules/config.ts'
+import type { ListedBeacon } from '../store/store.ts'
+import { listFleet } from './list-beacons.ts'
+import { noteAbsence } from './raise-alert.ts'
+import type { Relay } from './relay.ts'
+
+/** How many never reported, and the names of their VMs, if the configuration has them. */
+interface Missing {
+  expected: number
+  missing: number
+  names: string[]
+}
+
+/** Undefined if the configuration expects nothing. */
+export function missingIn(
+  { expectedBeacons: expected }: Fleet,
+  beacons: ListedBeacon[],
+): Missing | undefined {
+  if (expected === undefined) return undefined
+  if (typeof expected === 'number') {
+    const present = beacons.filter(({ left }) => left === undefined).length
+    return { expected, missing: Math.max(0, expected - present), names: [] }
+  }
+  const known = new Set(beacons.map(({ vm }) => vm.toLowerCase()))
+  const all = new Map(expected.map((name) => [name.toLowerCase(), name]))
+  const names = [...all].flatMap(([lower, name]) => (known.has(lower) ? [] : [name]))
+  return { expected: all.size, missing: names.length, names }
+}
+
+/** Alerts owners once about beacons that never reported. A host calls this now and then. */
+export async function checkExpected(relay: Relay): Promise<void> {
+  const now = relay.now()
+  if (now - relay.listeningSince < silentPaces * relay.idlePaceMs) return
+  for (const [name, fleet] of Object.entries(relay.config.fleets)) {
+    try {
+      await checkFleet(relay, name, fleet)
+    } catch (error) {
+      relay.log.error('expected_failed', { fleet: name, error: messageOf(error) })
+    }
+  }
+}
+
+async function checkFleet(relay: Relay, name: string, fleet: Fleet): Promise<void> {
+  const key = { fleet: name, eventId: alertId('beacons_missing') }
+  const row = await relay.store.readEvent(key)
+  const known = row !== undefined && isAbsence(row) ? row.alert.absence.absent : []
+  if (fleet.expectedBeacons === undefined && known.length === 0) return
+  const listed = fleet.expectedBeacons === undefined ? [] : await listFleet(relay, name)
+  const missing = missingIn(fleet, listed) ?? { expected: 0, missing: 0, names: [] }
+  const now = relay.now()
+  const ids = idsOf(missing)
+  const gone = known.map(({ beacon }) => beacon).filter((id) => !ids.has(id))
+  const isExpected = isExpectedBy(fleet)
+  await noteAbsence(relay, name, 'beacons_missing', {
+    add: [...ids].map(([beacon, vm]) => ({ beacon, vm, since: now, from: now })),
+    back: gone.filter(isExpected),
+    left: gone.filter((id) => !isExpected(id)),
+    of: missing.expected,
+  })
+}
+
+/**
+ * Names of VMs by their id in the alert. If only a number is expected, the ids are places: with 38
+ * of 40, the 39th and the 40th are missing.
+ */
+function idsOf({ expected, missing, names }: Missing): Map<string, string> {
+  if (names.length > 0)
+    return new Map(names.slice(0, maxAbsent).map((name) => [name.toLowerCase(), name]))
+  const places = Array.from({ length: Math.min(missing, maxAbsent) }, (_, i) => `#${expected - i}`)
+  return new Map(places.map((place) => [place, '']))
+}
+
+function isExpectedBy({ expectedBeacons: expected }: Fleet): (id: string) => boolean {
+  if (typeof expected === 'number') return (id) => Number(id.slice(1)) <= expected
+  const names = new Set((expected ?? []).map((name) => name.toLowerCase()))
+  return (id) => names.has(id)
+}

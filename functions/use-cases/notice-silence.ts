@@ -1,0 +1,187 @@
+// Notices beacons that fall silent, come back or have left, without any request. Each step can be
+// repeated: a beacon stays due until the alert has taken it, so after a crash the next sweep goes on.
+import { messageOf } from '../../shared/errors.ts'
+import { isAbsence } from '../core/delivery/absence-alert.ts'
+import type { EventRecord } from '../core/event/event.ts'
+import type { Beacon, Departure } from '../core/event/observer.ts'
+import { isBack, nextLookAt, silenceLeadMs, stateOf } from '../core/event/silence.ts'
+import type { BeaconKey, ListedBeacon } from '../store/store.ts'
+import { listFleet } from './list-beacons.ts'
+import { noteAbsence } from './raise-alert.ts'
+import type { Relay } from './relay.ts'
+
+const maxPerSweep = 200
+/** The newest events of a fleet. Older ones are known by the beacon's last document. */
+const maxEvents = 100
+/** Events of a beacon's last document. */
+const maxSeen = 50
+/** If the alert has no room, look again after this time. */
+const fullMs = 15 * 60_000
+
+/**
+ * Looks at the beacons that are due. Logs what fails: then the beacons of that fleet stay due.
+ * Returns how many fleets failed.
+ */
+export async function sweepBeacons(relay: Relay): Promise<number> {
+  const now = relay.now()
+  // beacons could not report before, and most do within this time
+  if (now - relay.listeningSince < silenceLeadMs) return 0
+  const attempt = async (work: () => Promise<void>, fleet?: string): Promise<number> => {
+    try {
+      await work()
+      return 0
+    } catch (error) {
+      relay.log.error('silence_failed', { fleet, error: messageOf(error) })
+      return 1
+    }
+  }
+  let due: BeaconKey[] = []
+  let failed = await attempt(async () => {
+    due = await relay.store.dueBeacons(now, maxPerSweep)
+  })
+  for (const [fleet, keys] of Map.groupBy(due, (key) => key.fleet)) {
+    failed += await attempt(() => sweepFleet(relay, fleet, keys, now), fleet)
+  }
+  return failed
+}
+
+async function sweepFleet(
+  relay: Relay,
+  fleet: string,
+  keys: BeaconKey[],
+  now: number,
+): Promise<void> {
+  const { store } = relay
+  const events = new FleetEvents(relay, fleet)
+  const [silent, over]: [Beacon[], Beacon[]] = [[], []]
+  for (const key of keys) {
+    const beacon = await store.readBeacon(fleet, key.beacon)
+    if (beacon?.silentAt === undefined || beacon.silentAt > now) continue
+    if (beacon.silence !== undefined) {
+      const isOver = isBack(beacon) || beacon.left !== undefined
+      ;(isOver ? over : silent).push(beacon)
+      continue
+    }
+    const marked = await judge(relay, beacon, await events.of(beacon), now)
+    if (marked !== undefined) silent.push(marked)
+  }
+  await tell(relay, fleet, silent, over, now)
+}
+
+/** Writes what is concluded. Returns the beacon if it is silent now. */
+async function judge(
+  relay: Relay,
+  beacon: Beacon,
+  events: EventRecord[],
+  now: number,
+): Promise<Beacon | undefined> {
+  const judged = stateOf(beacon, events, now + silenceLeadMs, relay.listeningSince)
+  if (judged.state === 'left') {
+    await depart(relay, beacon, judged.why, now)
+    return undefined
+  }
+  const { explainedBy: _, ...rest } = beacon
+  if (judged.state === 'heard') {
+    const { until, explainedBy } = judged
+    const why = explainedBy === undefined ? {} : { explainedBy }
+    await relay.store.replaceBeacon(beacon, { ...rest, ...why, silentAt: until - silenceLeadMs })
+    return undefined
+  }
+  const from = Math.max(now, beacon.silentAt! + silenceLeadMs)
+  // still due: the next sweep finds it if this one ends here
+  const marked: Beacon = { ...rest, silence: { since: beacon.heardAt, from } }
+  return (await relay.store.replaceBeacon(beacon, marked)) === 'written' ? marked : undefined
+}
+
+/** The beacon will not come back. If it was silent, it stays due until the alert knows. */
+export async function depart(
+  relay: Pick<Relay, 'store' | 'log'>,
+  beacon: Beacon,
+  why: Departure,
+  now: number,
+): Promise<'written' | 'stale'> {
+  const { silentAt: _, explainedBy: _e, ...rest } = beacon
+  const due = beacon.silence === undefined ? {} : { silentAt: now }
+  const written = await relay.store.replaceBeacon(beacon, {
+    ...rest,
+    ...due,
+    left: { why, at: now },
+  })
+  if (written === 'written') {
+    relay.log.info('beacon_left', { fleet: beacon.fleet, vm: beacon.vm, why })
+  }
+  return written
+}
+
+/** Changes the alert once for all, then ends the look at each beacon. */
+async function tell(
+  relay: Relay,
+  fleet: string,
+  silent: Beacon[],
+  over: Beacon[],
+  now: number,
+): Promise<void> {
+  if (silent.length + over.length === 0) return
+  const listed = silent.length === 0 ? undefined : await listFleet(relay, fleet)
+  const isGone = (beacon: Beacon) => listed?.some((other) => replaces(other, beacon)) ?? false
+  const absent = silent.filter((beacon) => !isGone(beacon))
+  const row = await noteAbsence(relay, fleet, 'beacons_silent', {
+    add: absent.map(({ beacon, vm, silence }) => ({ beacon, vm, ...silence! })),
+    back: over.filter(({ left }) => left === undefined).map(({ beacon }) => beacon),
+    left: over.filter(({ left }) => left !== undefined).map(({ beacon }) => beacon),
+    ...(listed && { of: listed.filter(({ left }) => left === undefined).length }),
+  })
+  const known = row !== undefined && isAbsence(row) ? row.alert.absence.absent : []
+  const ids = new Set(known.map(({ beacon }) => beacon))
+  for (const beacon of silent) {
+    const { silentAt: _, silence: _s, ...rest } = beacon
+    if (isGone(beacon)) await depart(relay, beacon, 'replaced', now)
+    else if (ids.has(beacon.beacon))
+      await relay.store.replaceBeacon(beacon, { ...rest, silence: beacon.silence! })
+    else await relay.store.replaceBeacon(beacon, { ...rest, silentAt: now + fullMs })
+  }
+  for (const beacon of over) {
+    const { silence: _, silentAt: _s, ...rest } = beacon
+    const next = beacon.left === undefined ? { silentAt: nextLookAt(beacon) } : {}
+    await relay.store.replaceBeacon(beacon, { ...rest, ...next })
+  }
+}
+
+/** The same VM reports under another id: it was made anew, or its fleet went over to tokens. */
+function replaces(other: ListedBeacon, { beacon, vm, resourceGroup, heardAt }: Beacon): boolean {
+  return (
+    other.beacon !== beacon &&
+    other.heardAt > heardAt &&
+    other.vm.toLowerCase() === vm.toLowerCase() &&
+    other.resourceGroup.toLowerCase() === resourceGroup.toLowerCase()
+  )
+}
+
+/** Events that may explain a silence. Each is read once for all beacons of a fleet. */
+class FleetEvents {
+  readonly #relay: Relay
+  readonly #fleet: string
+  readonly #known = new Map<string, EventRecord | undefined>()
+  #recent: EventRecord[] | undefined
+
+  constructor(relay: Relay, fleet: string) {
+    this.#relay = relay
+    this.#fleet = fleet
+  }
+
+  async of({ sees }: Beacon): Promise<EventRecord[]> {
+    const { store } = this.#relay
+    const fleet = this.#fleet
+    this.#recent ??= await store.listEvents({ fleet, limit: maxEvents })
+    const events = new Map(this.#recent.map((event) => [event.eventId, event]))
+    for (const eventId of sees.slice(0, maxSeen)) {
+      if (events.has(eventId)) continue
+      if (!this.#known.has(eventId)) {
+        this.#known.set(eventId, await store.readEvent({ fleet, eventId }))
+      }
+      const event = this.#known.get(eventId)
+      if (event !== undefined) events.set(eventId, event)
+    }
+    return [...events.values()]
+  }
+}

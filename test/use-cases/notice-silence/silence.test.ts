@@ -1,0 +1,336 @@
+// Beacons that fall silent, come back and leave: what owners are told, and what the list shows.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { forgetOld } from '../../../functions/use-cases/forget.ts'
+import type { Goodbye } from '../../../shared/report.ts'
+import { sentTo } from '../../support/deliveries.ts'
+import { minute, second, startRelay, world } from '../../support/relay.ts'
+import {
+  adminKey,
+  baseConfig,
+  event,
+  eventId,
+  FakeBeacon,
+  started,
+  testKey,
+} from '../../support/world.ts'
+
+const idleMs = 5 * minute
+
+beforeEach(async () => {
+  await startRelay({ owners: ['hook'] })
+  world.relay.idlePaceMs = idleMs
+})
+afterEach(() => world.store.close())
+
+const alerts = (channel = 'hook') =>
+  sentTo(world, channel).filter(({ json }) => json.type?.startsWith('foghorn.alert.beacons'))
+const said = () => alerts().map(({ json: { data } }) => `${data.form} ${data.vms}`)
+
+/** Lets time pass as a host does: it looks twice a minute. */
+async function pass(ms: number, others: FakeBeacon[] = []): Promise<void> {
+  const until = world.clock.now + ms
+  while (world.clock.now < until) {
+    for (const one of others) await one.sees([])
+    await world.pass(Math.min(30 * second, until - world.clock.now))
+  }
+}
+
+async function list(query = '?fleet=prod') {
+  const headers = { authorization: `Bearer ${adminKey}` }
+  const response = await world.app.request(`/v1/beacons${query}`, { headers })
+  return (await response.json()) as ReturnType<typeof JSON.parse>
+}
+
+async function stateOf(vm: string) {
+  return (await list()).beacons.find((one: { vm: string }) => one.vm === vm)?.state
+}
+
+function goodbye(one: FakeBeacon, reason: Goodbye) {
+  return one.post({ ...one.body([]), goodbye: reason })
+}
+
+describe('a beacon that dies', () => {
+  test('is silent after three paces, and its owners are notified then, once', async () => {
+    await new FakeBeacon(world, 'web_0').sees([])
+    await pass(3 * idleMs - second)
+    expect([await stateOf('web_0'), alerts()]).toEqual(['heard', []])
+    await pass(second)
+    expect(await stateOf('web_0')).toBe('silent')
+    const [{ json }] = alerts() as [ReturnType<typeof alerts>[number]]
+    expect(json).toMatchObject({ type: 'foghorn.alert.beacons_silent', source: '/fleets/prod' })
+    expect(json.data).toMatchObject({ form: 'absent', vms: ['web_0'], count: 1, remaining: 1 })
+    expect(json.data.title).toContain('12:00 UTC: web_0')
+    await pass(24 * 60 * minute)
+    expect(alerts()).toHaveLength(1)
+  })
+
+  test('with a short pace is silent after two minutes', async () => {
+    await new FakeBeacon(world, 'web_0').sees([event({ resources: ['web_1'] })])
+    await pass(2 * minute - second)
+    expect(alerts()).toEqual([])
+    await pass(second)
+    expect(said()).toEqual(['absent web_0'])
+  })
+
+  test('is one of many in one message', async () => {
+    const names = Array.from({ length: 12 }, (_, i) => `web_${String(i).padStart(2, '0')}`)
+    for (const name of names) {
+      await new FakeBeacon(world, name).sees([])
+      world.clock.now += 4 * second
+    }
+    await pass(3 * idleMs)
+    expect(alerts()).toHaveLength(1)
+    expect(alerts()[0]!.json.data).toMatchObject({ count: 12, remaining: 12, vms: names })
+    expect(alerts()[0]!.json.data.title).toContain('web_00, web_01, web_02 and 9 more')
+  })
+
+  test('is told again when it is back, also to an incident', async () => {
+    world.store.close()
+    await startRelay({ owners: ['hook', 'pager'] })
+    const [web, db] = [new FakeBeacon(world, 'web_0'), new FakeBeacon(world, 'db_0')]
+    await web.sees([])
+    await db.sees([])
+    await pass(45 * minute)
+    expect(said()).toEqual(['absent db_0,web_0'])
+    await web.sees([])
+    expect(await stateOf('web_0')).toBe('heard')
+    await pass(2 * minute, [web])
+    expect(said()[1]).toBe('over web_0')
+    await db.sees([])
+    await pass(16 * minute, [web, db])
+    expect(said().slice(2)).toEqual(['over db_0'])
+    const steps = sentTo(world, 'pager').map(({ json }) => `${json.event_action} ${json.dedup_key}`)
+    const key = 'foghorn/alert/prod/beacons_silent/1'
+    expect(steps).toEqual([`trigger ${key}`, `resolve ${key}`])
+  })
+
+  test('but reports again within the last minute is not told', async () => {
+    const web = new FakeBeacon(world, 'web_0')
+    await web.sees([])
+    await pass(3 * idleMs - 20 * second)
+    await web.sees([])
+    await pass(2 * idleMs)
+    expect(alerts()).toEqual([])
+    await pass(idleMs)
+    expect(said()).toEqual(['absent web_0'])
+  })
+
+  test('is not told again after a restart of the relay', async () => {
+    await new FakeBeacon(world, 'web_0').sees([])
+    await pass(20 * minute)
+    world.relay.listeningSince = world.clock.now
+    await pass(60 * minute)
+    expect(alerts()).toHaveLength(1)
+  })
+
+  test('is of its own fleet only', async () => {
+    world.store.close()
+    const { prod, test: other } = baseConfig.fleets as Record<string, object>
+    await startRelay({
+      fleets: { prod: { ...prod, owners: ['team'] }, test: other },
+      owners: ['hook'],
+    })
+    await new FakeBeacon(world, 'lab_0', { fleet: 'test', key: testKey }).sees([])
+    await new FakeBeacon(world, 'web_0').sees([])
+    await pass(46 * minute)
+    expect(said()).toEqual(['absent lab_0'])
+    expect(sentTo(world, 'teams')).toHaveLength(1)
+  })
+})
+
+describe('the alert', () => {
+  test('waits for the relay: no beacon could report before', async () => {
+    const web = new FakeBeacon(world, 'web_0')
+    await web.sees([])
+    await new FakeBeacon(world, 'web_1').sees([])
+    world.clock.now += 60 * minute
+    world.relay.listeningSince = world.clock.now
+    await pass(30 * second)
+    await web.sees([])
+    await pass(3 * idleMs - minute)
+    expect(alerts()).toEqual([])
+    await web.sees([])
+    await pass(minute)
+    expect(said()).toEqual(['absent web_1'])
+  })
+
+  test('comes at most once in 15 min, and then names all others', async () => {
+    const names = ['web_0', 'web_1', 'web_2']
+    for (const name of names) {
+      await new FakeBeacon(world, name).sees([])
+      await pass(3 * minute)
+    }
+    await pass(30 * minute)
+    expect(said()).toEqual(['absent web_0', 'absent web_1,web_2'])
+  })
+
+  test('is only in the log if there are no owners', async () => {
+    world.store.close()
+    await startRelay()
+    await new FakeBeacon(world, 'web_0').sees([])
+    await pass(46 * minute)
+    const logged = world.lines.map((line) => JSON.parse(line))
+    expect(logged.filter((line) => line.event === 'beacons_absent')).toMatchObject([
+      { fleet: 'prod', kind: 'beacons_silent', count: 1, vms: ['web_0'], owners: [] },
+    ])
+  })
+
+  test('goes on after a crash at any step', async () => {
+    const steps = ['commit', 'replaceBeacon', 'listEvents', 'readBeacon', 'listBeacons'] as const
+    for (const [i, step] of steps.entries()) {
+      for (const call of [1, 2]) {
+        const name = `web_${i}_${call}`
+        const web = new FakeBeacon(world, name)
+        await web.sees([])
+        world.clock.now += 3 * idleMs - 50 * second
+        let calls = 0
+        const real = world.store[step].bind(world.store) as (...args: unknown[]) => Promise<never>
+        const broken = async (...args: unknown[]) => {
+          if (++calls === call) throw new Error('the process ends here')
+          return real(...args)
+        }
+        Object.assign(world.store, { [step]: broken })
+        await world.drain()
+        Object.assign(world.store, { [step]: real })
+        await pass(20 * minute)
+        expect(
+          said().filter((one) => one === `absent ${name}`),
+          `${step} ${call}`,
+        ).toHaveLength(1)
+        await web.sees([])
+        await pass(16 * minute, [web])
+        expect(said().at(-1), `${step} ${call}`).toBe(`over ${name}`)
+        await goodbye(web, 'removed')
+      }
+    }
+  })
+})
+
+describe('a goodbye', () => {
+  test.each(['stopped', 'shutdown', 'upgrade'] as const)('%s: heard for 15 min', async (reason) => {
+    await new FakeBeacon(world, 'web_0').sees([event({ resources: ['web_1'] })])
+    const web = new FakeBeacon(world, 'web_0')
+    await web.sees([])
+    await goodbye(web, reason)
+    await pass(15 * minute - second)
+    const [shown] = (await list()).beacons
+    const at = '2026-11-21T12:00:00.000Z'
+    expect(shown).toMatchObject({ state: 'heard', goodbye: { reason, at } })
+    expect(alerts()).toEqual([])
+    await pass(second)
+    expect([await stateOf('web_0'), said()]).toEqual(['silent', ['absent web_0']])
+  })
+
+  test('of a removed package: it has left, and nobody is told', async () => {
+    const web = new FakeBeacon(world, 'web_0')
+    await web.sees([])
+    await goodbye(web, 'removed')
+    const [shown] = (await list()).beacons
+    expect(shown).toMatchObject({ state: 'left', left: { why: 'removed' } })
+    await pass(60 * minute)
+    expect(alerts()).toEqual([])
+  })
+
+  test('is over with the next report', async () => {
+    const web = new FakeBeacon(world, 'web_0')
+    await goodbye(web, 'removed')
+    await new FakeBeacon(world, 'web_0').sees([])
+    const [shown] = (await list()).beacons
+    expect(shown).toMatchObject({ state: 'heard' })
+    expect(shown).not.toHaveProperty('goodbye')
+    await pass(3 * idleMs)
+    expect(said()).toEqual(['absent web_0'])
+  })
+
+  test('gets no directive: another VM starts the event', async () => {
+    world.store.close()
+    await startRelay({ policy: [{ match: {}, decide: 'approve' }] })
+    const web = new FakeBeacon(world, 'web_0')
+    const last = await web.post({ ...web.body([event()]), goodbye: 'shutdown' })
+    expect(await last.json()).toMatchObject({ directives: [] })
+    const { directives } = await new FakeBeacon(world, 'web_1').sees([event()])
+    expect(directives).toHaveLength(1)
+  })
+})
+
+describe('an event', () => {
+  const other = () => new FakeBeacon(world, 'web_1')
+
+  test('that hits the VM explains its silence until 10 min after the end', async () => {
+    const [web, witness] = [new FakeBeacon(world, 'web_0'), other()]
+    await web.sees([started()])
+    await witness.sees([started()])
+    for (let i = 0; i < 20; i++) {
+      await witness.sees([started()])
+      await world.pass(minute)
+    }
+    expect(alerts()).toEqual([])
+    const shown = (await list()).beacons.find(({ vm }: { vm: string }) => vm === 'web_0')
+    expect(shown).toMatchObject({ state: 'heard', explainedBy: eventId })
+    await pass(5 * minute, [witness])
+    const { body } = await world.getEvent(eventId)
+    expect(body.phase).toBe('completed')
+    const endedAt = Date.parse(body.endedAt)
+    await pass(endedAt + 10 * minute - second - world.clock.now, [witness])
+    expect(alerts()).toEqual([])
+    await pass(minute, [witness])
+    expect(said()).toEqual(['absent web_0'])
+  })
+
+  test('that began after its last report explains it as well', async () => {
+    const [web, witness] = [new FakeBeacon(world, 'web_0'), other()]
+    await web.sees([])
+    for (let i = 0; i < 20; i++) {
+      await witness.sees([started()])
+      await world.pass(minute)
+    }
+    expect(alerts()).toEqual([])
+  })
+
+  test.each(['Preempt', 'Terminate'])('%s of the VM: it has left, for good', async (eventType) => {
+    const [web, witness] = [new FakeBeacon(world, 'web_0'), other()]
+    await web.sees([started({ eventType })])
+    await witness.sees([started({ eventType })])
+    await pass(30 * minute, [witness])
+    const shown = (await list()).beacons.find(({ vm }: { vm: string }) => vm === 'web_0')
+    expect(shown).toMatchObject({ state: 'left', left: { why: 'terminated' } })
+    await pass(24 * 60 * minute, [witness])
+    expect(alerts()).toEqual([])
+  })
+
+  test('of another VM explains nothing', async () => {
+    const [web, witness] = [new FakeBeacon(world, 'web_0'), other()]
+    await web.sees([])
+    for (let i = 0; i < 20; i++) {
+      await witness.sees([started({ resources: ['web_1'] })])
+      await world.pass(minute)
+    }
+    expect(said()).toEqual(['absent web_0'])
+  })
+})
+
+test('a beacon whose VM reports under another id was replaced, and nobody is told', async () => {
+  await new FakeBeacon(world, 'web_0').sees([])
+  world.clock.now += minute
+  const anew = new FakeBeacon(world, 'web_0', { vm: { vmId: 'another' } })
+  await pass(20 * minute, [anew])
+  const { beacons } = await list()
+  expect(beacons.map(({ state, left }: never) => [state, left])).toEqual(
+    expect.arrayContaining([
+      ['heard', undefined],
+      ['left', { why: 'replaced', at: expect.any(String) }],
+    ]),
+  )
+  expect(alerts()).toEqual([])
+})
+
+test('after a week a silent beacon is forgotten, and its alert is over', async () => {
+  await new FakeBeacon(world, 'web_0').sees([])
+  await pass(20 * minute)
+  world.clock.now += 7 * 1_440 * minute
+  await forgetOld(world.relay)
+  expect((await list()).beacons).toEqual([])
+  await world.pass(2 * 1_440 * minute)
+  await pass(2 * minute)
+  expect(alerts()[1]!.json.data).toMatchObject({ form: 'over', left: ['web_0'], remaining: 0 })
+})
