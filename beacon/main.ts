@@ -1,5 +1,5 @@
-// Starts a beacon from environment variables, and stops it on SIGTERM or SIGINT. Nothing else reads
-// the environment. Exit codes: 0 stopped, 1 failed, 2 wrong settings.
+// Starts a beacon from environment variables, or its runner of hooks, and stops it on SIGTERM or
+// SIGINT. Nothing else reads the environment. Exit codes: 0 stopped, 1 failed, 2 wrong settings.
 import { randomUUID } from 'node:crypto'
 import { uptime } from 'node:os'
 import packageJson from '../package.json' with { type: 'json' }
@@ -8,6 +8,8 @@ import { createLog, type Log } from '../shared/log.ts'
 import { runAgent } from './agent.ts'
 import { systemClock } from './clock.ts'
 import { createKeyCredential } from './credential.ts'
+import { openLink, runHooks } from './hooks/command.ts'
+import { createCourseStore } from './hooks/store.ts'
 import { createImds } from './metadata.ts'
 import { createRelay } from './send.ts'
 import { readEnvironment, type Settings } from './settings.ts'
@@ -17,8 +19,11 @@ import { TokenCredential } from './token.ts'
 /** Exit after this time even if something hangs: a service manager does not wait longer. */
 const stopWithinMs = 800
 
+const words = process.argv.slice(2)
 const settings = readEnvironment(process.env)
-if ('problems' in settings) {
+if (words[0] === 'hooks') {
+  process.exitCode = await runHooks(process.env, stopSignal())
+} else if ('problems' in settings) {
   for (const problem of settings.problems) process.stderr.write(`${problem}\n`)
   process.exitCode = 2
 } else {
@@ -39,8 +44,10 @@ if ('problems' in settings) {
 
 async function run(settings: Settings, log: Log): Promise<void> {
   const clock = systemClock
-  const { relayUrl, fleet, credential, imdsUrl, pollMs } = settings
-  const spool = openSpool({ directory: settings.stateDirectory, clock, log })
+  const { relayUrl, fleet, credential, imdsUrl, pollMs, hooks, stateDirectory } = settings
+  const spool = openSpool({ directory: stateDirectory, clock, log })
+  const isWithHooks = words.includes('--with-hooks')
+  const link = await openLink(hooks, isWithHooks, stateDirectory, process.env, log)
   const imds = createImds({ origin: imdsUrl, clock, log })
   const relay = createRelay({
     ...{ url: relayUrl, fleet, clock },
@@ -58,6 +65,7 @@ async function run(settings: Settings, log: Log): Promise<void> {
         newId: randomUUID,
         uptimeMs: () => uptime() * 1000,
         version: packageJson.version,
+        hooks: { link, store: createCourseStore(stateDirectory, log), settings: hooks },
         about: { fleet, imds: imdsUrl, relay: relayUrl, signIn: credential.by },
       },
       stopSignal(),

@@ -3,6 +3,7 @@ import type { Fields, Log } from '../shared/log.ts'
 import type { Vm } from '../shared/report.ts'
 import type { Clock } from './clock.ts'
 import type { Due } from './due.ts'
+import type { HookParts, Hooks } from './hooks/parts.ts'
 import type { Imds } from './metadata.ts'
 import type { Relay } from './send.ts'
 import type { Spool } from './spool.ts'
@@ -26,6 +27,8 @@ export interface Parts {
   version: string
   /** Further fields of the log line `beacon_started`. */
   about: Fields
+  /** Left out, the beacon runs no hooks. */
+  hooks?: HookParts
 }
 
 export interface State {
@@ -35,4 +38,5 @@ export interface State {
   document: Snapshot | undefined
   /** When the next report goes out. */
   reportDue: Due
+  hooks?: Hooks
 }
