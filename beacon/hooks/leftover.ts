@@ -1,7 +1,7 @@
 // Remembers on disk which program runs, so that a runner that was killed leaves no hook behind: the
 // next one ends it first. On Windows the service ends its children itself.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { z } from 'zod'
+import * as z from 'zod'
 import { messageOf } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
 import type { Log } from '../../shared/log.ts'
@@ -40,8 +40,8 @@ export function createLeftover(file: string, log: Log): Leftover {
     end() {
       const { group, startedAt } = recordSchema.safeParse(parseJson(textOf(file))).data ?? {}
       if (group !== undefined && startOf(group) === startedAt) {
-        log.warn('hook_left_over', { group: String(group) })
         attempt(() => killGroup(group, 'SIGKILL'))
+        log.warn('hook_left_over', { group: String(group) })
       }
       clear()
     },

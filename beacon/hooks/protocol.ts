@@ -1,6 +1,6 @@
 // What the beacon and the runner of hooks say to each other: one JSON object a line. The beacon asks
 // for a run of `prepare` or `restore` for an event. It cannot name a program, a path or an argument.
-import { z } from 'zod'
+import * as z from 'zod'
 import { limits, scheduledEventSchema } from '../../shared/document.ts'
 import { hookSchema, maxHookNote } from '../../shared/report.ts'
 

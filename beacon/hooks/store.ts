@@ -2,7 +2,7 @@
 // is a cache of what the beacon knows, so a disk that fails stops no hook.
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { scheduledEventSchema } from '../../shared/document.ts'
 import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'

@@ -43,8 +43,8 @@ export function anOrder(changes: Partial<Order> = {}): Order {
 export function startRunner(
   programs: Partial<Record<Hook, string>>,
   environment: Environment = { PATH: process.env.PATH },
+  place = hookFolder(programs),
 ) {
-  const place = hookFolder(programs)
   const log = createTestLog()
   const record = join(place.directory, 'hooks.running')
   const open = () => {

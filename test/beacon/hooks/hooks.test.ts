@@ -1,5 +1,6 @@
 // Hooks in a running beacon: what it asks of the runner, and what its reports say. The runner is
 // played; runner.test.ts has the real one.
+import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { RunnerLink } from '../../../beacon/hooks/link.ts'
 import type { Ended, Order, Status } from '../../../beacon/hooks/protocol.ts'
@@ -347,7 +348,6 @@ test('a runner that comes or goes makes a report due', async () => {
 })
 
 test('a damaged file of state is as good as none', async () => {
-  const { writeFileSync } = await import('node:fs')
   const directory = temporaryDirectory()
   writeFileSync(`${directory}/hooks.json`, '{"courses":[{}]}')
   const log = createTestLog()
