@@ -1,7 +1,8 @@
-// Runs the loops of one beacon: poll, report, start events, identify the VM. They do not wait for
-// each other, so a hanging relay never stops the polls.
+// Runs the loops of one beacon: poll, report, start events, identify the VM, run hooks. They do not
+// wait for each other, so a hanging relay never stops the polls.
 import { createDue } from './due.ts'
 import { createEpisode } from './episode.ts'
+import { createHooks } from './hooks/hooks.ts'
 import { createPatience } from './patience.ts'
 import { pollLoop } from './poll.ts'
 import { reportLoop } from './reporter.ts'
@@ -20,10 +21,13 @@ export async function runAgent(parts: Parts, signal: AbortSignal): Promise<void>
   signal.addEventListener('abort', stop)
   if (signal.aborted) stop()
   const state: State = { vm: undefined, document: undefined, reportDue: createDue(parts.clock) }
+  if (parts.hooks !== undefined) state.hooks = createHooks(parts, parts.hooks, state)
   const starter = createStarter(parts, state)
   // a beacon that fails says no goodbye: its silence is to be noticed
   const whyStopping = async () => (signal.aborted ? parts.whyStopping() : undefined)
   const loops = [
+    // first, so that the first report knows the hooks
+    ...(state.hooks === undefined ? [] : [state.hooks.loop(stopping.signal)]),
     pollLoop(parts, state, stopping.signal),
     identityLoop(parts, state, stopping.signal),
     reportLoop(parts, state, starter.direct, stopping.signal, whyStopping),

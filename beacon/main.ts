@@ -1,5 +1,5 @@
-// Starts a beacon from environment variables, and stops it on SIGTERM or SIGINT. Nothing else reads
-// the environment. Exit codes: 0 stopped, 1 failed, 2 wrong settings.
+// Starts a beacon from environment variables, or its runner of hooks, and stops it on SIGTERM or
+// SIGINT. Nothing else reads the environment. Exit codes: 0 stopped, 1 failed, 2 wrong settings.
 import { randomUUID } from 'node:crypto'
 import { uptime } from 'node:os'
 import packageJson from '../package.json' with { type: 'json' }
@@ -9,6 +9,8 @@ import { runAgent } from './agent.ts'
 import { systemClock } from './clock.ts'
 import { createKeyCredential } from './credential.ts'
 import { createStopping } from './goodbye.ts'
+import { openLink, runHooks } from './hooks/command.ts'
+import { createCourseStore } from './hooks/store.ts'
 import { createImds } from './metadata.ts'
 import { createRelay } from './send.ts'
 import { readEnvironment, type Settings } from './settings.ts'
@@ -18,8 +20,11 @@ import { TokenCredential } from './token.ts'
 /** Exit after this time even if something hangs. Longer than the last report may take. */
 const stopWithinMs = 2_800
 
+const words = process.argv.slice(2)
 const settings = readEnvironment(process.env)
-if ('problems' in settings) {
+if (words[0] === 'hooks') {
+  process.exitCode = await runHooks(process.env, stopSignal())
+} else if ('problems' in settings) {
   for (const problem of settings.problems) process.stderr.write(`${problem}\n`)
   process.exitCode = 2
 } else {
@@ -40,11 +45,13 @@ if ('problems' in settings) {
 
 async function run(settings: Settings, log: Log): Promise<void> {
   const clock = systemClock
-  const { relayUrl, fleet, credential, imdsUrl, pollMs } = settings
-  const spool = openSpool({ directory: settings.stateDirectory, clock, log })
-  const stopping = createStopping(settings.stateDirectory)
+  const { relayUrl, fleet, credential, imdsUrl, pollMs, hooks, stateDirectory } = settings
+  const spool = openSpool({ directory: stateDirectory, clock, log })
+  const stopping = createStopping(stateDirectory)
   // only now: the directory may have been another beacon's
   stopping.clear()
+  const isWithHooks = words.includes('--with-hooks')
+  const link = await openLink(hooks, isWithHooks, stateDirectory, process.env, log)
   const imds = createImds({ origin: imdsUrl, clock, log })
   const relay = createRelay({
     ...{ url: relayUrl, fleet, clock },
@@ -63,6 +70,7 @@ async function run(settings: Settings, log: Log): Promise<void> {
         uptimeMs: () => uptime() * 1000,
         whyStopping: () => stopping.reason(),
         version: packageJson.version,
+        hooks: { link, store: createCourseStore(stateDirectory, log), settings: hooks },
         about: { fleet, imds: imdsUrl, relay: relayUrl, signIn: credential.by },
       },
       stopSignal(),

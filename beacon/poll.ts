@@ -56,6 +56,7 @@ function observe(parts: Parts, state: State, poll: Poll & { kind: 'document' }):
   })
   if (steps.length > 0) spool.append(steps)
   state.document = snapshot
+  state.hooks?.documentSeen()
   for (const step of steps) logStep(log, step)
   // The first document is news even if it is empty: before it, the events were unknown.
   const news = [...steps.map(({ event }) => event), ...learned]

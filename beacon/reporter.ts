@@ -113,7 +113,7 @@ class Reporter {
   }
 
   #accepted({ answer }: Sent & { kind: 'accepted' }): number {
-    const { outcome, paceMs, directives, refused } = answer
+    const { outcome, paceMs, directives, preparations, refused } = answer
     const { log } = this.#parts
     // once, so that an owner who installs a beacon sees that it works
     if (!this.#reached) log.info('relay_reached', { bootId: this.#boot.id, paceMs })
@@ -126,6 +126,7 @@ class Reporter {
     this.#attempts = 0
     this.#contentRefusals = 0
     this.#dropIncluded()
+    this.#state.hooks?.answered(preparations)
     this.#direct(directives.map((one) => ({ ...one, eventId: one.eventId.toLowerCase() })))
     return this.#built?.more ? 0 : paceMs
   }
@@ -205,10 +206,12 @@ function buildFitting(
   const { clock, log, spool, uptimeMs, version } = parts
   const { vm, document } = state
   if (vm === undefined) throw new Error('a report was due before the VM was identified')
+  const hooks = state.hooks?.report()
   for (;;) {
     const beacon = { version, bootId: boot.id, counter: boot.counter, uptimeMs: uptimeMs() }
     const pending = spool.read()
-    const built = buildReport({ vm, beacon, document, pending, goodbye, now: clock.monotonic() })
+    const facts = { vm, beacon, document, pending, hooks, goodbye }
+    const built = buildReport({ ...facts, now: clock.monotonic() })
     if (typeof built !== 'number') return built
     log.error('item_given_up', { sequence: built, reason: 'it does not fit into a report' })
     spool.dropThrough(built)

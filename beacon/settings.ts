@@ -1,10 +1,21 @@
 // The beacon's settings, read from environment variables that main passes in. Reports all mistakes
 // at once, each with what to write instead, and never shows the fleet's key.
 import { z } from 'zod'
-import { cut } from '../shared/document.ts'
 import type { Level } from '../shared/log.ts'
 import { secretBytes } from '../shared/signature.ts'
+import { type HookSettings, hookVariables, readHookSettings } from './hooks/settings.ts'
+import {
+  type Environment,
+  levels,
+  parseLevel,
+  type Read,
+  reader,
+  shown,
+  Wrong,
+} from './read-variable.ts'
 import type { ProxyEnvironment } from './send.ts'
+
+export type { Environment } from './read-variable.ts'
 
 export interface Settings {
   relayUrl: string
@@ -14,6 +25,7 @@ export interface Settings {
   pollMs: number
   stateDirectory: string
   logLevel: Level
+  hooks: HookSettings
   proxy: ProxyEnvironment
   /** Texts that no log line may show. */
   secrets: string[]
@@ -24,8 +36,6 @@ type CredentialSettings =
   | { by: 'key'; fleetKey: string }
   | { by: 'token'; audience: string; clientId: string | undefined }
 
-export type Environment = Record<string, string | undefined>
-
 const defaultImdsUrl = 'http://169.254.169.254'
 /** In the working directory, for any user. The service on a VM sets /var/lib/foghorn. */
 const defaultStateDirectory = '.foghorn-beacon'
@@ -33,7 +43,6 @@ const defaultPollSeconds = 1
 /** IMDS grants a VM 5 requests a second, shared by all its programs. */
 const leastPollSeconds = 0.2
 const mostPollSeconds = 60
-const levels: readonly Level[] = ['debug', 'info', 'warn', 'error']
 
 /** What each variable is for; the reference table in docs/install-beacon.md is made from this. */
 export const variables: Record<string, { usual: string; about: string }> = {
@@ -65,6 +74,7 @@ export const variables: Record<string, { usual: string; about: string }> = {
       'The folder for changes that the relay has not accepted yet. A second beacon on it exits.',
   },
   FOGHORN_LOG_LEVEL: { usual: 'info', about: `One of ${levels.join(', ')}.` },
+  ...hookVariables,
   HTTPS_PROXY: {
     usual: '',
     about: 'The proxy for requests to the relay. Requests to IMDS never use it.',
@@ -72,31 +82,16 @@ export const variables: Record<string, { usual: string; about: string }> = {
   NO_PROXY: { usual: '', about: 'Hosts that the beacon reaches without the proxy.' },
 }
 
-/** What is wrong with one variable, and what to write instead. */
-class Wrong {
-  readonly sentence: string
-  constructor(sentence: string) {
-    this.sentence = sentence
-  }
-}
-
-type Read = <T>(name: string, parse: (text: string | undefined) => T | Wrong) => T | undefined
-
 export function readEnvironment(environment: Environment): Settings | { problems: string[] } {
   const problems: string[] = []
-  const read: Read = (name, parse) => {
-    const text = environment[name]?.trim()
-    const value = parse(text === '' ? undefined : text)
-    if (!(value instanceof Wrong)) return value
-    problems.push(`${name} ${value.sentence}`)
-    return undefined
-  }
+  const read = reader(environment, problems)
   const relayUrl = read('FOGHORN_RELAY_URL', parseRelayUrl)
   const fleet = read('FOGHORN_FLEET', parseFleet)
   const credential = readCredential(read)
   const imdsUrl = read('FOGHORN_IMDS_URL', parseImdsUrl)
   const pollMs = read('FOGHORN_POLL_SECONDS', parsePollMs)
   const logLevel = read('FOGHORN_LOG_LEVEL', parseLevel)
+  const hooks = readHookSettings(read)
   const stateDirectory = environment.FOGHORN_STATE_DIR || defaultStateDirectory
   const proxyName = environment.https_proxy ? 'https_proxy' : 'HTTPS_PROXY'
   const proxyUrl = read(proxyName, parseProxyUrl)
@@ -109,12 +104,13 @@ export function readEnvironment(environment: Environment): Settings | { problems
     imdsUrl === undefined ||
     pollMs === undefined ||
     logLevel === undefined ||
+    hooks === undefined ||
     proxyUrl === undefined
   ) {
     return { problems }
   }
   return {
-    ...{ relayUrl, fleet, credential, imdsUrl, pollMs, logLevel, stateDirectory },
+    ...{ relayUrl, fleet, credential, imdsUrl, pollMs, logLevel, stateDirectory, hooks },
     proxy: {
       ...(proxyUrl === '' ? {} : { HTTPS_PROXY: proxyUrl }),
       ...(noProxy ? { NO_PROXY: noProxy } : {}),
@@ -217,11 +213,6 @@ function parsePollMs(text: string | undefined): number | Wrong {
   )
 }
 
-function parseLevel(text: string | undefined): Level | Wrong {
-  const level = levels.find((known) => known === (text ?? 'info'))
-  return level ?? new Wrong(`is ${shown(text ?? '')}: write one of ${levels.join(', ')}`)
-}
-
 function parseProxyUrl(text: string | undefined): string | Wrong {
   if (text === undefined) return ''
   const url = urlOf(text)
@@ -237,12 +228,6 @@ function urlOf(text: string): URL | undefined {
 
 function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
-}
-
-/** The value in quotes. Secrets in the wrong place are masked. */
-function shown(text: string): string {
-  const masked = text.replace(/whsec_\S*/g, '[secret]').replace(/\/\/[^/@]*@/, '//[secret]@')
-  return `"${cut(masked, 80)}"`
 }
 
 function keysOf(credential: CredentialSettings): string[] {

@@ -7,6 +7,7 @@ import type { Log } from '../shared/log.ts'
 import { changeSchema, maxChanges, type Start, startSchema } from '../shared/report.ts'
 import type { Clock } from './clock.ts'
 import { freeSpaceOn, isDiskFull, openDatabase } from './database.ts'
+import { ageMsOf, type Instant, instantOf } from './instant.ts'
 import type { Step } from './watch.ts'
 
 /** The outcome of a directive, at `seenAt` (monotonic ms). */
@@ -44,12 +45,6 @@ const bodySchema = z.union([
   changeSchema.omit({ ageMs: true, lastSeenAgeMs: true }),
 ])
 type Body = z.infer<typeof bodySchema>
-
-/** An instant in both clocks; the monotonic one is of this process only. */
-interface Instant {
-  wall: number
-  monotonic?: number
-}
 
 interface Entry {
   sequence: number
@@ -105,8 +100,8 @@ class FileSpool implements Spool {
     return this.#entries.map(({ sequence, body, seen, lastSeen }) => ({
       sequence,
       item: body,
-      ageMs: () => this.#age(seen),
-      lastSeenAgeMs: () => (lastSeen === undefined ? undefined : this.#age(lastSeen)),
+      ageMs: () => ageMsOf(this.#clock, seen),
+      lastSeenAgeMs: () => (lastSeen === undefined ? undefined : ageMsOf(this.#clock, lastSeen)),
     }))
   }
 
@@ -126,19 +121,9 @@ class FileSpool implements Spool {
     return {
       sequence: this.#sequence,
       body: bodySchema.parse(rest),
-      seen: this.#instant(seenAt),
-      lastSeen: lastSeenAt === undefined ? undefined : this.#instant(lastSeenAt),
+      seen: instantOf(this.#clock, seenAt),
+      lastSeen: lastSeenAt === undefined ? undefined : instantOf(this.#clock, lastSeenAt),
     }
-  }
-
-  #instant(monotonic: number): Instant {
-    return { monotonic, wall: this.#clock.now() - (this.#clock.monotonic() - monotonic) }
-  }
-
-  /** At least 0: the wall clock may have been set back between two processes. */
-  #age({ wall, monotonic }: Instant): number {
-    if (monotonic !== undefined) return this.#clock.monotonic() - monotonic
-    return Math.max(0, this.#clock.now() - wall)
   }
 
   #write(what: () => void): void {

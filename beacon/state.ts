@@ -3,6 +3,7 @@ import type { Fields, Log } from '../shared/log.ts'
 import type { Goodbye, Vm } from '../shared/report.ts'
 import type { Clock } from './clock.ts'
 import type { Due } from './due.ts'
+import type { HookParts, Hooks } from './hooks/parts.ts'
 import type { Imds } from './metadata.ts'
 import type { Relay } from './send.ts'
 import type { Spool } from './spool.ts'
@@ -28,6 +29,8 @@ export interface Parts {
   about: Fields
   /** Why the beacon stops, for its last report. Asked once, when it stops on purpose. */
   whyStopping: () => Promise<Goodbye>
+  /** Left out, the beacon runs no hooks. */
+  hooks?: HookParts
 }
 
 export interface State {
@@ -37,4 +40,5 @@ export interface State {
   document: Snapshot | undefined
   /** When the next report goes out. */
   reportDue: Due
+  hooks?: Hooks
 }

@@ -95,7 +95,7 @@ export const startSchema = z.object({
 export type Start = z.infer<typeof startSchema>
 
 /** A program of the VM's owner that prepares the VM for an event, or restores it afterwards. */
-const hookSchema = z.enum(['prepare', 'restore'])
+export const hookSchema = z.enum(['prepare', 'restore'])
 export type Hook = z.infer<typeof hookSchema>
 
 /** A hook's last line of output, or why it did not run or succeed. */

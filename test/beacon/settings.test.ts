@@ -28,6 +28,12 @@ test('three variables are enough', () => {
     pollMs: 1_000,
     logLevel: 'info',
     stateDirectory: '.foghorn-beacon',
+    hooks: {
+      folder: '/etc/foghorn/hooks',
+      socket: '/run/foghorn/hooks.sock',
+      leadMs: 600_000,
+      eventTypes: undefined,
+    },
     proxy: {},
     secrets: [fleetKey, fleetKey.slice(6)],
   })

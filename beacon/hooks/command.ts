@@ -1,0 +1,80 @@
+// Starts the runner of hooks: as a service of its own, or within the beacon (`--with-hooks`).
+import { dirname, join } from 'node:path'
+import { FoghornError, messageOf } from '../../shared/errors.ts'
+import { createLog, type Log } from '../../shared/log.ts'
+import { systemClock } from '../clock.ts'
+import type { Environment } from '../read-variable.ts'
+import { createLeftover } from './leftover.ts'
+import { aborted, localLink, type RunnerLink, socketLink } from './link.ts'
+import { createRunner, type Runner } from './runner.ts'
+import { assertFree, serveRunner } from './server.ts'
+import { type HookSettings, readRunnerSettings } from './settings.ts'
+
+const recordName = 'hooks.running'
+
+/** `foghorn-beacon hooks`. Returns the exit code: 0 stopped, 1 failed, 2 wrong settings. */
+export async function runHooks(environment: Environment, stop: AbortSignal): Promise<number> {
+  const settings = readRunnerSettings(environment)
+  if ('problems' in settings) {
+    for (const problem of settings.problems) process.stderr.write(`${problem}\n`)
+    return 2
+  }
+  const { folder, socket, logLevel } = settings
+  const log = createLog({
+    write: (line) => process.stdout.write(`${line}\n`),
+    now: systemClock.now,
+    level: logLevel,
+  })
+  try {
+    await assertFree(socket)
+    const runner = runnerOf(folder, environment, dirname(socket), log)
+    const close = await serveRunner(socket, runner, log)
+    const { prepare, restore } = runner.status()
+    const found = { prepare: prepare.state, restore: restore.state }
+    log.info('hook_runner_started', { folder, socket, ...found })
+    await aborted(stop)
+    await runner.stop()
+    await close()
+    log.info('hook_runner_stopped')
+    return 0
+  } catch (error) {
+    const code = error instanceof FoghornError ? error.code : 'unexpected'
+    log.error('hook_runner_failed', { code, error: messageOf(error) })
+    return 1
+  }
+}
+
+/** The runner within the beacon runs hooks as the beacon's user. */
+export async function openLink(
+  { folder, socket }: HookSettings,
+  isWithin: boolean,
+  stateDirectory: string,
+  environment: Environment,
+  log: Log,
+): Promise<RunnerLink> {
+  if (!isWithin) {
+    return socketLink({ path: socket, clock: systemClock, random: Math.random, log })
+  }
+  await assertFree(socket)
+  const runner = runnerOf(folder, environment, stateDirectory, log)
+  return localLink(runner, await serveIfAllowed(socket, runner, log))
+}
+
+/** Only for `check`, and so that no second runner starts. Not every user may make the socket. */
+async function serveIfAllowed(
+  socket: string,
+  runner: Runner,
+  log: Log,
+): Promise<() => Promise<void>> {
+  try {
+    return await serveRunner(socket, runner, log)
+  } catch (error) {
+    log.info('hook_socket_skipped', { socket, reason: messageOf(error) })
+    return async () => {}
+  }
+}
+
+function runnerOf(folder: string, environment: Environment, directory: string, log: Log): Runner {
+  const leftover = createLeftover(join(directory, recordName), log)
+  return createRunner({ folder, environment, leftover, clock: systemClock, log })
+}

@@ -1,0 +1,76 @@
+// What a hook learns about its event: JSON with the names of webhooks, and variables. Its surprise:
+// nothing else reaches a hook, so the environment of the runner is no way for a secret to leak.
+import { visible } from '../../shared/presentable.ts'
+import type { Environment } from '../read-variable.ts'
+import type { Order } from './protocol.ts'
+
+/** What a program needs to find others. The second list is for Windows. */
+const passedOn = ['PATH', 'HOME', 'LANG']
+const passedOnWindows = [
+  ...['Path', 'PATHEXT', 'ComSpec', 'SystemRoot', 'SystemDrive', 'windir', 'TEMP', 'TMP'],
+  ...['USERPROFILE', 'ProgramData', 'ProgramFiles'],
+]
+const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+/** Linux allows 128 KB for one variable, Windows 32 KB for all. */
+const maxNames = 8_000
+
+/** One JSON object and a line end. */
+export function eventJson(order: Order): string {
+  const { hook, vm, limitMs, event, firstSeenAt, endedAt } = order
+  const { eventId, eventType, status, source, resources, durationSeconds, description } = event
+  return `${JSON.stringify({
+    ...{ hook, vm, limitSeconds: secondsOf(limitMs) },
+    ...{ eventId, phase: status === 'Started' ? 'started' : 'scheduled', eventType, source },
+    ...{ resources, notBefore: isoOf(event.notBeforeAt), durationSeconds, description },
+    ...{ firstSeenAt: isoOf(firstSeenAt), endedAt: isoOf(endedAt) },
+  })}\n`
+}
+
+/** The whole environment of a hook. `own` is that of the runner. */
+export function variablesOf(
+  order: Order,
+  own: Environment,
+  platform: string,
+): Record<string, string> {
+  const { hook, vm, limitMs, event, endedAt } = order
+  const isWindows = platform === 'win32'
+  const kept = (isWindows ? passedOnWindows : passedOn).map((name) => [name, own[name]])
+  const facts: [string, string | number | undefined][] = [
+    ['HOOK', hook],
+    ['VM', vm],
+    ['LIMIT_SECONDS', secondsOf(limitMs)],
+    ['ID', event.eventId],
+    ['TYPE', event.eventType],
+    ['STATUS', event.status],
+    ['SOURCE', event.source],
+    ['RESOURCES', namesOf(event.resources)],
+    ['NOT_BEFORE', isoOf(event.notBeforeAt)],
+    ['DURATION_SECONDS', event.durationSeconds],
+    ['DESCRIPTION', event.description],
+    ['ENDED_AT', isoOf(endedAt)],
+  ]
+  const told = facts.map(([name, value]) => [`FOGHORN_EVENT_${name}`, value])
+  const all = [...(isWindows ? [] : [['PATH', usualPath]]), ...kept, ...told]
+  return Object.fromEntries(
+    all.filter(([, value]) => value !== undefined).map(([name, value]) => [name, textOf(value)]),
+  )
+}
+
+/** One line: no value may have a NUL, and scripts print these. */
+function textOf(value: string | number | undefined): string {
+  return visible(String(value))
+}
+
+/** With commas: no name of a VM has one. Whole names only. */
+function namesOf(names: readonly string[]): string {
+  const joined = names.join(',')
+  return joined.length <= maxNames ? joined : joined.slice(0, joined.lastIndexOf(',', maxNames))
+}
+
+function secondsOf(ms: number): number {
+  return Math.floor(ms / 1000)
+}
+
+function isoOf(at: number | undefined): string | undefined {
+  return at === undefined ? undefined : new Date(at).toISOString()
+}

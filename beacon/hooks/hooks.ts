@@ -1,0 +1,262 @@
+// The loop of hooks: looks at what the beacon knows, plans with plan.ts, and asks the runner. Its
+// surprise: it works from levels. Each look starts from the document, the relay's last answer, and
+// what the runner says, so that a missed step heals with the next.
+import { isSameName, type ScheduledEvent } from '../../shared/document.ts'
+import type { Answer, Report } from '../../shared/report.ts'
+import { createDue, type Due } from '../due.ts'
+import { ageMsOf, type Instant, instantOf } from '../instant.ts'
+import type { Parts, State } from '../state.ts'
+import type { Snapshot } from '../watch.ts'
+import {
+  type Course,
+  confirmGoneMs,
+  eventsOf,
+  followed,
+  hooks,
+  inState,
+  isOver,
+  isWorthKeeping,
+  planned,
+  runsOf,
+  seenAgain,
+  withAnswer,
+} from './course.ts'
+import type { HookParts, Hooks } from './parts.ts'
+import { type Plan, planHook, type Situation } from './plan.ts'
+import type { Status } from './protocol.ts'
+
+/** Events of this VM with hooks. Azure never had so many; runs of more would fill the report. */
+const maxCourses = 50
+/** While another hook runs, plans are looked at this often. */
+const busyLookMs = 1_000
+/** Courses that are over are dropped by then. */
+const idleLookMs = 3_600_000
+
+export function createHooks(parts: Parts, hookParts: HookParts, state: State): Hooks {
+  return new CourseHooks(parts, hookParts, state)
+}
+
+class CourseHooks implements Hooks {
+  readonly #parts: Parts
+  readonly #own: HookParts
+  readonly #state: State
+  readonly #due: Due
+  readonly #courses: Map<string, Course>
+  /** When the first document without the event arrived, monotonic ms. */
+  readonly #missingSince = new Map<string, number>()
+  #isSaved = true
+  /** The courses that the last report showed. */
+  #shown: string[] = []
+  /** What reports are to show, without ages. */
+  #facts: string | undefined
+
+  constructor(parts: Parts, own: HookParts, state: State) {
+    this.#parts = parts
+    this.#own = own
+    this.#state = state
+    this.#due = createDue(parts.clock)
+    this.#courses = new Map(own.store.load().map((course) => [course.event.eventId, course]))
+  }
+
+  documentSeen(): void {
+    const { document, vm } = this.#state
+    if (document === undefined || vm === undefined) return
+    const isOpen = [...this.#courses.values()].some((course) => course.ended === undefined)
+    if (isOpen || eventsOf(document, vm.name).size > 0) this.#look()
+  }
+
+  report(): Report['hooks'] {
+    // The VM may be identified only now: the first report is to show a plan.
+    this.#work()
+    this.#facts = this.#factsNow()
+    this.#shown = [...this.#courses.keys()]
+    return this.#reportOf(this.#own.link.status())
+  }
+
+  answered(preparations: Answer['preparations']): void {
+    const wishes = new Map(preparations.map(({ eventId, when }) => [eventId.toLowerCase(), when]))
+    for (const eventId of this.#shown) {
+      const course = this.#courses.get(eventId)
+      if (course?.prepare !== undefined) this.#set(withAnswer(course, wishes.get(eventId)))
+    }
+    if (!this.#isSaved) this.#due.bring(this.#parts.clock.monotonic())
+  }
+
+  async loop(stop: AbortSignal): Promise<void> {
+    const look = () => this.#due.bring(this.#parts.clock.monotonic())
+    const talk = this.#own.link.loop(look, stop)
+    while (!stop.aborted) {
+      await this.#due.wait(stop)
+      if (!stop.aborted) this.#look()
+    }
+    await talk
+  }
+
+  #look(): void {
+    this.#work()
+    const facts = this.#factsNow()
+    if (facts === this.#facts || this.#state.vm === undefined) return
+    this.#facts = facts
+    this.#state.reportDue.bring(this.#parts.clock.monotonic())
+  }
+
+  #work(): void {
+    const { document, vm } = this.#state
+    if (vm === undefined || document === undefined) return
+    const status = this.#own.link.status()
+    this.#observe(document, vm.name)
+    if (status !== undefined) this.#follow(status)
+    this.#plan(vm.name, status)
+    if (!this.#isSaved) this.#save()
+  }
+
+  #factsNow(): string | undefined {
+    const report = this.#reportOf(this.#own.link.status())
+    return JSON.stringify(report, (key, value) => (key === 'ageMs' ? 0 : value))
+  }
+
+  /** Begins and ends courses, as the document says. */
+  #observe(document: Snapshot, vmName: string): void {
+    const events = eventsOf(document, vmName)
+    for (const event of events.values()) {
+      this.#missingSince.delete(event.eventId)
+      const course = this.#courses.get(event.eventId)
+      if (course !== undefined) this.#set(seenAgain(course, event, instantOf(this.#parts.clock)))
+      else if (this.#isOurs(event)) this.#begin(event)
+    }
+    for (const course of [...this.#courses.values()]) {
+      if (!events.has(course.event.eventId)) this.#miss(course, document.seenAt)
+    }
+  }
+
+  #isOurs({ eventType }: ScheduledEvent): boolean {
+    const { eventTypes } = this.#own.settings
+    return eventTypes === undefined || eventTypes.some((type) => isSameName(type, eventType))
+  }
+
+  #begin(event: ScheduledEvent): void {
+    if (this.#courses.size >= maxCourses) {
+      const oldest = [...this.#courses.values()].find((course) => course.ended !== undefined)
+      // Without a course, the report shows no hook for the event.
+      if (oldest === undefined) return
+      this.#drop(oldest)
+    }
+    this.#set({ event, firstSeen: instantOf(this.#parts.clock), isAnswered: false })
+  }
+
+  #miss(course: Course, seenAt: number): void {
+    const { clock } = this.#parts
+    const { eventId } = course.event
+    const since = this.#missingSince.get(eventId) ?? seenAt
+    this.#missingSince.set(eventId, since)
+    if (course.ended === undefined && seenAt - since < confirmGoneMs) return
+    const ended = course.ended ?? instantOf(clock, since)
+    if (isOver(course, ageMsOf(clock, ended))) this.#drop(course)
+    else if (course.ended === undefined) this.#set({ ...course, ended })
+  }
+
+  /** Takes over what the runner says of its runs. */
+  #follow(status: Status): void {
+    const { clock } = this.#parts
+    if (!this.#own.link.isCurrent()) return
+    const at = (ageMs: number) => instantOf(clock, clock.monotonic() - ageMs)
+    for (const course of this.#courses.values()) this.#set(followed(course, status, at))
+  }
+
+  #plan(vmName: string, status: Status | undefined): void {
+    const { clock } = this.#parts
+    let lookInMs = this.#courses.size > 0 ? idleLookMs : Number.POSITIVE_INFINITY
+    const ready: Ready[] = []
+    for (const course of this.#courses.values()) {
+      const plan = planHook(this.#situationOf(course, status))
+      this.#set(planned(course, plan, instantOf(clock)))
+      if (plan.kind === 'wait') lookInMs = Math.min(lookInMs, plan.forMs)
+      if (plan.kind === 'run') ready.push({ eventId: course.event.eventId, plan })
+    }
+    const [next, ...others] = ready.sort((a, b) => this.#rank(a) - this.#rank(b))
+    const isFree = this.#own.link.isCurrent() && status?.running === undefined
+    if (next !== undefined && isFree) this.#run(next, vmName)
+    if (next !== undefined && (others.length > 0 || !isFree)) {
+      lookInMs = Math.min(lookInMs, busyLookMs)
+    }
+    if (Number.isFinite(lookInMs)) this.#due.bring(clock.monotonic() + lookInMs)
+  }
+
+  #situationOf(course: Course, presences: Status | undefined): Situation {
+    const { event, firstSeen, ended, isAnswered, wish, prepare, restore } = course
+    const others = [...this.#courses.values()].filter((other) => other !== course)
+    return {
+      ...{ event, isAnswered, wish, prepare, restore, leadMs: this.#own.settings.leadMs },
+      ...{ now: this.#parts.clock.now(), firstSeenAt: firstSeen.wall, endedAt: ended?.wall },
+      presences,
+      isMissing: this.#missingSince.has(event.eventId),
+      isPreparedForAnother: others.some((other) => {
+        return other.ended === undefined && (other.prepare?.starts ?? 0) > 0
+      }),
+    }
+  }
+
+  /** What runs first: `prepare` of the earliest event, then `restore`. */
+  #rank({ eventId, plan }: Ready): number {
+    if (plan.hook === 'restore') return Number.POSITIVE_INFINITY
+    return this.#courses.get(eventId)?.event.notBeforeAt ?? 0
+  }
+
+  #run({ eventId, plan }: Ready, vm: string): void {
+    const course = this.#courses.get(eventId)
+    if (course === undefined) return
+    const { clock, log, newId } = this.#parts
+    const { hook, limitMs, reason } = plan
+    const { event, firstSeen, ended } = course
+    const run = newId()
+    const starts = (course[hook]?.starts ?? 0) + 1
+    log.info('hook_due', { eventId, hook, reason, limitSeconds: Math.round(limitMs / 1000) })
+    this.#set(inState(course, hook, { state: 'running', run, starts }, instantOf(clock)))
+    // Before it runs: after a crash we still have to restore.
+    this.#save()
+    const order = { run, hook, limitMs, vm, event, firstSeenAt: firstSeen.wall }
+    this.#own.link.ask({
+      ask: 'run',
+      order: ended === undefined ? order : { ...order, endedAt: ended.wall },
+    })
+  }
+
+  #reportOf(status: Status | undefined): Report['hooks'] {
+    if (status === undefined) return undefined
+    const ageMs = (since: Instant) => ageMsOf(this.#parts.clock, since)
+    const courses = [...this.#courses.values()]
+    return {
+      available: hooks.filter((hook) => status[hook].state === 'ready'),
+      runs: courses.flatMap((course) => runsOf(course, ageMs)),
+    }
+  }
+
+  #set(course: Course): void {
+    const { eventId } = course.event
+    const before = this.#courses.get(eventId)
+    if (course === before) return
+    this.#courses.set(eventId, course)
+    this.#isSaved = false
+    for (const hook of hooks) {
+      const { state, note, exitCode } = course[hook] ?? {}
+      if (state === undefined || state === before?.[hook]?.state) continue
+      this.#parts.log.info('hook_state', { eventId, hook, state, note, exitCode })
+    }
+  }
+
+  #drop({ event: { eventId } }: Course): void {
+    this.#courses.delete(eventId)
+    this.#missingSince.delete(eventId)
+    this.#isSaved = false
+  }
+
+  #save(): void {
+    this.#own.store.save([...this.#courses.values()].filter(isWorthKeeping))
+    this.#isSaved = true
+  }
+}
+
+interface Ready {
+  eventId: string
+  plan: Plan & { kind: 'run' }
+}

@@ -1,0 +1,96 @@
+// The socket of the runner. Who may connect is a matter of its mode: root, the user of the runner
+// and its group. On Windows only administrators and the same user may.
+import { chmodSync, lstatSync, mkdirSync, rmSync } from 'node:fs'
+import { createServer, type Server, type Socket } from 'node:net'
+import { dirname } from 'node:path'
+import { describeIssues, FoghornError, messageOf } from '../../shared/errors.ts'
+import { parseJson } from '../../shared/json.ts'
+import type { Log } from '../../shared/log.ts'
+import { connected, readLines } from './line.ts'
+import { questionSchema } from './protocol.ts'
+import type { Runner } from './runner.ts'
+
+/** The beacon, and a person who runs `check`. */
+const maxConnections = 8
+const folderMode = 0o750
+const socketMode = 0o660
+/** Of answers that a client does not read. */
+const maxUnreadBytes = 1024 * 1024
+
+/** The path must be free. Throws FoghornError `hook_socket_unusable`. Resolves to its end. */
+export async function serveRunner(
+  path: string,
+  runner: Runner,
+  log: Log,
+): Promise<() => Promise<void>> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    converse(socket, runner, log)
+  })
+  server.maxConnections = maxConnections
+  await listening(server, path)
+  return () =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      for (const socket of sockets) socket.destroy()
+    })
+}
+
+/** Two runners would run two hooks at once. Throws FoghornError `hook_runner_in_use`. */
+export async function assertFree(path: string): Promise<void> {
+  const socket = await connected(path)
+  if (typeof socket === 'string') return
+  socket.destroy()
+  throw new FoghornError(
+    'hook_runner_in_use',
+    `another runner of hooks answers at ${path}: stop that one (the service foghorn-hooks, or a beacon with --with-hooks)`,
+  )
+}
+
+async function listening(server: Server, path: string): Promise<void> {
+  const isPipe = process.platform === 'win32'
+  try {
+    if (!isPipe) {
+      mkdirSync(dirname(path), { recursive: true, mode: folderMode })
+      // Nobody answers there, so it is left over. Anything else than a socket stays.
+      if (lstatSync(path, { throwIfNoEntry: false })?.isSocket()) rmSync(path)
+    }
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(path, resolve)
+    })
+    if (!isPipe) chmodSync(path, socketMode)
+  } catch (error) {
+    server.close()
+    throw new FoghornError(
+      'hook_socket_unusable',
+      `the runner cannot listen at ${path} (${messageOf(error)}): set FOGHORN_HOOK_SOCKET to a path that this user may write to`,
+    )
+  }
+}
+
+function converse(socket: Socket, runner: Runner, log: Log): void {
+  let heard = 0
+  const answer = () => {
+    if (socket.writableLength > maxUnreadBytes) socket.destroy()
+    if (socket.writable) socket.write(`${JSON.stringify({ heard, status: runner.status() })}\n`)
+  }
+  const unlisten = runner.listen(answer)
+  socket.on('close', unlisten)
+  socket.on('error', () => socket.destroy())
+  readLines(socket, (line) => {
+    const value = parseJson(line)
+    const question = questionSchema.safeParse(value)
+    heard += 1
+    if (!question.success) {
+      const reason = describeIssues(question.error, value).join('; ')
+      log.warn('hook_question_refused', { reason })
+      socket.destroy()
+      return
+    }
+    if (question.data.ask === 'run') runner.run(question.data.order)
+    answer()
+  })
+}

@@ -1,0 +1,93 @@
+// The courses of hooks on disk, so that `restore` runs also after the VM restarted. Its surprise: it
+// is a cache of what the beacon knows, so a disk that fails stops no hook.
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import * as z from 'zod'
+import { scheduledEventSchema } from '../../shared/document.ts'
+import { messageOf } from '../../shared/errors.ts'
+import type { Log } from '../../shared/log.ts'
+import { hookRunSchema } from '../../shared/report.ts'
+import type { Instant } from '../instant.ts'
+import type { Course, Phase } from './course.ts'
+
+export interface CourseStore {
+  load(): Course[]
+  /** Replaces all. */
+  save(courses: readonly Course[]): void
+}
+
+const fileName = 'hooks.json'
+const ownerOnly = 0o600
+
+const instantSchema = z.number().transform((wall): Instant => ({ wall }))
+const phaseSchema = hookRunSchema.pick({ state: true, exitCode: true, note: true }).extend({
+  starts: z.int().min(0),
+  since: instantSchema,
+  run: z.string().optional(),
+})
+const courseSchema = z.object({
+  event: scheduledEventSchema,
+  firstSeen: instantSchema,
+  wish: z.enum(['now', 'hold']).optional(),
+  isAnswered: z.boolean(),
+  ended: instantSchema.optional(),
+  prepare: phaseSchema.optional(),
+  restore: phaseSchema.optional(),
+})
+const fileSchema = z.object({ courses: z.array(courseSchema) })
+
+/** A damaged file is as good as none. */
+export function createCourseStore(directory: string, log: Log): CourseStore {
+  const file = join(directory, fileName)
+  return {
+    load() {
+      const text = textOf(file)
+      if (text === undefined) return []
+      try {
+        return fileSchema.parse(JSON.parse(text)).courses as Course[]
+      } catch (error) {
+        log.error('hook_state_damaged', { file, error: messageOf(error) })
+        return []
+      }
+    },
+    save(courses) {
+      try {
+        writeWhole(file, JSON.stringify({ courses: courses.map(written) }))
+      } catch (error) {
+        log.error('hook_state_write_failed', { file, error: messageOf(error) })
+      }
+    },
+  }
+}
+
+/** Undefined if there is no such file. */
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** Instants as wall time: the other clock is of this process only. */
+function written({ firstSeen, ended, prepare, restore, ...rest }: Course): object {
+  const phase = (one: Phase | undefined) => one && { ...one, since: one.since.wall }
+  return {
+    ...rest,
+    ...{ firstSeen: firstSeen.wall, ended: ended?.wall },
+    ...{ prepare: phase(prepare), restore: phase(restore) },
+  }
+}
+
+/** Either all of it is on the disk, or the file stays as it was. */
+function writeWhole(file: string, text: string): void {
+  const next = `${file}.next`
+  const descriptor = openSync(next, 'w', ownerOnly)
+  try {
+    writeSync(descriptor, text)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+  renameSync(next, file)
+}
