@@ -284,6 +284,11 @@ const bans: Record<string, Ban> = {
     call: /\bprocess\.env\b/,
     instead: 'an argument',
   },
+  'the schema library without the languages of its messages': {
+    files: /^(beacon|shared)\//,
+    call: /import (type )?\{ z \} from 'zod'/,
+    instead: "import * as z from 'zod': the bundle of the beacon is a quarter as large",
+  },
   'nothing prints but the log': {
     files: /^(beacon|functions|shared)\//,
     except: /^functions\/cli\//,
