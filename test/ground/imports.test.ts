@@ -280,7 +280,7 @@ const bans: Record<string, Ban> = {
   },
   'the environment is read in hosts and in main': {
     files: /^(beacon|functions|shared)\//,
-    except: /^(functions\/host\/|beacon\/main\.ts|functions\/cli\/)/,
+    except: /^(functions\/host\/|beacon\/(main|runtime)\.ts|functions\/cli\/)/,
     call: /\bprocess\.env\b/,
     instead: 'an argument',
   },
