@@ -1,5 +1,5 @@
 // Reads the answer of `/metadata/identity/oauth2/token`. No error shows any part of it.
-import { z } from 'zod'
+import * as z from 'zod'
 import { parseJson } from '../shared/json.ts'
 
 export interface AccessToken {

@@ -1,6 +1,6 @@
 // Reads `/metadata/instance`, leniently: only the name is required, because `Resources` of an event
 // lists names.
-import { z } from 'zod'
+import * as z from 'zod'
 import { cut, limits } from '../shared/document.ts'
 import { parseJson } from '../shared/json.ts'
 import { tagLimits, type Vm } from '../shared/report.ts'

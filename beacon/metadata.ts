@@ -1,7 +1,7 @@
 // The client of the VM's metadata service (IMDS). Its surprise: failures are normal here, so every
 // outcome is a value, and a failed poll never looks like "no events".
 import { Agent } from 'node:http'
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   type ApiVersion,
   cut,

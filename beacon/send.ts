@@ -3,7 +3,7 @@
 // once more.
 import http from 'node:http'
 import https from 'node:https'
-import { z } from 'zod'
+import * as z from 'zod'
 import { cut } from '../shared/document.ts'
 import { parseJson } from '../shared/json.ts'
 import {

@@ -1,7 +1,7 @@
 // Changes and outcomes that the relay has not accepted yet. The beacon works on the copy in memory.
 // Only a restart reads the file: if the disk is full, we lose durability, not reports.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { z } from 'zod'
+import * as z from 'zod'
 import { messageOf } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import { changeSchema, maxChanges, type Start, startSchema } from '../shared/report.ts'

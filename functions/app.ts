@@ -4,6 +4,7 @@ import { messageOf } from '../shared/errors.ts'
 import { createKeyGuard } from './http/admin/admin-key.ts'
 import { adminRoutes } from './http/admin/api.ts'
 import { consolePages } from './http/admin/console.ts'
+import { checkRoutes } from './http/beacons/check.ts'
 import { reportRoutes } from './http/beacons/reports.ts'
 import { healthRoute } from './http/health.ts'
 import { failed, keepPrivate, notFound } from './http/page.ts'
@@ -19,6 +20,7 @@ export function createApp(relay: Relay): Hono {
   const guard = createKeyGuard(relay, refusals, 'api')
   app.use('*', keepPrivate(relay))
   app.route('/', reportRoutes(relay, refusals))
+  app.route('/', checkRoutes(relay, refusals))
   app.route('/approve', pageRoutes(relay, refusals))
   app.route('/', interactionRoutes(relay, refusals))
   app.route('/v1', adminRoutes(relay, guard))

@@ -221,6 +221,7 @@ export const problemCodes: Record<string, Code> = {
     status: '503',
     about: 'Too many requests changed the event at once. Send the request again.',
   },
+  check_malformed: { status: '400', about: 'The detail lists what is wrong with the request.' },
   clock_outside_tolerance: {
     status: '401',
     about: 'The timestamp is more than 5 min off. `time` is the clock of the relay.',

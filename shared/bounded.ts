@@ -1,6 +1,6 @@
 // Lists whose check stops after a few wrong entries. The schema library alone makes one
 // issue per wrong entry, and a body of 256 KB has room for 128,000 of them.
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** How many wrong entries of a list are reported. The first ones show what to fix. */
 export const maxWrongEntries = 10

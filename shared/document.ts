@@ -1,6 +1,6 @@
 // One canonical form of a Scheduled Events document, read from every api-version there has been.
 // Lenient on purpose: a field that is missing, empty or odd must not hide an event from people.
-import { z } from 'zod'
+import * as z from 'zod'
 import { listOf } from './bounded.ts'
 import { parseNotBefore, plausible } from './not-before.ts'
 

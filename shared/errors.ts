@@ -1,5 +1,5 @@
 // Errors: a code for programs and a sentence for people.
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { looksSecret, shownName } from './presentable.ts'
 
 /** An error for people: what is wrong, with the value, where, and what to write instead. */

@@ -1,5 +1,5 @@
 // The reports of beacons and the relay's answers. Both sides parse with these schemas.
-import { z } from 'zod'
+import * as z from 'zod'
 import { listOf } from './bounded.ts'
 import { limits, ownPrefixes, scheduledEventSchema } from './document.ts'
 

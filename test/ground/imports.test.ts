@@ -280,9 +280,14 @@ const bans: Record<string, Ban> = {
   },
   'the environment is read in hosts and in main': {
     files: /^(beacon|functions|shared)\//,
-    except: /^(functions\/host\/|beacon\/main\.ts|functions\/cli\/)/,
+    except: /^(functions\/host\/|beacon\/(main|runtime)\.ts|functions\/cli\/)/,
     call: /\bprocess\.env\b/,
     instead: 'an argument',
+  },
+  'the schema library without the languages of its messages': {
+    files: /^(beacon|shared)\//,
+    call: /import (type )?\{ z \} from 'zod'/,
+    instead: "import * as z from 'zod': the bundle of the beacon is a quarter as large",
   },
   'nothing prints but the log': {
     files: /^(beacon|functions|shared)\//,

@@ -1,20 +1,14 @@
 // Authenticates the sender of a report. A holder of the fleet's key may report for every VM of the
 // fleet. A VM that proves itself by a token of its managed identity may report for itself only.
 // A fleet may accept both, so that its VMs can switch one by one.
-import {
-  clockCode,
-  type Report,
-  tokenCode,
-  unavailableCode,
-  type Vm,
-} from '../../../shared/report.ts'
+import { clockCode, tokenCode, unavailableCode, type Vm } from '../../../shared/report.ts'
 import { signatureToleranceMs, type Verdict, verify } from '../../../shared/signature.ts'
 import type { Entra, Fleet } from '../../core/rules/config.ts'
 import { type Claims, judgeClaims, proves } from '../../identity/identity.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import type { Refusal } from '../problem.ts'
 
-type Sender = { by: 'key' } | { by: 'token'; claims: Claims; entra: Entra }
+export type Sender = { by: 'key' } | { by: 'token'; claims: Claims; entra: Entra }
 
 type Header = (name: string) => string | undefined
 
@@ -64,7 +58,7 @@ async function authenticateToken(
  */
 export function nameBeacon(
   sender: Sender,
-  { vm }: Report,
+  { vm }: { vm: Vm },
 ): { beacon: string } | { refusal: Refusal } {
   if (sender.by === 'key') return { beacon: claimedName(vm) }
   const proven = proves(sender.claims, sender.entra, vm)

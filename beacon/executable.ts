@@ -1,0 +1,3 @@
+// The entry of the executable. On Node, main.ts is the entry.
+import './runtime.ts'
+import './main.ts'

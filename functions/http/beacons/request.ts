@@ -1,0 +1,86 @@
+// Reads a request of a beacon: authenticates the sender, then checks the body by its schema. A
+// refusal is logged and counted.
+import type { Context } from 'hono'
+import { z } from 'zod'
+import { cut } from '../../../shared/document.ts'
+import { describeIssues } from '../../../shared/errors.ts'
+import { parseJson } from '../../../shared/json.ts'
+import { shownName } from '../../../shared/presentable.ts'
+import { fleetHeader } from '../../../shared/report.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import { problem, type Refusal } from '../problem.ts'
+import type { Refusals } from '../refusals.ts'
+import { authenticate, type Sender } from './authenticate.ts'
+
+interface BeaconRequest<Body> {
+  fleet: string
+  sender: Sender
+  body: Body
+  /** Refuses the request after all. */
+  refuse(refusal: Refusal): Response
+}
+
+/** The answer instead, if the request is refused. `malformed` is the code for a wrong body. */
+export async function readRequest<Body extends z.ZodType>(
+  relay: Relay,
+  refusals: Refusals,
+  c: Context,
+  schema: Body,
+  malformed: string,
+): Promise<BeaconRequest<z.output<Body>> | Response> {
+  const refuse = (refusal: Refusal, claims?: Claims) => refuseRequest(refusals, c, refusal, claims)
+  const name = c.req.header(fleetHeader)
+  const fleet = name === undefined ? undefined : own(relay.config.fleets, name)
+  if (name === undefined || fleet === undefined) return refuse(unknownFleet(name))
+  const text = await c.req.text()
+  const sender = await authenticate(relay, fleet, (header) => c.req.header(header), text)
+  // The sender is unknown, so the body is neither parsed nor logged.
+  if ('refusal' in sender) return refuse(sender.refusal, { fleet: name, json: undefined })
+  const json = parseJson(text)
+  const claims = { fleet: name, json }
+  const body = schema.safeParse(json)
+  if (!body.success) {
+    const detail =
+      json === undefined ? 'the body is not JSON' : describeIssues(body.error, json).join('\n')
+    return refuse({ status: 400, code: malformed, detail }, claims)
+  }
+  return { fleet: name, sender, body: body.data, refuse: (refusal) => refuse(refusal, claims) }
+}
+
+function unknownFleet(name: string | undefined): Refusal {
+  const detail =
+    name === undefined
+      ? `the header ${fleetHeader} is missing; write the name of the fleet into it`
+      : `the configuration has no fleet ${JSON.stringify(cut(name, 64))}; see FOGHORN_FLEET`
+  return { status: 401, code: 'fleet_unknown', detail }
+}
+
+interface Claims {
+  fleet: string
+  json: unknown
+}
+
+function refuseRequest(
+  refusals: Refusals,
+  c: Context,
+  refusal: Refusal,
+  { fleet, json }: Claims = { fleet: '', json: undefined },
+): Response {
+  const { status, code, detail, time } = refusal
+  const vm = claimedVm(json)
+  const sender = { fleet, ...(vm !== undefined && { vm }) }
+  refusals.note('report_refused', { status, code, detail, ...sender }, `${fleet} ${code}`)
+  return problem(c, status, code, detail, time)
+}
+
+const claimSchema = z.object({ vm: z.object({ name: z.string() }) })
+
+/** The VM that an authenticated request names. Shown only if the text has the form of a name. */
+function claimedVm(json: unknown): string | undefined {
+  const claim = claimSchema.safeParse(json)
+  return claim.success ? shownName(claim.data.vm.name) : undefined
+}
+
+function own<Value>(record: Record<string, Value>, key: string): Value | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined
+}
