@@ -91,5 +91,9 @@ function stopSignal(): AbortSignal {
   }
   process.once('SIGTERM', stop)
   process.once('SIGINT', stop)
+  // Windows has no SIGTERM: its service closes this input. Waiting for it keeps no process alive.
+  if (process.env.FOGHORN_STOP_ON_STDIN_CLOSE === '1') {
+    process.stdin.once('close', stop).resume().unref()
+  }
   return stopping.signal
 }

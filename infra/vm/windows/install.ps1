@@ -1,0 +1,106 @@
+<#
+.SYNOPSIS
+Installs the Foghorn beacon as a Windows service, or upgrades it. Run it as an administrator.
+
+.DESCRIPTION
+Programs go to %ProgramFiles%\Foghorn; settings, state and logs to %ProgramData%\Foghorn. Only
+administrators and the service can read the settings. An upgrade keeps them.
+
+.PARAMETER RelayUrl
+The address of the relay. With -Fleet and -Audience it replaces beacon.env, so that the service can
+start at once. To use the key of the fleet, leave all three out and write beacon.env yourself: the
+words of a command are visible to others.
+
+.PARAMETER WithHooks
+Runs the programs prepare and restore of %ProgramFiles%\Foghorn\hooks. Beacon and hooks then run as
+the local system.
+
+.EXAMPLE
+.\install.ps1 -RelayUrl https://foghorn.example.com -Fleet prod -Audience api://foghorn
+#>
+#Requires -Version 5.1
+#Requires -RunAsAdministrator
+[CmdletBinding(DefaultParameterSetName = 'Keep')]
+param(
+  [Parameter(ParameterSetName = 'Write', Mandatory)] [string] $RelayUrl,
+  [Parameter(ParameterSetName = 'Write', Mandatory)] [string] $Fleet,
+  [Parameter(ParameterSetName = 'Write', Mandatory)] [string] $Audience,
+  [switch] $WithHooks
+)
+Set-StrictMode -Version Latest
+$ErrorActionPreference = 'Stop'
+
+$service = 'foghorn-beacon'
+$programs = Join-Path $env:ProgramFiles 'Foghorn'
+$data = Join-Path $env:ProgramData 'Foghorn'
+$settings = Join-Path $data 'beacon.env'
+# by its number: its name differs between languages
+$administrators = '*S-1-5-32-544'
+$account = if ($WithHooks) { 'LocalSystem' } else { "NT SERVICE\$service" }
+
+function Invoke-Program([string] $Path, [string[]] $Words) {
+  $output = & $Path $Words
+  if ($LASTEXITCODE -ne 0) { throw "$Path $Words failed with code ${LASTEXITCODE}: $output" }
+}
+
+# An upgrade: the beacon says goodbye with the word that it finds.
+if (Get-Service -Name $service -ErrorAction SilentlyContinue) {
+  $state = Join-Path $data 'state'
+  if ((Test-Path $state) -and (Get-Service $service).Status -eq 'Running') {
+    Set-Content -Path (Join-Path $state 'stopping') -Value 'upgrade' -Encoding Ascii
+  }
+  Stop-Service -Name $service -Force
+}
+
+New-Item -ItemType Directory -Force -Path $programs, (Join-Path $programs 'hooks') | Out-Null
+foreach ($name in 'foghorn-beacon.exe', 'foghorn-service.exe', 'uninstall.ps1', 'LICENSE.txt') {
+  # the service may need a moment to end
+  for ($try = 1; $true; $try++) {
+    try { Copy-Item -Force (Join-Path $PSScriptRoot $name) $programs; break }
+    catch { if ($try -eq 20) { throw } else { Start-Sleep -Milliseconds 500 } }
+  }
+}
+
+$command = "`"$programs\foghorn-service.exe`""
+if ($WithHooks) { $command += ' --with-hooks' }
+$installed = Get-CimInstance Win32_Service -Filter "Name='$service'"
+if ($installed) {
+  $change = Invoke-CimMethod $installed -MethodName Change -Arguments @{ PathName = $command }
+  if ($change.ReturnValue -ne 0) { throw "The service cannot be changed: $($change.ReturnValue)" }
+} else {
+  New-Service -Name $service -DisplayName 'Foghorn beacon' -StartupType Automatic `
+    -Description 'Reports Azure Scheduled Events of this VM to Foghorn' `
+    -BinaryPathName $command | Out-Null
+}
+Invoke-Program sc.exe @('config', $service, 'obj=', $account)
+# The service restarts a beacon that ended; this restarts the service itself.
+Invoke-Program sc.exe @('failure', $service, 'reset=', '86400', 'actions=', 'restart/2000')
+
+# Users may create folders in %ProgramData%, so this one may be anybody's: own it first.
+New-Item -ItemType Directory -Force -Path $data | Out-Null
+Invoke-Program icacls.exe @($data, '/setowner', $administrators, '/t', '/q')
+$acl = New-Object System.Security.AccessControl.DirectorySecurity
+# protected; full access for administrators and the system, and what they make in it
+$acl.SetSecurityDescriptorSddlForm('D:P(A;OICI;FA;;;BA)(A;OICI;FA;;;SY)', 'Access')
+Set-Acl -Path $data -AclObject $acl
+if (Get-ChildItem -Force $data) { Invoke-Program icacls.exe @("$data\*", '/reset', '/t', '/q') }
+foreach ($name in 'state', 'logs') {
+  $folder = Join-Path $data $name
+  New-Item -ItemType Directory -Force -Path $folder | Out-Null
+  Invoke-Program icacls.exe @($folder, '/grant', "NT SERVICE\${service}:(OI)(CI)M", '/q')
+}
+
+if ($RelayUrl) {
+  $lines = "FOGHORN_RELAY_URL=$RelayUrl", "FOGHORN_FLEET=$Fleet", "FOGHORN_AUDIENCE=$Audience", ''
+  [IO.File]::WriteAllText($settings, $lines -join "`r`n")
+} elseif (-not (Test-Path $settings)) {
+  Copy-Item (Join-Path $PSScriptRoot 'beacon.env') $settings
+}
+Invoke-Program icacls.exe @($settings, '/grant', "NT SERVICE\${service}:R", '/q')
+
+if (Select-String -Path $settings -Pattern '^\s*FOGHORN_RELAY_URL=.' -Quiet) {
+  Start-Service -Name $service
+  Write-Output "The Foghorn beacon runs. Its log is $data\logs\beacon.log"
+} else {
+  Write-Output "Write the settings into $settings, then run: Start-Service $service"
+}

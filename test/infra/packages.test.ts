@@ -1,0 +1,136 @@
+// The deb and the rpm, really installed, upgraded and removed where systemd runs. A small program
+// stands in for the executable.
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
+import { makeDeb } from '../../infra/vm/package/deb.ts'
+import { makeRpm } from '../../infra/vm/package/rpm.ts'
+import { has, type Source } from '../../infra/vm/package/tools.ts'
+import { inMachine, machineProblem } from '../support/machine.ts'
+
+const cpu = process.arch === 'arm64' ? 'arm64' : 'x64'
+const versions = ['1.0.0', '1.1.0']
+let folder: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'foghorn-packages-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Prints its version, and when it stops the reason that it finds. */
+const standIn = (version: string) => `#!/bin/sh
+cd "$FOGHORN_STATE_DIR"
+stop() { read -r why <stopping; echo "${version} stops: $why"; rm -f stopping; exit 0; }
+trap stop TERM
+echo "${version} starts, $FOGHORN_FLEET"
+while :; do sleep 0.1 & wait $!; done
+`
+
+function sources(kind: string): Source[] {
+  return versions.map((version) => {
+    const executable = join(folder, `${kind}-${version}`)
+    writeFileSync(executable, standIn(version))
+    chmodSync(executable, 0o755)
+    const made = join(folder, kind)
+    mkdirSync(made, { recursive: true })
+    return { executable, version, folder: made }
+  })
+}
+
+async function skipWithout({ skip }: TestContext, ...commands: string[]): Promise<void> {
+  const missing = commands.filter((command) => !has(command))
+  if (missing.length > 0) skip(`not installed: ${missing.join(', ')}`)
+  const problem = await machineProblem()
+  if (problem !== undefined) skip(problem)
+}
+
+const say = 'say() { name=$1; shift; echo "@$name"; "$@" 2>&1 || true; echo "@"; }\n'
+
+/** What a script printed with `say NAME …`, by name. */
+async function sayings(script: string): Promise<Record<string, string>> {
+  const output = await inMachine(say + script)
+  const said = [...output.matchAll(/^@(\w+)\n([\s\S]*?)^@$/gm)]
+  return Object.fromEntries(
+    said.map(([, name, text]) => [name, text!.replaceAll(/^\+.*\n/gm, '').trim()]),
+  )
+}
+
+const leftAs = (name: string) =>
+  `say ${name} find /etc /run /var/lib /usr/bin /usr/lib/systemd /usr/lib/sysusers.d /usr/share/doc -path '*foghorn*'`
+const dpkg = 'dpkg --force-depends'
+const env = '/etc/foghorn/beacon.env'
+/** What two packages have in common: only the commands differ. */
+const life = (install: string, upgrade: string, remove: string) => `
+say installed ${install}
+say unconfigured systemctl status foghorn-beacon
+say failed systemctl is-failed foghorn-beacon
+say enabled systemctl is-enabled foghorn-beacon foghorn-hooks
+say mode stat -c '%a %U %n' ${env} /etc/foghorn/hooks
+printf 'FOGHORN_RELAY_URL=https://foghorn.example.com\\nFOGHORN_FLEET=prod\\n' >>${env}
+systemctl enable --now foghorn-beacon
+heard foghorn-beacon '1.0.0 starts'
+say user stat -c %U /proc/$(systemctl show -P MainPID foghorn-beacon)
+${upgrade}
+say settings grep FLEET=prod ${env}
+heard foghorn-beacon '1.1.0 starts'
+${remove}
+say journal journalctl -u foghorn-beacon -o cat
+${leftAs('left')}
+say users getent passwd foghorn
+`
+
+test('a deb: installed, configured, upgraded, removed, purged', async (context) => {
+  await skipWithout(context, 'dpkg-deb', 'dpkg')
+  const [older, newer] = sources('deb').map(makeDeb(cpu))
+  // a database of nothing but this package: reading the real one takes seconds each time
+  const said = await sayings(`
+    mount -t tmpfs tmpfs /var/lib/dpkg
+    mkdir /var/lib/dpkg/info /var/lib/dpkg/updates
+    : >/var/lib/dpkg/status
+    ${life(`${dpkg} -i ${older}`, `${dpkg} -i ${newer}`, `${dpkg} -r foghorn-beacon`)}
+    ${dpkg} -P foghorn-beacon
+    ${leftAs('purged')}
+    say nobody getent passwd foghorn
+  `)
+  expectLife(said)
+  const left = said.left!.split('\n').filter((path) => !path.startsWith('/var/lib/dpkg/'))
+  expect(left.sort()).toEqual(['/etc/foghorn', env, '/var/lib/foghorn'])
+  expect(said.purged).toBe('')
+  expect(said.nobody).toBe('')
+})
+
+test('an rpm: installed, configured, upgraded, removed', async (context) => {
+  await skipWithout(context, 'rpmbuild', 'rpm')
+  const [older, newer] = sources('rpm').map(makeRpm(cpu))
+  // On Debian, rpm wants to be told that this is meant, and knows none of the packages installed.
+  const rpm = 'rpm --nodeps --force-debian'
+  const said = await sayings(
+    life(`${rpm} -i ${older}`, `${rpm} -U ${newer}`, `${rpm} -e foghorn-beacon`),
+  )
+  expectLife(said)
+  expect(said.left!.split('\n').sort()).toEqual([
+    '/etc/foghorn',
+    `${env}.rpmsave`,
+    '/var/lib/foghorn',
+  ])
+})
+
+function expectLife(said: Record<string, string>): void {
+  expect(said.installed).toContain('systemctl enable --now foghorn-beacon')
+  // the state says what to do, and is no failure
+  expect(said.unconfigured).toContain('systemctl enable --now foghorn-beacon')
+  expect(said.failed).toBe('inactive')
+  expect(said.enabled).toBe('enabled\ndisabled')
+  expect(said.mode).toBe(`600 root ${env}\n755 root /etc/foghorn/hooks`)
+  expect(said.user).toBe('foghorn')
+  expect(said.settings).toBe('FOGHORN_FLEET=prod')
+  const story = said.journal!.split('\n').filter((line) => /^1\.\d\.0 /.test(line))
+  expect(story).toEqual([
+    '1.0.0 starts, prod',
+    '1.0.0 stops: upgrade',
+    '1.1.0 starts, prod',
+    '1.1.0 stops: removed',
+  ])
+  expect(said.users).toContain('foghorn')
+}
