@@ -68,6 +68,9 @@ export function overtaken(
       (one) => one.id !== delivery.id && isSameStory(one, delivery) && mayHaveArrived(one),
     )
     if (has && !knows) return `"${telling.insteadOf}" has it by now`
+    // a fallback may have sent the end by its own route, also where it wants every step
+    if (pointlessAfterEnd.includes(telling.moment) && hasSentEnd(delivery, siblings))
+      return endedFirst
   }
   const alive = siblings.filter(({ state }) => state === 'pending' || state === 'delivered')
   return overtakenBy(delivery, alive, overtakes)
@@ -96,7 +99,19 @@ function overtakenBy(
 /** After the end, only a channel that wants every step receives this one. */
 function afterItsEnd({ telling }: Delivery, overtakes: Overtakes): string | undefined {
   if (telling.moment === 'alert' || !pointlessAfterEnd.includes(telling.moment)) return undefined
-  return skipsPast(telling, overtakes) ? 'the event ended first' : undefined
+  return skipsPast(telling, overtakes) ? endedFirst : undefined
+}
+
+const endedFirst = 'the event ended first'
+
+function hasSentEnd(delivery: Delivery, siblings: Delivery[]): boolean {
+  return siblings.some(
+    (one) =>
+      one.telling.moment !== 'alert' &&
+      ends.includes(one.telling.moment) &&
+      isSameStory(one, delivery) &&
+      mayHaveArrived(one),
+  )
 }
 
 /** Whether the channel's kind skips steps that are over. Machines want every step. */

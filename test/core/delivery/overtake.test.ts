@@ -191,3 +191,19 @@ describe('mayHaveHeard', () => {
     expect(mayHaveHeard(own, [before], isGone)).toEqual([before.telling])
   })
 })
+
+describe('a copy for a fallback that wants every step', () => {
+  const copy = row('reminder', 64, {
+    telling: { ...telling({ moment: 'reminder' }), insteadOf: 'team' },
+  })
+  const end = (changes: Partial<Delivery>) => row('cancelled', 128, changes)
+
+  test.each<[string, Partial<Delivery>, string | undefined]>([
+    ['is not sent after the end', { state: 'delivered', attempts: 1 }, 'the event ended first'],
+    ['is not sent if the end may have arrived', { attempts: 1 }, 'the event ended first'],
+    ['is sent before the end', {}, undefined],
+    ['is sent if the end was refused', { state: 'refused', attempts: 1 }, undefined],
+  ])('%s', (_, changes, reason) => {
+    expect(overtaken(copy, record(), [copy, end(changes)], never)).toBe(reason)
+  })
+})
