@@ -1,5 +1,6 @@
 // The hooks of one VM: planned when an event that hits it is first seen, run once the relay has answered
 // and does not hold them back. The runner is a process of its own, so it outlives the beacon.
+import { isHit } from '../../functions/core/event/event.ts'
 import type { PolicyRule } from '../../functions/core/rules/policy.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Answer, HookRun, Report } from '../../shared/report.ts'
@@ -87,8 +88,11 @@ export class Hooks {
   }
 
   #see(event: ScheduledEvent): void {
-    const { eventId, resources, status } = event
-    if (!resources.some((name) => name.toLowerCase() === this.#vm.toLowerCase())) return
+    const { eventId, status } = event
+    if (!isHit(event, this.#vm)) {
+      this.#gone(eventId)
+      return
+    }
     this.#seen.set(eventId, event)
     const run = this.#runs.get(`prepare ${eventId}`)
     if (run === undefined && status === 'Scheduled') this.#turn(eventId, 'prepare', 'planned')
