@@ -73,9 +73,13 @@ export async function receive(
     relay.log.info('beacon_first_heard', { fleet, vm, bootId })
   }
   const listed = refused.slice(0, limits.events)
+  const own = { vm: beacon.vm, document: report.document?.events ?? [] }
   const answer: Answer = {
     ...{ outcome: 'accepted', time: now, paceMs, directives, refused: listed },
-    preparations: seen.flatMap(({ record }) => preparationOf(record, beacon.vm, now)),
+    preparations: seen.flatMap(({ record }) => {
+      const when = preparationFor(record, own, now)
+      return when === undefined ? [] : [{ eventId: record.eventId, when }]
+    }),
   }
   return { outcome: 'answered', answer }
 }
@@ -114,11 +118,6 @@ function idsIn(report: Report): string[] {
   const runs = (report.hooks?.runs ?? []).map((run) => run.eventId)
   const events = (report.document?.events ?? []).map((event) => event.eventId)
   return [...events, ...changes, ...starts, ...runs]
-}
-
-function preparationOf(record: EventRecord, vm: string, now: number): Answer['preparations'] {
-  const when = preparationFor(record, vm, now)
-  return when === undefined ? [] : [{ eventId: record.eventId, when }]
 }
 
 /** Includes what was approved: the beacon starts an event only if its document shows no more. */

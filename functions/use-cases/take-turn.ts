@@ -2,6 +2,7 @@
 // whose event is over no longer counts, so a crash leaves nothing behind.
 import type { EventRecord } from '../core/event/event.ts'
 import {
+  type Holder,
   isOver,
   maxBehind,
   rivalsOf,
@@ -25,23 +26,20 @@ export async function takeTurn(
   const { fleet } = own
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { version, holders } = await readTurns(store, fleet)
-    const rivals = await Promise.all(
-      rivalsOf(holders, own, wish).map(async (holder) => {
-        const { eventId } = holder
-        return { holder, record: await store.readEvent({ fleet, eventId }) }
-      }),
-    )
-    const ended = rivals.filter(({ holder, record }) => isOver(holder, record))
-    const over = ended.map(({ holder }) => holder)
+    const over: Holder[] = []
+    const behind: string[] = []
+    for (const holder of rivalsOf(holders, own, wish)) {
+      const record = await store.readEvent({ fleet, eventId: holder.eventId })
+      if (isOver(holder, record)) over.push(holder)
+      else behind.push(...(record?.facts.resources ?? []))
+    }
     const taken = takeIn(holders, own, wish, over)
     const isWritten =
       taken.holders === holders ||
       (await writeTurns(store, fleet, taken.holders, version)) === 'written'
     if (!isWritten) continue
     if (taken.isHeld) return { outcome: 'held' }
-    const alive = rivals.filter(({ holder }) => !over.includes(holder))
-    const names = alive.flatMap(({ record }) => record?.facts.resources ?? [])
-    return { outcome: 'waits', behind: names.slice(0, maxBehind) }
+    return { outcome: 'waits', behind: behind.slice(0, maxBehind) }
   }
   return { outcome: 'waits', behind: [] }
 }

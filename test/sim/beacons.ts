@@ -14,6 +14,7 @@ import type { Observer } from '../../functions/core/event/observer.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import { type Answer, type Report, vmSchema } from '../../shared/report.ts'
 import { quiet } from './around.ts'
+import type { Hooks } from './hooks.ts'
 import type { VmImds } from './imds.ts'
 import { type Kernel, Process } from './kernel.ts'
 import type { PlannedVm } from './plan.ts'
@@ -44,6 +45,8 @@ export class Beacon {
   restartedAt = Number.NEGATIVE_INFINITY
   /** Whether its documents are late. */
   isLate = false
+  /** Undefined if its VM has no runner of hooks. */
+  hooks: Hooks | undefined
   /** Whether an event took the whole VM. */
   wentDown = false
   /** The beacon has checked a directive against its document, and is about to send it to Azure. */

@@ -26,5 +26,8 @@ export const encounters = [
   'a VM lies about an event',
   'somebody speaks as other VMs',
   'a fleet floods the relay',
+  'a rule waits, and then approves',
+  'a rule waits in vain',
+  'an event waits for its turn',
 ] as const
 export type Encounter = (typeof encounters)[number]

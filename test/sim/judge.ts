@@ -11,10 +11,11 @@ import type { Beacon } from './beacons.ts'
 import { Docket, type DocketParts } from './docket.ts'
 import type { Said } from './doors.ts'
 import { EventBook } from './event-book.ts'
+import { HookBook } from './hook-book.ts'
 import type { Process } from './kernel.ts'
 import { MarkBook } from './mark-book.ts'
 import { MessageBook } from './message-book.ts'
-import type { FleetName } from './plan.ts'
+import type { FleetName, PlannedVm } from './plan.ts'
 import { SightBook } from './sight-book.ts'
 
 export class Judge extends Docket {
@@ -23,6 +24,7 @@ export class Judge extends Docket {
   readonly approvals: ApprovalBook
   readonly marks: MarkBook
   readonly sights: SightBook
+  readonly hooks: HookBook
   /** Since when nothing is owed and nothing is open. */
   quietSince: number | undefined
 
@@ -32,6 +34,7 @@ export class Judge extends Docket {
     this.marks = new MarkBook(this)
     this.approvals = new ApprovalBook(this)
     this.sights = new SightBook(this)
+    this.hooks = new HookBook(this)
     this.events = new EventBook(this, this.messages, this.approvals)
     this.sights.read(this.events.records)
   }
@@ -73,6 +76,7 @@ export class Judge extends Docket {
     this.messages.superseded(commit.supersede.map(({ id }) => id))
     this.events.committed(process, commit)
     this.sights.committed(process, key, before, record)
+    this.hooks.committed(key, before, record)
   }
 
   turns(requests: Claimed[][], { now }: ClaimRequest): void {
@@ -119,6 +123,13 @@ export class Judge extends Docket {
   acknowledged(beacon: Beacon, report: Report, answer: Answer): void {
     this.events.acknowledged(beacon, report, answer)
     this.sights.acknowledged(beacon, report, answer)
+  }
+
+  /** A VM begins to prepare for an event. */
+  prepares({ fleet, name }: PlannedVm, eventId: string): void {
+    const key = `${fleet}/${eventId}`
+    this.note(`${name} prepares for ${key}`)
+    this.hooks.prepares(key, this.events.records.get(key))
   }
 
   asked(beacon: Beacon, eventId: string): void {

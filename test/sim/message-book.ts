@@ -204,8 +204,10 @@ export class MessageBook {
     if (attempt === undefined) throw new Error(`${claimed.id} was sent without a claim`)
     const key = whatIsTold(claimed)
     const earlier = this.#accepted.get(key) ?? []
-    // after an approval lapsed, the end closes several incidents
-    const isOneOfSeveral = resolvesIn(request) && lapsedAtOf(claimed.telling.event) !== undefined
+    // after an approval lapsed or a rule waited in vain, the end closes several incidents
+    const { event } = claimed.telling
+    const isAsked = lapsedAtOf(event) !== undefined || event.notReady !== undefined
+    const isOneOfSeveral = resolvesIn(request) && isAsked
     for (const before of isOneOfSeveral ? [] : earlier) {
       const recorded = before.settled === 'delivered'
       const excused = before.answerLost || before.crashed || before.until <= docket.now

@@ -49,15 +49,15 @@ export class Network {
       send: async (build) => {
         const once = async () => {
           beacon.refresh(imds)
-          const body = build()
+          const body = withHooks(build(), beacon)
           const at = this.#parts.kernel.now + beacon.offsetMs + offsetMs
           return this.#attempt(beacon, body, await this.#headers(beacon, body, at), random)
         }
         const first = await once()
         const problem = first?.status === 401 ? JSON.parse(first.text) : {}
-        if (typeof problem.time !== 'number') return readReply(first)
+        if (typeof problem.time !== 'number') return readReply(first, beacon)
         offsetMs = problem.time - (this.#parts.kernel.now + beacon.offsetMs)
-        return readReply(await once())
+        return readReply(await once(), beacon)
       },
     }
   }
@@ -95,6 +95,7 @@ export class Network {
           onTaken: (relay: Process) => {
             beacon.taken(sees)
             judge.sights.arrived(beacon, sees, polledAt, relay)
+            judge.hooks.arrived(beacon.vm.fleet, beacon.vm.name, JSON.parse(body))
           },
         }
         const arrive = () =>
@@ -117,10 +118,21 @@ export class Network {
   }
 }
 
-function readReply(reply: Reply): Sent {
+function withHooks(body: string, { hooks, state }: Beacon): string {
+  if (hooks === undefined) return body
+  const shown = hooks.shown([...(state?.document?.events ?? [])])
+  return JSON.stringify({ ...JSON.parse(body), hooks: shown })
+}
+
+function readReply(reply: Reply, { hooks, state }: Beacon): Sent {
   if (reply === undefined) return { kind: 'failed', reason: 'no answer' }
   const { status, text } = reply
-  if (status === 200) return { kind: 'accepted', answer: answerSchema.parse(JSON.parse(text)) }
+  if (status === 200) {
+    const answer = answerSchema.parse(JSON.parse(text))
+    const reported = [...(state?.document?.events ?? [])]
+    if (answer.outcome === 'accepted') hooks?.answered(reported, answer.preparations)
+    return { kind: 'accepted', answer }
+  }
   if (status === 409) return { kind: 'retired' }
   if (status >= 500) return { kind: 'failed', reason: text, status }
   return { kind: 'refused', reason: text, status }

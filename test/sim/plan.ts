@@ -7,6 +7,7 @@ import { botChannel } from '../support/slack-bot.ts'
 import { ada, bob, home, signingSecret } from '../support/slack-press.ts'
 import { baseConfig } from '../support/world.ts'
 import type { Faults } from './faults.ts'
+import { type HookPlan, hooksOf } from './hooks.ts'
 import type { Alteration, FleetName, PlannedEvent } from './planned.ts'
 import type { Random } from './random.ts'
 import { type Away, troublesOf } from './troubles.ts'
@@ -24,6 +25,8 @@ export interface Plan {
   vms: PlannedVm[]
   events: PlannedEvent[]
   config: ReturnType<typeof readConfig>
+  /** Absent if no VM has hooks. */
+  hooks: HookPlan | undefined
   /** People who look at messages; each may decide. */
   people: number
   /** What an admin sends to start drills, and when. */
@@ -49,11 +52,14 @@ export function makePlan(random: Random, faults: Faults): Plan {
   const events = Array.from({ length: random.int(1, 3) }, (_, i) => eventOf(random, tenants, i))
   if (random.chance(0.05)) events.push(...wave(random, events[0]!))
   const mirrored = tenants.test.length > 0 && random.chance(0.5) ? mirror(events[0]!, tenants) : []
+  // a stream of its own: worlds without hooks are as they would be if there were none
+  const hooks = hooksOf(random.fork('hooks'), vms)
   const troubles = troublesOf(random.fork('troubles'), tenants, faults)
   return {
     ...{ tenants, vms, away: troubles.away },
     events: [...events, ...mirrored, ...troubles.events],
-    config: configOf(random),
+    config: { ...configOf(random), ...(hooks && { policy: [hooks.rule] }) },
+    hooks,
     drills: drillsOf(random.fork('drills'), vms),
     people: random.pick([0, 1, 1, 2, 3]),
     replayAfterMs: random.chance(0.3) ? [random.int(30, 200) * second, 12 * minute] : [],

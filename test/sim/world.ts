@@ -10,6 +10,7 @@ import { Channels } from './channels.ts'
 import { Cluster } from './cluster.ts'
 import type { Broken } from './docket.ts'
 import { chooseFaults, type FaultKind, type Faults, kindsOf } from './faults.ts'
+import { Hooks } from './hooks.ts'
 import { troubleOf, VmImds } from './imds.ts'
 import { Judge } from './judge.ts'
 import { Kernel } from './kernel.ts'
@@ -175,6 +176,12 @@ function raise(
     const luck = random.fork(`vm ${vm.name}`)
     const beacon = new Beacon(kernel, vm, luck)
     const { process } = beacon
+    if (plan.hooks?.vms.includes(vm.name)) {
+      const hooks = new Hooks(kernel, vm.name, luck.fork('hooks'))
+      hooks.onChange = () => beacon.state?.reportDue.bring(kernel.now - process.bornAt)
+      hooks.onPrepare = (eventId) => judge.prepares(vm, eventId)
+      beacon.hooks = hooks
+    }
     const glitches = glitchesOf.get(vm)!
     const imds = new VmImds({
       kernel,

@@ -1,17 +1,23 @@
 // When the VMs of an event run their hook `prepare`: by their own plan, in turns, or at once because
 // a person asked for it.
+import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { DecideOutcome } from './approval.ts'
 import { type Decider, type EventRecord, isHit, isOpen } from './event.ts'
 import { addHistory } from './history.ts'
 import { preparesFrom } from './when-ready.ts'
 
-/** What the answer to this VM's beacon says. Undefined: the beacon follows its own plan. */
+/**
+ * What the answer to this VM's beacon says, if the event hits the VM by the record or by the VM's
+ * own document. Undefined: the beacon follows its own plan.
+ */
 export function preparationFor(
   record: EventRecord,
-  vm: string,
+  { vm, document }: { vm: string; document: Pick<ScheduledEvent, 'eventId' | 'resources'>[] },
   now: number,
 ): 'now' | 'hold' | undefined {
-  if (!isOpen(record) || record.phase !== 'scheduled' || !isHit(record.facts, vm)) return undefined
+  if (!isOpen(record) || record.phase !== 'scheduled') return undefined
+  const shown = document.filter(({ eventId }) => eventId === record.eventId)
+  if (![record.facts, ...shown].some((one) => isHit(one, vm))) return undefined
   if (record.prepareNow !== undefined) return 'now'
   const { turn, verdict, policy } = record
   if (verdict?.decision === 'approved') return undefined

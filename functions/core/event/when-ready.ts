@@ -56,7 +56,7 @@ export function weigh(
   if ('needs' in turned) return turned
   const step = follow(unchanged, turned, 'weighed')
   const settled = settle(step, vms, wish, observers, now)
-  const next = nextLookAt(settled.record, record, weighing)
+  const next = nextLookAt(settled.record, wish, record, weighing)
   return follow(settled, withLook(settled.record, next, now), 'weighed')
 }
 
@@ -93,7 +93,7 @@ function asksAt({ facts, changedAt, firstSeenAt, reopenedAt = 0 }: EventRecord):
   const { notBeforeAt } = facts
   if (notBeforeAt === undefined) return Number.POSITIVE_INFINITY
   const noticeMs = notBeforeAt - (changedAt?.notBeforeAt ?? Math.max(firstSeenAt, reopenedAt))
-  return notBeforeAt - Math.min(askBeforeMs, Math.max(0, noticeMs) / 3)
+  return notBeforeAt - Math.min(askBeforeMs, Math.floor(Math.max(0, noticeMs) / 3))
 }
 
 /** Approves, asks people or waits. */
@@ -190,7 +190,12 @@ function turnedTo(record: OpenRecord, turn: Turn | undefined): OpenRecord {
 }
 
 /** When time alone may change what the rule does. */
-function nextLookAt(record: EventRecord, before: EventRecord, { now, stored }: Weighing): number {
+function nextLookAt(
+  record: EventRecord,
+  wish: TurnWish | 'unknown' | undefined,
+  before: EventRecord,
+  { now, stored }: Weighing,
+): number {
   const { policy, turn, readiness, verdict } = record
   const waits = policy.whenReady === true || policy.maxConcurrent !== undefined
   const times = turn?.state === 'unknown' ? [awaitedUntil(record)] : []
@@ -202,7 +207,8 @@ function nextLookAt(record: EventRecord, before: EventRecord, { now, stored }: W
     if (preparesFrom(record) <= now) times.push(now + silentMs)
     if (record.gone !== undefined) times.push(now + turnEveryMs)
   }
-  if (turn?.state === 'waits') {
+  const isPossible = wish !== undefined && wish !== 'unknown' && !isTooMuch(wish)
+  if (turn?.state === 'waits' && isPossible) {
     const isPast = (record.facts.notBeforeAt ?? Number.POSITIVE_INFINITY) <= now
     const from = policy.whenReady ? preparesFrom(record) : now
     if (stored === undefined) times.push(now + 1)

@@ -176,6 +176,11 @@ describe('the step', () => {
     expect(weighed(row)).toMatchObject(expected)
   })
 
+  test('all times are whole milliseconds, as stores demand', () => {
+    const step = weighed({ course: { facts: facts({ notBeforeAt: at + 10_001 }) } })
+    expect(Number.isInteger('record' in step && step.record.lookAt)).toBe(true)
+  })
+
   test('looks again while it waits, at the latest when people must be asked', () => {
     for (let afterMs = 0; afterMs < 14 * minute; afterMs += 7 * second) {
       const step = weighed({ afterMs, prepare: afterMs < 5 * minute ? 'planned' : 'running' })

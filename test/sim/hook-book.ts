@@ -1,0 +1,134 @@
+// The book of hooks: no rule approves before every hit VM has reported that it is ready, no two events
+// of one group have their turn at once, and if a rule waits in vain, people are asked.
+import type { EventRecord } from '../../functions/core/event/event.ts'
+import type { Report } from '../../shared/report.ts'
+import type { Docket } from './docket.ts'
+
+/** What the relay knows late, it may decide late. */
+const lagMs = 20_000
+/** In time to decide: NotBefore less this, or less a third of the notice. */
+const askBeforeMs = 60_000
+
+interface Held {
+  fleet: string
+  resources: string[]
+}
+
+export class HookBook {
+  readonly #docket: Docket
+  /** VMs that told a relay that they are ready, by event. */
+  readonly #ready = new Set<string>()
+  /** Events that have their turn, by epoch, and which VMs they had when they got it. */
+  readonly #held = new Map<string, Held>()
+  /** Events whose turn came, in any epoch. */
+  readonly #hadTurn = new Set<string>()
+  /** Since when a rule waits, by event. */
+  readonly #waitsSince = new Map<string, number>()
+
+  constructor(docket: Docket) {
+    this.#docket = docket
+  }
+
+  /** A relay took in a report. */
+  arrived(fleet: string, vm: string, { hooks }: Report): void {
+    for (const { eventId, hook, state } of hooks?.runs ?? []) {
+      if (hook === 'prepare' && state === 'succeeded') this.#ready.add(`${fleet}/${eventId} ${vm}`)
+    }
+  }
+
+  /** A VM begins to prepare. */
+  prepares(key: string, record: EventRecord | undefined): void {
+    const { policy, verdict } = record ?? {}
+    const isTaken = verdict?.decision === 'approved' || this.#hadTurn.has(key)
+    const takesTurns = policy?.whenReady && policy.maxConcurrent !== undefined
+    if (takesTurns && !isTaken) this.#broke(`${key} is prepared before its turn`)
+  }
+
+  committed(key: string, before: EventRecord | undefined, record: EventRecord): void {
+    if (this.#docket.parts.plan.hooks === undefined || record.drill) return
+    this.#checkApproval(key, before, record)
+    this.#checkTurns(key, record)
+    this.#checkAsked(key, before, record)
+  }
+
+  #checkApproval(key: string, before: EventRecord | undefined, record: EventRecord): void {
+    const { verdict, policy, turn } = record
+    if (verdict?.how !== 'policy' || verdict.at === before?.verdict?.at) return
+    const unready = record.facts.resources.filter((vm) => !this.#ready.has(`${key} ${vm}`))
+    if (policy.whenReady && unready.length > 0) this.#broke(`${key} is approved before ${unready}`)
+    if (policy.maxConcurrent !== undefined && turn?.state !== 'held')
+      this.#broke(`${key} is approved before its turn`)
+    this.#docket.met.add('a rule waits, and then approves')
+  }
+
+  #checkTurns(key: string, record: EventRecord): void {
+    const { fleet, epoch, ended, turn, facts } = record
+    const name = `${key} ${epoch}`
+    for (const other of this.#held.keys()) {
+      if (other === name ? ended !== undefined : other.startsWith(`${key} `)) {
+        this.#held.delete(other)
+      }
+    }
+    if (turn?.state === 'waits' && turn.behind.length > 0)
+      this.#docket.met.add('an event waits for its turn')
+    if (ended !== undefined || turn?.state !== 'held') return
+    this.#hadTurn.add(key)
+    this.#held.set(name, { fleet, resources: facts.resources })
+    // with a fleet's key, a liar can change the tags of VMs
+    if (this.#docket.mistaken.has(fleet)) return
+    const { maxConcurrent = 0 } = record.policy
+    for (const [group, count] of this.#countsOf(fleet)) {
+      if (count > maxConcurrent) this.#broke(`${count} VMs of ${fleet} ${group} are taken at once`)
+    }
+  }
+
+  /** How many VMs of each group are taken. */
+  #countsOf(fleet: string): Map<string, number> {
+    const { plan } = this.#docket.parts
+    const isTagged = plan.hooks!.rule.match.tag !== undefined
+    const counts = new Map<string, number>()
+    for (const held of this.#held.values()) {
+      if (held.fleet !== fleet) continue
+      for (const name of held.resources) {
+        const vm = plan.vms.find((one) => one.fleet === fleet && one.name === name)
+        const group = isTagged ? `tier=${vm?.tags.tier}` : 'without a scale set'
+        counts.set(group, (counts.get(group) ?? 0) + 1)
+      }
+    }
+    return counts
+  }
+
+  #checkAsked(key: string, before: EventRecord | undefined, record: EventRecord): void {
+    const { policy, verdict, notReady, phase, facts, gone, readiness, turn } = record
+    if (notReady !== undefined && before?.notReady === undefined)
+      this.#docket.met.add('a rule waits in vain')
+    const waits = policy.whenReady === true || policy.maxConcurrent !== undefined
+    const isWaiting = waits && policy.decide === 'approve' && verdict === undefined
+    if (!isWaiting || gone !== undefined || before?.epoch !== record.epoch) {
+      this.#waitsSince.delete(key)
+      return
+    }
+    const { now } = this.#docket
+    const since = this.#waitsSince.get(key) ?? now
+    this.#waitsSince.set(key, since)
+    const { notBeforeAt } = before.facts
+    if (phase === 'scheduled' || before.phase !== 'scheduled' || notBeforeAt === undefined) return
+    const isReady = readiness?.counts.ready === facts.resources.length
+    const isFree = policy.maxConcurrent === undefined || turn?.state === 'held'
+    const knownAt = Math.max(record.changedAt?.notBeforeAt ?? record.firstSeenAt, since)
+    const deadline = notBeforeAt - Math.min(askBeforeMs, (notBeforeAt - knownAt) / 3)
+    const isMissed = knownAt < deadline - lagMs && now > deadline + lagMs
+    if (isMissed && this.#isCalm() && !(isFree && (isReady || !policy.whenReady)))
+      this.#broke(`${key} starts, and nobody was asked`)
+  }
+
+  /** Without these, the relay looks at what is due in time. */
+  #isCalm(): boolean {
+    const { relay_crashes, relay_away, relay_stalls, store_slow } = this.#docket.parts.faults
+    return relay_crashes + relay_away + relay_stalls + store_slow === 0
+  }
+
+  #broke(text: string): void {
+    this.#docket.broke('hooks', text)
+  }
+}
