@@ -9,7 +9,7 @@ import type { Log } from '../shared/log.ts'
 /** Not imported: an old Node without it would exit before it prints which version it needs. */
 const sqlite = process.getBuiltinModule('node:sqlite')
 
-const fileName = 'spool.db'
+export const spoolFileName = 'spool.db'
 const inMemory = ':memory:'
 const schemaVersion = 1
 /** Only the beacon's own user may read the names of VMs and Azure's plans for them. */
@@ -31,7 +31,7 @@ const leastFreeBytes = 64 * 1024
  * runs.
  */
 export function openDatabase(directory: string, log: Log): DatabaseSync {
-  const file = join(directory, fileName)
+  const file = join(directory, spoolFileName)
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     try {
@@ -78,11 +78,16 @@ export function isDiskFull(error: unknown, directory: string): boolean {
   if (code === 'ENOSPC' || code === 'EDQUOT' || sqliteError === sqliteFull) return true
   if (sqliteError !== sqliteIoError && sqliteError !== sqliteCannotOpen) return false
   try {
-    const { bavail, bsize, ffree, files } = statfsSync(directory)
-    return bavail * bsize < leastFreeBytes || (files > 0 && ffree === 0)
+    return !hasSpace(directory)
   } catch {
     return false
   }
+}
+
+/** Whether SQLite can write there. Throws if the directory cannot be read. */
+export function hasSpace(directory: string): boolean {
+  const { bavail, bsize, ffree, files } = statfsSync(directory)
+  return bavail * bsize >= leastFreeBytes && (files === 0 || ffree > 0)
 }
 
 /**

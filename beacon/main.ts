@@ -1,17 +1,22 @@
-// Starts a beacon from environment variables, or its runner of hooks, and stops it on SIGTERM or
-// SIGINT. Nothing else reads the environment. Exit codes: 0 stopped, 1 failed, 2 wrong settings.
+// Runs one command: the beacon, its runner of hooks, or a check. A signal (SIGTERM or SIGINT) stops
+// it. Nothing else reads the environment. Exit codes: 0 stopped, 1 failed, 2 wrong settings, or a
+// check with something to fix.
 import { randomUUID } from 'node:crypto'
 import { uptime } from 'node:os'
 import packageJson from '../package.json' with { type: 'json' }
 import { FoghornError, messageOf } from '../shared/errors.ts'
-import { createLog, type Log } from '../shared/log.ts'
+import { createLog, type Log, maskOf, maskTokens } from '../shared/log.ts'
+import { escapeUnseen } from '../shared/presentable.ts'
 import { runAgent } from './agent.ts'
+import { check, silentLog } from './check/check.ts'
+import { type Command, exitCodes, runCommand } from './cli.ts'
 import { systemClock } from './clock.ts'
 import { createKeyCredential } from './credential.ts'
 import { createStopping } from './goodbye.ts'
 import { openLink, runHooks } from './hooks/command.ts'
 import { createCourseStore } from './hooks/store.ts'
 import { createImds } from './metadata.ts'
+import { createRelayClient, type RelayOptions } from './relay-client.ts'
 import { createRelay } from './send.ts'
 import { readEnvironment, type Settings } from './settings.ts'
 import { openSpool } from './spool.ts'
@@ -20,47 +25,66 @@ import { TokenCredential } from './token.ts'
 /** Exit after this time even if something hangs. Longer than the last report may take. */
 const stopWithinMs = 2_800
 
-const words = process.argv.slice(2)
-const settings = readEnvironment(process.env)
-if (words[0] === 'hooks') {
-  process.exitCode = await runHooks(process.env, stopSignal())
-} else if ('problems' in settings) {
-  for (const problem of settings.problems) process.stderr.write(`${problem}\n`)
-  process.exitCode = 2
-} else {
+const terminal = {
+  out: (line: string) => void process.stdout.write(`${line}\n`),
+  error: (line: string) => void process.stderr.write(`${line}\n`),
+}
+
+const commands: Command[] = [
+  { words: '', about: 'runs the beacon', run: () => withSettings(runBeacon) },
+  {
+    words: '--with-hooks',
+    about: 'runs the beacon and, in the same process, the hooks of this VM',
+    run: () => withSettings((settings) => runBeacon(settings, true)),
+  },
+  {
+    words: 'hooks',
+    about: 'runs the hooks of this VM for its beacon: a service of its own, with more rights',
+    run: () => runHooks(process.env, stopSignal()),
+  },
+  {
+    words: 'check',
+    about: 'says what works and what to fix; disturbs no running beacon',
+    run: () => withSettings(runCheck),
+  },
+]
+
+process.exitCode = await runCommand(commands, process.argv.slice(2), packageJson.version, terminal)
+
+async function withSettings(run: (settings: Settings) => Promise<number>): Promise<number> {
+  const settings = readEnvironment(process.env)
+  if (!('problems' in settings)) return run(settings)
+  for (const problem of settings.problems) terminal.error(problem)
+  return exitCodes.wrong
+}
+
+async function runBeacon(settings: Settings, isWithHooks = false): Promise<number> {
   const log = createLog({
-    write: (line) => process.stdout.write(`${line}\n`),
+    write: terminal.out,
     now: systemClock.now,
     level: settings.logLevel,
     secrets: settings.secrets,
   })
   try {
-    await run(settings, log)
+    await run(settings, isWithHooks, log)
+    return exitCodes.fine
   } catch (error) {
     const code = error instanceof FoghornError ? error.code : 'unexpected'
     log.error('beacon_failed', { code, error: messageOf(error) })
-    process.exitCode = 1
+    return exitCodes.failed
   }
 }
 
-async function run(settings: Settings, log: Log): Promise<void> {
+async function run(settings: Settings, isWithHooks: boolean, log: Log): Promise<void> {
   const clock = systemClock
   const { relayUrl, fleet, credential, imdsUrl, pollMs, hooks, stateDirectory } = settings
   const spool = openSpool({ directory: stateDirectory, clock, log })
   const stopping = createStopping(stateDirectory)
   // only now: the directory may have been another beacon's
   stopping.clear()
-  const isWithHooks = words.includes('--with-hooks')
   const link = await openLink(hooks, isWithHooks, stateDirectory, process.env, log)
   const imds = createImds({ origin: imdsUrl, clock, log })
-  const relay = createRelay({
-    ...{ url: relayUrl, fleet, clock },
-    credential:
-      credential.by === 'key'
-        ? createKeyCredential(credential.fleetKey, randomUUID)
-        : new TokenCredential({ source: imds, ...credential, clock, random: Math.random, log }),
-    environment: settings.proxy,
-  })
+  const relay = createRelay(relayOptions(settings, imds, log))
   try {
     await runAgent(
       {
@@ -81,6 +105,37 @@ async function run(settings: Settings, log: Log): Promise<void> {
     spool.close()
   }
   log.info('beacon_stopped')
+}
+
+async function runCheck(settings: Settings): Promise<number> {
+  const clock = systemClock
+  const imds = createImds({ origin: settings.imdsUrl, clock, log: silentLog })
+  const client = createRelayClient(relayOptions(settings, imds, silentLog))
+  // what the relay or IMDS says is printed
+  const mask = maskOf(settings.secrets)
+  const print = (line: string) => terminal.out(escapeUnseen(maskTokens(mask(line))))
+  try {
+    const isWell = await check({ settings, imds, client, clock, print })
+    return isWell ? exitCodes.fine : exitCodes.wrong
+  } finally {
+    imds.close()
+    client.close()
+  }
+}
+
+function relayOptions(
+  { relayUrl, fleet, credential, proxy }: Settings,
+  source: ReturnType<typeof createImds>,
+  log: Log,
+): RelayOptions {
+  const clock = systemClock
+  return {
+    ...{ url: relayUrl, fleet, clock, environment: proxy },
+    credential:
+      credential.by === 'key'
+        ? createKeyCredential(credential.fleetKey, randomUUID)
+        : new TokenCredential({ source, ...credential, clock, random: Math.random, log }),
+  }
 }
 
 function stopSignal(): AbortSignal {

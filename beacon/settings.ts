@@ -13,7 +13,7 @@ import {
   shown,
   Wrong,
 } from './read-variable.ts'
-import type { ProxyEnvironment } from './send.ts'
+import type { ProxyEnvironment } from './relay-client.ts'
 
 export type { Environment } from './read-variable.ts'
 

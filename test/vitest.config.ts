@@ -30,6 +30,7 @@ export default defineConfig({
     // many tests wait for the times of the product itself: more files at once than cores
     maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
+    globalSetup: 'test/support/test-folder.ts',
     testTimeout: 40_000,
     hookTimeout: 60_000,
     projects: [

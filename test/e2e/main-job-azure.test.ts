@@ -1,3 +1,4 @@
+import { hasExecutable } from '../support/beacon-ways.ts'
 import { mainJob } from './main-job.ts'
 
-mainJob('azure')
+mainJob('azure', hasExecutable ? 'executable' : 'node')

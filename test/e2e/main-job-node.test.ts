@@ -1,3 +1,3 @@
 import { mainJob } from './main-job.ts'
 
-mainJob('node')
+mainJob('node', 'node')

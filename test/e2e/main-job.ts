@@ -1,7 +1,9 @@
 // The main job with every part real: simulated IMDS, relay and beacon processes, channel sinks. A test file
-// for each host runs it.
+// for each host runs it, one with beacons on Node and one with executables.
 import { afterEach, expect, test } from 'vitest'
+import type { Way } from '../support/beacon-ways.ts'
 import { expectExactly, postDecision, told } from '../support/expect.ts'
+import type { Program } from '../support/process.ts'
 import type { HostName } from '../support/relay-hosts.ts'
 import { type Stage, startStage } from '../support/stage.ts'
 
@@ -27,7 +29,24 @@ const recorded = (status?: string, incarnation = 1) => ({
         ],
 })
 
-export function mainJob(host: HostName): void {
+/** A person's check finds all well, beside a beacon that runs and goes on. */
+async function expectCheck(stage: Stage, vm: string, beacon: Program): Promise<void> {
+  const check = stage.startBeacon(vm, {}, undefined, ['check'])
+  const [{ code }] = await Promise.all([check.exited, check.ended])
+  const verdicts = check.output
+    .split('\n')
+    .slice(1, -1)
+    .map((line) => line.split(/ {2,}/).slice(0, 2))
+  expect(verdicts, check.output).toEqual(
+    ['imds', 'vm', 'relay', 'credential', 'clock', 'heard', 'state'].map((about) => ['ok', about]),
+  )
+  expect(check.output).toContain(`the relay heard the beacon`)
+  expect(code).toBe(0)
+  expect(beacon.running).toBe(true)
+  expect(beacon.entries.filter(({ level }) => level !== 'debug' && level !== 'info')).toEqual([])
+}
+
+export function mainJob(host: HostName, way: Way): void {
   let stage: Stage
 
   afterEach(() => stage.stop())
@@ -39,13 +58,14 @@ export function mainJob(host: HostName): void {
     const eventId = 'c7061bac-afdc-4513-b24b-aa5f13a16123'
     const match = { eventType: 'Freeze', maxDurationSeconds: 8.9 }
     stage = await startStage({
-      ...{ vms: [vms], host },
+      ...{ vms: [vms], host, way },
       config: () => ({ policy: [{ name: 'short freeze', match, decide: 'approve' }] }),
     })
     const { simulator } = stage
     simulator.serveRecorded(vms, recorded())
     await stage.startRelay()
-    await stage.startBeacons()
+    const [first] = await stage.startBeacons()
+    await expectCheck(stage, vms[0]!, first!)
     simulator.serveRecorded(vms, recorded('Scheduled', 2))
     await told(stage, 'approved')
     await simulator.waitFor(() => simulator.startRequests().length > 0, 10_000)
@@ -62,7 +82,7 @@ export function mainJob(host: HostName): void {
     timeout: 60_000,
   }, async () => {
     const vms = ['web_0', 'web_1', 'web_2']
-    stage = await startStage({ vms: [vms], host })
+    stage = await startStage({ vms: [vms], host, way })
     const { simulator } = stage
     await stage.startRelay()
     const beacons = await stage.startBeacons()
@@ -98,7 +118,7 @@ export function mainJob(host: HostName): void {
     '%s of one of three: the others see the end, and the incident is resolved',
     { timeout: 60_000 },
     async (type) => {
-      stage = await startStage({ vms: [['web_0', 'web_1', 'web_2']], host })
+      stage = await startStage({ vms: [['web_0', 'web_1', 'web_2']], host, way })
       await stage.startRelay()
       await stage.startBeacons()
       const eventId = stage.simulator.createEvent({

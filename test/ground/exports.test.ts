@@ -8,7 +8,10 @@ import { expect, test } from 'vitest'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Vitest and wrangler load these. */
-const entryPoints = ['test/vitest.config.ts: default', 'test/hosts/worker.ts: default']
+const entryPoints = [
+  ...['test/vitest.config.ts: default', 'test/support/test-folder.ts: default'],
+  'test/hosts/worker.ts: default',
+]
 
 const importing = /(?:import|export)\s+(?:type\s+)?(\{[^}]*\}|[^'"{}]+?)\s+from\s+'(\.[^']+)'/g
 const lazy = /import\('(\.[^']+)'\)/g

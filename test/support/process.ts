@@ -26,17 +26,21 @@ export class Program {
   readonly #child: ChildProcess
   readonly #waiters = new Waiters()
 
-  /** `file` is a path within the project; `environment` is all that the program sees, beside PATH. */
+  /**
+   * `file` is a path within the project that Node runs, or a whole command. `environment` is all
+   * that the program sees, beside PATH.
+   */
   constructor(
     name: string,
-    file: string,
+    file: string | readonly string[],
     environment: Record<string, string>,
     onEntry: (entry: Entry) => void = () => {},
     words: string[] = [],
   ) {
     this.name = name
     const env = { PATH: process.env.PATH ?? '', ...environment }
-    this.#child = spawn(process.execPath, [file, ...words], { cwd: root, env, stdio: 'pipe' })
+    const [program = '', ...first] = typeof file === 'string' ? [process.execPath, file] : file
+    this.#child = spawn(program, [...first, ...words], { cwd: root, env, stdio: 'pipe' })
     this.exited = new Promise((resolve) => {
       this.#child.once('exit', (code, signal) => {
         resolve({ code, signal })

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { type Simulator, startSimulator } from '../simulator/simulator.ts'
 import { type Received, type Sinks, startSinks } from '../simulator/sinks.ts'
+import { beaconCommand, usualWay, type Way } from './beacon-ways.ts'
 import { type Entry, Program } from './process.ts'
 import { type HostName, prepareHost, type RelayHost } from './relay-hosts.ts'
 
@@ -15,6 +16,8 @@ interface StageOptions {
   vms: string[][]
   /** Where the relay runs; a Node process with SQLite, if nothing is said. */
   host?: HostName
+  /** How the beacons run; the usual way, if nothing is said. */
+  way?: Way
   /** Azurite keeps its rows in files, so that it can be halted. */
   lastingAzurite?: boolean
   /** Overrides parts of the relay's configuration. */
@@ -34,13 +37,20 @@ export async function startStage(options: StageOptions) {
   const azuriteDirectory = options.lastingAzurite ? join(directory, 'azurite') : undefined
   const host = await prepareHost(options.host ?? 'node', azuriteDirectory)
   const port = await freePort()
+  const beaconFile = await beaconCommand(options.way ?? usualWay)
   const secrets = secretsFor(sinks, webhookSecret)
   const config = { ...configFor(sinks, port), ...options.config?.(sinks, simulator) }
   await writeFile(join(directory, 'foghorn.config.json'), JSON.stringify(config))
   const programs: Program[] = []
 
-  const run = (name: string, file: string, environment: Record<string, string>) => {
-    const program = new Program(name, file, environment, (entry) => options.onEntry?.(name, entry))
+  const run = (
+    name: string,
+    file: string | readonly string[],
+    environment: Record<string, string>,
+    words: string[] = [],
+  ) => {
+    const onEntry = (entry: Entry) => options.onEntry?.(name, entry)
+    const program = new Program(name, file, environment, onEntry, words)
     programs.push(program)
     return program
   }
@@ -80,18 +90,24 @@ export async function startStage(options: StageOptions) {
     startBeacon(
       vm: string,
       changes: Record<string, string> = {},
-      file = 'beacon/main.ts',
+      file: string | readonly string[] = beaconFile,
+      words: string[] = [],
     ): Program {
       const { url } = simulator.vms.find(({ name }) => name === vm)!
-      return run(vm, file, {
-        FOGHORN_RELAY_URL: stage.relayUrl,
-        FOGHORN_FLEET: fleetName,
-        FOGHORN_FLEET_KEY: secrets.fleetKey,
-        FOGHORN_IMDS_URL: url,
-        FOGHORN_STATE_DIR: join(directory, `beacon-${vm}`),
-        FOGHORN_LOG_LEVEL: 'debug',
-        ...changes,
-      })
+      return run(
+        vm,
+        file,
+        {
+          FOGHORN_RELAY_URL: stage.relayUrl,
+          FOGHORN_FLEET: fleetName,
+          FOGHORN_FLEET_KEY: secrets.fleetKey,
+          FOGHORN_IMDS_URL: url,
+          FOGHORN_STATE_DIR: join(directory, `beacon-${vm}`),
+          FOGHORN_LOG_LEVEL: 'debug',
+          ...changes,
+        },
+        words,
+      )
     },
 
     /** Beacons for all VMs, each having polled and reported once. */

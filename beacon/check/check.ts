@@ -1,0 +1,39 @@
+// `foghorn-beacon check`: looks at everything a beacon needs, and says what to do about the rest. It
+// disturbs nothing: it never opens the state folder's files, and the relay stores nothing.
+import type { Log } from '../../shared/log.ts'
+import { checkHooks } from '../hooks/check.ts'
+import { type CheckParts, type Finding, fix, ok } from './finding.ts'
+import { checkImds, describeVm } from './imds.ts'
+import { checkRelay } from './relay.ts'
+import { checkStateFolder } from './state.ts'
+
+/** For the parts that log. Their failures are findings. */
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** Prints each finding as soon as it is known. Whether all is well. */
+export async function check(parts: CheckParts): Promise<boolean> {
+  const { settings, print } = parts
+  const signal = new AbortController().signal
+  print(`Asking IMDS at ${settings.imdsUrl}. Its first answer to a VM may take two minutes.`)
+  const identity = parts.imds.identify(signal)
+  const checks: (() => Promise<Finding[]> | Finding[])[] = [
+    () => checkImds(parts, signal),
+    async () => describeVm(await identity),
+    async () => checkRelay(parts, await identity, signal),
+    () => checkStateFolder(settings.stateDirectory),
+    async () => [await hooksFinding(settings.hooks)],
+  ]
+  let isWell = true
+  for (const findings of checks) {
+    for (const { verdict, about, text } of await findings()) {
+      print(`${verdict.padEnd(4)}  ${about.padEnd(10)}  ${text}`)
+      if (verdict === 'fix') isWell = false
+    }
+  }
+  return isWell
+}
+
+async function hooksFinding(hooks: CheckParts['settings']['hooks']): Promise<Finding> {
+  const found = await checkHooks(hooks)
+  return found.ok ? ok('hooks', found.says) : fix('hooks', found.says)
+}

@@ -1,0 +1,69 @@
+// The command line: which command the words name, and what `--help` says.
+import { variables } from './settings.ts'
+
+export interface Command {
+  /** As typed after `foghorn-beacon`; empty for no word. */
+  words: string
+  about: string
+  /** Returns the exit code. */
+  run(): Promise<number> | number
+}
+
+interface Terminal {
+  out(line: string): void
+  error(line: string): void
+}
+
+const program = 'foghorn-beacon'
+
+/** `failed`: after a start. `wrong`: the settings or the words; a restart does not help. */
+export const exitCodes = { fine: 0, failed: 1, wrong: 2 }
+
+/** Runs the command that is named, and returns its exit code. `version` is that of the software. */
+export async function runCommand(
+  commands: readonly Command[],
+  words: readonly string[],
+  version: string,
+  terminal: Terminal,
+): Promise<number> {
+  const all: Command[] = [
+    ...commands,
+    {
+      words: '--version',
+      about: 'prints the version',
+      run: () => say(`${program} ${version}`),
+    },
+    { words: '--help', about: 'prints this', run: () => say(helpFor(all)) },
+  ]
+  const say = (text: string) => {
+    terminal.out(text)
+    return exitCodes.fine
+  }
+  const given = words.join(' ')
+  const command = all.find((one) => one.words === given)
+  if (command !== undefined) return command.run()
+  terminal.error(`There is no command "${given}". The commands are:\n\n${tableOf(all)}`)
+  return exitCodes.wrong
+}
+
+function helpFor(commands: readonly Command[]): string {
+  const settings = Object.entries(variables).map(([name, { usual, about }]) => {
+    const text = about.replaceAll('`', '')
+    return `  ${name}\n      ${text}${usual === '' ? '' : ` Default: ${usual}.`}`
+  })
+  return [
+    'Reports the Scheduled Events of this Azure VM to a Foghorn relay.',
+    '',
+    tableOf(commands),
+    '',
+    'Settings, as environment variables:',
+    '',
+    ...settings,
+  ].join('\n')
+}
+
+function tableOf(commands: readonly Command[]): string {
+  const width = Math.max(...commands.map(({ words }) => words.length))
+  const rows = commands.map(({ words, about }) => `  ${program} ${words.padEnd(width)}  ${about}`)
+  return rows.join('\n')
+}

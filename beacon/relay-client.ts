@@ -1,0 +1,110 @@
+// Posts to the relay, authenticated. Its surprise: if the relay rejects the VM's clock or token, it
+// corrects the clock or renews the token, and posts once more.
+import http from 'node:http'
+import https from 'node:https'
+import * as z from 'zod'
+import { cut } from '../shared/document.ts'
+import { parseJson } from '../shared/json.ts'
+import { clockCode, fleetHeader, tokenCode } from '../shared/report.ts'
+import type { Clock } from './clock.ts'
+import type { Credential, Unready } from './credential.ts'
+import { type Exchanged, exchange } from './http.ts'
+
+const timeoutMs = 10_000
+const maxAnswerBytes = 256 * 1024
+/** Azure's NAT drops a connection that was idle for 4 min, and notifies neither side. */
+const idleSocketMs = 90_000
+
+/** Proxy settings, by the names of the environment. */
+export interface ProxyEnvironment {
+  HTTPS_PROXY?: string
+  NO_PROXY?: string
+}
+
+export interface RelayOptions {
+  /** Where the relay is, without a path of its API. */
+  url: string
+  fleet: string
+  credential: Credential
+  environment: ProxyEnvironment
+  clock: Pick<Clock, 'now'>
+  timeoutMs?: number
+}
+
+export type Posted = Exchanged | Unready
+
+export interface RelayClient {
+  /** Calls `build` for every attempt: no body is sent twice. Never rejects. */
+  post(path: string, build: () => string, signal: AbortSignal): Promise<Posted>
+  close(): void
+}
+
+export function createRelayClient(options: RelayOptions): RelayClient {
+  const { clock, credential, fleet } = options
+  const base = options.url.replace(/\/+$/, '')
+  // explicit, because NODE_TLS_REJECT_UNAUTHORIZED could switch the check off
+  const keeping = { keepAlive: true, timeout: idleSocketMs, rejectUnauthorized: true }
+  // Plain http is for a relay on this machine, which needs no proxy.
+  const agent = base.startsWith('https:')
+    ? new https.Agent({ ...keeping, proxyEnv: { ...options.environment } })
+    : new http.Agent(keeping)
+  /** What to add to this VM's clock to get the relay's. */
+  let offsetMs = 0
+
+  const attempt = async (url: URL, build: () => string, signal: AbortSignal): Promise<Posted> => {
+    const authenticate = await credential.ready(signal)
+    if (typeof authenticate !== 'function') return authenticate
+    const body = build()
+    const headers = {
+      ...(await authenticate(body, clock.now() + offsetMs)),
+      [fleetHeader]: fleet,
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+    }
+    return exchange({
+      ...{ agent, url, method: 'POST', headers, body, signal, maxBytes: maxAnswerBytes },
+      timeoutMs: options.timeoutMs ?? timeoutMs,
+    })
+  }
+
+  return {
+    async post(path, build, signal) {
+      const url = new URL(`${base}${path}`)
+      const first = await attempt(url, build, signal)
+      const { code, time } = refusalIn(first)
+      if (code === clockCode && time !== undefined) offsetMs = time - clock.now()
+      else if (code !== tokenCode || !(await credential.renew(signal))) return first
+      return attempt(url, build, signal)
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+const problemSchema = z.object({
+  code: z.string().catch(''),
+  title: z.string().catch(''),
+  detail: z.string().catch(''),
+  time: z.number().optional().catch(undefined),
+})
+
+/** Undefined if the answer is no problem+json. */
+export function problemIn(text: string): z.infer<typeof problemSchema> | undefined {
+  return problemSchema.safeParse(parseJson(text)).data
+}
+
+/** What an answer says that is not the expected one, with a remedy for a redirect. */
+export function reasonIn({ status, headers, text }: Exchanged & { kind: 'answered' }): string {
+  if (status >= 300 && status < 400) {
+    const remedy = "set FOGHORN_RELAY_URL to the relay's own address"
+    return `the relay answered ${status}, a redirect; ${remedy}, perhaps ${headers.location}`
+  }
+  const problem = problemIn(text)
+  const said = problem?.detail || problem?.title || cut(text.trim(), 200) || '(empty body)'
+  return `the relay answered ${status}: ${said}`
+}
+
+/** The problem of a 401, which another attempt may solve. `time` is the relay's clock. */
+function refusalIn(answer: Posted): { code?: string; time?: number | undefined } {
+  if (answer.kind !== 'answered' || answer.status !== 401) return {}
+  return problemIn(answer.text) ?? {}
+}

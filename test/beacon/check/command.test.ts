@@ -1,0 +1,60 @@
+// `check` as a process, on Node and as the executable: what it prints, how it ends, and that nobody
+// notices it.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { Environment } from '../../../beacon/settings.ts'
+import { checkPath, checkSchema } from '../../../shared/check.ts'
+import { verify } from '../../../shared/signature.ts'
+import { ways } from '../../support/beacon-ways.ts'
+import { serveImds, start } from '../process.ts'
+import { fleetKey, serve, temporaryDirectory } from '../world.ts'
+
+describe.each(ways)('$title', ({ way, isSkipped }) => {
+  async function check(environment: Environment, cwd = temporaryDirectory()) {
+    const { exited, output } = await start(way, environment, { cwd, words: ['check'] })
+    const code = await exited
+    const lines = output.stdout.trim().split('\n')
+    const verdicts = lines.slice(1).map((line) => line.split(/ +/, 2).join(' '))
+    return { code, lines, verdicts, ...output }
+  }
+
+  const settings = { FOGHORN_FLEET: 'shop', FOGHORN_FLEET_KEY: fleetKey }
+
+  test.skipIf(isSkipped)('all is well', async () => {
+    const imds = await serveImds()
+    const relay = await serve((_, response) => {
+      const answer = { fleet: 'shop', time: Date.now(), beacon: '/vm1' }
+      response.end(JSON.stringify(answer))
+    })
+    const cwd = temporaryDirectory()
+    const urls = { FOGHORN_IMDS_URL: imds.origin, FOGHORN_RELAY_URL: relay.origin }
+    const { code, lines, verdicts, stderr } = await check({ ...settings, ...urls }, cwd)
+    expect(lines[0]).toMatch(/two minutes/)
+    const about = ['imds', 'vm', 'relay', 'credential', 'clock', 'heard', 'state']
+    expect(verdicts).toEqual(about.map((name) => `ok ${name}`))
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+
+    expect(imds.asked.map(({ method }) => method)).toEqual(['GET', 'GET'])
+    expect(relay.asked).toMatchObject([{ method: 'POST', url: checkPath }])
+    const { body, headers } = relay.asked[0]!
+    expect(checkSchema.parse(JSON.parse(body)).vm).toMatchObject({ name: 'vm1' })
+    const header = (name: string) => headers[name] as string | undefined
+    expect(await verify([fleetKey], header, Date.now(), body)).toBe('valid')
+    expect(existsSync(join(cwd, '.foghorn-beacon'))).toBe(false)
+  })
+
+  test.skipIf(isSkipped)('nobody answers', async () => {
+    const urls = { FOGHORN_IMDS_URL: 'http://127.0.0.1:1', FOGHORN_RELAY_URL: 'http://127.0.0.1:1' }
+    const { code, verdicts, stdout } = await check({ ...settings, ...urls })
+    expect(verdicts).toEqual(['fix imds', 'skip vm', 'fix relay', 'skip credential', 'ok state'])
+    expect(code).toBe(2)
+    expect(stdout).not.toContain(fleetKey.slice(6))
+  })
+
+  test.skipIf(isSkipped)('a wrong setting ends it before it asks anybody', async () => {
+    const { code, stdout, stderr } = await check({ ...settings, FOGHORN_RELAY_URL: 'relay' })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/^FOGHORN_RELAY_URL is "relay"/)
+  })
+})
