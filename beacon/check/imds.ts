@@ -10,7 +10,11 @@ const maxPolls = 50
 
 /** Polls until an api-version works. IMDS takes this beside the polls of a running beacon. */
 export async function checkImds(
-  { imds, clock, settings }: Pick<CheckParts, 'imds' | 'clock' | 'settings'>,
+  {
+    imds,
+    clock,
+    settings,
+  }: Pick<CheckParts, 'imds' | 'clock'> & { settings: Pick<CheckParts['settings'], 'imdsUrl'> },
   signal: AbortSignal,
 ): Promise<Finding[]> {
   for (let polls = 1; ; polls++) {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
 import { makeDeb } from '../../infra/vm/package/deb.ts'
 import { makeRpm } from '../../infra/vm/package/rpm.ts'
-import { has, type Source } from '../../infra/vm/package/tools.ts'
+import { assertTools, has, linuxVersion, type Source } from '../../infra/vm/package/tools.ts'
 import { inMachine, machineProblem } from '../support/machine.ts'
 
 const cpu = process.arch === 'arm64' ? 'arm64' : 'x64'
@@ -134,3 +134,17 @@ function expectLife(said: Record<string, string>): void {
   ])
   expect(said.users).toContain('foghorn')
 }
+
+test('a missing tool is named with the package that has it', () => {
+  const tools = [
+    { command: 'sh', debian: 'dash' },
+    { command: 'no-such-tool', debian: 'such-tools' },
+  ]
+  expect(() => assertTools(tools)).toThrow(/no-such-tool.*such-tools/)
+  expect(() => assertTools(tools.slice(0, 1))).not.toThrow()
+})
+
+test('a version before a release is lower for dpkg and rpm', () => {
+  expect(linuxVersion('1.2.0-rc.1')).toBe('1.2.0~rc.1')
+  expect(linuxVersion('1.2.0')).toBe('1.2.0')
+})

@@ -8,7 +8,16 @@ if [ "${2:-}" != inside ]; then
   [ -n "$groups" ] || { echo "no cgroup2 is mounted" >&2; exit 1; }
   group=$groups/foghorn-test-$$
   mkdir "$group"
-  trap 'find "$group" -depth -type d -exec rmdir {} +' EXIT
+  # processes that were killed need a moment to go
+  clean_up() {
+    tries=0
+    until find "$group" -depth -type d -exec rmdir {} + 2>/dev/null; do
+      tries=$((tries + 1))
+      [ $tries -lt 50 ] || break
+      sleep 0.1
+    done
+  }
+  trap clean_up EXIT
   # a process of its own: this one must be able to remove the group
   sh -c 'echo $$ >"$0/cgroup.procs"
     exec timeout -s KILL 30 unshare --mount --pid --ipc --uts --net --cgroup --fork --kill-child \

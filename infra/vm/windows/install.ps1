@@ -11,6 +11,9 @@ The address of the relay. With -Fleet and -Audience it replaces beacon.env, so t
 start at once. To use the key of the fleet, leave all three out and write beacon.env yourself: the
 words of a command are visible to others.
 
+.PARAMETER Settings
+The content of beacon.env in base64, in place of the other three.
+
 .PARAMETER WithHooks
 Runs the programs prepare and restore of %ProgramFiles%\Foghorn\hooks. Beacon and hooks then run as
 the local system.
@@ -25,6 +28,7 @@ param(
   [Parameter(ParameterSetName = 'Write', Mandatory)] [string] $RelayUrl,
   [Parameter(ParameterSetName = 'Write', Mandatory)] [string] $Fleet,
   [Parameter(ParameterSetName = 'Write', Mandatory)] [string] $Audience,
+  [Parameter(ParameterSetName = 'Copy', Mandatory)] [string] $Settings,
   [switch] $WithHooks
 )
 Set-StrictMode -Version Latest
@@ -33,7 +37,7 @@ $ErrorActionPreference = 'Stop'
 $service = 'foghorn-beacon'
 $programs = Join-Path $env:ProgramFiles 'Foghorn'
 $data = Join-Path $env:ProgramData 'Foghorn'
-$settings = Join-Path $data 'beacon.env'
+$settingsFile = Join-Path $data 'beacon.env'
 # by its number: its name differs between languages
 $administrators = '*S-1-5-32-544'
 $account = if ($WithHooks) { 'LocalSystem' } else { "NT SERVICE\$service" }
@@ -92,15 +96,17 @@ foreach ($name in 'state', 'logs') {
 
 if ($RelayUrl) {
   $lines = "FOGHORN_RELAY_URL=$RelayUrl", "FOGHORN_FLEET=$Fleet", "FOGHORN_AUDIENCE=$Audience", ''
-  [IO.File]::WriteAllText($settings, $lines -join "`r`n")
-} elseif (-not (Test-Path $settings)) {
-  Copy-Item (Join-Path $PSScriptRoot 'beacon.env') $settings
+  [IO.File]::WriteAllText($settingsFile, $lines -join "`r`n")
+} elseif ($Settings) {
+  [IO.File]::WriteAllBytes($settingsFile, [Convert]::FromBase64String($Settings))
+} elseif (-not (Test-Path $settingsFile)) {
+  Copy-Item (Join-Path $PSScriptRoot 'beacon.env') $settingsFile
 }
-Invoke-Program icacls.exe @($settings, '/grant', "NT SERVICE\${service}:R", '/q')
+Invoke-Program icacls.exe @($settingsFile, '/grant', "NT SERVICE\${service}:R", '/q')
 
-if (Select-String -Path $settings -Pattern '^\s*FOGHORN_RELAY_URL=.' -Quiet) {
+if (Select-String -Path $settingsFile -Pattern '^\s*FOGHORN_RELAY_URL=.' -Quiet) {
   Start-Service -Name $service
   Write-Output "The Foghorn beacon runs. Its log is $data\logs\beacon.log"
 } else {
-  Write-Output "Write the settings into $settings, then run: Start-Service $service"
+  Write-Output "Write the settings into $settingsFile, then run: Start-Service $service"
 }

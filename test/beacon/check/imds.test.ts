@@ -6,7 +6,7 @@ import type { ApiVersion } from '../../../shared/document.ts'
 import type { Vm } from '../../../shared/report.ts'
 import { createFakeClock } from '../fake-clock.ts'
 
-const settings = { imdsUrl: 'http://imds', relayUrl: '', stateDirectory: '' }
+const settings = { imdsUrl: 'http://imds' }
 const signal = new AbortController().signal
 const failed = (kind: FailureClass, status?: number): Failed => ({
   ...{ kind: 'failed', class: kind, reason: `IMDS answered ${status}` },
