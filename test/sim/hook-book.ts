@@ -3,6 +3,7 @@
 import type { EventRecord } from '../../functions/core/event/event.ts'
 import type { Report } from '../../shared/report.ts'
 import type { Docket } from './docket.ts'
+import type { HookPlan } from './hooks.ts'
 
 /** What the relay knows late, it may decide late. */
 const lagMs = 20_000
@@ -11,6 +12,7 @@ const askBeforeMs = 60_000
 
 interface Held {
   fleet: string
+  wish: string
   resources: string[]
 }
 
@@ -45,18 +47,24 @@ export class HookBook {
   }
 
   committed(key: string, before: EventRecord | undefined, record: EventRecord): void {
-    if (this.#docket.parts.plan.hooks === undefined || record.drill) return
-    this.#checkApproval(key, before, record)
+    const { hooks } = this.#docket.parts.plan
+    if (hooks === undefined || record.drill) return
+    this.#checkApproval(key, hooks.rule, before, record)
     this.#checkTurns(key, record)
     this.#checkAsked(key, before, record)
   }
 
-  #checkApproval(key: string, before: EventRecord | undefined, record: EventRecord): void {
-    const { verdict, policy, turn } = record
+  #checkApproval(
+    key: string,
+    { whenReady, maxConcurrent }: HookPlan['rule'],
+    before: EventRecord | undefined,
+    record: EventRecord,
+  ): void {
+    const { verdict, turn } = record
     if (verdict?.how !== 'policy' || verdict.at === before?.verdict?.at) return
     const unready = record.facts.resources.filter((vm) => !this.#ready.has(`${key} ${vm}`))
-    if (policy.whenReady && unready.length > 0) this.#broke(`${key} is approved before ${unready}`)
-    if (policy.maxConcurrent !== undefined && turn?.state !== 'held')
+    if (whenReady && unready.length > 0) this.#broke(`${key} is approved before ${unready}`)
+    if (maxConcurrent !== undefined && turn?.state !== 'held')
       this.#broke(`${key} is approved before its turn`)
     this.#docket.met.add('a rule waits, and then approves')
   }
@@ -73,7 +81,9 @@ export class HookBook {
       this.#docket.met.add('an event waits for its turn')
     if (ended !== undefined || turn?.state !== 'held') return
     this.#hadTurn.add(key)
-    this.#held.set(name, { fleet, resources: facts.resources })
+    // it may grow after its approval
+    if (this.#held.get(name)?.wish === turn.wish) return
+    this.#held.set(name, { fleet, wish: turn.wish, resources: facts.resources })
     // with a fleet's key, a liar can change the tags of VMs
     if (this.#docket.mistaken.has(fleet)) return
     const { maxConcurrent = 0 } = record.policy

@@ -119,6 +119,14 @@ const withoutMarks: Spoil = () => (store) => ({
   },
 })
 
+/** Which events have their turn is noted, and never read. */
+const withoutTurns: Spoil = () => (store) => ({
+  ...store,
+  readMemo: async (key) => (key.kind === 'turns' ? undefined : store.readMemo(key)),
+  writeMemo: async (key, fields, basedOn) =>
+    key.kind === 'turns' ? 'written' : store.writeMemo(key, fields, basedOn),
+})
+
 /** Whoever writes last wins, whatever was decided meanwhile. */
 const withoutCompareAndSet: Spoil = () => (store) => ({
   ...store,
@@ -148,6 +156,7 @@ export const spoilt: Record<string, Spoil> = {
   'overtaking off': withoutOvertaking,
   'posts forgotten': withoutPosts,
   'marks forgotten': withoutMarks,
+  'turns forgotten': withoutTurns,
   'compare-and-set off': withoutCompareAndSet,
   '"not now" kept as an approval': yesToAll,
 }
@@ -219,6 +228,9 @@ export const spoiltRows: Record<string, (rows: Rows) => Rows> = {
 
 /** What the relay makes of its configuration, while the judge keeps to what its owner wrote. */
 export const spoiltConfigs: Record<string, (config: Config) => Config> = {
+  'whenReady ignored': ({ policy, ...rest }) => {
+    return { ...rest, policy: policy.map(({ whenReady: _, ...rule }) => rule) }
+  },
   'approvers ignored': ({ routes, ...rest }) => {
     return { ...rest, routes: routes.map(({ approvers: _, ...route }) => route) }
   },
