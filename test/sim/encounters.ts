@@ -26,5 +26,6 @@ export const encounters = [
   'a VM lies about an event',
   'somebody speaks as other VMs',
   'a fleet floods the relay',
+  'a beacon that died is told silent',
 ] as const
 export type Encounter = (typeof encounters)[number]
