@@ -1,5 +1,5 @@
 // Node's loop around the use cases: what it begins, what it leaves, and that it stops.
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Pump } from '../../functions/host/node/pump.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { around } from '../sim/around.ts'
@@ -83,4 +83,31 @@ test('a running attempt is settled before the pump stops', async () => {
   const states = body.deliveries.map(({ state }: { state: string }) => state)
   expect(states).toContain('delivered')
   expect(world.sent).toHaveLength(states.filter((state: string) => state === 'delivered').length)
+})
+
+test('after a long halt, silence counts anew', async () => {
+  world.relay.listeningSince = world.clock.now
+  const began = world.clock.now
+  pump = new Pump(world.relay)
+  const turn = async (ms: number) => {
+    world.clock.now += ms
+    pump!.wake()
+    await vi.waitFor(() => expect(turns()).toBeGreaterThan(0))
+  }
+  let looks = 0
+  const { dueEvents } = world.store
+  world.store.dueEvents = (...args) => {
+    looks += 1
+    return dueEvents.apply(world.store, args)
+  }
+  const turns = () => {
+    const count = looks
+    looks = 0
+    return count
+  }
+  for (let i = 0; i < 4; i++) await turn(30_000)
+  expect(world.relay.listeningSince).toBe(began)
+  await turn(10 * 60_000)
+  expect(world.relay.listeningSince).toBe(world.clock.now)
+  expect(world.lines.some((line) => line.includes('relay_halted'))).toBe(true)
 })

@@ -131,9 +131,14 @@ describe.each(kinds)('%s', (kind) => {
     await deliver(kind, { ...about({}, { moment, at }) })
   })
 
-  test.each(Object.keys(scenes))('takes "%s", as it comes', async (name) => {
-    await deliver(kind, scenes[name]!)
-  })
+  // while a beacon is silent, its incident stays as it is
+  const sendsNothing = (name: string) => kind === 'pagerduty' && name === 'some beacons are back'
+  test.each(Object.keys(scenes).filter((name) => !sendsNothing(name)))(
+    'takes "%s", as it comes',
+    async (name) => {
+      await deliver(kind, scenes[name]!)
+    },
+  )
 })
 
 describe('text that looks like markup stays text', () => {

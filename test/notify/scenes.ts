@@ -1,6 +1,11 @@
 // Typical messages: each moment with the event that leads to it, and special cases: lists, channels
 // in trouble, late and skipped messages, scale sets, hostile names.
 
+import {
+  type AbsenceChange,
+  sendAbsence,
+  withAbsence,
+} from '../../functions/core/delivery/absence-alert.ts'
 import { sendAlert, withOccurrence } from '../../functions/core/delivery/alert.ts'
 import {
   type AlertTelling,
@@ -10,7 +15,7 @@ import {
 } from '../../functions/core/delivery/delivery.ts'
 import type { Posted } from '../../functions/core/delivery/post.ts'
 import { stampOf } from '../../functions/core/event/approval.ts'
-import type { Moment, Verdict } from '../../functions/core/event/event.ts'
+import type { AbsenceKind, Moment, Verdict } from '../../functions/core/event/event.ts'
 import { maxOpenOfBeacon, refusalOf } from '../../functions/core/event/share.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'
@@ -454,6 +459,31 @@ function alert(): Outgoing {
   return sent(id, telling)
 }
 
+/** The last message of an alert about these VMs, of which some are back or have left. */
+function absence(
+  kind: AbsenceKind,
+  vms: string[],
+  { back = [], left = [], ...rest }: Partial<Omit<AbsenceChange, 'add'>>,
+): Outgoing {
+  const add = vms.map((vm, i) => ({ beacon: `${vm}${i}`, vm, since: at, from: at + 15 * minute }))
+  const idsOf = (some: string[]) =>
+    add.filter(({ vm }) => some.includes(vm)).map(({ beacon }) => beacon)
+  const first = withAbsence(undefined, 'prod', kind, { add, back: [], left: [], ...rest }, at)!
+  const told = sendAbsence(first as never, ['ops'], at + 15 * minute)
+  const isOver = back.length + left.length > 0
+  const change = { add: [], back: idsOf(back), left: idsOf(left) }
+  const later = isOver
+    ? withAbsence(told.record, 'prod', kind, change, at + 20 * minute)!
+    : undefined
+  const { deliveries } = later ? sendAbsence(later as never, ['ops'], at + 31 * minute) : told
+  const { id, telling } = deliveries[0]!
+  return sent(id, telling)
+}
+
+function webs(count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `web_${i}`)
+}
+
 /** As many as a chat is told in one message, of several moments. */
 function list(names: string[]): Outgoing {
   const [first, ...also] = names.map((name) => outgoingOf(name, settings[name]!))
@@ -476,4 +506,14 @@ export const scenes: Record<string, Outgoing> = {
     'completed',
   ]),
   'a fleet is over its limits': alert(),
+  'a beacon is silent': absence('beacons_silent', ['web_3'], { of: 40 }),
+  'many beacons are silent': absence('beacons_silent', webs(12), { of: 40 }),
+  'all beacons are silent': absence('beacons_silent', webs(3), { of: 3 }),
+  'some beacons are back': absence('beacons_silent', webs(12), { back: webs(11) }),
+  'the last beacon is back, and one has left': absence('beacons_silent', webs(2), {
+    ...{ back: ['web_0'], left: ['web_1'] },
+  }),
+  'expected beacons are missing': absence('beacons_missing', ['db_0', 'db_1'], { of: 40 }),
+  'a number of beacons is missing': absence('beacons_missing', [''], { of: 40 }),
+  'a missing beacon reports': absence('beacons_missing', ['db_0'], { of: 40, back: ['db_0'] }),
 }

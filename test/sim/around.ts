@@ -8,6 +8,7 @@ const storeMethods = [
   ...['readEvent', 'commit', 'readObservers', 'readBeacon', 'readSightings', 'writeBeacon'],
   ...['dueEvents', 'claim', 'settle', 'readDeliveries', 'listEvents', 'nextDueAt'],
   ...[
+    'listBeacons',
     'replaceBeacon',
     'dueBeacons',
     'replay',

@@ -29,5 +29,6 @@ export const encounters = [
   'a rule waits, and then approves',
   'a rule waits in vain',
   'an event waits for its turn',
+  'a beacon that died is told silent',
 ] as const
 export type Encounter = (typeof encounters)[number]

@@ -71,6 +71,7 @@ export class EventBook {
 
   #count(before: EventRecord | undefined, record: EventRecord): void {
     const { stats } = this.#docket
+    if (record.alert !== undefined) return
     if (before === undefined) stats.events += 1
     if (before !== undefined && record.epoch > before.epoch) stats.reopened += 1
     const holder = before?.directive?.beacon

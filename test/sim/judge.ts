@@ -17,6 +17,10 @@ import { MarkBook } from './mark-book.ts'
 import { MessageBook } from './message-book.ts'
 import type { FleetName, PlannedVm } from './plan.ts'
 import { SightBook } from './sight-book.ts'
+import { SilenceBook } from './silence-book.ts'
+
+/** What is due later is no message: each is tried for two days at most. */
+const forgetMs = 5 * 86_400_000
 
 export class Judge extends Docket {
   readonly messages: MessageBook
@@ -25,6 +29,7 @@ export class Judge extends Docket {
   readonly marks: MarkBook
   readonly sights: SightBook
   readonly hooks: HookBook
+  readonly silences: SilenceBook
   /** Since when nothing is owed and nothing is open. */
   quietSince: number | undefined
 
@@ -35,13 +40,18 @@ export class Judge extends Docket {
     this.approvals = new ApprovalBook(this)
     this.sights = new SightBook(this)
     this.hooks = new HookBook(this)
+    this.silences = new SilenceBook(this)
     this.events = new EventBook(this, this.messages, this.approvals)
     this.sights.read(this.events.records)
   }
 
   log(line: string): void {
     // what the relay catches and logs as its own failure happens to no relay that works
-    if (/"(settle|message|notifier|conclusion|request|mark|press|slack_reply)_failed"/.test(line)) {
+    if (
+      /"(settle|message|notifier|conclusion|silence|request|mark|press|slack_reply)_failed"/.test(
+        line,
+      )
+    ) {
       this.broke('unexpected', line)
     }
     const leaked = this.parts.secrets.find((secret) => line.includes(secret))
@@ -61,7 +71,9 @@ export class Judge extends Docket {
 
   /** A process looked around, and knows when it has to do so next. */
   turned(nextDueAt: number | undefined): void {
-    if (nextDueAt !== undefined) this.quietSince = undefined
+    // an alert waits for days until the relay forgets its beacons
+    const isOwed = nextDueAt !== undefined && nextDueAt < this.now + forgetMs
+    if (isOwed) this.quietSince = undefined
     else this.quietSince ??= this.now
     this.events.checkApprovals()
   }
@@ -77,6 +89,7 @@ export class Judge extends Docket {
     this.events.committed(process, commit)
     this.sights.committed(process, key, before, record)
     this.hooks.committed(key, before, record)
+    this.silences.committed(before, record)
   }
 
   turns(requests: Claimed[][], { now }: ClaimRequest): void {

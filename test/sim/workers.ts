@@ -306,6 +306,7 @@ export class Worker {
     if (this.process.alive || kernel.now < this.#downUntil) return
     this.process.revive(kernel.now)
     this.#relay.listeningSince = kernel.now
+    this.#parts.judge.silences.restarted()
     this.#sleep(0)
   }
 }

@@ -1,6 +1,6 @@
 // Alerts about beacons that are not heard: silent ones, and expected ones that never reported. The
 // row of the alert lists them until they are back. So each absence is told once, also after a
-// restart, and so is its end. Each message has an epoch of its own, and each episode a number.
+// restart, and so is its end. An episode, and so an epoch, may have several messages.
 import { cut } from '../../../shared/document.ts'
 import type {
   Absence,
@@ -65,10 +65,9 @@ function begun(
   kind: AbsenceKind,
   now: number,
 ): Row {
-  const last = before?.alert?.absence
-  const { episode = 0, toldAt, overToldAt } = last ?? {}
+  const { toldAt, overToldAt } = before?.alert?.absence ?? {}
   const times = { ...(toldAt && { toldAt }), ...(overToldAt && { overToldAt }) }
-  const absence: Absence = { episode: episode + 1, absent: [], back: [], left: [], ...times }
+  const absence: Absence = { absent: [], back: [], left: [], messages: 0, ...times }
   const alert = { kind, since: now, lastAt: now, vms: [], reasons: [], absence }
   return { ...alertRow(fleet, alert, before, now), alert }
 }
@@ -150,11 +149,11 @@ export function sendAbsence(before: Row, owners: string[], now: number): Sent {
   const { news } = told
   const vms = told.vms.sort(byName)
   const sequence = before.sequence + 1
-  const epoch = before.epoch + 1
-  const record = settled({ ...before, epoch }, told.absence, now)
+  const messages = current.messages + 1
+  const record = settled(before, { ...told.absence, messages }, now)
   const { kind, since, lastAt, reasons } = record.alert!
   const alert = { kind, since, lastAt, reasons, vms: vms.slice(0, maxVms), news }
-  const about = { alert: kind, episode: current.episode }
+  const about = { alert: kind, episode: before.epoch, message: messages }
   const view = { ...viewOf({ ...record, sequence }), alert }
   return {
     record,

@@ -102,7 +102,7 @@ export function alertsTo(
 ): Delivery[] {
   const { fleet, eventId, sequence } = event
   return owners.map((channel, i) => ({
-    id: alertDeliveryId(event, channel),
+    id: alertDeliveryId(event, about, channel),
     ...{ fleet, eventId, channel, seq: sequence * seqPerEpisode + i },
     ...{ plannedAt: now, urgentUntil: now + urgentMs, nextAt: now },
     telling: { moment: 'alert', at: now, event, about },

@@ -42,6 +42,8 @@ export interface FleetAlert {
   alert: Alert['kind']
   /** Counts the episodes of this kind in this fleet. */
   episode: number
+  /** Counts the messages of the episode, if there can be several. */
+  message?: number
 }
 
 export interface Delivery {
@@ -160,8 +162,13 @@ export function isAlertOf(
   return telling.moment === 'alert' && 'alert' in telling.about
 }
 
-export function alertDeliveryId({ fleet, eventId, epoch }: EventView, channel: string): string {
-  return [fleet, eventId, String(epoch), 'alert', channel].map(encode).join('/')
+export function alertDeliveryId(
+  { fleet, eventId, epoch }: EventView,
+  { message }: FleetAlert,
+  channel: string,
+): string {
+  const which = message === undefined ? [] : [String(message)]
+  return [fleet, eventId, String(epoch), 'alert', channel, ...which].map(encode).join('/')
 }
 
 export function deliveryId(record: EventView, moment: Moment, channel: string): string {

@@ -99,7 +99,7 @@ export function copyFor(
 
 /** Undefined for an alert about a channel, which is never copied. */
 function copyId(telling: Delivery['telling'], to: string): string | undefined {
-  if (isAlertOf(telling)) return alertDeliveryId(telling.event, to)
+  if (isAlertOf(telling)) return alertDeliveryId(telling.event, telling.about, to)
   return telling.moment === 'alert' ? undefined : deliveryId(telling.event, telling.moment, to)
 }
 

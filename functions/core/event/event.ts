@@ -183,15 +183,15 @@ export interface Absent {
 
 /** Who is absent, and what owners know of it. */
 export interface Absence {
-  /** Counts the times from the first absence to the last return. */
-  episode: number
   absent: Absent[]
   /** Told as absent, but back since. VMs that left are in `left`. Neither is told yet. */
   back: string[]
   left: string[]
   /** Since when there is somebody in these two. */
   overSince?: number
-  /** The last message about absences, and about their end. */
+  /** Sent since the first absence of this episode. */
+  messages: number
+  /** The last message about absences, and about their end, also of an earlier episode. */
   toldAt?: number
   overToldAt?: number
   /** Beacons in the fleet, as counted last. */

@@ -53,41 +53,43 @@ function overLimits(fleet: string, reasons: string[]): AlertText {
 const absences: Record<AbsenceKind, Record<AbsenceNews['form'], (news: News) => AlertText>> = {
   beacons_silent: {
     absent: (news) => {
-      const { count, since, at, of, remaining } = news
+      const { fleet, count, since, at, of, remaining } = news
       const time = lastingClock(since, at)
       const isAll = of !== undefined && of > 1 && remaining >= of
+      const [these, each] =
+        count === 1 ? ['this VM shows', 'the VM'] : ['these VMs show', 'each VM']
       return {
-        title: `${beacons(count)} silent since ${time}: ${names(news)}`,
+        title: `${beacons(count)} of fleet "${fleet}" silent since ${time}: ${names(news)}`,
         lines: [
           ...(isAll
             ? ['No beacon of the fleet reports. Check first that VMs reach the relay.']
             : []),
-          'Foghorn does not see events that only these VMs show, and cannot start events through them.',
-          'Check that each VM runs, then its beacon. See "A VM is silent" in docs/when-things-fail.md.',
+          `Foghorn does not see events that only ${these}, and cannot start them.`,
+          `Check that ${each} runs, then its beacon. See "A VM is silent" in docs/when-things-fail.md.`,
           ...(remaining > count ? [`${remaining} beacons of the fleet are silent in all.`] : []),
         ],
       }
     },
     over: (news) => ({
-      title: overTitle(news, 'again'),
+      title: overTitle(news, 'Back: ', 'again'),
       lines: [...leftLine(news, 'These VMs have left the fleet'), ...remainingLine(news, 'silent')],
     }),
   },
   beacons_missing: {
     absent: (news) => {
-      const { count, remaining, of = count } = news
+      const { fleet, count, remaining, of = count } = news
       const found = news.vms.length > 0 ? `: ${names(news)}` : ''
       return {
-        title: `${count} of ${of} expected beacons never reported${found}`,
+        title: `${count} of ${of} expected beacons of fleet "${fleet}" never reported${found}`,
         lines: [
-          'Nobody is notified of events that only these VMs see.',
+          'Nobody is notified of events that only their VMs show.',
           'Install the beacon there, or correct "expectedBeacons" in the configuration.',
           ...(remaining > count ? [`${remaining} beacons are missing in all.`] : []),
         ],
       }
     },
     over: (news) => ({
-      title: overTitle(news, 'now'),
+      title: overTitle(news, '', 'for the first time'),
       lines: [
         ...leftLine(news, 'These VMs are no longer expected'),
         ...remainingLine(news, 'missing'),
@@ -96,11 +98,12 @@ const absences: Record<AbsenceKind, Record<AbsenceNews['form'], (news: News) => 
   },
 }
 
-function overTitle({ count, left, vms }: News, when: string): string {
-  const back = count - left.length
-  if (back === 0) return `${beacons(count)} no longer expected to report`
-  const found = vms.length > 0 ? `: ${listed(vms, back, fewNames)}` : ''
-  return `Back: ${beacons(back)} report${back === 1 ? 's' : ''} ${when}${found}`
+function overTitle({ fleet, count, left, vms }: News, back: string, when: string): string {
+  const returned = count - left.length
+  if (returned === 0) return `${beacons(count)} of fleet "${fleet}" no longer expected to report`
+  const found = vms.length > 0 ? `: ${listed(vms, returned, fewNames)}` : ''
+  const reports = `report${returned === 1 ? 's' : ''}`
+  return `${back}${beacons(returned)} of fleet "${fleet}" ${reports} ${when}${found}`
 }
 
 function beacons(count: number): string {

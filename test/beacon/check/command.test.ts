@@ -19,7 +19,10 @@ describe.each(ways)('$title', ({ way, isSkipped }) => {
     return { code, lines, verdicts, ...output }
   }
 
-  const settings = { FOGHORN_FLEET: 'shop', FOGHORN_FLEET_KEY: fleetKey }
+  const settings = {
+    ...{ FOGHORN_FLEET: 'shop', FOGHORN_FLEET_KEY: fleetKey },
+    FOGHORN_HOOKS: '/no/hooks',
+  }
 
   test.skipIf(isSkipped)('all is well', async () => {
     const imds = await serveImds()
@@ -31,7 +34,7 @@ describe.each(ways)('$title', ({ way, isSkipped }) => {
     const urls = { FOGHORN_IMDS_URL: imds.origin, FOGHORN_RELAY_URL: relay.origin }
     const { code, lines, verdicts, stderr } = await check({ ...settings, ...urls }, cwd)
     expect(lines[0]).toMatch(/two minutes/)
-    const about = ['imds', 'vm', 'relay', 'credential', 'clock', 'heard', 'state']
+    const about = ['imds', 'vm', 'relay', 'credential', 'clock', 'heard', 'state', 'hooks']
     expect(verdicts).toEqual(about.map((name) => `ok ${name}`))
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
 
@@ -47,7 +50,8 @@ describe.each(ways)('$title', ({ way, isSkipped }) => {
   test.skipIf(isSkipped)('nobody answers', async () => {
     const urls = { FOGHORN_IMDS_URL: 'http://127.0.0.1:1', FOGHORN_RELAY_URL: 'http://127.0.0.1:1' }
     const { code, verdicts, stdout } = await check({ ...settings, ...urls })
-    expect(verdicts).toEqual(['fix imds', 'skip vm', 'fix relay', 'skip credential', 'ok state'])
+    const expected = ['fix imds', 'skip vm', 'fix relay', 'skip credential', 'ok state', 'ok hooks']
+    expect(verdicts).toEqual(expected)
     expect(code).toBe(2)
     expect(stdout).not.toContain(fleetKey.slice(6))
   })

@@ -154,7 +154,7 @@ describe('returns', () => {
 
   test('end the episode; the next one has the next number, and waits for the same limit', () => {
     const alert = rowOf()
-    const episode = () => isAbsence(alert.row!) && alert.row.alert.absence.episode
+    const episode = () => alert.row?.epoch
     alert.note({ add: [absent('a')] })
     alert.pass(minute)
     alert.note({ back: ['id-a'] })

@@ -1,0 +1,94 @@
+// The book of silence: a beacon that died for good is told, in time and once, and none is told that was
+// heard. Only what no event can explain counts.
+
+import { isAbsence } from '../../functions/core/delivery/absence-alert.ts'
+import { type AbsenceKind, type EventRecord, isHit } from '../../functions/core/event/event.ts'
+import type { Beacon } from './beacons.ts'
+import type { Docket } from './docket.ts'
+import { minute } from './plan.ts'
+
+const kind: AbsenceKind = 'beacons_silent'
+const leastMs = 2 * minute
+/** An alert names those that will be silent within this time, too. */
+const leadMs = minute
+/** Within a pace, the relay need not note that a beacon was heard again. */
+const unnoted = 0.8
+/** A report may be taken in while the alert goes out. */
+const graceMs = minute
+/** An event may explain a silence for so long after its end. */
+const aftermathMs = 10 * minute
+/** Relays sleep so long in this world, and one message has to keep its distance from the last. */
+const lateMs = 6 * minute
+const quietMs = 15 * minute
+
+export class SilenceBook {
+  readonly #docket: Docket
+  /** Silences that were told, by beacon and the time when it was last heard. */
+  readonly #told = new Set<string>()
+  readonly #toldAt = new Map<string, number>()
+  #restartedAt: number
+
+  constructor(docket: Docket) {
+    this.#docket = docket
+    this.#restartedAt = docket.now
+  }
+
+  /** Silence counts anew from the restart of a relay. */
+  restarted(): void {
+    this.#restartedAt = this.#docket.now
+  }
+
+  committed(before: EventRecord | undefined, record: EventRecord): void {
+    if (record.alert?.kind !== kind || !isAbsence(record)) return
+    const known = before !== undefined && isAbsence(before) ? before.alert.absence.absent : []
+    for (const one of record.alert.absence.absent) {
+      const was = known.find(({ beacon }) => beacon === one.beacon)
+      if (!one.told || was?.told) continue
+      this.#check(record.fleet, one.beacon, one.since)
+    }
+  }
+
+  #check(fleet: string, id: string, since: number): void {
+    const { now } = this.#docket
+    this.#toldAt.set(fleet, now)
+    const key = `${fleet}/${id} ${since}`
+    if (this.#told.has(key)) this.#docket.broke('silence', `${key} is told twice`)
+    this.#told.add(key)
+    const beacon = this.#beacons().find((one) => one.vm.fleet === fleet && one.key === id)
+    const acked = beacon?.acked
+    if (beacon === undefined || acked === undefined || this.#docket.mistaken.has(fleet)) return
+    const ageMs = now - acked.ackedAt
+    const silentMs = Math.max(3 * acked.paceMs, leastMs) - leadMs - unnoted * acked.paceMs
+    if (ageMs >= graceMs && ageMs < silentMs) {
+      this.#docket.broke('silence', `${key} is told, and was heard ${ageMs / 1_000} s ago`)
+    }
+    if (!beacon.process.alive) this.#docket.met.add('a beacon that died is told silent')
+  }
+
+  checkEnd(records: Iterable<EventRecord>): void {
+    const events = [...records].filter(({ alert }) => alert === undefined)
+    for (const beacon of this.#beacons()) this.#checkDead(beacon, events)
+  }
+
+  #checkDead(beacon: Beacon, events: EventRecord[]): void {
+    const { now } = this.#docket
+    const { vm, acked, process } = beacon
+    if (process.alive || acked === undefined || this.#docket.mistaken.has(vm.fleet)) return
+    const from = Math.max(acked.ackedAt, this.#restartedAt)
+    const dueAt = from + Math.max(3 * acked.paceMs, leastMs) + lateMs
+    // an earlier message of the fleet delays the next one
+    const toldAt = this.#toldAt.get(vm.fleet) ?? Number.NEGATIVE_INFINITY
+    if (now < dueAt || now < toldAt + quietMs + lateMs) return
+    const explains = ({ fleet, facts, ended }: EventRecord) =>
+      fleet === vm.fleet &&
+      isHit(facts, vm.name) &&
+      (ended?.at ?? now) + aftermathMs + lateMs > from
+    if (events.some(explains)) return
+    const isTold = [...this.#told].some((key) => key.startsWith(`${vm.fleet}/${beacon.key} `))
+    if (!isTold) this.#docket.broke('silence', `${vm.name} died, and nobody was told`)
+  }
+
+  #beacons(): Beacon[] {
+    return this.#docket.parts.beacons()
+  }
+}
