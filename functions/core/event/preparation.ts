@@ -15,14 +15,16 @@ export function preparationFor(
   { vm, document }: { vm: string; document: Pick<ScheduledEvent, 'eventId' | 'resources'>[] },
   now: number,
 ): 'now' | 'hold' | undefined {
-  if (!isOpen(record)) return undefined
+  const { turn, verdict, policy } = record
+  const takesTurns = policy.whenReady === true && policy.maxConcurrent !== undefined
+  // it may open again, and then it needs a turn
+  if (!isOpen(record)) return takesTurns ? 'hold' : undefined
   const shown = document.filter(({ eventId }) => eventId === record.eventId)
   if (![record.facts, ...shown].some((one) => isHit(one, vm))) return undefined
   if (record.prepareNow !== undefined) return record.phase === 'scheduled' ? 'now' : undefined
-  const { turn, verdict, policy } = record
   if (verdict?.decision === 'approved') return undefined
   if (turn?.state === 'unknown') return 'hold'
-  if (!policy.whenReady || policy.maxConcurrent === undefined) return undefined
+  if (!takesTurns) return undefined
   if (turn?.state !== 'held') return 'hold'
   return record.phase === 'scheduled' && preparesFrom(record) <= now ? 'now' : undefined
 }
