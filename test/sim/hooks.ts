@@ -5,7 +5,6 @@ import type { PolicyRule } from '../../functions/core/rules/policy.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Answer, HookRun, Report } from '../../shared/report.ts'
 import type { Kernel } from './kernel.ts'
-import type { PlannedVm } from './plan.ts'
 import type { Random } from './random.ts'
 
 /** As a beacon's setting, unless its owner changed it. */
@@ -29,7 +28,7 @@ export interface HookPlan {
 }
 
 /** In some worlds, VMs have hooks, and a rule waits for them or lets events take turns. */
-export function hooksOf(random: Random, vms: PlannedVm[]): HookPlan | undefined {
+export function hooksOf(random: Random, vms: { name: string }[]): HookPlan | undefined {
   if (!random.chance(0.3)) return undefined
   const whenReady = random.chance(0.85)
   const limited = !whenReady || random.chance(0.6)
