@@ -8,9 +8,11 @@ import {
   type Delivery,
   type FleetAlert,
   isAlertOf,
+  type Telling,
 } from '../core/delivery/delivery.ts'
 import { unlimited } from '../core/delivery/rate.ts'
 import type { AbsenceNews } from '../core/event/event.ts'
+import type { Readiness } from '../core/event/hook-state.ts'
 import { publicView } from '../core/event/public-view.ts'
 import { alertText } from '../core/message/alert.ts'
 import { secrets, webUrl } from '../schema/checks.ts'
@@ -69,23 +71,44 @@ function judge(answer: Answer, now: number): SendOutcome {
 
 /**
  * The same bytes at every attempt: nothing depends on the time of sending. If the body is too long,
- * the list of VMs is cut first (`resourcesTotal` has their number), then the description (ends in
- * `…`).
+ * the list of VMs is cut first (`resourcesTotal` has their number), then the lists in `readiness`
+ * (`counts` stay), then the description (ends in `…`).
  */
 function bodyOf(delivery: Delivery): string {
-  const { resources, description = '' } = delivery.telling.event.facts
-  const written = (names: number, length: number) => {
+  const { event } = delivery.telling
+  const { resources, description = '' } = event.facts
+  const written = (names: number, listed: number, length: number) => {
     const kept = { resources: resources.slice(0, names), description: cut(description, length) }
-    return JSON.stringify(cloudEvent(delivery, kept), wholeCharacters)
+    return JSON.stringify(cloudEvent(delivery, { ...kept, listed }), wholeCharacters)
   }
   let [names, length] = [resources.length, description.length]
-  let body = written(names, length)
-  while (new TextEncoder().encode(body).length > maxBodyBytes && (names > 0 || length > 1)) {
+  let listed = listsIn(event)
+  let body = written(names, listed, length)
+  while (isTooLong(body) && (names > 0 || listed > 0 || length > 1)) {
     if (names > 0) names = Math.floor(names * 0.9)
+    else if (listed > 0) listed = Math.floor(listed / 2)
     else length = Math.max(1, Math.floor(length * 0.9))
-    body = written(names, length)
+    body = written(names, listed, length)
   }
   return body
+}
+
+function isTooLong(body: string): boolean {
+  return new TextEncoder().encode(body).length > maxBodyBytes
+}
+
+/** The length of the longest list in `readiness`. */
+function listsIn({ readiness }: Telling['event']): number {
+  return Math.max(readiness?.unready.length ?? 0, readiness?.restore?.failed.length ?? 0)
+}
+
+function cutLists(readiness: Readiness, listed: number): Readiness {
+  const { unready, restore } = readiness
+  return {
+    ...readiness,
+    unready: unready.slice(0, listed),
+    ...(restore && { restore: { ...restore, failed: restore.failed.slice(0, listed) } }),
+  }
 }
 
 /** An alert has no event, so the body has the fleet and the texts. */
@@ -123,10 +146,12 @@ function wholeCharacters(_key: string, value: unknown): unknown {
 
 function cloudEvent(
   { id, telling }: Delivery,
-  { resources, description }: { resources: string[]; description: string },
+  kept: { resources: string[]; description: string; listed: number },
 ) {
-  const { event } = telling
-  const view = publicView(event)
+  const { resources, description, listed } = kept
+  const { readiness, ...event } = telling.event
+  const shown = readiness && { readiness: cutLists(readiness, listed) }
+  const view = publicView({ ...event, ...shown })
   const all = view.resources.length
   return {
     specversion: '1.0',

@@ -101,6 +101,26 @@ describe('an open page', () => {
     expect(await page.getByRole('alert').isVisible()).toBe(false)
   })
 
+  test('it shows how hooks go on, and the buttons that decide stay', async () => {
+    await beacon.runs([event()], 'planned')
+    const page = await open(await forge(world))
+    const prepare = page.getByRole('button', { name: 'Prepare now' })
+    const warning = page.locator('[data-unready]')
+    expect(await prepare.isVisible()).toBe(true)
+    expect(await warning.innerText()).toContain('web_0 is not ready')
+    await beacon.runs([event()], 'running')
+    await pass(page, 5_000)
+    await page.getByText('web_0 is preparing.').waitFor()
+    expect(await prepare.isVisible()).toBe(false)
+    expect(await warning.isVisible()).toBe(true)
+    await beacon.runs([event()], 'succeeded')
+    await pass(page, 5_000)
+    await page.getByText('web_0 is ready.').waitFor()
+    expect(await warning.isVisible()).toBe(false)
+    expect(await approve(page).isVisible()).toBe(true)
+    expect(await page.getByRole('alert').count()).toBe(0)
+  })
+
   test('a press does not count while the page moves', async () => {
     const page = await open(await forge(world))
     await press(world, await forge(world, { channel: 'team' }), 'not_now')

@@ -128,6 +128,20 @@ describe('the body', () => {
     expect(json.data).not.toHaveProperty('resourcesTotal')
   })
 
+  test('lists of hooks that leave no room are cut, and their counts stay', async () => {
+    const note = '\u0001'.repeat(160)
+    const one = { vm: '☃'.repeat(256), state: 'failed' as const, since: at, note }
+    const unready = Array(20).fill(one)
+    const failed = { counts: { failed: 20 }, unready, restore: { counts: {}, failed: unready } }
+    const event = viewOf(record({ readiness: failed }))
+    const delivery = claimed('id', { telling: telling({ event }) })
+    const { body, json } = await capture(outgoing({ delivery }))
+    expect(bytes(body)).toBeLessThan(20_000)
+    expect(json.data.readiness.counts).toEqual({ failed: 20 })
+    expect(json.data.readiness.unready.length).toBeGreaterThan(0)
+    expect(json.data.readiness.unready[0]).toMatchObject({ since: '2026-11-21T12:00:00.000Z' })
+  })
+
   test('a description that leaves no room is cut, and shows it', async () => {
     // Six bytes each in JSON.
     const description = '\u0001'.repeat(4_000)

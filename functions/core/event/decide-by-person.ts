@@ -44,6 +44,8 @@ export function decideByPerson(
   if (permission !== 'allowed') return { ...unchanged, reason: permission, permission }
   if (seen !== undefined && seen !== stampOf(before)) return { ...unchanged, reason: 'moved_on' }
   const { record, moments } = decided
+  // nothing is decided, so the next look and its reminders stay
+  if (decision === 'prepare') return { record, moments, reason: 'decided' }
   const dueAt = nextLook(record, withHeard(before, observers), now)
   return { record: { ...record, dueAt }, moments, reason: 'decided' }
 }

@@ -18,6 +18,7 @@ export {
   lapseLines,
   stuckLines,
 } from './approval.ts'
+export { lostLines } from './ending.ts'
 export {
   type Askers,
   aftermathOf,
@@ -45,7 +46,7 @@ export {
   waitLines,
 } from './readiness.ts'
 export type { Message, Tone } from './shape.ts'
-export { asksFor, hardwareAdvice, lostLines } from './step.ts'
+export { asksFor, hardwareAdvice } from './step.ts'
 
 /** A message that is sent this long after its moment says so. */
 const lateMs = 60_000

@@ -1,22 +1,20 @@
 // The message of each moment: sentences, facts, tone.
 import type { Telling } from '../delivery/delivery.ts'
-import { lostMs } from '../event/conclude.ts'
-import { lastingClock, span, when } from '../event/time.ts'
+import { lastingClock, when } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { byItself, describeDecision, growthLines, lapseLines, stuckLines } from './approval.ts'
 import { describeChange, describeDispute } from './change.ts'
+import { cancelledLines, completedLines, lostLines } from './ending.ts'
 import {
   type Askers,
   actionOf,
   affectedVms,
-  aftermathOf,
   areReaders,
   askedBy,
   azureStarts,
   backLines,
   capital,
   describeDuration,
-  describeInference,
   describeNames,
   describeVerdict,
   impactOf,
@@ -95,17 +93,6 @@ export function linesOf({ moment, event, at }: Telling, now: number, askers: Ask
     case 'lost':
       return lostLines(event, now)
   }
-}
-
-export function lostLines(event: EventView, now: number): string[] {
-  const { ended, facts } = event
-  const since = ended === undefined ? '' : ` since ${lastingClock(ended.at - lostMs, now)}`
-  const what =
-    facts.source === 'User' ? 'Ask the user who requested it' : `Check ${affectedVms(event)}`
-  return [
-    `No VM that saw this event has reported on it${since}, so its outcome is unknown.`,
-    `${what}, and check that the beacons run.`,
-  ]
 }
 
 /** What will happen, and what the reader can do. */
@@ -232,28 +219,6 @@ function noNoticeLine(event: EventView): string {
   }
   const isLast = eventType === 'Preempt' || eventType === 'Terminate'
   return `Azure gave no notice. ${isLast ? `It will not bring back ${vms}` : `Check ${vms}`}.`
-}
-
-function completedLines({ ended, startedAt, startKind }: EventView): string[] {
-  if (ended?.inferred !== undefined) {
-    // if the VM is silent, no document shows that the event is gone
-    const listed = ended.inferred === 'vm_gone' ? '' : 'Azure no longer lists it. '
-    return [`${listed}Foghorn concludes that it completed: ${describeInference(ended.inferred)}.`]
-  }
-  const tookMs = ended === undefined || startedAt === undefined ? -1 : ended.at - startedAt
-  if (tookMs < 0) return ['It is over.']
-  const about = startKind === 'already_running' ? 'at least' : 'about'
-  return [`It took ${about} ${span(tookMs)}.`]
-}
-
-function cancelledLines(event: EventView): string[] {
-  const { ended } = event
-  if (ended?.inferred === undefined) return ['Azure cancelled it. It will not happen.']
-  if (ended.inferred === 'drill_overdue') return [`${capital(describeInference(ended.inferred))}.`]
-  return [
-    `${capital(describeInference(ended.inferred))}. Azure does not say which.`,
-    aftermathOf(event),
-  ]
 }
 
 const endings = { completed: 'Ended', cancelled: 'Gone since', lost: 'Closed' }

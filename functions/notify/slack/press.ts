@@ -15,7 +15,7 @@ import {
 import type { DeadPress, PressOutcome } from '../desk.ts'
 
 /** Slack's limits for the dialog of a button, in characters. */
-const limit = { title: 100, text: 300, names: 120, eventType: 24 }
+const limit = { title: 100, text: 300, names: 120, fewNames: 80, eventType: 24 }
 
 export interface Question {
   title: string
@@ -25,15 +25,25 @@ export interface Question {
 /** Protects against an accidental press: what an approval starts, and for which VMs. */
 export function questionOf(event: EventView): Question {
   const { resources } = event.facts
-  const names = cut(plain(describeNames(resources)), limit.names)
+  const unready = unreadyIn(event)
+  const room = unready.length > 0 ? limit.fewNames : limit.names
+  const names = cut(plain(describeNames(resources)), room)
   const count = resources.length > 1 ? `${resources.length} VMs: ${names}` : names
   const starts = event.drill ? 'This starts the drill and touches no VM' : 'Azure starts it now'
   const eventType = cut(plain(event.facts.eventType), limit.eventType)
-  const lines = [`${starts}: ${eventType} of ${count}.`, impactOf(event)]
+  const lines = [`${starts}: ${eventType} of ${count}.`, ...unready, impactOf(event)]
   return {
     title: cut(plain(`Approve ${subjectOf(event)}?`), limit.title),
     text: cut(plain([...lines, 'You cannot undo this.'].join(' ')), limit.text),
   }
+}
+
+/** As the message shows it. The page knows more. */
+function unreadyIn({ readiness, facts: { resources } }: EventView): string[] {
+  const count = resources.length - (readiness?.counts.ready ?? 0)
+  if (readiness === undefined || count <= 0) return []
+  if (resources.length === 1) return ['It is not ready.']
+  return [`${count} of them ${count === 1 ? 'is' : 'are'} not ready.`]
 }
 
 /** Replaces the message that asked. The decision has its own message. */

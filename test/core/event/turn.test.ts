@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   type Holder,
+  isOver,
   isTooMuch,
   rivalsOf,
   takeTurn,
@@ -62,6 +63,17 @@ describe('whether there is room', () => {
     expect(rivalsOf(many, own, wish({ a: 1 }))).toHaveLength(2_000)
     expect(rivalsOf(many.slice(0, 10), own, wish({ g3: 1 }))).toEqual([many[3]])
     expect(takeTurn(many, own, wish({ a: 1 }), many.slice(5)).isHeld).toBe(true)
+  })
+})
+
+describe('a holder', () => {
+  test.each<[string, Parameters<typeof isOver>[1], boolean]>([
+    ['whose event is open', record(), false],
+    ['whose event has ended', record({ ended: { at: 1, outcome: 'completed' } }), true],
+    ['whose event was removed', undefined, true],
+    ['whose event has come back, in a new epoch', record({ epoch: 2 }), true],
+  ])('%s', (_, stored, expected) => {
+    expect(isOver(holder('x', { a: 1 }), stored)).toBe(expected)
   })
 })
 

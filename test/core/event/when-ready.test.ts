@@ -5,7 +5,7 @@ import type { HookState } from '../../../functions/core/event/hook-state.ts'
 import type { Observer } from '../../../functions/core/event/observer.ts'
 import type { TurnTaken } from '../../../functions/core/event/turn.ts'
 import { weigh } from '../../../functions/core/event/when-ready.ts'
-import { at, type Fields, facts, observer, record } from '../../support/records.ts'
+import { at, beaconOf, type Fields, facts, observer, record } from '../../support/records.ts'
 
 const second = 1_000
 const minute = 60 * second
@@ -56,6 +56,19 @@ describe('the step', () => {
       'asks if the hook failed',
       { prepare: 'failed' },
       { moments: ['not_ready'], record: { notReady: { why: 'cannot_be_ready' } } },
+    ],
+    [
+      'believes the last report rather than an older row of its beacon',
+      {
+        course: {
+          heard: {
+            beacon: beaconOf('web_0', { heardAt: at + second }),
+            sighting: { hooks: { prepare: { state: 'failed', since: at } } },
+          },
+        },
+        prepare: 'succeeded',
+      },
+      { moments: ['not_ready'] },
     ],
     ['asks if there is no hook', { prepare: 'none' }, { moments: ['not_ready'] }],
     ['waits until a minute before NotBefore', { afterMs: 14 * minute - 1 }, { moments: [] }],

@@ -21,6 +21,14 @@ describe('the question before Approve', () => {
     expect(text).toContain('Freeze of 2 VMs: web_0, web_1. ')
   })
 
+  test('says how many VMs are not ready', () => {
+    const readiness = { counts: { ready: 1, failed: 1 }, unready: [] }
+    const two = facts({ resources: ['web_0', 'web_1'] })
+    expect(ask({ facts: two, readiness }).text).toContain('web_1. 1 of them is not ready. Each VM')
+    expect(ask({ readiness: { ...readiness, counts: { failed: 1 } } }).text).toContain('not ready')
+    expect(ask({ readiness: { ...readiness, counts: { ready: 1 } } }).text).not.toContain('ready')
+  })
+
   test('of a drill says that no VM is touched', () => {
     expect(ask({ drill: true }).text).toContain('touches no VM: Reboot')
   })
@@ -29,7 +37,10 @@ describe('the question before Approve', () => {
     'keeps its limits, whatever the names are: %j',
     (letter) => {
       const names = Array.from({ length: 100 }, (_, i) => letter.repeat(200) + i)
-      const question = ask({ facts: facts({ resources: names, eventType: letter.repeat(200) }) })
+      const readiness = { counts: { failed: 100 }, unready: [] }
+      const course = { facts: facts({ resources: names, eventType: letter.repeat(200) }) }
+      const question = ask({ ...course, readiness })
+      expect(ask(course).text).toContain('You cannot undo this.')
       expect(question.title.length).toBeLessThanOrEqual(100)
       expect(question.text.length).toBeLessThanOrEqual(300)
       expect(question.title + question.text).toSatisfy((text: string) => text.isWellFormed())

@@ -1,7 +1,7 @@
 // If nobody decides, people are reminded and others are paged at the times that the routes name.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { forge, press } from '../../support/people.ts'
-import { beacon, minute, report, startRelay, world } from '../../support/relay.ts'
+import { beacon, minute, moments, report, startRelay, world } from '../../support/relay.ts'
 import { event, startAt } from '../../support/world.ts'
 
 const routes = [
@@ -51,6 +51,14 @@ describe('an event that nobody decides', () => {
     await beacon.sees([moved])
     expect((await remindersUntil(10, [moved])).sort()).toEqual(['10 hook', '10 slack'])
   })
+})
+
+test('asking the VMs to prepare keeps the reminders', async () => {
+  await beacon.runs([event()], 'planned')
+  await world.drain()
+  expect((await press(world, await forge(world), 'prepare')).status).toBe(200)
+  await world.pass(5 * minute)
+  expect(moments()).toEqual(['scheduled', 'reminder'])
 })
 
 describe('no reminder', () => {

@@ -2,6 +2,7 @@
 // asked in time.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { decideEvent } from '../../../functions/use-cases/decide-event.ts'
+import { drillSchema, startDrill } from '../../../functions/use-cases/run-drill.ts'
 import {
   createWorld,
   event,
@@ -243,6 +244,24 @@ test('after the end, the record learns how "restore" went', async () => {
     restore: { counts: { failed: 1 }, failed: [{ vm: 'web_0', exitCode: 1 }] },
   })
   expect(moments()).toEqual(told)
+})
+
+test('a run for an event that its VM never saw changes nothing', async () => {
+  await web0.runs([event()], 'running')
+  const { sequence } = await recordNow()
+  const other = await web1.runs([], 'succeeded', { eventId })
+  const drill = await web1.runs([], 'succeeded', { eventId: 'drill-1' })
+  expect([other.preparations, drill.refused]).toEqual([[], []])
+  expect((await recordNow()).sequence).toBe(sequence)
+})
+
+test('a drill runs no hooks, so people are asked', async () => {
+  const wish = drillSchema.parse({ fleet: 'prod', type: 'Reboot' })
+  await startDrill(world.relay, wish, 'one')
+  await world.drain()
+  const drill = await world.store.readEvent({ fleet: 'prod', eventId: 'drill-one' })
+  expect(drill).toMatchObject({ policy: { decide: 'ask', rule: 'drained' } })
+  expect(moments()).toEqual(['scheduled'])
 })
 
 test('without hooks and without such a rule, nothing is kept', async () => {

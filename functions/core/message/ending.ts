@@ -1,0 +1,38 @@
+// Texts of the end of an event: how it ended, and why Foghorn believes that.
+import { lostMs } from '../event/conclude.ts'
+import { lastingClock, span } from '../event/time.ts'
+import type { EventView } from '../event/view.ts'
+import { affectedVms, aftermathOf, capital, describeInference } from './phrases.ts'
+
+export function lostLines(event: EventView, now: number): string[] {
+  const { ended, facts } = event
+  const since = ended === undefined ? '' : ` since ${lastingClock(ended.at - lostMs, now)}`
+  const what =
+    facts.source === 'User' ? 'Ask the user who requested it' : `Check ${affectedVms(event)}`
+  return [
+    `No VM that saw this event has reported on it${since}, so its outcome is unknown.`,
+    `${what}, and check that the beacons run.`,
+  ]
+}
+
+export function completedLines({ ended, startedAt, startKind }: EventView): string[] {
+  if (ended?.inferred !== undefined) {
+    // if the VM is silent, no document shows that the event is gone
+    const listed = ended.inferred === 'vm_gone' ? '' : 'Azure no longer lists it. '
+    return [`${listed}Foghorn concludes that it completed: ${describeInference(ended.inferred)}.`]
+  }
+  const tookMs = ended === undefined || startedAt === undefined ? -1 : ended.at - startedAt
+  if (tookMs < 0) return ['It is over.']
+  const about = startKind === 'already_running' ? 'at least' : 'about'
+  return [`It took ${about} ${span(tookMs)}.`]
+}
+
+export function cancelledLines(event: EventView): string[] {
+  const { ended } = event
+  if (ended?.inferred === undefined) return ['Azure cancelled it. It will not happen.']
+  if (ended.inferred === 'drill_overdue') return [`${capital(describeInference(ended.inferred))}.`]
+  return [
+    `${capital(describeInference(ended.inferred))}. Azure does not say which.`,
+    aftermathOf(event),
+  ]
+}
