@@ -1,9 +1,11 @@
-// `npm run bench [-- NAME]`: each figure as a line `name: value unit`. Everything is real but Azure and
-// the channels, and all of it shares this machine.
-
+// `npm run bench [-- NAME...] [--minutes N]`: each figure as a line `name: value unit`. Everything is
+// real but Azure and the channels, and all of it shares this machine. `--minutes` is how long beacons
+// are watched: an hour if the bench is named, else some minutes.
+import { parseArgs } from 'node:util'
 import { approval } from './approval.ts'
 import { azure } from './azure/azure.ts'
 import { coldStart } from './azure/cold-start.ts'
+import { beacon } from './beacon.ts'
 import { cost } from './cost/cost.ts'
 import type { Figure } from './figures.ts'
 import { latency } from './latency.ts'
@@ -11,16 +13,25 @@ import { memory } from './memory.ts'
 import { storm } from './storm/storm.ts'
 import { throughput } from './throughput.ts'
 
+const { values, positionals: wanted } = parseArgs({
+  options: { minutes: { type: 'string' } },
+  allowPositionals: true,
+})
+const minutes = Number(values.minutes ?? (wanted.includes('beacon') ? 60 : 5))
+
 const benches: Record<string, () => Promise<Figure[]>> = {
   ...{ latency: () => latency(), approval: () => approval(), throughput, storm, memory },
-  ...{ azure, 'cold-start': coldStart, cost },
+  ...{ azure, 'cold-start': coldStart, cost, beacon: () => beacon(minutes) },
 }
 
-const wanted = process.argv.slice(2)
 const unknown = wanted.filter((name) => !(name in benches))
 if (unknown.length > 0) {
   const names = Object.keys(benches).join(', ')
   process.stderr.write(`There is no bench "${unknown[0]}"; there are: ${names}\n`)
+  process.exit(2)
+}
+if (!(minutes >= 0.5 && minutes <= 24 * 60)) {
+  process.stderr.write(`--minutes is "${values.minutes}"; write a number from 0.5 to 1440\n`)
   process.exit(2)
 }
 for (const [name, bench] of Object.entries(benches)) {

@@ -13,6 +13,20 @@ export function memoryMb(pid: number, field: 'VmRSS' | 'VmHWM'): number {
   return (Number(kib) * 1024) / 1e6
 }
 
+/**
+ * What a process has in memory. `privateDirty` is what its machine really gives up. `file` is its
+ * program and libraries, which the system can drop and read again.
+ */
+export function memoryByKind(pid: number) {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
+  const mb = (field: string) => {
+    const [, kib = 'NaN'] = new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(text) ?? []
+    return (Number(kib) * 1024) / 1e6
+  }
+  const residentMb = mb('Rss')
+  return { residentMb, privateDirtyMb: mb('Private_Dirty'), fileMb: residentMb - mb('Anonymous') }
+}
+
 /** Of all its threads since its start, in the kernel and outside. */
 export function cpuSeconds(pid: number): number {
   const line = readFileSync(`/proc/${pid}/stat`, 'utf8')
