@@ -38,7 +38,10 @@ async function expectCheck(stage: Stage, vm: string, beacon: Program): Promise<v
     .slice(1, -1)
     .map((line) => line.split(/ {2,}/).slice(0, 2))
   expect(verdicts, check.output).toEqual(
-    ['imds', 'vm', 'relay', 'credential', 'clock', 'heard', 'state'].map((about) => ['ok', about]),
+    ['imds', 'vm', 'relay', 'credential', 'clock', 'heard', 'state', 'hooks'].map((about) => [
+      'ok',
+      about,
+    ]),
   )
   expect(check.output).toContain(`the relay heard the beacon`)
   expect(code).toBe(0)
