@@ -38,7 +38,8 @@ test('the relay and a beacon on Node work under their units', async (context) =>
       mkdir /etc/systemd/system/foghorn-beacon.service.d
       sed s,/opt/foghorn/beacon,/opt/beacon, ${root}/infra/vm/node.conf \\
         >/etc/systemd/system/foghorn-beacon.service.d/node.conf
-      ln -sf ${process.execPath} /usr/bin/node`,
+      rm -f /usr/bin/node; touch /usr/bin/node
+      mount --bind ${process.execPath} /usr/bin/node`,
     )
   } finally {
     rmSync(folder, { recursive: true, force: true })
