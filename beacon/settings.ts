@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { cut } from '../shared/document.ts'
 import type { Level } from '../shared/log.ts'
 import { secretBytes } from '../shared/signature.ts'
-import type { ProxyEnvironment } from './relay-client.ts'
+import type { ProxyEnvironment } from './exchange.ts'
 
 export interface Settings {
   relayUrl: string
