@@ -1,9 +1,8 @@
 // One request to IMDS. It waits for its turn, and all requests wait while IMDS asks for it.
-import type { Agent } from 'node:http'
 import { parseRetryAfter } from '../shared/retry.ts'
 import type { Clock } from './clock.ts'
+import type { Exchange, Exchanged, Transport } from './exchange.ts'
 import type { Gate } from './gate.ts'
-import type { Exchange, Exchanged, exchange } from './http.ts'
 
 const connectTimeoutMs = 10_000
 const maxDocumentBytes = 1024 * 1024
@@ -29,19 +28,18 @@ interface Ask {
 
 export function createAsk(parts: {
   origin: string
-  agent: Agent
   gate: Gate
   clock: Clock
-  send: typeof exchange
+  send: Transport['exchange']
 }): Ask {
-  const { origin, agent, gate, clock, send } = parts
+  const { origin, gate, clock, send } = parts
   const once = async ({ prepare, kind = 'other', signal, timeoutMs }: Asked) => {
     await gate.pass(kind, signal)
     const request = prepare()
     if (request === undefined) return undefined
     const url = new URL(request.path, origin)
     const limits = { timeoutMs, connectTimeoutMs, maxBytes: maxDocumentBytes }
-    const answer = await send({ agent, url, signal, ...limits, ...formOf(request.body) })
+    const answer = await send({ url, signal, ...limits, ...formOf(request.body) })
     const pauseMs = pauseMsOf(answer, clock.now())
     if (pauseMs !== undefined) gate.pause(pauseMs)
     return answer

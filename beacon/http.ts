@@ -1,33 +1,52 @@
-// One HTTP exchange over node:http or node:https, with a limit on everything: time to connect, time
-// to answer, size of the answer. The global `fetch` would use 25 MB more memory on every VM.
-import http from 'node:http'
-import https from 'node:https'
+// HTTP exchanges over node:http and node:https.
+import type { Agent, IncomingMessage } from 'node:http'
 import { messageOf } from '../shared/errors.ts'
+import {
+  type Exchange,
+  type Exchanged,
+  noAnswer,
+  noConnection,
+  type ProxyEnvironment,
+  stopping,
+  type Transport,
+  tooLarge,
+} from './exchange.ts'
 
-export interface Exchange {
-  agent: http.Agent
-  url: URL
-  method: 'GET' | 'POST'
-  headers: Record<string, string>
-  body?: string
-  /** For the whole exchange. */
-  timeoutMs: number
-  /** For the connection alone, if shorter. */
-  connectTimeoutMs?: number
-  maxBytes: number
-  signal: AbortSignal
+/** Azure's NAT drops a connection that was idle for 4 min, and notifies neither side. */
+const idleSocketMs = 90_000
+/** More than the requests that run at once, so a request that passed the gate never waits here. */
+const maxSockets = 8
+
+/** Loads the modules only if it is called: the executable does not need them. */
+export function createHttpTransport(proxy: ProxyEnvironment): Transport {
+  const http = process.getBuiltinModule('node:http')
+  const https = process.getBuiltinModule('node:https')
+  const keeping = { keepAlive: true, timeout: idleSocketMs, maxSockets }
+  // Without `proxyEnv` an agent ignores proxy settings. Plain http is for IMDS, which must see the VM
+  // itself, and for a relay on this machine.
+  const plain = new http.Agent(keeping)
+  // explicit, because NODE_TLS_REJECT_UNAUTHORIZED could switch the check off
+  const checked = { rejectUnauthorized: true, proxyEnv: { ...proxy } }
+  const secure = new https.Agent({ ...keeping, ...checked })
+  return {
+    exchange: (asked) =>
+      asked.url.protocol === 'https:'
+        ? exchange(asked, secure, https.request)
+        : exchange(asked, plain, http.request),
+    close() {
+      plain.destroy()
+      secure.destroy()
+    },
+  }
 }
 
-export type Exchanged =
-  | { kind: 'answered'; status: number; headers: http.IncomingHttpHeaders; text: string }
-  /** `stale`: the other side had closed a kept connection, so sending again may work. */
-  | { kind: 'unanswered'; reason: string; stale: boolean }
-
-/** Never rejects, never follows a redirect. */
-export function exchange(asked: Exchange): Promise<Exchanged> {
+function exchange(
+  asked: Exchange,
+  agent: Agent,
+  request: typeof import('node:http').request,
+): Promise<Exchanged> {
   return new Promise((resolve) => {
-    const { request } = asked.url.protocol === 'https:' ? https : http
-    const { agent, method, headers, timeoutMs } = asked
+    const { method, headers, timeoutMs } = asked
     const sent = request(asked.url, { agent, method, headers })
     let ended = false
     const end = (outcome: Exchanged) => {
@@ -42,13 +61,10 @@ export function exchange(asked: Exchange): Promise<Exchanged> {
       end({ kind: 'unanswered', reason, stale })
       sent.destroy()
     }
-    const stop = () => giveUp('the beacon is stopping')
-    const timer = setTimeout(() => giveUp(`no answer within ${timeoutMs / 1000} s`), timeoutMs)
+    const stop = () => giveUp(stopping)
+    const timer = setTimeout(() => giveUp(noAnswer(timeoutMs)), timeoutMs)
     const connectMs = asked.connectTimeoutMs ?? timeoutMs
-    const connectTimer = setTimeout(
-      () => giveUp(`no connection in ${connectMs / 1000} s`),
-      connectMs,
-    )
+    const connectTimer = setTimeout(() => giveUp(noConnection(connectMs)), connectMs)
     sent.on('socket', (socket) => {
       if (!socket.connecting) clearTimeout(connectTimer)
       else socket.once('connect', () => clearTimeout(connectTimer))
@@ -72,7 +88,7 @@ export function exchange(asked: Exchange): Promise<Exchanged> {
 }
 
 function readText(
-  response: http.IncomingMessage,
+  response: IncomingMessage,
   maxBytes: number,
   giveUp: (reason: string) => void,
   done: (text: string) => void,
@@ -81,7 +97,7 @@ function readText(
   let bytes = 0
   response.on('data', (chunk: Buffer) => {
     bytes += chunk.length
-    if (bytes > maxBytes) return giveUp(`the answer is larger than ${maxBytes} bytes`)
+    if (bytes > maxBytes) return giveUp(tooLarge(maxBytes))
     chunks.push(chunk)
   })
   response.on('error', (error) => giveUp(messageOf(error)))

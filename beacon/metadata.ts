@@ -1,6 +1,5 @@
 // The client of the VM's metadata service (IMDS). Its surprise: failures are normal here, so every
 // outcome is a value, and a failed poll never looks like "no events".
-import { Agent } from 'node:http'
 import * as z from 'zod'
 import {
   type ApiVersion,
@@ -15,16 +14,15 @@ import { parseRetryAfter } from '../shared/retry.ts'
 import { type AccessToken, parseAccessToken } from './access-token.ts'
 import { type Asked, createAsk, pauseMsOf } from './ask.ts'
 import type { Clock } from './clock.ts'
+import type { Exchanged, Transport } from './exchange.ts'
 import { createGate } from './gate.ts'
-import { type Exchanged, exchange } from './http.ts'
 import { parseInstance } from './instance.ts'
+import { createTransport } from './transport.ts'
 import { createVersions } from './versions.ts'
 
 /** The first GET switches Scheduled Events on for the tenant, which may take two minutes. */
 const firstTimeoutMs = 150_000
 const laterTimeoutMs = 10_000
-/** More than the requests that run at once, so a request that passed the gate never waits here. */
-const maxSockets = 8
 const instancePath = '/metadata/instance?api-version=2021-02-01'
 const tokenPath = '/metadata/identity/oauth2/token'
 const tokenVersion = '2018-02-01'
@@ -93,14 +91,14 @@ export function createImds(options: {
   firstTimeoutMs?: number
   laterTimeoutMs?: number
   /** Sends one request. Tests pass their own. */
-  exchange?: typeof exchange
+  exchange?: Transport['exchange']
 }): Imds & TokenSource & { close(): void } {
   const { clock } = options
-  // Without `proxyEnv` the agent ignores proxy settings: IMDS must see the VM itself.
-  const agent = new Agent({ keepAlive: true, maxSockets })
+  // without a proxy: IMDS must see the VM itself
+  const transport = createTransport()
   const gate = createGate(clock)
-  const send = options.exchange ?? exchange
-  const ask = createAsk({ origin: options.origin, agent, gate, clock, send })
+  const send = options.exchange ?? transport.exchange
+  const ask = createAsk({ origin: options.origin, gate, clock, send })
   const versions = createVersions(options.log)
   const laterMs = options.laterTimeoutMs ?? laterTimeoutMs
   const firstMs = options.firstTimeoutMs ?? firstTimeoutMs
@@ -178,7 +176,7 @@ export function createImds(options: {
       return answer && startedOf(answer, clock.now())
     },
 
-    close: () => agent.destroy(),
+    close: () => transport.close(),
   }
 }
 

@@ -1,25 +1,16 @@
 // Posts to the relay, authenticated. Its surprise: if the relay rejects the VM's clock or token, it
 // corrects the clock or renews the token, and posts once more.
-import http from 'node:http'
-import https from 'node:https'
 import * as z from 'zod'
 import { cut } from '../shared/document.ts'
 import { parseJson } from '../shared/json.ts'
 import { clockCode, fleetHeader, tokenCode } from '../shared/report.ts'
 import type { Clock } from './clock.ts'
 import type { Credential, Unready } from './credential.ts'
-import { type Exchanged, exchange } from './http.ts'
+import type { Exchanged, ProxyEnvironment } from './exchange.ts'
+import { createTransport } from './transport.ts'
 
 const timeoutMs = 10_000
 const maxAnswerBytes = 256 * 1024
-/** Azure's NAT drops a connection that was idle for 4 min, and notifies neither side. */
-const idleSocketMs = 90_000
-
-/** Proxy settings, by the names of the environment. */
-export interface ProxyEnvironment {
-  HTTPS_PROXY?: string
-  NO_PROXY?: string
-}
 
 export interface RelayOptions {
   /** Where the relay is, without a path of its API. */
@@ -42,12 +33,7 @@ export interface RelayClient {
 export function createRelayClient(options: RelayOptions): RelayClient {
   const { clock, credential, fleet } = options
   const base = options.url.replace(/\/+$/, '')
-  // explicit, because NODE_TLS_REJECT_UNAUTHORIZED could switch the check off
-  const keeping = { keepAlive: true, timeout: idleSocketMs, rejectUnauthorized: true }
-  // Plain http is for a relay on this machine, which needs no proxy.
-  const agent = base.startsWith('https:')
-    ? new https.Agent({ ...keeping, proxyEnv: { ...options.environment } })
-    : new http.Agent(keeping)
+  const transport = createTransport(options.environment)
   /** What to add to this VM's clock to get the relay's. */
   let offsetMs = 0
 
@@ -61,8 +47,8 @@ export function createRelayClient(options: RelayOptions): RelayClient {
       'content-type': 'application/json',
       'content-length': String(Buffer.byteLength(body)),
     }
-    return exchange({
-      ...{ agent, url, method: 'POST', headers, body, signal, maxBytes: maxAnswerBytes },
+    return transport.exchange({
+      ...{ url, method: 'POST', headers, body, signal, maxBytes: maxAnswerBytes },
       timeoutMs: options.timeoutMs ?? timeoutMs,
     })
   }
@@ -76,7 +62,7 @@ export function createRelayClient(options: RelayOptions): RelayClient {
       else if (code !== tokenCode || !(await credential.renew(signal))) return first
       return attempt(url, build, signal)
     },
-    close: () => agent.destroy(),
+    close: () => transport.close(),
   }
 }
 

@@ -3,6 +3,7 @@
 import * as z from 'zod'
 import type { Level } from '../shared/log.ts'
 import { secretBytes } from '../shared/signature.ts'
+import type { ProxyEnvironment } from './exchange.ts'
 import { type HookSettings, hookVariables, readHookSettings } from './hooks/settings.ts'
 import {
   type Environment,
@@ -13,7 +14,6 @@ import {
   shown,
   Wrong,
 } from './read-variable.ts'
-import type { ProxyEnvironment } from './relay-client.ts'
 
 export type { Environment } from './read-variable.ts'
 

@@ -84,22 +84,41 @@ describe.each(ways)('$title', ({ way, isSkipped }) => {
 
   test.skipIf(isSkipped)('behind a proxy the certificate is checked as well', async () => {
     const { relay, environment } = await setUp('for another host')
-    const proxy = http.createServer()
-    const tunnels: string[] = []
-    proxy.on('connect', ({ url = '' }, socket) => {
-      tunnels.push(url)
-      const [host, port] = url.split(':')
-      const target = connect(Number(port), host, () => {
-        socket.write('HTTP/1.1 200 OK\r\n\r\n')
-        target.pipe(socket).pipe(target)
-      })
-      for (const end of [socket, target]) end.on('error', () => {})
-    })
-    const { origin } = await serve((_, response) => response.end(), proxy)
-    const insecure = { HTTPS_PROXY: origin, NODE_TLS_REJECT_UNAUTHORIZED: '0' }
+    const { proxy, tunnels } = await serveProxy()
+    const insecure = { HTTPS_PROXY: proxy, NODE_TLS_REJECT_UNAUTHORIZED: '0' }
     const { stdout } = await check({ ...environment, ...insecure })
     expect(tunnels).toHaveLength(1)
     expect(stdout).toMatch(/^fix +certificate/m)
     expect(relay.asked).toEqual([])
   })
+
+  test.skipIf(isSkipped)('a proxy gets its password, and NO_PROXY leaves it out', async () => {
+    const { relay, environment } = await setUp('valid')
+    const { proxy, tunnels } = await serveProxy()
+    const withPassword = { ...environment, HTTPS_PROXY: proxy.replace('//', '//me:p%40ss@') }
+    const { stdout } = await check(withPassword)
+    expect(stdout).toMatch(/^ok +certificate/m)
+    const authorization = `Basic ${Buffer.from('me:p@ss').toString('base64')}`
+    expect(tunnels).toEqual([{ url: new URL(relay.origin).host, authorization }])
+    await check({ ...withPassword, NO_PROXY: 'example.com,127.0.0.1' })
+    expect(tunnels).toHaveLength(1)
+    expect(relay.asked).toHaveLength(2)
+  })
 })
+
+/** A proxy that opens every tunnel. */
+async function serveProxy() {
+  const server = http.createServer()
+  const tunnels: { url: string; authorization: string | undefined }[] = []
+  server.on('connect', ({ url = '', headers }, socket) => {
+    tunnels.push({ url, authorization: headers['proxy-authorization'] })
+    const [host, port] = url.split(':')
+    const target = connect(Number(port), host, () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n')
+      target.pipe(socket).pipe(target)
+    })
+    for (const end of [socket, target]) end.on('error', () => end.destroy())
+  })
+  const { origin } = await serve((_, response) => response.end(), server)
+  return { proxy: origin, tunnels }
+}

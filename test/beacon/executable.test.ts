@@ -33,7 +33,7 @@ describe.skipIf(!hasExecutable)(executableTitle, () => {
     async () => {
       const { folder, program } = folderWithProgram()
       const { environment } = await setUp({
-        BUN_OPTIONS: '--inspect --cpu-prof',
+        BUN_OPTIONS: '--inspect',
         BUN_INSPECT: 'ws://127.0.0.1:1/',
         BUN_JSC_useJIT: '1',
         NODE_OPTIONS: `--require ${program}`,

@@ -2,7 +2,7 @@
 import http from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKeyCredential } from '../../beacon/credential.ts'
-import type { ProxyEnvironment } from '../../beacon/relay-client.ts'
+import type { ProxyEnvironment } from '../../beacon/exchange.ts'
 import { createRelay } from '../../beacon/send.ts'
 import { verify } from '../../shared/signature.ts'
 import { aDirective } from './agent-world.ts'
