@@ -6,8 +6,8 @@ import { alertId } from '../core/delivery/alert.ts'
 import { silentPaces } from '../core/event/witness.ts'
 import type { Fleet } from '../core/rules/config.ts'
 import type { ListedBeacon } from '../store/store.ts'
+import { noteAbsence } from './absence-alerts.ts'
 import { listFleet } from './list-beacons.ts'
-import { noteAbsence } from './raise-alert.ts'
 import type { Relay } from './relay.ts'
 
 /** How many never reported, and the names of their VMs, if the configuration has them. */

@@ -1,9 +1,11 @@
 // Draws the conclusions that time brings, such as stuck or lost, without any request.
 import { messageOf } from '../../shared/errors.ts'
+import { isAbsence } from '../core/delivery/absence-alert.ts'
 import { conclude } from '../core/event/conclude.ts'
 import { heardSince, withHeard } from '../core/event/witness.ts'
 import { remindersOf } from '../core/rules/routes.ts'
 import type { EventKey } from '../store/store.ts'
+import { concludeAbsence } from './absence-alerts.ts'
 import { commitEvent } from './commit-event.ts'
 import { sweepBeacons } from './notice-silence.ts'
 import { concludeAlert, isAlert } from './raise-alert.ts'
@@ -39,6 +41,7 @@ async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
   const reminders = remindersOf(config.routes)
   const first = await relay.store.readEvent(key)
   if (first === undefined) return
+  if (isAbsence(first)) return concludeAbsence(relay, first)
   if (isAlert(first)) return concludeAlert(relay, first)
   await commitEvent(relay, key, {
     first,

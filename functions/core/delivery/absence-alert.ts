@@ -21,8 +21,8 @@ export const maxAbsent = 500
 const maxVms = 50
 /** Azure's names are no longer. A liar's must not exceed the row. */
 const maxName = 64
-/** A beacon that was silent for a week is forgotten, and nobody would tell that it is back. */
-const forgottenMs = 8 * 86_400_000
+/** While beacons are silent, look this often whether they are: forgetting one tells nobody. */
+const lookAgainMs = 3_600_000
 
 export interface AbsenceChange {
   add: Omit<Absent, 'told'>[]
@@ -32,9 +32,9 @@ export interface AbsenceChange {
   of?: number
 }
 
-type Row = EventRecord & { alert: Alert & { absence: Absence } }
+export type AbsenceRow = EventRecord & { alert: Alert & { absence: Absence } }
 
-export function isAbsence(record: EventRecord): record is Row {
+export function isAbsence(record: EventRecord): record is AbsenceRow {
   return record.alert?.absence !== undefined
 }
 
@@ -51,12 +51,10 @@ export function withAbsence(
   const row = isOpen ? before : begun(before, fleet, kind, now)
   const known = row.alert.absence
   const removed = removeFrom(known, change, now)
-  const absent = [...removed.absent, ...newIn(removed.absent, change.add)]
-  const isNews =
-    absent.length !== known.absent.length || removed.absent.length < known.absent.length
-  if (!isNews) return before
+  const added = addTo(removed, change.add)
+  if (added.absent === known.absent) return before
   const of = change.of ?? known.of
-  return settled(row, { ...removed, absent, ...(of === undefined ? {} : { of }) }, now)
+  return settled(row, { ...added, ...(of === undefined ? {} : { of }) }, now)
 }
 
 function begun(
@@ -64,7 +62,7 @@ function begun(
   fleet: string,
   kind: AbsenceKind,
   now: number,
-): Row {
+): AbsenceRow {
   const { toldAt, overToldAt } = before?.alert?.absence ?? {}
   const times = { ...(toldAt && { toldAt }), ...(overToldAt && { overToldAt }) }
   const absence: Absence = { absent: [], back: [], left: [], messages: 0, ...times }
@@ -72,49 +70,58 @@ function begun(
   return { ...alertRow(fleet, alert, before, now), alert }
 }
 
-function newIn(known: Absent[], add: AbsenceChange['add']): Absent[] {
-  const ids = new Set(known.map(({ beacon }) => beacon))
-  const fresh = add.filter(({ beacon }) => !ids.has(beacon))
-  const room = Math.max(0, maxAbsent - known.length)
-  return fresh.slice(0, room).map((one) => ({ ...one, vm: cut(one.vm, maxName) }))
+/** If owners do not know yet that it was back, they need not be told that it is absent again. */
+function addTo(known: Absence, add: AbsenceChange['add']): Absence {
+  const ids = new Set(known.absent.map(({ beacon }) => beacon))
+  const room = Math.max(0, maxAbsent - known.absent.length)
+  const fresh = add
+    .filter(({ beacon }) => !ids.has(beacon))
+    .slice(0, room)
+    .map((one): Absent => ({ ...one, vm: cut(one.vm, maxName) }))
+  if (fresh.length === 0) return known
+  const wasBack = new Set(known.back.filter((vm) => fresh.some((one) => one.vm === vm)))
+  const back = known.back.filter((vm) => !wasBack.has(vm))
+  const noted = fresh.map((one) => (wasBack.has(one.vm) ? { ...one, told: true as const } : one))
+  return withOver({ ...known, absent: [...known.absent, ...noted], back })
 }
 
 /** Whoever was not told as absent is removed without a word. */
-function removeFrom(known: Absence, change: Pick<AbsenceChange, 'back' | 'left'>, now: number) {
+function removeFrom(
+  known: Absence,
+  change: Pick<AbsenceChange, 'back' | 'left'>,
+  now: number,
+): Absence {
   const [isBack, hasLeft] = [new Set(change.back), new Set(change.left)]
-  const told = known.absent.filter((one) => one.told)
+  const isGone = ({ beacon }: Absent) => isBack.has(beacon) || hasLeft.has(beacon)
+  const gone = known.absent.filter(isGone)
+  if (gone.length === 0) return known
+  const told = gone.filter((one) => one.told)
   const namesIn = (ids: Set<string>) =>
     told.filter(({ beacon }) => ids.has(beacon)).map(({ vm }) => vm)
   const back = [...known.back, ...namesIn(isBack)]
   const left = [...known.left, ...namesIn(hasLeft)]
-  const absent = known.absent.filter(({ beacon }) => !isBack.has(beacon) && !hasLeft.has(beacon))
-  const begins = known.overSince === undefined && back.length + left.length > 0
-  return { ...known, absent, back, left, ...(begins && { overSince: now }) }
+  const absent = known.absent.filter((one) => !isGone(one))
+  return withOver({ ...known, absent, back, left, overSince: known.overSince ?? now })
+}
+
+/** Without `overSince` if there is nothing to tell of an end. */
+function withOver({ overSince, ...rest }: Absence): Absence {
+  const isEmpty = rest.back.length + rest.left.length === 0
+  return isEmpty || overSince === undefined ? rest : { ...rest, overSince }
 }
 
 /** With the time of its next message. Ended if nobody is absent and nothing is left to tell. */
-function settled(row: Row, absence: Absence, now: number): EventRecord {
+function settled(row: AbsenceRow, absence: Absence, now: number): EventRecord {
   const record = { ...row, alert: { ...row.alert, lastAt: now, absence } }
   const { absent, back, left } = absence
   if (absent.length + back.length + left.length === 0) {
     return withEnd(record, { at: now, outcome: 'completed' })
   }
-  const at = Math.min(
-    absentAt(absence),
-    overAt(absence),
-    ...forgottenIn(record.alert).map(forgetAt),
-  )
-  const dueAt = at === Number.POSITIVE_INFINITY ? undefined : Math.max(now + 1, at)
+  const againAt =
+    row.alert.kind === 'beacons_silent' && absent.length > 0 ? now + lookAgainMs : Infinity
+  const at = Math.min(absentAt(absence), overAt(absence), againAt)
+  const dueAt = at === Infinity ? undefined : Math.max(now + 1, at)
   return { ...record, dueAt } as EventRecord
-}
-
-/** Beacons that the relay will forget, so that no report can end their absence. */
-function forgottenIn({ kind, absence }: Row['alert']): Absent[] {
-  return kind === 'beacons_silent' ? absence.absent : []
-}
-
-function forgetAt({ since }: Absent): number {
-  return since + forgottenMs
 }
 
 /** When owners are notified of new absences. Infinity if there are none. */
@@ -138,12 +145,14 @@ interface Sent {
   news?: SentNews
 }
 
-/** Plans the message that is due, if one is, for each owner. */
-export function sendAbsence(before: Row, owners: string[], now: number): Sent {
-  const { absence } = before.alert
-  const forgotten = forgottenIn(before.alert).filter((one) => forgetAt(one) <= now)
-  const left = forgotten.map(({ beacon }) => beacon)
-  const current = removeFrom(absence, { back: [], left }, now)
+/** Plans the message that is due, if one is, for each owner. `over` are no longer absent. */
+export function sendAbsence(
+  before: AbsenceRow,
+  over: Pick<AbsenceChange, 'back' | 'left'>,
+  owners: string[],
+  now: number,
+): Sent {
+  const current = removeFrom(before.alert.absence, over, now)
   const told = absentAt(current) <= now ? tellAbsent(current, now) : tellOver(current, now)
   if (told === undefined) return { record: settled(before, current, now), deliveries: [] }
   const { news } = told
