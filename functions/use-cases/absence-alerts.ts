@@ -54,6 +54,16 @@ export async function concludeAbsence(relay: Relay, first: AbsenceRow): Promise<
   if (news !== undefined) logNews(relay, first, news, owners)
 }
 
+/** Corrects the alert about silent beacons of a fleet, if it names one that is not silent. */
+export async function checkSilent(relay: Relay, fleet: string): Promise<void> {
+  const row = await relay.store.readEvent({ fleet, eventId: alertId('beacons_silent') })
+  if (row === undefined || row.ended !== undefined || !isAbsence(row)) return
+  await noteAbsence(relay, fleet, 'beacons_silent', {
+    add: [],
+    ...(await noLongerSilent(relay, row)),
+  })
+}
+
 /**
  * Looks at each beacon of the alert: a report may have come while its silence was noted, and nobody
  * tells the alert of a beacon that the relay forgets.

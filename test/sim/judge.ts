@@ -65,8 +65,7 @@ export class Judge extends Docket {
 
   /** A process looked around, and knows when it has to do so next. */
   turned(nextDueAt: number | undefined): void {
-    const isOwed = nextDueAt !== undefined && !this.silences.looksAgainAt(nextDueAt)
-    if (isOwed) this.quietSince = undefined
+    if (nextDueAt !== undefined) this.quietSince = undefined
     else this.quietSince ??= this.now
     this.events.checkApprovals()
   }

@@ -25,8 +25,6 @@ export class SilenceBook {
   readonly #docket: Docket
   /** Silences that were told, by beacon and the time when it was last heard. */
   readonly #told = new Set<string>()
-  /** Of the alert, by fleet. */
-  readonly #rows = new Map<string, EventRecord>()
   readonly #toldAt = new Map<string, number>()
   #restartedAt: number
 
@@ -40,17 +38,8 @@ export class SilenceBook {
     this.#restartedAt = this.#docket.now
   }
 
-  /** Whether a relay only looks then whether silent beacons are back, as it does for as long as they are not. */
-  looksAgainAt(at: number): boolean {
-    return [...this.#rows.values()].some(({ dueAt, alert }) => {
-      const { absent, back, left } = alert!.absence!
-      return dueAt === at && back.length + left.length === 0 && absent.every(({ told }) => told)
-    })
-  }
-
   committed(before: EventRecord | undefined, record: EventRecord): void {
     if (record.alert?.kind !== kind || !isAbsence(record)) return
-    this.#rows.set(record.fleet, record)
     const known = before !== undefined && isAbsence(before) ? before.alert.absence.absent : []
     for (const one of record.alert.absence.absent) {
       const was = known.find(({ beacon }) => beacon === one.beacon)

@@ -21,9 +21,6 @@ export const maxAbsent = 500
 const maxVms = 50
 /** Azure's names are no longer. A liar's must not exceed the row. */
 const maxName = 64
-/** While beacons are silent, look this often whether they are: forgetting one tells nobody. */
-const lookAgainMs = 3_600_000
-
 export interface AbsenceChange {
   add: Omit<Absent, 'told'>[]
   /** Ids of beacons that are no longer absent. */
@@ -117,9 +114,7 @@ function settled(row: AbsenceRow, absence: Absence, now: number): EventRecord {
   if (absent.length + back.length + left.length === 0) {
     return withEnd(record, { at: now, outcome: 'completed' })
   }
-  const againAt =
-    row.alert.kind === 'beacons_silent' && absent.length > 0 ? now + lookAgainMs : Infinity
-  const at = Math.min(absentAt(absence), overAt(absence), againAt)
+  const at = Math.min(absentAt(absence), overAt(absence))
   const dueAt = at === Infinity ? undefined : Math.max(now + 1, at)
   return { ...record, dueAt } as EventRecord
 }

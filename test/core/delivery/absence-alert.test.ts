@@ -12,7 +12,6 @@ import { at } from '../../support/records.ts'
 
 const second = 1_000
 const minute = 60 * second
-const day = 1_440 * minute
 const since = at - 14 * minute
 
 /** A row on a clock: notes changes, and sends what is due. */
@@ -185,20 +184,6 @@ describe('returns', () => {
 })
 
 describe('while nothing is to be told', () => {
-  test('the relay looks at silent beacons once an hour: one may be forgotten', () => {
-    const alert = rowOf()
-    alert.note({ add: [absent('a'), absent('b')] })
-    alert.pass(2 * minute)
-    expect(alert.dueInMs).toBe(59 * minute)
-    alert.pass(day)
-    expect(alert.told).toHaveLength(1)
-    alert.over.left.push('id-a')
-    alert.over.back.push('id-b')
-    alert.pass(62 * minute)
-    expect(alert.told[1]).toMatchObject({ form: 'over', vms: ['b'], left: ['a'], remaining: 0 })
-    expect(alert.row?.ended).toBeDefined()
-  })
-
   test('a report that came while the silence was noted counts', () => {
     const alert = rowOf()
     alert.note({ add: [absent('a'), absent('b')] })
@@ -207,8 +192,8 @@ describe('while nothing is to be told', () => {
     expect(alert.told).toMatchObject([{ count: 1, remaining: 1, vms: ['b'] }])
   })
 
-  test('the row of missing beacons is never due', () => {
-    const alert = rowOf('beacons_missing')
+  test.each(['beacons_silent', 'beacons_missing'] as const)('%s: the row is not due', (kind) => {
+    const alert = rowOf(kind)
     alert.note({ add: [absent('a')] })
     alert.pass(2 * minute)
     expect(alert.told).toHaveLength(1)

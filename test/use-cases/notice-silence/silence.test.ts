@@ -1,5 +1,6 @@
 // Beacons that fall silent, come back and leave: what owners are told, and what the list shows.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { checkAbsences } from '../../../functions/use-cases/check-absences.ts'
 import { forgetOld } from '../../../functions/use-cases/forget.ts'
 import type { Goodbye } from '../../../shared/report.ts'
 import { sentTo } from '../../support/deliveries.ts'
@@ -360,6 +361,7 @@ test('after a week a silent beacon is forgotten, and its alert is over', async (
   world.clock.now += 7 * 1_440 * minute
   await forgetOld(world.relay)
   expect((await list()).beacons).toEqual([])
-  await pass(62 * minute)
+  await checkAbsences(world.relay)
+  await pass(2 * minute)
   expect(alerts()[1]!.json.data).toMatchObject({ form: 'over', left: ['web_0'], remaining: 0 })
 })
