@@ -153,7 +153,7 @@ export const beaconEvents: Record<string, string> = {
   event_refused: 'The relay did not store an event. `reason` says why. Logged once per event.',
   event_seen: 'The document shows an event for the first time.',
   goodbye_sent:
-    'The beacon stops, and told the relay so in a last report. `goodbye` is the reason. If it was not accepted, the relay notices the silence.',
+    'The beacon stops, and sent the relay a last report. `goodbye` is the reason. If the relay did not accept it, it notices the silence.',
   imds_failing: 'IMDS fails. `reason` says how. Logged once, until it changes.',
   imds_recovered: 'IMDS answers again.',
   imds_version_refused: 'IMDS refused an api-version. The beacon asks for an older one.',

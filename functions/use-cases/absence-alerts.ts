@@ -65,8 +65,8 @@ export async function checkSilent(relay: Relay, fleet: string): Promise<void> {
 }
 
 /**
- * Looks at each beacon of the alert: a report may have come while its silence was noted, and nobody
- * tells the alert of a beacon that the relay forgets.
+ * Looks at each beacon of the alert: a report may have come while its silence was noted, and the
+ * relay may have forgotten the beacon.
  */
 async function noLongerSilent(
   { store }: Relay,

@@ -74,7 +74,7 @@ async function sweepFleet(
     const marked = await judge(relay, beacon, await events.of(beacon), now)
     if (marked !== undefined) silent.push(marked)
   }
-  await tell(relay, fleet, silent, over, now)
+  await note(relay, fleet, silent, over, now)
 }
 
 /** Writes what is concluded. Returns the beacon if it is silent now. */
@@ -123,7 +123,7 @@ export async function depart(
 }
 
 /** Changes the alert once for all, then ends the look at each beacon. */
-async function tell(
+async function note(
   relay: Relay,
   fleet: string,
   silent: Beacon[],

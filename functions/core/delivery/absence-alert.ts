@@ -1,6 +1,6 @@
 // Alerts about beacons that are not heard: silent ones, and expected ones that never reported. The
-// row of the alert lists them until they are back. So each absence is told once, also after a
-// restart, and so is its end. An episode, and so an epoch, may have several messages.
+// row of the alert lists them until they are back. So owners are notified of each absence once,
+// also after a restart, and once of its end. An episode, and so an epoch, may have several messages.
 import { cut } from '../../../shared/document.ts'
 import type {
   Absence,
@@ -22,7 +22,7 @@ const maxVms = 50
 /** Azure's names are no longer. A liar's must not exceed the row. */
 const maxName = 64
 export interface AbsenceChange {
-  add: Omit<Absent, 'told'>[]
+  add: Omit<Absent, 'notified'>[]
   /** Ids of beacons that are no longer absent. */
   back: string[]
   left: string[]
@@ -60,14 +60,14 @@ function begun(
   kind: AbsenceKind,
   now: number,
 ): AbsenceRow {
-  const { toldAt, overToldAt } = before?.alert?.absence ?? {}
-  const times = { ...(toldAt && { toldAt }), ...(overToldAt && { overToldAt }) }
+  const { notifiedAt, overNotifiedAt } = before?.alert?.absence ?? {}
+  const times = { ...(notifiedAt && { notifiedAt }), ...(overNotifiedAt && { overNotifiedAt }) }
   const absence: Absence = { absent: [], back: [], left: [], messages: 0, ...times }
   const alert = { kind, since: now, lastAt: now, vms: [], reasons: [], absence }
   return { ...alertRow(fleet, alert, before, now), alert }
 }
 
-/** If owners do not know yet that it was back, they need not be told that it is absent again. */
+/** If owners were not notified that it was back, its new absence is no news. */
 function addTo(known: Absence, add: AbsenceChange['add']): Absence {
   const ids = new Set(known.absent.map(({ beacon }) => beacon))
   const room = Math.max(0, maxAbsent - known.absent.length)
@@ -78,11 +78,13 @@ function addTo(known: Absence, add: AbsenceChange['add']): Absence {
   if (fresh.length === 0) return known
   const wasBack = new Set(known.back.filter((vm) => fresh.some((one) => one.vm === vm)))
   const back = known.back.filter((vm) => !wasBack.has(vm))
-  const noted = fresh.map((one) => (wasBack.has(one.vm) ? { ...one, told: true as const } : one))
+  const noted = fresh.map((one) =>
+    wasBack.has(one.vm) ? { ...one, notified: true as const } : one,
+  )
   return withOver({ ...known, absent: [...known.absent, ...noted], back })
 }
 
-/** Whoever was not told as absent is removed without a word. */
+/** Nobody is notified of the end of an absence that nobody was notified of. */
 function removeFrom(
   known: Absence,
   change: Pick<AbsenceChange, 'back' | 'left'>,
@@ -92,22 +94,22 @@ function removeFrom(
   const isGone = ({ beacon }: Absent) => isBack.has(beacon) || hasLeft.has(beacon)
   const gone = known.absent.filter(isGone)
   if (gone.length === 0) return known
-  const told = gone.filter((one) => one.told)
+  const alerted = gone.filter((one) => one.notified)
   const namesIn = (ids: Set<string>) =>
-    told.filter(({ beacon }) => ids.has(beacon)).map(({ vm }) => vm)
+    alerted.filter(({ beacon }) => ids.has(beacon)).map(({ vm }) => vm)
   const back = [...known.back, ...namesIn(isBack)]
   const left = [...known.left, ...namesIn(hasLeft)]
   const absent = known.absent.filter((one) => !isGone(one))
   return withOver({ ...known, absent, back, left, overSince: known.overSince ?? now })
 }
 
-/** Without `overSince` if there is nothing to tell of an end. */
+/** Without `overSince` if no end is pending. */
 function withOver({ overSince, ...rest }: Absence): Absence {
   const isEmpty = rest.back.length + rest.left.length === 0
   return isEmpty || overSince === undefined ? rest : { ...rest, overSince }
 }
 
-/** With the time of its next message. Ended if nobody is absent and nothing is left to tell. */
+/** With the time of its next message. Ended if nobody is absent and nothing is pending. */
 function settled(row: AbsenceRow, absence: Absence, now: number): EventRecord {
   const record = { ...row, alert: { ...row.alert, lastAt: now, absence } }
   const { absent, back, left } = absence
@@ -120,14 +122,14 @@ function settled(row: AbsenceRow, absence: Absence, now: number): EventRecord {
 }
 
 /** When owners are notified of new absences. Infinity if there are none. */
-function absentAt({ absent, toldAt = Number.NEGATIVE_INFINITY }: Absence): number {
-  const from = absent.flatMap((one) => (one.told ? [] : [one.from]))
-  return Math.max(Math.min(...from), toldAt + quietMs)
+function absentAt({ absent, notifiedAt = Number.NEGATIVE_INFINITY }: Absence): number {
+  const from = absent.flatMap((one) => (one.notified ? [] : [one.from]))
+  return Math.max(Math.min(...from), notifiedAt + quietMs)
 }
 
 /** When owners are notified of returns. Infinity if there are none. */
-function overAt({ overSince, overToldAt = Number.NEGATIVE_INFINITY }: Absence): number {
-  return Math.max((overSince ?? Number.POSITIVE_INFINITY) + collectMs, overToldAt + quietMs)
+function overAt({ overSince, overNotifiedAt = Number.NEGATIVE_INFINITY }: Absence): number {
+  return Math.max((overSince ?? Number.POSITIVE_INFINITY) + collectMs, overNotifiedAt + quietMs)
 }
 
 /** What a message said, for the log. */
@@ -136,7 +138,7 @@ export type SentNews = AbsenceNews & { vms: string[] }
 interface Sent {
   record: EventRecord
   deliveries: Delivery[]
-  /** Absent if there was nothing to tell. */
+  /** Absent if no message was due. */
   news?: SentNews
 }
 
@@ -148,13 +150,13 @@ export function sendAbsence(
   now: number,
 ): Sent {
   const current = removeFrom(before.alert.absence, over, now)
-  const told = absentAt(current) <= now ? tellAbsent(current, now) : tellOver(current, now)
-  if (told === undefined) return { record: settled(before, current, now), deliveries: [] }
-  const { news } = told
-  const vms = told.vms.sort(byName)
+  const due = absentAt(current) <= now ? ofAbsent(current, now) : ofOver(current, now)
+  if (due === undefined) return { record: settled(before, current, now), deliveries: [] }
+  const { news } = due
+  const vms = due.vms.sort(byName)
   const sequence = before.sequence + 1
   const messages = current.messages + 1
-  const record = settled(before, { ...told.absence, messages }, now)
+  const record = settled(before, { ...due.absence, messages }, now)
   const { kind, since, lastAt, reasons } = record.alert!
   const alert = { kind, since, lastAt, reasons, vms: vms.slice(0, maxVms), news }
   const about = { alert: kind, episode: before.epoch, message: messages }
@@ -171,17 +173,22 @@ function byName(one: string, other: string): number {
   return one.localeCompare(other, 'en', { numeric: true })
 }
 
-interface Told {
+/** What a message says, and the row after it. */
+interface Due {
   absence: Absence
   vms: string[]
   news: AbsenceNews
 }
 
-function tellAbsent(absence: Absence, now: number): Told {
+function ofAbsent(absence: Absence, now: number): Due {
   const { absent, of } = absence
-  const fresh = absent.filter((one) => !one.told)
+  const fresh = absent.filter((one) => !one.notified)
   return {
-    absence: { ...absence, absent: absent.map((one) => ({ ...one, told: true })), toldAt: now },
+    absence: {
+      ...absence,
+      absent: absent.map((one) => ({ ...one, notified: true })),
+      notifiedAt: now,
+    },
     vms: fresh.map(({ vm }) => vm),
     news: {
       ...{ form: 'absent', count: fresh.length, remaining: absent.length, left: [] },
@@ -191,13 +198,13 @@ function tellAbsent(absence: Absence, now: number): Told {
   }
 }
 
-function tellOver(absence: Absence, now: number): Told | undefined {
+function ofOver(absence: Absence, now: number): Due | undefined {
   if (overAt(absence) > now) return undefined
   const { overSince: since = now, ...rest } = absence
   const { back, left, absent } = rest
   const news = { form: 'over' as const, count: back.length + left.length, since }
   return {
-    absence: { ...rest, back: [], left: [], overToldAt: now },
+    absence: { ...rest, back: [], left: [], overNotifiedAt: now },
     vms: [...back],
     news: { ...news, remaining: absent.length, left: left.slice(0, maxVms) },
   }
