@@ -67,6 +67,7 @@ export const momentTexts: Record<Moment, string> = {
 
 /** Of the relay, by the name in `event`. */
 export const relayEvents: Record<string, string> = {
+  absences_failed: 'The relay could not check who is missing in a fleet. It tries again.',
   admin_key_wrong: 'A request had a wrong admin key, to the API or to the console (`where`).',
   admin_signed_in: 'An owner opened the console with the admin key.',
   alert_failed: 'An alert could not be stored. The relay tries again when the cause occurs again.',
@@ -100,7 +101,6 @@ export const relayEvents: Record<string, string> = {
   event_failed: 'One event of a report could not be stored. The beacon reports it again.',
   event_stepped: 'A report changed an event. `moments` lists what people are notified of.',
   events_refused: 'A report had events above a limit.',
-  expected_failed: 'The relay could not check who is missing in a fleet. It tries again.',
   fleet_alert: 'The text of an alert. If there are `owners`, their channels receive it too.',
   forgotten: 'Old events and beacons were removed.',
   forms_refused: 'The relay refused forms that did not come from its own pages.',
@@ -156,7 +156,7 @@ export const beaconEvents: Record<string, string> = {
   event_refused: 'The relay did not store an event. `reason` says why. Logged once per event.',
   event_seen: 'The document shows an event for the first time.',
   goodbye_sent:
-    'The beacon stops, and told the relay so in a last report. `goodbye` is the reason. If it was not accepted, the relay notices the silence.',
+    'The beacon stops, and sent the relay a last report. `goodbye` is the reason. If the relay did not accept it, it notices the silence.',
   hook_due: 'The beacon asks the runner for a hook. `reason` says why now.',
   hook_failed: 'A hook exited with another code than 0, or was killed at its limit.',
   hook_interrupted: 'A hook was ended because its runner stops. The beacon asks for it again.',

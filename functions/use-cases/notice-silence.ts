@@ -5,12 +5,16 @@ import { isAbsence } from '../core/delivery/absence-alert.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Beacon, Departure } from '../core/event/observer.ts'
 import { isBack, nextLookAt, silenceLeadMs, stateOf } from '../core/event/silence.ts'
-import type { BeaconKey, ListedBeacon } from '../store/store.ts'
+import type { BeaconKey } from '../store/store.ts'
+import { noteAbsence } from './absence-alerts.ts'
 import { listFleet } from './list-beacons.ts'
-import { noteAbsence } from './raise-alert.ts'
 import type { Relay } from './relay.ts'
 
-const maxPerSweep = 200
+/** Beacons of one look at the index, and looks of one sweep. */
+const maxPerLook = 200
+const maxLooks = 10
+/** Sending waits for the sweep. */
+const maxSweepMs = 10_000
 /** The newest events of a fleet. Older ones are known by the beacon's last document. */
 const maxEvents = 100
 /** Events of a beacon's last document. */
@@ -35,12 +39,17 @@ export async function sweepBeacons(relay: Relay): Promise<number> {
       return 1
     }
   }
-  let due: BeaconKey[] = []
-  let failed = await attempt(async () => {
-    due = await relay.store.dueBeacons(now, maxPerSweep)
-  })
-  for (const [fleet, keys] of Map.groupBy(due, (key) => key.fleet)) {
-    failed += await attempt(() => sweepFleet(relay, fleet, keys, now), fleet)
+  let failed = 0
+  // whoever is looked at is no longer due, so many beacons of one fleet do not keep others waiting
+  for (let look = 0; look < maxLooks && failed === 0; look++) {
+    let due: BeaconKey[] = []
+    failed += await attempt(async () => {
+      due = await relay.store.dueBeacons(now, maxPerLook)
+    })
+    for (const [fleet, keys] of Map.groupBy(due, (key) => key.fleet)) {
+      failed += await attempt(() => sweepFleet(relay, fleet, keys, now), fleet)
+    }
+    if (due.length < maxPerLook || relay.now() - now >= maxSweepMs) break
   }
   return failed
 }
@@ -65,7 +74,7 @@ async function sweepFleet(
     const marked = await judge(relay, beacon, await events.of(beacon), now)
     if (marked !== undefined) silent.push(marked)
   }
-  await tell(relay, fleet, silent, over, now)
+  await note(relay, fleet, silent, over, now)
 }
 
 /** Writes what is concluded. Returns the beacon if it is silent now. */
@@ -114,7 +123,7 @@ export async function depart(
 }
 
 /** Changes the alert once for all, then ends the look at each beacon. */
-async function tell(
+async function note(
   relay: Relay,
   fleet: string,
   silent: Beacon[],
@@ -123,7 +132,9 @@ async function tell(
 ): Promise<void> {
   if (silent.length + over.length === 0) return
   const listed = silent.length === 0 ? undefined : await listFleet(relay, fleet)
-  const isGone = (beacon: Beacon) => listed?.some((other) => replaces(other, beacon)) ?? false
+  const byVm = Map.groupBy(listed ?? [], vmOf)
+  const isGone = (beacon: Beacon) =>
+    byVm.get(vmOf(beacon))?.some((other) => other.heardAt > beacon.heardAt) ?? false
   const absent = silent.filter((beacon) => !isGone(beacon))
   const row = await noteAbsence(relay, fleet, 'beacons_silent', {
     add: absent.map(({ beacon, vm, silence }) => ({ beacon, vm, ...silence! })),
@@ -134,11 +145,10 @@ async function tell(
   const known = row !== undefined && isAbsence(row) ? row.alert.absence.absent : []
   const ids = new Set(known.map(({ beacon }) => beacon))
   for (const beacon of silent) {
-    const { silentAt: _, silence: _s, ...rest } = beacon
+    const { silentAt: _, ...rest } = beacon
+    const next = ids.has(beacon.beacon) ? {} : { silentAt: now + fullMs }
     if (isGone(beacon)) await depart(relay, beacon, 'replaced', now)
-    else if (ids.has(beacon.beacon))
-      await relay.store.replaceBeacon(beacon, { ...rest, silence: beacon.silence! })
-    else await relay.store.replaceBeacon(beacon, { ...rest, silentAt: now + fullMs })
+    else await relay.store.replaceBeacon(beacon, { ...rest, ...next })
   }
   for (const beacon of over) {
     const { silence: _, silentAt: _s, ...rest } = beacon
@@ -147,14 +157,9 @@ async function tell(
   }
 }
 
-/** The same VM reports under another id: it was made anew, or its fleet went over to tokens. */
-function replaces(other: ListedBeacon, { beacon, vm, resourceGroup, heardAt }: Beacon): boolean {
-  return (
-    other.beacon !== beacon &&
-    other.heardAt > heardAt &&
-    other.vm.toLowerCase() === vm.toLowerCase() &&
-    other.resourceGroup.toLowerCase() === resourceGroup.toLowerCase()
-  )
+/** A VM reports under another id if it was made anew, or if its fleet went over to tokens. */
+function vmOf({ vm, resourceGroup }: Pick<Beacon, 'vm' | 'resourceGroup'>): string {
+  return JSON.stringify([resourceGroup.toLowerCase(), vm.toLowerCase()])
 }
 
 /** Events that may explain a silence. Each is read once for all beacons of a fleet. */

@@ -139,9 +139,12 @@ async function start(): Promise<void> {
   await vi.waitFor(async () => expect(await started()).toContain('SERVICE_NAME'), patient)
 }
 
+/** Wine's service manager forgets a request that comes while it is busy. */
 async function stop(): Promise<void> {
-  await wine('sc', 'stop', 'foghorn-beacon')
-  await vi.waitFor(async () => expect(await query()).toContain('STOPPED'), patient)
+  await vi.waitFor(async () => {
+    await wine('sc', 'stop', 'foghorn-beacon')
+    expect(await query()).toContain('STOPPED')
+  }, patient)
 }
 
 async function query(): Promise<string> {

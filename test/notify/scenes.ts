@@ -469,13 +469,16 @@ function absence(
   const idsOf = (some: string[]) =>
     add.filter(({ vm }) => some.includes(vm)).map(({ beacon }) => beacon)
   const first = withAbsence(undefined, 'prod', kind, { add, back: [], left: [], ...rest }, at)!
-  const told = sendAbsence(first as never, ['ops'], at + 15 * minute)
+  const nobody = { back: [], left: [] }
+  const told = sendAbsence(first as never, nobody, ['ops'], at + 15 * minute)
   const isOver = back.length + left.length > 0
   const change = { add: [], back: idsOf(back), left: idsOf(left) }
   const later = isOver
     ? withAbsence(told.record, 'prod', kind, change, at + 20 * minute)!
     : undefined
-  const { deliveries } = later ? sendAbsence(later as never, ['ops'], at + 31 * minute) : told
+  const { deliveries } = later
+    ? sendAbsence(later as never, nobody, ['ops'], at + 31 * minute)
+    : told
   const { id, telling } = deliveries[0]!
   return sent(id, telling)
 }

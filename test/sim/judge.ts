@@ -19,9 +19,6 @@ import type { FleetName, PlannedVm } from './plan.ts'
 import { SightBook } from './sight-book.ts'
 import { SilenceBook } from './silence-book.ts'
 
-/** What is due later is no message: each is tried for two days at most. */
-const forgetMs = 5 * 86_400_000
-
 export class Judge extends Docket {
   readonly messages: MessageBook
   readonly events: EventBook
@@ -71,9 +68,7 @@ export class Judge extends Docket {
 
   /** A process looked around, and knows when it has to do so next. */
   turned(nextDueAt: number | undefined): void {
-    // an alert waits for days until the relay forgets its beacons
-    const isOwed = nextDueAt !== undefined && nextDueAt < this.now + forgetMs
-    if (isOwed) this.quietSince = undefined
+    if (nextDueAt !== undefined) this.quietSince = undefined
     else this.quietSince ??= this.now
     this.events.checkApprovals()
   }

@@ -43,7 +43,7 @@ export class SilenceBook {
     const known = before !== undefined && isAbsence(before) ? before.alert.absence.absent : []
     for (const one of record.alert.absence.absent) {
       const was = known.find(({ beacon }) => beacon === one.beacon)
-      if (!one.told || was?.told) continue
+      if (!one.notified || was?.notified) continue
       this.#check(record.fleet, one.beacon, one.since)
     }
   }

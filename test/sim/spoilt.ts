@@ -12,6 +12,9 @@ import type { Commit, Store } from '../../functions/store/store.ts'
 
 type Spoil = () => (store: Store) => Store
 
+/** No beacon is ever due. */
+const withoutSilence: Spoil = () => (store) => ({ ...store, dueBeacons: async () => [] })
+
 /** Each time a message is planned it has another id, so that planning it twice tells it twice. */
 const withoutDedupId: Spoil = () => {
   let count = 0
@@ -157,6 +160,7 @@ export const spoilt: Record<string, Spoil> = {
   'posts forgotten': withoutPosts,
   'marks forgotten': withoutMarks,
   'turns forgotten': withoutTurns,
+  'silence not noticed': withoutSilence,
   'compare-and-set off': withoutCompareAndSet,
   '"not now" kept as an approval': yesToAll,
 }

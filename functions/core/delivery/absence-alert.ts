@@ -1,6 +1,6 @@
 // Alerts about beacons that are not heard: silent ones, and expected ones that never reported. The
-// row of the alert lists them until they are back. So each absence is told once, also after a
-// restart, and so is its end. An episode, and so an epoch, may have several messages.
+// row of the alert lists them until they are back. So owners are notified of each absence once,
+// also after a restart, and once of its end. An episode, and so an epoch, may have several messages.
 import { cut } from '../../../shared/document.ts'
 import type {
   Absence,
@@ -21,20 +21,17 @@ export const maxAbsent = 500
 const maxVms = 50
 /** Azure's names are no longer. A liar's must not exceed the row. */
 const maxName = 64
-/** A beacon that was silent for a week is forgotten, and nobody would tell that it is back. */
-const forgottenMs = 8 * 86_400_000
-
 export interface AbsenceChange {
-  add: Omit<Absent, 'told'>[]
+  add: Omit<Absent, 'notified'>[]
   /** Ids of beacons that are no longer absent. */
   back: string[]
   left: string[]
   of?: number
 }
 
-type Row = EventRecord & { alert: Alert & { absence: Absence } }
+export type AbsenceRow = EventRecord & { alert: Alert & { absence: Absence } }
 
-export function isAbsence(record: EventRecord): record is Row {
+export function isAbsence(record: EventRecord): record is AbsenceRow {
   return record.alert?.absence !== undefined
 }
 
@@ -51,12 +48,10 @@ export function withAbsence(
   const row = isOpen ? before : begun(before, fleet, kind, now)
   const known = row.alert.absence
   const removed = removeFrom(known, change, now)
-  const absent = [...removed.absent, ...newIn(removed.absent, change.add)]
-  const isNews =
-    absent.length !== known.absent.length || removed.absent.length < known.absent.length
-  if (!isNews) return before
+  const added = addTo(removed, change.add)
+  if (added.absent === known.absent) return before
   const of = change.of ?? known.of
-  return settled(row, { ...removed, absent, ...(of === undefined ? {} : { of }) }, now)
+  return settled(row, { ...added, ...(of === undefined ? {} : { of }) }, now)
 }
 
 function begun(
@@ -64,68 +59,77 @@ function begun(
   fleet: string,
   kind: AbsenceKind,
   now: number,
-): Row {
-  const { toldAt, overToldAt } = before?.alert?.absence ?? {}
-  const times = { ...(toldAt && { toldAt }), ...(overToldAt && { overToldAt }) }
+): AbsenceRow {
+  const { notifiedAt, overNotifiedAt } = before?.alert?.absence ?? {}
+  const times = { ...(notifiedAt && { notifiedAt }), ...(overNotifiedAt && { overNotifiedAt }) }
   const absence: Absence = { absent: [], back: [], left: [], messages: 0, ...times }
   const alert = { kind, since: now, lastAt: now, vms: [], reasons: [], absence }
   return { ...alertRow(fleet, alert, before, now), alert }
 }
 
-function newIn(known: Absent[], add: AbsenceChange['add']): Absent[] {
-  const ids = new Set(known.map(({ beacon }) => beacon))
-  const fresh = add.filter(({ beacon }) => !ids.has(beacon))
-  const room = Math.max(0, maxAbsent - known.length)
-  return fresh.slice(0, room).map((one) => ({ ...one, vm: cut(one.vm, maxName) }))
+/** If owners were not notified that it was back, its new absence is no news. */
+function addTo(known: Absence, add: AbsenceChange['add']): Absence {
+  const ids = new Set(known.absent.map(({ beacon }) => beacon))
+  const room = Math.max(0, maxAbsent - known.absent.length)
+  const fresh = add
+    .filter(({ beacon }) => !ids.has(beacon))
+    .slice(0, room)
+    .map((one): Absent => ({ ...one, vm: cut(one.vm, maxName) }))
+  if (fresh.length === 0) return known
+  const wasBack = new Set(known.back.filter((vm) => fresh.some((one) => one.vm === vm)))
+  const back = known.back.filter((vm) => !wasBack.has(vm))
+  const noted = fresh.map((one) =>
+    wasBack.has(one.vm) ? { ...one, notified: true as const } : one,
+  )
+  return withOver({ ...known, absent: [...known.absent, ...noted], back })
 }
 
-/** Whoever was not told as absent is removed without a word. */
-function removeFrom(known: Absence, change: Pick<AbsenceChange, 'back' | 'left'>, now: number) {
+/** Nobody is notified of the end of an absence that nobody was notified of. */
+function removeFrom(
+  known: Absence,
+  change: Pick<AbsenceChange, 'back' | 'left'>,
+  now: number,
+): Absence {
   const [isBack, hasLeft] = [new Set(change.back), new Set(change.left)]
-  const told = known.absent.filter((one) => one.told)
+  const isGone = ({ beacon }: Absent) => isBack.has(beacon) || hasLeft.has(beacon)
+  const gone = known.absent.filter(isGone)
+  if (gone.length === 0) return known
+  const alerted = gone.filter((one) => one.notified)
   const namesIn = (ids: Set<string>) =>
-    told.filter(({ beacon }) => ids.has(beacon)).map(({ vm }) => vm)
+    alerted.filter(({ beacon }) => ids.has(beacon)).map(({ vm }) => vm)
   const back = [...known.back, ...namesIn(isBack)]
   const left = [...known.left, ...namesIn(hasLeft)]
-  const absent = known.absent.filter(({ beacon }) => !isBack.has(beacon) && !hasLeft.has(beacon))
-  const begins = known.overSince === undefined && back.length + left.length > 0
-  return { ...known, absent, back, left, ...(begins && { overSince: now }) }
+  const absent = known.absent.filter((one) => !isGone(one))
+  return withOver({ ...known, absent, back, left, overSince: known.overSince ?? now })
 }
 
-/** With the time of its next message. Ended if nobody is absent and nothing is left to tell. */
-function settled(row: Row, absence: Absence, now: number): EventRecord {
+/** Without `overSince` if no end is pending. */
+function withOver({ overSince, ...rest }: Absence): Absence {
+  const isEmpty = rest.back.length + rest.left.length === 0
+  return isEmpty || overSince === undefined ? rest : { ...rest, overSince }
+}
+
+/** With the time of its next message. Ended if nobody is absent and nothing is pending. */
+function settled(row: AbsenceRow, absence: Absence, now: number): EventRecord {
   const record = { ...row, alert: { ...row.alert, lastAt: now, absence } }
   const { absent, back, left } = absence
   if (absent.length + back.length + left.length === 0) {
     return withEnd(record, { at: now, outcome: 'completed' })
   }
-  const at = Math.min(
-    absentAt(absence),
-    overAt(absence),
-    ...forgottenIn(record.alert).map(forgetAt),
-  )
-  const dueAt = at === Number.POSITIVE_INFINITY ? undefined : Math.max(now + 1, at)
+  const at = Math.min(absentAt(absence), overAt(absence))
+  const dueAt = at === Infinity ? undefined : Math.max(now + 1, at)
   return { ...record, dueAt } as EventRecord
 }
 
-/** Beacons that the relay will forget, so that no report can end their absence. */
-function forgottenIn({ kind, absence }: Row['alert']): Absent[] {
-  return kind === 'beacons_silent' ? absence.absent : []
-}
-
-function forgetAt({ since }: Absent): number {
-  return since + forgottenMs
-}
-
 /** When owners are notified of new absences. Infinity if there are none. */
-function absentAt({ absent, toldAt = Number.NEGATIVE_INFINITY }: Absence): number {
-  const from = absent.flatMap((one) => (one.told ? [] : [one.from]))
-  return Math.max(Math.min(...from), toldAt + quietMs)
+function absentAt({ absent, notifiedAt = Number.NEGATIVE_INFINITY }: Absence): number {
+  const from = absent.flatMap((one) => (one.notified ? [] : [one.from]))
+  return Math.max(Math.min(...from), notifiedAt + quietMs)
 }
 
 /** When owners are notified of returns. Infinity if there are none. */
-function overAt({ overSince, overToldAt = Number.NEGATIVE_INFINITY }: Absence): number {
-  return Math.max((overSince ?? Number.POSITIVE_INFINITY) + collectMs, overToldAt + quietMs)
+function overAt({ overSince, overNotifiedAt = Number.NEGATIVE_INFINITY }: Absence): number {
+  return Math.max((overSince ?? Number.POSITIVE_INFINITY) + collectMs, overNotifiedAt + quietMs)
 }
 
 /** What a message said, for the log. */
@@ -134,23 +138,25 @@ export type SentNews = AbsenceNews & { vms: string[] }
 interface Sent {
   record: EventRecord
   deliveries: Delivery[]
-  /** Absent if there was nothing to tell. */
+  /** Absent if no message was due. */
   news?: SentNews
 }
 
-/** Plans the message that is due, if one is, for each owner. */
-export function sendAbsence(before: Row, owners: string[], now: number): Sent {
-  const { absence } = before.alert
-  const forgotten = forgottenIn(before.alert).filter((one) => forgetAt(one) <= now)
-  const left = forgotten.map(({ beacon }) => beacon)
-  const current = removeFrom(absence, { back: [], left }, now)
-  const told = absentAt(current) <= now ? tellAbsent(current, now) : tellOver(current, now)
-  if (told === undefined) return { record: settled(before, current, now), deliveries: [] }
-  const { news } = told
-  const vms = told.vms.sort(byName)
+/** Plans the message that is due, if one is, for each owner. `over` are no longer absent. */
+export function sendAbsence(
+  before: AbsenceRow,
+  over: Pick<AbsenceChange, 'back' | 'left'>,
+  owners: string[],
+  now: number,
+): Sent {
+  const current = removeFrom(before.alert.absence, over, now)
+  const due = absentAt(current) <= now ? ofAbsent(current, now) : ofOver(current, now)
+  if (due === undefined) return { record: settled(before, current, now), deliveries: [] }
+  const { news } = due
+  const vms = due.vms.sort(byName)
   const sequence = before.sequence + 1
   const messages = current.messages + 1
-  const record = settled(before, { ...told.absence, messages }, now)
+  const record = settled(before, { ...due.absence, messages }, now)
   const { kind, since, lastAt, reasons } = record.alert!
   const alert = { kind, since, lastAt, reasons, vms: vms.slice(0, maxVms), news }
   const about = { alert: kind, episode: before.epoch, message: messages }
@@ -167,17 +173,22 @@ function byName(one: string, other: string): number {
   return one.localeCompare(other, 'en', { numeric: true })
 }
 
-interface Told {
+/** What a message says, and the row after it. */
+interface Due {
   absence: Absence
   vms: string[]
   news: AbsenceNews
 }
 
-function tellAbsent(absence: Absence, now: number): Told {
+function ofAbsent(absence: Absence, now: number): Due {
   const { absent, of } = absence
-  const fresh = absent.filter((one) => !one.told)
+  const fresh = absent.filter((one) => !one.notified)
   return {
-    absence: { ...absence, absent: absent.map((one) => ({ ...one, told: true })), toldAt: now },
+    absence: {
+      ...absence,
+      absent: absent.map((one) => ({ ...one, notified: true })),
+      notifiedAt: now,
+    },
     vms: fresh.map(({ vm }) => vm),
     news: {
       ...{ form: 'absent', count: fresh.length, remaining: absent.length, left: [] },
@@ -187,13 +198,13 @@ function tellAbsent(absence: Absence, now: number): Told {
   }
 }
 
-function tellOver(absence: Absence, now: number): Told | undefined {
+function ofOver(absence: Absence, now: number): Due | undefined {
   if (overAt(absence) > now) return undefined
   const { overSince: since = now, ...rest } = absence
   const { back, left, absent } = rest
   const news = { form: 'over' as const, count: back.length + left.length, since }
   return {
-    absence: { ...rest, back: [], left: [], overToldAt: now },
+    absence: { ...rest, back: [], left: [], overNotifiedAt: now },
     vms: [...back],
     news: { ...news, remaining: absent.length, left: left.slice(0, maxVms) },
   }

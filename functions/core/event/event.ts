@@ -178,22 +178,24 @@ export interface Absent {
   since: number
   /** Owners are notified from this time on. */
   from: number
-  told?: true
+  /** Owners were notified. */
+  notified?: true
 }
 
-/** Who is absent, and what owners know of it. */
+/** Who is absent, and which of it owners were notified of. */
 export interface Absence {
   absent: Absent[]
-  /** Told as absent, but back since. VMs that left are in `left`. Neither is told yet. */
+  /** Back since owners were notified of their absence. The next message names them. */
   back: string[]
+  /** The same, of VMs that left. */
   left: string[]
-  /** Since when there is somebody in these two. */
+  /** Since when one of the two is not empty. */
   overSince?: number
   /** Sent since the first absence of this episode. */
   messages: number
   /** The last message about absences, and about their end, also of an earlier episode. */
-  toldAt?: number
-  overToldAt?: number
+  notifiedAt?: number
+  overNotifiedAt?: number
   /** Beacons in the fleet, as counted last. */
   of?: number
 }
@@ -206,7 +208,7 @@ export interface AbsenceNews {
   count: number
   /** Since when none of them was heard. */
   since: number
-  /** How many are absent now, told or not. */
+  /** How many are absent now, also those of earlier messages. */
   remaining: number
   /** VMs of `over` that left. */
   left: string[]

@@ -88,7 +88,7 @@ export function withReport(beacon: Beacon, known: Beacon | undefined): Beacon {
   return withSilence({ ...beacon, silentAt: nextLookAt(beacon) }, known)
 }
 
-/** If it was silent, the sweep looks at once and tells owners that it is back. */
+/** If it was silent, the sweep looks at once, so that owners are notified. */
 function withSilence(beacon: Beacon, known: Beacon | undefined): Beacon {
   if (known?.silence === undefined) return beacon
   return { ...beacon, silence: known.silence, silentAt: beacon.heardAt }

@@ -18,7 +18,7 @@ import { createSlackDesk } from '../../notify/slack/desk.ts'
 import { createOutbound } from '../../notify/undici.ts'
 import { privateHeaders } from '../../pages/layout.ts'
 import { AzureStore } from '../../store/azure/store.ts'
-import { checkExpected } from '../../use-cases/expected-beacons.ts'
+import { checkAbsences } from '../../use-cases/check-absences.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { nodeHmac } from '../node/hmac.ts'
@@ -217,7 +217,7 @@ async function logTroubles(relay: Relay, queue: WakeQueue): Promise<void> {
 /** Once an hour, in the run nearest to the full hour: the timer may run a moment early. */
 async function hourly(relay: Relay): Promise<void> {
   if (new Date(relay.now() + timerMs / 2).getUTCMinutes() > 0) return
-  await checkExpected(relay)
+  await checkAbsences(relay)
   for (let steps = 0; steps < maxForgetSteps; steps++) if (!(await forgetOld(relay))) return
 }
 

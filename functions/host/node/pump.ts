@@ -1,8 +1,8 @@
 // Keeps a host that stays alive delivering: sweeps, sends what is due, and sleeps until the next
 // due time. A wake-up only shortens the sleep, as the store knows everything that is pending.
 import { messageOf } from '../../../shared/errors.ts'
+import { checkAbsences } from '../../use-cases/check-absences.ts'
 import { claimDue, nextDueAt } from '../../use-cases/deliver.ts'
-import { checkExpected } from '../../use-cases/expected-beacons.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { sweep } from '../../use-cases/sweep.ts'
@@ -10,7 +10,7 @@ import { UnderWay, within } from '../under-way.ts'
 
 const maxSleepMs = 30_000
 const forgetEveryMs = 3_600_000
-const expectedEveryMs = 5 * 60_000
+const absencesEveryMs = 5 * 60_000
 /** After a longer gap the process was halted and may have missed reports, so silence means nothing. */
 const gapMs = 4 * maxSleepMs
 const afterFailureMs = 1_000
@@ -21,7 +21,7 @@ export class Pump {
   readonly #underWay: UnderWay
   #timer: NodeJS.Timeout | undefined
   #forgetAt = 0
-  #expectedAt = 0
+  #absencesAt = 0
   #workedAt: number | undefined
   #turning = false
   #turned: Promise<void> = Promise.resolve()
@@ -76,7 +76,7 @@ export class Pump {
       if (requests.length > 0) this.#again = true
     }
     await this.#forget()
-    await this.#checkExpected()
+    await this.#lookForAbsences()
     const nextAt = await nextDueAt(this.#relay, this.#underWay.countOf)
     const wait = nextAt === undefined ? maxSleepMs : nextAt - this.#relay.now()
     const least =
@@ -94,11 +94,11 @@ export class Pump {
     this.#relay.log.warn('relay_halted', { seconds: Math.round(gap / 1_000) })
   }
 
-  async #checkExpected(): Promise<void> {
+  async #lookForAbsences(): Promise<void> {
     const now = this.#relay.now()
-    if (now < this.#expectedAt) return
-    await checkExpected(this.#relay)
-    this.#expectedAt = now + expectedEveryMs
+    if (now < this.#absencesAt) return
+    await checkAbsences(this.#relay)
+    this.#absencesAt = now + absencesEveryMs
   }
 
   /** Once an hour, and at every turn while there is more to remove. */

@@ -12,19 +12,19 @@ import { at } from '../../support/records.ts'
 
 const second = 1_000
 const minute = 60 * second
-const day = 1_440 * minute
 const since = at - 14 * minute
 
 /** A row on a clock: notes changes, and sends what is due. */
 function rowOf(kind: AbsenceKind = 'beacons_silent') {
   let row: EventRecord | undefined
   let now = at
+  /** What the relay finds when it looks at the beacons. */
+  const over = { back: [] as string[], left: [] as string[] }
   const told: { form: string; count: number; remaining: number; vms: string[]; left: string[] }[] =
     []
   const ids: string[] = []
   return {
-    told,
-    ids,
+    ...{ told, ids, over },
     get row() {
       return row
     },
@@ -38,7 +38,7 @@ function rowOf(kind: AbsenceKind = 'beacons_silent') {
       const until = now + ms
       while (row !== undefined && isAbsence(row) && (row.dueAt ?? until + 1) <= until) {
         now = Math.max(now, row.dueAt!)
-        const { record, deliveries, news } = sendAbsence(row, ['chat', 'pager'], now)
+        const { record, deliveries, news } = sendAbsence(row, over, ['chat', 'pager'], now)
         row = { ...record, sequence: row.sequence + 1 } as EventRecord
         ids.push(...deliveries.map(({ id }) => id))
         if (news === undefined) continue
@@ -143,6 +143,20 @@ describe('returns', () => {
     expect(alert.row).toMatchObject({ ended: { outcome: 'completed' } })
   })
 
+  test('of one who is absent again before are not told', () => {
+    const alert = rowOf()
+    alert.note({ add: [absent('a'), absent('b')] })
+    alert.pass(2 * minute)
+    alert.note({ back: ['id-a', 'id-b'] })
+    alert.note({ add: [absent('a')] })
+    alert.pass(60 * minute)
+    expect(alert.told[1]).toMatchObject({ form: 'over', count: 1, remaining: 1, vms: ['b'] })
+    alert.note({ back: ['id-a'] })
+    alert.note({ add: [absent('a')] })
+    alert.pass(60 * minute)
+    expect(alert.told).toHaveLength(2)
+  })
+
   test('name those that left apart', () => {
     const alert = rowOf()
     alert.note({ add: [absent('a'), absent('b')] })
@@ -170,18 +184,16 @@ describe('returns', () => {
 })
 
 describe('while nothing is to be told', () => {
-  test('the row is not due, until silent beacons are forgotten', () => {
+  test('a report that came while the silence was noted counts', () => {
     const alert = rowOf()
-    alert.note({ add: [absent('a')] })
+    alert.note({ add: [absent('a'), absent('b')] })
+    alert.over.back.push('id-a')
     alert.pass(2 * minute)
-    expect(alert.dueInMs).toBeGreaterThan(7 * day)
-    alert.pass(9 * day)
-    expect(alert.told[1]).toMatchObject({ form: 'over', left: ['a'], remaining: 0 })
-    expect(alert.row?.ended).toBeDefined()
+    expect(alert.told).toMatchObject([{ count: 1, remaining: 1, vms: ['b'] }])
   })
 
-  test('the row of missing beacons is never due', () => {
-    const alert = rowOf('beacons_missing')
+  test.each(['beacons_silent', 'beacons_missing'] as const)('%s: the row is not due', (kind) => {
+    const alert = rowOf(kind)
     alert.note({ add: [absent('a')] })
     alert.pass(2 * minute)
     expect(alert.told).toHaveLength(1)

@@ -1,5 +1,6 @@
 // Beacons that fall silent, come back and leave: what owners are told, and what the list shows.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { checkAbsences } from '../../../functions/use-cases/check-absences.ts'
 import { forgetOld } from '../../../functions/use-cases/forget.ts'
 import type { Goodbye } from '../../../shared/report.ts'
 import { sentTo } from '../../support/deliveries.ts'
@@ -206,6 +207,36 @@ describe('the alert', () => {
   })
 })
 
+test('a report that is stored while its silence is noted prevents the message', async () => {
+  const web = new FakeBeacon(world, 'web_0')
+  await web.sees([])
+  world.clock.now += 3 * idleMs - 30 * second
+  // the report was read before the sweep marks the beacon, and is written after it
+  const write = world.store.writeBeacon.bind(world.store)
+  world.store.writeBeacon = async (...args) => {
+    world.store.writeBeacon = write
+    await world.drain()
+    return write(...args)
+  }
+  await web.sees([])
+  expect(await stateOf('web_0')).toBe('heard')
+  await pass(2 * minute)
+  expect(alerts()).toEqual([])
+  await pass(3 * idleMs)
+  expect(said()).toEqual(['absent web_0'])
+})
+
+test('many silent beacons of one fleet do not keep another waiting', async () => {
+  for (let i = 0; i < 410; i++) await new FakeBeacon(world, `web_${i}`).sees([])
+  world.clock.now += second
+  await new FakeBeacon(world, 'lab_0', { fleet: 'test', key: testKey }).sees([])
+  await pass(3 * idleMs)
+  expect(alerts().map(({ json: { data } }) => [data.fleet, data.count])).toEqual([
+    ['prod', 410],
+    ['test', 1],
+  ])
+})
+
 describe('a goodbye', () => {
   test.each(['stopped', 'shutdown', 'upgrade'] as const)('%s: heard for 15 min', async (reason) => {
     await new FakeBeacon(world, 'web_0').sees([event({ resources: ['web_1'] })])
@@ -330,7 +361,7 @@ test('after a week a silent beacon is forgotten, and its alert is over', async (
   world.clock.now += 7 * 1_440 * minute
   await forgetOld(world.relay)
   expect((await list()).beacons).toEqual([])
-  await world.pass(2 * 1_440 * minute)
+  await checkAbsences(world.relay)
   await pass(2 * minute)
   expect(alerts()[1]!.json.data).toMatchObject({ form: 'over', left: ['web_0'], remaining: 0 })
 })

@@ -1,13 +1,13 @@
-// Which beacons the configuration expects, and which of them never reported. Their alert is checked
-// now and then, and has no due time of its own.
+// Which beacons the configuration expects, and which of them never reported. A host checks this now
+// and then, and whether the alert about silent beacons still holds.
 import { messageOf } from '../../shared/errors.ts'
 import { isAbsence, maxAbsent } from '../core/delivery/absence-alert.ts'
 import { alertId } from '../core/delivery/alert.ts'
 import { silentPaces } from '../core/event/witness.ts'
 import type { Fleet } from '../core/rules/config.ts'
 import type { ListedBeacon } from '../store/store.ts'
+import { checkSilent, noteAbsence } from './absence-alerts.ts'
 import { listFleet } from './list-beacons.ts'
-import { noteAbsence } from './raise-alert.ts'
 import type { Relay } from './relay.ts'
 
 /** How many never reported, and the names of their VMs, if the configuration has them. */
@@ -33,20 +33,20 @@ export function missingIn(
   return { expected: all.size, missing: names.length, names }
 }
 
-/** Alerts owners once about beacons that never reported. A host calls this now and then. */
-export async function checkExpected(relay: Relay): Promise<void> {
-  const now = relay.now()
-  if (now - relay.listeningSince < silentPaces * relay.idlePaceMs) return
+/** Keeps the alerts about absent beacons right. What fails is logged, and tried again. */
+export async function checkAbsences(relay: Relay): Promise<void> {
+  const listensLong = relay.now() - relay.listeningSince >= silentPaces * relay.idlePaceMs
   for (const [name, fleet] of Object.entries(relay.config.fleets)) {
     try {
-      await checkFleet(relay, name, fleet)
+      await checkSilent(relay, name)
+      if (listensLong) await checkMissing(relay, name, fleet)
     } catch (error) {
-      relay.log.error('expected_failed', { fleet: name, error: messageOf(error) })
+      relay.log.error('absences_failed', { fleet: name, error: messageOf(error) })
     }
   }
 }
 
-async function checkFleet(relay: Relay, name: string, fleet: Fleet): Promise<void> {
+async function checkMissing(relay: Relay, name: string, fleet: Fleet): Promise<void> {
   const key = { fleet: name, eventId: alertId('beacons_missing') }
   const row = await relay.store.readEvent(key)
   const known = row !== undefined && isAbsence(row) ? row.alert.absence.absent : []

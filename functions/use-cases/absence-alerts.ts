@@ -1,0 +1,94 @@
+// Alerts about beacons that are not heard, as rows of the store. The code that finds an absence or
+// its end notes it, and the sweep sends what is due.
+import {
+  type AbsenceChange,
+  type AbsenceRow,
+  isAbsence,
+  type SentNews,
+  sendAbsence,
+  withAbsence,
+} from '../core/delivery/absence-alert.ts'
+import { alertId } from '../core/delivery/alert.ts'
+import type { Delivery } from '../core/delivery/delivery.ts'
+import type { Decision } from '../core/event/decision.ts'
+import type { AbsenceKind, EventRecord } from '../core/event/event.ts'
+import { isBack } from '../core/event/silence.ts'
+import { commitEvent } from './commit-event.ts'
+import { ownersOf } from './raise-alert.ts'
+import { channelNamed, type Relay } from './relay.ts'
+
+/** Notes who is absent, and who is no longer. Returns the row. Throws if that is not stored. */
+export async function noteAbsence(
+  relay: Relay,
+  fleet: string,
+  kind: AbsenceKind,
+  change: AbsenceChange,
+): Promise<EventRecord | undefined> {
+  const key = { fleet, eventId: alertId(kind) }
+  const { outcome, record } = await commitEvent(relay, key, {
+    decide: (before, _, now) => {
+      const record = withAbsence(before, fleet, kind, change, now)
+      return { record, moments: [], reason: 'noted', deliveries: [] }
+    },
+  })
+  if (outcome !== 'busy') return record
+  throw new Error(`too many workers write alerts of fleet "${fleet}" at once`)
+}
+
+type Sending = Decision & { deliveries: Delivery[]; news?: SentNews }
+
+/** Sends what is due of an alert. */
+export async function concludeAbsence(relay: Relay, first: AbsenceRow): Promise<void> {
+  const { fleet } = first
+  const owners = ownersOf(relay.config, fleet).filter((name) => channelNamed(relay, name))
+  const over = await noLongerSilent(relay, first)
+  const committed = await commitEvent(relay, first, {
+    first,
+    decide: (before, _, now): Sending => {
+      const isDue = before !== undefined && isAbsence(before) && (before.dueAt ?? now + 1) <= now
+      if (!isDue) return { record: before, moments: [], reason: 'not_due', deliveries: [] }
+      return { ...sendAbsence(before, over, owners, now), moments: [], reason: 'due' }
+    },
+  })
+  const { news } = committed.outcome === 'committed' ? committed.decision : {}
+  if (news !== undefined) logNews(relay, first, news, owners)
+}
+
+/** Corrects the alert about silent beacons of a fleet, if it names one that is not silent. */
+export async function checkSilent(relay: Relay, fleet: string): Promise<void> {
+  const row = await relay.store.readEvent({ fleet, eventId: alertId('beacons_silent') })
+  if (row === undefined || row.ended !== undefined || !isAbsence(row)) return
+  await noteAbsence(relay, fleet, 'beacons_silent', {
+    add: [],
+    ...(await noLongerSilent(relay, row)),
+  })
+}
+
+/**
+ * Looks at each beacon of the alert: a report may have come while its silence was noted, and the
+ * relay may have forgotten the beacon.
+ */
+async function noLongerSilent(
+  { store }: Relay,
+  { fleet, alert: { kind, absence } }: AbsenceRow,
+): Promise<Pick<AbsenceChange, 'back' | 'left'>> {
+  const [back, left]: [string[], string[]] = [[], []]
+  if (kind !== 'beacons_silent') return { back, left }
+  for (const { beacon: id } of absence.absent) {
+    const beacon = await store.readBeacon(fleet, id)
+    if (beacon === undefined || beacon.left !== undefined) left.push(id)
+    else if (beacon.silence === undefined || isBack(beacon)) back.push(id)
+  }
+  return { back, left }
+}
+
+function logNews(
+  { log }: Relay,
+  { fleet, alert: { kind } }: AbsenceRow,
+  { form, vms, count, remaining, left }: SentNews,
+  owners: string[],
+): void {
+  const fields = { fleet, kind, form, count, remaining, vms, left, owners }
+  if (form === 'absent') log.warn('beacons_absent', fields)
+  else log.info('beacons_back', fields)
+}
