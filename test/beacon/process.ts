@@ -5,6 +5,7 @@ import { expect, onTestFinished, vi } from 'vitest'
 import type { Environment } from '../../beacon/settings.ts'
 import { type Report, reportSchema } from '../../shared/report.ts'
 import { beaconCommand, type Way } from '../support/beacon-ways.ts'
+import { compileCache } from '../support/process.ts'
 import { aDirective } from './agent-world.ts'
 import { type Asked, type Entry, fleetKey, serve, temporaryDirectory } from './world.ts'
 
@@ -17,7 +18,10 @@ export async function start(
   { cwd = temporaryDirectory(), words = [] as string[] } = {},
 ) {
   const [program = '', ...first] = await beaconCommand(way)
-  const child = spawn(program, [...first, ...words], { cwd, env: environment })
+  const child = spawn(program, [...first, ...words], {
+    cwd,
+    env: { ...compileCache(), ...environment },
+  })
   onTestFinished(() => void child.kill('SIGKILL'))
   const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk) => (output.stdout += chunk))

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { run as play } from '../../functions/cli/check-config.ts'
+import { compileCache } from '../support/process.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'foghorn-check-'))
@@ -31,7 +32,7 @@ function write(name: string, content: unknown): string {
 function start(words: string[], env: Record<string, string> = {}) {
   return new Promise<{ code: number; out: string; err: string }>((resolve) => {
     const args = ['functions/cli/check-config.ts', ...words]
-    const options = { cwd: root, env: { PATH: process.env.PATH ?? '', ...env } }
+    const options = { cwd: root, env: { PATH: process.env.PATH ?? '', ...compileCache(), ...env } }
     execFile(process.execPath, args, options, (error, out, err) => {
       resolve({ code: Number(error?.code ?? 0), out, err })
     })

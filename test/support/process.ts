@@ -15,6 +15,12 @@ export interface Entry {
 const killAfterMs = 3_000
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
+/** Node compiles each file of ours once a test run. */
+export function compileCache(): Record<string, string> {
+  const { NODE_COMPILE_CACHE } = process.env
+  return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
+}
+
 export class Program {
   readonly name: string
   readonly entries: Entry[] = []
@@ -28,7 +34,7 @@ export class Program {
 
   /**
    * `file` is a path within the project that Node runs, or a whole command. `environment` is all
-   * that the program sees, beside PATH.
+   * that the program sees, beside PATH and the cache of compiled code.
    */
   constructor(
     name: string,
@@ -38,7 +44,7 @@ export class Program {
     words: string[] = [],
   ) {
     this.name = name
-    const env = { PATH: process.env.PATH ?? '', ...environment }
+    const env = { PATH: process.env.PATH ?? '', ...compileCache(), ...environment }
     const [program = '', ...first] = typeof file === 'string' ? [process.execPath, file] : file
     this.#child = spawn(program, [...first, ...words], { cwd: root, env, stdio: 'pipe' })
     this.exited = new Promise((resolve) => {

@@ -6,5 +6,7 @@ import { join } from 'node:path'
 export default function setUp(): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'foghorn-tests-'))
   process.env.FOGHORN_TEST_FOLDER = folder
+  // halves the processor time of each process that a test starts
+  process.env.NODE_COMPILE_CACHE = join(folder, 'compiled')
   return () => rmSync(folder, { recursive: true, force: true })
 }

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Environment } from '../../../beacon/settings.ts'
 import { type Hook, type HookRun, reportSchema } from '../../../shared/report.ts'
+import { beaconCommand, usualWay } from '../../support/beacon-ways.ts'
+import { compileCache } from '../../support/process.ts'
 import { type Entry, fleetKey, serve } from '../world.ts'
 import { hookFolder, isAlive, waitLimit } from './folder.ts'
-
-const main = join(import.meta.dirname, '../../../beacon/main.ts')
 
 /** A VM with an event in five minutes, a relay, and a folder for everything that is written. */
 async function aVm(programs: Partial<Record<Hook, string>>) {
@@ -26,7 +26,10 @@ async function aVm(programs: Partial<Record<Hook, string>>) {
   const relay = await serve((_, response) => {
     response.end(JSON.stringify({ outcome: 'accepted', time: 1, paceMs: 300, directives: [] }))
   })
-  const reports = () => relay.asked.map(({ body }) => reportSchema.parse(JSON.parse(body)))
+  const reports = () =>
+    relay.asked
+      .filter(({ body }) => body !== '')
+      .map(({ body }) => reportSchema.parse(JSON.parse(body)))
   const state = (hook: Hook) =>
     reports()
       .at(-1)
@@ -54,8 +57,10 @@ async function aVm(programs: Partial<Record<Hook, string>>) {
   }
 }
 
-function start(words: string[], environment: Environment, cwd: string) {
-  const child = spawn(process.execPath, [main, ...words], { cwd, env: environment })
+async function start(words: string[], environment: Environment, cwd: string) {
+  const [program = '', ...first] = await beaconCommand(usualWay)
+  const env = { ...compileCache(), ...environment }
+  const child = spawn(program, [...first, ...words], { cwd, env })
   onTestFinished(() => void child.kill('SIGKILL'))
   const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk) => {
@@ -88,9 +93,9 @@ test('a VM prepares, is restored after the event, and its reports say so', async
     prepare: 'env >> $NOTES; cat >> $NOTES; echo drained',
     restore: 'echo restore >> $NOTES; exit 4',
   })
-  const runner = vm.startRunner()
+  const runner = await vm.startRunner()
   await runner.logged('hook_runner_started')
-  const beacon = vm.startBeacon()
+  const beacon = await vm.startBeacon()
   expect(await vm.reported('prepare', 'succeeded')).toMatchObject({ note: 'drained' })
   const states = vm.reports().flatMap(({ hooks }) => hooks?.runs.map(({ state }) => state) ?? [])
   expect(states[0]).toBe('planned')
@@ -113,7 +118,7 @@ test('no setting of the beacon reaches a hook, even if both are one process', as
   const vm = await aVm({
     prepare: 'env >> $NOTES; cat /proc/self/environ >> $NOTES; cat >> $NOTES',
   })
-  const beacon = vm.startBeacon('--with-hooks')
+  const beacon = await vm.startBeacon('--with-hooks')
   await vm.reported('prepare', 'succeeded')
   const all = vm.noted().join('\n')
   expect(all).toContain('FOGHORN_EVENT_ID=abc-1')
@@ -125,16 +130,20 @@ test('no setting of the beacon reaches a hook, even if both are one process', as
 
 test('a second runner does not start', async () => {
   const vm = await aVm({})
-  const beacon = vm.startBeacon('--with-hooks')
+  const beacon = await vm.startBeacon('--with-hooks')
   await beacon.logged('relay_reached')
-  const runner = vm.startRunner()
+  const runner = await vm.startRunner()
   expect(await runner.exited).toBe(1)
   expect(runner.named('hook_runner_failed')).toMatchObject([{ code: 'hook_runner_in_use' }])
 })
 
 test('a runner with a wrong setting names it, and exits with 2', async () => {
   const vm = await aVm({})
-  const runner = vm.startRunner({ ...vm.forHooks, FOGHORN_HOOKS: 'hooks', FOGHORN_LOG_LEVEL: 'x' })
+  const runner = await vm.startRunner({
+    ...vm.forHooks,
+    FOGHORN_HOOKS: 'hooks',
+    FOGHORN_LOG_LEVEL: 'x',
+  })
   expect(await runner.exited).toBe(2)
   const lines = runner.output.stderr.trim().split('\n')
   expect(lines.map((line) => line.split(' ')[0])).toEqual(['FOGHORN_HOOKS', 'FOGHORN_LOG_LEVEL'])
@@ -146,14 +155,14 @@ const slowOnce =
 
 test('a runner that is killed in the middle leaves no second hook, and the hook runs again', async () => {
   const vm = await aVm({ prepare: slowOnce })
-  const runner = vm.startRunner()
-  const beacon = vm.startBeacon()
+  const runner = await vm.startRunner()
+  const beacon = await vm.startBeacon()
   await vm.reported('prepare', 'running')
   await vi.waitFor(() => expect(vm.noted()).toHaveLength(1), waitLimit)
   const orphan = Number(vm.noted()[0])
   await runner.end('SIGKILL')
   expect(isAlive(orphan)).toBe(true)
-  const next = vm.startRunner()
+  const next = await vm.startRunner()
   await next.logged('hook_left_over')
   await vi.waitFor(() => expect(isAlive(orphan)).toBe(false), waitLimit)
   await vm.reported('prepare', 'succeeded')
@@ -163,12 +172,12 @@ test('a runner that is killed in the middle leaves no second hook, and the hook 
 
 test('a runner that is stopped in the middle ends its hook, which runs again', async () => {
   const vm = await aVm({ prepare: `trap "" TERM; ${slowOnce}` })
-  const runner = vm.startRunner()
-  vm.startBeacon()
+  const runner = await vm.startRunner()
+  await vm.startBeacon()
   await vi.waitFor(() => expect(vm.noted()).toHaveLength(1), waitLimit)
   expect(await runner.end('SIGTERM')).toBe(0)
   expect(isAlive(Number(vm.noted()[0]))).toBe(false)
-  vm.startRunner()
+  await vm.startRunner()
   await vm.reported('prepare', 'succeeded')
   const states = vm.reports().flatMap(({ hooks }) => hooks?.runs.map(({ state }) => state) ?? [])
   expect(states).not.toContain('failed')
@@ -178,11 +187,11 @@ test('a beacon that is killed in the middle finds the hook running, and no secon
   const vm = await aVm({
     prepare: 'echo $$ >> $NOTES; while [ ! -e $NOTES.go ]; do sleep 0.1; done; touch $NOTES.end',
   })
-  vm.startRunner()
-  const beacon = vm.startBeacon()
+  await vm.startRunner()
+  const beacon = await vm.startBeacon()
   await vm.reported('prepare', 'running')
   await beacon.end('SIGKILL')
-  const next = vm.startBeacon()
+  const next = await vm.startBeacon()
   await next.logged('hook_runner_reached')
   await vm.reported('prepare', 'running')
   writeFileSync(`${vm.notes}.go`, '')
