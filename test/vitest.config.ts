@@ -6,6 +6,8 @@ const longest = [
   /\/e2e\/main-job/,
   /\/sim\//,
   /\/e2e\//,
+  /\/infra\/(windows|units|packages)/,
+  /\/beacon\/hooks\//,
   /crash\.test/,
   /\/hosts\/azure/,
   /\/store\//,

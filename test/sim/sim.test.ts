@@ -8,7 +8,7 @@ import { createTotals } from './totals.ts'
 import { type Options, runWorld } from './world.ts'
 
 /** Those of Azure Tables take longer: a call of the store is many of the table. */
-const runs = { sqlite: 100, azure: 15 }
+const runs = { sqlite: 100, azure: 10 }
 const spoiltSeeds = 500
 /** By the worlds of both storages, one after the other: what is rare need not show in the few of Azure alone. */
 const met = new Map<string, number>()

@@ -16,7 +16,9 @@ export function preparationFor(
   now: number,
 ): 'now' | 'hold' | undefined {
   const { turn, verdict, policy } = record
-  const takesTurns = policy.whenReady === true && policy.maxConcurrent !== undefined
+  // without `whenReady`, the turn ends with the question to people
+  const waits = policy.whenReady === true || policy.decide === 'approve'
+  const takesTurns = policy.maxConcurrent !== undefined && waits
   // it may open again, and then it needs a turn
   if (!isOpen(record)) return takesTurns ? 'hold' : undefined
   const shown = document.filter(({ eventId }) => eventId === record.eventId)
@@ -26,7 +28,8 @@ export function preparationFor(
   if (turn?.state === 'unknown') return 'hold'
   if (!takesTurns) return undefined
   if (turn?.state !== 'held') return 'hold'
-  return record.phase === 'scheduled' && preparesFrom(record) <= now ? 'now' : undefined
+  const isDue = policy.whenReady === true && preparesFrom(record) <= now
+  return record.phase === 'scheduled' && isDue ? 'now' : undefined
 }
 
 /** Whether a person can ask the VMs to prepare at once. */

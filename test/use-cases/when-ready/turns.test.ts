@@ -163,9 +163,9 @@ test('an event that people decide still gets its turn to prepare', async () => {
 describe('without whenReady', () => {
   beforeEach(() => begin({ whenReady: false }))
 
-  test('only the approval waits', async () => {
+  test('the turn is for the approval, and nothing is prepared before', async () => {
     expect(await whenOf(web0, one)).toEqual([])
-    expect(await whenOf(web1, two)).toEqual([])
+    expect(await whenOf(web1, two)).toEqual(['hold'])
     expect((await recordOf(one)).verdict).toMatchObject({ how: 'policy' })
     expect((await recordOf(two)).verdict).toBeUndefined()
     await web0.sees([])
