@@ -164,9 +164,11 @@ describe('without whenReady', () => {
   beforeEach(() => begin({ whenReady: false }))
 
   test('the turn is for the approval, and nothing is prepared before', async () => {
-    expect(await whenOf(web0, one)).toEqual([])
+    // it must be stored before it can have its turn
+    expect(await whenOf(web0, one)).toEqual(['hold'])
     expect(await whenOf(web1, two)).toEqual(['hold'])
     expect((await recordOf(one)).verdict).toMatchObject({ how: 'policy' })
+    expect(await whenOf(web0, one)).toEqual([])
     expect((await recordOf(two)).verdict).toBeUndefined()
     await web0.sees([])
     await world.pass(11_000)
