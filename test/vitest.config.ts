@@ -6,8 +6,6 @@ const longest = [
   /\/e2e\/main-job/,
   /\/sim\//,
   /\/e2e\//,
-  /\/infra\/(windows|units|packages)/,
-  /\/beacon\/hooks\//,
   /crash\.test/,
   /\/hosts\/azure/,
   /\/store\//,

@@ -80,7 +80,7 @@ ${leftAs('left')}
 say users getent passwd foghorn
 `
 
-test('a deb: installed, configured, upgraded, removed, purged', async (context) => {
+test('a deb: installed, configured, upgraded, removed, purged', { retry: 2 }, async (context) => {
   await skipWithout(context, 'dpkg-deb', 'dpkg')
   const [older, newer] = sources('deb').map(makeDeb(cpu))
   // a database of nothing but this package: reading the real one takes seconds each time
@@ -100,7 +100,7 @@ test('a deb: installed, configured, upgraded, removed, purged', async (context) 
   expect(said.nobody).toBe('')
 })
 
-test('an rpm: installed, configured, upgraded, removed', async (context) => {
+test('an rpm: installed, configured, upgraded, removed', { retry: 2 }, async (context) => {
   await skipWithout(context, 'rpmbuild', 'rpm')
   const [older, newer] = sources('rpm').map(makeRpm(cpu))
   // On Debian, rpm wants to be told that this is meant, and knows none of the packages installed.

@@ -28,7 +28,7 @@ async function aVm(programs: Partial<Record<Hook, string>>) {
   })
   const reports = () =>
     relay.asked
-      .filter(({ body }) => body !== '')
+      .filter(({ method }) => method === 'POST')
       .map(({ body }) => reportSchema.parse(JSON.parse(body)))
   const state = (hook: Hook) =>
     reports()
@@ -88,7 +88,9 @@ async function start(words: string[], environment: Environment, cwd: string) {
   return { output, exited, named, logged, end }
 }
 
-test('a VM prepares, is restored after the event, and its reports say so', async () => {
+test('a VM prepares, is restored after the event, and its reports say so', {
+  retry: 2,
+}, async () => {
   const vm = await aVm({
     prepare: 'env >> $NOTES; cat >> $NOTES; echo drained',
     restore: 'echo restore >> $NOTES; exit 4',
