@@ -32,12 +32,15 @@ const busyLookMs = 1_000
 /** Courses that are over are dropped by then. */
 const idleLookMs = 3_600_000
 
-export function createHooks(parts: Parts, hookParts: HookParts, state: State): Hooks {
+/** What hooks need of the beacon. */
+type Own = Pick<Parts, 'clock' | 'log' | 'newId'>
+
+export function createHooks(parts: Own, hookParts: HookParts, state: State): Hooks {
   return new CourseHooks(parts, hookParts, state)
 }
 
 class CourseHooks implements Hooks {
-  readonly #parts: Parts
+  readonly #parts: Own
   readonly #own: HookParts
   readonly #state: State
   readonly #due: Due
@@ -45,12 +48,12 @@ class CourseHooks implements Hooks {
   /** When the first document without the event arrived, monotonic ms. */
   readonly #missingSince = new Map<string, number>()
   #isSaved = true
-  /** The courses that the last report showed. */
+  /** Events whose `prepare` the last report showed. */
   #shown: string[] = []
   /** What reports are to show, without ages. */
   #facts: string | undefined
 
-  constructor(parts: Parts, own: HookParts, state: State) {
+  constructor(parts: Own, own: HookParts, state: State) {
     this.#parts = parts
     this.#own = own
     this.#state = state
@@ -69,15 +72,18 @@ class CourseHooks implements Hooks {
     // The VM may be identified only now: the first report is to show a plan.
     this.#work()
     this.#facts = this.#factsNow()
-    this.#shown = [...this.#courses.keys()]
-    return this.#reportOf(this.#own.link.status())
+    const report = this.#reportOf(this.#own.link.status())
+    this.#shown = (report?.runs ?? [])
+      .filter(({ hook }) => hook === 'prepare')
+      .map(({ eventId }) => eventId)
+    return report
   }
 
   answered(preparations: Answer['preparations']): void {
     const wishes = new Map(preparations.map(({ eventId, when }) => [eventId.toLowerCase(), when]))
     for (const eventId of this.#shown) {
       const course = this.#courses.get(eventId)
-      if (course?.prepare !== undefined) this.#set(withAnswer(course, wishes.get(eventId)))
+      if (course !== undefined) this.#set(withAnswer(course, wishes.get(eventId)))
     }
     if (!this.#isSaved) this.#due.bring(this.#parts.clock.monotonic())
   }

@@ -2,13 +2,17 @@
 // played; runner.test.ts has the real one.
 import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { createDue } from '../../../beacon/due.ts'
+import { createHooks } from '../../../beacon/hooks/hooks.ts'
 import type { RunnerLink } from '../../../beacon/hooks/link.ts'
 import type { Ended, Order, Status } from '../../../beacon/hooks/protocol.ts'
 import { createCourseStore } from '../../../beacon/hooks/store.ts'
+import { watch } from '../../../beacon/watch.ts'
 import type { Answer, Report } from '../../../shared/report.ts'
 import { vmSchema } from '../../../shared/report.ts'
 import { accepted, failing, startBeacon } from '../agent-world.ts'
 import { anEvent } from '../events.ts'
+import { createFakeClock } from '../fake-clock.ts'
 import { createTestLog, temporaryDirectory } from '../world.ts'
 
 const startedAt = Date.UTC(2026, 0, 1)
@@ -353,4 +357,32 @@ test('a damaged file of state is as good as none', async () => {
   const log = createTestLog()
   expect(createCourseStore(directory, log).load()).toEqual([])
   expect(log.named('hook_state_damaged')).toHaveLength(1)
+})
+
+test('an answer to a report that showed no plan lets nothing run', () => {
+  const clock = createFakeClock()
+  const runner = playRunner()
+  const status = runner.link.status()
+  const shown = { seenAt: 0, apiVersion: '2020-07-01' as const, events: [inFive] }
+  const { snapshot } = watch(undefined, { ...shown, unreadable: { count: 0, samples: [] } })
+  const vm = vmSchema.parse({ name: 'vm1' })
+  const state = { vm, document: snapshot, reportDue: createDue(clock) }
+  const store = createCourseStore(temporaryDirectory(), createTestLog())
+  const settings = { leadMs: 10 * minute, eventTypes: undefined }
+  const parts = { clock, log: createTestLog(), newId: () => 'run-1' }
+  const hooks = createHooks(parts, { link: runner.link, store, settings }, state)
+
+  runner.show(undefined)
+  expect(hooks.report()).toBeUndefined()
+  // the runner appears while the report is under way
+  runner.show(status)
+  hooks.documentSeen()
+  hooks.answered([])
+  hooks.documentSeen()
+  expect(runner.orders).toEqual([])
+
+  expect(hooks.report()?.runs).toMatchObject([{ hook: 'prepare', state: 'planned' }])
+  hooks.answered([])
+  hooks.documentSeen()
+  expect(runner.orders).toHaveLength(1)
 })

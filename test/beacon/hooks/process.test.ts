@@ -99,6 +99,8 @@ test('a VM prepares, is restored after the event, and its reports say so', {
   await runner.logged('hook_runner_started')
   const beacon = await vm.startBeacon()
   expect(await vm.reported('prepare', 'succeeded')).toMatchObject({ note: 'drained' })
+  const states = vm.reports().flatMap(({ hooks }) => hooks?.runs.map(({ state }) => state) ?? [])
+  expect(states[0]).toBe('planned')
   expect(vm.reports().at(-1)?.hooks?.available).toEqual(['prepare', 'restore'])
 
   vm.world.events = []
