@@ -1,15 +1,15 @@
 // The systemd units: how little they leave to an attacker, and that relay and beacon work all the
 // same. They run under a real systemd, with the filters of system calls and address families.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, type TestContext, test } from 'vitest'
 import { has } from '../../infra/vm/package/tools.ts'
+import { beaconCommand, hasExecutable } from '../support/beacon-ways.ts'
 import { inMachine, machineProblem } from '../support/machine.ts'
 
 const root = join(import.meta.dirname, '../..')
-const executable = join(root, `dist/beacon/foghorn-beacon-linux-${process.arch}`)
 /** systemd's own measure, from 0 to 10. */
 const mostExposure = 2
 
@@ -23,7 +23,8 @@ test.for(['beacon', 'relay'])('the unit of the %s leaves little exposed', (name,
 })
 
 test('the relay and an executable beacon work under their units', async (context) => {
-  context.skip(!existsSync(executable), 'not built: run npm run build:beacon')
+  context.skip(!hasExecutable, 'no runtime of the executable is installed')
+  const [executable] = await beaconCommand('executable')
   await expectHeard(context, `cp ${executable} /usr/bin/foghorn-beacon`)
 })
 

@@ -1,10 +1,12 @@
-// `npm run package [-- TARGET…]`: packs the executables of dist/beacon into dist/packages. Each
+// `npm run package [-- TARGET…]`: builds the executables and packs them into dist/packages. Each
 // Linux target becomes a deb and an rpm, the Windows target a zip.
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { FoghornError } from '../../../shared/errors.ts'
+import { buildBeacon, fileNameOf } from '../executable.ts'
+import { type Target, targets } from '../runtimes.ts'
 import { debTools, makeDeb } from './deb.ts'
 import { makeRpm, rpmTools } from './rpm.ts'
 import { assertTools } from './tools.ts'
@@ -12,13 +14,13 @@ import { makeZip, zipTools } from './zip.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const folder = join(root, 'dist/packages')
+const executables = join(root, 'dist/beacon')
 
-const targets = {
-  'linux-x64': { ending: '', make: linux('x64') },
-  'linux-arm64': { ending: '', make: linux('arm64') },
-  'windows-x64': { ending: '.exe', make: [{ tools: zipTools, make: makeZip }] },
-}
-type Target = keyof typeof targets
+const makers = {
+  'linux-x64': linux('x64'),
+  'linux-arm64': linux('arm64'),
+  'windows-x64': [{ tools: zipTools, make: makeZip }],
+} satisfies Record<Target, unknown>
 
 function linux(cpu: 'x64' | 'arm64') {
   return [
@@ -29,15 +31,18 @@ function linux(cpu: 'x64' | 'arm64') {
 
 try {
   const wanted = readTargets(process.argv.slice(2))
-  const makers = wanted.flatMap((target) => targets[target].make)
-  assertTools(makers.flatMap(({ tools }) => tools))
-  const executables = wanted.map(executableOf)
+  assertTools(wanted.flatMap((target) => makers[target].flatMap(({ tools }) => tools)))
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
-  const files = wanted.flatMap((target, at) => {
-    const made = { executable: executables[at]!, version: packageJson.version, folder }
-    return targets[target].make.map(({ make }) => make(made))
-  })
+  mkdirSync(executables, { recursive: true })
+  const files: string[] = []
+  for (const target of wanted) {
+    // built anew, so that no package is older than the code
+    const executable = join(executables, fileNameOf(target))
+    await buildBeacon(target, executable)
+    const made = { executable, version: packageJson.version, folder }
+    files.push(...makers[target].map(({ make }) => make(made)))
+  }
   const sums = files.map((file) => `${sha256(file)}  ${basename(file)}\n`)
   writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''))
   for (const file of files) process.stdout.write(`${relative(root, file)}\n`)
@@ -48,22 +53,12 @@ try {
 }
 
 /** All targets if none is named. */
-function readTargets(words: string[]): Target[] {
-  const known = Object.keys(targets) as Target[]
-  const unknown = words.find((word) => !known.includes(word as Target))
-  if (unknown === undefined) return words.length === 0 ? known : (words as Target[])
+function readTargets(words: string[]): readonly Target[] {
+  const unknown = words.find((word) => !targets.includes(word as Target))
+  if (unknown === undefined) return words.length === 0 ? targets : (words as Target[])
   throw new FoghornError(
     'arguments_wrong',
-    `"${unknown}" is no target. Write npm run package [-- TARGET…], with ${known.join(', ')}.`,
-  )
-}
-
-function executableOf(target: Target): string {
-  const file = join(root, `dist/beacon/foghorn-beacon-${target}${targets[target].ending}`)
-  if (existsSync(file)) return file
-  throw new FoghornError(
-    'executable_missing',
-    `${relative(root, file)} is missing. Run npm run build:beacon -- ${target}`,
+    `"${unknown}" is no target. Write npm run package [-- TARGET…], with ${targets.join(', ')}.`,
   )
 }
 

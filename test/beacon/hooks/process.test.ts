@@ -88,9 +88,7 @@ async function start(words: string[], environment: Environment, cwd: string) {
   return { output, exited, named, logged, end }
 }
 
-test('a VM prepares, is restored after the event, and its reports say so', {
-  retry: 2,
-}, async () => {
+test('a VM prepares, is restored after the event, and its reports say so', async () => {
   const vm = await aVm({
     prepare: 'env >> $NOTES; cat >> $NOTES; echo drained',
     restore: 'echo restore >> $NOTES; exit 4',
