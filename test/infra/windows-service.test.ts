@@ -21,7 +21,7 @@ import { compileService } from '../../infra/vm/package/zip.ts'
 const root = join(import.meta.dirname, '../..')
 const compiler = 'x86_64-w64-mingw32-gcc'
 const missing = ['wine', 'wineserver', compiler].filter((command) => !has(command))
-let problem = missing.length > 0 ? `not installed: ${missing.join(', ')}` : undefined
+const problem = missing.length > 0 ? `not installed: ${missing.join(', ')}` : undefined
 const executable = join(root, 'dist/beacon/foghorn-beacon-windows-x64.exe')
 /** Wine is slow while other tests run. */
 const patient = { timeout: 60_000, interval: 100 }
@@ -35,17 +35,16 @@ beforeAll(async () => {
   if (missing.length > 0) return
   prefix = mkdtempSync(join(tmpdir(), 'foghorn-wine-'))
   await wine('wineboot', '--init')
+  // the service manager that wineboot started stays for a while, and two would disagree
+  spawnSync('wineserver', ['--kill', '--wait'], { env: environment() })
   mkdirSync(programs(), { recursive: true })
   compileService(join(programs(), 'foghorn-service.exe'))
   compile('bcryptprimitives.dll', '-shared', join(root, 'test/support/bcryptprimitives.c'))
-  const service = String.raw`"C:\Program Files\Foghorn\foghorn-service.exe" --trial`
+  // while no program runs, Wine ends, and with it the service
+  compile('idle.exe', join(root, 'test/support/idle.c'))
+  spawn('wine', [join(programs(), 'idle.exe')], { env: environment(), stdio: 'ignore' })
+  const service = String.raw`"C:\Program Files\Foghorn\foghorn-service.exe" --with-hooks`
   await wine('sc', 'create', 'foghorn-beacon', 'binPath=', service)
-  // without another program, Wine ends, and with it the service
-  spawn('wine', ['explorer.exe'], { env: environment(), stdio: 'ignore' })
-  const answers = async () => expect(await query()).toContain('SERVICE_NAME')
-  await vi.waitFor(answers, patient).catch(() => {
-    problem = "Wine's service manager does not answer on this machine now"
-  })
 }, 120_000)
 
 beforeEach(() => {
@@ -68,7 +67,7 @@ test('it restarts a beacon that crashed, and stops it cleanly', { timeout: 150_0
   skip(problem !== undefined, problem)
   useStandIn('TRIAL=crash once', 'FOGHORN_FLEET="prod"', 'no setting', 'BUN_OPTIONS=--help')
   await start()
-  const line = 'started --trial fleet=prod jit=0 options='
+  const line = 'started --with-hooks fleet=prod jit=0 options='
   await vi.waitFor(() => expect(log().split(line)).toHaveLength(3), patient)
   await stop()
   const lines = log().trim().split(/\r?\n/)
@@ -114,7 +113,7 @@ test('it runs the executable', { timeout: 150_000 }, async ({ skip }) => {
     'FOGHORN_IMDS_URL=http://127.0.0.1:9',
   )
   await start()
-  await vi.waitFor(() => expect(log().includes('imds_failing')).toBe(true), patient)
+  await vi.waitFor(() => expect(log()).toContain('imds_failing'), patient)
   await stop()
   expect(log()).toContain('beacon_stopped')
 })

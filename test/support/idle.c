@@ -1,0 +1,7 @@
+// A Windows program that does nothing until it is ended. It keeps Wine running.
+#include <windows.h>
+
+int main(void) {
+  Sleep(INFINITE);
+  return 0;
+}
