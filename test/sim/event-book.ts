@@ -65,8 +65,7 @@ export class EventBook {
     this.#count(before, record)
     this.#checkLife(key, before, record)
     this.#approvals.committed(key, before, record)
-    if (record.ended !== undefined && before?.ended === undefined)
-      this.#checkEnd(key, before, record)
+    if (record.ended !== undefined && before?.ended === undefined) this.#checkEnd(key, record)
   }
 
   #count(before: EventRecord | undefined, record: EventRecord): void {
@@ -106,7 +105,7 @@ export class EventBook {
    * An end that was seen must have lasted for the settle time. While the event is scheduled, all
    * hit VMs and most observers must miss it. Once it has started, either is enough.
    */
-  #checkEnd(key: string, before: EventRecord | undefined, record: EventRecord): void {
+  #checkEnd(key: string, record: EventRecord): void {
     const { inferred } = record.ended!
     if (inferred === 'vm_gone' || inferred === 'nobody_left_to_see') return
     if (this.#docket.mistaken.has(record.fleet)) return
@@ -127,7 +126,8 @@ export class EventBook {
     const isHitKnown = this.#docket.parts
       .beacons()
       .some(({ vm }) => vm.fleet === record.fleet && isHit(record.facts, vm.name))
-    const started = before?.phase === 'started'
+    // the report that shows the end may also show the start
+    const started = record.startedAt !== undefined
     // a hit VM whose document was late now agrees with the others
     const none = hit.every(({ view }) => view !== 'sees') && count('misses') > 0
     if (started ? (isHitKnown && all) || most || none : all && most) return

@@ -59,7 +59,7 @@ export class SilenceBook {
     if (beacon === undefined || acked === undefined || this.#docket.mistaken.has(fleet)) return
     const ageMs = now - acked.ackedAt
     const silentMs = Math.max(3 * acked.paceMs, leastMs) - leadMs - unnoted * acked.paceMs
-    if (ageMs >= graceMs && ageMs < silentMs) {
+    if (ageMs >= graceMs && ageMs < silentMs && !beacon.isAckOld) {
       this.#docket.broke('silence', `${key} is told, and was heard ${ageMs / 1_000} s ago`)
     }
     if (!beacon.process.alive) this.#docket.met.add('a beacon that died is told silent')
