@@ -4,6 +4,7 @@
 import type { Settlement } from '../core/delivery/attempt.ts'
 import type { Commit } from '../core/delivery/commit.ts'
 import type { Claimed, Delivery } from '../core/delivery/delivery.ts'
+import type { LoggedMoment } from '../core/delivery/moment-log.ts'
 import type { Rate } from '../core/delivery/rate.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Beacon, Observer, Sighting } from '../core/event/observer.ts'
@@ -29,7 +30,7 @@ export interface EventStore {
   readEvent(key: EventKey): Promise<EventRecord | undefined>
 
   /**
-   * Writes an event with its deliveries, all or nothing. `conflict` if the stored record's sequence
+   * Writes an event with its deliveries and moments, all or nothing. `conflict` if the stored record's sequence
    * is not `basedOn`: then read and decide again. Durable once it returns.
    */
   commit(commit: Commit): Promise<'committed' | 'conflict'>
@@ -155,6 +156,18 @@ export interface DeliveryStore {
   replay(which: Replay, now: number, limit: number): Promise<number>
 }
 
+interface MomentStore {
+  /**
+   * Moments of all events with a higher position, in order, at most `limit`. A moment that a later
+   * call shows first has a higher position than all that were shown before, whichever worker
+   * committed it. The moments of one event are in the order of its commits.
+   */
+  readMoments(after: number, limit: number, now: number): Promise<LoggedMoment[]>
+
+  /** The highest position so far; 0 if there is none. Positions are never used again. */
+  lastPosition(now: number): Promise<number>
+}
+
 /**
  * `post`: the message of an event in a channel. `health`: the health of a channel. `turns`: the
  * events of a fleet that have their turn.
@@ -191,11 +204,11 @@ export interface MemoStore {
   writeMemo(key: MemoKey, fields: object, basedOn: number): Promise<'written' | 'conflict'>
 }
 
-export interface Store extends EventStore, BeaconStore, DeliveryStore, MemoStore {
+export interface Store extends EventStore, BeaconStore, DeliveryStore, MomentStore, MemoStore {
   /**
    * Removes events that ended before a time, with their deliveries, memos and sightings. Also
-   * removes beacons that were not heard since `unheardSince` (usually the same time). At most
-   * `limit` of each. Open events stay, and so do beacons whose last document shows one. Returns how
+   * removes beacons that were not heard since `unheardSince` (usually the same time), and moments
+   * that are older than the time. At most `limit` of each. Open events stay, and so do beacons whose last document shows one. Returns how
    * many it removed.
    */
   forget(before: number, limit: number, unheardSince?: number): Promise<number>

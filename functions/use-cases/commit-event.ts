@@ -100,7 +100,7 @@ async function plan(
   if (deliveries !== undefined) {
     const basedOn = before?.sequence ?? 0
     const next = { ...record, sequence: basedOn + 1 }
-    return { record: next, basedOn, deliveries, supersede: [], now }
+    return { record: next, basedOn, deliveries, supersede: [], moments: [], now }
   }
   // without a moment no route is looked up, so save the reads
   const isNews = moments.length > 0

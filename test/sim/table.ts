@@ -139,7 +139,7 @@ export class Table {
       for (const one of written) this.#tellAttempt(judge, process, one, views)
     } else {
       const { record } = heldEvent(event.row).stored
-      const commit = { record, deliveries, basedOn: 0, supersede: [], now: 0 }
+      const commit = { record, deliveries, basedOn: 0, supersede: [], moments: [], now: 0 }
       judge.committed(process, commit, 'committed')
     }
   }

@@ -9,6 +9,7 @@ import { commitPromises } from './contract/commits.ts'
 import { growthPromises } from './contract/growth.ts'
 import { listPromises } from './contract/lists.ts'
 import { memoPromises } from './contract/memos.ts'
+import { momentPromises } from './contract/moments.ts'
 import { ratePromises } from './contract/rates.ts'
 import { settlePromises } from './contract/settling.ts'
 import { sharePromises } from './contract/shares.ts'
@@ -45,5 +46,6 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
     listPromises(bench)
     growthPromises(bench)
     memoPromises(bench)
+    momentPromises(bench)
   })
 }

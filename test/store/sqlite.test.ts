@@ -53,6 +53,7 @@ describe('only the owner can read the files', () => {
       basedOn: 0,
       deliveries: [],
       supersede: [],
+      moments: [],
       now: at,
     })
   let umask: number
@@ -98,6 +99,7 @@ test('if one of the writes that share a transaction fails, the others succeed', 
       basedOn: 0,
       deliveries: rows,
       supersede: [],
+      moments: [],
       now: at,
     })
   }
@@ -259,7 +261,13 @@ test('two processes that claim from one file share what is due, and claim nothin
   const store = new SqliteStore(path, { random: randomUUID })
   const ids = Array.from({ length: 300 }, (_, i) => `delivery-${i}`)
   for (const id of ids) {
-    const commit = { record: record({ eventId: id }), basedOn: 0, supersede: [], now: at }
+    const commit = {
+      record: record({ eventId: id }),
+      basedOn: 0,
+      supersede: [],
+      moments: [],
+      now: at,
+    }
     await store.commit({ ...commit, deliveries: [delivery(id, { eventId: id })] })
   }
   store.close()
@@ -287,7 +295,14 @@ test('freeing leases does not change attempts and outcomes', async () => {
   const path = newPath()
   const store = new SqliteStore(path, { random: randomUUID })
   const deliveries = [delivery('a'), delivery('b', { channel: 'team' })]
-  await store.commit({ record: record(), basedOn: 0, deliveries, supersede: [], now: at })
+  await store.commit({
+    record: record(),
+    basedOn: 0,
+    deliveries,
+    supersede: [],
+    moments: [],
+    now: at,
+  })
   const [first, second] = await claim(store, { now: at, leaseMs: 1_000, limit: 2 })
   await store.settle(first!, { state: 'delivered', nextAt: at, note: 'ok' }, at, [])
   store.freeLeases(at)

@@ -17,6 +17,7 @@ for (let i = 0; ; i++) {
     basedOn: 0,
     deliveries: owed,
     supersede: [],
+    moments: [],
     now: at,
   }
   const outcome = await store.commit(commit)

@@ -105,5 +105,13 @@ export function observer(
 
 /** A first commit of the record of `record`. */
 export function commitOf(changes: Partial<Commit> = {}): Commit {
-  return { record: record(), basedOn: 0, deliveries: [], supersede: [], now: at, ...changes }
+  return {
+    record: record(),
+    basedOn: 0,
+    deliveries: [],
+    supersede: [],
+    moments: [],
+    now: at,
+    ...changes,
+  }
 }

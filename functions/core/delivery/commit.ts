@@ -5,8 +5,10 @@ import type { EventRecord, Moment } from '../event/event.ts'
 import { eventLength, fitEvent } from '../event/event-size.ts'
 import type { Observer } from '../event/observer.ts'
 import { sparedBy } from '../event/reach.ts'
+import { type EventView, viewOf } from '../event/view.ts'
 import { channelsFor, type Route } from '../rules/routes.ts'
 import { type Delivery, plan } from './delivery.ts'
+import { entriesFor, type MomentEntry } from './moment-log.ts'
 import { ends, mayHaveArrived, type Overtakes, type Superseded, supersededBy } from './overtake.ts'
 
 /** What a commit needs to know about channels. */
@@ -36,6 +38,8 @@ export interface Commit {
   deliveries: Delivery[]
   /** Deliveries that need not be sent any more. One that is leased or finished stays as it is. */
   supersede: Superseded[]
+  /** For the log of moments. If an id exists already, its entry stays as it is. */
+  moments: MomentEntry[]
   now: number
 }
 
@@ -78,7 +82,8 @@ export function commitPlan(
   { observers: seen, deliveries: existing, now }: CommitContext,
 ): Commit {
   const basedOn = before?.sequence ?? 0
-  const record = fitEvent({ ...decided.record, sequence: basedOn + 1 })
+  const logged = withinChanges(decided.moments, decided.record)
+  const record = fitEvent({ ...withChanges(decided.record, logged), sequence: basedOn + 1 })
   const observers = knownOf(record, seen)
   const isIgnored = record.policy.decide === 'ignore'
   const heard = heardOf(record, existing)
@@ -95,15 +100,16 @@ export function commitPlan(
       : []
     return [...new Set([...due, ...open, ...fallbacksOf(record, existing, fallbacks)])]
   }
-  const moments = worthSending(decided.moments, record, existing)
-  const deliveries = plan(record, moments, hearers, now, sparedBy(record, { observers: seen, now }))
+  const moments = isIgnored ? logged.filter((moment) => ends.includes(moment)) : logged
+  const event = shown(record, sparedBy(record, { observers: seen, now }))
+  const deliveries = plan(record, moments, hearers, now, event)
   const supersede = supersededBy(deliveries, moments, existing, (name) => channels.overtakes(name))
-  return { record, basedOn, deliveries, supersede, now }
+  const entries = entriesFor(record, logged, event, now)
+  return { record, basedOn, deliveries, supersede, moments: entries, now }
 }
 
-function worthSending(moments: Moment[], record: EventRecord, existing: Delivery[]): Moment[] {
-  if (record.policy.decide === 'ignore') return moments.filter((moment) => ends.includes(moment))
-  return moments.filter((moment) => moment !== 'changed' || hasChangesLeft(record, existing))
+function shown(record: EventRecord, spared: number | undefined): EventView {
+  return { ...viewOf(record), ...(spared === undefined ? {} : { spared }) }
 }
 
 /** At most this many changes are sent in one epoch. Azure makes a few, an attacker any number. */
@@ -111,13 +117,23 @@ const maxChangesSent = 50
 /** Every further step reads all changes that were sent. */
 const maxSentLength = 5_000_000
 
-function hasChangesLeft(record: EventRecord, existing: Delivery[]): boolean {
-  const { epoch } = record
-  const steps = existing
-    .filter(({ telling }) => telling.moment === 'changed' && telling.event.epoch === epoch)
-    .map(({ telling }) => telling.event.sequence)
-  const { size } = new Set(steps)
-  return size < maxChangesSent && (size < 2 || size * eventLength(record) < maxSentLength)
+function withinChanges(moments: Moment[], record: EventRecord): Moment[] {
+  return moments.filter((moment) => moment !== 'changed' || hasChangesLeft(record))
+}
+
+function hasChangesLeft(record: EventRecord): boolean {
+  const { count } = changesOf(record)
+  return count < maxChangesSent && (count < 2 || count * eventLength(record) < maxSentLength)
+}
+
+function changesOf({ epoch, changes }: EventRecord) {
+  return changes?.epoch === epoch ? changes : { epoch, count: 0 }
+}
+
+function withChanges(record: EventRecord, moments: Moment[]): EventRecord {
+  if (!moments.includes('changed')) return record
+  const { epoch, count } = changesOf(record)
+  return { ...record, changes: { epoch, count: count + 1 } }
 }
 
 /** Channels that a message of this epoch was planned for. */

@@ -87,15 +87,14 @@ export function isSameStory(one: Delivery, other: Delivery): boolean {
   return one.channel === other.channel && one.telling.event.epoch === other.telling.event.epoch
 }
 
-/** One delivery for each moment and channel. */
+/** One delivery for each moment and channel. `event` is the record as messages show it. */
 export function plan(
   record: EventRecord,
   moments: Moment[],
   channels: (moment: Moment) => string[],
   now: number,
-  spared?: number,
+  event: EventView = viewOf(record),
 ): Delivery[] {
-  const event = { ...viewOf(record), ...(spared === undefined ? {} : { spared }) }
   const planned = moments.flatMap((moment) =>
     channels(moment).map((channel) => ({ moment, channel })),
   )
@@ -172,7 +171,16 @@ export function alertDeliveryId(
 }
 
 export function deliveryId(record: EventView, moment: Moment, channel: string): string {
-  const parts = [record.fleet, record.eventId, String(record.epoch), moment, channel]
+  return idOf(record, moment, [channel])
+}
+
+/** The same for all channels. */
+export function momentId(record: EventView, moment: Moment): string {
+  return idOf(record, moment, [])
+}
+
+function idOf(record: EventView, moment: Moment, channel: string[]): string {
+  const parts = [record.fleet, record.eventId, String(record.epoch), moment, ...channel]
   const { notBeforeAt, resources, ...rest } = record.facts
   const { eventType, source, durationSeconds, description } = rest
   const names = resources.map((name) => name.toLowerCase()).sort()

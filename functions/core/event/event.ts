@@ -268,6 +268,8 @@ interface Kept {
   reminder?: { beforeSeconds: number; due: number[]; late: boolean }
   /** Observers that report often, and until when. */
   watchers: { beacon: string; until: number }[]
+  /** How many changes people were notified of in this epoch. Their number is limited. */
+  changes?: { epoch: number; count: number }
   history: HistoryEntry[]
   /** Grows with every commit. Receivers may drop older values. */
   sequence: number

@@ -4,7 +4,8 @@ import type { EventRecord } from './event.ts'
 /** The part of a record that a message may need. */
 export type EventView = Omit<
   EventRecord,
-  'watchers' | 'history' | 'lookAt' | 'dueAt' | 'directive' | 'drillPlan' | 'heard' | 'onlyBeacon'
+  | ('watchers' | 'history' | 'lookAt' | 'dueAt' | 'directive' | 'drillPlan' | 'heard')
+  | ('onlyBeacon' | 'changes')
 > & {
   /** How many VMs see the event without being hit. Absent while they are still reporting. */
   spared?: number
@@ -12,6 +13,6 @@ export type EventView = Omit<
 
 export function viewOf(record: EventRecord): EventView {
   const { watchers: _w, history: _h, dueAt: _d, directive: _l, drillPlan: _p, ...rest } = record
-  const { heard: _h2, onlyBeacon: _o, lookAt: _a, ...view } = rest
+  const { heard: _h2, onlyBeacon: _o, lookAt: _a, changes: _c, ...view } = rest
   return view
 }

@@ -7,12 +7,14 @@ import type { Entry, Index, Target } from './index.ts'
 import { type Change, insertOrReplace, maxChanges } from './rows.ts'
 import {
   deliveryRow,
+  entryBody,
   eventBody,
   eventRow,
   type Held,
   type HeldEvent,
   hasFailed,
   isPending,
+  momentRow,
   type StoredDelivery,
   type StoredEvent,
   toStored,
@@ -29,7 +31,7 @@ export interface Writes {
 /** `conflict`: the event has changed since the commit was decided. */
 export function commitWrites(
   found: HeldEvent,
-  { record, basedOn, deliveries, supersede, now }: Commit,
+  { record, basedOn, deliveries, supersede, moments, now }: Commit,
   index: Index,
 ): Writes | 'conflict' {
   const before = found.event
@@ -38,6 +40,11 @@ export function commitWrites(
   writes.changes.push(eventChange(before, record, index, writes))
   const fresh = insertions(found, deliveries, index, writes)
   writes.changes.push(...fresh)
+  for (const [place, moment] of moments.entries()) {
+    const entry = index.unloggedAt(moment.id, moment.telling.at, place)
+    writes.add.push({ entry, target: { ...keyIn(record), id: moment.id } })
+    writes.changes.push({ kind: 'put', row: momentRow(moment.id), body: entryBody(moment) })
+  }
   // if the transaction has no room, the delivery is superseded when its turn comes
   const room = maxChanges - writes.changes.length
   const overtaken = supersessions(found, supersede, now)
@@ -237,6 +244,10 @@ function ended(
   if (before.entry) writes.drop.push(before.entry)
   const body = JSON.stringify({ ...stored, lease: undefined, entry: undefined })
   return { kind: 'replace', row, etag, body }
+}
+
+function keyIn({ fleet, eventId }: Commit['record']): Target {
+  return { fleet, eventId }
 }
 
 function targetOf(delivery: Omit<Delivery, 'telling'>): Target {

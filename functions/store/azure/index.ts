@@ -2,7 +2,7 @@
 // not later than the row's: a crash may leave a stale entry, which no row names, but never a row
 // without an entry. Reads that meet a stale entry remove it.
 import type { EventKey } from '../store.ts'
-import { keyOf, newestFirst, shardOf, startOf, timeKey } from './keys.ts'
+import { digestOf, keyOf, newestFirst, shardOf, startOf, timeKey } from './keys.ts'
 import { type Change, maxChanges, type Range, type Rows } from './rows.ts'
 import type { Together } from './together.ts'
 
@@ -18,7 +18,7 @@ export interface Entry {
 }
 
 export interface Target extends EventKey {
-  /** For a delivery. */
+  /** For a delivery or a moment. */
   id?: string
   channel?: string
   /** Instead of an event. */
@@ -39,6 +39,8 @@ export const partitions = {
   /** One partition: the timer lists it each minute, and few beacons are due at a time. */
   silent: keyOf('silent'),
   failed: keyOf('failed'),
+  /** Moments that no reader has appended to the log yet. */
+  unlogged: keyOf('unlogged'),
   ended: keyOf('ended'),
   open: (fleet: string) => keyOf('open', fleet),
   listed: (fleet?: string) => (fleet === undefined ? keyOf('listed') : keyOf('listed', fleet)),
@@ -68,6 +70,17 @@ export class Index {
 
   failedAt(at: number): Entry {
     return { partition: partitions.failed, row: `${timeKey(at)}|${this.#name()}` }
+  }
+
+  /**
+   * Moments of one time are sorted by `place`. The name depends on nothing else, so a commit that is
+   * written again adds no second entry.
+   */
+  unloggedAt(id: string, at: number, place: number): Entry {
+    return {
+      partition: partitions.unlogged,
+      row: `${timeKey(at)}|${timeKey(place)}|${digestOf(id)}`,
+    }
   }
 
   heardAt(beacon: string, at: number): Entry {

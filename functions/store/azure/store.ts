@@ -12,6 +12,7 @@ import { Events } from './events.ts'
 import { Forgetting } from './forget.ts'
 import { Index } from './index.ts'
 import { Memos } from './memos.ts'
+import { Moments } from './moments.ts'
 import { OpenEvents } from './open.ts'
 import type { Rows } from './rows.ts'
 import { together as atOnce, type Together } from './together.ts'
@@ -40,6 +41,7 @@ export class AzureStore implements Store {
   readonly #beacons: Beacons
   readonly #forgetting: Forgetting
   readonly #memos: Memos
+  readonly #moments: Moments
   readonly #open: OpenEvents
   readonly attention: Attention
 
@@ -57,6 +59,9 @@ export class AzureStore implements Store {
     this.#beacons.readBeacon(fleet, beacon)
   readonly dueEvents: Store['dueEvents'] = (now, limit) => this.#events.due(now, limit)
   readonly claim: Store['claim'] = (request) => this.#claims.claim(request)
+  readonly readMoments: Store['readMoments'] = (after, limit, now) =>
+    this.#moments.after(after, limit, now)
+  readonly lastPosition: Store['lastPosition'] = (now) => this.#moments.lastPosition(now)
   readonly readMemo: Store['readMemo'] = (key) => this.#memos.read(key)
   readonly listMemos: Store['listMemos'] = (kind) => this.#memos.list(kind)
   readonly writeMemo: Store['writeMemo'] = (key, fields, basedOn) =>
@@ -77,6 +82,7 @@ export class AzureStore implements Store {
     this.#beacons = new Beacons(parts)
     this.#forgetting = new Forgetting(parts)
     this.#memos = new Memos(rows)
+    this.#moments = new Moments(parts)
     this.#open = new OpenEvents(parts)
   }
 
@@ -136,7 +142,8 @@ export class AzureStore implements Store {
       const record = await this.readEvent(key)
       return record !== undefined && record.ended === undefined
     }
-    return events + (await this.#beacons.forget(unheardSince, limit, isOpen))
+    const beacons = await this.#beacons.forget(unheardSince, limit, isOpen)
+    return events + beacons + (await this.#moments.forget(before, limit))
   }
 
   async nextDueAt(pacing: Pacing) {

@@ -1,6 +1,7 @@
 // The rows of an event's partition: the event, its deliveries, and views of the event at the time
 // when deliveries were planned. A view is large, so all channels share it.
 import type { Delivery } from '../../core/delivery/delivery.ts'
+import type { MomentEntry } from '../../core/delivery/moment-log.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { packEvent, unpackEvent } from '../../core/event/event-size.ts'
 import type { EventView } from '../../core/event/view.ts'
@@ -49,6 +50,7 @@ export interface HeldEvent {
 
 export const eventRow = 'event'
 const deliveryRows = 'say'
+const momentRows = 'unlogged'
 const viewRows = 'view'
 
 export const ranges = {
@@ -62,6 +64,21 @@ export function eventPartition({ fleet, eventId }: EventKey): string {
 
 export function deliveryRow(id: string): string {
   return keyOf(deliveryRows, id)
+}
+
+/** Until a reader of the log appends it there. */
+export function momentRow(id: string): string {
+  return keyOf(momentRows, digestOf(id))
+}
+
+export function entryBody({ id, telling }: MomentEntry): string {
+  return JSON.stringify({ id, telling: { ...telling, event: packEvent(telling.event) } })
+}
+
+/** Reads what `entryBody` wrote. */
+export function toEntry(body: string): MomentEntry {
+  const { id, telling } = JSON.parse(body) as MomentEntry
+  return { id, telling: { ...telling, event: unpackEvent(telling.event) } }
 }
 
 /** The digest of the content names the row, so writing it again changes nothing. */

@@ -73,6 +73,10 @@ CREATE TABLE IF NOT EXISTS channels (
   name TEXT PRIMARY KEY, spent_until INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 ${memos}
+CREATE TABLE IF NOT EXISTS moments (
+  position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, at INTEGER NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
 CREATE INDEX IF NOT EXISTS beacons_heard ON beacons (heard_at);
 CREATE INDEX IF NOT EXISTS beacons_silent ON beacons (${silentAt}) WHERE ${silentAt} IS NOT NULL;
 CREATE INDEX IF NOT EXISTS deliveries_failed ON deliveries (owed_at)
@@ -178,6 +182,14 @@ export const sql = {
         AND state = 'pending' ORDER BY seq LIMIT 1)
     AND lease IS NULL AND next_at < ?`,
   freeLeases: 'UPDATE deliveries SET lease = NULL, next_at = ? WHERE lease IS NOT NULL',
+  insertMoment: 'INSERT INTO moments (id, at, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  readMoments: `SELECT position, id, body FROM moments WHERE position > ?
+    ORDER BY position LIMIT ?`,
+  // AUTOINCREMENT keeps the highest position here, also of moments that were forgotten
+  lastPosition: "SELECT seq FROM sqlite_sequence WHERE name = 'moments'",
+  // positions follow the time closely, so this stops at the first moment to keep
+  forgetMoments: `DELETE FROM moments WHERE position IN
+    (SELECT position FROM moments ORDER BY position LIMIT ?) AND at < ?`,
   readMemo: `SELECT body FROM memos
     WHERE fleet = ? AND event_id = ? AND kind = ? AND name = ?`,
   listMemos: `SELECT body FROM memos WHERE fleet = '' AND event_id = '' AND kind = ?

@@ -3,6 +3,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Settlement } from '../../core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../../core/delivery/delivery.ts'
+import type { LoggedMoment } from '../../core/delivery/moment-log.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import type { Beacon, Observer, Sighting } from '../../core/event/observer.ts'
 import { maxOpenOfBeacon, maxOpenOfFleet } from '../../core/event/share.ts'
@@ -25,6 +26,7 @@ import { Claims } from './claims.ts'
 import { Deliveries } from './deliveries.ts'
 import { explainDisk } from './disk.ts'
 import { openFile } from './file.ts'
+import { Moments } from './moments.ts'
 import { eventBody, parse, toEvent } from './rows.ts'
 import { SharedWrites } from './shared-writes.ts'
 import { sql } from './sql.ts'
@@ -44,6 +46,7 @@ export class SqliteStore implements Store {
   readonly #statements: Statements
   readonly #writes: SharedWrites
   readonly #deliveries: Deliveries
+  readonly #moments: Moments
   readonly #claims: Claims
   readonly #random: () => string
 
@@ -54,6 +57,7 @@ export class SqliteStore implements Store {
     this.#statements = new Statements(this.#db)
     this.#writes = new SharedWrites(this.#db, soon, (error) => explainDisk(error, path))
     this.#deliveries = new Deliveries(this.#statements)
+    this.#moments = new Moments(this.#statements)
     this.#claims = new Claims(this.#statements, this.#deliveries)
   }
 
@@ -74,7 +78,7 @@ export class SqliteStore implements Store {
     return row === undefined ? undefined : toEvent(row.body)
   }
 
-  async commit({ record, basedOn, deliveries, supersede, now }: Commit) {
+  async commit({ record, basedOn, deliveries, supersede, moments, now }: Commit) {
     return this.#writes.write(() => {
       const { fleet, eventId, sequence, firstSeenAt } = record
       const rest = [record.dueAt ?? null, record.ended?.at ?? null, eventBody(record)]
@@ -91,6 +95,7 @@ export class SqliteStore implements Store {
       }
       this.#deliveries.insert(deliveries)
       for (const { id, note } of supersede) this.#statements.run(sql.supersede, note, id, now)
+      this.#moments.insert(moments)
       return 'committed'
     })
   }
@@ -178,6 +183,14 @@ export class SqliteStore implements Store {
     })
   }
 
+  async readMoments(after: number, limit: number): Promise<LoggedMoment[]> {
+    return this.#moments.after(after, limit)
+  }
+
+  async lastPosition(): Promise<number> {
+    return this.#moments.lastPosition()
+  }
+
   async readMemo(key: MemoKey): Promise<Memo | undefined> {
     const row = this.#statements.get(sql.readMemo, ...memoKey(key))
     return row && parse<Memo>(row.body)
@@ -223,7 +236,8 @@ export class SqliteStore implements Store {
         this.#statements.run(sql.forgetSightings, ...key)
         this.#statements.run(sql.forgetEvent, ...key)
       }
-      return ended.length + this.#statements.run(sql.forgetBeacons, unheardSince, limit)
+      const beacons = this.#statements.run(sql.forgetBeacons, unheardSince, limit)
+      return ended.length + beacons + this.#moments.forget(before, limit)
     })
   }
 

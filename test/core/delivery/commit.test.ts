@@ -93,12 +93,33 @@ describe('an event that a rule ignores', () => {
 })
 
 test('sends at most 50 changes in one epoch', () => {
-  const changes = Array.from({ length: 50 }, (_, sequence) =>
-    heard('routed', {
-      id: `${sequence}`,
-      telling: telling({ moment: 'changed', event: { ...record(), sequence } }),
-    }),
-  )
-  expect(hearers('changed', changes)).toEqual([])
-  expect(hearers('changed', changes.slice(1))).toEqual(['routed'])
+  const after = (count: number, epoch = 1) => ({ before: { changes: { epoch, count } } })
+  expect(hearers('changed', [], after(49))).toEqual(['routed'])
+  expect(hearers('changed', [], after(50))).toEqual([])
+  expect(hearers('started', [], after(50))).toEqual(['routed'])
+  expect(hearers('changed', [], after(50, 0))).toEqual(['routed'])
+})
+
+describe('the log of moments', () => {
+  const logged = (moment: Moment, fields: Fields = {}) =>
+    commitPlan([], channels, undefined, { record: record(fields), moments: [moment] }, nothing)
+  const nothing = { observers: [], deliveries: [], now: at }
+
+  test('gets each moment, also if no channel is notified', () => {
+    const [entry] = logged('scheduled').moments
+    expect(entry).toMatchObject({ telling: { moment: 'scheduled', at } })
+    expect(entry!.id).toMatch(/^prod\/[^/]+\/1\/scheduled$/)
+  })
+
+  test('gets the moments of an event that a rule ignores', () => {
+    const ignored = { policy: { decide: 'ignore' as const, rule: 'policy[0]' } }
+    expect(logged('started', ignored).moments).toHaveLength(1)
+  })
+
+  test('gets at most 50 changes in one epoch', () => {
+    expect(logged('changed', { changes: { epoch: 1, count: 49 } }).moments).toHaveLength(1)
+    expect(logged('changed', { changes: { epoch: 1, count: 50 } }).moments).toEqual([])
+    const { record: counted } = logged('changed', { changes: { epoch: 1, count: 4 } })
+    expect(counted.changes).toEqual({ epoch: 1, count: 5 })
+  })
 })

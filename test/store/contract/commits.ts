@@ -29,6 +29,7 @@ export function commitPromises(bench: Bench): void {
         basedOn: 0,
         deliveries: [delivery('b')],
         supersede: [{ id: 'a', note: 'overtaken' }],
+        moments: [],
         now: at,
       }
       expect(await bench.store.commit(second)).toBe('conflict')
@@ -48,6 +49,7 @@ export function commitPromises(bench: Bench): void {
         basedOn,
         deliveries: [delivery('b')],
         supersede: [],
+        moments: [],
         now: at,
       }
       expect(await bench.store.commit(commit)).toBe('conflict')
@@ -60,6 +62,7 @@ export function commitPromises(bench: Bench): void {
         basedOn: 1,
         deliveries: [delivery('a')],
         supersede: [],
+        moments: [],
         now: at,
       }
       expect(await bench.store.commit(commit)).toBe('conflict')
@@ -80,6 +83,7 @@ export function commitPromises(bench: Bench): void {
           basedOn: 1,
           deliveries,
           supersede: [],
+          moments: [],
           now: at,
         })
       })
@@ -100,6 +104,7 @@ export function commitPromises(bench: Bench): void {
         basedOn: 1,
         deliveries: [delivery('b'), unwritable],
         supersede: [{ id: 'a', note: 'overtaken' }],
+        moments: [],
         now: at,
       }
       await expect(bench.store.commit(commit)).rejects.toThrow()
@@ -114,6 +119,7 @@ export function commitPromises(bench: Bench): void {
         basedOn: 0,
         deliveries: [unwritable],
         supersede: [],
+        moments: [],
         now: at,
       }
       await expect(bench.store.commit(commit)).rejects.toThrow()
@@ -222,6 +228,7 @@ export function commitPromises(bench: Bench): void {
         record: record({ sequence: 2 }),
         basedOn: 1,
         supersede: [{ id: 'a', note: 'overtaken' }],
+        moments: [],
       })
       expect((await bench.store.readDeliveries(key))[0]?.state).toBe('pending')
       const done = { state: 'delivered' as const, nextAt: at, note: 'ok' }
@@ -239,6 +246,7 @@ export function commitPromises(bench: Bench): void {
           record: record({ sequence: 2 }),
           basedOn: 1,
           supersede: [{ id: 'a', note: 'overtaken' }],
+          moments: [],
         })
         expect(await bench.store.readDeliveries(key)).toEqual(before)
       },

@@ -1,0 +1,154 @@
+// The log of moments, in one partition. A commit writes an entry into the partition of its event,
+// with an index entry, and nothing orders the commits of several workers. So readers append what
+// waits to the log first: a head row counts positions, and one transaction changes it with the rows.
+import { FoghornError } from '../../../shared/errors.ts'
+import type { LoggedMoment } from '../../core/delivery/moment-log.ts'
+import { type Found, partitions } from './index.ts'
+import { digestOf, endOf, keyOf, timeKey } from './keys.ts'
+import type { Parts } from './parts.ts'
+import { type Change, insertOrReplace, maxChanges, type Row } from './rows.ts'
+import { eventPartition, momentRow, toEntry } from './stored.ts'
+
+const log = keyOf('log')
+const headRow = 'head'
+/** Sorted by position. */
+const atRows = 'at'
+/** Named by the id of a moment, so that no moment is appended twice. */
+const knownRows = 'known'
+/** Each moment takes two rows, and the head one. */
+const maxAppended = Math.floor((maxChanges - 1) / 2)
+/** Transactions of one read. The next read appends the rest. */
+const maxAppends = 100
+/** Of one append, while other workers append. */
+const maxAttempts = 20
+
+interface Waiting {
+  found: Found
+  row: Row
+  entry: ReturnType<typeof toEntry>
+}
+
+export class Moments {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  async after(position: number, limit: number, now: number): Promise<LoggedMoment[]> {
+    await this.#appendWaiting(now)
+    const range = { from: keyOf(atRows, timeKey(position + 1)), to: endOf(atRows), limit }
+    const rows = await this.#parts.rows.list(log, range)
+    return rows.map(({ row, body }) => ({ position: positionOf(row), ...toEntry(body) }))
+  }
+
+  async lastPosition(now: number): Promise<number> {
+    await this.#appendWaiting(now)
+    return lastIn(await this.#parts.rows.read(log, headRow))
+  }
+
+  /** Returns how many it removed. Positions follow the time closely, so the first ones are oldest. */
+  async forget(before: number, limit: number): Promise<number> {
+    const { rows, index } = this.#parts
+    const oldest = await rows.list(log, { from: keyOf(atRows, ''), to: endOf(atRows), limit })
+    const old = oldest
+      .map(({ row, body }) => ({ row, ...toEntry(body) }))
+      .filter(({ telling }) => telling.at < before)
+    for (const { row, id } of old) {
+      const removal = [row, knownRow(id)].map((one) => ({ kind: 'remove' as const, row: one }))
+      await rows.change(log, removal)
+    }
+    const unread = await index.list(partitions.unlogged, { from: '', to: timeKey(before), limit })
+    await index.tidy(unread, before)
+    return old.length
+  }
+
+  async #appendWaiting(now: number): Promise<void> {
+    for (let append = 0; append < maxAppends; append++) {
+      const range = { from: '', to: '~', limit: maxAppended }
+      const found = await this.#parts.index.list(partitions.unlogged, range)
+      const waiting = await this.#waitingOf(found)
+      const stale = found.filter((one) => !waiting.some((own) => own.found === one))
+      await this.#parts.index.tidy(stale, now)
+      if (waiting.length === 0) return
+      await this.#append(inOrder(waiting))
+      if (found.length < maxAppended) return
+    }
+  }
+
+  /** Those whose rows exist. The others belong to a commit under way, or to none. */
+  async #waitingOf(found: Found[]): Promise<Waiting[]> {
+    const { rows, together } = this.#parts
+    const works = found.map((one) => async () => {
+      const row = await rows.read(eventPartition(one.target), momentRow(one.target.id ?? ''))
+      return row === undefined ? [] : [{ found: one, row, entry: toEntry(row.body) }]
+    })
+    return (await together(works)).flat()
+  }
+
+  /** Durable before the entries that it came from are removed. */
+  async #append(waiting: Waiting[]): Promise<void> {
+    const { rows, index, together, stepAside } = this.#parts
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const head = await rows.read(log, headRow)
+      const known = await together(
+        waiting.map(
+          ({ entry }) =>
+            () =>
+              rows.read(log, knownRow(entry.id)),
+        ),
+      )
+      const fresh = waiting.filter((_, i) => known[i] === undefined)
+      if (fresh.length === 0 || (await this.#write(head, fresh))) {
+        await together(
+          waiting.map(
+            ({ found, row }) =>
+              () =>
+                this.#remove(found, row),
+          ),
+        )
+        await index.drop(waiting.map(({ found }) => found))
+        return
+      }
+      await stepAside()
+    }
+    throw new FoghornError('storage_busy', 'too many workers append moments at once; try again')
+  }
+
+  async #write(head: Row | undefined, fresh: Waiting[]): Promise<boolean> {
+    const last = lastIn(head)
+    const body = JSON.stringify({ last: last + fresh.length })
+    const inserts = fresh.flatMap(({ row, entry }, i): Change[] => [
+      { kind: 'insert', row: keyOf(atRows, timeKey(last + 1 + i)), body: row.body },
+      { kind: 'insert', row: knownRow(entry.id), body: '{}' },
+    ])
+    const changes = [insertOrReplace(head, headRow, body), ...inserts]
+    return (await this.#parts.rows.change(log, changes)) === 'changed'
+  }
+
+  async #remove({ target }: Found, { row }: Row): Promise<void> {
+    await this.#parts.rows.change(eventPartition(target), [{ kind: 'remove', row }])
+  }
+}
+
+/** The moments of one event take their places in the order of its commits. */
+function inOrder(waiting: Waiting[]): Waiting[] {
+  const sequenceOf = ({ entry }: Waiting) => entry.telling.event.sequence
+  const events = Map.groupBy(waiting, ({ found }) => eventPartition(found.target))
+  const queues = new Map(
+    [...events].map(([key, own]) => [key, own.sort((a, b) => sequenceOf(a) - sequenceOf(b))]),
+  )
+  return waiting.map(({ found }) => queues.get(eventPartition(found.target))!.shift()!)
+}
+
+function knownRow(id: string): string {
+  return keyOf(knownRows, digestOf(id))
+}
+
+function positionOf(row: string): number {
+  return Number(row.split('|').at(-1))
+}
+
+function lastIn(head: Row | undefined): number {
+  return head === undefined ? 0 : (JSON.parse(head.body) as { last: number }).last
+}

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest'
+import { withEnd } from '../../../functions/core/event/event.ts'
+import type { Store } from '../../../functions/store/store.ts'
+import { at, key, record, telling } from '../../support/records.ts'
+import { type Bench, expectCommitted } from './bench.ts'
+
+const all = 1_000
+
+/** A moment of the event that `eventId` names, as one commit writes it. */
+const moment = (id: string, sequence = 1, eventId = key.eventId, decidedAt = at) => ({
+  id,
+  telling: telling({ at: decidedAt, event: record({ eventId, sequence }) }),
+})
+
+async function idsIn(store: Store, after = 0, limit = all): Promise<string[]> {
+  return (await store.readMoments(after, limit, at)).map(({ id }) => id)
+}
+
+/** The log of moments: readers on any worker get each moment once, in one order. */
+export function momentPromises(bench: Bench): void {
+  const commit = (ids: string[], sequence = 1, eventId = key.eventId) =>
+    expectCommitted(bench.store, {
+      record: record({ eventId, sequence }),
+      basedOn: sequence - 1,
+      moments: ids.map((id) => moment(id, sequence, eventId)),
+    })
+
+  describe('the log of moments', () => {
+    test('begins empty, at position 0', async () => {
+      expect(await bench.store.readMoments(0, all, at)).toEqual([])
+      expect(await bench.store.lastPosition(at)).toBe(0)
+    })
+
+    test('has what each commit wrote, in the order of the commits, for any worker', async () => {
+      await commit(['a', 'b'])
+      await commit(['c'], 2)
+      const other = {
+        record: record({ eventId: 'other' }),
+        moments: [moment('d', 1, 'other', at + 1)],
+      }
+      await expectCommitted(bench.store, other)
+      for (const store of [bench.store, await bench.reopen()]) {
+        const moments = await store.readMoments(0, all, at)
+        expect(moments.map(({ id }) => id)).toEqual(['a', 'b', 'c', 'd'])
+        expect(moments[2]!.telling).toEqual(moment('c', 2).telling)
+        const positions = moments.map(({ position }) => position)
+        expect(positions).toEqual(positions.toSorted((a, b) => a - b))
+        expect(new Set(positions).size).toBe(4)
+        expect(await store.lastPosition(at)).toBe(positions[3])
+      }
+    })
+
+    test('is read in pages', async () => {
+      await commit(['a', 'b', 'c'])
+      const [first, second] = await bench.store.readMoments(0, 2, at)
+      expect([first?.id, second?.id]).toEqual(['a', 'b'])
+      expect(await idsIn(bench.store, second!.position)).toEqual(['c'])
+    })
+
+    test('has a moment once, if a commit writes it again', async () => {
+      await commit(['a'])
+      expect(await idsIn(bench.store)).toEqual(['a'])
+      await commit(['a', 'b'], 2)
+      expect(await idsIn(bench.store)).toEqual(['a', 'b'])
+    })
+
+    test('has nothing of a commit that conflicts', async () => {
+      await commit(['a'])
+      const late = { record: record(), basedOn: 0, deliveries: [], supersede: [], now: at }
+      expect(await bench.store.commit({ ...late, moments: [moment('b')] })).toBe('conflict')
+      expect(await idsIn(bench.store)).toEqual(['a'])
+    })
+
+    test('shows no moment behind a position that was read before', async () => {
+      const readers = [bench.store, await bench.reopen(), await bench.reopen()]
+      const seen = readers.map(() => [] as string[])
+      const cursors = readers.map(() => 0)
+      const read = async (i: number) => {
+        const moments = await readers[i]!.readMoments(cursors[i]!, 3, at)
+        cursors[i] = moments.at(-1)?.position ?? cursors[i]!
+        seen[i]!.push(...moments.map(({ id }) => id))
+      }
+      const ids = Array.from({ length: 12 }, (_, i) => `m${i}`)
+      const writes = ids.map((id, i) =>
+        expectCommitted(readers[i % 3]!, {
+          record: record({ eventId: id }),
+          moments: [moment(id, 1, id)],
+        }),
+      )
+      await Promise.all([...writes, read(0), read(1), read(2)])
+      for (let page = 0; page < 5; page++) await Promise.all(readers.map((_, i) => read(i)))
+      for (const own of seen) expect(own).toEqual(seen[0])
+      expect(seen[0]!.toSorted()).toEqual(ids.toSorted())
+    })
+
+    test('forgets moments older than a time, and uses no position again', async () => {
+      await commit(['a', 'b'])
+      const last = await bench.store.lastPosition(at)
+      expect(await bench.store.forget(at, all)).toBe(0)
+      expect(await idsIn(bench.store)).toEqual(['a', 'b'])
+      expect(await bench.store.forget(at + 1, 1)).toBe(1)
+      expect(await idsIn(bench.store)).toEqual(['b'])
+      await bench.store.forget(at + 1, all)
+      expect(await idsIn(bench.store)).toEqual([])
+      await commit(['c'], 2)
+      const [next] = await bench.store.readMoments(0, all, at)
+      expect(next!.position).toBeGreaterThan(last)
+    })
+
+    test('keeps the moments of an event that was forgotten, while they are young', async () => {
+      const ended = withEnd(record(), { at: at - 1, outcome: 'completed' })
+      await expectCommitted(bench.store, { record: ended, moments: [moment('a')] })
+      await idsIn(bench.store)
+      expect(await bench.store.forget(at, all)).toBe(1)
+      expect((await bench.store.readMoments(0, all, at))[0]?.telling).toEqual(moment('a').telling)
+    })
+  })
+}
