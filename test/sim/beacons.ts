@@ -41,8 +41,6 @@ export class Beacon {
   offsetMs = 0
   bootedAt: number
   acked: Acked | undefined
-  /** A relay stored a report after `acked`, and crashed before it answered. */
-  isAckOld = false
   /** When its operating system last started in this world. */
   restartedAt = Number.NEGATIVE_INFINITY
   /** Whether its documents are late. */
@@ -169,7 +167,6 @@ export class Beacon {
 
   acknowledged(report: Report, { time, paceMs }: Answer): void {
     this.#unanswered = []
-    this.isAckOld = false
     const at = time - (report.document?.ageMs ?? 0)
     const shown = (report.document?.events ?? []).map((event) => [event.eventId, event] as const)
     const hidden = report.document?.hidden ?? []

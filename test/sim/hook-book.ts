@@ -24,6 +24,8 @@ export class HookBook {
   readonly #held = new Map<string, Held>()
   /** Events whose turn came, in any epoch. */
   readonly #hadTurn = new Set<string>()
+  /** Since when a rule with turns applies, by event. */
+  readonly #turnsSince = new Map<string, number>()
   /** Since when a rule waits, by event. */
   readonly #waitsSince = new Map<string, number>()
 
@@ -38,17 +40,22 @@ export class HookBook {
     }
   }
 
-  /** A VM begins to prepare. */
-  prepares(key: string, record: EventRecord | undefined): void {
-    const { policy, verdict } = record ?? {}
-    const isTaken = verdict?.decision === 'approved' || this.#hadTurn.has(key)
-    const takesTurns = policy?.whenReady && policy.maxConcurrent !== undefined
-    if (takesTurns && !isTaken) this.#broke(`${key} is prepared before its turn`)
+  /** A VM begins to prepare. It was last answered at this time. */
+  prepares(key: string, record: EventRecord | undefined, answeredAt: number): void {
+    const isTaken = record?.verdict?.decision === 'approved' || this.#hadTurn.has(key)
+    const since = this.#turnsSince.get(key) ?? Number.POSITIVE_INFINITY
+    // an answer that was under way when the rule began to apply does not know of it
+    const isInformed = answeredAt > since + lagMs
+    if (isInformed && !isTaken) this.#broke(`${key} is prepared before its turn`)
   }
 
   committed(key: string, before: EventRecord | undefined, record: EventRecord): void {
     const { hooks } = this.#docket.parts.plan
     if (hooks === undefined || record.drill) return
+    const { whenReady, maxConcurrent } = record.policy
+    const takesTurns = whenReady === true && maxConcurrent !== undefined
+    if (!takesTurns) this.#turnsSince.delete(key)
+    else if (!this.#turnsSince.has(key)) this.#turnsSince.set(key, this.#docket.now)
     this.#checkApproval(key, hooks.rule, before, record)
     this.#checkTurns(key, record)
     this.#checkAsked(key, before, record)

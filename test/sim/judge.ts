@@ -134,10 +134,12 @@ export class Judge extends Docket {
   }
 
   /** A VM begins to prepare for an event. */
-  prepares({ fleet, name }: PlannedVm, eventId: string): void {
+  prepares(vm: PlannedVm, eventId: string): void {
+    const { fleet, name } = vm
     const key = `${fleet}/${eventId}`
+    const { acked } = this.parts.beacons().find((one) => one.vm === vm) ?? {}
     this.note(`${name} prepares for ${key}`)
-    this.hooks.prepares(key, this.events.records.get(key))
+    this.hooks.prepares(key, this.events.records.get(key), acked?.ackedAt ?? 0)
   }
 
   asked(beacon: Beacon, eventId: string): void {

@@ -115,7 +115,6 @@ export class Network {
     const answer = answerSchema.parse(JSON.parse(reply.text))
     this.#parts.judge.acknowledged(beacon, report, answer)
     if (answer.outcome === 'accepted') beacon.acknowledged(report, answer)
-    if (answer.outcome === 'repeated') beacon.isAckOld = true
   }
 }
 

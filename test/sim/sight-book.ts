@@ -201,7 +201,8 @@ export class SightBook {
 
   /** Every hit VM has missed it for long, or most of the others if no hit VM reports. */
   #checkLate(key: string): void {
-    const { now } = this.#docket
+    const { now, parts } = this.#docket
+    const { kernel } = parts
     const record = this.#records.get(key)
     const isSlow = this.#has('wake_lost', 'store_slow', 'report_delayed', 'vm_lies')
     if (record === undefined || record.ended !== undefined || record.phase !== 'started') return
@@ -213,8 +214,13 @@ export class SightBook {
     const times = counting.map((beacon) => missing.get(beacon) ?? Number.POSITIVE_INFINITY)
     const enough = hit.length > 0 ? times.length : Math.floor(times.length / 2) + 1
     const since = times.sort((a, b) => a - b)[enough - 1]!
-    // an event that is back is missed anew
-    if (now - Math.max(since, record.reopenedAt ?? 0) < completedMs) return
+    // an event that is back is missed anew, and so is one that has only just started
+    const missedAt = Math.max(since, record.reopenedAt ?? 0, record.startedAt)
+    const waitMs = missedAt + completedMs - now
+    if (waitMs > 0) {
+      if (Number.isFinite(waitMs)) kernel.after(waitMs + 1, () => this.#checkLate(key))
+      return
+    }
     this.#docket.broke('late end', `${key} was missed ${now - since} ms ago, and is still open`)
   }
 

@@ -57,9 +57,11 @@ export class SilenceBook {
     const beacon = this.#beacons().find((one) => one.vm.fleet === fleet && one.key === id)
     const acked = beacon?.acked
     if (beacon === undefined || acked === undefined || this.#docket.mistaken.has(fleet)) return
+    // a relay stored a later report, and its answer with the pace was lost
+    if (since > acked.ackedAt) return
     const ageMs = now - acked.ackedAt
     const silentMs = Math.max(3 * acked.paceMs, leastMs) - leadMs - unnoted * acked.paceMs
-    if (ageMs >= graceMs && ageMs < silentMs && !beacon.isAckOld) {
+    if (ageMs >= graceMs && ageMs < silentMs) {
       this.#docket.broke('silence', `${key} is told, and was heard ${ageMs / 1_000} s ago`)
     }
     if (!beacon.process.alive) this.#docket.met.add('a beacon that died is told silent')
