@@ -11,7 +11,10 @@ import { takeTurn } from './take-turn.ts'
 
 const maxAttempts = 100
 
-type Parts = Pick<Relay, 'store' | 'config' | 'notifiers' | 'attention' | 'wake' | 'log' | 'now'>
+type Parts = Pick<
+  Relay,
+  'store' | 'config' | 'notifiers' | 'attention' | 'wake' | 'bell' | 'log' | 'now'
+>
 
 /** A decision asks for a fact by its name. */
 type Loaders = {
@@ -61,6 +64,7 @@ export async function commitEvent<D extends Decided>(
     const commit = await plan(relay, before, { ...decision, record }, known, loaders, now)
     if ((await store.commit(commit)) === 'committed') {
       relay.wake(commit.deliveries.length)
+      if (commit.moments.length > 0) relay.bell.ring()
       if (log !== undefined) logStep(relay, commit.record, decision, log)
       return { outcome: 'committed', decision, record: commit.record }
     }

@@ -45,8 +45,23 @@ export interface Relay {
    * A lost hint costs time, never a message.
    */
   wake(messages: number): void
+  /** Rings after each commit of this process that has moments. */
+  bell: Bell
+  /** Whether the host can keep an answer open for minutes. */
+  holdsConnections: boolean
   /** Problems of the host that an owner should look at: sentences for `/healthz`. */
   troubles(): Promise<string[]>
+}
+
+export interface Bell {
+  /** How often it rang. */
+  readonly rung: number
+  /** The host stops, so readers must end. */
+  readonly isClosed: boolean
+  ring(): void
+  close(): void
+  /** Resolves once it has rung more than `seen` times or is closed, at the latest after `ms`. */
+  next(seen: number, ms: number): Promise<void>
 }
 
 type RelayParts = Pick<Relay, 'config' | 'notifiers'>

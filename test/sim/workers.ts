@@ -1,7 +1,9 @@
 // A relay process over the one store. Every call to the store or to a channel takes its time, in which
 // another one goes on, and any of them may be the last one that a process makes.
+
 import { createApp } from '../../functions/app.ts'
 import type { Claimed } from '../../functions/core/delivery/delivery.ts'
+import { createBell } from '../../functions/host/bell.ts'
 import { nodeHmac } from '../../functions/host/node/hmac.ts'
 import { nameBeacon } from '../../functions/http/beacons/authenticate.ts'
 import type { Outgoing, Part, Send } from '../../functions/notify/notifier.ts'
@@ -101,6 +103,8 @@ export class Worker {
       listeningSince: kernel.now,
       idlePaceMs: 15 * 60_000,
       wake: () => this.#hint(),
+      bell: createBell(),
+      holdsConnections: true,
       troubles: async () => [],
     }
     this.#app = createApp(this.#relay)

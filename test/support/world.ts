@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { createApp } from '../../functions/app.ts'
 import { readConfig, secretsOf } from '../../functions/config/config.ts'
 import { unlimited } from '../../functions/core/delivery/rate.ts'
+import { createBell } from '../../functions/host/bell.ts'
 import type { Identity } from '../../functions/identity/identity.ts'
 import { type Notifiers, notifiers } from '../../functions/notify/registry.ts'
 import { createSlackDesk } from '../../functions/notify/slack/desk.ts'
@@ -104,6 +105,8 @@ export async function createWorld(
     listeningSince: 0,
     idlePaceMs: 15 * 60_000,
     wake: () => {},
+    bell: createBell(),
+    holdsConnections: true,
     troubles: async () => [],
   }
   const app = createApp(relay)

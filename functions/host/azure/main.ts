@@ -21,6 +21,7 @@ import { AzureStore } from '../../store/azure/store.ts'
 import { checkAbsences } from '../../use-cases/check-absences.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
 import type { Relay } from '../../use-cases/relay.ts'
+import { createBell } from '../bell.ts'
 import { nodeHmac } from '../node/hmac.ts'
 import { type Attempt, allSecrets, type Environment, readEnvironment } from '../settings.ts'
 import { httpHandler } from './http.ts'
@@ -140,6 +141,8 @@ function compose(environment: Environment, write: (line: string) => void, folder
     listeningSince: Date.now(),
     idlePaceMs,
     wake: (messages) => rounds.hint(messages),
+    bell: createBell(),
+    holdsConnections: false,
     troubles: () => troublesOf(logs.log, queue),
   }
   const rounds: Rounds = new Rounds(relay, (delayMs) => queue.set(delayMs))

@@ -14,12 +14,15 @@ import { createOutbound } from '../../notify/undici.ts'
 import { createAttention } from '../../store/attention.ts'
 import { SqliteStore } from '../../store/sqlite/store.ts'
 import type { Relay } from '../../use-cases/relay.ts'
+import { createBell } from '../bell.ts'
 import { allSecrets, type Common, readEnvironment } from '../settings.ts'
 import { finishing, watchBody } from './body.ts'
 import { nodeHmac } from './hmac.ts'
 import { Pump } from './pump.ts'
 
 const drainMs = 5_000
+/** A stream sends something every 15 s, so its reader has stopped reading by then. */
+const idleSocketMs = 60_000
 /** A heartbeat costs nothing here, and silence is noticed after three. */
 const idlePaceMs = 5 * 60_000
 /** The relay speaks plain HTTP, so other machines reach it only if the owner sets HOST. */
@@ -71,6 +74,8 @@ async function start(settings: Settings, write: (line: string) => void) {
     listeningSince: Date.now(),
     idlePaceMs,
     wake: () => pump.wake(),
+    bell: createBell(),
+    holdsConnections: true,
     troubles: async () => [],
   }
   const pump = new Pump(relay)
@@ -85,6 +90,7 @@ async function start(settings: Settings, write: (line: string) => void) {
   return {
     port: server.port,
     async stop() {
+      relay.bell.close()
       await server.close()
       await pump.stop(drainMs)
       await outbound.close()
@@ -110,6 +116,7 @@ function listen(app: ReturnType<typeof createApp>, port: number, hostname: strin
           }),
       }),
     )
+    if ('timeout' in server) server.timeout = idleSocketMs
     server.on('error', (error) => reject(whyNotListening(error, port, hostname)))
   })
 }

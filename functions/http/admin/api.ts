@@ -21,6 +21,7 @@ import { drillSchema, startDrill } from '../../use-cases/run-drill.ts'
 import { fleetUnknown, limit, named, problem } from '../problem.ts'
 import { type KeyGuard, refuseAdmin } from './admin-key.ts'
 import { deleteBeacon, getBeacons } from './beacons.ts'
+import { streamRoute } from './stream.ts'
 
 const maxReplayed = 1_000
 const maxBodyBytes = 4_096
@@ -44,6 +45,7 @@ export function adminRoutes(relay: Relay, guard: KeyGuard): Hono {
   routes.delete('/beacons/:fleet/:beacon{.+}', (c) => deleteBeacon(relay, c))
   routes.get('/channels', (c) => getChannels(relay, c))
   routes.get('/events', (c) => getEvents(relay, c))
+  routes.get('/events/stream', streamRoute(relay))
   routes.get('/events/:fleet/:eventId', (c) => getEvent(relay, c))
   routes.post('/events/:fleet/:eventId/decision', limit(maxBodyBytes), (c) =>
     postDecision(relay, c),

@@ -1,0 +1,39 @@
+// Reads the log of moments for other systems: page by page, and only what a filter lets through.
+import { type LoggedMoment, type MomentFilter, passes } from '../core/delivery/moment-log.ts'
+import type { Relay } from './relay.ts'
+
+const pageSize = 100
+/** Of one call. The rest comes with the next one. */
+const maxPages = 20
+
+interface MomentsRead {
+  moments: LoggedMoment[]
+  /** The position to go on from. It is past moments that the filter left out. */
+  next: number
+  /** There may be more to read at once. */
+  more: boolean
+}
+
+/** At most `limit` moments after a position, at least one if the filter lets one through. */
+export async function readMoments(
+  relay: Pick<Relay, 'store' | 'now'>,
+  filter: MomentFilter,
+  after: number,
+  limit: number,
+): Promise<MomentsRead> {
+  let next = after
+  for (let page = 0; page < maxPages; page++) {
+    const read = await relay.store.readMoments(next, pageSize, relay.now())
+    const wanted = read.filter(({ telling }) => passes(filter, telling))
+    const moments = wanted.slice(0, limit)
+    const isCut = wanted.length > limit
+    next = (isCut ? moments : read).at(-1)?.position ?? next
+    const more = isCut || read.length === pageSize
+    if (moments.length > 0 || !more) return { moments, next, more }
+  }
+  return { moments: [], next, more: true }
+}
+
+export function lastPosition({ store, now }: Pick<Relay, 'store' | 'now'>): Promise<number> {
+  return store.lastPosition(now())
+}

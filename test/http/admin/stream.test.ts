@@ -1,0 +1,240 @@
+// The stream of moments: what a reader gets, from where, and what happens when it comes back.
+import { beforeEach, describe, expect, test } from 'vitest'
+import { startRelay, world } from '../../support/relay.ts'
+import { adminKey, event, eventId, FakeBeacon, testKey } from '../../support/world.ts'
+
+const otherId = '11111111-2222-4333-8444-555555555555'
+const authorization = `Bearer ${adminKey}`
+let beacon: FakeBeacon
+beforeEach(async () => {
+  await startRelay()
+  beacon = new FakeBeacon(world, 'web_0')
+})
+
+async function get(query: string, headers: Record<string, string> = {}) {
+  return world.app.request(`/v1/events/stream${query}`, { headers: { authorization, ...headers } })
+}
+
+async function poll(query: string) {
+  const response = await get(`?wait=0${query}`)
+  expect(response.status).toBe(200)
+  const { events, ...rest } = (await response.json()) as {
+    events: Sent[]
+    next: string
+    more: boolean
+  }
+  return { moments: events.map(({ type }) => type.replace('foghorn.event.', '')), events, ...rest }
+}
+
+interface Sent {
+  id: string
+  type: string
+  data: { fleet: string; eventId: string; moment: string }
+}
+
+/** Takes an event of `web_0` from its first sight to its end. */
+async function live(id = eventId): Promise<void> {
+  await beacon.sees([event({ eventId: id })])
+  world.clock.now += 60_000
+  await beacon.sees([event({ eventId: id, status: 'Started' })])
+  world.clock.now += 60_000
+  await beacon.sees([])
+  world.clock.now += 11_000
+  await beacon.sees([])
+  await world.drain()
+}
+
+describe('a poll', () => {
+  test('gets every moment once, however it is cut into pages', async () => {
+    await live()
+    await live(otherId)
+    const all = await poll('&after=0')
+    expect(all.moments).toEqual([
+      'scheduled',
+      'started',
+      'completed',
+      'scheduled',
+      'started',
+      'completed',
+    ])
+    expect(new Set(all.events.map(({ id }) => id)).size).toBe(6)
+    const rest = await poll(`&after=${all.next}`)
+    expect(rest).toEqual({ moments: [], events: [], next: all.next, more: false })
+  })
+
+  test('sends the bodies that webhooks send', async () => {
+    await live()
+    const { events } = await poll('&after=0')
+    const hooks = world.sent.filter(({ url }) => url === 'https://hook.example/in')
+    for (const [i, { json }] of hooks.entries()) {
+      expect(events[i]!.data).toEqual(json.data)
+      expect(json.id).toBe(`${events[i]!.id}/hook`)
+    }
+  })
+
+  test('begins with what happens from now on', async () => {
+    await live()
+    const first = await poll('')
+    expect(first.moments).toEqual([])
+    await live(otherId)
+    expect((await poll(`&after=${first.next}`)).moments).toEqual([
+      'scheduled',
+      'started',
+      'completed',
+    ])
+  })
+
+  test('waits for the next moment', async () => {
+    const waiting = get('?wait=25&after=0')
+    await beacon.sees([event()])
+    const { events } = (await (await waiting).json()) as { events: Sent[] }
+    expect(events.map(({ type }) => type)).toEqual(['foghorn.event.scheduled'])
+  })
+
+  test('ends after its time', async () => {
+    const waiting = get('?wait=5&after=0')
+    let isOver = false
+    void waiting.then(() => {
+      isOver = true
+    })
+    for (; !isOver; await new Promise(setImmediate)) {
+      world.clock.now += 1_000
+      world.relay.bell.ring()
+    }
+    expect(await (await waiting).json()).toEqual({ events: [], next: '0', more: false })
+  })
+
+  test('ends when the relay stops', async () => {
+    const waiting = get('?wait=25&after=0')
+    world.relay.bell.close()
+    expect((await waiting).status).toBe(200)
+  })
+
+  test.each([
+    ['moment=started&moment=completed', ['started', 'completed']],
+    ['type=Reboot&moment=scheduled', ['scheduled']],
+    ['type=Freeze', []],
+    ['fleet=test', []],
+    ['fleet=prod&fleet=test&moment=started', ['started']],
+    ['resource=web_*&moment=started', ['started']],
+    ['resource=db_*', []],
+  ])('of %s gets %j, and goes on behind what it left out', async (query, expected) => {
+    await live()
+    const { moments, next } = await poll(`&after=0&${query}`)
+    expect(moments).toEqual(expected)
+    expect((await poll(`&after=${next}&${query}`)).moments).toEqual([])
+  })
+
+  test('of one fleet gets nothing of another', async () => {
+    const other = new FakeBeacon(world, 'web_0', { fleet: 'test', key: testKey })
+    await other.sees([event()])
+    await beacon.sees([event()])
+    const { events } = await poll('&after=0&fleet=test')
+    expect(events.map(({ data }) => data.fleet)).toEqual(['test'])
+  })
+
+  test.each([
+    ['?wait=0&what=1', 400, 'query_invalid'],
+    ['?wait=26', 400, 'query_invalid'],
+    ['?wait=0&after=-1', 400, 'query_invalid'],
+    ['?wait=0&after=x', 400, 'query_invalid'],
+    ['?wait=0&moment=paused', 400, 'query_invalid'],
+    ['?wait=0&type=Nap', 400, 'query_invalid'],
+    ['?wait=0&fleet=x', 404, 'fleet_unknown'],
+    ['?wait=0&after=99', 409, 'cursor_unknown'],
+  ])('%s is refused', async (query, status, code) => {
+    const response = await get(query)
+    expect(response.status).toBe(status)
+    expect(await response.json()).toMatchObject({ code })
+  })
+})
+
+/** Reads the stream chunk by chunk. */
+async function open(query = '', headers: Record<string, string> = {}) {
+  const response = await get(query, headers)
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toBe('text/event-stream')
+  const reader = response.body!.getReader()
+  const next = async () => {
+    const { value, done } = await reader.read()
+    return done ? undefined : new TextDecoder().decode(value)
+  }
+  return { next, cancel: () => reader.cancel() }
+}
+
+/** The cursor and the moment of each server-sent event. */
+function parse(chunk: string | undefined) {
+  const blocks = (chunk ?? '').split('\n\n').filter((block) => block.includes('data: '))
+  return blocks.map((block) => {
+    const [, id] = /^id: (.*)$/m.exec(block)!
+    const [, data] = /^data: (.*)$/m.exec(block)!
+    return { cursor: id!, moment: (JSON.parse(data!) as Sent).data.moment }
+  })
+}
+
+describe('a stream', () => {
+  test('begins with a cursor, and sends each moment as it happens', async () => {
+    const stream = await open()
+    expect(await stream.next()).toBe('retry: 2000\nid: 0\n\n')
+    const waiting = stream.next()
+    await beacon.sees([event()])
+    expect(parse(await waiting)).toEqual([{ cursor: '1', moment: 'scheduled' }])
+    await stream.cancel()
+  })
+
+  test.each(['header', 'query'])('goes on from the cursor in the %s', async (where) => {
+    await live()
+    const at = where === 'header' ? { 'last-event-id': '1' } : {}
+    const stream = await open(where === 'query' ? '?after=1' : '', at)
+    await stream.next()
+    const moments = parse(await stream.next()).map(({ moment }) => moment)
+    expect(moments).toEqual(['started', 'completed'])
+    await stream.cancel()
+  })
+
+  test('sends a heartbeat with the cursor behind what its filter left out', async () => {
+    await live()
+    const stream = await open('?after=0&type=Freeze')
+    await stream.next()
+    const waiting = stream.next()
+    world.clock.now += 15_000
+    world.relay.bell.ring()
+    expect(await waiting).toBe(': heartbeat\nid: 3\n\n')
+    await stream.cancel()
+  })
+
+  test('ends after 15 minutes, and when the relay stops', async () => {
+    const [first, second] = [await open(), await open()]
+    for (const stream of [first, second]) await stream.next()
+    world.clock.now += 15 * 60_000
+    world.relay.bell.ring()
+    expect(await first.next()).toBeUndefined()
+    world.relay.bell.close()
+    expect(await second.next()).toBeUndefined()
+  })
+
+  test.each(['99', 'x', '-1', '1e3'])('is refused with the cursor %s', async (id) => {
+    const response = await get('', { 'last-event-id': id })
+    expect(response.status).toBe(409)
+    expect(await response.json()).toMatchObject({ code: 'cursor_unknown' })
+  })
+
+  test('is refused if 100 are open, until one ends', async () => {
+    const streams = []
+    for (let i = 0; i < 100; i++) streams.push(await open())
+    const refused = await get('')
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('retry-after')).toBe('15')
+    await streams[0]!.cancel()
+    await (await open()).cancel()
+    for (const stream of streams) await stream.cancel()
+  })
+
+  test('is refused by a host that cannot hold it, and polls still work', async () => {
+    world.relay.holdsConnections = false
+    const response = await get('')
+    expect(response.status).toBe(406)
+    expect(await response.json()).toMatchObject({ detail: expect.stringContaining('wait=25') })
+    expect((await poll('')).moments).toEqual([])
+  })
+})
