@@ -17,6 +17,8 @@ const storeMethods = [
     'listMemos',
     'writeMemo',
     'countOpen',
+    'readMoments',
+    'lastPosition',
   ],
 ] as (keyof Store)[]
 

@@ -11,6 +11,7 @@ import type { Beacon } from './beacons.ts'
 import { Docket, type DocketParts } from './docket.ts'
 import type { Said } from './doors.ts'
 import { EventBook } from './event-book.ts'
+import { MomentBook } from './followers.ts'
 import { HookBook } from './hook-book.ts'
 import type { Process } from './kernel.ts'
 import { MarkBook } from './mark-book.ts'
@@ -27,6 +28,7 @@ export class Judge extends Docket {
   readonly sights: SightBook
   readonly hooks: HookBook
   readonly silences: SilenceBook
+  readonly moments: MomentBook
   /** Since when nothing is owed and nothing is open. */
   quietSince: number | undefined
 
@@ -38,6 +40,7 @@ export class Judge extends Docket {
     this.sights = new SightBook(this)
     this.hooks = new HookBook(this)
     this.silences = new SilenceBook(this)
+    this.moments = new MomentBook(this)
     this.events = new EventBook(this, this.messages, this.approvals)
     this.sights.read(this.events.records)
   }
@@ -80,6 +83,7 @@ export class Judge extends Docket {
     const key = `${record.fleet}/${record.eventId}`
     const before = this.events.records.get(key)
     this.messages.planned(commit.deliveries)
+    this.moments.committed(commit.moments)
     this.messages.superseded(commit.supersede.map(({ id }) => id))
     this.events.committed(process, commit)
     this.sights.committed(process, key, before, record)

@@ -12,6 +12,12 @@ import type { Commit, Store } from '../../functions/store/store.ts'
 
 type Spoil = () => (store: Store) => Store
 
+/** A reader of the log gets the last moment of the page before again. */
+const momentsTwice: Spoil = () => (store) => ({
+  ...store,
+  readMoments: (after, limit, now) => store.readMoments(Math.max(0, after - 1), limit, now),
+})
+
 /** No beacon is ever due. */
 const withoutSilence: Spoil = () => (store) => ({ ...store, dueBeacons: async () => [] })
 
@@ -161,6 +167,7 @@ export const spoilt: Record<string, Spoil> = {
   'marks forgotten': withoutMarks,
   'turns forgotten': withoutTurns,
   'silence not noticed': withoutSilence,
+  'a moment read twice': momentsTwice,
   'compare-and-set off': withoutCompareAndSet,
   '"not now" kept as an approval': yesToAll,
 }

@@ -8,13 +8,13 @@ import { AzureStore } from '../../functions/store/azure/store.ts'
 import { SqliteStore } from '../../functions/store/sqlite/store.ts'
 import type { ClaimRequest, Commit, Store } from '../../functions/store/store.ts'
 import { around } from './around.ts'
+import type { Caller } from './followers.ts'
 import type { Judge } from './judge.ts'
 import type { Kernel } from './kernel.ts'
 import { Table, togetherIn } from './table.ts'
-import type { Worker } from './workers.ts'
 
 export interface Storage {
-  storeOf(worker: Worker, judge: Judge): Store
+  storeOf(worker: Caller, judge: Judge): Store
   /** Without faults, for a look at the end. */
   plain: Store
   close(): void

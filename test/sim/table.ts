@@ -12,13 +12,14 @@ import {
   heldEvent,
   type StoredDelivery,
   toDelivery,
+  toEntry,
   toHeldEvent,
 } from '../../functions/store/azure/stored.ts'
 import type { Together } from '../../functions/store/azure/together.ts'
 import { FoghornError } from '../../shared/errors.ts'
+import type { Caller } from './followers.ts'
 import type { Judge } from './judge.ts'
 import type { Kernel, Process } from './kernel.ts'
-import type { Worker } from './workers.ts'
 
 /** As in azure-table.ts. */
 const maxRowLength = 15 * 32_000
@@ -45,7 +46,7 @@ export class Table {
     }
   }
 
-  viewOf(worker: Worker, judge: Judge): Rows {
+  viewOf(worker: Caller, judge: Judge): Rows {
     const step = async <T>(call: () => T): Promise<T> => {
       await worker.step(1 / callsEach)
       const result = call()
@@ -139,7 +140,10 @@ export class Table {
       for (const one of written) this.#tellAttempt(judge, process, one, views)
     } else {
       const { record } = heldEvent(event.row).stored
-      const commit = { record, deliveries, basedOn: 0, supersede: [], moments: [], now: 0 }
+      const moments = written
+        .filter(({ row }) => row.row.startsWith('unlogged|'))
+        .map(({ row }) => toEntry(row.body))
+      const commit = { record, deliveries, basedOn: 0, supersede: [], moments, now: 0 }
       judge.committed(process, commit, 'committed')
     }
   }

@@ -10,6 +10,7 @@ import { Channels } from './channels.ts'
 import { Cluster } from './cluster.ts'
 import type { Broken } from './docket.ts'
 import { chooseFaults, type FaultKind, type Faults, kindsOf } from './faults.ts'
+import { type Caller, Follower } from './followers.ts'
 import { Hooks } from './hooks.ts'
 import { troubleOf, VmImds } from './imds.ts'
 import { Judge } from './judge.ts'
@@ -22,7 +23,6 @@ import { Platform } from './platform.ts'
 import { createRandom, type Random } from './random.ts'
 import { type Storage, storages } from './storages.ts'
 import { checkEnd } from './verdicts.ts'
-import type { Worker } from './workers.ts'
 
 /** From then on nothing new goes wrong, but for channels that stay dead. */
 const calmMs = 5 * minute
@@ -129,9 +129,12 @@ function build(ground: Ground) {
   })
   const parts = { kernel, plan, faults, judge, channels, log, http, random: random.fork('relay') }
   const spoil = ground.options.spoil?.() ?? ((whole: Store) => whole)
-  const store = (worker: Worker) => spoil(ground.storage.storeOf(worker, judge))
+  const store = (worker: Caller) => spoil(ground.storage.storeOf(worker, judge))
   const config = ground.options.spoilConfig?.(plan.config) ?? plan.config
   const cluster = new Cluster({ ...parts, plan: { ...plan, config }, calmAt, store })
+  for (const name of ['follower-a', 'follower-b']) {
+    new Follower(name, { kernel, faults, judge, calmAt, store, random: random.fork('followers') })
+  }
   const people = new People({
     ...{ kernel, cluster, judge, plan, http, random: random.fork('people') },
   })

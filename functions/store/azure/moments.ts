@@ -71,7 +71,9 @@ export class Moments {
       const stale = found.filter((one) => !waiting.some((own) => own.found === one))
       await this.#parts.index.tidy(stale, now)
       if (waiting.length === 0) return
-      await this.#append(inOrder(waiting))
+      // a commit that was tried twice may have left two entries
+      const each = [...new Map(waiting.map((one) => [one.entry.id, one])).values()]
+      await this.#append(inOrder(each))
       if (found.length < maxAppended) return
     }
   }
