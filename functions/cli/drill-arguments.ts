@@ -1,6 +1,5 @@
 // The arguments of `npm run drill --`, and the address of the relay.
 import { eventTypes, knownType } from '../../shared/document.ts'
-import { isLoopback, isWebUrl } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
 import { parseWords, tagsIn, text, texts, wrong } from './arguments.ts'
 
@@ -122,25 +121,4 @@ export function inOptions(detail: string): string {
 
 function nameOf(key: string): string {
   return optionOf[key] ?? key
-}
-
-/** The relay's address without a slash at its end: https or loopback, as the key goes there. */
-export function relayUrlOf(given: string, where: string): string {
-  if (!isWebUrl(given))
-    throw wrong(`${where} is "${given}"; write the https:// address of the relay`)
-  if (given.startsWith('http:') && !isLoopback(given)) {
-    throw wrong(
-      `${where} is "${given}", which would send the admin key unencrypted; write https://`,
-    )
-  }
-  return given.replace(/\/+$/, '')
-}
-
-/** The value is never shown. */
-export function adminKeyOf(given: string | undefined): string {
-  if (!given) {
-    throw wrong('FOGHORN_ADMIN_KEY is not set; set it to the admin key of the relay')
-  }
-  if (/^[\x21-\x7e]+$/.test(given)) return given
-  throw wrong('FOGHORN_ADMIN_KEY has characters that a header cannot have; write only the key')
 }

@@ -1,21 +1,13 @@
 // `npm run drill`: starts a drill on a running relay and prints its progress until it is over. It
 // never decides the event: people test the link in a message with it.
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
-import { readConfigWith } from '../config/config.ts'
 import type { PublicEvent } from '../core/event/public-view.ts'
 import { exitCodes, wrong } from './arguments.ts'
-import {
-  adminKeyOf,
-  type DrillArguments,
-  drillHelp,
-  inOptions,
-  readDrillArguments,
-  relayUrlOf,
-} from './drill-arguments.ts'
+import { type DrillArguments, drillHelp, inOptions, readDrillArguments } from './drill-arguments.ts'
 import { beginning, isOver, newsOf, resultOf, type Shown } from './drill-course.ts'
 import { listed, wrap } from './layout.ts'
+import { adminKeyOf, relayUrl } from './relay-address.ts'
 
 const requestMs = 15_000
 const lookEveryMs = 1_000
@@ -49,29 +41,6 @@ async function drill({ request, config }: DrillArguments): Promise<number> {
   for (const line of wrap(`Drill: ${summary}`)) print(line)
   for (const line of listed(faults)) print(line)
   return faults.length === 0 ? exitCodes.fine : exitCodes.broken
-}
-
-function relayUrl(file: string | undefined): string {
-  const { FOGHORN_URL: url, FOGHORN_CONFIG } = process.env
-  if (url && file === undefined) return relayUrlOf(url, 'FOGHORN_URL')
-  const path = file ?? FOGHORN_CONFIG ?? 'foghorn.config.json'
-  return relayUrlOf(publicUrlIn(path), `publicUrl in ${path}`)
-}
-
-function publicUrlIn(path: string): string {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    const why = messageOf(error)
-    throw wrong(`set FOGHORN_URL to the address of the relay, or write --config FILE (${why})`)
-  }
-  try {
-    return readConfigWith(text, process.env, 'assumed').config.publicUrl
-  } catch (error) {
-    if (!(error instanceof FoghornError)) throw error
-    throw wrong(`${path} has mistakes; npm run check-config -- ${path} lists them`)
-  }
 }
 
 async function begin(

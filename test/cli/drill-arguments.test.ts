@@ -1,12 +1,6 @@
 // The arguments of `npm run drill --`, and the errors about wrong ones.
 import { describe, expect, test } from 'vitest'
-import {
-  adminKeyOf,
-  drillHelp,
-  inOptions,
-  readDrillArguments,
-  relayUrlOf,
-} from '../../functions/cli/drill-arguments.ts'
+import { drillHelp, inOptions, readDrillArguments } from '../../functions/cli/drill-arguments.ts'
 import {
   drillSchema,
   maxImpactSeconds,
@@ -84,34 +78,4 @@ test('mistakes that the relay finds name the options', () => {
     '--tag.role: write text in quotes',
     '--source: write one of "Platform", "User" (found "Me")',
   ])
-})
-
-describe('where the relay is', () => {
-  test.each([
-    ['https://foghorn.example', 'https://foghorn.example'],
-    ['https://foghorn.example/relay/', 'https://foghorn.example/relay'],
-    ['http://127.0.0.1:7071', 'http://127.0.0.1:7071'],
-    ['http://localhost:7071/', 'http://localhost:7071'],
-  ])('%s', (given, url) => {
-    expect(relayUrlOf(given, 'FOGHORN_URL')).toBe(url)
-  })
-
-  test.each([
-    ['foghorn.example', /FOGHORN_URL is "foghorn.example"; write the https:/],
-    ['ftp://foghorn.example', /write the https:/],
-    ['http://foghorn.example', /send the admin key unencrypted/],
-    ['http://127.0.0.1.foghorn.example', /unencrypted/],
-  ])('not %s', (given, says) => {
-    expect(() => relayUrlOf(given, 'FOGHORN_URL')).toThrow(says)
-  })
-})
-
-test('the key is asked for where it lacks, and never shown', () => {
-  expect(adminKeyOf('k'.repeat(32))).toBe('k'.repeat(32))
-  for (const lacking of [undefined, '']) {
-    expect(() => adminKeyOf(lacking)).toThrow(/FOGHORN_ADMIN_KEY is not set; set it to/)
-  }
-  const odd = `hunter2\n${'x'.repeat(32)}`
-  expect(() => adminKeyOf(odd)).toThrow(/characters that a header cannot have/)
-  expect(() => adminKeyOf(odd)).not.toThrow(/hunter2/)
 })

@@ -10,7 +10,7 @@ import { readConfig } from '../../functions/config/config.ts'
 import { readSettings } from '../../functions/host/node/main.ts'
 import { maxReportBytes } from '../../shared/report.ts'
 import { Program } from '../support/process.ts'
-import { baseConfig, prodKey } from '../support/world.ts'
+import { adminKey, baseConfig, prodKey } from '../support/world.ts'
 
 let directory: string
 let configFile: string
@@ -162,6 +162,17 @@ describe('the process', () => {
     await once(socket, 'connect')
     socket.write('POST /v1/reports HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc')
     relay.kill('SIGTERM')
+    expect(await relay.exited).toEqual({ code: 0, signal: null })
+  })
+
+  test('an open stream does not prevent the end', async () => {
+    const key = { FOGHORN_ADMIN_KEY: adminKey }
+    const relay = new Program('relay', 'functions/host/node/main.ts', environment(key))
+    const { port } = await relay.waitFor('relay_started')
+    const headers = { authorization: `Bearer ${adminKey}` }
+    const stream = await fetch(`http://127.0.0.1:${port}/v1/events/stream`, { headers })
+    relay.kill('SIGTERM')
+    expect(await stream.text()).toBe('retry: 2000\nid: 0\n\n')
     expect(await relay.exited).toEqual({ code: 0, signal: null })
   })
 

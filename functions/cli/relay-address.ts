@@ -1,0 +1,57 @@
+// Where a command finds the running relay, and the key that it shows there.
+import { readFileSync } from 'node:fs'
+import { FoghornError, messageOf } from '../../shared/errors.ts'
+import { readConfigWith } from '../config/config.ts'
+import { isLoopback, isWebUrl } from '../schema/checks.ts'
+import { wrong } from './arguments.ts'
+
+/** `file` is a configuration. Without it, FOGHORN_URL counts first. */
+export function relayUrl(file: string | undefined): string {
+  const { FOGHORN_URL: url, FOGHORN_CONFIG } = process.env
+  if (url && file === undefined) return relayUrlOf(url, 'FOGHORN_URL')
+  const path = file ?? FOGHORN_CONFIG ?? 'foghorn.config.json'
+  return relayUrlOf(publicUrlIn(path), `publicUrl in ${path}`)
+}
+
+function publicUrlIn(path: string): string {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    const why = messageOf(error)
+    throw wrong(`set FOGHORN_URL to the address of the relay, or write --config FILE (${why})`)
+  }
+  try {
+    return readConfigWith(text, process.env, 'assumed').config.publicUrl
+  } catch (error) {
+    if (!(error instanceof FoghornError)) throw error
+    throw wrong(`${path} has mistakes; npm run check-config -- ${path} lists them`)
+  }
+}
+
+/** The relay's address without a slash at its end: https or loopback, as the key goes there. */
+export function relayUrlOf(given: string, where: string): string {
+  if (!isWebUrl(given))
+    throw wrong(`${where} is "${given}"; write the https:// address of the relay`)
+  if (given.startsWith('http:') && !isLoopback(given)) {
+    throw wrong(`${where} is "${given}", which would send the key unencrypted; write https://`)
+  }
+  return given.replace(/\/+$/, '')
+}
+
+/** The value is never shown. */
+export function adminKeyOf(given: string | undefined): string {
+  return keyIn(given, 'FOGHORN_ADMIN_KEY', 'the admin key of the relay')
+}
+
+/** A token, or else the admin key. */
+export function credentialIn({ FOGHORN_TOKEN, FOGHORN_ADMIN_KEY }: NodeJS.ProcessEnv): string {
+  if (FOGHORN_ADMIN_KEY && !FOGHORN_TOKEN) return adminKeyOf(FOGHORN_ADMIN_KEY)
+  return keyIn(FOGHORN_TOKEN, 'FOGHORN_TOKEN', 'a token with the scope "read"')
+}
+
+function keyIn(given: string | undefined, name: string, what: string): string {
+  if (!given) throw wrong(`${name} is not set; set it to ${what}`)
+  if (/^[\x21-\x7e]+$/.test(given)) return given
+  throw wrong(`${name} has characters that a header cannot have; write only the key`)
+}

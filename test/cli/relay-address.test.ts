@@ -1,0 +1,40 @@
+// Where a command finds the relay, and the key that it shows there.
+import { describe, expect, test } from 'vitest'
+import { adminKeyOf, credentialIn, relayUrlOf } from '../../functions/cli/relay-address.ts'
+
+describe('where the relay is', () => {
+  test.each([
+    ['https://foghorn.example', 'https://foghorn.example'],
+    ['https://foghorn.example/relay/', 'https://foghorn.example/relay'],
+    ['http://127.0.0.1:7071', 'http://127.0.0.1:7071'],
+    ['http://localhost:7071/', 'http://localhost:7071'],
+  ])('%s', (given, url) => {
+    expect(relayUrlOf(given, 'FOGHORN_URL')).toBe(url)
+  })
+
+  test.each([
+    ['foghorn.example', /FOGHORN_URL is "foghorn.example"; write the https:/],
+    ['ftp://foghorn.example', /write the https:/],
+    ['http://foghorn.example', /send the key unencrypted/],
+    ['http://127.0.0.1.foghorn.example', /unencrypted/],
+  ])('not %s', (given, says) => {
+    expect(() => relayUrlOf(given, 'FOGHORN_URL')).toThrow(says)
+  })
+})
+
+test('the key is asked for where it lacks, and never shown', () => {
+  expect(adminKeyOf('k'.repeat(32))).toBe('k'.repeat(32))
+  for (const lacking of [undefined, '']) {
+    expect(() => adminKeyOf(lacking)).toThrow(/FOGHORN_ADMIN_KEY is not set; set it to/)
+  }
+  const odd = `hunter2\n${'x'.repeat(32)}`
+  expect(() => adminKeyOf(odd)).toThrow(/characters that a header cannot have/)
+  expect(() => adminKeyOf(odd)).not.toThrow(/hunter2/)
+})
+
+test('a token counts before the admin key', () => {
+  const [token, key] = ['fht_a', 'k'.repeat(32)]
+  expect(credentialIn({ FOGHORN_TOKEN: token, FOGHORN_ADMIN_KEY: key })).toBe(token)
+  expect(credentialIn({ FOGHORN_ADMIN_KEY: key })).toBe(key)
+  expect(() => credentialIn({})).toThrow(/FOGHORN_TOKEN is not set/)
+})
