@@ -47,7 +47,10 @@ export function memoPromises(bench: Bench): void {
     })
 
     test('is one for each kind and name, whatever letters they have', async () => {
-      const kinds = (['post', 'health', 'turns', 'token'] as const).map((kind) => ({ ...own, kind }))
+      const kinds = (['post', 'health', 'turns', 'token'] as const).map((kind) => ({
+        ...own,
+        kind,
+      }))
       const names = [['Chat'], [2, 'chat'], [1, 'team'], [1, 'a/b#c?d'], [1, 'ü"\\'.repeat(100)]]
       const keys = [...kinds, ...names.map((name) => ({ ...own, name }))]
       for (const [i, one] of keys.entries()) {

@@ -1,0 +1,76 @@
+// Makes, lists and revokes tokens of the API. The text of a token leaves the relay once, in the
+// answer to the request that made it.
+import { hash } from '../core/hash.ts'
+import { type Access, type Grant, grantTo, nameOf, seesToken } from '../core/rules/access.ts'
+import {
+  isOutdated,
+  noRoomFor,
+  type Token,
+  tokenIdBytes,
+  tokenSecretBytes,
+  tokenText,
+} from '../core/rules/token.ts'
+import { listTokens, readToken, removeToken, writeToken } from '../store/memos.ts'
+import type { Relay } from './relay.ts'
+
+type NotGranted = Exclude<ReturnType<typeof grantTo>, { outcome: 'granted' }>
+
+type Created =
+  | { outcome: 'created'; token: Token; text: string }
+  | { outcome: 'no_room'; fleet?: string }
+  | NotGranted
+
+/** Requests at the same moment may exceed the limits by a few tokens, which does no harm. */
+export async function createToken(
+  relay: Relay,
+  access: Access,
+  { name, ...wish }: Grant & { name: string },
+): Promise<Created> {
+  const granted = grantTo(access, wish, Object.keys(relay.config.fleets))
+  if (granted.outcome !== 'granted') return granted
+  const noRoom = noRoomFor(granted.grant, await keptTokens(relay))
+  if (noRoom !== undefined) return { outcome: 'no_room', ...noRoom }
+  const id = randomHex(tokenIdBytes)
+  const text = tokenText(id, randomHex(tokenSecretBytes))
+  const made = { createdAt: relay.now(), createdBy: nameOf(access) }
+  const token = { id, name, ...granted.grant, ...made, hash: hash(text) }
+  if ((await writeToken(relay.store, token, 0)) === 'conflict') {
+    throw new Error('two tokens have the same random id')
+  }
+  relay.log.info('token_created', { id, name, scopes: token.scopes, by: made.createdBy })
+  return { outcome: 'created', token, text }
+}
+
+/** The newest first. */
+export async function tokensFor(relay: Relay, access: Access): Promise<Token[]> {
+  const tokens = (await keptTokens(relay)).filter((token) => seesToken(access, token))
+  return tokens.sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
+}
+
+/** A token ends at once. */
+export async function revokeToken(
+  relay: Relay,
+  access: Access,
+  id: string,
+): Promise<'revoked' | 'unknown'> {
+  const token = await readToken(relay.store, id)
+  if (token === undefined || !seesToken(access, token)) return 'unknown'
+  await removeToken(relay.store, id)
+  relay.log.info('token_revoked', { id, name: token.name, by: nameOf(access) })
+  return 'revoked'
+}
+
+/** All tokens, after it removed those that expired long ago. */
+async function keptTokens({ store, now }: Relay): Promise<Token[]> {
+  const tokens = await listTokens(store)
+  const at = now()
+  for (const { id } of tokens.filter((token) => isOutdated(token, at))) {
+    await removeToken(store, id)
+  }
+  return tokens.filter((token) => !isOutdated(token, at))
+}
+
+function randomHex(bytes: number): string {
+  const random = crypto.getRandomValues(new Uint8Array(bytes))
+  return [...random].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}
