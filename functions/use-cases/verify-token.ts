@@ -22,7 +22,7 @@ export type Verified =
   | { outcome: 'unknown' }
   | { outcome: 'expired'; token: Token }
 
-export interface TokenVerifier {
+interface TokenVerifier {
   /** `isFlooded`: many wrong tokens have arrived lately. */
   verify(text: string, isFlooded: boolean): Promise<Verified>
 }

@@ -225,7 +225,7 @@ describe('the last use', () => {
     const failing = vi.spyOn(world.store, 'writeMemo').mockRejectedValue(new Error('disk on fire'))
     expect(await statusOf(token)).toBe(200)
     await vi.waitFor(() => expect(world.lines.join()).toContain('token_use_failed'))
-    failing.mockReturnValue(new Promise(() => {}))
+    failing.mockReturnValue(new Promise<never>(() => {}))
     world.clock.now += useNotedMs
     expect(await statusOf(token)).toBe(200)
   })
