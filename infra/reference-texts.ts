@@ -268,7 +268,10 @@ export const problemCodes: Record<string, Code> = {
   token_malformed: { status: '400', about: 'The detail lists what is wrong with the token.' },
   token_unknown: { status: '404', about: 'There is no such token.' },
   too_many_drills: { status: '429', about: 'The fleet has three open drills.' },
-  too_many_tokens: { status: '409', about: 'There are 1,000 tokens, or 200 of one fleet.' },
+  too_many_tokens: {
+    status: '409',
+    about: 'There are 1,000 tokens, or 200 for the fleets of their maker.',
+  },
   too_many_wrong_keys: { status: '429', about: 'Ten wrong keys in a minute. Right ones work.' },
   unauthorized: { status: '401', about: 'The key is missing or wrong, or the token has expired.' },
 }

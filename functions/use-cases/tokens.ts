@@ -4,7 +4,7 @@ import { hash } from '../core/hash.ts'
 import { type Access, type Grant, grantTo, nameOf, seesToken } from '../core/rules/access.ts'
 import {
   isOutdated,
-  noRoomFor,
+  limitReached,
   type Token,
   tokenIdBytes,
   tokenSecretBytes,
@@ -17,10 +17,10 @@ type NotGranted = Exclude<ReturnType<typeof grantTo>, { outcome: 'granted' }>
 
 type Created =
   | { outcome: 'created'; token: Token; text: string }
-  | { outcome: 'no_room'; fleet?: string }
+  | { outcome: 'no_room'; most: number }
   | NotGranted
 
-/** Requests at the same moment may exceed the limits by a few tokens, which does no harm. */
+/** Requests at the same moment may exceed the limits by some tokens, which does no harm. */
 export async function createToken(
   relay: Relay,
   access: Access,
@@ -28,8 +28,8 @@ export async function createToken(
 ): Promise<Created> {
   const granted = grantTo(access, wish, Object.keys(relay.config.fleets))
   if (granted.outcome !== 'granted') return granted
-  const noRoom = noRoomFor(granted.grant, await keptTokens(relay))
-  if (noRoom !== undefined) return { outcome: 'no_room', ...noRoom }
+  const most = limitReached(access, await keptTokens(relay))
+  if (most !== undefined) return { outcome: 'no_room', most }
   const id = randomHex(tokenIdBytes)
   const text = tokenText(id, randomHex(tokenSecretBytes))
   const made = { createdAt: relay.now(), createdBy: nameOf(access) }
@@ -47,14 +47,24 @@ export async function tokensFor(relay: Relay, access: Access): Promise<Token[]> 
   return tokens.sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
 }
 
-/** A token ends at once. */
+/** Undefined if there is no such token for this user. */
+export async function tokenFor(
+  { store }: Relay,
+  access: Access,
+  id: string,
+): Promise<Token | undefined> {
+  const token = await readToken(store, id)
+  return token !== undefined && seesToken(access, token) ? token : undefined
+}
+
+/** From now on, the token is refused. */
 export async function revokeToken(
   relay: Relay,
   access: Access,
   id: string,
 ): Promise<'revoked' | 'unknown'> {
-  const token = await readToken(relay.store, id)
-  if (token === undefined || !seesToken(access, token)) return 'unknown'
+  const token = await tokenFor(relay, access, id)
+  if (token === undefined) return 'unknown'
   await removeToken(relay.store, id)
   relay.log.info('token_revoked', { id, name: token.name, by: nameOf(access) })
   return 'revoked'

@@ -2,7 +2,7 @@
 // The id leads to the stored token, so that checking a token needs one read.
 import { isSame } from '../../../shared/signature.ts'
 import { hash } from '../hash.ts'
-import type { Access, Grant } from './access.ts'
+import { type Access, type Grant, isBound, seesToken } from './access.ts'
 
 /** A token as it is stored. Times are epoch ms. */
 export interface Token extends Grant {
@@ -21,8 +21,8 @@ export const tokenIdBytes = 8
 export const tokenSecretBytes = 32
 /** Tokens of a relay. */
 export const maxTokens = 1_000
-/** Tokens that name one fleet. So the tokens of a fleet leave room for those of others. */
-export const maxTokensOfFleet = 200
+/** Tokens that a maker sees that is bound to fleets. Those of its fleets leave room for others. */
+export const maxTokensOfBound = 200
 export const maxTokenDays = 3_650
 /** An expired token is listed this long, so that its owner sees why it is refused. */
 export const expiredKeptMs = 7 * 86_400_000
@@ -58,14 +58,12 @@ export function accessBy({ id, name, scopes, fleets, expiresAt }: Token): Access
   return { by: 'token', id, name, scopes, fleets, expiresAt }
 }
 
-/** Why there is no room for one more token, or undefined. `fleet`: too many name this fleet. */
-export function noRoomFor(
-  { fleets = [] }: Pick<Grant, 'fleets'>,
-  tokens: Pick<Grant, 'fleets'>[],
-): { fleet?: string } | undefined {
-  if (tokens.length >= maxTokens) return {}
-  const fleet = fleets.find(
-    (name) => tokens.filter((one) => one.fleets?.includes(name)).length >= maxTokensOfFleet,
-  )
-  return fleet === undefined ? undefined : { fleet }
+/**
+ * The limit that one more token would exceed, if any. A maker that is bound to fleets learns
+ * nothing of tokens that it does not see.
+ */
+export function limitReached(maker: Access, tokens: Pick<Grant, 'fleets'>[]): number | undefined {
+  if (tokens.length >= maxTokens) return maxTokens
+  const seen = tokens.filter((token) => seesToken(maker, token))
+  return isBound(maker) && seen.length >= maxTokensOfBound ? maxTokensOfBound : undefined
 }

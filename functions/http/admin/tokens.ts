@@ -6,10 +6,10 @@ import { describeIssues } from '../../../shared/errors.ts'
 import { parseJson } from '../../../shared/json.ts'
 import { looksSecret } from '../../../shared/presentable.ts'
 import { type Scope, scopes } from '../../core/rules/access.ts'
-import { maxTokenDays, maxTokens, maxTokensOfFleet, type Token } from '../../core/rules/token.ts'
+import { maxTokenDays, type Token } from '../../core/rules/token.ts'
 import { maxListed, object, oneOf, quoted, remedyOf, textBy } from '../../schema/checks.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { createToken, revokeToken, tokensFor } from '../../use-cases/tokens.ts'
+import { createToken, revokeToken, tokenFor, tokensFor } from '../../use-cases/tokens.ts'
 import { fleetUnknown, named, problem } from '../problem.ts'
 import { wrongParameter } from '../query.ts'
 import { accessOf, fleetsFor } from './access.ts'
@@ -67,15 +67,26 @@ export async function postToken(relay: Relay, c: Context): Promise<Response> {
       return problem(c, 403, 'beyond_own_rights', `${detail}; write fewer expiresInDays`)
     }
     case 'no_room':
-      return noRoom(c, created.fleet)
+      return noRoom(c, created.most)
   }
 }
 
-/** The id may be that of a token that the sender must not see. */
+export async function getToken(relay: Relay, c: Context): Promise<Response> {
+  const wrong = wrongParameter(c, [])
+  if (wrong !== undefined) return problem(c, 400, 'query_invalid', wrong)
+  const token = await tokenFor(relay, accessOf(c), c.req.param('id')!)
+  return token === undefined ? tokenUnknown(c) : c.json(publicToken(token))
+}
+
 export async function deleteToken(relay: Relay, c: Context): Promise<Response> {
-  const id = c.req.param('id')!
-  if ((await revokeToken(relay, accessOf(c), id)) === 'revoked') return c.body(null, 204)
-  const detail = `there is no token with the id ${named(id)}; GET /v1/tokens lists all`
+  const outcome = await revokeToken(relay, accessOf(c), c.req.param('id')!)
+  return outcome === 'unknown' ? tokenUnknown(c) : c.body(null, 204)
+}
+
+/** The token may exist, but the sender must not know. */
+function tokenUnknown(c: Context): Response {
+  const id = named(c.req.param('id')!)
+  const detail = `there is no token with the id ${id}; GET /v1/tokens lists all`
   return problem(c, 404, 'token_unknown', detail)
 }
 
@@ -84,12 +95,9 @@ function beyondOwn(c: Context, missing: Scope[]): Response {
   return problem(c, 403, 'beyond_own_rights', detail)
 }
 
-function noRoom(c: Context, fleet: string | undefined): Response {
-  const what =
-    fleet === undefined
-      ? `there are ${maxTokens} tokens`
-      : `fleet "${fleet}" has ${maxTokensOfFleet} tokens`
-  return problem(c, 409, 'too_many_tokens', `${what}, the most; revoke those that nobody uses`)
+function noRoom(c: Context, most: number): Response {
+  const detail = `there are ${most} tokens, the most; revoke those that no system uses`
+  return problem(c, 409, 'too_many_tokens', detail)
 }
 
 /** Messages, pages and logs show it. */

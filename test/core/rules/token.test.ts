@@ -1,14 +1,15 @@
 // The text of a token, its time, and how many there may be.
 import { describe, expect, test } from 'vitest'
 import { hash } from '../../../functions/core/hash.ts'
+import type { Access } from '../../../functions/core/rules/access.ts'
 import {
   expiredKeptMs,
   isExpired,
   isOutdated,
   isTextOf,
+  limitReached,
   maxTokens,
-  maxTokensOfFleet,
-  noRoomFor,
+  maxTokensOfBound,
   tokenIdIn,
   tokenText,
 } from '../../../functions/core/rules/token.ts'
@@ -47,13 +48,18 @@ test.each([
   expect(isOutdated({ expiresAt }, now)).toBe(outdated)
 })
 
-test('the tokens of one fleet leave room for those of others', () => {
+test('tokens of a maker that is bound to fleets leave room for others', () => {
+  const admin: Access = { by: 'admin' }
+  const bound: Access = { by: 'token', ...token, scopes: ['manage'], fleets: ['prod', 'lab'] }
   const many = (count: number, fleets?: string[]) => Array(count).fill({ fleets })
-  const full = many(maxTokensOfFleet, ['prod', 'test'])
-  expect(noRoomFor({ fleets: ['lab', 'prod'] }, full.slice(1))).toBeUndefined()
-  expect(noRoomFor({ fleets: ['lab', 'prod'] }, full)).toEqual({ fleet: 'prod' })
-  expect(noRoomFor({ fleets: ['lab'] }, full)).toBeUndefined()
-  expect(noRoomFor({}, full)).toBeUndefined()
-  expect(noRoomFor({}, many(maxTokens - 1))).toBeUndefined()
-  expect(noRoomFor({ fleets: ['lab'] }, many(maxTokens))).toEqual({})
+  const own = many(maxTokensOfBound, ['prod'])
+  expect(limitReached(bound, own.slice(1))).toBeUndefined()
+  expect(limitReached(bound, own)).toBe(maxTokensOfBound)
+  expect(limitReached(admin, own)).toBeUndefined()
+  expect(limitReached(bound, many(900, ['prod', 'test']))).toBeUndefined()
+  expect(limitReached(bound, many(900))).toBeUndefined()
+  for (const maker of [admin, bound]) {
+    expect(limitReached(maker, many(maxTokens - 1))).toBeUndefined()
+    expect(limitReached(maker, many(maxTokens))).toBe(maxTokens)
+  }
 })

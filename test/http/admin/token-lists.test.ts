@@ -94,6 +94,7 @@ describe('a parameter that is unknown or repeated is an error', () => {
     ['/v1/beacons?fleet=a&fleet=b', 'once'],
     ['/v1/channels?fleet=a', 'write none'],
     ['/v1/tokens?name=a', 'write none'],
+    ['/v1/tokens/0?name=a', 'write none'],
   ])('%s', async (path, said) => {
     const response = await askApi(world, adminKey, path)
     const { code, detail } = (await response.json()) as { code: string; detail: string }

@@ -119,6 +119,10 @@ const addresses: Record<string, Address> = {
       { path: '/v1/tokens', body: { name: 'x', scopes: ['read'], fleets: ['prod', fleet] } },
     ],
   },
+  'GET /v1/tokens/:id': {
+    scope: 'manage',
+    about: (_, id) => [{ path: `/v1/tokens/${id}` }],
+  },
   'DELETE /v1/tokens/:id': {
     scope: 'manage',
     about: (_, id) => [{ path: `/v1/tokens/${id}` }],

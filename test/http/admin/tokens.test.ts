@@ -140,12 +140,15 @@ describe('a token makes tokens', () => {
     expect((await names()).sort()).toEqual(['all', 'both', 'other', 'p'])
   })
 
-  test('beyond the most of its fleet: 409, and other fleets have room', async () => {
+  test('beyond the most of its fleets: 409, and others have room', async () => {
     const parent = await makeToken(world, { scopes: ['manage'], fleets: ['prod'] })
     const made = async () => (await post({ name: 'a', scopes: ['read'] }, parent.token)).status
     for (let i = 1; i < 200; i++) await makeToken(world, {}, parent.token)
     expect(await made()).toBe(409)
-    expect((await post({ name: 'a', scopes: ['read'], fleets: ['test'] })).status).toBe(201)
+    await makeToken(world, { fleets: ['test'] })
+    await makeToken(world, { fleets: ['prod'] })
+    for (const { id } of (await list(parent.token)).slice(0, 1)) await revoke(id)
+    expect(await made()).toBe(409)
     const [{ id }] = (await list(parent.token)) as [{ id: string }]
     await revoke(id)
     expect(await made()).toBe(201)
@@ -196,6 +199,16 @@ describe('an expired token', () => {
     for (let i = 0; i < 12; i++) statuses.push(await statusOf(token))
     expect(statuses).toEqual([...Array(10).fill(401), 429, 429])
   })
+})
+
+test('one token is shown as in the list, and a request reads its row once', async () => {
+  const { id, token } = await makeToken(world, { scopes: ['manage'] })
+  const reads = vi.spyOn(world.store, 'readMemo')
+  expect((await askApi(world, token, '/v1/events')).status).toBe(200)
+  expect(reads).toHaveBeenCalledTimes(1)
+  const shown = await read(await askApi(world, adminKey, `/v1/tokens/${id}`))
+  expect([shown]).toEqual(await list())
+  expect((await askApi(world, adminKey, '/v1/tokens/0')).status).toBe(404)
 })
 
 describe('the last use', () => {
