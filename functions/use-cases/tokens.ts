@@ -71,9 +71,10 @@ export async function revokeToken(
 }
 
 /** All tokens, after it removed those that expired long ago. */
-async function keptTokens({ store, now }: Relay): Promise<Token[]> {
+async function keptTokens(relay: Relay): Promise<Token[]> {
+  const { store } = relay
   const tokens = await listTokens(store)
-  const at = now()
+  const at = relay.now()
   for (const { id } of tokens.filter((token) => isOutdated(token, at))) {
     await removeToken(store, id)
   }

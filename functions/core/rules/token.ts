@@ -21,7 +21,7 @@ export const tokenIdBytes = 8
 export const tokenSecretBytes = 32
 /** Tokens of a relay. */
 export const maxTokens = 1_000
-/** Tokens that a maker sees that is bound to fleets. Those of its fleets leave room for others. */
+/** If its maker is bound to fleets, it sees at most so many. So other fleets have room, too. */
 export const maxTokensOfBound = 200
 export const maxTokenDays = 3_650
 /** An expired token is listed this long, so that its owner sees why it is refused. */
