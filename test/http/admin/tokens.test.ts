@@ -226,10 +226,10 @@ describe('the last use', () => {
     expect((await list())[0].lastUsedAt).toBe(new Date(third).toISOString())
   })
 
-  test('is written once, however many requests come at once', async () => {
+  test('is written once, however many requests come before it is stored', async () => {
     const { token } = await makeToken(world, {})
-    const writes = vi.spyOn(world.store, 'writeMemo')
-    await Promise.all(Array.from({ length: 50 }, () => statusOf(token)))
+    const writes = vi.spyOn(world.store, 'writeMemo').mockReturnValue(new Promise<never>(() => {}))
+    for (let i = 0; i < 20; i++) await statusOf(token)
     expect(writes).toHaveBeenCalledTimes(1)
   })
 
