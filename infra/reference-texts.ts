@@ -121,7 +121,7 @@ export const relayEvents: Record<string, string> = {
   relay_misconfigured: 'Azure Functions only. The settings are wrong, and the line says how.',
   relay_started: 'The relay is ready.',
   relay_stopped: 'Plain Node only. The relay has stopped.',
-  replayed: 'An owner sent failed messages again.',
+  replayed: 'Failed messages were sent again. `by` says by whom.',
   report_refused:
     'Reports were refused. `code`, `detail` and `fleet` say why. `vm` is present if the sender was authenticated.',
   request_answered: 'Azure Functions only. A request and its status.',
@@ -134,6 +134,12 @@ export const relayEvents: Record<string, string> = {
   slack_acknowledged: 'Slack sent something that needs no action.',
   slack_refused: 'Requests to `/slack/interactions` with a wrong signature, time or form.',
   slack_reply_failed: 'The answer to a press did not reach Slack. The decision is stored.',
+  token_created:
+    'An owner, or a token with `manage`, made a token. `by` says who. `id` and `name` are those of the new token.',
+  token_refused:
+    'A request came with a token that is `unknown` or `expired` (`reason`). `token` names an expired one.',
+  token_revoked: 'A token was revoked. `by` says by whom.',
+  token_use_failed: 'The last use of a token could not be noted. The request was answered.',
   wake_message_unknown:
     'Azure Functions only. The queue contained a message that is not a wake-up.',
   wake_up_set: 'Azure Functions only. The next wake-up was put into the queue.',
@@ -214,6 +220,10 @@ export const problemCodes: Record<string, Code> = {
   already_declined: { status: '409', about: '*Not now* was on record before.' },
   api_off: { status: '403', about: 'The relay was started without `FOGHORN_ADMIN_KEY`.' },
   beacon_unknown: { status: '404', about: 'The fleet has no such beacon.' },
+  beyond_own_rights: {
+    status: '403',
+    about: 'A token cannot make one with a scope that it lacks, or with a later end.',
+  },
   body_broken_off: { status: '400', about: 'The body is incomplete. Send the request again.' },
   body_too_large: { status: '413', about: 'The detail gives the limit.' },
   boot_retired: { status: '409', about: 'A newer boot id of this VM has reported.' },
@@ -247,6 +257,7 @@ export const problemCodes: Record<string, Code> = {
   query_invalid: { status: '400', about: 'A parameter of the address is wrong.' },
   replay_malformed: { status: '400', about: 'The body is not a valid replay.' },
   report_malformed: { status: '400', about: 'The detail lists what is wrong with the report.' },
+  scope_missing: { status: '403', about: 'The token lacks the scope that the detail names.' },
   signature_invalid: {
     status: '401',
     about: 'The signature is wrong, or the report has neither a signature nor a token.',
@@ -254,7 +265,13 @@ export const problemCodes: Record<string, Code> = {
   signature_missing: { status: '401', about: 'A request to `/slack/interactions` is not signed.' },
   started: { status: '409', about: 'The event has started.' },
   token_invalid: { status: '401', about: 'The detail names the claim that was refused.' },
+  token_malformed: { status: '400', about: 'The detail lists what is wrong with the token.' },
+  token_unknown: { status: '404', about: 'There is no such token.' },
   too_many_drills: { status: '429', about: 'The fleet has three open drills.' },
-  too_many_wrong_keys: { status: '429', about: 'Ten wrong keys in a minute. The right one works.' },
-  unauthorized: { status: '401', about: 'The admin key is missing or wrong.' },
+  too_many_tokens: {
+    status: '409',
+    about: 'There are 1,000 tokens, or 200 for the fleets of their maker.',
+  },
+  too_many_wrong_keys: { status: '429', about: 'Ten wrong keys in a minute. Right ones work.' },
+  unauthorized: { status: '401', about: 'The key is missing or wrong, or the token has expired.' },
 }

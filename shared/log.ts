@@ -40,9 +40,12 @@ const jwt = /eyJ[\w-]{8,}(?:\.[\w-]*)*/g
 /** The token of an approve link, or its beginning: key id, base64 of a list (`["` or `[2`), MAC. */
 const link = /[\w-]{8}\.W(?:y[IJ]|zI)[\w-]*(?:\.[\w-]*)?/g
 
+/** A token of the API, or its beginning. */
+const api = /fht_\w+/g
+
 /** Masks tokens by their look. The holder of one could report as a VM, or decide an event. */
 export function maskTokens(text: string): string {
-  return text.replace(jwt, '[token]').replace(link, '[token]')
+  return text.replace(jwt, '[token]').replace(link, '[token]').replace(api, '[token]')
 }
 
 /** Replaces each secret, also in the form that JSON escapes it to. */

@@ -14,6 +14,7 @@ const services = [
 const marks = [
   ...services,
   /whsec_/i,
+  /(?<![a-z0-9])fht_/i,
   /(?<![a-z0-9])(xox[a-z]?[.-]|xapp-)/i,
   // a password before the host, or a parameter that usually is a credential
   /\/\/[^/]*@/,

@@ -1,5 +1,5 @@
 // Warns about approvers: people who can never decide, channels in which everyone can, and lists
-// that leave only the admin key while a beacon is silent.
+// that leave only the API while a beacon is silent.
 import { eventTypes } from '../../shared/document.ts'
 import type { Config } from '../config/config.ts'
 import { decidersOf } from '../core/rules/permission.ts'
@@ -71,7 +71,7 @@ function onSilence(fleet: string, routes: Route[]): string[] {
   const why = `any of the lists in ${lists} may apply then, and nobody is on all of them`
   const remedy = 'add one person to each, or add a route with "approvers" that needs no beacon'
   return [
-    `routes: while the beacon of a VM is silent, only the admin key can decide a ${types} ` +
+    `routes: while the beacon of a VM is silent, only the admin key or a token can decide a ${types} ` +
       `in fleet "${fleet}": ${why}; ${remedy}`,
   ]
 }

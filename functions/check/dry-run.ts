@@ -46,7 +46,7 @@ export interface Outcome {
   /** Rules of the policy up to the one that decides. If none does, people are asked. */
   rules: Rule[]
   routes: Rule[]
-  /** Who may decide, besides the admin key. Absent if there is nothing to decide. */
+  /** Who may decide, besides the admin key and tokens. Absent if there is nothing to decide. */
   deciders?: 'anybody' | string[]
   /** Channels whose messages have buttons that decide. */
   buttons: string[]

@@ -103,10 +103,10 @@ function decidersIn({ decide, deciders, buttons, waits }: Outcome): string[] {
 }
 
 function whoIn(deciders: NonNullable<Outcome['deciders']>): string {
-  if (deciders === 'anybody') return 'anyone with the link, and the admin key'
+  if (deciders === 'anybody') return 'anyone with the link, the admin key, and tokens'
   return deciders.length === 0
-    ? 'only the admin key: nobody is on the list of every affected VM'
-    : [...deciders, 'the admin key'].join(', ')
+    ? 'only the admin key or a token: nobody is on the list of every affected VM'
+    : [...deciders, 'the admin key', 'tokens'].join(', ')
 }
 
 function titleOf({ fleet, event }: Case): string {

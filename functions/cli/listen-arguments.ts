@@ -15,7 +15,7 @@ on your own machine, as a signed webhook.
   --moment MOMENT   only these steps: ${moments.slice(0, 6).join(', ')},
                     ${moments.slice(6).join(', ')}
   --resource GLOB   only events of VMs with such names: web_*
-  --after CURSOR    begin after this cursor; 0: with everything that the relay still has
+  --all             begin with all steps that the relay still has, not with the next one
   --forward URL     send each step here: http:// on this machine, or https://
   --json            print the CloudEvents, one a line
   --config FILE     take the relay's address from publicUrl in FILE
@@ -36,7 +36,7 @@ const options = {
   type: texts,
   moment: texts,
   resource: text,
-  after: text,
+  all: { type: 'boolean' },
   forward: text,
   config: text,
 } as const
@@ -44,7 +44,7 @@ const options = {
 export interface ListenArguments {
   /** For the relay, which checks the rest. */
   query: URLSearchParams
-  after: string | undefined
+  all: boolean
   forward: string | undefined
   json: boolean
   config: string | undefined
@@ -57,16 +57,21 @@ export function readListenArguments(words: string[]): ListenArguments | 'help' {
   if (positionals.length > 0) {
     throw wrong(`"${positionals[0]}" belongs to no option; --help lists all options`)
   }
-  const { fleet = [], type = [], moment = [], resource, after, forward, json = false } = values
+  const {
+    fleet = [],
+    type = [],
+    moment = [],
+    resource,
+    all = false,
+    forward,
+    json = false,
+  } = values
   const query = new URLSearchParams()
   for (const name of fleet) query.append('fleet', name)
   for (const name of type) query.append('type', typeOf(name))
   for (const name of moment) query.append('moment', momentOf(name))
   if (resource !== undefined) query.set('resource', resource)
-  if (after !== undefined && !/^\d+$/.test(after)) {
-    throw wrong(`--after is "${after}"; write a cursor that this command printed, or 0`)
-  }
-  return { query, after, forward: forwardOf(forward), json, config: values.config }
+  return { query, all, forward: forwardOf(forward), json, config: values.config }
 }
 
 function typeOf(wanted: string): string {

@@ -57,7 +57,7 @@ try {
 async function listen(given: ListenArguments): Promise<void> {
   const credential = credentialIn(process.env)
   const listening: Listening = {
-    ...{ given, credential, url: relayUrl(given.config), cursor: given.after },
+    ...{ given, credential, url: relayUrl(given.config), cursor: given.all ? '0' : undefined },
     secret: secretOf(process.env.FOGHORN_WEBHOOK_SECRET, given),
   }
   note(`Listening to ${listening.url}. Ctrl+C ends it.`)
@@ -140,7 +140,7 @@ function lineOf({ time, data }: z.output<typeof cloudEventSchema>): string {
   return `${time} ${fleet} ${moment}: ${what}${due} (${eventId})`
 }
 
-/** One attempt: a developer sees the answer and can begin again with --after. */
+/** One attempt: a developer sees the answer and can begin again with --all. */
 async function forward(url: string, secret: string, id: string, body: string): Promise<string> {
   try {
     const signature = await sign([secret], id, Date.now(), body)

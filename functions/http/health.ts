@@ -1,11 +1,14 @@
-// `GET /healthz`: strangers and probes get one word, an admin gets the list of troubles. Strangers
-// share one answer for 5 s, so that they cannot load the store. An admin gets the current state.
+// `GET /healthz`: strangers and probes get one word. The admin key and tokens for all fleets get the
+// list of troubles, which names channels. Strangers share one answer for 5 s, so that they cannot
+// load the store.
 import type { Context } from 'hono'
 import { messageOf } from '../../shared/errors.ts'
+import { isBound, may } from '../core/rules/access.ts'
 import { channelsInTrouble } from '../use-cases/channel-health.ts'
 import { nextDueAt } from '../use-cases/deliver.ts'
 import type { Relay } from '../use-cases/relay.ts'
-import { authorizationIn, type KeyGuard, refuseAdmin } from './admin/admin-key.ts'
+import { authorizationIn, findAccess } from './admin/access.ts'
+import type { KeyGuard } from './admin/admin-key.ts'
 
 const sharedMs = 5_000
 
@@ -21,11 +24,9 @@ export function healthRoute(relay: Relay, guard: KeyGuard) {
     return shared.health
   }
   return async (c: Context): Promise<Response> => {
-    const isStranger = authorizationIn(c) === ''
-    if (!isStranger) {
-      const refusal = await refuseAdmin(relay, guard, c)
-      if (refusal !== undefined) return refusal
-    }
+    const found = authorizationIn(c) === '' ? undefined : await findAccess(relay, guard, c)
+    if (found instanceof Response) return found
+    const isStranger = found === undefined || isBound(found) || !may(found, 'read')
     const isFresh = shared !== undefined && relay.now() - shared.readAt < sharedMs
     const { status, troubles } = await (isStranger && isFresh ? shared!.health : read())
     const time = new Date(relay.now()).toISOString()

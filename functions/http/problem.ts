@@ -3,6 +3,7 @@ import type { Context, MiddlewareHandler, Next } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { cut } from '../../shared/document.ts'
 import { type Problem, problemContentType } from '../../shared/errors.ts'
+import { maskTokens } from '../../shared/log.ts'
 import { quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
 
@@ -22,9 +23,9 @@ export function fleetUnknown(c: Context, fleet: string, fleets: string[]) {
   return problem(c, 404, 'fleet_unknown', detail)
 }
 
-/** Quotes and shortens a text of the sender, which may be as long as the body. */
+/** Quotes and shortens a text of the sender, which may be as long as the body, or a token. */
 export function named(name: string): string {
-  return JSON.stringify(cut(name, maxNamed))
+  return JSON.stringify(cut(maskTokens(name), maxNamed))
 }
 
 const maxNamed = 300

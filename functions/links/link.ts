@@ -209,10 +209,10 @@ async function isMacOf(key: Uint8Array<ArrayBuffer>, content: string, mac: strin
   return crypto.subtle.verify('HMAC', hmac, bytes, encoder.encode(content))
 }
 
-function toBase64Url(bytes: Uint8Array): string {
+export function toBase64Url(bytes: Uint8Array): string {
   return toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
 }
 
-function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
+export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   return /[+/=]/.test(text) ? undefined : fromBase64(text.replaceAll('-', '+').replaceAll('_', '/'))
 }

@@ -173,7 +173,7 @@ function wayOf({ ways, places, signInUrl }: Viewer, listed: boolean): string {
     ...(sign && signInUrl === undefined ? ['this relay has no sign-in'] : []),
   ]
   const not = capital(closed.join(', and '))
-  if (open.length === 0) return `${not}, so only the admin key can decide.`
+  if (open.length === 0) return `${not}, so only the admin key or a token can decide.`
   return `Approvers decide ${open.join(', or ')}.${not && ` ${not}.`}`
 }
 

@@ -72,5 +72,6 @@ const proofs = {
   slack: 'confirmed by Slack',
   entra: 'signed in with Microsoft Entra',
   admin: 'had the admin key',
+  token: 'had this token of the API',
   policy: 'a rule in the configuration',
 } as const

@@ -1,8 +1,9 @@
-// Gives the store's memos types: messages that channels edit, the health of channels, and the
-// holders of turns. Reading checks nothing: the relay trusts what it wrote.
+// Gives the store's memos types: messages that channels edit, the health of channels, the holders
+// of turns, and tokens. Reading checks nothing: the relay trusts what it wrote.
 import type { ChannelHealth, HealthRow } from '../core/delivery/channel-health.ts'
 import type { Post, PostKey, PostState } from '../core/delivery/post.ts'
 import type { Holder } from '../core/event/turn.ts'
+import type { Token } from '../core/rules/token.ts'
 import type { Memo, MemoKey, MemoStore } from './store.ts'
 
 export async function readPost(store: MemoStore, key: PostKey): Promise<Post | undefined> {
@@ -42,6 +43,32 @@ export async function readTurns(store: MemoStore, fleet: string): Promise<Turns>
 /** As `writeMemo`. */
 export function writeTurns(store: MemoStore, fleet: string, holders: Holder[], basedOn: number) {
   return store.writeMemo(turnsMemo(fleet), { holders }, basedOn)
+}
+
+/** A token, and the version that the next write is based on. */
+type StoredToken = Token & Memo
+
+export async function readToken(store: MemoStore, id: string): Promise<StoredToken | undefined> {
+  return (await store.readMemo(tokenMemo(id))) as StoredToken | undefined
+}
+
+export async function listTokens(store: MemoStore): Promise<StoredToken[]> {
+  return (await store.listMemos('token')) as StoredToken[]
+}
+
+/** As `writeMemo`. */
+export function writeToken(store: MemoStore, token: Token, basedOn: number) {
+  const { version: _, ...fields } = token as StoredToken
+  return store.writeMemo(tokenMemo(token.id), fields, basedOn)
+}
+
+/** As `removeMemo`. */
+export function removeToken(store: MemoStore, id: string): Promise<void> {
+  return store.removeMemo(tokenMemo(id))
+}
+
+function tokenMemo(id: string): MemoKey {
+  return { kind: 'token', name: [id] }
 }
 
 function turnsMemo(fleet: string): MemoKey {

@@ -123,7 +123,10 @@ export interface ClaimRequest extends Pacing {
   limit: number
 }
 
-export type Replay = { id: string } | { since: number; channel?: string }
+export type Replay = ({ id: string } | { since: number; channel?: string }) & {
+  /** Only deliveries of these fleets. Absent: of all. */
+  fleets?: readonly string[]
+}
 
 export interface DeliveryStore {
   /** All deliveries of an event, in order. */
@@ -170,9 +173,9 @@ interface MomentStore {
 
 /**
  * `post`: the message of an event in a channel. `health`: the health of a channel. `turns`: the
- * events of a fleet that have their turn.
+ * events of a fleet that have their turn. `token`: a token of the API.
  */
-export type MemoKind = 'post' | 'health' | 'turns'
+export type MemoKind = 'post' | 'health' | 'turns' | 'token'
 
 export interface MemoKey {
   kind: MemoKind
@@ -202,6 +205,9 @@ export interface MemoStore {
    * `basedOn` (0: there is none). Durable once it returns.
    */
   writeMemo(key: MemoKey, fields: object, basedOn: number): Promise<'written' | 'conflict'>
+
+  /** Removes a memo, if it is there. Durable once it returns. */
+  removeMemo(key: MemoKey): Promise<void>
 }
 
 export interface Store extends EventStore, BeaconStore, DeliveryStore, MomentStore, MemoStore {

@@ -87,10 +87,10 @@ export async function noteNotified(relay: Relay, channel: string): Promise<void>
   await change(relay, channel, (known) => ({ health: known && afterAlert(known, relay.now()) }))
 }
 
-/** After an owner fixed this channel, or all of them, the next message tries it. */
-export async function tryAgain(relay: Relay, channel?: string): Promise<void> {
+/** After an owner fixed these channels, or all of them, the next message tries them. */
+export async function tryAgain(relay: Relay, channels?: string[]): Promise<void> {
   for (const { channel: name } of await readHealthRows(relay.store)) {
-    if ((channel ?? name) !== name) continue
+    if (channels?.includes(name) === false) continue
     await change(relay, name, (known) => ({ health: known && tryNow(known, relay.now()) }))
   }
 }

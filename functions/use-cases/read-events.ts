@@ -33,10 +33,14 @@ type PageRead =
   | { outcome: 'read'; records: EventRecord[]; more: boolean }
   | { outcome: 'refused'; reason: string }
 
-/** One page, newest first. The query may have `fleet`, `before` and `limit`. */
+/**
+ * One page, newest first. The query may have `fleet`, `before` and `limit`. Without a fleet, the
+ * page has the events of `fleets`, or of all fleets.
+ */
 export async function readPage(
   relay: Relay,
   query: (name: string) => string | undefined,
+  fleets?: string[],
 ): Promise<PageRead> {
   const fleet = query('fleet')
   const limit = Number(query('limit') ?? usualPage)
@@ -49,10 +53,25 @@ export async function readPage(
     const reason = 'before must be a time, such as the firstSeenAt of an event'
     return { outcome: 'refused', reason }
   }
-  const records = await relay.store.listEvents({
-    limit,
-    ...(fleet === undefined ? {} : { fleet }),
-    ...(before === undefined ? {} : { before }),
-  })
+  const page = { limit, ...(before === undefined ? {} : { before }) }
+  const wanted = fleet === undefined ? fleets : [fleet]
+  const records =
+    wanted === undefined ? await relay.store.listEvents(page) : await listOf(relay, wanted, page)
   return { outcome: 'read', records, more: records.length >= limit }
+}
+
+/** As `listEvents`, of several fleets. Keeps one page at a time. */
+async function listOf(
+  { store }: Relay,
+  fleets: string[],
+  page: { before?: number; limit: number },
+): Promise<EventRecord[]> {
+  let records: EventRecord[] = []
+  for (const fleet of fleets) {
+    const found = [...records, ...(await store.listEvents({ ...page, fleet }))]
+    found.sort((a, b) => b.firstSeenAt - a.firstSeenAt)
+    const last = found[page.limit - 1]?.firstSeenAt ?? Number.NEGATIVE_INFINITY
+    records = found.filter(({ firstSeenAt }) => firstSeenAt >= last)
+  }
+  return records
 }

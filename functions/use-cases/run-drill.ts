@@ -6,7 +6,7 @@ import { approveByPolicy, withPolicy } from '../core/event/apply-policy.ts'
 import { nextLook } from '../core/event/conclude.ts'
 import { assumedObservers, beginDrill, type DrillWish, drillId } from '../core/event/drill.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
-import { remindersOf } from '../core/rules/routes.ts'
+import { channelsRouted, remindersOf } from '../core/rules/routes.ts'
 import { object, oneOf } from '../schema/checks.ts'
 import { tryAgain } from './channel-health.ts'
 import { commitEvent } from './commit-event.ts'
@@ -77,9 +77,9 @@ export async function startDrill(relay: Relay, wish: DrillWish, id: string): Pro
   // two requests at the same moment may exceed the limit by one, which does no harm
   const open = await openDrills(relay, wish.fleet)
   if (open.length >= maxOpenDrills) return { outcome: 'too_many', open }
-  // a drill must show whether a channel works now, even if it refused messages before
-  await tryAgain(relay)
   const { config } = relay
+  // a drill must show whether a channel works now, even if it refused messages before
+  await tryAgain(relay, channelsRouted(config.routes, config.channels, [wish.fleet]))
   const key = { fleet: wish.fleet, eventId: drillId(id) }
   const committed = await commitEvent(relay, key, {
     decide: (before, _, now) => {

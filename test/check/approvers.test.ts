@@ -50,7 +50,7 @@ describe('said', () => {
     [
       'two lists by tag, and nobody on both',
       [all, { ...db, approvers: [ann] }, { ...web, approvers: [bob] }],
-      'routes: while the beacon of a VM is silent, only the admin key can decide a Freeze, Reboot, Redeploy, Preempt or Terminate',
+      'routes: while the beacon of a VM is silent, only the admin key or a token can decide a Freeze, Reboot, Redeploy, Preempt or Terminate',
       'in fleet "prod": any of the lists in routes[1] and routes[2] may apply',
       'add one person to each',
     ],
@@ -72,7 +72,7 @@ describe('said', () => {
         { match: { resource: 'db*', tag: 'a' }, channels: ['chat'], approvers: [ann] },
         { match: { resource: 'db_?', tag: 'b' }, channels: ['chat'], approvers: [bob] },
       ],
-      'only the admin key can decide',
+      'only the admin key or a token can decide',
     ],
   ])('%s', (_, routes, ...said) => {
     const advice = adviceOn(routes)

@@ -109,13 +109,17 @@ describe('who may decide', () => {
   const lines = (more: object) =>
     describeOutcome(one, { ...outcome, ...more, notified: [{ moment: 'lost', channels: [] }] }, [])
   test.each<[string, object, string]>([
-    ['the link', { deciders: 'anybody' }, 'anyone with the link, and the admin key'],
+    ['the link', { deciders: 'anybody' }, 'anyone with the link, the admin key, and tokens'],
     [
       'people',
       { deciders: ['slack:T0/U1'], buttons: ['ops'] },
-      'slack:T0/U1, the admin key; by buttons in ops',
+      'slack:T0/U1, the admin key, tokens; by buttons in ops',
     ],
-    ['nobody', { deciders: [] }, 'only the admin key: nobody is on the list of every affected VM'],
+    [
+      'nobody',
+      { deciders: [] },
+      'only the admin key or a token: nobody is on the list of every affected VM',
+    ],
   ])('%s', (_, more, said) => {
     expect(lines(more).join(' ')).toContain(`Who may decide: ${said}`)
   })
@@ -124,7 +128,7 @@ describe('who may decide', () => {
     const waits = { whenReady: true as const, maxConcurrent: 1 }
     const text = lines({ decide: 'approve', waits, deciders: 'anybody' }).join(' ')
     expect(text).toContain('approve once every affected VM is ready, with at most 1 VM of a group')
-    expect(text).toContain('the admin key; people are asked only if the rule waits in')
+    expect(text).toContain('the admin key, and tokens; people are asked only if the rule')
   })
 
   test('is not said where there is nothing to decide', () => {

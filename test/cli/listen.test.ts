@@ -72,7 +72,7 @@ const steps = async (beacon: FakeBeacon) => {
 test('prints what the relay has, and then what happens', async () => {
   const beacon = new FakeBeacon(world, 'web_0')
   await beacon.sees([event()])
-  const program = listen(['--json', '--after', '0'])
+  const program = listen(['--json', '--all'])
   expect(await got(program, 1)).toEqual(['foghorn.event.scheduled'])
   world.clock.now += 60_000
   await beacon.sees([event({ status: 'Started' })])
@@ -82,7 +82,7 @@ test('prints what the relay has, and then what happens', async () => {
 test('misses nothing while the relay is away', async () => {
   const beacon = new FakeBeacon(world, 'web_0')
   await beacon.sees([event()])
-  const program = listen(['--json', '--after', '0'])
+  const program = listen(['--json', '--all'])
   await got(program, 1)
   await close()
   world.clock.now += 60_000
@@ -94,7 +94,7 @@ test('misses nothing while the relay is away', async () => {
 test('polls a host that cannot hold a connection', async () => {
   world.relay.holdsConnections = false
   await steps(new FakeBeacon(world, 'web_0'))
-  const program = listen(['--json', '--after', '0', '--moment', 'started'])
+  const program = listen(['--json', '--all', '--moment', 'started'])
   expect(await got(program, 1)).toEqual(['foghorn.event.started'])
 })
 
@@ -109,7 +109,7 @@ test('forwards each step, signed', async () => {
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
   const { port: to } = receiver.address() as AddressInfo
   await steps(new FakeBeacon(world, 'web_0'))
-  const words = ['--json', '--after', '0', '--forward', `http://127.0.0.1:${to}/in`]
+  const words = ['--json', '--all', '--forward', `http://127.0.0.1:${to}/in`]
   const program = listen(words, { FOGHORN_WEBHOOK_SECRET: prodKey })
   await got(program, 2)
   await expect.poll(() => received.map(({ type }) => type)).toEqual(typesIn(program))
@@ -120,7 +120,6 @@ test.each([
   [[], { FOGHORN_ADMIN_KEY: 'wrong' }, /HTTP 401/],
   [[], { FOGHORN_ADMIN_KEY: '' }, /FOGHORN_TOKEN is not set/],
   [['--fleet', 'nowhere'], {}, /there is no fleet "nowhere"/],
-  [['--after', '99'], {}, /the cursor "99" is not from this relay/],
 ])('%j with %o ends with code 2 and says why', async (words, more, says) => {
   const program = listen(words, more)
   expect(await program.exited).toEqual({ code: 2, signal: null })
@@ -132,7 +131,7 @@ describe('arguments', () => {
   test('become a query', () => {
     const words = ['--fleet', 'a', '--fleet', 'b', '--type', 'reboot', '--resource', 'web_*']
     const given = readListenArguments(words)
-    expect(given).toMatchObject({ after: undefined, forward: undefined, json: false })
+    expect(given).toMatchObject({ all: false, forward: undefined, json: false })
     expect(String((given as { query: unknown }).query)).toBe(
       'fleet=a&fleet=b&type=Reboot&resource=web_*',
     )
@@ -141,7 +140,6 @@ describe('arguments', () => {
   test.each([
     [['--type', 'Nap'], /there is no "Nap"; write Freeze/],
     [['--moment', 'start'], /there is no "start"; write scheduled/],
-    [['--after', 'now'], /write a cursor/],
     [['--forward', 'http://example.com/in'], /write http:\/\/localhost/],
     [['web_0'], /belongs to no option/],
   ])('%j are refused', (words, says) => {

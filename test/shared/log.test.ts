@@ -65,6 +65,17 @@ describe('secrets', () => {
     })
   })
 
+  test('a token of the API is masked, also where it was cut', () => {
+    const { log, lines } = linesOf('info')
+    const token = `fht_${'0a'.repeat(8)}_${'1b'.repeat(32)}`
+    log.info('x', { a: `no header "Bearer ${token}"`, b: `${token.slice(0, 21)}…`, c: 'fht' })
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      a: 'no header "Bearer [token]"',
+      b: '[token]…',
+      c: 'fht',
+    })
+  })
+
   test.each(['prod', '0', 'Zeta'])('a link that decides is masked, fleet "%s"', async (fleet) => {
     const keys: [Uint8Array<ArrayBuffer>] = [new Uint8Array(32).fill(7)]
     const key = { fleet, eventId: 'e', channel: 'chat', issuedAt: 5 }

@@ -16,6 +16,7 @@ const storeMethods = [
     'readMemo',
     'listMemos',
     'writeMemo',
+    'removeMemo',
     'countOpen',
     'readMoments',
     'lastPosition',

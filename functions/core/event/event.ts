@@ -60,15 +60,18 @@ export interface Ended {
 }
 
 /** How we know who decided. */
-export type Proof = 'link' | 'slack' | 'entra' | 'admin' | 'policy'
+export type Proof = 'link' | 'slack' | 'entra' | 'admin' | 'token' | 'policy'
 
 export interface Decider {
   /**
    * `link`: anyone who had the link. `slack`: a signed payload. `entra`: a person who signed in.
-   * `admin`: the admin key. `policy`: a rule of the configuration.
+   * `admin`: the admin key. `token`: a token of the API. `policy`: a rule of the configuration.
    */
   how: Proof
-  /** In this order: the channel of the link, `team/user`, `tenant/object id`, `admin`, the rule. */
+  /**
+   * In this order: the channel of the link, `team/user`, `tenant/object id`, `admin`, `id/name`,
+   * the rule.
+   */
   who: string
 }
 

@@ -147,12 +147,13 @@ export function userOf({ how, who }: Decider): string {
 
 export function describeDecider(by: Decider): string {
   const { how, who } = by
-  const [place = ''] = who.split('/')
+  const [place = '', name = ''] = who.split('/')
   const words: Record<Decider['how'], string> = {
     link: `through the link sent to "${who}"`,
     slack: `by ${userOf(by)} (team ${place}, signed by Slack)`,
     entra: `by ${userOf(by)} (tenant ${place}, signed in)`,
     admin: 'with the admin key',
+    token: `with the token "${name}" (id ${place})`,
     policy: `by policy rule "${who}"`,
   }
   return words[how]
@@ -166,7 +167,7 @@ export type Askers = Readers | Listed
 
 type Readers = 'readers' | 'pressers'
 
-/** How listed people can decide. Without any way, only the admin key decides. */
+/** How listed people can decide. Without any way, only the API decides. */
 interface Listed {
   /** Names of services whose messages have buttons for them. */
   services: string[]
@@ -196,7 +197,7 @@ export function whoDecides({ services, signedIn }: Listed): string {
   ]
   return ways.length > 0
     ? `${only}: ${ways.join(', or ')}.`
-    : 'No approver may decide for all of its VMs. Only the admin key can.'
+    : 'No approver may decide for all of its VMs. Only the admin key or a token can.'
 }
 
 const maxInSentence = 5

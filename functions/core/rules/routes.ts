@@ -88,6 +88,27 @@ function split(
   return { reached, hidden: all.filter((name) => !reached.includes(name)) }
 }
 
+/** The channels that routes may notify of events of these fleets, and their fallbacks. */
+export function channelsRouted(
+  routes: Route[],
+  channels: Record<string, { fallback?: string | undefined }>,
+  fleets: string[],
+): string[] {
+  const found = new Set(
+    routes
+      .filter(
+        ({ match }) => match.fleet?.some((name) => fleets.includes(name)) ?? fleets.length > 0,
+      )
+      .flatMap((route) => route.channels),
+  )
+  // a set also yields what is added while it is read, so this follows fallbacks of fallbacks
+  for (const name of found) {
+    const fallback = channels[name]?.fallback
+    if (fallback !== undefined) found.add(fallback)
+  }
+  return [...found]
+}
+
 /** All distances from NotBefore at which any route reminds, the farthest first. */
 export function remindersOf(routes: Route[]): number[] {
   const all = new Set(routes.flatMap((route) => route.remindBeforeSeconds ?? []))

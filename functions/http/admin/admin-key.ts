@@ -1,10 +1,12 @@
-// The admin key: its holder is an admin. The API takes it as a bearer token, the console in a form.
-import type { Context } from 'hono'
+// The key of a request: the admin key or a token. The API takes it as a bearer token. The console
+// takes the admin key in a form, and no token.
+import { type Access, nameOf } from '../../core/rules/access.ts'
+import { accessBy } from '../../core/rules/token.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { problem } from '../problem.ts'
+import { createTokenVerifier, type Verified } from '../../use-cases/verify-token.ts'
 import type { Refusals } from '../refusals.ts'
 
-/** In each minute, further wrong keys get 429. The right key always works. */
+/** In each minute, further wrong keys get 429. A right key always works. */
 const maxWrongKeys = 10
 const wrongKeysMs = 60_000
 
@@ -13,58 +15,58 @@ export interface KeyGuard {
   check(given: string): Promise<Checked>
 }
 
-type Checked = { outcome: 'right' | 'wrong' } | { outcome: 'busy'; waitSeconds: number }
+type Checked =
+  | { outcome: 'right'; access: Access }
+  /** `expiredAt`: the text of a token is right, but its time is over. */
+  | { outcome: 'wrong'; expiredAt?: number | undefined }
+  | { outcome: 'busy'; waitSeconds: number }
 
 /** `where` the key was sent. Each has its own limit: API scripts must not lock the form. */
 export function createKeyGuard(relay: Relay, refusals: Refusals, where: 'api' | 'page'): KeyGuard {
+  const tokens = createTokenVerifier(relay)
   let since = Number.NEGATIVE_INFINITY
   let count = 0
+  const begin = () => {
+    const now = relay.now()
+    if (now - since < wrongKeysMs) return
+    since = now
+    count = 0
+  }
   return {
     async check(given) {
-      if (await isAdminKey(relay, given)) return { outcome: 'right' }
-      refusals.note('admin_key_wrong', { where }, where)
-      const now = relay.now()
-      if (now - since >= wrongKeysMs) {
-        since = now
-        count = 0
+      if (await isAdminKey(relay, given)) return { outcome: 'right', access: { by: 'admin' } }
+      begin()
+      const isFlooded = count >= maxWrongKeys
+      const found = where === 'api' ? await tokens.verify(given, isFlooded) : unknown
+      if (found.outcome === 'right') return found
+      note(refusals, where, given, found)
+      if (++count <= maxWrongKeys) {
+        const expiredAt = found.outcome === 'expired' ? found.token.expiresAt : undefined
+        return { outcome: 'wrong', expiredAt }
       }
-      if (++count <= maxWrongKeys) return { outcome: 'wrong' }
-      return { outcome: 'busy', waitSeconds: Math.ceil((since + wrongKeysMs - now) / 1_000) }
+      const waitSeconds = Math.ceil((since + wrongKeysMs - relay.now()) / 1_000)
+      return { outcome: 'busy', waitSeconds: Math.max(1, waitSeconds) }
     },
   }
 }
 
-/** The key in the request. Empty if there is none. */
-export function authorizationIn(c: Context): string {
-  return (c.req.header('authorization') ?? '').replace(/^Bearer( |$)/i, '')
-}
+const unknown: Verified = { outcome: 'unknown' }
 
-/** The answer to a request without the admin key, or undefined if the request has it. */
-export async function refuseAdmin(
-  relay: Relay,
-  guard: KeyGuard,
-  c: Context,
-): Promise<Response | undefined> {
-  if (relay.adminKey === undefined) {
-    const detail =
-      'the API is off because the relay was started without FOGHORN_ADMIN_KEY; set it and restart'
-    return problem(c, 403, 'api_off', detail)
+function note(
+  refusals: Refusals,
+  where: 'api' | 'page',
+  given: string,
+  found: Exclude<Verified, { outcome: 'right' }>,
+): void {
+  if (found.outcome === 'expired') {
+    // only its holder knows its text, so its name may be logged
+    const token = nameOf(accessBy(found.token))
+    refusals.note('token_refused', { reason: 'expired', token }, 'expired')
+  } else if (given.startsWith('fht_')) {
+    refusals.note('token_refused', { reason: 'unknown', where }, `unknown ${where}`)
+  } else {
+    refusals.note('admin_key_wrong', { where }, where)
   }
-  const given = authorizationIn(c)
-  // A request without a key is not a failed attempt.
-  if (given === '') {
-    const detail = 'the admin key is missing; send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"'
-    return problem(c, 401, 'unauthorized', detail)
-  }
-  const checked = await guard.check(given)
-  if (checked.outcome === 'right') return undefined
-  if (checked.outcome === 'busy') {
-    c.header('retry-after', String(checked.waitSeconds))
-    const detail = 'too many wrong keys in a minute; the right key still works'
-    return problem(c, 429, 'too_many_wrong_keys', detail)
-  }
-  const detail = 'this is not the admin key; send the one that the relay was started with'
-  return problem(c, 401, 'unauthorized', detail)
 }
 
 /** Compares digests, so that the time it takes does not reveal where the texts differ. */

@@ -1,6 +1,6 @@
-// The events API for admins. Every address needs the admin key. The key may also decide any event:
-// it belongs to the owner, and the event's history records its use.
-
+// The API for owners and other systems. Every address needs the admin key or a token with a scope.
+// Both may decide events without being listed as approvers: they come from the owner, and the
+// event's history records their use.
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import { describeIssues } from '../../../shared/errors.ts'
@@ -10,7 +10,9 @@ import type { EventRecord } from '../../core/event/event.ts'
 import { publicDelivery, publicHistory, publicView } from '../../core/event/public-view.ts'
 import { viewOf } from '../../core/event/view.ts'
 import { describeVerdict } from '../../core/message/message.ts'
+import { deciderOf, isBound, nameOf, seesFleet } from '../../core/rules/access.ts'
 import type { Channel } from '../../core/rules/config.ts'
+import { channelsRouted } from '../../core/rules/routes.ts'
 import { remedyOf } from '../../schema/checks.ts'
 import type { EventKey } from '../../store/store.ts'
 import { channelsInTrouble, tryAgain } from '../../use-cases/channel-health.ts'
@@ -19,9 +21,12 @@ import { readPage, readRecord } from '../../use-cases/read-events.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { drillSchema, startDrill } from '../../use-cases/run-drill.ts'
 import { fleetUnknown, limit, named, problem } from '../problem.ts'
-import { type KeyGuard, refuseAdmin } from './admin-key.ts'
+import { wrongParameter } from '../query.ts'
+import { accessOf, authenticate, fleetsFor, need } from './access.ts'
+import type { KeyGuard } from './admin-key.ts'
 import { deleteBeacon, getBeacons } from './beacons.ts'
 import { streamRoute } from './stream.ts'
+import { deleteToken, getToken, getTokens, maxTokenBytes, postToken } from './tokens.ts'
 
 const maxReplayed = 1_000
 const maxBodyBytes = 4_096
@@ -29,42 +34,51 @@ const maxDrillBytes = 65_536
 
 export function adminRoutes(relay: Relay, guard: KeyGuard): Hono {
   const routes = new Hono()
-  for (const path of [
-    '/beacons',
-    '/beacons/*',
-    '/channels',
-    '/events',
-    '/events/*',
-    '/deliveries/*',
-    '/drills',
-  ]) {
-    routes.use(path, async (c, next) => (await refuseAdmin(relay, guard, c)) ?? next())
+  for (const name of ['beacons', 'channels', 'deliveries', 'drills', 'events', 'tokens']) {
+    // this matches `/events` too; a second pattern would check the key twice
+    routes.use(`/${name}/*`, authenticate(relay, guard))
   }
-  routes.get('/beacons', (c) => getBeacons(relay, c))
+  const [reads, decides, manages] = [need('read'), need('decide'), need('manage')]
+  const body = limit(maxBodyBytes)
+  routes.get('/beacons', reads, (c) => getBeacons(relay, c))
   // an id may contain slashes, and a proxy may decode those of an address
-  routes.delete('/beacons/:fleet/:beacon{.+}', (c) => deleteBeacon(relay, c))
-  routes.get('/channels', (c) => getChannels(relay, c))
-  routes.get('/events', (c) => getEvents(relay, c))
-  routes.get('/events/stream', streamRoute(relay))
-  routes.get('/events/:fleet/:eventId', (c) => getEvent(relay, c))
-  routes.post('/events/:fleet/:eventId/decision', limit(maxBodyBytes), (c) =>
-    postDecision(relay, c),
-  )
-  routes.post('/deliveries/replay', limit(maxBodyBytes), (c) => replay(relay, c))
-  routes.post('/drills', limit(maxDrillBytes), (c) => postDrill(relay, c))
+  routes.delete('/beacons/:fleet/:beacon{.+}', manages, (c) => deleteBeacon(relay, c))
+  routes.get('/channels', reads, (c) => getChannels(relay, c))
+  routes.get('/events', reads, (c) => getEvents(relay, c))
+  routes.get('/events/stream', reads, streamRoute(relay))
+  routes.get('/events/:fleet/:eventId', reads, (c) => getEvent(relay, c))
+  routes.post('/events/:fleet/:eventId/decision', decides, body, (c) => postDecision(relay, c))
+  routes.post('/deliveries/replay', manages, body, (c) => replay(relay, c))
+  routes.post('/drills', manages, limit(maxDrillBytes), (c) => postDrill(relay, c))
+  routes.get('/tokens', manages, (c) => getTokens(relay, c))
+  routes.post('/tokens', manages, limit(maxTokenBytes), (c) => postToken(relay, c))
+  routes.get('/tokens/:id', manages, (c) => getToken(relay, c))
+  routes.delete('/tokens/:id', manages, (c) => deleteToken(relay, c))
   return routes
 }
 
 async function getEvents(relay: Relay, c: Context): Promise<Response> {
-  const page = await readPage(relay, (name) => c.req.query(name))
+  const wrong = wrongParameter(c, ['fleet', 'before', 'limit'])
+  if (wrong !== undefined) return problem(c, 400, 'query_invalid', wrong)
+  const fleet = c.req.query('fleet')
+  const fleets = fleetsFor(relay, c)
+  if (fleet !== undefined && !fleets.includes(fleet)) return fleetUnknown(c, fleet, fleets)
+  const access = accessOf(c)
+  // without a filter, the list also has events of fleets that left the configuration
+  const all = isBound(access) ? access.fleets : undefined
+  const page = await readPage(relay, (name) => c.req.query(name), all)
   if (page.outcome === 'refused') return problem(c, 400, 'query_invalid', page.reason)
   return c.json({ events: page.records.map((record) => publicView(viewOf(record))) })
 }
 
 /** The configured channels and their health, without addresses and keys. */
 async function getChannels(relay: Relay, c: Context): Promise<Response> {
+  const wrong = wrongParameter(c, [])
+  if (wrong !== undefined) return problem(c, 400, 'query_invalid', wrong)
   const inTrouble = await channelsInTrouble(relay)
-  const channels = Object.entries(relay.config.channels).map(([name, { kind, fallback }]) => {
+  const shown = channelsFor(relay, c)
+  const channels = Object.entries(relay.config.channels).flatMap(([name, { kind, fallback }]) => {
+    if (shown?.includes(name) === false) return []
     const health = inTrouble.find(({ channel }) => channel === name)
     const what = { name, ...asConfigured(kind), fallback }
     if (health === undefined) return { ...what, state: 'ok' }
@@ -73,6 +87,13 @@ async function getChannels(relay: Relay, c: Context): Promise<Response> {
     return { ...what, state, since: isoOf(since), note, ...next }
   })
   return c.json({ channels })
+}
+
+/** Those that may receive events of the sender's fleets. Undefined: all. */
+function channelsFor({ config }: Relay, c: Context): string[] | undefined {
+  const access = accessOf(c)
+  const { routes, channels } = config
+  return isBound(access) ? channelsRouted(routes, channels, access.fleets) : undefined
 }
 
 /** Inside the relay, Slack's webhook and bot are two kinds. In the configuration they are one. */
@@ -86,7 +107,10 @@ function isoOf(at: number): string {
 }
 
 async function getEvent(relay: Relay, c: Context): Promise<Response> {
-  const whole = await readRecord(relay, keyIn(c))
+  const wrong = wrongParameter(c, [])
+  if (wrong !== undefined) return problem(c, 400, 'query_invalid', wrong)
+  const key = keyIn(c)
+  const whole = seesFleet(accessOf(c), key.fleet) ? await readRecord(relay, key) : undefined
   if (whole === undefined) return unknownEvent(c)
   const { record, deliveries, seenBy } = whole
   return c.json({
@@ -108,7 +132,6 @@ function unknownEvent(c: Context): Response {
 }
 
 const decisionSchema = z.strictObject({ decision: z.enum(['approve', 'not_now']) })
-const byAdmin = { how: 'admin', who: 'admin' } as const
 
 async function postDecision(relay: Relay, c: Context): Promise<Response> {
   const wish = decisionSchema.safeParse(parseJson(await c.req.text()))
@@ -117,11 +140,13 @@ async function postDecision(relay: Relay, c: Context): Promise<Response> {
       'the body is not a decision; send {"decision": "approve"} or {"decision": "not_now"}'
     return problem(c, 400, 'decision_malformed', detail)
   }
-  const shown = await relay.store.readEvent(keyIn(c))
+  const key = keyIn(c)
+  const access = accessOf(c)
+  const shown = seesFleet(access, key.fleet) ? await relay.store.readEvent(key) : undefined
   // An alert is stored like an event, but there is nothing to decide.
   if (shown === undefined || shown.alert !== undefined) return unknownEvent(c)
   const decision = wish.data.decision === 'approve' ? 'approved' : 'declined'
-  const { outcome, record } = await decideEvent(relay, shown, { decision, by: byAdmin })
+  const { outcome, record } = await decideEvent(relay, shown, { decision, by: deciderOf(access) })
   if (outcome === 'decided') return c.json(publicView(viewOf(record)))
   const detail = `nothing was decided: ${whyNot[outcome](record)}`
   return problem(c, outcome === 'busy' ? 503 : 409, outcome, detail)
@@ -133,7 +158,7 @@ const whyNot: Record<Exclude<Decided['outcome'], 'decided'>, (record: EventRecor
   started: ({ startedAt = 0 }) => `it started at ${new Date(startedAt).toISOString()}`,
   ended: ({ ended }) => `it ended at ${new Date(ended?.at ?? 0).toISOString()}: ${ended?.outcome}`,
   busy: () => 'too many requests changed this event at once; send the request again',
-  // The admin key never gets these three: it needs no list, and is not bound to a page.
+  // The API never gets these three: it needs no list, and is not bound to a page.
   identity_needed: () => 'only listed approvers can decide this event',
   not_listed: () => 'only listed approvers can decide this event',
   moved_on: () => 'the event has changed; read it again, then decide',
@@ -164,10 +189,14 @@ async function replay(relay: Relay, c: Context): Promise<Response> {
           since: Date.parse(wish.data.since),
           ...(wish.data.channel === undefined ? {} : { channel: wish.data.channel }),
         }
+  const access = accessOf(c)
   // A replay means that the owner has repaired the channel.
-  await tryAgain(relay, 'id' in which ? undefined : which.channel)
-  const replayed = await relay.store.replay(which, relay.now(), maxReplayed)
-  relay.log.info('replayed', { deliveries: replayed })
+  const named = 'id' in which ? undefined : which.channel
+  const repaired = channelsFor(relay, c) ?? Object.keys(relay.config.channels)
+  await tryAgain(relay, named === undefined ? repaired : repaired.filter((one) => one === named))
+  const own = isBound(access) ? { ...which, fleets: access.fleets } : which
+  const replayed = await relay.store.replay(own, relay.now(), maxReplayed)
+  relay.log.info('replayed', { deliveries: replayed, by: nameOf(access) })
   relay.wake(replayed)
   return c.json({ replayed })
 }
@@ -183,7 +212,7 @@ async function postDrill(relay: Relay, c: Context): Promise<Response> {
     return problem(c, 400, 'drill_malformed', detail)
   }
   const { fleet } = wish.data
-  const fleets = Object.keys(relay.config.fleets)
+  const fleets = fleetsFor(relay, c)
   if (!fleets.includes(fleet)) return fleetUnknown(c, fleet, fleets)
   const begun = await startDrill(relay, wish.data, crypto.randomUUID())
   if (begun.outcome === 'conflict') {

@@ -11,6 +11,8 @@ import { dismissBeacon } from '../../use-cases/dismiss-beacon.ts'
 import { listFleet } from '../../use-cases/list-beacons.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { fleetUnknown, named, problem } from '../problem.ts'
+import { wrongParameter } from '../query.ts'
+import { fleetsFor } from './access.ts'
 
 /** Per answer. For a larger fleet, `cursor` leads to the next page. */
 const maxBeacons = 1_000
@@ -20,7 +22,7 @@ const states = ['heard', 'silent', 'left']
 export async function getBeacons(relay: Relay, c: Context): Promise<Response> {
   const refusal = refuseQuery(c)
   if (refusal !== undefined) return problem(c, 400, 'query_invalid', refusal)
-  const fleets = Object.keys(relay.config.fleets)
+  const fleets = fleetsFor(relay, c)
   const fleet = c.req.query('fleet') ?? (fleets.length === 1 ? fleets[0]! : undefined)
   if (fleet === undefined) {
     const detail = `the parameter "fleet" is missing; write one of ${quoted(fleets)}`
@@ -47,7 +49,7 @@ export async function getBeacons(relay: Relay, c: Context): Promise<Response> {
 
 /** An owner's word. The id may be encoded or not. */
 export async function deleteBeacon(relay: Relay, c: Context): Promise<Response> {
-  const fleets = Object.keys(relay.config.fleets)
+  const fleets = fleetsFor(relay, c)
   const fleet = c.req.param('fleet')!
   if (!fleets.includes(fleet)) return fleetUnknown(c, fleet, fleets)
   const beacon = c.req.param('beacon')!.toLowerCase()
@@ -64,11 +66,8 @@ export async function deleteBeacon(relay: Relay, c: Context): Promise<Response> 
 
 /** What is wrong with the query, if anything. */
 function refuseQuery(c: Context): string | undefined {
-  const unknown = Object.keys(c.req.query()).find((name) => !parameters.includes(name))
-  if (unknown !== undefined) {
-    const meant = didYouMean(unknown, parameters)
-    return `there is no parameter ${named(unknown)}; write one of ${quoted(parameters)}${meant}`
-  }
+  const wrong = wrongParameter(c, parameters)
+  if (wrong !== undefined) return wrong
   const state = c.req.query('state')
   if (state !== undefined && !states.includes(state)) {
     return `state is ${named(state)}; write one of ${quoted(states)}${didYouMean(state, states)}`

@@ -7,10 +7,13 @@ import { describeIssues } from '../../../shared/errors.ts'
 import type { LoggedMoment, MomentFilter } from '../../core/delivery/moment-log.ts'
 import { moments as momentNames } from '../../core/event/event.ts'
 import { cloudEventBody } from '../../core/message/cloud-event.ts'
+import { isBound } from '../../core/rules/access.ts'
+import { openCursor, sealCursor } from '../../links/cursor.ts'
 import { remedyOf } from '../../schema/checks.ts'
 import { lastPosition, readMoments } from '../../use-cases/read-moments.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { fleetUnknown, named, problem } from '../problem.ts'
+import { accessOf, fleetsFor } from './access.ts'
 
 /** Another process may commit, which rings no bell here. */
 const lookEveryMs = 2_000
@@ -29,14 +32,14 @@ const retryMs = 2_000
 const contentType = 'text/event-stream'
 
 const list = z.array(z.string().min(1).max(300)).max(maxValues).optional()
-const position = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
+const cursor = z.string().min(1).max(100)
 
 const querySchema = z.strictObject({
   fleet: list,
   type: z.array(z.enum(eventTypes)).max(maxValues).optional(),
   moment: z.array(z.enum(momentNames)).max(maxValues).optional(),
   resource: z.array(z.string().min(1).max(300)).max(1).optional(),
-  after: z.tuple([position]).optional(),
+  after: z.tuple([cursor]).optional(),
   wait: z.tuple([z.coerce.number().int().min(0).max(maxWaitSeconds)]).optional(),
 })
 
@@ -54,20 +57,23 @@ interface Streams {
 export function streamRoute(relay: Relay): (c: Context) => Promise<Response> {
   const streams: Streams = { open: 0 }
   return async (c) => {
-    const given = c.req.queries()
-    const query = querySchema.safeParse(given, { error: remedyOf })
+    const words = c.req.queries()
+    const query = querySchema.safeParse(words, { error: remedyOf })
     if (!query.success) {
-      return problem(c, 400, 'query_invalid', describeIssues(query.error, given).join('\n'))
+      return problem(c, 400, 'query_invalid', describeIssues(query.error, words).join('\n'))
     }
     const { fleet, type, moment, resource, after, wait } = query.data
-    const unknown = fleet?.find((name) => !Object.hasOwn(relay.config.fleets, name))
-    if (unknown !== undefined) {
-      return fleetUnknown(c, unknown, Object.keys(relay.config.fleets))
-    }
-    const filter = { fleets: fleet, eventTypes: type, moments: moment, resource: resource?.[0] }
+    const seen = fleetsFor(relay, c)
+    const unknown = fleet?.find((name) => !seen.includes(name))
+    if (unknown !== undefined) return fleetUnknown(c, unknown, seen)
+    const access = accessOf(c)
+    // without a filter, the log also has events of fleets that left the configuration
+    const fleets = fleet ?? (isBound(access) ? access.fleets : undefined)
+    const filter = { fleets, eventTypes: type, moments: moment, resource: resource?.[0] }
     const last = await lastPosition(relay)
-    const from = cursorIn(c) ?? after?.[0] ?? last
-    if (!(from <= last)) return cursorUnknown(c, String(from), last)
+    const given = c.req.header('last-event-id') || after?.[0]
+    const from = given === undefined ? last : await openCursor(relay.linkKeys, given)
+    if (from === undefined || from > last) return cursorUnknown(c, given)
     const wish = { filter, after: from }
     if (wait !== undefined) return poll(relay, c, wish, wait[0] * 1_000)
     if (!relay.holdsConnections) return unsupported(c)
@@ -75,16 +81,10 @@ export function streamRoute(relay: Relay): (c: Context) => Promise<Response> {
   }
 }
 
-/** A client sends it when it connects again. NaN if it is no cursor of ours. */
-function cursorIn(c: Context): number | undefined {
-  const id = c.req.header('last-event-id')
-  return id === undefined || id === '' ? undefined : /^\d{1,15}$/.test(id) ? Number(id) : Number.NaN
-}
-
 /** Otherwise the reader would wait for moments that get lower positions. */
-function cursorUnknown(c: Context, from: string, last: number): Response {
+function cursorUnknown(c: Context, given = ''): Response {
   const detail =
-    `the cursor ${named(from)} is not from this relay, whose last one is ${last}; ` +
+    `the cursor ${named(given)} is not from this relay; ` +
     'leave out the cursor to begin with what happens from now on, or begin with after=0'
   return problem(c, 409, 'cursor_unknown', detail)
 }
@@ -105,8 +105,9 @@ async function poll(relay: Relay, c: Context, wish: Wish, waitMs: number): Promi
     wish.after = read.next
     const leftMs = until - relay.now()
     if (read.moments.length > 0 || leftMs <= 0 || relay.bell.isClosed) {
-      const { next, more } = read
-      const text = `{"events":[${read.moments.map(bodyOf).join(',')}],"next":"${next}","more":${more}}`
+      const next = await sealCursor(relay.linkKeys, read.next)
+      const bodies = read.moments.map(bodyOf).join(',')
+      const text = `{"events":[${bodies}],"next":"${next}","more":${read.more}}`
       return c.body(text, 200, { 'content-type': 'application/json' })
     }
     if (!read.more) await relay.bell.next(rung, Math.min(lookEveryMs, leftMs))
@@ -141,7 +142,7 @@ function streamOf(relay: Relay, wish: Wish, onEnd: () => void): ReadableStream<U
     {
       async pull(controller) {
         const text = isFirst
-          ? `retry: ${retryMs}\n${cursor(wish.after)}\n`
+          ? `retry: ${retryMs}\n${await idLine(relay, wish.after)}\n`
           : await nextChunk(relay, wish, endsAt, () => isOver)
         isFirst = false
         if (isOver) return
@@ -169,21 +170,24 @@ async function nextChunk(
     const { rung } = relay.bell
     const { moments, next, more } = await readMoments(relay, wish.filter, wish.after, maxChunk)
     wish.after = next
-    if (moments.length > 0) return moments.map(asServerSent).join('')
+    if (moments.length > 0) return chunkOf(relay, moments)
     const leftMs = beatAt - relay.now()
-    if (leftMs <= 0) return `: heartbeat\n${cursor(next)}\n`
+    if (leftMs <= 0) return `: heartbeat\n${await idLine(relay, next)}\n`
     if (!more) await relay.bell.next(rung, Math.min(lookEveryMs, leftMs))
   }
   return undefined
 }
 
-function asServerSent(moment: LoggedMoment): string {
-  return `${cursor(moment.position)}data: ${bodyOf(moment)}\n\n`
+async function chunkOf(relay: Relay, moments: LoggedMoment[]): Promise<string> {
+  const blocks = moments.map(
+    async (one) => `${await idLine(relay, one.position)}data: ${bodyOf(one)}\n\n`,
+  )
+  return (await Promise.all(blocks)).join('')
 }
 
 /** A client remembers it also without data, so a filter does not make it read everything again. */
-function cursor(after: number): string {
-  return `id: ${after}\n`
+async function idLine({ linkKeys }: Relay, position: number): Promise<string> {
+  return `id: ${await sealCursor(linkKeys, position)}\n`
 }
 
 function bodyOf({ id, telling }: LoggedMoment): string {

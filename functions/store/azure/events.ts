@@ -120,8 +120,10 @@ export class Events {
   async replay(which: Replay, now: number, limit: number): Promise<number> {
     const { index, together } = this.#parts
     const from = 'id' in which ? '' : timeKey(which.since)
-    const isWanted = ({ target }: Found) =>
+    const isNamed = ({ target }: Found) =>
       'id' in which ? target.id === which.id : (which.channel ?? target.channel) === target.channel
+    const isWanted = (found: Found) =>
+      isNamed(found) && (which.fleets?.includes(found.target.fleet) ?? true)
     const wanted = (await index.list(partitions.failed, { from, to: end })).filter(isWanted)
     let replayed = 0
     // stale entries do not count towards the limit

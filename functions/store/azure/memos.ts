@@ -30,6 +30,12 @@ export class Memos {
     const change = insertOrReplace(found, row, body)
     return (await changeOwn(this.#rows, partition, change)) ? 'written' : 'conflict'
   }
+
+  async remove(key: MemoKey): Promise<void> {
+    const { partition, row } = placeOf(key)
+    // a conflict means that the row is not there
+    await this.#rows.change(partition, [{ kind: 'remove', row }])
+  }
 }
 
 export function listPartition(kind: MemoKind): string {

@@ -66,6 +66,7 @@ export class AzureStore implements Store {
   readonly listMemos: Store['listMemos'] = (kind) => this.#memos.list(kind)
   readonly writeMemo: Store['writeMemo'] = (key, fields, basedOn) =>
     this.#memos.write(key, fields, basedOn)
+  readonly removeMemo: Store['removeMemo'] = (key) => this.#memos.remove(key)
   readonly readDeliveries: Store['readDeliveries'] = (key) => this.#events.deliveries(key)
   readonly listEvents: Store['listEvents'] = (page) => this.#events.list(page)
   readonly replay: Store['replay'] = (which, now, limit) => this.#events.replay(which, now, limit)

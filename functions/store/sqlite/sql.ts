@@ -95,6 +95,9 @@ const inOrder = `NOT EXISTS (
   SELECT 1 FROM deliveries e WHERE e.fleet = d.fleet AND e.event_id = d.event_id
     AND e.channel = d.channel AND e.seq < d.seq AND e.state = 'pending')`
 
+/** Takes a list of fleets as JSON twice, or null twice for all fleets. */
+const ofFleets = '(? IS NULL OR fleet IN (SELECT value FROM json_each(?)))'
+
 /** As `json_object` takes them; `->` keeps arrays and objects as JSON. Absent fields are null. */
 const listed = listedFields.map((field) => `'${field}', body -> '$.${field}'`).join(', ')
 
@@ -198,13 +201,16 @@ export const sql = {
     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   updateMemo: `UPDATE memos SET version = ?, body = ?
     WHERE fleet = ? AND event_id = ? AND kind = ? AND name = ? AND version = ?`,
+  removeMemo: `DELETE FROM memos
+    WHERE fleet = ? AND event_id = ? AND kind = ? AND name = ?`,
   readDeliveries: `SELECT * FROM deliveries WHERE fleet = ? AND event_id = ?
     ORDER BY seq, rowid`,
   replayOne: `UPDATE deliveries SET state = 'pending', next_at = ?, owed_at = ?
-    WHERE id = ? AND state IN ('refused', 'given_up')`,
+    WHERE id = ? AND state IN ('refused', 'given_up') AND ${ofFleets}`,
   replaySince: `UPDATE deliveries SET state = 'pending', next_at = ?, owed_at = ?
     WHERE id IN (SELECT id FROM deliveries
       WHERE state IN ('refused', 'given_up') AND owed_at >= ? AND (? IS NULL OR channel = ?)
+        AND ${ofFleets}
       ORDER BY owed_at LIMIT ?)`,
   endedBefore: `SELECT fleet, event_id FROM events WHERE ended_at IS NOT NULL AND ended_at < ?
     ORDER BY ended_at LIMIT ?`,

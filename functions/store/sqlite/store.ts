@@ -212,17 +212,23 @@ export class SqliteStore implements Store {
     })
   }
 
+  async removeMemo(key: MemoKey): Promise<void> {
+    await this.#writes.write(() => this.#statements.run(sql.removeMemo, ...memoKey(key)))
+  }
+
   async readDeliveries(key: EventKey): Promise<Delivery[]> {
     return this.#deliveries.ofEvent(key)
   }
 
   async replay(which: Replay, now: number, limit: number): Promise<number> {
-    if ('id' in which)
-      return this.#writes.write(() => this.#statements.run(sql.replayOne, now, now, which.id))
+    const of = which.fleets === undefined ? null : JSON.stringify(which.fleets)
+    if ('id' in which) {
+      const values = [now, now, which.id, of, of]
+      return this.#writes.write(() => this.#statements.run(sql.replayOne, ...values))
+    }
     const { since, channel = null } = which
-    return this.#writes.write(() =>
-      this.#statements.run(sql.replaySince, now, now, since, channel, channel, limit),
-    )
+    const values = [now, now, since, channel, channel, of, of, limit]
+    return this.#writes.write(() => this.#statements.run(sql.replaySince, ...values))
   }
 
   async forget(before: number, limit: number, unheardSince = before): Promise<number> {

@@ -152,6 +152,7 @@ describe('the reason of a refusal', () => {
       'not_listed',
     ],
     ['the admin key', [by('ann')], { how: 'admin', who: 'admin' }, 'allowed'],
+    ['a token of the API', [by('ann')], { how: 'token', who: '4f0c/robot' }, 'allowed'],
     ['a rule', [by('ann')], { how: 'policy', who: 'policy[0]' }, 'allowed'],
   ])('%s', (_, routes, decider, permission) => {
     expect(permissionOf(routes, event, known, decider)).toBe(permission)

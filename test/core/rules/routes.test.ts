@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type EventRecord, moments } from '../../../functions/core/event/event.ts'
 import { type Match, matchEvent } from '../../../functions/core/rules/match.ts'
-import { channelsFor, type Route } from '../../../functions/core/rules/routes.ts'
+import { channelsFor, channelsRouted, type Route } from '../../../functions/core/rules/routes.ts'
 import { delivery, facts, observer, record, telling } from '../../support/records.ts'
 
 const seed = 20_261_121
@@ -255,5 +255,31 @@ describe('for any routes', () => {
       }),
       { seed, numRuns: 1_000 },
     )
+  })
+})
+
+describe('the channels of some fleets', () => {
+  const routes = [
+    to('all'),
+    to('p q', { match: { fleet: ['prod'] } }),
+    to('t', { match: { fleet: ['test', 'lab'] } }),
+  ]
+  const channels = {
+    all: {},
+    p: { fallback: 'first' },
+    q: {},
+    t: { fallback: 'p' },
+    first: { fallback: 'second' },
+    second: { fallback: 'first' },
+    unused: { fallback: 'all' },
+  }
+  test.each([
+    [['prod'], 'all p q first second'],
+    [['lab'], 'all t p first second'],
+    [['test', 'prod'], 'all p q t first second'],
+    [['other'], 'all'],
+    [[], ''],
+  ])('%j: those that routes name, and their fallbacks', (fleets, names) => {
+    expect(channelsRouted(routes, channels, fleets).join(' ')).toBe(names)
   })
 })

@@ -1,4 +1,4 @@
-// The events API, which only an admin can read.
+// The events API, by the admin key. Tokens have tests of their own.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { startRelay, world } from '../../support/relay.ts'
 import { adminKey, event, eventId, FakeBeacon, usualAnswer } from '../../support/world.ts'
@@ -22,8 +22,11 @@ describe('who can read', () => {
   )
 
   test.each([
-    ['', 'the admin key is missing; send "Authorization: Bearer <FOGHORN_ADMIN_KEY>"'],
-    ['Bearer wrong', 'this is not the admin key; send the one that the relay was started with'],
+    ['', 'the key is missing; send "Authorization: Bearer …" with a token or FOGHORN_ADMIN_KEY'],
+    [
+      'Bearer wrong',
+      'this is neither a valid token nor the admin key that the relay was started with',
+    ],
   ])('with "%s" it says what is wrong', async (authorization, detail) => {
     expect(await (await get('/v1/events', authorization)).json()).toMatchObject({ detail })
   })
@@ -92,6 +95,13 @@ describe('the list', () => {
     expect(await ids('?limit=2')).toEqual(['c', 'b'])
     expect(await ids('?before=2026-11-21T12:00:01.000Z')).toEqual(['a'])
     expect(await ids('?fleet=test')).toEqual([])
+  })
+
+  test('of a fleet that does not exist is an error that lists those that do', async () => {
+    const response = await get('/v1/events?fleet=prud')
+    expect(response.status).toBe(404)
+    const { code, detail } = (await response.json()) as { code: string; detail: string }
+    expect([code, detail]).toEqual(['fleet_unknown', expect.stringContaining('"prod", "test"')])
   })
 
   test.each(['?limit=0', '?limit=201', '?limit=x', '?before=yesterday'])(

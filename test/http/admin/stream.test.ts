@@ -1,6 +1,7 @@
 // The stream of moments: what a reader gets, from where, and what happens when it comes back.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { startRelay, world } from '../../support/relay.ts'
+import { makeToken } from '../../support/tokens.ts'
 import { adminKey, event, eventId, FakeBeacon, testKey } from '../../support/world.ts'
 
 const otherId = '11111111-2222-4333-8444-555555555555'
@@ -59,7 +60,7 @@ describe('a poll', () => {
     ])
     expect(new Set(all.events.map(({ id }) => id)).size).toBe(6)
     const rest = await poll(`&after=${all.next}`)
-    expect(rest).toEqual({ moments: [], events: [], next: all.next, more: false })
+    expect(rest).toMatchObject({ moments: [], events: [], more: false })
   })
 
   test('sends the bodies that webhooks send', async () => {
@@ -101,7 +102,7 @@ describe('a poll', () => {
       world.clock.now += 1_000
       world.relay.bell.ring()
     }
-    expect(await (await waiting).json()).toEqual({ events: [], next: '0', more: false })
+    expect(await (await waiting).json()).toMatchObject({ events: [], more: false })
   })
 
   test('ends when the relay stops', async () => {
@@ -133,11 +134,31 @@ describe('a poll', () => {
     expect(events.map(({ data }) => data.fleet)).toEqual(['test'])
   })
 
+  test('of a token that is bound to a fleet gets nothing of another, nor a trace of it', async () => {
+    const { token } = await makeToken(world, { scopes: ['read'], fleets: ['prod'] })
+    const other = new FakeBeacon(world, 'web_0', { fleet: 'test', key: testKey })
+    await other.sees([event()])
+    const response = await get('?wait=0&after=0', { authorization: `Bearer ${token}` })
+    const { events, next } = (await response.json()) as { events: Sent[]; next: string }
+    expect(events).toEqual([])
+    expect(next).toMatch(/^[\w-]{48}$/)
+  })
+
+  test('goes on with a cursor of an older link key, and not with one of another relay', async () => {
+    await live()
+    const { next } = await poll('&after=0&moment=scheduled')
+    const [own, older] = world.relay.linkKeys
+    world.relay.linkKeys = [older!, own!]
+    expect((await poll(`&after=${next}`)).moments).toEqual([])
+    world.relay.linkKeys = [older!]
+    expect((await get(`?wait=0&after=${next}`)).status).toBe(409)
+  })
+
   test.each([
     ['?wait=0&what=1', 400, 'query_invalid'],
     ['?wait=26', 400, 'query_invalid'],
-    ['?wait=0&after=-1', 400, 'query_invalid'],
-    ['?wait=0&after=x', 400, 'query_invalid'],
+    ['?wait=0&after=', 400, 'query_invalid'],
+    ['?wait=0&after=0&after=0', 400, 'query_invalid'],
     ['?wait=0&moment=paused', 400, 'query_invalid'],
     ['?wait=0&type=Nap', 400, 'query_invalid'],
     ['?wait=0&fleet=x', 404, 'fleet_unknown'],
@@ -175,17 +196,20 @@ function parse(chunk: string | undefined) {
 describe('a stream', () => {
   test('begins with a cursor, and sends each moment as it happens', async () => {
     const stream = await open()
-    expect(await stream.next()).toBe('retry: 2000\nid: 0\n\n')
+    expect(await stream.next()).toMatch(/^retry: 2000\nid: [\w-]{48}\n\n$/)
     const waiting = stream.next()
     await beacon.sees([event()])
-    expect(parse(await waiting)).toEqual([{ cursor: '1', moment: 'scheduled' }])
+    expect(parse(await waiting).map(({ moment }) => moment)).toEqual(['scheduled'])
     await stream.cancel()
   })
 
   test.each(['header', 'query'])('goes on from the cursor in the %s', async (where) => {
     await live()
-    const at = where === 'header' ? { 'last-event-id': '1' } : {}
-    const stream = await open(where === 'query' ? '?after=1' : '', at)
+    const all = await open('?after=0')
+    await all.next()
+    const { cursor } = parse(await all.next())[0]!
+    const at = where === 'header' ? { 'last-event-id': cursor } : {}
+    const stream = await open(where === 'query' ? `?after=${cursor}` : '', at)
     await stream.next()
     const moments = parse(await stream.next()).map(({ moment }) => moment)
     expect(moments).toEqual(['started', 'completed'])
@@ -199,8 +223,9 @@ describe('a stream', () => {
     const waiting = stream.next()
     world.clock.now += 15_000
     world.relay.bell.ring()
-    expect(await waiting).toBe(': heartbeat\nid: 3\n\n')
+    const [, cursor] = /^: heartbeat\nid: (.*)\n\n$/.exec((await waiting)!)!
     await stream.cancel()
+    expect((await poll(`&after=${cursor}`)).moments).toEqual([])
   })
 
   test('ends after 15 minutes, and when the relay stops', async () => {
@@ -213,7 +238,7 @@ describe('a stream', () => {
     expect(await second.next()).toBeUndefined()
   })
 
-  test.each(['99', 'x', '-1', '1e3'])('is refused with the cursor %s', async (id) => {
+  test.each(['99', 'x', '-1', 'A'.repeat(48)])('is refused with the cursor %s', async (id) => {
     const response = await get('', { 'last-event-id': id })
     expect(response.status).toBe(409)
     expect(await response.json()).toMatchObject({ code: 'cursor_unknown' })

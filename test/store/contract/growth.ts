@@ -52,6 +52,22 @@ export function growthPromises(bench: Bench): void {
       expect(await claimed()).toEqual(['a 8', 'c 8'])
       expect(await bench.store.replay({ since: 0 }, at, 9)).toBe(2)
     })
+
+    test('only of the given fleets: others neither change nor count towards the limit', async () => {
+      const fleets = ['a', 'b', 'c'].map((fleet) => `flotte "${fleet}"`)
+      for (const [i, fleet] of fleets.entries()) {
+        const row = delivery(fleet, { fleet, state: 'refused', plannedAt: at + i })
+        await expectCommitted(bench.store, { record: record({ fleet }), deliveries: [row] })
+      }
+      const [a, b, c] = fleets as [string, string, string]
+      const { store } = bench
+      expect(await store.replay({ since: 0, fleets: [] }, at, 9)).toBe(0)
+      expect(await store.replay({ id: a, fleets: [b, c] }, at, 9)).toBe(0)
+      expect(await store.replay({ since: 0, channel: 'chat', fleets: [b, 'x'] }, at, 1)).toBe(1)
+      expect(await claimed()).toEqual([`${b} 1`])
+      expect(await store.replay({ id: a, fleets: [a, c] }, at, 9)).toBe(1)
+      expect(await store.replay({ since: 0, fleets: [c, a] }, at, 9)).toBe(1)
+    })
   })
 
   describe('forget', () => {

@@ -47,7 +47,10 @@ export function memoPromises(bench: Bench): void {
     })
 
     test('is one for each kind and name, whatever letters they have', async () => {
-      const kinds = (['post', 'health', 'turns'] as const).map((kind) => ({ ...own, kind }))
+      const kinds = (['post', 'health', 'turns', 'token'] as const).map((kind) => ({
+        ...own,
+        kind,
+      }))
       const names = [['Chat'], [2, 'chat'], [1, 'team'], [1, 'a/b#c?d'], [1, 'ü"\\'.repeat(100)]]
       const keys = [...kinds, ...names.map((name) => ({ ...own, name }))]
       for (const [i, one] of keys.entries()) {
@@ -56,6 +59,29 @@ export function memoPromises(bench: Bench): void {
       }
       for (const [i, one] of keys.entries()) {
         expect(await bench.store.readMemo(one)).toEqual({ version: 1, text: `${i}` })
+      }
+    })
+
+    test('is removed for any worker, and can then be written anew', async () => {
+      const other = { ...own, name: [2, 'chat'] }
+      await write(own, 0)
+      await write(other, 0, 'other')
+      await bench.store.removeMemo(own)
+      const reopened = await bench.reopen()
+      expect(await reopened.readMemo(own)).toBeUndefined()
+      expect(await reopened.readMemo(other)).toEqual({ version: 1, text: 'other' })
+      expect(await write(own, 1, 'late')).toBe('conflict')
+      await reopened.removeMemo(own)
+      expect(await write(own, 0, 'new')).toBe('written')
+    })
+
+    test('that was removed is not brought back by a write that is under way', async () => {
+      const stores = [await bench.reopen(), await bench.reopen()]
+      for (let round = 0; round < 5; round++) {
+        expect(await write(own, 0)).toBe('written')
+        const writes = stores.map((store, i) => store.writeMemo(own, { text: `w${i}` }, 1))
+        await Promise.all([...writes, bench.store.removeMemo(own)])
+        expect(await bench.store.readMemo(own)).toBeUndefined()
       }
     })
 
@@ -89,6 +115,8 @@ export function memoPromises(bench: Bench): void {
       const expected = names.map((text) => ({ version: text === 'chat' ? 2 : 1, text }))
       expect(listed).toHaveLength(names.length)
       expect(listed).toEqual(expect.arrayContaining(expected))
+      await bench.store.removeMemo({ ...ofNone, name: ['Chat'] })
+      expect(await bench.store.listMemos('health')).toHaveLength(names.length - 1)
     })
 
     test('are all forgotten with their event, and with no other', async () => {

@@ -1,0 +1,94 @@
+// What a user of the API may do: the holder of the admin key everything, a token what its scopes
+// and fleets allow. A token makes only tokens that may do no more than it may itself.
+import type { Decider } from '../event/event.ts'
+
+export const scopes = ['read', 'decide', 'manage'] as const
+export type Scope = (typeof scopes)[number]
+
+/** What a token allows. */
+export interface Grant {
+  scopes: Scope[]
+  /** Absent: all fleets. */
+  fleets?: string[] | undefined
+  /** Epoch ms. Absent: the token does not expire. */
+  expiresAt?: number | undefined
+}
+
+interface TokenAccess extends Grant {
+  by: 'token'
+  id: string
+  name: string
+}
+
+/** Who sends a request to the API. */
+export type Access = { by: 'admin' } | TokenAccess
+
+const implied: Record<Scope, readonly Scope[]> = {
+  read: ['read'],
+  decide: ['decide', 'read'],
+  manage: ['manage', 'read'],
+}
+
+/** Whether a scope allows a request, also if another scope includes it. */
+export function may(access: Access, scope: Scope): boolean {
+  return access.by === 'admin' || access.scopes.some((own) => implied[own].includes(scope))
+}
+
+export function isBound(access: Access): access is TokenAccess & { fleets: string[] } {
+  return access.by === 'token' && access.fleets !== undefined
+}
+
+export function seesFleet(access: Access, fleet: string): boolean {
+  return !isBound(access) || access.fleets.includes(fleet)
+}
+
+/** Those of the configured fleets that exist for this user. */
+export function fleetsOf(access: Access, configured: readonly string[]): string[] {
+  return configured.filter((fleet) => seesFleet(access, fleet))
+}
+
+/** Whether this user may see and revoke a token: it must be for no other fleet than the user's. */
+export function seesToken(access: Access, { fleets }: Pick<Grant, 'fleets'>): boolean {
+  return !isBound(access) || (fleets?.every((fleet) => seesFleet(access, fleet)) ?? false)
+}
+
+type Granted =
+  | { outcome: 'granted'; grant: Grant }
+  | { outcome: 'scope_missing'; scopes: Scope[] }
+  | { outcome: 'fleet_unknown'; fleet: string }
+  | { outcome: 'too_long'; until: number }
+
+/**
+ * What a new token may do. Fleets and an end that the wish leaves out are those of its maker.
+ * `configured`: the fleets of the configuration.
+ */
+export function grantTo(access: Access, wish: Grant, configured: readonly string[]): Granted {
+  const missing = wish.scopes.filter((scope) => !may(access, scope))
+  if (missing.length > 0) return { outcome: 'scope_missing', scopes: missing }
+  const seen = fleetsOf(access, configured)
+  const unknown = wish.fleets?.find((fleet) => !seen.includes(fleet))
+  if (unknown !== undefined) return { outcome: 'fleet_unknown', fleet: unknown }
+  const own: Partial<Grant> = access.by === 'admin' ? {} : access
+  const { fleets = own.fleets, expiresAt = own.expiresAt } = wish
+  if (own.expiresAt !== undefined && expiresAt! > own.expiresAt) {
+    return { outcome: 'too_long', until: own.expiresAt }
+  }
+  const grant = {
+    scopes: scopes.filter((scope) => wish.scopes.includes(scope)),
+    ...(fleets === undefined ? {} : { fleets: [...new Set(fleets)] }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  }
+  return { outcome: 'granted', grant }
+}
+
+/** Names the user in the record of a decision. */
+export function deciderOf(access: Access): Decider {
+  if (access.by === 'admin') return { how: 'admin', who: 'admin' }
+  return { how: 'token', who: `${access.id}/${access.name}` }
+}
+
+/** Names the user in a log line and in a list: `admin`, `token:4f0c…/inventory`. */
+export function nameOf(access: Access): string {
+  const { how, who } = deciderOf(access)
+  return how === 'admin' ? who : `${how}:${who}`
+}

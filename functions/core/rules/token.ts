@@ -1,0 +1,69 @@
+// A token of the API: `fht_`, its id, and its secret. The relay stores a hash of the whole text.
+// The id leads to the stored token, so that checking a token needs one read.
+import { isSame } from '../../../shared/signature.ts'
+import { hash } from '../hash.ts'
+import { type Access, type Grant, isBound, seesToken } from './access.ts'
+
+/** A token as it is stored. Times are epoch ms. */
+export interface Token extends Grant {
+  id: string
+  name: string
+  createdAt: number
+  /** `nameOf` its maker. */
+  createdBy: string
+  /** To `useNotedMs`. Absent: never used. */
+  lastUsedAt?: number | undefined
+  /** Of the whole text. */
+  hash: string
+}
+
+export const tokenIdBytes = 8
+export const tokenSecretBytes = 32
+/** Tokens of a relay. */
+export const maxTokens = 1_000
+/** If its maker is bound to fleets, it sees at most so many. So other fleets have room, too. */
+export const maxTokensOfBound = 200
+export const maxTokenDays = 3_650
+/** An expired token is listed this long, so that its owner sees why it is refused. */
+export const expiredKeptMs = 7 * 86_400_000
+/** The use of a token is noted at most this often. */
+export const useNotedMs = 5 * 60_000
+
+const form = /^fht_([0-9a-f]{16})_[0-9a-f]{64}$/
+
+export function tokenText(id: string, secret: string): string {
+  return `fht_${id}_${secret}`
+}
+
+/** Undefined if it is no text of a token. */
+export function tokenIdIn(text: string): string | undefined {
+  return form.exec(text)?.[1]
+}
+
+/** Whether the text is that of the stored token. The time it takes reveals nothing. */
+export function isTextOf(token: Token, text: string): boolean {
+  return isSame(token.hash, hash(text))
+}
+
+export function isExpired({ expiresAt }: Pick<Token, 'expiresAt'>, now: number): boolean {
+  return expiresAt !== undefined && expiresAt <= now
+}
+
+/** Whether it expired so long ago that it is removed. */
+export function isOutdated({ expiresAt }: Pick<Token, 'expiresAt'>, now: number): boolean {
+  return expiresAt !== undefined && expiresAt + expiredKeptMs <= now
+}
+
+export function accessBy({ id, name, scopes, fleets, expiresAt }: Token): Access {
+  return { by: 'token', id, name, scopes, fleets, expiresAt }
+}
+
+/**
+ * The limit that one more token would exceed, if any. A maker that is bound to fleets learns
+ * nothing of tokens that it does not see.
+ */
+export function limitReached(maker: Access, tokens: Pick<Grant, 'fleets'>[]): number | undefined {
+  if (tokens.length >= maxTokens) return maxTokens
+  const seen = tokens.filter((token) => seesToken(maker, token))
+  return isBound(maker) && seen.length >= maxTokensOfBound ? maxTokensOfBound : undefined
+}

@@ -1,0 +1,82 @@
+// Who may use an address of the API. `authenticate` finds out who sends a request, `need` refuses
+// those who lack a scope, and a handler asks `accessOf` for the fleets that the sender may see.
+import type { Context, MiddlewareHandler } from 'hono'
+import { type Access, fleetsOf, may, type Scope } from '../../core/rules/access.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import { problem } from '../problem.ts'
+import type { KeyGuard } from './admin-key.ts'
+
+declare module 'hono' {
+  interface ContextVariableMap {
+    access: Access
+  }
+}
+
+/** The key in the request. Empty if there is none. */
+export function authorizationIn(c: Context): string {
+  return (c.req.header('authorization') ?? '').replace(/^Bearer( |$)/i, '')
+}
+
+/** Middleware: refuses a request without a valid key. Put `need` behind it. */
+export function authenticate(relay: Relay, guard: KeyGuard): MiddlewareHandler {
+  return async (c, next) => {
+    const found = await findAccess(relay, guard, c)
+    if (found instanceof Response) return found
+    c.set('access', found)
+    return next()
+  }
+}
+
+/** Middleware: refuses a sender without this scope. The admin key has all scopes. */
+export function need(scope: Scope): MiddlewareHandler {
+  return async (c, next) => {
+    if (may(accessOf(c), scope)) return next()
+    const detail = `this token lacks the scope "${scope}"; use a token that has it`
+    return problem(c, 403, 'scope_missing', detail)
+  }
+}
+
+/** Who sends the request. Only behind `authenticate`. */
+export function accessOf(c: Context): Access {
+  const access = c.get('access') as Access | undefined
+  if (access === undefined) throw new Error(`${c.req.path} is not behind authenticate`)
+  return access
+}
+
+/** The configured fleets that exist for the sender. */
+export function fleetsFor({ config }: Relay, c: Context): string[] {
+  return fleetsOf(accessOf(c), Object.keys(config.fleets))
+}
+
+/** Who sends the request, or the answer if it has no valid key. */
+export async function findAccess(
+  relay: Relay,
+  guard: KeyGuard,
+  c: Context,
+): Promise<Access | Response> {
+  if (relay.adminKey === undefined) {
+    const detail =
+      'the API is off because the relay was started without FOGHORN_ADMIN_KEY; set it and restart'
+    return problem(c, 403, 'api_off', detail)
+  }
+  const given = authorizationIn(c)
+  // A request without a key is not a failed attempt.
+  if (given === '') {
+    const detail =
+      'the key is missing; send "Authorization: Bearer …" with a token or FOGHORN_ADMIN_KEY'
+    return problem(c, 401, 'unauthorized', detail)
+  }
+  const checked = await guard.check(given)
+  if (checked.outcome === 'right') return checked.access
+  if (checked.outcome === 'busy') {
+    c.header('retry-after', String(checked.waitSeconds))
+    const detail = 'too many wrong keys in a minute; a right key still works'
+    return problem(c, 429, 'too_many_wrong_keys', detail)
+  }
+  const { expiredAt } = checked
+  const detail =
+    expiredAt === undefined
+      ? 'this is neither a valid token nor the admin key that the relay was started with'
+      : `this token expired at ${new Date(expiredAt).toISOString()}; use a new one`
+  return problem(c, 401, 'unauthorized', detail)
+}

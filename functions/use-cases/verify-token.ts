@@ -1,0 +1,71 @@
+// Finds the token of a request by its id, and notes its use. The surprise: while many wrong tokens
+// arrive, it looks up only ids that exist, so that strangers cannot load the store.
+import { messageOf } from '../../shared/errors.ts'
+import type { Access } from '../core/rules/access.ts'
+import {
+  accessBy,
+  isExpired,
+  isTextOf,
+  maxTokens,
+  type Token,
+  tokenIdIn,
+  useNotedMs,
+} from '../core/rules/token.ts'
+import { listTokens, readToken, writeToken } from '../store/memos.ts'
+import type { Relay } from './relay.ts'
+
+/** How old the list of existing ids may be. A newer token is refused until then. */
+const idsMs = 5_000
+
+export type Verified =
+  | { outcome: 'right'; access: Access }
+  | { outcome: 'unknown' }
+  | { outcome: 'expired'; token: Token }
+
+interface TokenVerifier {
+  /** `isFlooded`: many wrong tokens have arrived lately. */
+  verify(text: string, isFlooded: boolean): Promise<Verified>
+}
+
+export function createTokenVerifier(relay: Relay): TokenVerifier {
+  const noted = new Map<string, number>()
+  let listed: { at: number; ids: Promise<Set<string>> } | undefined
+
+  const exists = async (id: string): Promise<boolean> => {
+    if (listed === undefined || relay.now() - listed.at >= idsMs) {
+      const ids = listTokens(relay.store).then((all) => new Set(all.map((one) => one.id)))
+      listed = { at: relay.now(), ids }
+      ids.catch(() => {
+        listed = undefined
+      })
+    }
+    return (await listed.ids).has(id)
+  }
+
+  /** Nothing waits for this, and a failure costs only the note. */
+  const noteUse = (token: Token & { version: number }): void => {
+    const { id, lastUsedAt = Number.NEGATIVE_INFINITY } = token
+    const at = relay.now()
+    if (at - Math.max(lastUsedAt, noted.get(id) ?? lastUsedAt) < useNotedMs) return
+    noted.delete(id)
+    noted.set(id, at)
+    const oldest = noted.keys().next().value
+    if (noted.size > maxTokens && oldest !== undefined) noted.delete(oldest)
+    // a conflict means that another worker noted it, or that the token was revoked
+    writeToken(relay.store, { ...token, lastUsedAt: at }, token.version).catch((error) => {
+      relay.log.warn('token_use_failed', { id, error: messageOf(error) })
+    })
+  }
+
+  return {
+    async verify(text, isFlooded) {
+      const id = tokenIdIn(text)
+      if (id === undefined || (isFlooded && !(await exists(id)))) return { outcome: 'unknown' }
+      const token = await readToken(relay.store, id)
+      if (token === undefined || !isTextOf(token, text)) return { outcome: 'unknown' }
+      if (isExpired(token, relay.now())) return { outcome: 'expired', token }
+      noteUse(token)
+      return { outcome: 'right', access: accessBy(token) }
+    },
+  }
+}
