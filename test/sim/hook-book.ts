@@ -4,6 +4,7 @@ import type { EventRecord } from '../../functions/core/event/event.ts'
 import type { Report } from '../../shared/report.ts'
 import type { Docket } from './docket.ts'
 import type { HookPlan } from './hooks.ts'
+import type { FleetName } from './plan.ts'
 
 /** What the relay knows late, it may decide late. */
 const lagMs = 20_000
@@ -11,7 +12,8 @@ const lagMs = 20_000
 const askBeforeMs = 60_000
 
 interface Held {
-  fleet: string
+  fleet: FleetName
+  eventId: string
   wish: string
   resources: string[]
 }
@@ -77,7 +79,8 @@ export class HookBook {
   }
 
   #checkTurns(key: string, record: EventRecord): void {
-    const { fleet, epoch, ended, turn, facts } = record
+    const { epoch, ended, turn, facts, eventId } = record
+    const fleet = record.fleet as FleetName
     const name = `${key} ${epoch}`
     for (const other of this.#held.keys()) {
       if (other === name ? ended !== undefined : other.startsWith(`${key} `)) {
@@ -90,7 +93,7 @@ export class HookBook {
     this.#hadTurn.add(key)
     // it may grow after its approval
     if (this.#held.get(name)?.wish === turn.wish) return
-    this.#held.set(name, { fleet, wish: turn.wish, resources: facts.resources })
+    this.#held.set(name, { fleet, eventId, wish: turn.wish, resources: facts.resources })
     // with a fleet's key, a liar can change the tags of VMs
     if (this.#docket.mistaken.has(fleet)) return
     const { maxConcurrent = 0 } = record.policy
@@ -100,13 +103,15 @@ export class HookBook {
   }
 
   /** How many VMs of each group are taken. */
-  #countsOf(fleet: string): Map<string, number> {
-    const { plan } = this.#docket.parts
+  #countsOf(fleet: FleetName): Map<string, number> {
+    const { plan, platform } = this.#docket.parts
     const isTagged = plan.hooks!.rule.match.tag !== undefined
     const counts = new Map<string, number>()
     for (const held of this.#held.values()) {
       if (held.fleet !== fleet) continue
-      for (const name of held.resources) {
+      // if Azure has released a VM, the turn is smaller before the event's record says so
+      const hit = platform().find(fleet, held.eventId)?.resources ?? held.resources
+      for (const name of held.resources.filter((one) => hit.includes(one))) {
         const vm = plan.vms.find((one) => one.fleet === fleet && one.name === name)
         const group = isTagged ? `tier=${vm?.tags.tier}` : 'without a scale set'
         counts.set(group, (counts.get(group) ?? 0) + 1)

@@ -31,6 +31,7 @@ export class Judge extends Docket {
   readonly moments: MomentBook
   /** Since when nothing is owed and nothing is open. */
   quietSince: number | undefined
+  #writtenAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: DocketParts) {
     super(parts)
@@ -70,15 +71,16 @@ export class Judge extends Docket {
   }
 
   /** A process looked around, and knows when it has to do so next. */
-  turned(nextDueAt: number | undefined): void {
-    if (nextDueAt !== undefined) this.quietSince = undefined
+  turned(nextDueAt: number | undefined, askedAt: number): void {
+    // a write that came meanwhile may be due
+    if (nextDueAt !== undefined || this.#writtenAt >= askedAt) this.quietSince = undefined
     else this.quietSince ??= this.now
     this.events.checkApprovals()
   }
 
   committed(process: string, commit: Commit, outcome: string): void {
     if (outcome !== 'committed') return
-    this.quietSince = undefined
+    this.#written()
     const { record } = commit
     const key = `${record.fleet}/${record.eventId}`
     const before = this.events.records.get(key)
@@ -99,8 +101,13 @@ export class Judge extends Docket {
     for (const one of requests.flat()) this.messages.claimed(process, one, one.leaseUntil)
   }
 
-  replayed(): void {
+  #written(): void {
     this.quietSince = undefined
+    this.#writtenAt = this.now
+  }
+
+  replayed(): void {
+    this.#written()
     this.messages.replayed()
   }
 

@@ -226,8 +226,9 @@ export class Worker {
       for (const group of requests) this.#deliver(group)
       if (requests.length > 0) this.#again = true
     } while (this.#again)
+    const askedAt = kernel.now
     const nextAt = await nextDueAt(this.#relay)
-    judge.turned(nextAt)
+    judge.turned(nextAt, askedAt)
     this.#turning = false
     const wait = this.#again ? 0 : Math.max(5, (nextAt ?? Number.POSITIVE_INFINITY) - kernel.now)
     this.#sleep(Math.min(maxSleepMs, wait))
