@@ -236,6 +236,10 @@ export const problemCodes: Record<string, Code> = {
     status: '401',
     about: 'The timestamp is more than 5 min off. `time` is the clock of the relay.',
   },
+  cursor_unknown: {
+    status: '409',
+    about: 'The cursor is not from this relay, or from before its store was replaced.',
+  },
   decision_malformed: { status: '400', about: 'The body is not a valid decision.' },
   drill_malformed: { status: '400', about: 'The detail lists what is wrong with the drill.' },
   ended: { status: '409', about: 'The event is over.' },
@@ -264,10 +268,15 @@ export const problemCodes: Record<string, Code> = {
   },
   signature_missing: { status: '401', about: 'A request to `/slack/interactions` is not signed.' },
   started: { status: '409', about: 'The event has started.' },
+  stream_unsupported: {
+    status: '406',
+    about: 'This host cannot keep a connection open. Poll with `wait`.',
+  },
   token_invalid: { status: '401', about: 'The detail names the claim that was refused.' },
   token_malformed: { status: '400', about: 'The detail lists what is wrong with the token.' },
   token_unknown: { status: '404', about: 'There is no such token.' },
   too_many_drills: { status: '429', about: 'The fleet has three open drills.' },
+  too_many_streams: { status: '429', about: '100 streams are open.' },
   too_many_tokens: {
     status: '409',
     about: 'There are 1,000 tokens, or 200 for the fleets of their maker.',
