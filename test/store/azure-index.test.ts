@@ -195,6 +195,29 @@ describe('a write that succeeded but whose answer was lost', () => {
     expect(await claim(store, { limit: 9 })).toHaveLength(1)
   })
 
+  test('is known as written if another worker has sent the next message meanwhile', async () => {
+    const own = newRows(azurite)
+    const healthy = storeOn(own)
+    const deliveries = [delivery('a'), delivery('b', { seq: 128 })]
+    await healthy.commit(commitOf({ record: record(), deliveries }))
+    const [first] = await claim(healthy, { limit: 9 })
+    const now = at + 1
+    const done = { state: 'delivered' as const, nextAt: now, note: 'ok' }
+    let next: string | undefined
+    const late = around(own, async (change, partition) => {
+      await change()
+      if (next === undefined && isEvent(partition)) {
+        const [second] = await claim(healthy, { now, limit: 9 })
+        next = second!.id
+        await healthy.settle(second!, done, now, [])
+      }
+      return change()
+    })
+    expect(await storeOn(late).settle(first!, done, now, [])).toBe('settled')
+    expect(next).toBe('b')
+    expect(await unfound(own, [key])).toEqual([])
+  })
+
   test('of a beacon is known as written, and the beacon can be forgotten', async () => {
     const own = newRows(azurite)
     const store = storeOn(losingAnswers(own, (partition) => partition.startsWith('beacons|')))

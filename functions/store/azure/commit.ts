@@ -23,6 +23,7 @@ import {
 
 /** Entries are added before the rows are changed, and dropped after. */
 export interface Writes {
+  /** The first one changes the row of which it was decided: no other writer makes it the same. */
   changes: Change[]
   add: { entry: Entry; target: Target }[]
   drop: Entry[]
