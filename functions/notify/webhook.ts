@@ -5,7 +5,6 @@ import { sign } from '../../shared/signature.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import {
   type AlertTelling,
-  type Delivery,
   type FleetAlert,
   isAlertOf,
   type Telling,
@@ -15,7 +14,9 @@ import type { AbsenceNews } from '../core/event/event.ts'
 import type { Readiness } from '../core/event/hook-state.ts'
 import { publicView } from '../core/event/public-view.ts'
 import { alertText } from '../core/message/alert.ts'
-import { secrets, webUrl } from '../schema/checks.ts'
+import { type AlertData, alertSchemaAddress } from '../schema/alert.ts'
+import { oneOf, secrets, webUrl } from '../schema/checks.ts'
+import { type EventData, eventSchemaAddress } from '../schema/event.ts'
 import { entry, type Kind } from './kind.ts'
 import {
   type Answer,
@@ -24,6 +25,7 @@ import {
   isRedirect,
   isSuccess,
   type Notifier,
+  type Outgoing,
   post,
 } from './notifier.ts'
 
@@ -33,6 +35,9 @@ const maxBodyBytes = 19_999
 const schema = entry('webhook', {
   url: webUrl.describe('The address for CloudEvents with Standard Webhooks headers.'),
   secret: secrets.describe('Signs them. "whsec_" and base64, or a list while one is replaced.'),
+  links: oneOf(['read', 'decide'])
+    .optional()
+    .describe('With "decide", bodies contain the link that approves: their receiver can decide.'),
 })
 
 const notifier: Notifier<z.output<typeof schema>> = {
@@ -40,9 +45,12 @@ const notifier: Notifier<z.output<typeof schema>> = {
   rate: unlimited,
   opensIncidents: false,
   buttons: undefined,
-  async notify({ delivery, now, signal }, channel, send) {
+  async notify(outgoing, channel, send) {
+    const { delivery, now, signal } = outgoing
     const { telling } = delivery
-    const body = isAlertOf(telling) ? alertBody(delivery.id, telling) : bodyOf(delivery)
+    const body = isAlertOf(telling)
+      ? alertBody(delivery.id, telling, outgoing.publicUrl)
+      : bodyOf(outgoing, linksOf(outgoing, channel.links))
     try {
       const signature = await sign(channel.secret, delivery.id, now, body)
       const headers = { ...signature, 'content-type': 'application/cloudevents+json' }
@@ -69,28 +77,57 @@ function judge(answer: Answer, now: number): SendOutcome {
   return final || judged.outcome !== 'refused' ? judged : { outcome: 'retry', note: judged.note }
 }
 
-/**
- * The same bytes at every attempt: nothing depends on the time of sending. If the body is too long,
- * the list of VMs is cut first (`resourcesTotal` has their number), then the lists in `readiness`
- * (`counts` stay), then the description (ends in `…`).
- */
-function bodyOf(delivery: Delivery): string {
-  const { event } = delivery.telling
+type Links = EventData['links']
+
+/** The address that decides is only for channels that ask for it, and only until the event ends. */
+function linksOf({ links, pageUrl, delivery }: Outgoing, wanted = 'read'): Links {
+  const decides = wanted === 'decide' && delivery.telling.event.ended === undefined
+  return { ...links!, ...(decides && pageUrl !== undefined ? { decide: pageUrl } : {}) }
+}
+
+/** How much of the body's lists and texts is kept, from what is cut first to what is cut last. */
+interface Kept {
+  /** VMs of which only the name is known: `resources` has the names, too. */
+  bareVms: number
+  /** Names in `resources`; `resourcesTotal` has their number. */
+  names: number
+  /** Entries of each list in `readiness`; its `counts` stay. */
+  listed: number
+  /** VMs of which more is known; `vmsTotal` has the number of affected VMs. */
+  vms: number
+  /** Characters of the description, which then ends in `…`. */
+  length: number
+}
+
+const cutOrder = ['bareVms', 'names', 'listed', 'vms', 'length'] as const
+
+/** The same bytes at every attempt: nothing depends on the time of sending. */
+function bodyOf(outgoing: Outgoing, links: Links): string {
+  const { event } = outgoing.delivery.telling
+  const written = (kept: Kept) => JSON.stringify(cloudEvent(outgoing, links, kept), wholeCharacters)
   const { resources, description = '' } = event.facts
-  const written = (names: number, listed: number, length: number) => {
-    const kept = { resources: resources.slice(0, names), description: cut(description, length) }
-    return JSON.stringify(cloudEvent(delivery, { ...kept, listed }), wholeCharacters)
+  const vms = event.vms?.length ?? 0
+  const kept: Kept = {
+    bareVms: resources.length - vms,
+    names: resources.length,
+    listed: listsIn(event),
+    vms,
+    length: description.length,
   }
-  let [names, length] = [resources.length, description.length]
-  let listed = listsIn(event)
-  let body = written(names, listed, length)
-  while (isTooLong(body) && (names > 0 || listed > 0 || length > 1)) {
-    if (names > 0) names = Math.floor(names * 0.9)
-    else if (listed > 0) listed = Math.floor(listed / 2)
-    else length = Math.max(1, Math.floor(length * 0.9))
-    body = written(names, listed, length)
+  let body = written(kept)
+  while (isTooLong(body)) {
+    const next = cutOrder.find((part) => kept[part] > (part === 'length' ? 1 : 0))
+    if (next === undefined) break
+    kept[next] = lessOf(next, kept[next])
+    body = written(kept)
   }
   return body
+}
+
+function lessOf(part: keyof Kept, kept: number): number {
+  if (part === 'bareVms') return 0
+  if (part === 'listed') return Math.floor(kept / 2)
+  return Math.max(part === 'length' ? 1 : 0, Math.floor(kept * 0.9))
 }
 
 function isTooLong(body: string): boolean {
@@ -115,7 +152,14 @@ function cutLists(readiness: Readiness, listed: number): Readiness {
 function alertBody(
   id: string,
   { at, event: { fleet, alert }, about }: AlertTelling & { about: FleetAlert },
+  publicUrl: string,
 ): string {
+  const data: AlertData = {
+    ...{ fleet, kind: about.alert, episode: about.episode },
+    ...(alert && { since: new Date(alert.since).toISOString(), ...alertText(fleet, alert, at) }),
+    ...(alert && { vms: alert.vms, reasons: alert.reasons }),
+    ...(alert?.news && newsOf(alert.news)),
+  }
   const body = {
     specversion: '1.0',
     id,
@@ -124,12 +168,8 @@ function alertBody(
     time: new Date(at).toISOString(),
     subject: about.alert,
     datacontenttype: 'application/json',
-    data: {
-      ...{ fleet, kind: about.alert, episode: about.episode },
-      ...(alert && { since: new Date(alert.since).toISOString(), ...alertText(fleet, alert, at) }),
-      ...(alert && { vms: alert.vms, reasons: alert.reasons }),
-      ...(alert?.news && newsOf(alert.news)),
-    },
+    dataschema: `${publicUrl}${alertSchemaAddress}`,
+    data,
   }
   return JSON.stringify(body, wholeCharacters)
 }
@@ -144,15 +184,27 @@ function wholeCharacters(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed() : value
 }
 
-function cloudEvent(
-  { id, telling }: Delivery,
-  kept: { resources: string[]; description: string; listed: number },
-) {
-  const { resources, description, listed } = kept
+function cloudEvent({ delivery: { id, telling }, publicUrl }: Outgoing, links: Links, kept: Kept) {
   const { readiness, ...event } = telling.event
-  const shown = readiness && { readiness: cutLists(readiness, listed) }
-  const view = publicView({ ...event, ...shown })
+  const shown = readiness && { readiness: cutLists(readiness, kept.listed) }
+  const known = event.vms ?? []
+  const { vms = [], ...view } = publicView({ ...event, ...shown, vms: known })
   const all = view.resources.length
+  const keptVms = [
+    ...vms.slice(0, kept.vms),
+    ...vms.slice(known.length, known.length + kept.bareVms),
+  ]
+  const data: EventData = {
+    ...view,
+    resources: view.resources.slice(0, kept.names),
+    ...(kept.names < all ? { resourcesTotal: all } : {}),
+    vms: keptVms,
+    ...(keptVms.length < vms.length ? { vmsTotal: vms.length } : {}),
+    ...(view.description === undefined ? {} : { description: cut(view.description, kept.length) }),
+    moment: telling.moment,
+    ...(telling.moment === 'alert' && 'channel' in telling.about ? { about: telling.about } : {}),
+    links,
+  }
   return {
     specversion: '1.0',
     id,
@@ -161,13 +213,7 @@ function cloudEvent(
     time: new Date(telling.at).toISOString(),
     subject: event.eventId,
     datacontenttype: 'application/json',
-    data: {
-      ...view,
-      resources,
-      ...(resources.length < all ? { resourcesTotal: all } : {}),
-      ...(view.description === undefined ? {} : { description }),
-      moment: telling.moment,
-      ...(telling.moment === 'alert' ? { about: telling.about } : {}),
-    },
+    dataschema: `${publicUrl}${eventSchemaAddress}`,
+    data,
   }
 }

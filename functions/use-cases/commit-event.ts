@@ -11,7 +11,10 @@ import { takeTurn } from './take-turn.ts'
 
 const maxAttempts = 100
 
-type Parts = Pick<Relay, 'store' | 'config' | 'notifiers' | 'attention' | 'wake' | 'log' | 'now'>
+type Parts = Pick<
+  Relay,
+  'store' | 'config' | 'notifiers' | 'attention' | 'wake' | 'log' | 'now' | 'listeningSince'
+>
 
 /** A decision asks for a fact by its name. */
 type Loaders = {
@@ -111,6 +114,7 @@ async function plan(
         ? (known.deliveries ?? (await loaders.deliveries({ needs: 'deliveries' })))
         : [],
     now,
+    listeningSince: relay.listeningSince,
   }
   return commitPlan(relay.config.routes, channelFacts(relay), before, decision, context)
 }

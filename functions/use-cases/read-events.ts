@@ -1,7 +1,10 @@
 // Reads everything about an event, for the API and the console.
 import type { Delivery } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
+import { maxAnswerVmBytes } from '../core/event/hit-vms.ts'
 import { type PublicSighting, publicSightings } from '../core/event/public-view.ts'
+import { extentOf } from '../core/event/reach.ts'
+import { type EventView, viewOf } from '../core/event/view.ts'
 import type { EventKey } from '../store/store.ts'
 import type { Relay } from './relay.ts'
 
@@ -10,6 +13,8 @@ const usualPage = 50
 
 interface WholeRecord {
   record: EventRecord
+  /** With the extent of the event. */
+  view: EventView
   deliveries: Delivery[]
   seenBy: PublicSighting[]
 }
@@ -26,7 +31,10 @@ export async function readRecord(
     relay.store.readDeliveries(key),
     relay.store.readObservers(key),
   ])
-  return { record, deliveries, seenBy: publicSightings(record, observers) }
+  const listening = { now: relay.now(), listeningSince: relay.listeningSince }
+  const { vms = [], ...spared } = extentOf(record, observers, listening, maxAnswerVmBytes)
+  const view = { ...viewOf(record), ...spared, vms }
+  return { record, view, deliveries, seenBy: publicSightings(record, observers) }
 }
 
 type PageRead =

@@ -3,8 +3,9 @@
 import { knownOf } from '../event/drill.ts'
 import type { EventRecord, Moment } from '../event/event.ts'
 import { eventLength, fitEvent } from '../event/event-size.ts'
+import { maxMessageVmBytes } from '../event/hit-vms.ts'
 import type { Observer } from '../event/observer.ts'
-import { sparedBy } from '../event/reach.ts'
+import { extentOf } from '../event/reach.ts'
 import { channelsFor, type Route } from '../rules/routes.ts'
 import { type Delivery, plan } from './delivery.ts'
 import { ends, mayHaveArrived, type Overtakes, type Superseded, supersededBy } from './overtake.ts'
@@ -22,6 +23,8 @@ interface CommitContext {
   /** All deliveries of the event so far. */
   deliveries: Delivery[]
   now: number
+  /** Before this time, the relay could hear no beacon. */
+  listeningSince: number
 }
 
 /** One atomic write. */
@@ -75,7 +78,7 @@ export function commitPlan(
   channels: ChannelFacts,
   before: EventRecord | undefined,
   decided: { record: EventRecord; moments: Moment[] },
-  { observers: seen, deliveries: existing, now }: CommitContext,
+  { observers: seen, deliveries: existing, now, listeningSince }: CommitContext,
 ): Commit {
   const basedOn = before?.sequence ?? 0
   const record = fitEvent({ ...decided.record, sequence: basedOn + 1 })
@@ -96,7 +99,9 @@ export function commitPlan(
     return [...new Set([...due, ...open, ...fallbacksOf(record, existing, fallbacks)])]
   }
   const moments = worthSending(decided.moments, record, existing)
-  const deliveries = plan(record, moments, hearers, now, sparedBy(record, { observers: seen, now }))
+  const deliveries = plan(record, moments, hearers, now, () =>
+    extentOf(record, seen, { now, listeningSince }, maxMessageVmBytes),
+  )
   const supersede = supersededBy(deliveries, moments, existing, (name) => channels.overtakes(name))
   return { record, basedOn, deliveries, supersede, now }
 }

@@ -93,12 +93,13 @@ export function plan(
   moments: Moment[],
   channels: (moment: Moment) => string[],
   now: number,
-  spared?: number,
+  extent: () => Pick<EventView, 'spared' | 'vms'> = () => ({}),
 ): Delivery[] {
-  const event = { ...viewOf(record), ...(spared === undefined ? {} : { spared }) }
   const planned = moments.flatMap((moment) =>
     channels(moment).map((channel) => ({ moment, channel })),
   )
+  if (planned.length === 0) return []
+  const event = { ...viewOf(record), ...extent() }
   return planned.map(({ moment, channel }, i) => ({
     id: deliveryId(record, moment, channel),
     fleet: record.fleet,

@@ -86,9 +86,9 @@ function isoOf(at: number): string {
 async function getEvent(relay: Relay, c: Context): Promise<Response> {
   const whole = await readRecord(relay, keyIn(c))
   if (whole === undefined) return unknownEvent(c)
-  const { record, deliveries, seenBy } = whole
+  const { record, view, deliveries, seenBy } = whole
   return c.json({
-    ...publicView(viewOf(record)),
+    ...publicView(view),
     history: publicHistory(record),
     deliveries: deliveries.map(publicDelivery),
     seenBy,

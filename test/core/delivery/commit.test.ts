@@ -29,7 +29,7 @@ function hearers(
   given: Route[] = routes,
 ): string[] {
   const decided = { record: record({ reminder, ...before, ...after }), moments: [moment] }
-  const context = { observers: [observer('web_0')], deliveries, now: at }
+  const context = { observers: [observer('web_0')], deliveries, now: at, listeningSince: 0 }
   const plan = commitPlan(given, channels, record(before), decided, context)
   return plan.deliveries.map(({ channel }) => channel).sort()
 }
