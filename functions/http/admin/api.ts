@@ -23,8 +23,8 @@ import { type KeyGuard, refuseAdmin } from './admin-key.ts'
 import { deleteBeacon, getBeacons } from './beacons.ts'
 
 const maxReplayed = 1_000
-const maxBodyBytes = 4_096
-const maxDrillBytes = 65_536
+export const maxBodyBytes = 4_096
+export const maxDrillBytes = 65_536
 
 export function adminRoutes(relay: Relay, guard: KeyGuard): Hono {
   const routes = new Hono()
@@ -105,7 +105,7 @@ function unknownEvent(c: Context): Response {
   return problem(c, 404, 'event_unknown', detail)
 }
 
-const decisionSchema = z.strictObject({ decision: z.enum(['approve', 'not_now']) })
+export const decisionSchema = z.strictObject({ decision: z.enum(['approve', 'not_now']) })
 const byAdmin = { how: 'admin', who: 'admin' } as const
 
 async function postDecision(relay: Relay, c: Context): Promise<Response> {
@@ -142,7 +142,7 @@ function before({ verdict }: EventRecord): string {
   return `${describeVerdict(verdict)} at ${new Date(verdict.at).toISOString()}`
 }
 
-const replaySchema = z.union([
+export const replaySchema = z.union([
   z.strictObject({ id: z.string().min(1) }),
   z.strictObject({ since: z.iso.datetime({ offset: true }), channel: z.string().optional() }),
 ])
