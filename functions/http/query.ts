@@ -11,33 +11,35 @@ type Read<Schema extends z.ZodType> = { query: z.output<Schema> } | { refusal: s
 
 /** Reads the parameters by their schema. The refusal says what to write instead. */
 export function readQuery<Schema extends z.ZodObject>(c: Context, schema: Schema): Read<Schema> {
-  const given = c.req.queries()
-  const unknown = refuseNames(given, Object.keys(schema.shape))
+  const { searchParams } = new URL(c.req.url)
+  const unknown = refuseNames(searchParams, Object.keys(schema.shape))
   if (unknown !== undefined) return { refusal: unknown }
-  const values = Object.fromEntries(Object.entries(given).map(([name, [value]]) => [name, value]))
+  const values = Object.fromEntries(searchParams)
   const read = schema.safeParse(values)
   if (read.success) return { query: read.data }
   return { refusal: queryMistake(read.error, values) }
 }
 
 /** The first mistake. The schema says what to write. */
-function queryMistake(error: z.ZodError, values: Record<string, string | undefined>) {
+function queryMistake(error: z.ZodError, values: Record<string, string>) {
   const [{ path, message }] = error.issues as [z.core.$ZodIssue]
   const name = String(path[0])
-  return `${name} is ${named(values[name] ?? '')}; ${message}`
+  const value = values[name]
+  return value === undefined
+    ? `the parameter "${name}" is missing`
+    : `${name} is ${named(value)}; ${message}`
 }
 
-function refuseNames(given: Record<string, string[]>, allowed: string[]): string | undefined {
-  const unknown = Object.keys(given).find((name) => !allowed.includes(name))
+function refuseNames(given: URLSearchParams, allowed: string[]): string | undefined {
+  const names = [...given.keys()]
+  const unknown = names.find((name) => !allowed.includes(name))
   if (unknown !== undefined) {
-    const none = 'this address takes none'
-    const rest = allowed.length === 0 ? none : `write one of ${quoted(allowed)}`
+    const rest =
+      allowed.length === 0 ? 'this address takes none' : `write one of ${quoted(allowed)}`
     return `there is no parameter ${named(unknown)}; ${rest}${didYouMean(unknown, allowed)}`
   }
-  const twice = Object.entries(given).find(([, values]) => values.length > 1)
-  return (
-    twice && `the parameter ${named(twice[0])} is there ${twice[1].length} times; write it once`
-  )
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  return twice && `the parameter "${twice}" is there more than once; write it once`
 }
 
 /** Middleware: refuses parameters that the description of the route does not name. */
@@ -50,14 +52,14 @@ export function onlyKnownQuery(routes: readonly RouteDescription[]): MiddlewareH
     names: query === 'any' ? undefined : Object.keys(query?.shape ?? {}),
   }))
   return async (c, next) => {
-    // hardly a request has parameters
+    // most requests have no parameters
     if (!c.req.url.includes('?')) return next()
     const method = c.req.method === 'HEAD' ? 'GET' : c.req.method
     const able = known.filter((one) => one.method === method)
     const route =
       able.find(({ path }) => path.test(c.req.path)) ??
       able.find(({ decoded }) => decoded.test(c.req.path))
-    const refusal = route?.names && refuseNames(c.req.queries(), route.names)
+    const refusal = route?.names && refuseNames(new URL(c.req.url).searchParams, route.names)
     return refusal === undefined ? next() : problem(c, 400, 'query_invalid', refusal)
   }
 }

@@ -17,6 +17,22 @@ export function checkOf(schema: object, how: 'as_published' | 'no_further_fields
     validate(value) ? undefined : ajv.errorsText(validate.errors, { separator: '\n' })
 }
 
+/** For the schema at a place in an OpenAPI document, by the names on the way there. */
+export function checkIn(
+  document: object,
+  place: string[],
+  how: 'as_published' | 'no_further_fields',
+): Check {
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  formats.default(ajv)
+  const whole = how === 'as_published' ? document : closed(document)
+  ajv.addSchema({ ...whole, $id: 'api' }, undefined, undefined, false)
+  const pointer = place.map((name) => name.replaceAll('~', '~0').replaceAll('/', '~1'))
+  const validate = ajv.compile({ $ref: `api#/${pointer.map(encodeURIComponent).join('/')}` })
+  return (value) =>
+    validate(value) ? undefined : ajv.errorsText(validate.errors, { separator: '\n' })
+}
+
 /** Each object has the fields in its schema and no others. */
 function closed(value: Json): Json {
   if (Array.isArray(value)) return value.map(closed)

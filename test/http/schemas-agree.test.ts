@@ -1,0 +1,86 @@
+// The schemas of requests in /openapi.json say what the relay accepts: it refuses a body exactly if
+// an independent validator does.
+import fc from 'fast-check'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { descriptions } from '../../functions/http/descriptions.ts'
+import { openapi } from '../../functions/http/openapi.ts'
+import { checkPath } from '../../shared/check.ts'
+import { fleetHeader, reportPath } from '../../shared/report.ts'
+import { sign } from '../../shared/signature.ts'
+import { allowedBy, nearly } from '../support/from-schema.ts'
+import { checkOf } from '../support/json-schema.ts'
+import { startRelay, world } from '../support/relay.ts'
+import { adminKey, eventId, prodKey } from '../support/world.ts'
+
+fc.configureGlobal({ seed: 1 })
+
+type Json = ReturnType<typeof JSON.parse>
+
+const { paths } = openapi(descriptions, 'https://foghorn.example') as Json
+const byKey = async (body: string) => ({
+  ...(await sign([prodKey], 'an-id', world.clock.now, body)),
+  [fleetHeader]: 'prod',
+})
+const byAdmin = async () => ({ authorization: `Bearer ${adminKey}` })
+
+interface Case {
+  path: string
+  /** Default: the description's path. */
+  address?: string
+  headers: (body: string) => Promise<Record<string, string>>
+  /** What JSON Schema cannot say, but the description does. */
+  also?: (body: Json) => boolean
+}
+
+const cases: Record<string, Case> = {
+  report: { path: reportPath, headers: byKey },
+  check: { path: checkPath, headers: byKey },
+  decision: {
+    path: '/v1/events/{fleet}/{eventId}/decision',
+    address: `/v1/events/prod/${eventId}/decision`,
+    headers: byAdmin,
+  },
+  replay: { path: '/v1/deliveries/replay', headers: byAdmin },
+  drill: {
+    path: '/v1/drills',
+    headers: byAdmin,
+    also: ({ changeAfterSeconds = -1, noticeSeconds = 120 }) => changeAfterSeconds < noticeSeconds,
+  },
+}
+
+test('each body in JSON is tried', () => {
+  const inJson = descriptions.filter(({ body }) => body !== undefined && body.type === undefined)
+  expect(new Set(Object.values(cases).map(({ path }) => path))).toEqual(
+    new Set(inJson.map(({ path }) => path)),
+  )
+})
+
+describe.each(Object.entries(cases))('the schema of a %s', (name, one) => {
+  const { schema } = paths[one.path].post.requestBody.content['application/json']
+  const check = checkOf(schema, 'as_published')
+  const count = { allowed: 0, forbidden: 0 }
+
+  beforeAll(() => startRelay())
+
+  const agree = async (value: Json) => {
+    const body = JSON.stringify(value)
+    // as the relay reads it
+    const read = JSON.parse(body)
+    const mistake = check(read)
+    const isAllowed = mistake === undefined && (one.also?.(read) ?? true)
+    const headers = await one.headers(body)
+    const init = { method: 'POST', body, headers }
+    const response = await world.app.request(one.address ?? one.path, init)
+    const answer = await response.text()
+    const isRefused = response.status === 400 && JSON.parse(answer).code === `${name}_malformed`
+    count[isAllowed ? 'allowed' : 'forbidden'] += 1
+    expect(isRefused, `${response.status} ${answer} · ${mistake} · ${body}`).toBe(!isAllowed)
+    expect([200, 201, 400, 404, 409, 429]).toContain(response.status)
+  }
+
+  test('allows what the relay accepts, and no more', async () => {
+    const allowed = allowedBy(schema)
+    await fc.assert(fc.asyncProperty(fc.oneof(allowed, nearly(allowed)), agree), { numRuns: 250 })
+    expect(Math.min(count.allowed, count.forbidden)).toBeGreaterThan(30)
+  })
+})
