@@ -10,14 +10,14 @@ export const alertSchemaPath = '/schemas/alert.json'
 export const alertSchemaAddress = `${alertSchemaPath}?version=${version}`
 
 export const alertDataSchema = z.object({
-  fleet: z.string(),
+  fleet: z.string().describe('The fleet that it is about.'),
   kind: z.enum(alertKinds).describe('Also in `type`, and the `subject`.'),
   episode: z.int().min(1).describe('How often this alert has begun in this fleet.'),
-  since: time.exactOptional(),
-  title: z.string().exactOptional(),
-  lines: z.array(z.string()).exactOptional(),
+  since: time.exactOptional().describe('When the trouble began.'),
+  title: z.string().exactOptional().describe('For people.'),
+  lines: z.array(z.string()).exactOptional().describe('For people.'),
   vms: z.array(z.string()).exactOptional().describe('The first 50 names.'),
-  reasons: z.array(z.string()).exactOptional(),
+  reasons: z.array(z.string()).exactOptional().describe('One sentence each.'),
   form: z
     .enum(['absent', 'over'])
     .exactOptional()

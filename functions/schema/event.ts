@@ -87,11 +87,11 @@ const approval = z.object({
 
 export const publicEventSchema = z
   .object({
-    fleet: z.string(),
+    fleet: z.string().describe('The fleet of the VMs.'),
     eventId: z.string().describe("Azure's id in lower case. Of a drill, it begins with `drill-`."),
     epoch: z.int().min(1).describe('Grows if an event that seemed over is alive.'),
     sequence: count.describe('Grows with every change. Drop a body with a lower one.'),
-    phase: z.enum(phases),
+    phase: z.enum(phases).describe('How far the event is. A lost event keeps its last phase.'),
     drill: z.literal(true).exactOptional().describe('Only for a drill.'),
     eventType: z
       .string()
@@ -108,7 +108,7 @@ export const publicEventSchema = z
       .exactOptional()
       .describe('Azure starts it then or later. Stays after the start.'),
     durationSeconds: z.number().exactOptional().describe('-1: Azure does not know.'),
-    description: z.string().exactOptional(),
+    description: z.string().exactOptional().describe('As Azure says.'),
     policy: policy.describe('The decision of the policy.'),
     readiness: readiness.exactOptional(),
     turn: z
@@ -123,11 +123,14 @@ export const publicEventSchema = z
       .object({ ...decider, at: time })
       .exactOptional()
       .describe('A person asked the VMs to prepare at once.'),
-    firstSeenAt: time,
-    startedAt: time.exactOptional(),
+    firstSeenAt: time.describe("By the relay's clock, as all times but `notBefore`."),
+    startedAt: time.exactOptional().describe('When Azure started it.'),
     startKind: z.enum(startKinds).exactOptional().describe('If it was first seen as Started: why.'),
-    endedAt: time.exactOptional(),
-    outcome: z.enum(['completed', 'cancelled', 'lost']).exactOptional(),
+    endedAt: time.exactOptional().describe('When it ended.'),
+    outcome: z
+      .enum(['completed', 'cancelled', 'lost'])
+      .exactOptional()
+      .describe('`lost`: no VM is left that could see the end.'),
     inferred: z
       .enum(inferences)
       .exactOptional()
@@ -170,7 +173,7 @@ export const eventDataSchema = z.object({
     .describe('The affected VMs. Those of which more than the name is known come first.'),
   resourcesTotal: count.exactOptional().describe('How many there are, if `resources` was cut.'),
   vmsTotal: count.exactOptional().describe('How many there are, if `vms` was cut.'),
-  about: about.exactOptional().describe('Only if `moment` is `alert`.'),
+  about: about.exactOptional().describe('Only if `moment` is `alert`: the message that failed.'),
   links: links.describe('They decide nothing, unless the channel asks for that.'),
 })
 
