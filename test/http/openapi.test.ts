@@ -15,7 +15,7 @@ import { openapi } from '../../functions/http/openapi.ts'
 import { checkPath } from '../../shared/check.ts'
 import { postDrill } from '../support/drills.ts'
 import { newFolder } from '../support/folder.ts'
-import { checkIn } from '../support/json-schema.ts'
+import { checkIn, checkOf } from '../support/json-schema.ts'
 import { linkOf } from '../support/people.ts'
 import { report, startRelay, world } from '../support/relay.ts'
 import { adminKey, event, eventId, FakeBeacon } from '../support/world.ts'
@@ -25,6 +25,13 @@ const publicUrl = 'https://foghorn.example'
 const document = openapi(descriptions, publicUrl)
 
 beforeEach(() => startRelay())
+
+type Paths = Record<string, { get?: { parameters?: Parameter[] } }>
+interface Parameter {
+  name: string
+  in: string
+  schema: { type?: string }
+}
 
 const authorization = `Bearer ${adminKey}`
 const ask = (path: string, init: RequestInit = {}) =>
@@ -89,6 +96,29 @@ describe('a parameter that no route knows', () => {
     await report(event())
     expect((await world.app.request(`${linkOf(world)}?utm_source=mail`)).status).toBe(200)
   })
+})
+
+describe('a parameter with a schema', () => {
+  const values = ['0', '1', '200', '201', '1000', '1001', '-1', '1.5', 'x', 'heard', 'Heard']
+  const times = ['2026-11-21', '2026-11-21T00:00:00Z', '2026-11-21T00:00:00+01:00', '2026-13-01']
+  const given = Object.entries(document.paths as Paths).flatMap(([path, { get }]) =>
+    (get?.parameters ?? [])
+      .filter((one) => one.in === 'query' && one.name !== 'fleet')
+      .map(({ name, schema }) => ({ path, name, schema })),
+  )
+
+  test.each(given)(
+    'accepts what the schema allows: $path $name',
+    async ({ path, name, schema }) => {
+      const check = checkOf(schema, 'as_published')
+      for (const value of [...values, ...times]) {
+        const read = schema.type === 'integer' && /^\d+$/.test(value) ? Number(value) : value
+        const fleet = path === '/v1/beacons' ? '&fleet=prod' : ''
+        const { status } = await ask(`${path}?${name}=${encodeURIComponent(value)}${fleet}`)
+        expect([value, status]).toEqual([value, check(read) === undefined ? 200 : 400])
+      }
+    },
+  )
 })
 
 describe('answers', () => {
