@@ -26,7 +26,15 @@ export interface HitVm {
   readiness?: VmState
 }
 
-/** Of the affected VMs, in the order of the event, those of which more than the name is known. */
+interface Tagged {
+  vm: HitVm
+  tags: Record<string, string> | undefined
+}
+
+/**
+ * Of the affected VMs, in the order of the event, those of which more than the name is known: as
+ * many as fit, then the tags of the first ones.
+ */
 export function hitVms(
   record: EventRecord,
   observers: Observer[],
@@ -37,13 +45,29 @@ export function hitVms(
   const named = new Map(resources.map((name) => [name.toLowerCase(), [] as Beacon[]]))
   for (const { beacon } of observers) named.get(beacon.vm.toLowerCase())?.push(beacon)
   const states = statesOf(record, observers, listening)
-  const found = resources.flatMap((name, i): HitVm[] => {
+  const found: Tagged[] = []
+  let left = maxBytes
+  for (const [i, name] of resources.entries()) {
     const own = named.get(name.toLowerCase()) ?? []
     const readiness = states[i]?.state
     const vm = { name, ...factsOf(own), ...(readiness && { readiness }) }
-    return Object.keys(vm).length > 1 ? [vm] : []
+    const tags = tagsOf(own)
+    if (tags === undefined && Object.keys(vm).length === 1) continue
+    left -= bytesOf(vm)
+    if (left < 0) break
+    found.push({ vm, tags })
+  }
+  return withTags(found, left)
+}
+
+/** Nothing is left if there was no room for all VMs. */
+function withTags(found: Tagged[], bytes: number): HitVm[] {
+  let left = bytes
+  return found.map(({ vm, tags }) => {
+    if (tags === undefined || left < 0) return vm
+    left -= bytesOf({ tags })
+    return left < 0 ? vm : { ...vm, tags }
   })
-  return fitted(found, maxBytes)
 }
 
 function statesOf(record: EventRecord, observers: Observer[], listening: Listening) {
@@ -54,11 +78,10 @@ function statesOf(record: EventRecord, observers: Observer[], listening: Listeni
 const places = ['subscriptionId', 'resourceGroup', 'scaleSet', 'placementGroup', 'zone'] as const
 
 /** If two beacons report for this name, only the facts on which they agree. */
-function factsOf(beacons: Beacon[]): Omit<HitVm, 'name'> {
+function factsOf(beacons: Beacon[]): Omit<HitVm, 'name' | 'tags'> {
   const facts = {
     vmId: agreed(beacons.map(vmIdOf)),
     ...Object.fromEntries(places.map((place) => [place, agreed(beacons.map((one) => one[place]))])),
-    tags: tagsOf(beacons),
   }
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined))
 }
@@ -78,30 +101,6 @@ function vmIdOf({ vmId, beacon }: Beacon): string | undefined {
 function tagsOf(beacons: Beacon[]): Record<string, string> | undefined {
   const texts = new Set(beacons.map(({ tags }) => JSON.stringify(tags)))
   return texts.size === 1 ? beacons[0]!.tags : undefined
-}
-
-/** As many VMs without tags as fit, then tags of the first VMs. */
-function fitted(vms: HitVm[], maxBytes: number): HitVm[] {
-  let left = maxBytes
-  const kept: HitVm[] = []
-  for (const vm of vms) {
-    const { tags: _, ...bare } = vm
-    const bytes = bytesOf(bare)
-    if (bytes > left) break
-    left -= bytes
-    kept.push(bare)
-  }
-  return kept.map((bare, i) => {
-    const { tags } = vms[i]!
-    if (tags === undefined || left <= 0) return bare
-    const bytes = bytesOf({ tags })
-    if (bytes > left) {
-      left = 0
-      return bare
-    }
-    left -= bytes
-    return { ...bare, tags }
-  })
 }
 
 /** With the comma. */
