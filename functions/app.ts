@@ -6,12 +6,15 @@ import { adminRoutes } from './http/admin/api.ts'
 import { consolePages } from './http/admin/console.ts'
 import { checkRoutes } from './http/beacons/check.ts'
 import { reportRoutes } from './http/beacons/reports.ts'
+import { descriptions } from './http/descriptions.ts'
 import { healthRoute } from './http/health.ts'
 import { failed, keepPrivate, notFound } from './http/page.ts'
 import { pageRoutes } from './http/people/approve.ts'
 import { interactionRoutes } from './http/people/slack.ts'
 import { BodyBrokenOff, problem } from './http/problem.ts'
+import { onlyKnownQuery } from './http/query.ts'
 import { createRefusals } from './http/refusals.ts'
+import { schemaRoutes } from './http/schemas.ts'
 import type { Relay } from './use-cases/relay.ts'
 
 export function createApp(relay: Relay): Hono {
@@ -19,12 +22,14 @@ export function createApp(relay: Relay): Hono {
   const refusals = createRefusals({ now: () => relay.now(), log: relay.log })
   const guard = createKeyGuard(relay, refusals, 'api')
   app.use('*', keepPrivate(relay))
+  app.use('*', onlyKnownQuery(descriptions))
   app.route('/', reportRoutes(relay, refusals))
   app.route('/', checkRoutes(relay, refusals))
   app.route('/approve', pageRoutes(relay, refusals))
   app.route('/', interactionRoutes(relay, refusals))
   app.route('/v1', adminRoutes(relay, guard))
   app.route('/console', consolePages(relay, refusals))
+  app.route('/', schemaRoutes(relay, descriptions))
   app.get('/healthz', healthRoute(relay, guard))
   app.notFound(notFound)
   app.onError((error, c) => {

@@ -4,6 +4,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildSync } from 'esbuild'
 import { editorSchema } from '../functions/config/editor-schema.ts'
+import { descriptions } from '../functions/http/descriptions.ts'
+import { openapi } from '../functions/http/openapi.ts'
+import { alertSchema, eventSchema } from '../functions/schema/published.ts'
 import { filledDocuments } from './reference.ts'
 
 export const root = join(import.meta.dirname, '..')
@@ -14,13 +17,23 @@ interface Generated {
   content: () => string
 }
 
+/** The public address of the relay, in files that a relay also serves. */
+const exampleUrl = 'https://foghorn.example.com'
+
+function json(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`
+}
+
 export function generated(): Generated[] {
   const documents = Object.entries(filledDocuments())
   return [
     {
       path: 'infra/config.schema.json',
-      content: () => `${JSON.stringify(editorSchema(), null, 2)}\n`,
+      content: () => json(editorSchema()),
     },
+    { path: 'infra/event.schema.json', content: () => json(eventSchema(exampleUrl)) },
+    { path: 'infra/alert.schema.json', content: () => json(alertSchema(exampleUrl)) },
+    { path: 'infra/openapi.json', content: () => json(openapi(descriptions, exampleUrl)) },
     { path: 'functions/pages/browser/embedded.ts', content: embeddedProgram },
     ...documents.map(([path, text]) => ({ path, content: () => text })),
   ]

@@ -9,7 +9,9 @@ import { run } from '../functions/cli/check-config.ts'
 import { configSchema } from '../functions/config/schema.ts'
 import { moments } from '../functions/core/event/event.ts'
 import { severities } from '../functions/core/rules/severity.ts'
+import { alertSchema, eventSchema, type JsonSchema } from '../functions/schema/published.ts'
 import { codesIn, eventsIn, type LogEvent, settingsIn } from './reference-scan.ts'
+import { exampleBody, fieldRows } from './reference-schemas.ts'
 import {
   beaconEvents,
   momentTexts,
@@ -41,6 +43,11 @@ export const makers: Record<string, () => string> = {
   'problem-codes': () => codesTable(),
   'example-minimal': () => example('infra/examples/minimal.config.json'),
   'example-full': () => example('infra/examples/full.config.json'),
+  'webhook-body': () => fenced('json', exampleBody()),
+  'event-data': () => fieldsTable(eventSchema('')),
+  'alert-data': () => fieldsTable(alertSchema('')),
+  'receiver-typescript': () => fenced('ts', file('infra/examples/receiver.ts')),
+  'receiver-python': () => fenced('python', file('infra/examples/receiver.py')),
   'dry-run': () => dryRun('--type', 'Reboot', '--resource', 'web_3', '--tag', 'role=web'),
 }
 
@@ -106,7 +113,15 @@ function read(folder: string): string {
 }
 
 function example(path: string): string {
-  return `\`\`\`json\n${readFileSync(join(root, path), 'utf8').trim()}\n\`\`\``
+  return fenced('json', file(path))
+}
+
+function file(path: string): string {
+  return readFileSync(join(root, path), 'utf8')
+}
+
+function fenced(language: string, text: string): string {
+  return `\`\`\`${language}\n${text.trim()}\n\`\`\``
 }
 
 /** The output of check-config for this event with the full example. */
@@ -115,6 +130,10 @@ function dryRun(...event: string[]): string {
   const { out, err } = run([file, '--without-env', ...event], {})
   if (err !== '') throw new Error(err)
   return `\`\`\`\n${out.slice(out.indexOf('Dry run:')).trim()}\n\`\`\``
+}
+
+function fieldsTable(schema: JsonSchema): string {
+  return table(['field', 'meaning'], fieldRows(schema))
 }
 
 function settingsTable(settings: Record<string, { usual: string; about: string }>): string {

@@ -1,7 +1,7 @@
 // The reports of beacons and the relay's answers. Both sides parse with these schemas.
 import * as z from 'zod'
 import { listOf } from './bounded.ts'
-import { limits, ownPrefixes, scheduledEventSchema } from './document.ts'
+import { eventIdSchema, limits, ownPrefixes, scheduledEventSchema } from './document.ts'
 
 export { alertPrefix, drillPrefix } from './document.ts'
 
@@ -30,12 +30,20 @@ const ageMs = z
 export const tagLimits = { count: 50, text: 256 }
 
 /** Checked by hand: thousands of bad tags must cost no more than one, and give one error. */
-const tagsSchema = z.unknown().transform((value, { addIssue }): Record<string, string> => {
-  const problem = problemWith(value)
-  if (problem === undefined) return value as Record<string, string>
-  addIssue({ code: 'custom', message: problem })
-  return z.NEVER
-})
+const tagsSchema = z
+  .unknown()
+  .transform((value, { addIssue }): Record<string, string> => {
+    const problem = problemWith(value)
+    if (problem === undefined) return value as Record<string, string>
+    addIssue({ code: 'custom', message: problem })
+    return z.NEVER
+  })
+  .meta({
+    type: 'object',
+    maxProperties: tagLimits.count,
+    propertyNames: { maxLength: tagLimits.text },
+    additionalProperties: { type: 'string', maxLength: tagLimits.text },
+  })
 
 function problemWith(tags: unknown): string | undefined {
   if (typeof tags !== 'object' || tags === null || Array.isArray(tags)) {
@@ -103,7 +111,7 @@ export const maxHookNote = 300
 
 /** One run of a hook for one event that hits this VM. */
 export const hookRunSchema = z.object({
-  eventId: scheduledEventSchema.shape.eventId,
+  eventId: eventIdSchema,
   hook: hookSchema,
   /**
    * `planned`: the beacon will run it, or waits for its turn. `failed`: it exited with another code
@@ -153,7 +161,7 @@ export const reportSchema = z
          * Events of earlier documents that this one may hide, in an unreadable entry or because its
          * api-version does not show their type. They are neither seen nor gone.
          */
-        hidden: listOf(scheduledEventSchema.shape.eventId, limits.events).default([]),
+        hidden: listOf(eventIdSchema, limits.events).default([]),
       })
       .nullable(),
     /** Since the last accepted report, oldest first. */

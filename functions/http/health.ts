@@ -2,6 +2,7 @@
 // list of troubles, which names channels. Strangers share one answer for 5 s, so that they cannot
 // load the store.
 import type { Context } from 'hono'
+import { z } from 'zod'
 import { messageOf } from '../../shared/errors.ts'
 import { isBound, may } from '../core/rules/access.ts'
 import { channelsInTrouble } from '../use-cases/channel-health.ts'
@@ -9,8 +10,28 @@ import { nextDueAt } from '../use-cases/deliver.ts'
 import type { Relay } from '../use-cases/relay.ts'
 import { authorizationIn, findAccess } from './admin/access.ts'
 import type { KeyGuard } from './admin/admin-key.ts'
+import type { RouteDescription } from './description.ts'
 
 const sharedMs = 5_000
+
+const healthAnswer = z.object({
+  status: z.enum(['ok', 'troubled', 'failed']),
+  time: z.iso.datetime().exactOptional().describe('With a credential.'),
+  troubles: z.array(z.string()).exactOptional().describe('With a credential. One sentence each.'),
+})
+
+export const healthDescription: RouteDescription = {
+  method: 'get',
+  path: '/healthz',
+  name: 'getHealth',
+  summary: 'Whether the relay works. Without a credential, the answer is at most 5 s old.',
+  group: 'Relay',
+  caller: 'anyone',
+  answers: {
+    200: { about: 'The store answers.', schema: healthAnswer },
+    503: { about: 'The store does not answer.', schema: healthAnswer },
+  },
+}
 
 interface Health {
   status: 'ok' | 'troubled' | 'failed'

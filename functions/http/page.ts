@@ -42,7 +42,7 @@ export function notFound(c: Context): Response | Promise<Response> {
     return page(c, 404, messagePage('There is no such page', 'Open the link in the message again.'))
   }
   const address = named(`${c.req.method} ${c.req.path}`)
-  const detail = `there is no ${address}; docs/api.md in the repository lists the addresses`
+  const detail = `there is no ${address}; GET /openapi.json describes the addresses`
   return problem(c, 404, 'not_found', detail)
 }
 

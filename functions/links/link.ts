@@ -57,6 +57,23 @@ export async function pageLink(
   return `${relay.config.publicUrl}/approve/${token}`
 }
 
+/** The addresses of an event that decide nothing. */
+interface EventLinks {
+  /** In the console. Absent if the console is off. */
+  page?: string
+  /** In the API. */
+  api: string
+}
+
+export function eventLinks(
+  { config: { publicUrl }, adminKey }: Pick<Linking, 'config'> & { adminKey: string | undefined },
+  { fleet, eventId }: EventKey,
+): EventLinks {
+  const path = `events/${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
+  const page = adminKey === undefined ? {} : { page: `${publicUrl}/console/${path}` }
+  return { ...page, api: `${publicUrl}/v1/${path}` }
+}
+
 /** One link for all events of a message. Undefined for one event, or if it would be too long. */
 export async function listLink(
   relay: Linking,

@@ -18,6 +18,8 @@ export interface Part {
   message: Message
   /** The event's page, with a token for this channel. Absent if the message is an alert. */
   pageUrl?: string
+  /** Addresses of the event that decide nothing. Absent if the message is about no event. */
+  links?: { page?: string; api: string }
   /** Present if the message has buttons that decide. */
   buttons?: Buttons
   /** Earlier steps of this event that may have reached the channel. */
@@ -58,6 +60,8 @@ export interface Outgoing extends Part {
   listUrl?: string
   /** For the event of the message itself. Those in `also` have none. */
   posts: PostAccess
+  /** Where outsiders reach the relay. */
+  publicUrl: string
   now: number
   /** Aborts the attempt. */
   signal: AbortSignal

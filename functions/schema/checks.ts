@@ -70,6 +70,16 @@ function counted(count: number | bigint, of: string): string {
   return `${count}${count === 1 ? one : many}`
 }
 
+/** A whole number in a parameter of an address, which is a text. */
+export function wholeNumber(least: number, most: number) {
+  const rule = `write a whole number from ${least} to ${most}`
+  return z
+    .string()
+    .regex(/^\d{1,15}$/, rule)
+    .transform(Number)
+    .pipe(z.int(rule).min(least, rule).max(most, rule))
+}
+
 /** A text whose error states the rule, also if the text is missing. */
 export function textBy(rule: string) {
   return z.string({ error: ({ input }) => (input === undefined ? `missing; ${rule}` : rule) })

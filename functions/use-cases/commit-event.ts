@@ -13,7 +13,8 @@ const maxAttempts = 100
 
 type Parts = Pick<
   Relay,
-  'store' | 'config' | 'notifiers' | 'attention' | 'wake' | 'bell' | 'log' | 'now'
+  | ('store' | 'config' | 'notifiers' | 'attention' | 'wake' | 'bell' | 'log' | 'now')
+  | 'listeningSince'
 >
 
 /** A decision asks for a fact by its name. */
@@ -115,6 +116,7 @@ async function plan(
         ? (known.deliveries ?? (await loaders.deliveries({ needs: 'deliveries' })))
         : [],
     now,
+    listeningSince: relay.listeningSince,
   }
   return commitPlan(relay.config.routes, channelFacts(relay), before, decision, context)
 }

@@ -4,6 +4,7 @@ import { messageOf } from '../../shared/errors.ts'
 import {
   attemptMs,
   deliveryLeaseMs,
+  giveUpMs,
   listRetryAt,
   type SendOutcome,
 } from '../core/delivery/attempt.ts'
@@ -21,7 +22,7 @@ import type { EventRecord } from '../core/event/event.ts'
 import { asksFor, compose } from '../core/message/message.ts'
 import type { Channel } from '../core/rules/config.ts'
 import { channelsFor } from '../core/rules/routes.ts'
-import { listLink, pageLink } from '../links/link.ts'
+import { eventLinks, listLink, pageLink } from '../links/link.ts'
 import type { Outgoing, Part, PostAccess } from '../notify/notifier.ts'
 import { readPost, writePost } from '../store/memos.ts'
 import type { Pacing } from '../store/store.ts'
@@ -165,9 +166,17 @@ async function partOf(
     delivery: claimed,
     message: compose(telling, now, skippedBefore(claimed, siblings), askers),
     ...(buttons && { buttons }),
-    ...(hasPage(telling) ? { pageUrl: await pageLink(relay, claimed, now) } : {}),
+    ...(hasPage(telling)
+      ? { pageUrl: await pageLink(relay, claimed, issuedAt(telling, now)) }
+      : {}),
+    ...(isAlertOf(telling) ? {} : { links: eventLinks(relay, claimed) }),
     mayHaveHeard: mayHaveHeard(claimed, siblings, (name) => !channelNamed(relay, name)),
   }
+}
+
+/** The same link at every attempt, so that a body stays the same. A late replay gets a new one. */
+function issuedAt({ at }: Claimed['telling'], now: number): number {
+  return now - at <= giveUpMs ? at : now
 }
 
 function hasPage(telling: Claimed['telling']): boolean {
@@ -186,7 +195,8 @@ async function send(relay: Relay, parts: Part[], channel: Channel): Promise<Send
   const posts = postsOf(relay, first.delivery)
   const listUrl = await listLink(relay, listedIn(parts), now)
   const list = listUrl === undefined ? {} : { listUrl }
-  const outgoing: Outgoing = { ...first, also, ...list, posts, now, signal }
+  const { publicUrl } = relay.config
+  const outgoing: Outgoing = { ...first, also, ...list, posts, publicUrl, now, signal }
   try {
     return await notifierOf(relay, channel).notify(outgoing, channel as never, relay.send)
   } catch (error) {

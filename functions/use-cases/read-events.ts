@@ -1,15 +1,36 @@
 // Reads everything about an event, for the API and the console.
+import { z } from 'zod'
 import type { Delivery } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
+import { maxAnswerVmBytes } from '../core/event/hit-vms.ts'
 import { type PublicSighting, publicSightings } from '../core/event/public-view.ts'
+import { extentOf } from '../core/event/reach.ts'
+import { type EventView, viewOf } from '../core/event/view.ts'
+import { wholeNumber } from '../schema/checks.ts'
 import type { EventKey } from '../store/store.ts'
 import type { Relay } from './relay.ts'
 
 const maxPage = 200
 const usualPage = 50
 
+const timeRule = 'write a time such as the firstSeenAt of an event, 2026-11-21T12:00:00Z'
+export const pageQuery = z.strictObject({
+  fleet: z.string().optional().describe('Only events of this fleet.'),
+  before: z
+    .union([z.iso.datetime({ offset: true }), z.iso.date()], timeRule)
+    .optional()
+    .describe(
+      'Only events that were first seen before this time: the last `firstSeenAt` of a page.',
+    ),
+  limit: wholeNumber(1, maxPage)
+    .optional()
+    .describe(`Events in the answer, ${usualPage} if absent. More if they share a millisecond.`),
+})
+
 interface WholeRecord {
   record: EventRecord
+  /** With the extent of the event. */
+  view: EventView
   deliveries: Delivery[]
   seenBy: PublicSighting[]
 }
@@ -26,7 +47,10 @@ export async function readRecord(
     relay.store.readDeliveries(key),
     relay.store.readObservers(key),
   ])
-  return { record, deliveries, seenBy: publicSightings(record, observers) }
+  const listening = { now: relay.now(), listeningSince: relay.listeningSince }
+  const { vms = [], ...spared } = extentOf(record, observers, listening, maxAnswerVmBytes)
+  const view = { ...viewOf(record), ...spared, vms }
+  return { record, view, deliveries, seenBy: publicSightings(record, observers) }
 }
 
 type PageRead =
@@ -42,17 +66,16 @@ export async function readPage(
   query: (name: string) => string | undefined,
   fleets?: string[],
 ): Promise<PageRead> {
-  const fleet = query('fleet')
-  const limit = Number(query('limit') ?? usualPage)
-  const since = query('before')
-  const before = since === undefined ? undefined : Date.parse(since)
-  if (!Number.isInteger(limit) || limit < 1 || limit > maxPage) {
-    return { outcome: 'refused', reason: `limit must be a whole number from 1 to ${maxPage}` }
+  const given = Object.keys(pageQuery.shape).map((name) => [name, query(name)] as const)
+  const read = pageQuery.safeParse(
+    Object.fromEntries(given.filter(([, value]) => value !== undefined)),
+  )
+  if (!read.success) {
+    const [{ path, message }] = read.error.issues as [z.core.$ZodIssue]
+    return { outcome: 'refused', reason: `${String(path[0])}: ${message}` }
   }
-  if (Number.isNaN(before)) {
-    const reason = 'before must be a time, such as the firstSeenAt of an event'
-    return { outcome: 'refused', reason }
-  }
+  const { fleet, limit = usualPage } = read.data
+  const before = read.data.before === undefined ? undefined : Date.parse(read.data.before)
   const page = { limit, ...(before === undefined ? {} : { before }) }
   const wanted = fleet === undefined ? fleets : [fleet]
   const records =

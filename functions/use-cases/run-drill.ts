@@ -44,6 +44,7 @@ const wishSchema = object({
   tags: z
     .record(z.string().max(512), z.string().max(512))
     .refine((tags) => Object.keys(tags).length <= maxTags, `write at most ${maxTags} tags`)
+    .meta({ maxProperties: maxTags })
     .optional(),
 })
 

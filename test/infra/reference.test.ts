@@ -72,7 +72,7 @@ test.each(Object.entries(makers))(
   'the maker of %s makes a table, or a block of code',
   (_name, make) => {
     expect(make().split('\n').length).toBeGreaterThan(3)
-    expect(make()).toMatch(/^(\| |```(json)?\n)/)
+    expect(make()).toMatch(/^(\| |```\w*\n)/)
   },
 )
 

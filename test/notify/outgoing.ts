@@ -9,7 +9,14 @@ import { compose } from '../../functions/core/message/message.ts'
 import type { Outgoing, PostAccess, Send } from '../../functions/notify/notifier.ts'
 import { notifiers } from '../../functions/notify/registry.ts'
 import { at, claimed, facts, record, telling } from '../support/records.ts'
+import { eventId } from '../support/world.ts'
 import { channels, type Json, type Kind, kindTable } from './kinds.ts'
+
+/** Of the usual event, as the relay gives them to notifiers. */
+export const links = {
+  page: `https://foghorn.example/console/events/prod/${eventId}`,
+  api: `https://foghorn.example/v1/events/prod/${eventId}`,
+}
 
 export function outgoing(changes: Partial<Outgoing> = {}, told: Partial<Telling> = {}): Outgoing {
   const now = changes.now ?? at
@@ -18,9 +25,11 @@ export function outgoing(changes: Partial<Outgoing> = {}, told: Partial<Telling>
     delivery: claimed('prod/an-event/1/scheduled/chat', { telling: what }),
     message: compose(what, now),
     pageUrl: 'https://foghorn.example/approve/token',
+    links,
     mayHaveHeard: [telling()],
     also: [],
     posts: memoryPosts(),
+    publicUrl: 'https://foghorn.example',
     now,
     signal: new AbortController().signal,
     ...changes,

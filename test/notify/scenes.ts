@@ -23,7 +23,7 @@ import type { Outgoing, Part } from '../../functions/notify/notifier.ts'
 import { at, claimed, type Fields, facts, record } from '../support/records.ts'
 import { eventId } from '../support/world.ts'
 import { channels } from './kinds.ts'
-import { lastingPosts } from './outgoing.ts'
+import { lastingPosts, links } from './outgoing.ts'
 
 const second = 1_000
 const minute = 60 * second
@@ -435,6 +435,8 @@ function sent(
     ...(channelTroubleIn(telling) || isAlertOf(telling)
       ? {}
       : { pageUrl: 'https://foghorn.example/approve/token' }),
+    ...(isAlertOf(telling) ? {} : { links }),
+    publicUrl: 'https://foghorn.example',
     mayHaveHeard: heard.map((moment) => ({ moment, at, event: telling.event })),
     also: [],
     now,

@@ -6,18 +6,18 @@ import { describe, expect, test } from 'vitest'
 import { moments } from '../../functions/core/event/event.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
-import { at, claimed, record, telling } from '../support/records.ts'
+import { at, claimed, facts, record, telling } from '../support/records.ts'
 import { eventId, hookSecret, prodKey } from '../support/world.ts'
 import { channels } from './kinds.ts'
-import { about, notify, outgoing } from './outgoing.ts'
+import { about, links, notify, outgoing } from './outgoing.ts'
 
-async function capture(what = outgoing(), secret = [hookSecret]) {
+async function capture(what = outgoing(), secret = [hookSecret], channel = channels.webhook) {
   const sent: { body: string; headers: Record<string, string> }[] = []
   const send: Send = async (_url, init) => {
     sent.push({ body: String(init.body), headers: Object.fromEntries(new Headers(init.headers)) })
     return new Response(null, { status: 204 })
   }
-  expect(await notify('webhook', send, what, { ...channels.webhook, secret })).toMatchObject({
+  expect(await notify('webhook', send, what, { ...channel, secret })).toMatchObject({
     outcome: 'delivered',
   })
   return { ...sent[0]!, json: JSON.parse(sent[0]!.body) }
@@ -79,6 +79,11 @@ describe('the body', () => {
       eventType: 'Reboot',
       source: 'Platform',
       resources: ['web_0'],
+      vms: [{ name: 'web_0' }],
+      links: {
+        page: `https://foghorn.example/console/events/prod/${eventId}`,
+        api: `https://foghorn.example/v1/events/prod/${eventId}`,
+      },
       notBefore: '2026-11-21T12:15:00.000Z',
       durationSeconds: -1,
       description: 'Virtual machine is going to be restarted.',
@@ -119,6 +124,7 @@ describe('the body', () => {
     expect(bytes(body)).toBeGreaterThan(17_000)
     expect(resources).toEqual(named(count, letter).slice(0, resources.length))
     expect(resourcesTotal).toBe(count)
+    expect(json.data).toMatchObject({ vms: [], vmsTotal: count })
     expect(description).toBe('Virtual machine is going to be restarted.')
   })
 
@@ -126,6 +132,35 @@ describe('the body', () => {
     const { json } = await capture(about({ resources: named(250) }))
     expect(json.data.resources).toHaveLength(250)
     expect(json.data).not.toHaveProperty('resourcesTotal')
+  })
+
+  test('VMs of which only the name is known come last, and are cut first', async () => {
+    const vms = [{ name: named(40)[20]!, vmId: 'id' }]
+    const event = (count: number) => ({
+      ...viewOf(record({ facts: facts({ resources: named(count) }) })),
+      vms,
+    })
+    const few = await capture(outgoing({}, { event: event(40) }))
+    expect(few.json.data.vms).toHaveLength(40)
+    expect(few.json.data.vms[0]).toEqual(vms[0])
+    expect(few.json.data).not.toHaveProperty('vmsTotal')
+    const many = await capture(outgoing({}, { event: event(200) }))
+    expect(many.json.data).toMatchObject({ vms, vmsTotal: 200 })
+    expect(many.json.data.resources).toHaveLength(200)
+  })
+
+  test('known VMs are cut after the names and the lists of hooks', async () => {
+    const tags = { note: 'x'.repeat(300) }
+    const vms = named(60).map((name) => ({ name, vmId: 'id', tags }))
+    const unready = Array(20).fill({ vm: 'web_0', state: 'failed' })
+    const readiness = { counts: { failed: 20 }, unready }
+    const event = { ...viewOf(record({ facts: facts({ resources: named(60) }), readiness })), vms }
+    const { body, json } = await capture(outgoing({}, { event }))
+    expect(bytes(body)).toBeLessThan(20_000)
+    expect(json.data).toMatchObject({ resources: [], resourcesTotal: 60, vmsTotal: 60 })
+    expect(json.data.readiness.unready).toEqual([])
+    expect(json.data.vms.length).toBeGreaterThan(30)
+    expect(json.data.vms).toEqual(vms.slice(0, json.data.vms.length))
   })
 
   test('lists of hooks that leave no room are cut, and their counts stay', async () => {
@@ -158,8 +193,21 @@ describe('the body', () => {
     expect(two.body).toBe(one.body)
   })
 
-  test('contains no keys, links or leases', async () => {
+  test('contains no keys, leases or links that decide', async () => {
     const { body } = await capture()
     expect(body).not.toMatch(/whsec|approve\/|lease|watchers/)
+  })
+
+  test('contains the link that decides if the channel asks for it, until the event ends', async () => {
+    const decides = { ...channels.webhook, links: 'decide' as const }
+    const { json } = await capture(outgoing(), [hookSecret], decides)
+    expect(json.data.links).toEqual({ ...links, decide: 'https://foghorn.example/approve/token' })
+    const ended = viewOf(record({ phase: 'cancelled', ended: { at, outcome: 'cancelled' } }))
+    const over = await capture(
+      outgoing({}, { moment: 'cancelled', event: ended }),
+      [hookSecret],
+      decides,
+    )
+    expect(over.json.data.links).toEqual(links)
   })
 })

@@ -207,7 +207,7 @@ function configFor(sinks: Sinks, port: number) {
  * A relay that is killed and started again keeps its port, so it must be known before. It is below those
  * that the system gives away, and each worker of the tests has its own: nobody takes it meanwhile.
  */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const first = 20_000 + (Number(process.env.VITEST_POOL_ID ?? 0) % 20) * portsPerWorker
   for (let tries = 0; tries < portsPerWorker; tries++) {
     const port = first + (portsTaken++ % portsPerWorker)

@@ -3,9 +3,10 @@
 import { knownOf } from '../event/drill.ts'
 import type { EventRecord, Moment } from '../event/event.ts'
 import { eventLength, fitEvent } from '../event/event-size.ts'
+import { maxMessageVmBytes } from '../event/hit-vms.ts'
 import type { Observer } from '../event/observer.ts'
-import { sparedBy } from '../event/reach.ts'
-import { type EventView, viewOf } from '../event/view.ts'
+import { extentOf } from '../event/reach.ts'
+import { viewOf } from '../event/view.ts'
 import { channelsFor, type Route } from '../rules/routes.ts'
 import { type Delivery, plan } from './delivery.ts'
 import { entriesFor, type MomentEntry } from './moment-log.ts'
@@ -24,6 +25,8 @@ interface CommitContext {
   /** All deliveries of the event so far. */
   deliveries: Delivery[]
   now: number
+  /** Before this time, the relay could hear no beacon. */
+  listeningSince: number
 }
 
 /** One atomic write. */
@@ -79,7 +82,7 @@ export function commitPlan(
   channels: ChannelFacts,
   before: EventRecord | undefined,
   decided: { record: EventRecord; moments: Moment[] },
-  { observers: seen, deliveries: existing, now }: CommitContext,
+  { observers: seen, deliveries: existing, now, listeningSince }: CommitContext,
 ): Commit {
   const basedOn = before?.sequence ?? 0
   const logged = withinChanges(decided.moments, decided.record)
@@ -101,15 +104,13 @@ export function commitPlan(
     return [...new Set([...due, ...open, ...fallbacksOf(record, existing, fallbacks)])]
   }
   const moments = isIgnored ? logged.filter((moment) => ends.includes(moment)) : logged
-  const event = shown(record, sparedBy(record, { observers: seen, now }))
+  const listening = { now, listeningSince }
+  const extent = logged.length > 0 ? extentOf(record, seen, listening, maxMessageVmBytes) : {}
+  const event = { ...viewOf(record), ...extent }
   const deliveries = plan(record, moments, hearers, now, event)
   const supersede = supersededBy(deliveries, moments, existing, (name) => channels.overtakes(name))
   const entries = entriesFor(record, logged, event, now)
   return { record, basedOn, deliveries, supersede, moments: entries, now }
-}
-
-function shown(record: EventRecord, spared: number | undefined): EventView {
-  return { ...viewOf(record), ...(spared === undefined ? {} : { spared }) }
 }
 
 /** At most this many changes are sent in one epoch. Azure makes a few, an attacker any number. */

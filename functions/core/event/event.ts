@@ -4,7 +4,8 @@ import type { Start } from '../../../shared/report.ts'
 import type { NotReady, Readiness, Turn } from './hook-state.ts'
 import type { KnownVm, Witness } from './observer.ts'
 
-export type Phase = 'scheduled' | 'cancelled' | 'started' | 'completed'
+export const phases = ['scheduled', 'cancelled', 'started', 'completed'] as const
+export type Phase = (typeof phases)[number]
 
 /** Steps that lead to messages, in the order of an event's life. */
 export const moments = [
@@ -40,17 +41,20 @@ export type Disputable = (typeof disputable)[number]
 export type Facts = Omit<ScheduledEvent, 'eventId' | 'status'>
 
 /** Why an event was first seen as Started. */
-export type StartKind = 'none' | 'already_running' | 'reported_late'
+export const startKinds = ['none', 'already_running', 'reported_late'] as const
+export type StartKind = (typeof startKinds)[number]
 
 /** Why the relay concludes an end that no beacon saw. */
-export type Inference =
-  | 'start_not_seen_vm_rebooted'
-  | 'start_not_seen_approved'
-  | 'start_not_seen_not_before_passed'
-  | 'gone_before_its_time'
-  | 'vm_gone'
-  | 'nobody_left_to_see'
-  | 'drill_overdue'
+export const inferences = [
+  'start_not_seen_vm_rebooted',
+  'start_not_seen_approved',
+  'start_not_seen_not_before_passed',
+  'gone_before_its_time',
+  'vm_gone',
+  'nobody_left_to_see',
+  'drill_overdue',
+] as const
+export type Inference = (typeof inferences)[number]
 
 export interface Ended {
   at: number
@@ -60,7 +64,8 @@ export interface Ended {
 }
 
 /** How we know who decided. */
-export type Proof = 'link' | 'slack' | 'entra' | 'admin' | 'token' | 'policy'
+export const proofs = ['link', 'slack', 'entra', 'admin', 'token', 'policy'] as const
+export type Proof = (typeof proofs)[number]
 
 export interface Decider {
   /**
@@ -152,7 +157,7 @@ export interface DrillPlan {
   vms: KnownVm[]
 }
 
-const alertKinds = ['over_limits', 'beacons_silent', 'beacons_missing'] as const
+export const alertKinds = ['over_limits', 'beacons_silent', 'beacons_missing'] as const
 /** Kinds about beacons that are not heard. They last until the beacons are back. */
 export type AbsenceKind = Exclude<(typeof alertKinds)[number], 'over_limits'>
 

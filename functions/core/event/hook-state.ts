@@ -49,14 +49,17 @@ export interface Readiness {
 }
 
 /** Why a rule that waited asks people. */
+export const waitFailures = [
+  'cannot_be_ready',
+  'not_ready_in_time',
+  'no_turn_in_time',
+  'too_many_vms',
+  'group_unknown',
+] as const
+
 export interface NotReady {
   at: number
-  why:
-    | 'cannot_be_ready'
-    | 'not_ready_in_time'
-    | 'no_turn_in_time'
-    | 'too_many_vms'
-    | 'group_unknown'
+  why: (typeof waitFailures)[number]
 }
 
 /**

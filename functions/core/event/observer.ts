@@ -17,6 +17,11 @@ export interface Beacon {
   vm: string
   resourceGroup: string
   scaleSet: string
+  /** These four are for inventories only. Absent if unknown or empty, and in older rows. */
+  vmId?: string
+  subscriptionId?: string
+  placementGroup?: string
+  zone?: string
   tags: Record<string, string>
   bootId: string
   retiredBootIds: string[]

@@ -1,7 +1,16 @@
 // An event for other systems, in webhooks and in the events API: ISO times, no internals.
 import type { Delivery } from '../delivery/delivery.ts'
-import { type EventRecord, isHit, type Verdict } from './event.ts'
-import type { HookState, HookStates, Readiness, Turn } from './hook-state.ts'
+import {
+  type Decider,
+  type Ended,
+  type EventRecord,
+  type Inference,
+  isHit,
+  type StartKind,
+  type Verdict,
+} from './event.ts'
+import type { HitVm } from './hit-vms.ts'
+import type { HookState, HookStates, NotReady, Readiness, Turn } from './hook-state.ts'
 import type { Observer } from './observer.ts'
 import type { EventView } from './view.ts'
 
@@ -17,6 +26,10 @@ export interface PublicEvent {
   eventType: string
   source?: string
   resources: string[]
+  /** Only in webhooks and in the API's answer for one event. VMs of which more is known come first. */
+  vms?: HitVm[]
+  /** How many VMs see the event without being affected. Absent while they are still reporting. */
+  observers?: number
   notBefore?: string
   durationSeconds?: number
   description?: string
@@ -27,19 +40,19 @@ export interface PublicEvent {
   /** Under a rule with `maxConcurrent`: `held`, `waits` or `unknown`. */
   turn?: Turn['state']
   /** The rule waited in vain, so people were asked. */
-  notReady?: { at: string; why: string }
+  notReady?: { at: string; why: NotReady['why'] }
   /** A person asked the VMs to prepare at once. */
-  prepareNow?: { how: string; who: string; at: string }
+  prepareNow?: Decider & { at: string }
   firstSeenAt: string
   startedAt?: string
   /** Why it was first seen as Started: `none` (no notice), `already_running` or `reported_late`. */
-  startKind?: EventView['startKind']
+  startKind?: StartKind
   endedAt?: string
-  outcome?: string
+  outcome?: Ended['outcome']
   /** Why the relay concludes the outcome. Absent if a beacon saw it. */
-  inferred?: string
+  inferred?: Inference
   /** Who decided, how we know, and when. An approval may follow a *not now*. */
-  approvals: { decision: string; how: string; who: string; at: string; lapsedAt?: string }[]
+  approvals: PublicVerdict[]
   passedOn?: { vm: string; at: string }
 }
 
@@ -57,6 +70,8 @@ export function publicView(event: EventView): PublicEvent {
     eventType,
     source,
     resources,
+    vms: event.vms && [...event.vms, ...namesLeft(resources, event.vms)],
+    observers: event.spared,
     notBefore: iso(notBeforeAt),
     durationSeconds,
     description,
@@ -74,6 +89,12 @@ export function publicView(event: EventView): PublicEvent {
     approvals: [overruled, verdict].filter((one) => one !== undefined).map(publicVerdict),
     passedOn: passedOn && { ...passedOn, at: iso(passedOn.at) },
   }) as PublicEvent
+}
+
+/** Affected VMs of which only the name is known, or of which there was no room for more. */
+function namesLeft(resources: string[], vms: HitVm[]): HitVm[] {
+  const known = new Set(vms.map(({ name }) => name))
+  return resources.filter((name) => !known.has(name)).map((name) => ({ name }))
 }
 
 /** The lists name the first VMs only. Times are those of the last change of state. */
@@ -101,7 +122,13 @@ function timed<Run extends { since?: number }>({ since, ...run }: Run): Timed<Ru
   return { ...run, ...(since === undefined ? {} : { since: iso(since) }) }
 }
 
-function publicVerdict({ decision, how, who, at, lapsedAt }: Verdict) {
+interface PublicVerdict extends Decider {
+  decision: Verdict['decision']
+  at: string
+  lapsedAt?: string
+}
+
+function publicVerdict({ decision, how, who, at, lapsedAt }: Verdict): PublicVerdict {
   return { decision, how, who, at: iso(at), ...(lapsedAt && { lapsedAt: iso(lapsedAt) }) }
 }
 

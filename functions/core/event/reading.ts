@@ -93,6 +93,7 @@ function beaconOf(
     vm: report.vm.name,
     resourceGroup: report.vm.resourceGroup,
     scaleSet: report.vm.scaleSet,
+    ...placeOf(report.vm),
     tags: report.vm.tags,
     bootId,
     ...bootHeard(known, bootId, now),
@@ -106,6 +107,15 @@ function beaconOf(
     version: report.beacon.version,
     ...(hooks === undefined ? {} : { hooks: hooks.available }),
     ...(goodbye === undefined ? {} : { goodbye: { reason: goodbye, at: now } }),
+  }
+}
+
+function placeOf({ vmId, subscriptionId, placementGroup, zone }: Report['vm']) {
+  return {
+    ...(vmId && { vmId }),
+    ...(subscriptionId && { subscriptionId }),
+    ...(placementGroup && { placementGroup }),
+    ...(zone && { zone }),
   }
 }
 

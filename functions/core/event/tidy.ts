@@ -69,6 +69,10 @@ function tidyVm(vm: Report['vm']): Report['vm'] {
   return {
     ...vm,
     name: vm.name.toWellFormed(),
+    vmId: vm.vmId.toWellFormed(),
+    subscriptionId: vm.subscriptionId.toWellFormed(),
+    placementGroup: vm.placementGroup.toWellFormed(),
+    zone: vm.zone.toWellFormed(),
     resourceGroup: vm.resourceGroup.toWellFormed(),
     scaleSet: vm.scaleSet.toWellFormed(),
     tags: Object.fromEntries(tags),

@@ -1,5 +1,6 @@
 // An event as messages, pages and the API show it.
 import type { EventRecord } from './event.ts'
+import type { HitVm } from './hit-vms.ts'
 
 /** The part of a record that a message may need. */
 export type EventView = Omit<
@@ -9,6 +10,8 @@ export type EventView = Omit<
 > & {
   /** How many VMs see the event without being hit. Absent while they are still reporting. */
   spared?: number
+  /** Facts about affected VMs. Only in messages, cut to a limit. Absent if there are none. */
+  vms?: HitVm[]
 }
 
 export function viewOf(record: EventRecord): EventView {

@@ -1,34 +1,94 @@
 // A moment for other systems, as a CloudEvent 1.0 in structured JSON: webhooks and streams send it.
 import { cut } from '../../../shared/document.ts'
-import type { AlertTelling, Telling } from '../delivery/delivery.ts'
+import type { AlertTelling, ChannelTrouble, Telling } from '../delivery/delivery.ts'
 import type { Readiness } from '../event/hook-state.ts'
-import { publicView } from '../event/public-view.ts'
+import { type PublicEvent, publicView } from '../event/public-view.ts'
+
+/** Of the schema of `data`. Grows with every change that could break a receiver. */
+export const eventSchemaVersion = 1
+export const eventSchemaPath = '/schemas/event.json'
+/** Under the relay's public address: `$id` of the schema, and `dataschema`. */
+export const eventSchemaAddress = `${eventSchemaPath}?version=${eventSchemaVersion}`
 
 /** Standard Webhooks advises to stay below 20 kB, as receivers may refuse more. */
 const maxBodyBytes = 19_999
 
-/**
- * The same bytes at every attempt: nothing depends on the time of sending. If the body is too long,
- * the list of VMs is cut first (`resourcesTotal` has their number), then the lists in `readiness`
- * (`counts` stay), then the description (ends in `…`).
- */
-export function cloudEventBody(id: string, telling: Telling | AlertTelling): string {
-  const { event } = telling
+export interface EventLinks {
+  /** In the console. Absent if the console is off. */
+  page?: string
+  /** In the API. */
+  api: string
+  /** The page that decides. */
+  decide?: string
+}
+
+/** `data` of the CloudEvent. functions/schema/event.ts has its schema. */
+export interface EventData extends PublicEvent {
+  moment: Telling['moment'] | 'alert'
+  vms: NonNullable<PublicEvent['vms']>
+  /** How many there are, if `resources` was cut. */
+  resourcesTotal?: number
+  /** How many there are, if `vms` was cut. */
+  vmsTotal?: number
+  about?: ChannelTrouble
+  links: EventLinks
+}
+
+/** What is sent. The id is also the idempotency key. */
+interface Sent {
+  id: string
+  telling: Telling | AlertTelling
+}
+
+interface Place {
+  /** Where outsiders reach the relay. */
+  publicUrl: string
+}
+
+/** How much of the body's lists and texts is kept, from what is cut first to what is cut last. */
+interface Kept {
+  /** VMs of which only the name is known: `resources` has the names, too. */
+  bareVms: number
+  /** Names in `resources`; `resourcesTotal` has their number. */
+  names: number
+  /** Entries of each list in `readiness`; its `counts` stay. */
+  listed: number
+  /** VMs of which more is known; `vmsTotal` has the number of affected VMs. */
+  vms: number
+  /** Characters of the description, which then ends in `…`. */
+  length: number
+}
+
+const cutOrder = ['bareVms', 'names', 'listed', 'vms', 'length'] as const
+
+/** The same bytes at every attempt: nothing depends on the time of sending. */
+export function cloudEventBody(sent: Sent, links: EventLinks, place: Place): string {
+  const { event } = sent.telling
+  const written = (kept: Kept) =>
+    JSON.stringify(cloudEvent(sent, links, place, kept), wholeCharacters)
   const { resources, description = '' } = event.facts
-  const written = (names: number, listed: number, length: number) => {
-    const kept = { resources: resources.slice(0, names), description: cut(description, length) }
-    return JSON.stringify(cloudEvent(id, telling, { ...kept, listed }), wholeCharacters)
+  const vms = event.vms?.length ?? 0
+  const kept: Kept = {
+    bareVms: resources.length - vms,
+    names: resources.length,
+    listed: listsIn(event),
+    vms,
+    length: description.length,
   }
-  let [names, length] = [resources.length, description.length]
-  let listed = listsIn(event)
-  let body = written(names, listed, length)
-  while (isTooLong(body) && (names > 0 || listed > 0 || length > 1)) {
-    if (names > 0) names = Math.floor(names * 0.9)
-    else if (listed > 0) listed = Math.floor(listed / 2)
-    else length = Math.max(1, Math.floor(length * 0.9))
-    body = written(names, listed, length)
+  let body = written(kept)
+  while (isTooLong(body)) {
+    const next = cutOrder.find((part) => kept[part] > (part === 'length' ? 1 : 0))
+    if (next === undefined) break
+    kept[next] = lessOf(next, kept[next])
+    body = written(kept)
   }
   return body
+}
+
+function lessOf(part: keyof Kept, kept: number): number {
+  if (part === 'bareVms') return 0
+  if (part === 'listed') return Math.floor(kept / 2)
+  return Math.max(part === 'length' ? 1 : 0, Math.floor(kept * 0.9))
 }
 
 function isTooLong(body: string): boolean {
@@ -54,16 +114,27 @@ export function wholeCharacters(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed() : value
 }
 
-function cloudEvent(
-  id: string,
-  telling: Telling | AlertTelling,
-  kept: { resources: string[]; description: string; listed: number },
-) {
-  const { resources, description, listed } = kept
+function cloudEvent({ id, telling }: Sent, links: EventLinks, { publicUrl }: Place, kept: Kept) {
   const { readiness, ...event } = telling.event
-  const shown = readiness && { readiness: cutLists(readiness, listed) }
-  const view = publicView({ ...event, ...shown })
+  const shown = readiness && { readiness: cutLists(readiness, kept.listed) }
+  const known = event.vms ?? []
+  const { vms = [], ...view } = publicView({ ...event, ...shown, vms: known })
   const all = view.resources.length
+  const keptVms = [
+    ...vms.slice(0, kept.vms),
+    ...vms.slice(known.length, known.length + kept.bareVms),
+  ]
+  const data: EventData = {
+    ...view,
+    resources: view.resources.slice(0, kept.names),
+    ...(kept.names < all ? { resourcesTotal: all } : {}),
+    vms: keptVms,
+    ...(keptVms.length < vms.length ? { vmsTotal: vms.length } : {}),
+    ...(view.description === undefined ? {} : { description: cut(view.description, kept.length) }),
+    moment: telling.moment,
+    ...(telling.moment === 'alert' && 'channel' in telling.about ? { about: telling.about } : {}),
+    links,
+  }
   return {
     specversion: '1.0',
     id,
@@ -72,13 +143,7 @@ function cloudEvent(
     time: new Date(telling.at).toISOString(),
     subject: event.eventId,
     datacontenttype: 'application/json',
-    data: {
-      ...view,
-      resources,
-      ...(resources.length < all ? { resourcesTotal: all } : {}),
-      ...(view.description === undefined ? {} : { description }),
-      moment: telling.moment,
-      ...(telling.moment === 'alert' ? { about: telling.about } : {}),
-    },
+    dataschema: `${publicUrl}${eventSchemaAddress}`,
+    data,
   }
 }

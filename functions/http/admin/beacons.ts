@@ -1,42 +1,50 @@
 // Beacons for admins: `GET /v1/beacons` lists those of a fleet and who is missing, and `DELETE
 // /v1/beacons/:fleet/:beacon` is an owner's word that one has left.
 import type { Context } from 'hono'
+import { z } from 'zod'
 import { shownState } from '../../core/event/silence.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
-import { quoted } from '../../schema/checks.ts'
-import { didYouMean } from '../../schema/suggest.ts'
+import { oneOf, quoted, wholeNumber } from '../../schema/checks.ts'
 import type { ListedBeacon } from '../../store/store.ts'
 import { missingIn } from '../../use-cases/check-absences.ts'
 import { dismissBeacon } from '../../use-cases/dismiss-beacon.ts'
 import { listFleet } from '../../use-cases/list-beacons.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { fleetUnknown, named, problem } from '../problem.ts'
-import { wrongParameter } from '../query.ts'
+import { readQuery } from '../query.ts'
 import { fleetsFor } from './access.ts'
 
 /** Per answer. For a larger fleet, `cursor` leads to the next page. */
 const maxBeacons = 1_000
-const parameters = ['fleet', 'state', 'limit', 'cursor']
-const states = ['heard', 'silent', 'left']
+export const beaconStates = ['heard', 'silent', 'left'] as const
+
+export const beaconsQuery = z.strictObject({
+  fleet: z.string().optional().describe('Required if the configuration has several fleets.'),
+  state: oneOf(beaconStates).optional().describe('Only beacons in this state.'),
+  limit: wholeNumber(1, maxBeacons)
+    .optional()
+    .describe(
+      `Beacons in the answer, ${maxBeacons} if absent. With \`state\`, there may be fewer.`,
+    ),
+  cursor: z.string().optional().describe('The `cursor` of the page before.'),
+})
 
 export async function getBeacons(relay: Relay, c: Context): Promise<Response> {
-  const refusal = refuseQuery(c)
-  if (refusal !== undefined) return problem(c, 400, 'query_invalid', refusal)
+  const read = readQuery(c, beaconsQuery)
+  if ('refusal' in read) return problem(c, 400, 'query_invalid', read.refusal)
+  const { state, limit = maxBeacons, cursor: after } = read.query
   const fleets = fleetsFor(relay, c)
-  const fleet = c.req.query('fleet') ?? (fleets.length === 1 ? fleets[0]! : undefined)
+  const fleet = read.query.fleet ?? (fleets.length === 1 ? fleets[0]! : undefined)
   if (fleet === undefined) {
     const detail = `the parameter "fleet" is missing; write one of ${quoted(fleets)}`
     return problem(c, 400, 'query_invalid', detail)
   }
   if (!fleets.includes(fleet)) return fleetUnknown(c, fleet, fleets)
-  const limit = Number(c.req.query('limit') ?? maxBeacons)
-  const after = c.req.query('cursor')
   const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) }
   const found = await relay.store.listBeacons(fleet, page)
   const more = found.length > limit
   const shown = found.slice(0, limit)
   const cursor = more ? { cursor: shown.at(-1)!.beacon } : {}
-  const state = c.req.query('state')
   const beacons = shown
     .map((one) => publicBeacon(one, relay.now()))
     .filter((one) => state === undefined || one.state === state)
@@ -62,20 +70,6 @@ export async function deleteBeacon(relay: Relay, c: Context): Promise<Response> 
     return problem(c, 503, 'busy', 'the beacon reports all the time; send the request again')
   }
   return c.json({ fleet, ...publicBeacon({ ...left, seesEvents: left.sees.length }, relay.now()) })
-}
-
-/** What is wrong with the query, if anything. */
-function refuseQuery(c: Context): string | undefined {
-  const wrong = wrongParameter(c, parameters)
-  if (wrong !== undefined) return wrong
-  const state = c.req.query('state')
-  if (state !== undefined && !states.includes(state)) {
-    return `state is ${named(state)}; write one of ${quoted(states)}${didYouMean(state, states)}`
-  }
-  const limit = c.req.query('limit')
-  const count = Number(limit ?? maxBeacons)
-  if (Number.isInteger(count) && count >= 1 && count <= maxBeacons) return undefined
-  return `limit is ${named(limit!)}; write a whole number from 1 to ${maxBeacons}`
 }
 
 /** `listed` is the whole fleet, if one page has it. */

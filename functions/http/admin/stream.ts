@@ -3,16 +3,17 @@
 import type { Context } from 'hono'
 import { z } from 'zod'
 import { eventTypes } from '../../../shared/document.ts'
-import { describeIssues } from '../../../shared/errors.ts'
 import type { LoggedMoment, MomentFilter } from '../../core/delivery/moment-log.ts'
 import { moments as momentNames } from '../../core/event/event.ts'
 import { cloudEventBody } from '../../core/message/cloud-event.ts'
 import { isBound } from '../../core/rules/access.ts'
 import { openCursor, sealCursor } from '../../links/cursor.ts'
-import { remedyOf } from '../../schema/checks.ts'
+import { eventLinks } from '../../links/link.ts'
+import { oneOf, wholeNumber } from '../../schema/checks.ts'
 import { lastPosition, readMoments } from '../../use-cases/read-moments.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { fleetUnknown, named, problem } from '../problem.ts'
+import { readQuery } from '../query.ts'
 import { accessOf, fleetsFor } from './access.ts'
 
 /** Another process may commit, which rings no bell here. */
@@ -31,16 +32,22 @@ const maxValues = 50
 const retryMs = 2_000
 const contentType = 'text/event-stream'
 
-const list = z.array(z.string().min(1).max(300)).max(maxValues).optional()
-const cursor = z.string().min(1).max(100)
+const text = z.string().min(1, 'write a name').max(300, 'write at most 300 characters')
+const tooMany = `write at most ${maxValues} values`
 
-const querySchema = z.strictObject({
-  fleet: list,
-  type: z.array(z.enum(eventTypes)).max(maxValues).optional(),
-  moment: z.array(z.enum(momentNames)).max(maxValues).optional(),
-  resource: z.array(z.string().min(1).max(300)).max(1).optional(),
-  after: z.tuple([cursor]).optional(),
-  wait: z.tuple([z.coerce.number().int().min(0).max(maxWaitSeconds)]).optional(),
+export const streamQuery = z.strictObject({
+  fleet: z.array(text).max(maxValues, tooMany).optional().describe('Only events of these fleets.'),
+  type: z.array(oneOf(eventTypes)).max(maxValues, tooMany).optional().describe('Only these types.'),
+  moment: z
+    .array(oneOf(momentNames))
+    .max(maxValues, tooMany)
+    .optional()
+    .describe('Only these steps.'),
+  resource: text.optional().describe('Only events that hit a VM with such a name: `web_*`.'),
+  after: text.optional().describe('A cursor. `0` begins with everything that is stored.'),
+  wait: wholeNumber(0, maxWaitSeconds)
+    .optional()
+    .describe('Seconds. The answer is JSON, once there is a step or the time is over.'),
 })
 
 /** Where to read, and what. */
@@ -57,25 +64,22 @@ interface Streams {
 export function streamRoute(relay: Relay): (c: Context) => Promise<Response> {
   const streams: Streams = { open: 0 }
   return async (c) => {
-    const words = c.req.queries()
-    const query = querySchema.safeParse(words, { error: remedyOf })
-    if (!query.success) {
-      return problem(c, 400, 'query_invalid', describeIssues(query.error, words).join('\n'))
-    }
-    const { fleet, type, moment, resource, after, wait } = query.data
+    const read = readQuery(c, streamQuery)
+    if ('refusal' in read) return problem(c, 400, 'query_invalid', read.refusal)
+    const { fleet, type, moment, resource, after, wait } = read.query
     const seen = fleetsFor(relay, c)
     const unknown = fleet?.find((name) => !seen.includes(name))
     if (unknown !== undefined) return fleetUnknown(c, unknown, seen)
     const access = accessOf(c)
     // without a filter, the log also has events of fleets that left the configuration
     const fleets = fleet ?? (isBound(access) ? access.fleets : undefined)
-    const filter = { fleets, eventTypes: type, moments: moment, resource: resource?.[0] }
+    const filter = { fleets, eventTypes: type, moments: moment, resource }
     const last = await lastPosition(relay)
-    const given = c.req.header('last-event-id') || after?.[0]
+    const given = c.req.header('last-event-id') || after
     const from = given === undefined ? last : await openCursor(relay.linkKeys, given)
     if (from === undefined || from > last) return cursorUnknown(c, given)
     const wish = { filter, after: from }
-    if (wait !== undefined) return poll(relay, c, wish, wait[0] * 1_000)
+    if (wait !== undefined) return poll(relay, c, wish, wait * 1_000)
     if (!relay.holdsConnections) return unsupported(c)
     return hold(relay, c, wish, streams)
   }
@@ -106,7 +110,7 @@ async function poll(relay: Relay, c: Context, wish: Wish, waitMs: number): Promi
     const leftMs = until - relay.now()
     if (read.moments.length > 0 || leftMs <= 0 || relay.bell.isClosed) {
       const next = await sealCursor(relay.linkKeys, read.next)
-      const bodies = read.moments.map(bodyOf).join(',')
+      const bodies = read.moments.map((one) => bodyOf(relay, one)).join(',')
       const text = `{"events":[${bodies}],"next":"${next}","more":${read.more}}`
       return c.body(text, 200, { 'content-type': 'application/json' })
     }
@@ -180,7 +184,7 @@ async function nextChunk(
 
 async function chunkOf(relay: Relay, moments: LoggedMoment[]): Promise<string> {
   const blocks = moments.map(
-    async (one) => `${await idLine(relay, one.position)}data: ${bodyOf(one)}\n\n`,
+    async (one) => `${await idLine(relay, one.position)}data: ${bodyOf(relay, one)}\n\n`,
   )
   return (await Promise.all(blocks)).join('')
 }
@@ -190,6 +194,7 @@ async function idLine({ linkKeys }: Relay, position: number): Promise<string> {
   return `id: ${await sealCursor(linkKeys, position)}\n`
 }
 
-function bodyOf({ id, telling }: LoggedMoment): string {
-  return cloudEventBody(id, telling)
+function bodyOf(relay: Relay, moment: LoggedMoment): string {
+  const links = eventLinks(relay, moment.telling.event)
+  return cloudEventBody(moment, links, relay.config)
 }

@@ -11,7 +11,6 @@ import { maxListed, object, oneOf, quoted, remedyOf, textBy } from '../../schema
 import type { Relay } from '../../use-cases/relay.ts'
 import { createToken, revokeToken, tokenFor, tokensFor } from '../../use-cases/tokens.ts'
 import { fleetUnknown, named, problem } from '../problem.ts'
-import { wrongParameter } from '../query.ts'
 import { accessOf, fleetsFor } from './access.ts'
 
 /** Room for a hundred names of fleets. */
@@ -25,7 +24,7 @@ const nameRule =
 const nameForm = /^[\p{L}\p{N}._-]+(?: [\p{L}\p{N}._-]+)*$/u
 const daysRule = `write a whole number of days from 1 to ${maxTokenDays}`
 
-const tokenSchema = object({
+export const tokenSchema = object({
   name: textBy(nameRule).refine(isName, { error: nameRule }),
   scopes: z.array(oneOf(scopes)).min(1).max(scopes.length),
   fleets: z.array(z.string()).min(1).max(maxListed).optional(),
@@ -33,8 +32,6 @@ const tokenSchema = object({
 })
 
 export async function getTokens(relay: Relay, c: Context): Promise<Response> {
-  const wrong = wrongParameter(c, [])
-  if (wrong !== undefined) return problem(c, 400, 'query_invalid', wrong)
   const tokens = await tokensFor(relay, accessOf(c))
   return c.json({ tokens: tokens.map(publicToken) })
 }
@@ -72,8 +69,6 @@ export async function postToken(relay: Relay, c: Context): Promise<Response> {
 }
 
 export async function getToken(relay: Relay, c: Context): Promise<Response> {
-  const wrong = wrongParameter(c, [])
-  if (wrong !== undefined) return problem(c, 400, 'query_invalid', wrong)
   const token = await tokenFor(relay, accessOf(c), c.req.param('id')!)
   return token === undefined ? tokenUnknown(c) : c.json(publicToken(token))
 }

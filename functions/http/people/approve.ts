@@ -18,7 +18,7 @@ import { charge, type Found, find, type Link, pathIn, readLink, signedInAs } fro
 import { listOf, placeIn, recordsOf, seenBy, type Visitor } from './seen.ts'
 import { viewerOf } from './viewer.ts'
 
-const maxFormBytes = 4_096
+export const maxFormBytes = 4_096
 
 export function pageRoutes(relay: Relay, refusals: Refusals): Hono {
   const guard = createLinkGuard({ now: () => relay.now(), refusals })

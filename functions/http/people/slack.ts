@@ -11,7 +11,7 @@ import type { Refusals } from '../refusals.ts'
 export const interactionsPath = '/slack/interactions'
 
 /** The payload repeats the message, with up to 13 000 characters of text. */
-const maxPayloadBytes = 64 * 1024
+export const maxPayloadBytes = 64 * 1024
 
 interface Patience {
   /** Slack shows an error after 3 s, of which the host may need a part. */

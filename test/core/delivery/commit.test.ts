@@ -29,7 +29,7 @@ function hearers(
   given: Route[] = routes,
 ): string[] {
   const decided = { record: record({ reminder, ...before, ...after }), moments: [moment] }
-  const context = { observers: [observer('web_0')], deliveries, now: at }
+  const context = { observers: [observer('web_0')], deliveries, now: at, listeningSince: 0 }
   const plan = commitPlan(given, channels, record(before), decided, context)
   return plan.deliveries.map(({ channel }) => channel).sort()
 }
@@ -103,7 +103,7 @@ test('sends at most 50 changes in one epoch', () => {
 describe('the log of moments', () => {
   const logged = (moment: Moment, fields: Fields = {}) =>
     commitPlan([], channels, undefined, { record: record(fields), moments: [moment] }, nothing)
-  const nothing = { observers: [], deliveries: [], now: at }
+  const nothing = { observers: [], deliveries: [], now: at, listeningSince: 0 }
 
   test('gets each moment, also if no channel is notified', () => {
     const [entry] = logged('scheduled').moments

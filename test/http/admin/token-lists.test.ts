@@ -89,12 +89,12 @@ describe('a parameter that is unknown or repeated is an error', () => {
     ['/v1/events?flet=a', '"fleet"'],
     ['/v1/events?fleet=a&fleet=b', 'once'],
     ['/v1/events?__proto__=1', '"limit"'],
-    [`/v1/events/a/${eventId}?history=1`, 'write none'],
+    [`/v1/events/a/${eventId}?history=1`, 'this address takes none'],
     ['/v1/beacons?fleet=a&flet=a', '"fleet"'],
     ['/v1/beacons?fleet=a&fleet=b', 'once'],
-    ['/v1/channels?fleet=a', 'write none'],
-    ['/v1/tokens?name=a', 'write none'],
-    ['/v1/tokens/0?name=a', 'write none'],
+    ['/v1/channels?fleet=a', 'this address takes none'],
+    ['/v1/tokens?name=a', 'this address takes none'],
+    ['/v1/tokens/0?name=a', 'this address takes none'],
   ])('%s', async (path, said) => {
     const response = await askApi(world, adminKey, path)
     const { code, detail } = (await response.json()) as { code: string; detail: string }

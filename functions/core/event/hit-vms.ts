@@ -1,0 +1,109 @@
+// What the relay knows of the affected VMs, for systems that keep an inventory. It comes from the
+// VMs' own beacons. If there is not enough room, tags are cut first, then the last VMs.
+import type { EventRecord } from './event.ts'
+import type { VmState } from './hook-state.ts'
+import type { Beacon, Observer } from './observer.ts'
+import { type Listening, readinessOf } from './readiness.ts'
+import { withHeardHooks } from './witness.ts'
+
+/** As JSON, in a message. The body of a webhook has 20 kB for everything. */
+export const maxMessageVmBytes = 8_000
+/** As JSON, in the API's answer for one event. */
+export const maxAnswerVmBytes = 500_000
+
+/** Unknown fields are absent. */
+export interface HitVm {
+  name: string
+  vmId?: string
+  subscriptionId?: string
+  resourceGroup?: string
+  scaleSet?: string
+  placementGroup?: string
+  zone?: string
+  /** Empty if the VM has none. Absent if they are unknown or were cut. */
+  tags?: Record<string, string>
+  /** Only if the event has a summary of readiness. */
+  readiness?: VmState
+}
+
+interface Tagged {
+  vm: HitVm
+  tags: Record<string, string> | undefined
+}
+
+/**
+ * Of the affected VMs, in the order of the event, those of which more than the name is known: as
+ * many as fit, then the tags of the first ones.
+ */
+export function hitVms(
+  record: EventRecord,
+  observers: Observer[],
+  listening: Listening,
+  maxBytes: number,
+): HitVm[] {
+  const { resources } = record.facts
+  const named = new Map(resources.map((name) => [name.toLowerCase(), [] as Beacon[]]))
+  for (const { beacon } of observers) named.get(beacon.vm.toLowerCase())?.push(beacon)
+  const states = statesOf(record, observers, listening)
+  const found: Tagged[] = []
+  let left = maxBytes
+  for (const [i, name] of resources.entries()) {
+    const own = named.get(name.toLowerCase()) ?? []
+    const readiness = states[i]?.state
+    const vm = { name, ...factsOf(own), ...(readiness && { readiness }) }
+    const tags = tagsOf(own)
+    if (tags === undefined && Object.keys(vm).length === 1) continue
+    left -= bytesOf(vm)
+    if (left < 0) break
+    found.push({ vm, tags })
+  }
+  return withTags(found, left)
+}
+
+/** Nothing is left if there was no room for all VMs. */
+function withTags(found: Tagged[], bytes: number): HitVm[] {
+  let left = bytes
+  return found.map(({ vm, tags }) => {
+    if (tags === undefined || left < 0) return vm
+    left -= bytesOf({ tags })
+    return left < 0 ? vm : { ...vm, tags }
+  })
+}
+
+function statesOf(record: EventRecord, observers: Observer[], listening: Listening) {
+  if (record.readiness === undefined) return []
+  return readinessOf(record, withHeardHooks(record, observers), listening)
+}
+
+const places = ['subscriptionId', 'resourceGroup', 'scaleSet', 'placementGroup', 'zone'] as const
+
+/** If two beacons report for this name, only the facts on which they agree. */
+function factsOf(beacons: Beacon[]): Omit<HitVm, 'name' | 'tags'> {
+  const facts = {
+    vmId: agreed(beacons.map(vmIdOf)),
+    ...Object.fromEntries(places.map((place) => [place, agreed(beacons.map((one) => one[place]))])),
+  }
+  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined))
+}
+
+function agreed(values: (string | undefined)[]): string | undefined {
+  const [known, ...others] = new Set(values.filter((value) => value !== undefined && value !== ''))
+  return others.length === 0 ? known : undefined
+}
+
+const guid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
+
+/** Rows of older relays have no vmId, but a vmId is usually the beacon's key. */
+function vmIdOf({ vmId, beacon }: Beacon): string | undefined {
+  return vmId ?? (guid.test(beacon) ? beacon : undefined)
+}
+
+function tagsOf(beacons: Beacon[]): Record<string, string> | undefined {
+  const texts = new Set(beacons.map(({ tags }) => JSON.stringify(tags)))
+  return texts.size === 1 ? beacons[0]!.tags : undefined
+}
+
+/** With the comma. */
+function bytesOf(value: object): number {
+  return new TextEncoder().encode(JSON.stringify(value)).length + 1
+}

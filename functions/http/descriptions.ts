@@ -1,0 +1,16 @@
+// All routes that outsiders use, for `GET /openapi.json`. A new route adds its description to the
+// list beside it; a test fails without one. The console is for browsers only and has none.
+import { adminDescriptions } from './admin/description.ts'
+import { beaconDescriptions } from './beacons/description.ts'
+import type { RouteDescription } from './description.ts'
+import { healthDescription } from './health.ts'
+import { peopleDescriptions } from './people/description.ts'
+import { schemaDescriptions } from './schemas.ts'
+
+export const descriptions: readonly RouteDescription[] = [
+  ...adminDescriptions,
+  ...beaconDescriptions,
+  ...peopleDescriptions,
+  ...schemaDescriptions,
+  healthDescription,
+]

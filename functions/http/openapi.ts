@@ -1,0 +1,244 @@
+// The description of the HTTP API for `GET /openapi.json`: OpenAPI 3.1, made from the descriptions
+// of the routes and the schemas that their requests are checked with.
+import { z } from 'zod'
+import { type Problem, problemContentType } from '../../shared/errors.ts'
+import { fleetHeader } from '../../shared/report.ts'
+import { alertDataSchema } from '../schema/alert.ts'
+import { eventDataSchema } from '../schema/event.ts'
+import { type JsonSchema, jsonSchemaOf, type Use } from '../schema/published.ts'
+import type { RouteDescription } from './description.ts'
+
+/** Of the API. A change that could break a client raises the first number. */
+const version = '1.0.0'
+
+type Json = Record<string, unknown>
+
+const problemSchema = z
+  .object({
+    code: z.string().describe('A stable word for programs.'),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string().describe('What is wrong, and what to send instead.'),
+    time: z.number().exactOptional().describe("The relay's clock, if yours may be wrong."),
+  })
+  .meta({ id: 'Problem' }) satisfies z.ZodType<Problem>
+
+const securitySchemes = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'A token, or the admin key.' },
+  fleetKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'webhook-signature',
+    description: 'Standard Webhooks, signed with the key of the fleet.',
+  },
+  vmIdentity: {
+    type: 'http',
+    scheme: 'bearer',
+    description: "A token of the VM's managed identity, if the fleet has `entra`.",
+  },
+  slackSignature: { type: 'apiKey', in: 'header', name: 'x-slack-signature' },
+}
+
+const security: Record<RouteDescription['caller'], Json[]> = {
+  anyone: [],
+  admin: [{ bearer: [] }],
+  beacon: [{ fleetKey: [] }, { vmIdentity: [] }],
+  slack: [{ slackSignature: [] }],
+  link: [],
+}
+
+/** Errors that follow from who calls. */
+const callerProblems: Record<RouteDescription['caller'], number[]> = {
+  anyone: [],
+  admin: [401, 403, 429],
+  beacon: [401, 503],
+  slack: [401],
+  link: [],
+}
+
+const groups: Record<RouteDescription['group'], string> = {
+  Events: 'Events and decisions.',
+  Beacons: 'What beacons report, and the list of them.',
+  Channels: 'Channels, and messages that failed.',
+  Drills: 'Events for practice.',
+  Decisions: 'Pages and buttons by which people decide.',
+  Tokens: 'Credentials for other systems.',
+  Relay: 'The relay itself.',
+}
+
+const params: Record<string, string> = {
+  fleet: 'The name of a fleet in the configuration.',
+  eventId: 'The id of the event, in either case.',
+}
+
+export function openapi(routes: readonly RouteDescription[], publicUrl: string): Json {
+  const components = new Components()
+  const paths: Record<string, Json> = {}
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method]: operation(route, components) }
+  }
+  const problem = components.schema(problemSchema, 'sent')
+  const webhooks = {
+    event: webhook('receiveEvent', 'A step of an event.', eventDataSchema, components),
+    alert: webhook('receiveAlert', 'An alert about Foghorn itself.', alertDataSchema, components),
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Foghorn relay',
+      version,
+      summary: 'Announcements of Azure maintenance, decisions about it, and who was notified.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: publicUrl }],
+    tags: Object.entries(groups).map(([name, description]) => ({ name, description })),
+    paths,
+    webhooks,
+    components: {
+      securitySchemes,
+      responses: {
+        Problem: {
+          description: 'An error. Nothing was changed.',
+          content: { [problemContentType]: { schema: problem } },
+        },
+      },
+      schemas: components.schemas,
+    },
+  }
+}
+
+function operation(route: RouteDescription, components: Components): Json {
+  const { name, summary, about, group, caller, body, answers } = route
+  const parameters = parametersOf(route)
+  const problems = problemsOf(route).map((status) => [
+    status,
+    { $ref: '#/components/responses/Problem' },
+  ])
+  return {
+    operationId: name,
+    summary,
+    ...(about && { description: about }),
+    tags: [group],
+    security: security[caller],
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && {
+      requestBody: {
+        required: true,
+        description: `At most ${body.maxBytes} bytes.`,
+        content: {
+          [body.type ?? 'application/json']: { schema: components.schema(body.schema, 'accepted') },
+        },
+      },
+    }),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(answers).map(([status, one]) => [status, answer(one, components)]),
+      ),
+      ...Object.fromEntries(problems),
+    },
+  }
+}
+
+function answer(
+  { about, schema, type = 'application/json' }: RouteDescription['answers'][number],
+  components: Components,
+): Json {
+  if (schema === undefined) return { description: about }
+  return { description: about, content: { [type]: { schema: components.schema(schema, 'sent') } } }
+}
+
+function problemsOf({ caller, query, body, problems = [] }: RouteDescription): number[] {
+  const takesQuery = query === 'any' ? [] : [400]
+  const takesBody = body === undefined ? [] : [400, 413]
+  const all = [...callerProblems[caller], ...takesQuery, ...takesBody, ...problems]
+  // a page answers 404 to links that it does not know
+  return [...new Set(caller === 'link' ? [404, ...all] : all)].sort((a, b) => a - b)
+}
+
+function parametersOf({ path, params: own, query, caller }: RouteDescription): Json[] {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    ...{ name, in: 'path', required: true },
+    ...described({ ...params, ...own }[name]),
+    schema: { type: 'string' },
+  }))
+  const shape = query === undefined || query === 'any' ? {} : query.shape
+  const inQuery = Object.entries(shape).map(([name, schema]) => {
+    const { $schema: _, description, ...rest } = jsonSchemaOf(schema as z.ZodType, 'parsed')
+    return { name, in: 'query', ...described(description), schema: rest }
+  })
+  return [...inPath, ...inQuery, ...(caller === 'beacon' ? beaconHeaders : [])]
+}
+
+function described(description: string | undefined): Json {
+  return description === undefined ? {} : { description }
+}
+
+const text = { type: 'string' }
+const beaconHeaders = [
+  { name: fleetHeader, in: 'header', required: true, schema: text },
+  { name: 'webhook-id', in: 'header', description: 'With a signature.', schema: text },
+  { name: 'webhook-timestamp', in: 'header', description: 'With a signature.', schema: text },
+]
+
+const cloudEvent = z.object({
+  specversion: z.literal('1.0'),
+  id: z.string().describe('Also in `webhook-id`. The same at every attempt.'),
+  source: z.string(),
+  type: z.string(),
+  time: z.iso.datetime(),
+  subject: z.string(),
+  datacontenttype: z.literal('application/json'),
+  dataschema: z.string(),
+})
+
+function webhook(
+  operationId: string,
+  summary: string,
+  data: z.ZodType,
+  components: Components,
+): Json {
+  const schema = components.schema(cloudEvent.extend({ data }), 'sent')
+  const headers = ['webhook-id', 'webhook-timestamp', 'webhook-signature']
+  return {
+    post: {
+      operationId,
+      summary,
+      // the receiver checks the signature
+      security: [],
+      parameters: headers.map((name) => ({ name, in: 'header', required: true, schema: text })),
+      requestBody: { required: true, content: { 'application/cloudevents+json': { schema } } },
+      responses: {
+        '2XX': { description: 'Received.' },
+        410: { description: 'The receiver wants no more. The relay does not try again.' },
+      },
+    },
+  }
+}
+
+/** Schemas with an id, which the document lists once. */
+class Components {
+  readonly schemas: Record<string, unknown> = {}
+
+  /** The schema, with references to those that have an id. */
+  schema(schema: z.ZodType, use: Use): unknown {
+    const { properties, $defs = {} } = jsonSchemaOf(z.object({ it: schema }), use)
+    for (const [id, definition] of Object.entries($defs)) {
+      const { id: _, ...rest } = definition as JsonSchema
+      this.schemas[id] = toComponents(rest)
+    }
+    return toComponents(properties!.it)
+  }
+}
+
+function toComponents(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toComponents)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, part]) => [
+      key,
+      key === '$ref'
+        ? String(part).replace('#/$defs/', '#/components/schemas/')
+        : toComponents(part),
+    ]),
+  )
+}

@@ -1,0 +1,30 @@
+// What other systems read about an alert: the schema of `data` in webhooks about Foghorn itself.
+import { z } from 'zod'
+import { alertKinds } from '../core/event/event.ts'
+import { count, time } from './event.ts'
+
+/** Grows with every change that could break a receiver. New fields do not. */
+const version = 1
+export const alertSchemaPath = '/schemas/alert.json'
+/** Under the relay's public address: `$id` of the schema, and `dataschema` of webhooks. */
+export const alertSchemaAddress = `${alertSchemaPath}?version=${version}`
+
+export const alertDataSchema = z.object({
+  fleet: z.string().describe('The fleet that it is about.'),
+  kind: z.enum(alertKinds).describe('Also in `type`, and the `subject`.'),
+  episode: z.int().min(1).describe('How often this alert has begun in this fleet.'),
+  since: time.exactOptional().describe('When the trouble began.'),
+  title: z.string().exactOptional().describe('For people.'),
+  lines: z.array(z.string()).exactOptional().describe('For people.'),
+  vms: z.array(z.string()).exactOptional().describe('The first 50 names.'),
+  reasons: z.array(z.string()).exactOptional().describe('One sentence each.'),
+  form: z
+    .enum(['absent', 'over'])
+    .exactOptional()
+    .describe('Of alerts about beacons. `over`: they are back, or have left.'),
+  count: count.exactOptional().describe('How many beacons the alert is about.'),
+  remaining: count.exactOptional().describe('How many are still absent.'),
+  left: z.array(z.string()).exactOptional().describe('Of `over`: VMs that have left.'),
+})
+
+export type AlertData = z.infer<typeof alertDataSchema>

@@ -1,0 +1,124 @@
+// The schemas of requests in /openapi.json say what the relay accepts: it refuses a body exactly if
+// an independent validator does.
+import fc from 'fast-check'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { descriptions } from '../../functions/http/descriptions.ts'
+import { openapi } from '../../functions/http/openapi.ts'
+import { checkPath } from '../../shared/check.ts'
+import { fleetHeader, reportPath } from '../../shared/report.ts'
+import { sign } from '../../shared/signature.ts'
+import { allowedBy, nearly } from '../support/from-schema.ts'
+import { checkOf } from '../support/json-schema.ts'
+import { startRelay, world } from '../support/relay.ts'
+import { adminKey, eventId, prodKey } from '../support/world.ts'
+
+fc.configureGlobal({ seed: 1 })
+
+type Json = ReturnType<typeof JSON.parse>
+
+const { paths } = openapi(descriptions, 'https://foghorn.example') as Json
+const byKey = async (body: string) => ({
+  ...(await sign([prodKey], 'an-id', world.clock.now, body)),
+  [fleetHeader]: 'prod',
+})
+const byAdmin = async () => ({ authorization: `Bearer ${adminKey}` })
+
+interface Case {
+  path: string
+  /** Default: the description's path. */
+  address?: string
+  headers: (body: string) => Promise<Record<string, string>>
+  /** Bodies at a limit and beyond it, which chance does not make. */
+  limits?: Json[]
+  /** What JSON Schema cannot say, but the description does. */
+  also?: (body: Json) => boolean
+}
+
+const many = (count: number) => [...Array(count).keys()].map((i) => `entry ${i}`)
+const tags = (count: number) => Object.fromEntries(many(count).map((name) => [name, 'x']))
+const drill = { fleet: 'nowhere', type: 'Reboot' }
+const report = {
+  version: 1,
+  vm: { name: 'web_0' },
+  beacon: { version: '1', bootId: 'boot-of-web_0', counter: 1, uptimeMs: 0 },
+  ...{ document: null, changes: [], starts: [] },
+}
+const listing = (hidden: string[]) => ({
+  ...report,
+  document: { ageMs: 0, apiVersion: '2020-07-01', events: [], hidden },
+})
+
+const cases: Record<string, Case> = {
+  report: {
+    path: reportPath,
+    headers: byKey,
+    limits: [
+      ...[50, 51].map((count) => ({ ...report, vm: { name: 'web_0', tags: tags(count) } })),
+      ...[500, 501].map((count) => listing(many(count))),
+    ],
+  },
+  check: { path: checkPath, headers: byKey },
+  decision: {
+    path: '/v1/events/{fleet}/{eventId}/decision',
+    address: `/v1/events/prod/${eventId}/decision`,
+    headers: byAdmin,
+  },
+  replay: { path: '/v1/deliveries/replay', headers: byAdmin },
+  drill: {
+    path: '/v1/drills',
+    headers: byAdmin,
+    limits: [
+      ...[50, 51].map((count) => ({ ...drill, tags: tags(count) })),
+      ...[10, 11].map((count) => ({ ...drill, resources: many(count) })),
+    ],
+    also: ({ changeAfterSeconds = -1, noticeSeconds = 120 }) => changeAfterSeconds < noticeSeconds,
+  },
+  token: {
+    path: '/v1/tokens',
+    headers: byAdmin,
+    limits: [`${'maintenance '.repeat(5)}last`, 'a b', 'a  b', '', 'a/b'].map((name) => ({
+      name,
+      scopes: ['read'],
+    })),
+    also: ({ name }) => name.length <= 64 && /^[\p{L}\p{N}._-]+(?: [\p{L}\p{N}._-]+)*$/u.test(name),
+  },
+}
+
+test('each body in JSON is tried', () => {
+  const inJson = descriptions.filter(({ body }) => body !== undefined && body.type === undefined)
+  expect(new Set(Object.values(cases).map(({ path }) => path))).toEqual(
+    new Set(inJson.map(({ path }) => path)),
+  )
+})
+
+describe.each(Object.entries(cases))('the schema of a %s', (name, one) => {
+  const { schema } = paths[one.path].post.requestBody.content['application/json']
+  const check = checkOf(schema, 'as_published')
+  const count = { allowed: 0, forbidden: 0 }
+
+  beforeAll(() => startRelay())
+
+  const agree = async (value: Json) => {
+    const body = JSON.stringify(value)
+    // as the relay reads it
+    const read = JSON.parse(body)
+    const mistake = check(read)
+    const isAllowed = mistake === undefined && (one.also?.(read) ?? true)
+    const headers = await one.headers(body)
+    const init = { method: 'POST', body, headers }
+    const response = await world.app.request(one.address ?? one.path, init)
+    const answer = await response.text()
+    const isRefused = response.status === 400 && JSON.parse(answer).code === `${name}_malformed`
+    count[isAllowed ? 'allowed' : 'forbidden'] += 1
+    expect(isRefused, `${response.status} ${answer} · ${mistake} · ${body}`).toBe(!isAllowed)
+    expect([200, 201, 400, 404, 409, 429]).toContain(response.status)
+  }
+
+  test('allows what the relay accepts, and no more', async () => {
+    const allowed = allowedBy(schema)
+    const examples = (one.limits ?? []).map((body): [Json] => [body])
+    const property = fc.asyncProperty(fc.oneof(allowed, nearly(allowed)), agree)
+    await fc.assert(property, { numRuns: 250, examples })
+    expect(Math.min(count.allowed, count.forbidden)).toBeGreaterThan(30)
+  })
+})
