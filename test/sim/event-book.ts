@@ -184,7 +184,7 @@ export class EventBook {
       const open = record?.ended === undefined
       if (event.status === 'Started' && open) this.seenStarted.add(`${key} ${record?.epoch}`)
     }
-    for (const event of shown) this.#checkHeard(beacon, event)
+    for (const event of shown) this.#checkHeard(beacon, event, answer.time)
     const polledAt = answer.time - (report.document?.ageMs ?? 0)
     for (const event of shown) {
       const record = this.records.get(`${fleet}/${event.eventId}`)
@@ -199,7 +199,7 @@ export class EventBook {
   }
 
   /** What a hit VM said of itself has brought the channels it brings in, and new values are kept. */
-  #checkHeard(beacon: Beacon, event: ScheduledEvent): void {
+  #checkHeard(beacon: Beacon, event: ScheduledEvent, takenAt: number): void {
     const { plan, platform } = this.#docket.parts
     const key = `${beacon.vm.fleet}/${event.eventId}`
     const record = this.records.get(key)
@@ -232,6 +232,8 @@ export class EventBook {
     // its document did not show yet that the VM was added; a document that shows it brings its
     // channels
     const addedAt = this.#grownAt.get(key) ?? 0
+    // the event grew while a relay handled this report: the next one brings the channels
+    if (addedAt > takenAt) return
     if (!isHit(event, beacon.vm.name) && (beacon.isLate || this.#docket.now < addedAt + handlingMs))
       return
     // reopened while this report was handled: the next report brings the channels

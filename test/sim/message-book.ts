@@ -101,7 +101,9 @@ export class MessageBook {
   /** It was not sent, and will not be: then it stops no earlier step. */
   #isDropped({ id }: Delivery): boolean {
     const settled = this.#latest.get(id)?.settled
-    return this.#superseded.has(id) || settled === 'refused' || settled === 'given_up'
+    const isUnsent =
+      settled !== undefined && ['refused', 'given_up', 'superseded'].includes(settled)
+    return this.#superseded.has(id) || isUnsent
   }
 
   planned(deliveries: Delivery[]): void {
