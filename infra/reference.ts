@@ -47,6 +47,7 @@ export const makers: Record<string, () => string> = {
   'event-data': () => fieldsTable(eventSchema('')),
   'alert-data': () => fieldsTable(alertSchema('')),
   'receiver-typescript': () => fenced('ts', file('infra/examples/receiver.ts')),
+  'approve-drained': () => fenced('ts', file('infra/examples/approve-drained.ts')),
   'receiver-python': () => fenced('python', file('infra/examples/receiver.py')),
   'dry-run': () => dryRun('--type', 'Reboot', '--resource', 'web_3', '--tag', 'role=web'),
 }
