@@ -1,5 +1,6 @@
 // The programs in docs/automate.md, beside a relay: VMs are drained, and then the event is approved. If
 // the drain fails, nothing is decided.
+import { spawn } from 'node:child_process'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -31,29 +32,33 @@ test('drains the VMs, then approves; not if the drain fails', async () => {
 
   const folder = newFolder('automation')
   const drain = join(folder, 'drain')
-  writeFileSync(
-    drain,
-    '#!/bin/sh\necho "{\\"event\\": \\"drained\\", \\"vm\\": \\"$1\\"}"\n[ "$1" = web_0 ]\n',
-  )
+  writeFileSync(drain, '#!/bin/sh\necho "drained $1"\n[ "$1" = web_0 ]\n')
   chmodSync(drain, 0o755)
-  const node = process.execPath
-  const pipe = `"${node}" infra/examples/receiver.ts | "${node}" infra/examples/approve-drained.ts`
-  const environment = {
-    ...{ PORT: String(port), WEBHOOK_SECRET: hookSecret },
-    ...{ FOGHORN_TOKEN: robot.token, DRAIN: drain },
-  }
-  const program = new Program('automation', ['sh', '-c', pipe], environment)
-  onTestFinished(async () => void (await program.stop()))
+  const { PATH = '' } = process.env
+  const approver = spawn(process.execPath, ['infra/examples/approve-drained.ts'], {
+    env: { PATH, FOGHORN_TOKEN: robot.token, DRAIN: drain },
+    stdio: ['pipe', 'ignore', 'pipe'],
+  })
+  onTestFinished(() => void approver.kill())
+  let output = ''
+  approver.stderr.on('data', (text) => {
+    output += text
+  })
+  const environment = { PORT: String(port), WEBHOOK_SECRET: hookSecret }
+  const pass = (entry: object) => approver.stdin.write(`${JSON.stringify(entry)}\n`)
+  const receiver = new Program('receiver', 'infra/examples/receiver.ts', environment, pass)
+  onTestFinished(async () => void (await receiver.stop()))
+  const drained = (vm: string) => expect.poll(() => output, { timeout: 15_000 }).toContain(vm)
 
   const report = reporter(stage, 'web_0')
   const [kept, approved] = [newEvent(), newEvent()]
   await report([{ ...kept, resources: ['db_0'] }])
-  await program.waitFor('drained', ({ vm }) => vm === 'db_0')
+  await drained('drained db_0')
   await report([
     { ...kept, resources: ['db_0'] },
     { ...approved, resources: ['web_0'] },
   ])
-  await program.waitFor('drained', ({ vm }) => vm === 'web_0')
+  await drained('drained web_0')
   const approvals = async ({ eventId }: { eventId: string }) => {
     const event = await ask(`/v1/events/demo/${eventId}`)
     return (event as { approvals: object[] }).approvals
@@ -62,5 +67,5 @@ test('drains the VMs, then approves; not if the drain fails', async () => {
     .poll(() => approvals(approved), { timeout: 15_000 })
     .toMatchObject([{ decision: 'approved', how: 'token', who: `${robot.id}/drain robot` }])
   expect(await approvals(kept)).toEqual([])
-  expect(program.output).not.toContain(robot.token)
+  expect(output).not.toContain(robot.token)
 })
