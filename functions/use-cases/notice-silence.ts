@@ -40,7 +40,7 @@ export async function sweepBeacons(relay: Relay): Promise<number> {
     }
   }
   let failed = 0
-  // whoever is looked at is no longer due, so many beacons of one fleet do not keep others waiting
+  // after a look a beacon is no longer due, so many beacons of one fleet do not keep others waiting
   for (let look = 0; look < maxLooks && failed === 0; look++) {
     let due: BeaconKey[] = []
     failed += await attempt(async () => {

@@ -1,5 +1,5 @@
-// The book of channels in trouble: nobody sends to one that refuses everything but whoever said that it
-// tries, and the fallback is told of each outage.
+// The book of channels in trouble. If a channel refuses everything, only the worker that tries it sends
+// to it, and its fallback is notified once of each outage.
 
 import type { ChannelHealth } from '../../functions/core/delivery/channel-health.ts'
 import {
@@ -9,7 +9,7 @@ import {
 } from '../../functions/core/delivery/delivery.ts'
 import type { Docket } from './docket.ts'
 
-/** Whoever looked before the mark was written sends within its lease. */
+/** A worker that looked before the health was written sends within its lease. */
 const lookedBeforeMs = 21_000
 
 export class MarkBook {

@@ -280,7 +280,7 @@ export class MessageBook {
     }
   }
 
-  /** Whoever reads is not told a step when the next one has long been known. */
+  /** People are not notified of a step after the next one has long been known. */
   #checkOvertaken(claimed: Claimed, isReply: boolean): void {
     const { telling, channel } = claimed
     if (telling.moment === 'alert' || channel === 'hook' || channel === 'pager') return

@@ -33,7 +33,7 @@ const withoutDedupId: Spoil = () => {
   })
 }
 
-/** A worker writes how its attempt ended, whoever has the delivery by now. */
+/** A worker writes the end of its attempt, also if another worker has the delivery by now. */
 const settleWithoutLease: Spoil = () => {
   const leases = new Map<string, string>()
   return (store) => ({
@@ -136,7 +136,7 @@ const withoutTurns: Spoil = () => (store) => ({
     key.kind === 'turns' ? 'written' : store.writeMemo(key, fields, basedOn),
 })
 
-/** Whoever writes last wins, whatever was decided meanwhile. */
+/** The last writer wins, also if another decision was stored meanwhile. */
 const withoutCompareAndSet: Spoil = () => (store) => ({
   ...store,
   commit: async (commit: Commit) => {
@@ -146,7 +146,7 @@ const withoutCompareAndSet: Spoil = () => (store) => ({
   },
 })
 
-/** Whoever said "not now" is taken for somebody who approved. */
+/** A "not now" is stored as an approval. */
 const yesToAll: Spoil = () => (store) => ({
   ...store,
   commit: (commit: Commit) => {
