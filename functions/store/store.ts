@@ -173,9 +173,10 @@ interface MomentStore {
 
 /**
  * `post`: the message of an event in a channel. `health`: the health of a channel. `turns`: the
- * events of a fleet that have their turn. `token`: a token of the API.
+ * events of a fleet that have their turn. `token`: a token of the API. `subscription`: a webhook of
+ * another system. `expansion`: how far the log of moments is expanded.
  */
-export type MemoKind = 'post' | 'health' | 'turns' | 'token'
+export type MemoKind = 'post' | 'health' | 'turns' | 'token' | 'subscription' | 'expansion'
 
 export interface MemoKey {
   kind: MemoKind

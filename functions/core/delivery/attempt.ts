@@ -1,6 +1,6 @@
 // The result of an attempt: when a delivery is retried or given up, and how long its channel rests.
 import { backoffMs } from '../../../shared/retry.ts'
-import type { Delivery, DeliveryState } from './delivery.ts'
+import type { Answered, Delivery, DeliveryState } from './delivery.ts'
 import { maxPauseMs, pausedUntil, type Rate } from './rate.ts'
 
 export const deliveryLeaseMs = 20_000
@@ -14,13 +14,17 @@ const sparse = { baseMs: 60_000, capMs: 3_600_000 }
 /** Far ahead of the deadline, attempts may be rare: this many in the time that is left. */
 const attemptsPerTimeLeft = 60
 
-export type SendOutcome =
+export type SendOutcome = Result & { answered?: Answered }
+
+type Result =
   | { outcome: 'delivered'; note: string }
   | { outcome: 'retry'; note: string; retryAfterMs?: number; unsent?: true }
   /** `broken`: the channel is at fault, so it would also refuse any other message. */
   | { outcome: 'refused'; note: string; broken?: true }
   /** Not sent, as it came too late. */
   | { outcome: 'superseded'; note: string }
+  /** Not sent, but kept: an owner can replay it. */
+  | { outcome: 'given_up'; note: string }
 
 export interface Settlement {
   state: DeliveryState
@@ -32,6 +36,8 @@ export interface Settlement {
   alone?: true
   /** The channel asked for a pause, see `Rate`. */
   spentUntil?: number
+  /** Stored with the delivery. */
+  answered?: Answered
 }
 
 /** What becomes of a delivery after an attempt. `random` is in [0, 1). */
@@ -43,8 +49,8 @@ export function afterAttempt(
   rate: Rate,
 ): Settlement {
   const { note } = result
-  if (result.outcome === 'superseded') {
-    return { state: 'superseded', nextAt: now, note, unsent: true }
+  if (result.outcome === 'superseded' || result.outcome === 'given_up') {
+    return { state: result.outcome, nextAt: now, note, unsent: true }
   }
   if (result.outcome !== 'retry') return { state: result.outcome, nextAt: now, note }
   const { retryAfterMs, unsent } = result

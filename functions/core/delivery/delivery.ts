@@ -5,6 +5,30 @@ import type { Alert, EventRecord, Moment } from '../event/event.ts'
 import { type EventView, viewOf } from '../event/view.ts'
 import { hash } from '../hash.ts'
 
+/** Channels of subscriptions. A configured name has no colon. */
+const subscriptionPrefix = 'subscription:'
+
+export function subscriptionChannel(id: string): string {
+  return `${subscriptionPrefix}${id}`
+}
+
+/** The id of the subscription, or undefined for a configured channel. */
+export function subscriptionOf(channel: string): string | undefined {
+  return channel.startsWith(subscriptionPrefix)
+    ? channel.slice(subscriptionPrefix.length)
+    : undefined
+}
+
+/** How a subscriber answered an attempt. */
+export interface Answered {
+  /** Undefined: no answer. */
+  status: number | undefined
+  /** The first 4 KB. */
+  text: string
+  tookMs: number
+  at: number
+}
+
 /** How long retries are dense if NotBefore sets no deadline. */
 export const urgentMs = 15 * 60_000
 
@@ -24,7 +48,7 @@ export interface AlertTelling {
   moment: 'alert'
   at: number
   event: EventView
-  about: ChannelTrouble | FleetAlert
+  about: ChannelTrouble | FleetAlert | Ping
 }
 
 /** Trouble with a channel. Its fallback is notified. */
@@ -46,6 +70,14 @@ export interface FleetAlert {
   message?: number
 }
 
+/** Asks a subscriber whether it wants messages. */
+interface Ping {
+  /** The id of the subscription. */
+  ping: string
+  /** The relay's origin, if the subscriber consents by the OPTIONS handshake of CloudEvents. */
+  handshake?: string
+}
+
 export interface Delivery {
   /** `fleet/eventId/epoch/moment/channel`, each part percent-encoded; also the idempotency key. */
   id: string
@@ -63,6 +95,8 @@ export interface Delivery {
   nextAt: number
   /** The result of the last attempt, without any secret. */
   note: string
+  /** The answer to the last attempt. Only for subscriptions. */
+  answered?: Answered
 }
 
 export interface Claimed extends Delivery {
@@ -151,7 +185,7 @@ export function planChannelAlert(
 
 /** The trouble that an alert is about, if the channel itself is in trouble. */
 export function channelTroubleIn(telling: Telling | AlertTelling): ChannelTrouble | undefined {
-  if (telling.moment !== 'alert' || 'alert' in telling.about) return undefined
+  if (telling.moment !== 'alert' || !('channel' in telling.about)) return undefined
   return telling.about.health === undefined ? undefined : telling.about
 }
 
@@ -159,6 +193,10 @@ export function isAlertOf(
   telling: Telling | AlertTelling,
 ): telling is AlertTelling & { about: FleetAlert } {
   return telling.moment === 'alert' && 'alert' in telling.about
+}
+
+export function isPing(telling: Telling | AlertTelling): telling is AlertTelling & { about: Ping } {
+  return telling.moment === 'alert' && 'ping' in telling.about
 }
 
 export function alertDeliveryId(
@@ -217,8 +255,8 @@ function encode(part: string): string {
   return encodeURIComponent(part).replaceAll('.', '%2E')
 }
 
-function urgentUntil(record: EventRecord, moment: Moment, now: number): number {
+export function urgentUntil({ facts }: EventView, moment: Moment, now: number): number {
   const asks = ['scheduled', 'changed', 'not_ready', 'reminder', 'stuck'].includes(moment)
-  const { notBeforeAt } = record.facts
+  const { notBeforeAt } = facts
   return asks && notBeforeAt !== undefined ? Math.max(notBeforeAt, now + 60_000) : now + urgentMs
 }
