@@ -63,6 +63,18 @@ export interface Delivery {
   nextAt: number
   /** The result of the last attempt, without any secret. */
   note: string
+  /** Of its last attempt; only for subscriptions. */
+  answered?: Answered
+}
+
+/** How the system behind a subscription answered. */
+export interface Answered {
+  /** Undefined: no answer. */
+  status: number | undefined
+  /** The first 4 KB. */
+  text: string
+  tookMs: number
+  at: number
 }
 
 export interface Claimed extends Delivery {
@@ -70,6 +82,19 @@ export interface Claimed extends Delivery {
   lease: string
   /** From then on, another worker may claim it. */
   leaseUntil: number
+}
+
+/** Channels of subscriptions. A configured name has no colon. */
+const subscriptionPrefix = 'subscription:'
+
+export function subscriptionChannel(id: string): string {
+  return subscriptionPrefix + id
+}
+
+/** The subscription's id, or undefined for a configured channel. */
+export function subscriptionOf(channel: string): string | undefined {
+  const isOwn = channel.startsWith(subscriptionPrefix)
+  return isOwn ? channel.slice(subscriptionPrefix.length) : undefined
 }
 
 const seqPerCommit = 64
