@@ -5,30 +5,6 @@ import type { Alert, EventRecord, Moment } from '../event/event.ts'
 import { type EventView, viewOf } from '../event/view.ts'
 import { hash } from '../hash.ts'
 
-/** Channels of subscriptions. A configured name has no colon. */
-const subscriptionPrefix = 'subscription:'
-
-export function subscriptionChannel(id: string): string {
-  return `${subscriptionPrefix}${id}`
-}
-
-/** The id of the subscription, or undefined for a configured channel. */
-export function subscriptionOf(channel: string): string | undefined {
-  return channel.startsWith(subscriptionPrefix)
-    ? channel.slice(subscriptionPrefix.length)
-    : undefined
-}
-
-/** How a subscriber answered an attempt. */
-export interface Answered {
-  /** Undefined: no answer. */
-  status: number | undefined
-  /** The first 4 KB. */
-  text: string
-  tookMs: number
-  at: number
-}
-
 /** How long retries are dense if NotBefore sets no deadline. */
 export const urgentMs = 15 * 60_000
 
@@ -95,8 +71,18 @@ export interface Delivery {
   nextAt: number
   /** The result of the last attempt, without any secret. */
   note: string
-  /** The answer to the last attempt. Only for subscriptions. */
+  /** Of its last attempt; only for subscriptions. */
   answered?: Answered
+}
+
+/** How the system behind a subscription answered. */
+export interface Answered {
+  /** Undefined: no answer. */
+  status: number | undefined
+  /** The first 4 KB. */
+  text: string
+  tookMs: number
+  at: number
 }
 
 export interface Claimed extends Delivery {
@@ -104,6 +90,19 @@ export interface Claimed extends Delivery {
   lease: string
   /** From then on, another worker may claim it. */
   leaseUntil: number
+}
+
+/** Channels of subscriptions. A configured name has no colon. */
+const subscriptionPrefix = 'subscription:'
+
+export function subscriptionChannel(id: string): string {
+  return subscriptionPrefix + id
+}
+
+/** The subscription's id, or undefined for a configured channel. */
+export function subscriptionOf(channel: string): string | undefined {
+  const isOwn = channel.startsWith(subscriptionPrefix)
+  return isOwn ? channel.slice(subscriptionPrefix.length) : undefined
 }
 
 const seqPerCommit = 64

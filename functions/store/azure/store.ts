@@ -68,6 +68,10 @@ export class AzureStore implements Store {
     this.#memos.write(key, fields, basedOn)
   readonly removeMemo: Store['removeMemo'] = (key) => this.#memos.remove(key)
   readonly readDeliveries: Store['readDeliveries'] = (key) => this.#events.deliveries(key)
+  readonly addDeliveries: Store['addDeliveries'] = async () => {
+    throw new Error('not on Azure yet')
+  }
+  readonly listDeliveries: Store['listDeliveries'] = async () => ({ deliveries: [] })
   readonly listEvents: Store['listEvents'] = (page) => this.#events.list(page)
   readonly replay: Store['replay'] = (which, now, limit) => this.#events.replay(which, now, limit)
 
