@@ -2,8 +2,15 @@
 import type { z } from 'zod'
 import { sign } from '../../shared/signature.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
-import { type AlertTelling, type FleetAlert, isAlertOf } from '../core/delivery/delivery.ts'
+import {
+  type AlertTelling,
+  type FleetAlert,
+  isAlertOf,
+  isPing,
+  type Telling,
+} from '../core/delivery/delivery.ts'
 import { unlimited } from '../core/delivery/rate.ts'
+import { messageIdOf } from '../core/delivery/subscription.ts'
 import type { AbsenceNews } from '../core/event/event.ts'
 import { alertText } from '../core/message/alert.ts'
 import { cloudEventBody, wholeCharacters } from '../core/message/cloud-event.ts'
@@ -15,8 +22,11 @@ import {
   fromStatus,
   isRedirect,
   isSuccess,
+  type Notified,
   type Notifier,
+  type Outgoing,
   post,
+  type Send,
 } from './notifier.ts'
 
 const schema = entry('webhook', {
@@ -31,17 +41,19 @@ const notifier: Notifier<z.output<typeof schema>> = {
   buttons: undefined,
   async notify({ delivery, now, signal }, channel, send) {
     const { telling } = delivery
-    const body = isAlertOf(telling)
-      ? alertBody(delivery.id, telling)
-      : cloudEventBody(delivery.id, telling)
+    const id = messageIdOf(delivery)
     try {
-      const signature = await sign(channel.secret, delivery.id, now, body)
+      if (isPing(telling) && telling.about.handshake !== undefined) {
+        return await shakeHands(send, channel.url, telling.about.handshake, { now, signal })
+      }
+      const body = bodyOf(id, telling)
+      const signature = await sign(channel.secret, id, now, body)
       const headers = { ...signature, 'content-type': 'application/cloudevents+json' }
       const answer = await post(send, channel.url, body, headers, signal)
-      if (isSuccess(answer.status)) {
-        return { outcome: 'delivered', note: `HTTP ${answer.status}` }
-      }
-      return judge(answer, now)
+      const { status, text } = answer
+      const reply = { status, text }
+      if (isSuccess(status)) return { outcome: 'delivered', note: `HTTP ${status}`, reply }
+      return { ...judge(answer, now), reply }
     } catch (error) {
       return fromError(error, signal)
     }
@@ -58,6 +70,51 @@ function judge(answer: Answer, now: number): SendOutcome {
   const judged = fromStatus(answer, now)
   const final = answer.status === 410 || isRedirect(answer.status)
   return final || judged.outcome !== 'refused' ? judged : { outcome: 'retry', note: judged.note }
+}
+
+function bodyOf(id: string, telling: Telling | AlertTelling): string {
+  if (isPing(telling)) return pingBody(id, telling.about.ping, telling.at)
+  return isAlertOf(telling) ? alertBody(id, telling) : cloudEventBody(id, telling)
+}
+
+/**
+ * The endpoint consents by a header of its answer, whatever the status
+ * (https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/http-webhook.md#4-abuse-protection).
+ */
+async function shakeHands(
+  send: Send,
+  url: string,
+  origin: string,
+  { now, signal }: Pick<Outgoing, 'now' | 'signal'>,
+): Promise<Notified> {
+  const headers = { 'webhook-request-origin': origin }
+  const init: RequestInit = { method: 'OPTIONS', headers, signal, redirect: 'manual' }
+  const response = await send(url, init)
+  const { status } = response
+  await response.body?.cancel()
+  const allowed = response.headers.get('webhook-allowed-origin')
+  const reply = { status, text: '' }
+  if (allowed === '*' || allowed === origin) {
+    return { outcome: 'delivered', note: `HTTP ${status}, origin allowed`, reply }
+  }
+  const answer = { status, text: '', end: 'read', retryAfter: response.headers.get('retry-after') }
+  const judged = judge(answer as Answer, now)
+  if (judged.outcome === 'retry' && status >= 500) return { ...judged, reply }
+  const note = `HTTP ${status} without "WebHook-Allowed-Origin: ${origin}"`
+  return { outcome: 'refused', note, reply }
+}
+
+function pingBody(id: string, subscription: string, at: number): string {
+  return JSON.stringify({
+    specversion: '1.0',
+    id,
+    source: '/subscriptions',
+    type: 'foghorn.ping',
+    time: new Date(at).toISOString(),
+    subject: subscription,
+    datacontenttype: 'application/json',
+    data: { subscription },
+  })
 }
 
 /** An alert has no event, so the body has the fleet and the texts. */

@@ -13,6 +13,7 @@ import {
   channelTroubleIn,
   type Delivery,
   isAlertOf,
+  subscriptionOf,
 } from '../core/delivery/delivery.ts'
 import { type Context, copyFor } from '../core/delivery/follow-up.ts'
 import { mayHaveHeard, skippedBefore } from '../core/delivery/overtake.ts'
@@ -29,6 +30,7 @@ import { channelsInTrouble, noteAnswer, passGate } from './channel-health.ts'
 import { partsForOne, waysToDecide } from './decision-buttons.ts'
 import { setApart, settle } from './finish-attempt.ts'
 import { channelNamed, notifierOf, type Relay, rateOf } from './relay.ts'
+import { findChannel, noteAttempt, type Target } from './subscription-channel.ts'
 
 /** How many requests to a channel this worker has under way. */
 type UnderWay = (channel: string) => number
@@ -66,10 +68,12 @@ interface Prepared {
 /** Makes one request and finishes each delivery in it. Logs errors and throws none. */
 export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<void> {
   const first = group[0]!
-  const channel = channelNamed(relay, first.channel)
-  const gate = channel && (await passGate(relay, channel, first))
+  const target = await targetOf(relay, first)
+  if (target === undefined) return
+  const { channel, kept } = target
+  const gate = channel && kept === undefined ? await passGate(relay, channel, first) : undefined
   const prepared: Prepared[] = []
-  for (const claimed of group) prepared.push(await prepare(relay, claimed, gate?.passage))
+  for (const claimed of group) prepared.push(await prepare(relay, claimed, target, gate?.passage))
 
   const { now: parts } = partsForOne(
     prepared.flatMap(({ next }) => ('part' in next ? next.part : [])),
@@ -79,6 +83,7 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
   const inRequest = prepared.filter(({ next }) => 'part' in next && parts.includes(next.part))
   const overdue = inRequest.find((one) => isOverdue(one.claimed, one.siblings, relay.now()))
   const health = gate && (await noteAnswer(relay, gate, sent, overdue?.claimed.plannedAt))
+  await noteAttempt(relay, target, first, sent, health)
 
   const together = sent ? inRequest : prepared.filter(isWaiting)
   const list = together.length > 1 ? { retryAt: retryAtOf(relay, together, sent) } : undefined
@@ -90,28 +95,41 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
   }
 }
 
+/** Undefined if the channel cannot be read: then the lease ends, and the delivery is retried. */
+async function targetOf(relay: Relay, first: Claimed): Promise<Target | undefined> {
+  try {
+    return await findChannel(relay, first)
+  } catch (error) {
+    relay.log.error('message_failed', { id: first.id, error: messageOf(error) })
+    return undefined
+  }
+}
+
 /** Loads what the judgement needs, and composes the message. */
 async function prepare(
   relay: Relay,
   claimed: Claimed,
+  { channel, kept }: Target,
   passage: Passage | undefined,
 ): Promise<Prepared> {
-  const channel = channelNamed(relay, claimed.channel)
+  const subscription = subscriptionOf(claimed.channel)
   try {
     const record = await relay.store.readEvent(claimed)
-    const siblings = await relay.store.readDeliveries(claimed)
+    const siblings = await relay.store.readDeliveries(claimed, subscription)
     const isAboutChannel = channelTroubleIn(claimed.telling) !== undefined
     const judgement = judgeDelivery(claimed, {
       record,
       siblings,
       channel: channel && passage && { overtakes: notifierOf(relay, channel).overtakes, passage },
+      kept,
       inTrouble: isAboutChannel ? (await channelsInTrouble(relay)).map((one) => one.channel) : [],
     })
     const next =
       judgement.go === 'send'
         ? { part: await partOf(relay, claimed, record, siblings) }
         : { result: withoutSending(judgement) }
-    const isGone = channel === undefined && judgement.go === 'refused'
+    const isConfigured = subscription === undefined
+    const isGone = isConfigured && channel === undefined && judgement.go === 'refused'
     const instead = isGone
       ? await channelsInstead(relay, claimed, record, siblings)
       : fallbackOf(channel)
@@ -157,7 +175,9 @@ async function partOf(
 ): Promise<Part> {
   const { telling } = claimed
   const now = relay.now()
-  const asks = record !== undefined && telling.moment !== 'alert' && asksFor(telling.event, now)
+  const isPlain = subscriptionOf(claimed.channel) !== undefined
+  const asks =
+    !isPlain && record !== undefined && telling.moment !== 'alert' && asksFor(telling.event, now)
   const { buttons, askers } = asks
     ? await waysToDecide(relay, record, telling.event, claimed.channel)
     : {}
@@ -165,12 +185,16 @@ async function partOf(
     delivery: claimed,
     message: compose(telling, now, skippedBefore(claimed, siblings), askers),
     ...(buttons && { buttons }),
-    ...(hasPage(telling) ? { pageUrl: await pageLink(relay, claimed, now) } : {}),
-    mayHaveHeard: mayHaveHeard(claimed, siblings, (name) => !channelNamed(relay, name)),
+    ...(hasPage(claimed) ? { pageUrl: await pageLink(relay, claimed, now) } : {}),
+    mayHaveHeard: isPlain
+      ? []
+      : mayHaveHeard(claimed, siblings, (name) => !channelNamed(relay, name)),
   }
 }
 
-function hasPage(telling: Claimed['telling']): boolean {
+/** A subscription never gets a link that decides. */
+function hasPage({ telling, channel }: Claimed): boolean {
+  if (subscriptionOf(channel) !== undefined) return false
   return channelTroubleIn(telling) === undefined && !isAlertOf(telling)
 }
 
@@ -188,7 +212,15 @@ async function send(relay: Relay, parts: Part[], channel: Channel): Promise<Send
   const list = listUrl === undefined ? {} : { listUrl }
   const outgoing: Outgoing = { ...first, also, ...list, posts, now, signal }
   try {
-    return await notifierOf(relay, channel).notify(outgoing, channel as never, relay.send)
+    const { reply, ...sent } = await notifierOf(relay, channel).notify(
+      outgoing,
+      channel as never,
+      relay.send,
+    )
+    if (subscriptionOf(first.delivery.channel) === undefined) return sent
+    const at = relay.now()
+    const { status, text = '' } = reply ?? {}
+    return { ...sent, answered: { status, text, tookMs: at - now, at } }
   } catch (error) {
     relay.log.error('notifier_failed', { kind: channel.kind, error: messageOf(error) })
     return { outcome: 'retry', note: 'the notifier failed; see the log' }

@@ -211,6 +211,11 @@ export function deliveryId(record: EventView, moment: Moment, channel: string): 
   return idOf(record, moment, [channel])
 }
 
+/** The channel in the id of a delivery. Empty if the text is no such id. */
+export function channelIn(id: string): string {
+  return (id.split('/')[4] ?? '').replace('%3A', ':')
+}
+
 /** The same for all channels. */
 export function momentId(record: EventView, moment: Moment): string {
   return idOf(record, moment, [])

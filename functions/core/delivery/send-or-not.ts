@@ -30,11 +30,11 @@ const always: Overtakes = () => true
 
 export function judgeDelivery(claimed: Claimed, known: Known): Judgement {
   const { record, siblings, channel, kept } = known
+  if (kept !== undefined) return { go: 'given_up', reason: kept }
   const late =
     overtaken(claimed, record, siblings, channel?.overtakes ?? always) ?? overBy(claimed, known)
   if (late !== undefined) return { go: 'superseded', reason: late }
   if (channel === undefined) return { go: 'refused', reason: whyGone(claimed) }
-  if (kept !== undefined) return { go: 'given_up', reason: kept }
   const { passage } = channel
   if (passage.go === 'wait') return { go: 'wait', reason: passage.note }
   if (passage.go === 'divert') return { go: 'refused', reason: passage.note, broken: true }

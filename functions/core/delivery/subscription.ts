@@ -196,7 +196,8 @@ export function planFor(one: Subscription, moment: LoggedMoment, now: number): D
 
 /** The last ping that was counted. Planning it twice changes nothing. */
 export function planPing(one: Subscription, origin: string, now: number): Delivery {
-  const eventId = `ping-${one.id}-${one.pings}`
+  // a repeated request may make a deleted subscription again, under its id
+  const eventId = `ping-${one.id}-${one.createdAt}-${one.pings}`
   const channel = subscriptionChannel(one.id)
   const handshake = one.consent === 'options' && !one.consented ? { handshake: origin } : {}
   const event = {
