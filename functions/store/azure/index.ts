@@ -140,16 +140,21 @@ export class Index {
     await this.#together(works)
   }
 
-  /** Removes entries. Ignores failures: a later read finds and removes the stale entry. */
-  async drop(entries: Entry[]): Promise<void> {
+  /**
+   * Removes entries, and returns whether they are all gone. Throws no error: a later read finds and
+   * removes the stale entry.
+   */
+  async drop(entries: Entry[]): Promise<boolean> {
     const works = entries.map(({ partition, row }) => async () => {
       try {
         await this.#rows.change(partition, [{ kind: 'remove', row }])
+        return true
       } catch {
         // stale entries do no harm
+        return false
       }
     })
-    await this.#together(works)
+    return !(await this.#together(works)).includes(false)
   }
 
   /**

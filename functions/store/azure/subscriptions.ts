@@ -19,7 +19,7 @@ import {
   toDelivery,
   toView,
 } from './stored.ts'
-import { addEntries, changeRows } from './write.ts'
+import { addEntries, changeRows, dropEntries } from './write.ts'
 
 /** Entries that one call to forget looks at, at once. */
 const pageSize = 100
@@ -107,7 +107,7 @@ export class SubscriptionDeliveries {
   }
 
   async #forgetOne(entry: Found, before: number): Promise<boolean> {
-    const { rows, index } = this.#parts
+    const { rows } = this.#parts
     const { target, writtenAt } = entry
     const partition = deliveryPartition(target)
     const one = await this.#read(target)
@@ -122,9 +122,11 @@ export class SubscriptionDeliveries {
     // a view that has gone before is a conflict, which changes nothing
     const view = { kind: 'remove' as const, row: ownViewRow(target.id ?? '') }
     if (isIts || one === undefined) await rows.change(partition, [view])
-    const twins = withTwin(entry, subscriptionOf(target.channel ?? '') ?? '').slice(1)
-    await index.drop([...(isIts && one.stored.entry ? [one.stored.entry] : []), ...twins])
-    await index.drop([entry])
+    const twins = withTwin(entry, subscriptionOf(target.channel ?? '') ?? '')
+    await dropEntries(this.#parts, [
+      ...(isIts && one.stored.entry ? [one.stored.entry] : []),
+      ...twins,
+    ])
     return isIts
   }
 

@@ -1,7 +1,8 @@
 // Writes what commit.ts decided: adds index entries, changes the rows of one partition unless another
-// writer was faster, and then drops entries.
+// writer was faster, and then drops entries. An entry that leads to others is added first and
+// dropped last.
 import type { Writes } from './commit.ts'
-import { partitions } from './index.ts'
+import { type Entry, partitions } from './index.ts'
 import type { Parts } from './parts.ts'
 import type { Change, Row } from './rows.ts'
 import { deliveryPartition, entriesOf, isSameEntry, ranges, toHeldEvent } from './stored.ts'
@@ -27,7 +28,24 @@ export async function addEntries(
   const targets = new Map(
     all.flatMap(({ writes }) => writes.add).map(({ entry, target }) => [entry, target]),
   )
-  await index.add([...targets.keys()], (entry) => targets.get(entry)!, now)
+  const { leading, others } = split([...targets.keys()])
+  await index.add(leading, (entry) => targets.get(entry)!, now)
+  await index.add(others, (entry) => targets.get(entry)!, now)
+}
+
+/** Removes entries, as `Index.drop`. */
+export async function dropEntries({ index }: Pick<Parts, 'index'>, entries: Entry[]) {
+  const { leading, others } = split(entries)
+  if (await index.drop(others)) await index.drop(leading)
+}
+
+/** After a crash, an entry in the history of all subscriptions leads to the one in their list. */
+function split(entries: Entry[]) {
+  const isLeading = ({ partition }: Entry) => partition === partitions.history()
+  return {
+    leading: entries.filter(isLeading),
+    others: entries.filter((entry) => !isLeading(entry)),
+  }
 }
 
 /** The second half. Returns false if another writer was faster. */
@@ -44,12 +62,12 @@ export async function changeRows(
       .map(({ entry }) => entry)
       .filter((entry) => entry.partition !== partitions.unlogged)
     const unnamed = own.filter((entry) => !named.some((one) => isSameEntry(one, entry)))
-    await index.drop(unnamed)
+    await dropEntries({ index }, unnamed)
     // if the answer to a write is lost, the client writes again and conflicts with its own rows
     const isWritten = own.length > 0 ? unnamed.length < own.length : holds(found, changes)
     if (!isWritten) return false
   }
-  await index.drop(drop)
+  await dropEntries({ index }, drop)
   return true
 }
 
