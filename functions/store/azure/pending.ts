@@ -6,8 +6,8 @@ import { endOf, keyOf, startOf } from './keys.ts'
 import type { Parts } from './parts.ts'
 import type { Row } from './rows.ts'
 import {
+  deliveryPartition,
   deliveryRow,
-  eventPartition,
   type Held,
   type HeldEvent,
   isInOrder,
@@ -131,7 +131,7 @@ export class PendingDeliveries {
         const some = entries.slice(i, i + eventsAtOnce)
         await this.#load(some, events)
         for (const entry of some) {
-          const partition = eventPartition(entry.target)
+          const partition = deliveryPartition(entry.target)
           const event = events.get(partition)!
           const row = deliveryRow(entry.target.id!)
           const held = event.deliveries.find((one) => one.row === row)
@@ -147,7 +147,7 @@ export class PendingDeliveries {
   }
 
   async #load(entries: Found[], events: Map<string, HeldEvent>): Promise<void> {
-    const partitions = new Set(entries.map(({ target }) => eventPartition(target)))
+    const partitions = new Set(entries.map(({ target }) => deliveryPartition(target)))
     const missing = [...partitions].filter((partition) => !events.has(partition))
     const works = missing.map((partition) => async () => {
       events.set(

@@ -35,13 +35,13 @@ export class Deliveries {
   }
 
   list(channel: string, { before, limit }: DeliveryPage): DeliveryList {
-    const from = before === undefined ? [Number.MAX_SAFE_INTEGER, ''] : placeIn(before)
+    const from = before === undefined ? [Number.MAX_SAFE_INTEGER, 0, ''] : placeIn(before)
     const rows = this.#statements.all(sql.listDeliveries, channel, ...from, limit + 1)
     const page = rows.slice(0, limit)
     const last = rows.length > limit ? page.at(-1) : undefined
     return {
       deliveries: page.map((row) => this.toDelivery(row)),
-      ...(last && { next: `${last.owed_at}/${last.id}` }),
+      ...(last && { next: `${last.owed_at}/${last.seq}/${last.id}` }),
     }
   }
 
@@ -94,7 +94,8 @@ export class Deliveries {
   }
 }
 
-function placeIn(before: string): [number, string] {
-  const slash = before.indexOf('/')
-  return [Number(before.slice(0, slash)), before.slice(slash + 1)]
+/** A text that is no place leads to an empty page. */
+function placeIn(before: string): (string | number)[] {
+  const [plannedAt, seq, ...id] = before.split('/')
+  return [Number(plannedAt), Number(seq), id.join('/')]
 }

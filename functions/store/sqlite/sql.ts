@@ -94,7 +94,7 @@ DROP INDEX IF EXISTS deliveries_due;
 CREATE INDEX IF NOT EXISTS deliveries_turn ON deliveries (channel, fleet, next_at)
   WHERE state = 'pending';
 CREATE INDEX IF NOT EXISTS deliveries_event ON deliveries (fleet, event_id, channel, seq);
-CREATE INDEX IF NOT EXISTS deliveries_subscription ON deliveries (channel, owed_at, id)
+CREATE INDEX IF NOT EXISTS deliveries_subscription ON deliveries (channel, owed_at, seq, id)
   WHERE ${toSubscription};
 CREATE INDEX IF NOT EXISTS deliveries_ended ON deliveries (owed_at)
   WHERE ${toSubscription} AND state <> 'pending';
@@ -225,12 +225,13 @@ export const sql = {
   readDeliveriesTo: `SELECT * FROM deliveries WHERE fleet = ? AND event_id = ? AND channel = ?
     ORDER BY seq, rowid`,
   listDeliveries: `SELECT * FROM deliveries WHERE ${toSubscription} AND channel = ?
-    AND (owed_at, id) < (?, ?) ORDER BY owed_at DESC, id DESC LIMIT ?`,
+    AND (owed_at, seq, id) < (?, ?, ?) ORDER BY owed_at DESC, seq DESC, id DESC LIMIT ?`,
   readAnswer: 'SELECT body FROM answers WHERE id = ?',
   writeAnswer: `INSERT INTO answers (id, body) VALUES (?, ?)
     ON CONFLICT DO UPDATE SET body = excluded.body`,
   forgetAnswer: 'DELETE FROM answers WHERE id = ?',
-  endedToSubscriptions: `SELECT id, fleet, event_id FROM deliveries
+  // SQLite prefers the index of the list, and would read every delivery to a subscription
+  endedToSubscriptions: `SELECT id, fleet, event_id FROM deliveries INDEXED BY deliveries_ended
     WHERE ${toSubscription} AND state <> 'pending' AND owed_at < ? ORDER BY owed_at LIMIT ?`,
   forgetDelivery: 'DELETE FROM deliveries WHERE id = ?',
   replayOne: `UPDATE deliveries SET state = 'pending', next_at = ?, owed_at = ?
