@@ -77,7 +77,7 @@ export function removeToken(store: MemoStore, id: string): Promise<void> {
 }
 
 /** A subscription, and the version that the next write is based on. */
-export type StoredSubscription = Subscription & Memo
+type StoredSubscription = Subscription & Memo
 
 export async function readSubscription(
   store: MemoStore,

@@ -23,7 +23,7 @@ import { type Rate, unlimited } from './rate.ts'
  * `pending`: the endpoint has not answered the ping. `paused`: by its owner. `disabled`: by the relay,
  * as the endpoint failed.
  */
-export type SubscriptionState = 'pending' | 'active' | 'paused' | 'disabled'
+type SubscriptionState = 'pending' | 'active' | 'paused' | 'disabled'
 
 /** How an endpoint shows that it wants messages. */
 export const consents = ['ping', 'options'] as const
@@ -68,7 +68,7 @@ export const maxSubscriptions = 1_000
 /** If its maker is bound to fleets, it sees at most so many. So other fleets have room, too. */
 export const maxSubscriptionsOfBound = 200
 /** After a rotation, the old secret also signs for this long. */
-export const oldSecretMs = 24 * 3_600_000
+const oldSecretMs = 24 * 3_600_000
 /** A repeated request gets the secret again within this time. */
 export const secretShownMs = 24 * 3_600_000
 const maxSecrets = 4
@@ -77,7 +77,7 @@ export const maxFailingMs = 5 * 24 * 3_600_000
 export const subscriptionRate: Rate = { ...unlimited, atOnce: 5 }
 
 /** The fleet of pings, which belong to no event. A configured name has another form. */
-export const noFleet = '-'
+const noFleet = '-'
 
 type New = Pick<
   Subscription,

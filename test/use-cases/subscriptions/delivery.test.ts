@@ -47,7 +47,7 @@ describe('a new subscription', () => {
   test('gets the ids that the stream has', async () => {
     await subscribe(world)
     await live()
-    const logged = await world.store.readMoments(0, 100, world.clock.now)
+    const logged = await world.relay.store.readMoments(0, 100, world.clock.now)
     const own = sentToEndpoint(world).slice(1)
     expect(own.map(({ json }) => json.id)).toEqual(logged.map(({ id }) => id))
     expect(own.map(({ headers }) => headers['webhook-id'])).toEqual(logged.map(({ id }) => id))
