@@ -253,7 +253,7 @@ export const problemCodes: Record<string, Code> = {
   },
   cursor_unknown: {
     status: '409',
-    about: 'The cursor of the stream is not from this relay.',
+    about: 'The cursor is not from this relay, or from before its store was replaced.',
   },
   decision_malformed: { status: '400', about: 'The body is not a valid decision.' },
   delivery_unknown: { status: '404', about: 'The subscription has no such delivery.' },
@@ -310,7 +310,7 @@ export const problemCodes: Record<string, Code> = {
   token_malformed: { status: '400', about: 'The detail lists what is wrong with the token.' },
   token_unknown: { status: '404', about: 'There is no such token.' },
   too_many_drills: { status: '429', about: 'The fleet has three open drills.' },
-  too_many_streams: { status: '429', about: 'This process has 100 open streams.' },
+  too_many_streams: { status: '429', about: '100 streams are open.' },
   too_many_subscriptions: {
     status: '409',
     about: 'There are 1,000 subscriptions, or 200 for the fleets of their maker.',

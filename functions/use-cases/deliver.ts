@@ -13,6 +13,7 @@ import {
   channelTroubleIn,
   type Delivery,
   isAlertOf,
+  isPing,
   subscriptionOf,
 } from '../core/delivery/delivery.ts'
 import { type Context, copyFor } from '../core/delivery/follow-up.ts'
@@ -185,17 +186,15 @@ async function partOf(
     delivery: claimed,
     message: compose(telling, now, skippedBefore(claimed, siblings), askers),
     ...(buttons && { buttons }),
-    ...(hasPage(claimed) ? { pageUrl: await pageLink(relay, claimed, now) } : {}),
+    ...(hasPage(telling) ? { pageUrl: await pageLink(relay, claimed, now) } : {}),
     mayHaveHeard: isPlain
       ? []
       : mayHaveHeard(claimed, siblings, (name) => !channelNamed(relay, name)),
   }
 }
 
-/** A subscription never gets a link that decides. */
-function hasPage({ telling, channel }: Claimed): boolean {
-  if (subscriptionOf(channel) !== undefined) return false
-  return channelTroubleIn(telling) === undefined && !isAlertOf(telling)
+function hasPage(telling: Claimed['telling']): boolean {
+  return channelTroubleIn(telling) === undefined && !isAlertOf(telling) && !isPing(telling)
 }
 
 async function send(relay: Relay, parts: Part[], channel: Channel): Promise<SendOutcome> {

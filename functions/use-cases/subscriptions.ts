@@ -1,6 +1,7 @@
 // Makes, lists, changes and deletes subscriptions. Its secret leaves the relay only in answers to the
 // requests that make it or rotate it.
 import { toBase64 } from '../../shared/signature.ts'
+import type { ChannelHealth } from '../core/delivery/channel-health.ts'
 import { type Delivery, subscriptionChannel } from '../core/delivery/delivery.ts'
 import type { MomentFilter } from '../core/delivery/moment-log.ts'
 import {
@@ -24,6 +25,7 @@ import { type Access, isBound, nameOf } from '../core/rules/access.ts'
 import { whyRefused } from '../core/rules/address.ts'
 import {
   listSubscriptions,
+  readHealth,
   readSubscription,
   removeSubscription,
   writeSubscription,
@@ -208,6 +210,14 @@ export async function deleteSubscription(
   await removeSubscription(relay.store, id)
   relay.log.info('subscription_deleted', { id, by: nameOf(access) })
   return 'deleted'
+}
+
+/** The health of its endpoint. Undefined: it was never in trouble. */
+export async function healthOf(
+  { store }: Relay,
+  { id }: Subscription,
+): Promise<ChannelHealth | undefined> {
+  return (await readHealth(store, subscriptionChannel(id)))?.health
 }
 
 /** Of a subscription that this user sees. */

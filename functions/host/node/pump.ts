@@ -75,6 +75,7 @@ export class Pump {
     const expanded = await this.#expander.expand()
     if (expanded === 'more') this.#again = true
     const failed = swept + (expanded === 'failed' ? 1 : 0)
+    const idleMs = expanded === 'failed' ? afterFailureMs : maxSleepMs
     const limit = maxUnderWay - this.#underWay.sends.size
     if (limit > 0 && !this.#stopped) {
       const requests = await claimDue(this.#relay, limit, this.#underWay.countOf)
@@ -84,7 +85,7 @@ export class Pump {
     await this.#forget()
     await this.#lookForAbsences()
     const nextAt = await nextDueAt(this.#relay, this.#underWay.countOf)
-    const wait = nextAt === undefined ? maxSleepMs : nextAt - this.#relay.now()
+    const wait = nextAt === undefined ? idleMs : nextAt - this.#relay.now()
     const least =
       failed > 0 ? afterFailureMs : this.#underWay.sends.size < maxUnderWay ? 1 : maxSleepMs
     return Math.min(maxSleepMs, Math.max(wait, least))

@@ -6,6 +6,7 @@ import { eventTypes } from '../../../shared/document.ts'
 import { describeIssues } from '../../../shared/errors.ts'
 import { parseJson } from '../../../shared/json.ts'
 import { looksSecret } from '../../../shared/presentable.ts'
+import type { ChannelHealth } from '../../core/delivery/channel-health.ts'
 import { type Delivery, isPing } from '../../core/delivery/delivery.ts'
 import type { MomentFilter } from '../../core/delivery/moment-log.ts'
 import {
@@ -122,6 +123,12 @@ export function publicSubscription(one: Subscription, now: number) {
     oldSecretUntil: until === undefined ? undefined : isoOf(until),
     ...{ createdAt: isoOf(one.createdAt), createdBy: one.createdBy },
   })
+}
+
+/** As `GET /v1/channels` shows that of a configured channel. */
+export function publicHealth(health: ChannelHealth | undefined): object {
+  if (health === undefined || health.state === 'ok') return { state: 'ok' }
+  return { state: health.state, since: isoOf(health.since), note: health.note }
 }
 
 /** Some addresses are secrets, as everybody who knows one can post to it. */

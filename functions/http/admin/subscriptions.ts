@@ -9,6 +9,7 @@ import {
   createSubscription,
   deleteSubscription,
   deliveriesTo,
+  healthOf,
   pause,
   replayTo,
   resume,
@@ -23,6 +24,7 @@ import { accessOf, fleetsFor } from './access.ts'
 import {
   changeIn,
   publicDeliveryTo,
+  publicHealth,
   publicSubscription,
   replayIn,
   wishIn,
@@ -39,6 +41,7 @@ const keyForm = /^[\x21-\x7e]{1,255}$/
 export function subscriptionRoutes(relay: Relay, routes: Hono, manages: MiddlewareHandler): void {
   const body = limit(maxBodyBytes)
   const one = '/subscriptions/:id'
+  routes.use('/subscriptions/*', onlyKnown)
   routes.get('/subscriptions', manages, (c) => getSubscriptions(relay, c))
   routes.post('/subscriptions', manages, body, (c) => postSubscription(relay, c))
   routes.get(one, manages, (c) => getSubscription(relay, c))
@@ -50,6 +53,13 @@ export function subscriptionRoutes(relay: Relay, routes: Hono, manages: Middlewa
   routes.post(`${one}/resume`, manages, (c) => act(relay, c, resume))
   routes.post(`${one}/rotate-secret`, manages, (c) => postRotation(relay, c))
   routes.post(`${one}/replay`, manages, body, (c) => postReplay(relay, c))
+}
+
+/** Middleware: only lists have parameters. */
+const onlyKnown: MiddlewareHandler = async (c, next) => {
+  const isList = c.req.method === 'GET' && /\/(subscriptions|deliveries)$/.test(c.req.path)
+  const wrong = wrongParameter(c, isList ? ['limit', 'cursor'] : [])
+  return wrong === undefined ? next() : problem(c, 400, 'query_invalid', wrong)
 }
 
 async function getSubscriptions(relay: Relay, c: Context): Promise<Response> {
@@ -81,8 +91,6 @@ interface Page {
 }
 
 function pageIn(c: Context): Page | Response {
-  const wrong = wrongParameter(c, ['limit', 'cursor'])
-  if (wrong !== undefined) return problem(c, 400, 'query_invalid', wrong)
   const count = Number(c.req.query('limit') ?? usualPage)
   const cursor = c.req.query('cursor')
   if ((cursor?.length ?? 1) > maxCursorLength || cursor === '') return cursorWrong(c)
@@ -97,8 +105,6 @@ function cursorWrong(c: Context): Response {
 }
 
 async function postSubscription(relay: Relay, c: Context): Promise<Response> {
-  const wrong = wrongParameter(c, [])
-  if (wrong !== undefined) return problem(c, 400, 'query_invalid', wrong)
   const key = c.req.header('idempotency-key')
   if (key !== undefined && !keyForm.test(key)) {
     const detail = 'Idempotency-Key must have 1 to 255 visible ASCII characters'
@@ -139,10 +145,10 @@ function addressRefused(c: Context, why: string): Response {
 }
 
 async function getSubscription(relay: Relay, c: Context): Promise<Response> {
-  const wrong = wrongParameter(c, [])
-  if (wrong !== undefined) return problem(c, 400, 'query_invalid', wrong)
   const found = await subscriptionFor(relay, accessOf(c), idIn(c))
-  return found === undefined ? unknown(c) : c.json(publicSubscription(found, relay.now()))
+  if (found === undefined) return unknown(c)
+  const health = await healthOf(relay, found)
+  return c.json({ ...publicSubscription(found, relay.now()), health: publicHealth(health) })
 }
 
 function idIn(c: Context): string {
