@@ -3,7 +3,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
 import { type Delivery, subscriptionChannel } from '../../functions/core/delivery/delivery.ts'
-import { graceMs } from '../../functions/store/azure/index.ts'
+import { graceMs, partitions } from '../../functions/store/azure/index.ts'
+import type { Rows } from '../../functions/store/azure/rows.ts'
 import type { AzureStore } from '../../functions/store/azure/store.ts'
 import type { Together } from '../../functions/store/azure/together.ts'
 import { Table } from '../sim/table.ts'
@@ -230,7 +231,8 @@ test('an entry that could not be removed is removed by a later call', async () =
   const store = storeOn(rows)
   await store.addDeliveries([to('a', { state: 'refused' })])
   const failing = around(rows, async (change, partition, [only]) => {
-    if (!isOwn(partition) && only?.kind === 'remove') throw new Error('the storage is busy')
+    const isListed = partition === partitions.history(subscription)
+    if (isListed && only?.kind === 'remove') throw new Error('the storage is busy')
     return change()
   })
   expect(await storeOn(failing).forget(at + hour, 9)).toBe(1)
@@ -251,4 +253,50 @@ test('a delivery that belongs in another partition is not written at all', async
   await expect(store.commit(commitOf({ deliveries: [to('b')] }))).rejects.toThrow('partition')
   expect(await entriesIn(rows)).toEqual(before)
   expect(await store.readEvent(key)).toBeUndefined()
+})
+
+describe('many subscriptions', () => {
+  const upTo = (count: number) => Array.from({ length: count }, (_, i) => i)
+  const toEach = (name: string, count: number, changes: (i: number) => Partial<Delivery>) =>
+    upTo(count).map((i) => {
+      const own = subscriptionChannel(`${name}${i}`)
+      return delivery(`${name}${i}`, { channel: own, ...changes(i) })
+    })
+
+  test('a claim takes the longest due of them, and reads few partitions', async () => {
+    const rows = newTable()
+    let lists = 0
+    const counted: Rows = {
+      ...rows,
+      list: (...args) => {
+        lists += isOwn(args[0]) ? 1 : 0
+        return rows.list(...args)
+      },
+    }
+    const store = storeOn(counted)
+    // the order of their names says nothing of the order in which they are due
+    const rest = toEach('s', 100, (i) => ({ nextAt: at - ((i * 37) % 100) }))
+    await store.addDeliveries(rest)
+    lists = 0
+    expect(await store.nextDueAt(free)).toBe(at - 99)
+    const claims = await claim(store, { limit: 5 })
+    expect(claims).toHaveLength(5)
+    expect(lists).toBeLessThan(60)
+    const left = rest.filter(({ id }) => !claims.some((one) => one.id === id))
+    const latest = rest.map(({ nextAt }) => nextAt).toSorted((a, b) => a - b)[4]!
+    expect(left.every(({ nextAt }) => nextAt > latest)).toBe(true)
+  })
+
+  test('those that wait for an earlier delivery hide nothing that is due', async () => {
+    const store = storeOn(newTable())
+    await store.addDeliveries(toEach('s', 70, () => ({ nextAt: at + hour })))
+    const behind = toEach('s', 70, (i) => ({ id: `behind ${i}`, seq: 65, nextAt: at - hour }))
+    await store.addDeliveries(behind)
+    await store.addDeliveries(toEach('free', 3, (i) => ({ nextAt: at - i })))
+    expect(await store.nextDueAt(free)).toBe(at - 2)
+    const claims = await claim(store, { limit: 2 })
+    expect(claims.map(({ id }) => id)).toEqual(['free2', 'free1'])
+    expect((await claim(store, { limit: 9 })).map(({ id }) => id)).toEqual(['free0'])
+    expect(await store.nextDueAt(free)).toBe(at + 20_000)
+  })
 })

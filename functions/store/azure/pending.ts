@@ -120,17 +120,23 @@ export class PendingDeliveries {
     }
   }
 
-  /** The deliveries of a queue that need not wait for an earlier one of their event, by time. */
+  /**
+   * The deliveries of a queue that need not wait for an earlier one of their event, by time. Ends
+   * at an entry that is too late.
+   */
   async *sendableIn(
     queue: FleetQueue,
     events: Map<string, HeldEvent>,
     stale: Found[],
-  ): AsyncGenerator<Pending & { entry: number }> {
+    isLate: (entryAt: number) => boolean,
+  ): AsyncGenerator<Pending> {
     for await (const entries of this.#pagesOf(queue)) {
       for (let i = 0; i < entries.length; i += eventsAtOnce) {
-        const some = entries.slice(i, i + eventsAtOnce)
+        const some = entries.slice(i, i + eventsAtOnce).filter((one) => !isLate(timeOf(one)))
+        if (some.length === 0) return
         await this.#load(some, events)
         for (const entry of some) {
+          if (isLate(timeOf(entry))) return
           const partition = deliveryPartition(entry.target)
           const event = events.get(partition)!
           const row = deliveryRow(entry.target.id!)
@@ -139,7 +145,7 @@ export class PendingDeliveries {
             stale.push(entry)
           } else if (isInOrder(held, event)) {
             const { nextAt } = held.stored.delivery
-            yield { held, partition, nextAt, entry: timeOf(entry) }
+            yield { held, partition, nextAt }
           }
         }
       }
