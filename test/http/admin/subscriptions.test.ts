@@ -138,6 +138,19 @@ describe('with an Idempotency-Key', () => {
     expect((await create(wish, 'k', token)).body.id).not.toBe(first!.body.id)
   })
 
+  test('a repeated request completes one that broke off', async () => {
+    const { addDeliveries } = world.store
+    world.store.addDeliveries = async () => {
+      throw new Error('the disk is busy')
+    }
+    expect((await create({ url: endpoint }, 'k')).status).toBe(500)
+    world.store.addDeliveries = addDeliveries
+    const { status, body } = await create({ url: endpoint }, 'k')
+    expect([status, body.secret]).toEqual([201, expect.stringMatching(/^whsec_/)])
+    await world.drain()
+    expect(await stateOf(world, body.id)).toBe('active')
+  })
+
   test('another body is refused', async () => {
     await create({ url: endpoint }, 'k')
     const { status, body } = await create({ url: `${endpoint}/2` }, 'k')

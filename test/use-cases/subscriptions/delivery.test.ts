@@ -72,6 +72,20 @@ describe('a new subscription', () => {
     expect(heardBy(world)).not.toContain('scheduled')
   })
 
+  test('is not sent a refused ping again, but a new one on request', async () => {
+    endpointAnswers(world, () => new Response('moved', { status: 302 }))
+    const { id } = await subscribe(world)
+    await passInSteps(world, hour, minute)
+    expect(heardBy(world)).toEqual(['foghorn.ping'])
+    const [row] = await deliveriesOf(id)
+    expect(row).toMatchObject({ moment: 'ping', state: 'refused' })
+    expect(row.answer).toMatchObject({ status: 302, text: 'moved' })
+    endpointAnswers(world, ok)
+    await ask(world, `/${id}/test`, 'POST')
+    await world.drain()
+    expect(await stateOf(world, id)).toBe('active')
+  })
+
   test('consents by the OPTIONS handshake if it is made so', async () => {
     let origin = ''
     endpointAnswers(world, ({ method }) =>
@@ -247,6 +261,8 @@ describe('the relay disables it', () => {
     endpointAnswers(world, () => new Response('down', { status: 503 }))
     for (let passed = 0; passed < 5; passed++) {
       expect(await stateOf(world, id)).toBe('active')
+      // a new secret repairs no endpoint
+      await ask(world, `/${id}/rotate-secret`, 'POST')
       await beacon.sees([event({ eventId: eventId.replace('c', String(passed)) })])
       await passInSteps(world, day, hour)
     }

@@ -65,6 +65,8 @@ test('the first subscription does not read what happened before', async () => {
   const { relay, calls } = mortal()
   await expandMoments(relay)
   expect(calls).toEqual(['listMemos', 'readMemo', 'readMoments'])
+  const position = { kind: 'expansion' as const, name: ['position'] }
+  expect(await world.store.readMemo(position)).toBe(undefined)
 })
 
 test('each subscription gets each moment, in the order of the log', async () => {
