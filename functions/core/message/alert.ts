@@ -59,7 +59,7 @@ function subscriptionDisabled(reasons: string[]): AlertText {
     title: `${title}: ${reasons[0]}`,
     lines: [
       ...reasons.slice(1).map((reason) => `Also: ${reason}.`),
-      'The relay keeps its messages and sends it none.',
+      'The relay keeps its messages, and does not send them.',
       'Repair the endpoint, resume the subscription, then replay what it missed.',
     ],
   }
