@@ -33,7 +33,7 @@ import { setApart, settle } from './finish-attempt.ts'
 import { channelNamed, notifierOf, type Relay, rateOf } from './relay.ts'
 import { findChannel, noteAttempt, type Target } from './subscription-channel.ts'
 
-/** How many requests to a channel this worker has under way. */
+/** How many requests to a channel this worker has under way. `Infinity`: it gets no more now. */
 type UnderWay = (channel: string) => number
 
 const none: UnderWay = () => 0

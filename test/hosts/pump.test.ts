@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Pump } from '../../functions/host/node/pump.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { around } from '../sim/around.ts'
-import { endpoint, subscribe } from '../support/subscriptions.ts'
+import { endpoint, happen, subscribe } from '../support/subscriptions.ts'
 import { createWorld, event, FakeBeacon, usualAnswer, type World } from '../support/world.ts'
 
 let world: World
@@ -132,4 +132,27 @@ test('subscriptions get what happens, also after the expansion failed once', asy
   pumping.wake()
   await heard.promise
   expect(world.lines.join()).toContain('"expansion_failed"')
+})
+
+test('endpoints that hang take one place each, so the others get all their messages', async () => {
+  const hanging = 100
+  const most = new Map<string, number>()
+  let got = 0
+  const done = Promise.withResolvers<void>()
+  for (let i = 0; i < hanging; i++) await subscribe(world, { url: `https://hangs.example/${i}` })
+  await subscribe(world)
+  world.channels.answer = (request) => {
+    if (!request.url.startsWith('https://hangs.')) {
+      if (request.url === endpoint && ++got === 20) done.resolve()
+      return usualAnswer(request)
+    }
+    most.set(request.url, (most.get(request.url) ?? 0) + 1)
+    return new Promise<Response>(() => {})
+  }
+  const pumping = new Pump(world.relay)
+  pump = pumping
+  world.relay.wake = () => pumping.wake()
+  await happen(world, 20)
+  await done.promise
+  expect(Math.max(...most.values())).toBe(1)
 })
