@@ -101,6 +101,8 @@ export const relayEvents: Record<string, string> = {
   event_failed: 'One event of a report could not be stored. The beacon reports it again.',
   event_stepped: 'A report changed an event. `moments` lists what people are notified of.',
   events_refused: 'A report had events above a limit.',
+  expansion_failed:
+    'Messages for subscriptions could not be planned from the log of moments. The relay tries again.',
   fleet_alert: 'The text of an alert. If there are `owners`, their channels receive it too.',
   forgotten: 'Old events and beacons were removed.',
   forms_refused: 'The relay refused forms that did not come from its own pages.',
@@ -134,6 +136,15 @@ export const relayEvents: Record<string, string> = {
   slack_acknowledged: 'Slack sent something that needs no action.',
   slack_refused: 'Requests to `/slack/interactions` with a wrong signature, time or form.',
   slack_reply_failed: 'The answer to a press did not reach Slack. The decision is stored.',
+  subscription_changed:
+    'A subscription was `changed`, `paused`, `resumed`, or its `secret_rotated` (`what`). `by` says by whom.',
+  subscription_consented: 'The endpoint of a subscription has consented to get messages.',
+  subscription_created: 'An owner, or a token with `manage`, made a subscription. `by` says who.',
+  subscription_deleted: 'A subscription was deleted. `by` says by whom.',
+  subscription_disabled:
+    'The relay disabled a subscription, because its endpoint failed. `reason` says how.',
+  subscription_failed:
+    'What an attempt means for its subscription could not be stored. The relay tries again with the next one.',
   token_created:
     'An owner, or a token with `manage`, made a token. `by` says who. `id` and `name` are those of the new token.',
   token_refused:
@@ -216,6 +227,10 @@ interface Code {
 
 /** Codes of `application/problem+json`. */
 export const problemCodes: Record<string, Code> = {
+  address_refused: {
+    status: '422',
+    about: 'The relay must not send to this address. The detail says why.',
+  },
   already_approved: { status: '409', about: 'The event was approved before. Nothing changed.' },
   already_declined: { status: '409', about: '*Not now* was on record before.' },
   api_off: { status: '403', about: 'The relay was started without `FOGHORN_ADMIN_KEY`.' },
@@ -241,12 +256,22 @@ export const problemCodes: Record<string, Code> = {
     about: 'The cursor is not from this relay, or from before its store was replaced.',
   },
   decision_malformed: { status: '400', about: 'The body is not a valid decision.' },
+  delivery_unknown: { status: '404', about: 'The subscription has no such delivery.' },
   drill_malformed: { status: '400', about: 'The detail lists what is wrong with the drill.' },
   ended: { status: '409', about: 'The event is over.' },
   event_unknown: { status: '404', about: 'The fleet has no such event.' },
   fleet_unknown: {
-    status: '401, 404',
-    about: 'The configuration has no such fleet (401 to a report, 404 in the API).',
+    status: '401, 404, 422',
+    about:
+      'The configuration has no such fleet (401 to a report, 404 in the API, 422 in the filter of a subscription).',
+  },
+  idempotency_key_malformed: {
+    status: '400',
+    about: '`Idempotency-Key` needs 1 to 255 visible ASCII characters.',
+  },
+  idempotency_key_reused: {
+    status: '422',
+    about: 'An earlier request with this `Idempotency-Key` had another body.',
   },
   identity_unavailable: { status: '503', about: 'The keys of the tenant cannot be read now.' },
   internal: { status: '500', about: 'The relay failed. Its log says why.' },
@@ -272,11 +297,24 @@ export const problemCodes: Record<string, Code> = {
     status: '406',
     about: 'This host cannot keep a connection open. Poll with `wait`.',
   },
+  subscription_malformed: {
+    status: '400',
+    about: 'The detail lists what is wrong with the subscription.',
+  },
+  subscription_not_active: {
+    status: '409',
+    about: 'The subscription must be active, or for a test not disabled.',
+  },
+  subscription_unknown: { status: '404', about: 'There is no such subscription.' },
   token_invalid: { status: '401', about: 'The detail names the claim that was refused.' },
   token_malformed: { status: '400', about: 'The detail lists what is wrong with the token.' },
   token_unknown: { status: '404', about: 'There is no such token.' },
   too_many_drills: { status: '429', about: 'The fleet has three open drills.' },
   too_many_streams: { status: '429', about: '100 streams are open.' },
+  too_many_subscriptions: {
+    status: '409',
+    about: 'There are 1,000 subscriptions, or 200 for the fleets of their maker.',
+  },
   too_many_tokens: {
     status: '409',
     about: 'There are 1,000 tokens, or 200 for the fleets of their maker.',

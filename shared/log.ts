@@ -43,9 +43,16 @@ const link = /[\w-]{8}\.W(?:y[IJ]|zI)[\w-]*(?:\.[\w-]*)?/g
 /** A token of the API, or its beginning. */
 const api = /fht_\w+/g
 
+/** The secret of a subscription or a fleet, or its beginning. */
+const signing = /whsec_[A-Za-z0-9+/]{8,}=*/g
+
 /** Masks tokens by their look. The holder of one could report as a VM, or decide an event. */
 export function maskTokens(text: string): string {
-  return text.replace(jwt, '[token]').replace(link, '[token]').replace(api, '[token]')
+  return text
+    .replace(jwt, '[token]')
+    .replace(link, '[token]')
+    .replace(api, '[token]')
+    .replace(signing, '[secret]')
 }
 
 /** Replaces each secret, also in the form that JSON escapes it to. */

@@ -1,6 +1,8 @@
-// Counts the requests that one worker has under way, for each channel, and waits for them.
+// Counts the requests that one worker has under way, for each channel, and waits for them. The
+// surprise: a subscription gets one request at a time until it has answered quickly. Otherwise,
+// a few endpoints that hang would take all places of this worker.
 import { messageOf } from '../../shared/errors.ts'
-import type { Claimed } from '../core/delivery/delivery.ts'
+import { type Claimed, subscriptionOf } from '../core/delivery/delivery.ts'
 import { deliverTogether } from '../use-cases/deliver.ts'
 import type { Relay } from '../use-cases/relay.ts'
 
@@ -13,33 +15,53 @@ export async function within(limitMs: number, what: Promise<unknown>): Promise<'
   return Promise.race([what.then(() => 'ended' as const), limit]).finally(() => clearTimeout(timer))
 }
 
+/** An endpoint that answers within this time gets several requests at once. */
+const quickMs = 2_000
+/** As many as there may be subscriptions. Beyond it, all begin again. */
+const maxQuick = 1_000
+
 export class UnderWay {
   readonly #relay: Relay
   readonly #counts = new Map<string, number>()
+  readonly #quick = new Set<string>()
   readonly sends = new Set<Promise<void>>()
 
   constructor(relay: Relay) {
     this.#relay = relay
   }
 
-  readonly countOf = (channel: string): number => this.#counts.get(channel) ?? 0
+  /** `Infinity`: the channel gets no more until one has ended. */
+  readonly countOf = (channel: string): number => {
+    const count = this.#counts.get(channel) ?? 0
+    const isSteady = subscriptionOf(channel) === undefined || this.#quick.has(channel)
+    return count === 0 || isSteady ? count : Number.POSITIVE_INFINITY
+  }
 
   /** Begins one request. Calls `ended` when it is over, even if settling failed. */
   begin(group: Claimed[], ended: () => void = () => {}): void {
     const { channel } = group[0]!
+    const from = this.#relay.now()
     this.#count(channel, 1)
     const sent = deliverTogether(this.#relay, group)
       .catch((error) => this.#relay.log.error('settle_failed', { error: messageOf(error) }))
       .finally(() => {
         this.#count(channel, -1)
+        this.#note(channel, this.#relay.now() - from)
         this.sends.delete(sent)
         ended()
       })
     this.sends.add(sent)
   }
 
+  #note(channel: string, tookMs: number): void {
+    if (subscriptionOf(channel) === undefined) return
+    if (tookMs >= quickMs) this.#quick.delete(channel)
+    else if (this.#quick.size < maxQuick) this.#quick.add(channel)
+    else this.#quick.clear()
+  }
+
   #count(channel: string, change: number): void {
-    const count = this.countOf(channel) + change
+    const count = (this.#counts.get(channel) ?? 0) + change
     if (count === 0) this.#counts.delete(channel)
     else this.#counts.set(channel, count)
   }

@@ -23,7 +23,15 @@ export interface RouteDescription {
   summary: string
   /** More, in Markdown. */
   about?: string
-  group: 'Events' | 'Beacons' | 'Channels' | 'Drills' | 'Decisions' | 'Tokens' | 'Relay'
+  group:
+    | 'Events'
+    | 'Beacons'
+    | 'Channels'
+    | 'Drills'
+    | 'Decisions'
+    | 'Tokens'
+    | 'Subscriptions'
+    | 'Relay'
   caller: Caller
   /** What the parameters in the path are. */
   params?: Record<string, string>

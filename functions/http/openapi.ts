@@ -62,6 +62,7 @@ const groups: Record<RouteDescription['group'], string> = {
   Channels: 'Channels, and messages that failed.',
   Drills: 'Events for practice.',
   Decisions: 'Pages and buttons by which people decide.',
+  Subscriptions: 'Webhooks that other systems make for themselves.',
   Tokens: 'Credentials for other systems.',
   Relay: 'The relay itself.',
 }

@@ -17,10 +17,10 @@ export function problem(c: Context, status: number, code: string, detail: string
 }
 
 /** The answer if the configuration has no such fleet. */
-export function fleetUnknown(c: Context, fleet: string, fleets: string[]) {
+export function fleetUnknown(c: Context, fleet: string, fleets: string[], status = 404) {
   const meant = didYouMean(fleet, fleets)
   const detail = `there is no fleet ${named(fleet)}; write one of ${quoted(fleets)}${meant}`
-  return problem(c, 404, 'fleet_unknown', detail)
+  return problem(c, status, 'fleet_unknown', detail)
 }
 
 /** Quotes and shortens a text of the sender, which may be as long as the body, or a token. */

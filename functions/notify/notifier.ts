@@ -76,9 +76,12 @@ export interface Notifier<Channel> {
   opensIncidents: boolean
   /** Undefined if a message can only link to the event's page. */
   buttons: ButtonSupport | undefined
-  /** Makes one attempt. Throws only what `posts` throws. The outcome contains no secret. */
-  notify(outgoing: Outgoing, channel: Channel, send: Send): Promise<SendOutcome>
+  /** Makes one attempt. Throws only what `posts` throws. The result contains no secret. */
+  notify(outgoing: Outgoing, channel: Channel, send: Send): Promise<Notified>
 }
+
+/** `reply`: what a subscriber answered, which its owner may read. */
+export type Notified = SendOutcome & { reply?: Pick<Answer, 'status' | 'text'> }
 
 const maxAnswerBytes = 4_096
 

@@ -253,7 +253,8 @@ function severityIn(telling: Delivery['telling']) {
 }
 
 function channelIn({ about }: AlertTelling): string {
-  return 'alert' in about ? about.alert : about.channel
+  if ('channel' in about) return about.channel
+  return 'alert' in about ? about.alert : about.ping
 }
 
 /** What has the problem: a VM, a channel or a fleet. */

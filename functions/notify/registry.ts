@@ -82,9 +82,13 @@ function discreet(notifier: Notifier<never>): Notifier<never> {
     ...notifier,
     async notify(outgoing, channel, send) {
       const result = await notifier.notify(outgoing, channel, send)
-      const note = maskTokens(maskOf(channelSecrets(channel))(result.note))
+      const mask = maskOf(channelSecrets(channel))
+      const shown = (text: string) => maskTokens(mask(text))
       // Cut last: the masks would not recognize half a secret.
-      return { ...result, note: [...note].slice(0, maxNoteLength).join('') }
+      const note = [...shown(result.note)].slice(0, maxNoteLength).join('')
+      const { reply } = result
+      const masked = reply && { reply: { ...reply, text: shown(reply.text) } }
+      return { ...result, note, ...masked }
     },
   }
 }

@@ -2,8 +2,9 @@
 import type { z } from 'zod'
 import { sign } from '../../shared/signature.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
-import { type AlertTelling, type FleetAlert, isAlertOf } from '../core/delivery/delivery.ts'
+import { type AlertTelling, type FleetAlert, isAlertOf, isPing } from '../core/delivery/delivery.ts'
 import { unlimited } from '../core/delivery/rate.ts'
+import { messageIdOf } from '../core/delivery/subscription.ts'
 import type { AbsenceNews } from '../core/event/event.ts'
 import { alertText } from '../core/message/alert.ts'
 import { cloudEventBody, type EventLinks, wholeCharacters } from '../core/message/cloud-event.ts'
@@ -16,9 +17,11 @@ import {
   fromStatus,
   isRedirect,
   isSuccess,
+  type Notified,
   type Notifier,
   type Outgoing,
   post,
+  type Send,
 } from './notifier.ts'
 
 const schema = entry('webhook', {
@@ -37,17 +40,19 @@ const notifier: Notifier<z.output<typeof schema>> = {
   async notify(outgoing, channel, send) {
     const { delivery, now, signal } = outgoing
     const { telling } = delivery
-    const body = isAlertOf(telling)
-      ? alertBody(delivery.id, telling, outgoing.publicUrl)
-      : cloudEventBody({ id: delivery.id, telling }, linksOf(outgoing, channel.links), outgoing)
+    const id = messageIdOf(delivery)
     try {
-      const signature = await sign(channel.secret, delivery.id, now, body)
+      if (isPing(telling) && telling.about.handshake !== undefined) {
+        return await shakeHands(send, channel.url, telling.about.handshake, { now, signal })
+      }
+      const body = bodyOf(id, outgoing, channel.links)
+      const signature = await sign(channel.secret, id, now, body)
       const headers = { ...signature, 'content-type': 'application/cloudevents+json' }
       const answer = await post(send, channel.url, body, headers, signal)
-      if (isSuccess(answer.status)) {
-        return { outcome: 'delivered', note: `HTTP ${answer.status}` }
-      }
-      return judge(answer, now)
+      const { status, text } = answer
+      const reply = { status, text }
+      if (isSuccess(status)) return { outcome: 'delivered', note: `HTTP ${status}`, reply }
+      return { ...judge(answer, now), reply }
     } catch (error) {
       return fromError(error, signal)
     }
@@ -70,6 +75,54 @@ function judge(answer: Answer, now: number): SendOutcome {
 function linksOf({ links, pageUrl, delivery }: Outgoing, wanted = 'read'): EventLinks {
   const decides = wanted === 'decide' && delivery.telling.event.ended === undefined
   return { ...links!, ...(decides && pageUrl !== undefined ? { decide: pageUrl } : {}) }
+}
+
+function bodyOf(id: string, outgoing: Outgoing, wanted: 'read' | 'decide' | undefined): string {
+  const { telling } = outgoing.delivery
+  if (isPing(telling)) return pingBody(id, telling.about.ping, telling.at)
+  return isAlertOf(telling)
+    ? alertBody(id, telling, outgoing.publicUrl)
+    : cloudEventBody({ id, telling }, linksOf(outgoing, wanted), outgoing)
+}
+
+/**
+ * The endpoint consents by a header of its answer, whatever the status
+ * (https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/http-webhook.md#4-abuse-protection).
+ */
+async function shakeHands(
+  send: Send,
+  url: string,
+  origin: string,
+  { now, signal }: Pick<Outgoing, 'now' | 'signal'>,
+): Promise<Notified> {
+  const headers = { 'webhook-request-origin': origin }
+  const init: RequestInit = { method: 'OPTIONS', headers, signal, redirect: 'manual' }
+  const response = await send(url, init)
+  const { status } = response
+  await response.body?.cancel()
+  const allowed = response.headers.get('webhook-allowed-origin')
+  const reply = { status, text: '' }
+  if (allowed === '*' || allowed === origin) {
+    return { outcome: 'delivered', note: `HTTP ${status}, origin allowed`, reply }
+  }
+  const answer = { status, text: '', end: 'read', retryAfter: response.headers.get('retry-after') }
+  const judged = judge(answer as Answer, now)
+  if (judged.outcome === 'retry' && status >= 500) return { ...judged, reply }
+  const note = `HTTP ${status} without "WebHook-Allowed-Origin: ${origin}"`
+  return { outcome: 'refused', note, reply }
+}
+
+function pingBody(id: string, subscription: string, at: number): string {
+  return JSON.stringify({
+    specversion: '1.0',
+    id,
+    source: '/subscriptions',
+    type: 'foghorn.ping',
+    time: new Date(at).toISOString(),
+    subject: subscription,
+    datacontenttype: 'application/json',
+    data: { subscription },
+  })
 }
 
 /** An alert has no event, so the body has the fleet and the texts. */

@@ -1,7 +1,9 @@
 // Gives the store's memos types: messages that channels edit, the health of channels, the holders
 // of turns, and tokens. Reading checks nothing: the relay trusts what it wrote.
 import type { ChannelHealth, HealthRow } from '../core/delivery/channel-health.ts'
+import { subscriptionChannel } from '../core/delivery/delivery.ts'
 import type { Post, PostKey, PostState } from '../core/delivery/post.ts'
+import type { Subscription } from '../core/delivery/subscription.ts'
 import type { Holder } from '../core/event/turn.ts'
 import type { Token } from '../core/rules/token.ts'
 import type { Memo, MemoKey, MemoStore } from './store.ts'
@@ -20,6 +22,13 @@ export async function readHealthRows(store: MemoStore): Promise<HealthRow[]> {
   return (await store.listMemos('health')) as HealthRow[]
 }
 
+export async function readHealth(
+  store: MemoStore,
+  channel: string,
+): Promise<HealthRow | undefined> {
+  return (await store.readMemo(healthMemo(channel))) as HealthRow | undefined
+}
+
 /** As `writeMemo`. */
 export function writeHealth(
   store: MemoStore,
@@ -27,7 +36,7 @@ export function writeHealth(
   health: ChannelHealth,
   basedOn: number,
 ) {
-  return store.writeMemo({ kind: 'health', name: [channel] }, { channel, health }, basedOn)
+  return store.writeMemo(healthMemo(channel), { channel, health }, basedOn)
 }
 
 /** The events of one fleet that have their turn. */
@@ -65,6 +74,57 @@ export function writeToken(store: MemoStore, token: Token, basedOn: number) {
 /** As `removeMemo`. */
 export function removeToken(store: MemoStore, id: string): Promise<void> {
   return store.removeMemo(tokenMemo(id))
+}
+
+/** A subscription, and the version that the next write is based on. */
+type StoredSubscription = Subscription & Memo
+
+export async function readSubscription(
+  store: MemoStore,
+  id: string,
+): Promise<StoredSubscription | undefined> {
+  return (await store.readMemo(subscriptionMemo(id))) as StoredSubscription | undefined
+}
+
+export async function listSubscriptions(store: MemoStore): Promise<StoredSubscription[]> {
+  return (await store.listMemos('subscription')) as StoredSubscription[]
+}
+
+/** As `writeMemo`. */
+export function writeSubscription(store: MemoStore, one: Subscription, basedOn: number) {
+  const { version: _, ...fields } = one as StoredSubscription
+  return store.writeMemo(subscriptionMemo(one.id), fields, basedOn)
+}
+
+/** As `removeMemo`. Also removes the health of its channel. */
+export async function removeSubscription(store: MemoStore, id: string): Promise<void> {
+  await store.removeMemo(subscriptionMemo(id))
+  await store.removeMemo(healthMemo(subscriptionChannel(id)))
+}
+
+/** Up to which position the log of moments is expanded. */
+interface Expansion extends Memo {
+  position: number
+}
+
+export async function readExpansion(store: MemoStore): Promise<Expansion> {
+  const found = await store.readMemo(expansionMemo)
+  return (found as Expansion | undefined) ?? { version: 0, position: 0 }
+}
+
+/** As `writeMemo`. */
+export function writeExpansion(store: MemoStore, position: number, basedOn: number) {
+  return store.writeMemo(expansionMemo, { position }, basedOn)
+}
+
+const expansionMemo: MemoKey = { kind: 'expansion', name: ['position'] }
+
+function subscriptionMemo(id: string): MemoKey {
+  return { kind: 'subscription', name: [id] }
+}
+
+function healthMemo(channel: string): MemoKey {
+  return { kind: 'health', name: [channel] }
 }
 
 function tokenMemo(id: string): MemoKey {

@@ -123,14 +123,40 @@ export interface ClaimRequest extends Pacing {
   limit: number
 }
 
+export interface DeliveryPage {
+  /** `next` of the page before. */
+  before?: string
+  /** At least 1. */
+  limit: number
+}
+
+export interface DeliveryList {
+  deliveries: Delivery[]
+  /** Absent on the last page. Only the store can read it. */
+  next?: string
+}
+
 export type Replay = ({ id: string } | { since: number; channel?: string }) & {
   /** Only deliveries of these fleets. Absent: of all. */
   fleets?: readonly string[]
 }
 
 export interface DeliveryStore {
-  /** All deliveries of an event, in order. */
-  readDeliveries(key: EventKey): Promise<Delivery[]>
+  /**
+   * All deliveries of an event, in order: those to configured channels, or those to one
+   * subscription.
+   */
+  readDeliveries(key: EventKey, subscription?: string): Promise<Delivery[]>
+
+  /**
+   * Adds deliveries to subscriptions. A delivery whose id exists stays as it is. Durable once it
+   * returns; a call that fails may have added some of them. Give those of one event in their order,
+   * and each a `nextAt` that is not in the past.
+   */
+  addDeliveries(deliveries: Delivery[]): Promise<void>
+
+  /** Deliveries to a subscription, whatever their state. The one that was planned last comes first. */
+  listDeliveries(channel: string, page: DeliveryPage): Promise<DeliveryList>
 
   /**
    * Leases due deliveries, the longest due first. Each list is sent as one request. No delivery has
@@ -142,7 +168,7 @@ export interface DeliveryStore {
 
   /**
    * Ends an attempt and adds the deliveries that follow from it, all or nothing. If the channel
-   * asked for a pause, it begins. `lost`, and nothing written, if the lease ended or another claim
+   * asked for a pause, it begins. No delivery follows from one to a subscription. `lost`, and nothing written, if the lease ended or another claim
    * has the delivery, even after a success.
    */
   settle(
@@ -154,7 +180,8 @@ export interface DeliveryStore {
 
   /**
    * Makes refused and given-up deliveries pending again: one by its id, or all that were planned
-   * since a time, the oldest first, at most `limit`. Keeps the count of attempts. Returns how many.
+   * since a time, the oldest first, at most `limit`. Keeps the count of attempts. Without a channel,
+   * it leaves out those to subscriptions. Returns how many.
    */
   replay(which: Replay, now: number, limit: number): Promise<number>
 }
@@ -173,9 +200,10 @@ interface MomentStore {
 
 /**
  * `post`: the message of an event in a channel. `health`: the health of a channel. `turns`: the
- * events of a fleet that have their turn. `token`: a token of the API.
+ * events of a fleet that have their turn. `token`: a token of the API. `subscription`: a webhook of
+ * another system. `expansion`: how far the log of moments is expanded.
  */
-export type MemoKind = 'post' | 'health' | 'turns' | 'token'
+export type MemoKind = 'post' | 'health' | 'turns' | 'token' | 'subscription' | 'expansion'
 
 export interface MemoKey {
   kind: MemoKind
@@ -213,8 +241,9 @@ export interface MemoStore {
 export interface Store extends EventStore, BeaconStore, DeliveryStore, MomentStore, MemoStore {
   /**
    * Removes events that ended before a time, with their deliveries, memos and sightings. Also
-   * removes beacons that were not heard since `unheardSince` (usually the same time), and moments
-   * that are older than the time. At most `limit` of each. Open events stay, and so do beacons whose last document shows one. Returns how
+   * removes beacons that were not heard since `unheardSince` (usually the same time), moments that
+   * are older than the time, and deliveries to subscriptions that were planned before it, except
+   * pending ones. At most `limit` of each. Open events stay, and so do beacons whose last document shows one. Returns how
    * many it removed.
    */
   forget(before: number, limit: number, unheardSince?: number): Promise<number>

@@ -12,10 +12,10 @@ import {
   tryNow,
   type Unreachable,
 } from '../core/delivery/channel-health.ts'
-import type { Claimed } from '../core/delivery/delivery.ts'
+import { type Claimed, subscriptionOf } from '../core/delivery/delivery.ts'
 import { hash } from '../core/hash.ts'
 import type { Channel } from '../core/rules/config.ts'
-import { readHealthRows, writeHealth } from '../store/memos.ts'
+import { readHealth, readHealthRows, writeHealth } from '../store/memos.ts'
 import { channelNamed, type Relay } from './relay.ts'
 
 type Health = ChannelHealth | undefined
@@ -23,9 +23,12 @@ type Health = ChannelHealth | undefined
 /** Each attempt loses to another worker that writes the same channel's health. */
 const maxAttempts = 20
 
-/** Changes with the configuration of a channel, and does not reveal it. */
-function fingerprint(channel: Channel): string {
-  return hash(JSON.stringify(channel))
+/**
+ * Changes with the configuration of a channel, and does not reveal it. Of a subscription, only the
+ * address counts: a new secret repairs no endpoint.
+ */
+function fingerprint(name: string, channel: Channel): string {
+  return hash(JSON.stringify(subscriptionOf(name) === undefined ? channel : channel.url))
 }
 
 /** A channel's health as it was read. `version` is 0 if there is no row. */
@@ -45,7 +48,7 @@ interface Gate {
 
 /** Whether this channel may get a request now. Never throws: if the health can't be read, wait. */
 export async function passGate(relay: Relay, channel: Channel, first: Claimed): Promise<Gate> {
-  const of = fingerprint(channel)
+  const of = fingerprint(first.channel, channel)
   const decide = (before: Health) => beforeRequest(before, of, first, relay.now())
   try {
     const { passage, read } = await change(relay, first.channel, decide)
@@ -89,8 +92,8 @@ export async function noteNotified(relay: Relay, channel: string): Promise<void>
 
 /** After an owner fixed these channels, or all of them, the next message tries them. */
 export async function tryAgain(relay: Relay, channels?: string[]): Promise<void> {
-  for (const { channel: name } of await readHealthRows(relay.store)) {
-    if (channels?.includes(name) === false) continue
+  const names = channels ?? (await readHealthRows(relay.store)).map(({ channel }) => channel)
+  for (const name of names) {
     await change(relay, name, (known) => ({ health: known && tryNow(known, relay.now()) }))
   }
 }
@@ -101,7 +104,7 @@ export async function channelsInTrouble(relay: Relay): Promise<(Refusing | Unrea
   return rows.flatMap(({ channel: name, health }) => {
     const channel = channelNamed(relay, name)
     if (channel === undefined || health.state === 'ok') return []
-    return health.of === fingerprint(channel) ? [health] : []
+    return health.of === fingerprint(name, channel) ? [health] : []
   })
 }
 
@@ -112,7 +115,7 @@ async function change<After extends { health: Health }>(
   decide: (before: Health) => After,
   known?: Read,
 ): Promise<After & { read: Read }> {
-  let read = known ?? (await readHealth(relay, channel))
+  let read: Read = known ?? (await readHealth(relay.store, channel)) ?? { version: 0 }
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { version } = read
     const after = decide(read.health)
@@ -121,11 +124,7 @@ async function change<After extends { health: Health }>(
     if ((await writeHealth(relay.store, channel, health, version)) === 'written') {
       return { ...after, read: { health, version: version + 1 } }
     }
-    read = await readHealth(relay, channel)
+    read = (await readHealth(relay.store, channel)) ?? { version: 0 }
   }
   throw new Error(`too many workers write the health of channel "${channel}" at once`)
-}
-
-async function readHealth({ store }: Relay, channel: string): Promise<Read> {
-  return (await readHealthRows(store)).find((one) => one.channel === channel) ?? { version: 0 }
 }

@@ -64,7 +64,8 @@ export async function commitEvent<D extends Decided>(
     if (record === undefined || isIdle) return { outcome: 'unchanged', decision, record }
     const commit = await plan(relay, before, { ...decision, record }, known, loaders, now)
     if ((await store.commit(commit)) === 'committed') {
-      relay.wake(commit.deliveries.length)
+      // a moment may also cause messages to subscriptions
+      relay.wake(Math.max(commit.deliveries.length, commit.moments.length))
       if (commit.moments.length > 0) relay.bell.ring()
       if (log !== undefined) logStep(relay, commit.record, decision, log)
       return { outcome: 'committed', decision, record: commit.record }

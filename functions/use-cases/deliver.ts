@@ -14,6 +14,8 @@ import {
   channelTroubleIn,
   type Delivery,
   isAlertOf,
+  isPing,
+  subscriptionOf,
 } from '../core/delivery/delivery.ts'
 import { type Context, copyFor } from '../core/delivery/follow-up.ts'
 import { mayHaveHeard, skippedBefore } from '../core/delivery/overtake.ts'
@@ -30,8 +32,9 @@ import { channelsInTrouble, noteAnswer, passGate } from './channel-health.ts'
 import { partsForOne, waysToDecide } from './decision-buttons.ts'
 import { setApart, settle } from './finish-attempt.ts'
 import { channelNamed, notifierOf, type Relay, rateOf } from './relay.ts'
+import { findChannel, noteAttempt, type Target } from './subscription-channel.ts'
 
-/** How many requests to a channel this worker has under way. */
+/** How many requests to a channel this worker has under way. `Infinity`: it gets no more now. */
 type UnderWay = (channel: string) => number
 
 const none: UnderWay = () => 0
@@ -67,10 +70,12 @@ interface Prepared {
 /** Makes one request and finishes each delivery in it. Logs errors and throws none. */
 export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<void> {
   const first = group[0]!
-  const channel = channelNamed(relay, first.channel)
-  const gate = channel && (await passGate(relay, channel, first))
+  const target = await targetOf(relay, first)
+  if (target === undefined) return
+  const { channel, kept } = target
+  const gate = channel && kept === undefined ? await passGate(relay, channel, first) : undefined
   const prepared: Prepared[] = []
-  for (const claimed of group) prepared.push(await prepare(relay, claimed, gate?.passage))
+  for (const claimed of group) prepared.push(await prepare(relay, claimed, target, gate?.passage))
 
   const { now: parts } = partsForOne(
     prepared.flatMap(({ next }) => ('part' in next ? next.part : [])),
@@ -80,6 +85,7 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
   const inRequest = prepared.filter(({ next }) => 'part' in next && parts.includes(next.part))
   const overdue = inRequest.find((one) => isOverdue(one.claimed, one.siblings, relay.now()))
   const health = gate && (await noteAnswer(relay, gate, sent, overdue?.claimed.plannedAt))
+  await noteAttempt(relay, target, first, sent, health)
 
   const together = sent ? inRequest : prepared.filter(isWaiting)
   const list = together.length > 1 ? { retryAt: retryAtOf(relay, together, sent) } : undefined
@@ -91,28 +97,41 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
   }
 }
 
+/** Undefined if the channel cannot be read: then the lease ends, and the delivery is retried. */
+async function targetOf(relay: Relay, first: Claimed): Promise<Target | undefined> {
+  try {
+    return await findChannel(relay, first)
+  } catch (error) {
+    relay.log.error('message_failed', { id: first.id, error: messageOf(error) })
+    return undefined
+  }
+}
+
 /** Loads what the judgement needs, and composes the message. */
 async function prepare(
   relay: Relay,
   claimed: Claimed,
+  { channel, kept }: Target,
   passage: Passage | undefined,
 ): Promise<Prepared> {
-  const channel = channelNamed(relay, claimed.channel)
+  const subscription = subscriptionOf(claimed.channel)
   try {
     const record = await relay.store.readEvent(claimed)
-    const siblings = await relay.store.readDeliveries(claimed)
+    const siblings = await relay.store.readDeliveries(claimed, subscription)
     const isAboutChannel = channelTroubleIn(claimed.telling) !== undefined
     const judgement = judgeDelivery(claimed, {
       record,
       siblings,
       channel: channel && passage && { overtakes: notifierOf(relay, channel).overtakes, passage },
+      kept,
       inTrouble: isAboutChannel ? (await channelsInTrouble(relay)).map((one) => one.channel) : [],
     })
     const next =
       judgement.go === 'send'
         ? { part: await partOf(relay, claimed, record, siblings) }
         : { result: withoutSending(judgement) }
-    const isGone = channel === undefined && judgement.go === 'refused'
+    const isConfigured = subscription === undefined
+    const isGone = isConfigured && channel === undefined && judgement.go === 'refused'
     const instead = isGone
       ? await channelsInstead(relay, claimed, record, siblings)
       : fallbackOf(channel)
@@ -158,7 +177,9 @@ async function partOf(
 ): Promise<Part> {
   const { telling } = claimed
   const now = relay.now()
-  const asks = record !== undefined && telling.moment !== 'alert' && asksFor(telling.event, now)
+  const isPlain = subscriptionOf(claimed.channel) !== undefined
+  const asks =
+    !isPlain && record !== undefined && telling.moment !== 'alert' && asksFor(telling.event, now)
   const { buttons, askers } = asks
     ? await waysToDecide(relay, record, telling.event, claimed.channel)
     : {}
@@ -169,8 +190,10 @@ async function partOf(
     ...(hasPage(telling)
       ? { pageUrl: await pageLink(relay, claimed, issuedAt(telling, now)) }
       : {}),
-    ...(isAlertOf(telling) ? {} : { links: eventLinks(relay, claimed) }),
-    mayHaveHeard: mayHaveHeard(claimed, siblings, (name) => !channelNamed(relay, name)),
+    ...(isAlertOf(telling) || isPing(telling) ? {} : { links: eventLinks(relay, claimed) }),
+    mayHaveHeard: isPlain
+      ? []
+      : mayHaveHeard(claimed, siblings, (name) => !channelNamed(relay, name)),
   }
 }
 
@@ -180,7 +203,7 @@ function issuedAt({ at }: Claimed['telling'], now: number): number {
 }
 
 function hasPage(telling: Claimed['telling']): boolean {
-  return channelTroubleIn(telling) === undefined && !isAlertOf(telling)
+  return channelTroubleIn(telling) === undefined && !isAlertOf(telling) && !isPing(telling)
 }
 
 async function send(relay: Relay, parts: Part[], channel: Channel): Promise<SendOutcome> {
@@ -198,7 +221,15 @@ async function send(relay: Relay, parts: Part[], channel: Channel): Promise<Send
   const { publicUrl } = relay.config
   const outgoing: Outgoing = { ...first, also, ...list, posts, publicUrl, now, signal }
   try {
-    return await notifierOf(relay, channel).notify(outgoing, channel as never, relay.send)
+    const { reply, ...sent } = await notifierOf(relay, channel).notify(
+      outgoing,
+      channel as never,
+      relay.send,
+    )
+    if (subscriptionOf(first.delivery.channel) === undefined) return sent
+    const at = relay.now()
+    const { status, text = '' } = reply ?? {}
+    return { ...sent, answered: { status, text, tookMs: at - now, at } }
   } catch (error) {
     relay.log.error('notifier_failed', { kind: channel.kind, error: messageOf(error) })
     return { outcome: 'retry', note: 'the notifier failed; see the log' }

@@ -2,7 +2,9 @@
 import type { Log } from '../../shared/log.ts'
 import type { Hmac } from '../../shared/signature.ts'
 import type { ChannelFacts } from '../core/delivery/commit.ts'
+import { subscriptionOf } from '../core/delivery/delivery.ts'
 import { type Rate, unlimited } from '../core/delivery/rate.ts'
+import { subscriptionRate } from '../core/delivery/subscription.ts'
 import type { Context } from '../core/event/decide.ts'
 import type { Channel, Config } from '../core/rules/config.ts'
 import { remindersOf } from '../core/rules/routes.ts'
@@ -73,6 +75,7 @@ export function channelNamed({ config }: Pick<Relay, 'config'>, name: string): C
 
 /** A removed channel has no rate: nothing is sent to it. */
 export function rateOf(relay: RelayParts, name: string): Rate {
+  if (subscriptionOf(name) !== undefined) return subscriptionRate
   return notifierNamed(relay, name)?.rate ?? unlimited
 }
 

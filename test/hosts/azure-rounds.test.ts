@@ -1,6 +1,7 @@
 // Which wake-ups the rounds of the Azure host queue. Each one is an invocation, which costs money.
 import { afterEach, expect, test } from 'vitest'
 import { Rounds, requestWaitMs } from '../../functions/host/azure/rounds.ts'
+import { heardBy, subscribe } from '../support/subscriptions.ts'
 import {
   createWorld,
   event,
@@ -153,4 +154,12 @@ test('an event that always fails does not cause one wake-up after another', asyn
   // and others are not affected
   await rounds.turn()
   expect(set).toEqual([10_000])
+})
+
+test('a request also sends what it causes for subscriptions', async () => {
+  await start()
+  world.relay.config.routes = []
+  await subscribe(world)
+  await rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
+  expect(heardBy(world)).toEqual(['foghorn.ping', 'scheduled'])
 })

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Pump } from '../../functions/host/node/pump.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { around } from '../sim/around.ts'
+import { endpoint, happen, subscribe } from '../support/subscriptions.ts'
 import { createWorld, event, FakeBeacon, usualAnswer, type World } from '../support/world.ts'
 
 let world: World
@@ -110,4 +111,48 @@ test('after a long halt, silence counts anew', async () => {
   await turn(10 * 60_000)
   expect(world.relay.listeningSince).toBe(world.clock.now)
   expect(world.lines.some((line) => line.includes('relay_halted'))).toBe(true)
+})
+
+test('subscriptions get what happens, also after the expansion failed once', async () => {
+  await subscribe(world)
+  const heard = Promise.withResolvers<void>()
+  world.channels.answer = (request) => {
+    if (request.url === endpoint) heard.resolve()
+    return usualAnswer(request)
+  }
+  let failures = 1
+  const store = around(world.store, async (name, _args, call) => {
+    if (name === 'addDeliveries' && failures-- > 0) throw new Error('the disk is busy')
+    return call()
+  })
+  const pumping = new Pump({ ...world.relay, store })
+  pump = pumping
+  const beacon = new FakeBeacon(world, 'web_1')
+  await beacon.sees([event({ eventId: 'a' })])
+  pumping.wake()
+  await heard.promise
+  expect(world.lines.join()).toContain('"expansion_failed"')
+})
+
+test('endpoints that hang take one place each, so the others get all their messages', async () => {
+  const hanging = 100
+  const most = new Map<string, number>()
+  let got = 0
+  const done = Promise.withResolvers<void>()
+  for (let i = 0; i < hanging; i++) await subscribe(world, { url: `https://hangs.example/${i}` })
+  await subscribe(world)
+  world.channels.answer = (request) => {
+    if (!request.url.startsWith('https://hangs.')) {
+      if (request.url === endpoint && ++got === 20) done.resolve()
+      return usualAnswer(request)
+    }
+    most.set(request.url, (most.get(request.url) ?? 0) + 1)
+    return new Promise<Response>(() => {})
+  }
+  const pumping = new Pump(world.relay)
+  pump = pumping
+  world.relay.wake = () => pumping.wake()
+  await happen(world, 20)
+  await done.promise
+  expect(Math.max(...most.values())).toBe(1)
 })

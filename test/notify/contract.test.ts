@@ -211,7 +211,7 @@ describe.each(kinds)('%s', (kind) => {
 
   test('if the text of a failure breaks off, its note has the part that came, and says so', async () => {
     const result = await notify(kind, async () => breakingOff('too b', 503))
-    expect(result).toEqual({ outcome: 'retry', note: 'HTTP 503: too (the text broke off)' })
+    expect(result).toMatchObject({ outcome: 'retry', note: 'HTTP 503: too (the text broke off)' })
   })
 
   test('half a secret at the end of the text is not shown', async () => {

@@ -6,7 +6,7 @@ import {
   sendAbsence,
   withAbsence,
 } from '../../functions/core/delivery/absence-alert.ts'
-import { sendAlert, withOccurrence } from '../../functions/core/delivery/alert.ts'
+import { type Occurrence, sendAlert, withOccurrence } from '../../functions/core/delivery/alert.ts'
 import {
   type AlertTelling,
   channelTroubleIn,
@@ -452,9 +452,18 @@ function notice(state: string, reason: string, health?: 'refusing' | 'unreachabl
   return sent('prod/e/1/scheduled/ops-teams/notice/ops', { moment: 'alert', at, event, about })
 }
 
-function alert(): Outgoing {
+function overLimits(): Outgoing {
   const reason = refusalOf({ ofBeacon: maxOpenOfBeacon, ofFleet: 0 })!
-  const met = { kind: 'over_limits', vm: 'web_0', reason } as const
+  return alert({ kind: 'over_limits', vm: 'web_0', reason })
+}
+
+function disabledSubscription(): Outgoing {
+  const id = '4f0c7a1be29d3356'
+  const reason = `${id} (cmdb): its endpoint answered 410 Gone`
+  return alert({ kind: 'subscription_disabled', vm: id, reason })
+}
+
+function alert(met: Occurrence): Outgoing {
   const first = withOccurrence(undefined, 'prod', met, at)!
   const { deliveries } = sendAlert({ ...first, alert: first.alert! }, ['ops'], at + 60 * second)
   const [{ id, telling } = deliveries[0]!] = deliveries
@@ -510,7 +519,8 @@ export const scenes: Record<string, Outgoing> = {
     'started without notice',
     'completed',
   ]),
-  'a fleet is over its limits': alert(),
+  'a fleet is over its limits': overLimits(),
+  'a subscription is disabled': disabledSubscription(),
   'a beacon is silent': absence('beacons_silent', ['web_3'], { of: 40 }),
   'many beacons are silent': absence('beacons_silent', webs(12), { of: 40 }),
   'all beacons are silent': absence('beacons_silent', webs(3), { of: 3 }),

@@ -20,6 +20,8 @@ const storeMethods = [
     'countOpen',
     'readMoments',
     'lastPosition',
+    'addDeliveries',
+    'listDeliveries',
   ],
 ] as (keyof Store)[]
 

@@ -128,7 +128,7 @@ export class Table {
         judge.marks.written(channel, health)
       }
     }
-    if (!partition.startsWith('event|')) return
+    if (!partition.startsWith('event|') && !partition.startsWith('subscription|')) return
     const { views } = toHeldEvent([...this.#partitions.get(partition)!.values()])
     const deliveries = written
       .filter(({ row, before }) => before === undefined && row.row.startsWith('say|'))

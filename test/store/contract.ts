@@ -14,6 +14,7 @@ import { ratePromises } from './contract/rates.ts'
 import { settlePromises } from './contract/settling.ts'
 import { sharePromises } from './contract/shares.ts'
 import { sizePromises } from './contract/sizes.ts'
+import { subscriptionPromises } from './contract/subscriptions.ts'
 import { turnPromises } from './contract/turns.ts'
 
 interface Opened {
@@ -47,5 +48,6 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
     growthPromises(bench)
     memoPromises(bench)
     momentPromises(bench)
+    subscriptionPromises(bench)
   })
 }

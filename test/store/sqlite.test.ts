@@ -7,15 +7,19 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { subscriptionChannel } from '../../functions/core/delivery/delivery.ts'
 import type { PostState } from '../../functions/core/delivery/post.ts'
+import { viewOf } from '../../functions/core/event/view.ts'
 import { readHealthRows, readPost, writePost } from '../../functions/store/memos.ts'
 import { SqliteStore } from '../../functions/store/sqlite/store.ts'
 import { claim } from '../support/claims.ts'
-import { at, commitOf, delivery, key, record } from '../support/records.ts'
+import { at, commitOf, delivery, key, record, telling } from '../support/records.ts'
 import { storeContract } from './contract.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'foghorn-store-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+const channel = subscriptionChannel('s1')
 
 function newPath(): string {
   return join(directory, `${randomUUID()}.sqlite`)
@@ -312,4 +316,45 @@ test('freeing leases does not change attempts and outcomes', async () => {
   expect(again).toMatchObject({ id: 'b', attempts: 2 })
   expect((await store.readDeliveries(key))[0]).toMatchObject({ state: 'delivered', attempts: 1 })
   store.close()
+})
+
+test('a file of a relay without subscriptions gets what they need', async () => {
+  const path = newPath()
+  const first = new SqliteStore(path, { random: randomUUID })
+  await first.commit(commitOf({ deliveries: [delivery('a')] }))
+  first.close()
+  const db = new DatabaseSync(path)
+  db.exec('DROP TABLE answers; DROP INDEX deliveries_subscription; DROP INDEX deliveries_ended')
+  db.close()
+  const store = new SqliteStore(path, { random: randomUUID })
+  await store.addDeliveries([delivery('b', { channel })])
+  expect((await store.readDeliveries(key)).map(({ id }) => id)).toEqual(['a'])
+  expect((await store.listDeliveries(channel, { limit: 9 })).deliveries).toHaveLength(1)
+  store.close()
+})
+
+test('a delivery to a subscription leaves neither its view nor its answer', async () => {
+  const path = newPath()
+  const store = new SqliteStore(path, { random: randomUUID })
+  const other = telling({ event: viewOf(record({ sequence: 9 })) })
+  await store.commit(commitOf({ deliveries: [delivery('a')] }))
+  await store.addDeliveries([
+    delivery('b', { channel }),
+    delivery('c', { channel, telling: other, seq: 65 }),
+  ])
+  const answered = { status: 204, text: '', tookMs: 5, at }
+  for (const id of ['b', 'c']) {
+    const claims = await claim(store, { limit: 9 })
+    const one = claims.find((each) => each.id === id)
+    const done = { state: 'delivered' as const, nextAt: at, note: '', answered }
+    expect(await store.settle(one!, done, at, [])).toBe('settled')
+  }
+  expect(await store.forget(at + 1, 9)).toBe(2)
+  // the event still has a delivery with the first view
+  expect(await store.readDeliveries(key)).toMatchObject([{ id: 'a', telling: telling() }])
+  store.close()
+  const db = new DatabaseSync(path)
+  const count = (table: string) => db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n
+  expect({ views: count('views'), answers: count('answers') }).toEqual({ views: 1, answers: 0 })
+  db.close()
 })

@@ -3,19 +3,21 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TableClient } from '@azure/data-tables'
+import { subscriptionOf } from '../../functions/core/delivery/delivery.ts'
 import { type Entry, partitions } from '../../functions/store/azure/index.ts'
 import { keyOf } from '../../functions/store/azure/keys.ts'
 import type { Change, Rows } from '../../functions/store/azure/rows.ts'
 import { AzureStore } from '../../functions/store/azure/store.ts'
 import {
+  deliveryPartition,
   entriesOf,
-  eventPartition,
   type HeldEvent,
   isSameEntry,
   ranges,
   toHeldEvent,
 } from '../../functions/store/azure/stored.ts'
 import { AzureTable } from '../../functions/store/azure/table.ts'
+import type { Together } from '../../functions/store/azure/together.ts'
 import type { EventKey } from '../../functions/store/store.ts'
 import type { Azurite } from './azurite.ts'
 
@@ -32,8 +34,9 @@ export function newRows(azurite: Azurite): Rows {
 }
 
 /** A worker's handle. */
-export function storeOn(rows: Rows): AzureStore {
-  return new AzureStore({ rows, newId: randomUUID, random: Math.random, wait: sleep })
+export function storeOn(rows: Rows, together?: Together): AzureStore {
+  const runs = together && { together }
+  return new AzureStore({ rows, newId: randomUUID, random: Math.random, wait: sleep, ...runs })
 }
 
 type Make = (partition: string, changes: Change[]) => Promise<'changed' | 'conflict'>
@@ -73,12 +76,19 @@ export function losingAnswers(rows: Rows, isLost: (partition: string) => boolean
 
 const all = { from: '', to: '~' }
 
+/** The one subscription that tests of the table have. */
+export const subscription = 's1'
+
+/** The partition of an event, or of its deliveries to a subscription. */
+type PartitionKey = EventKey & { channel?: string }
+
 /** Every entry of every index. */
 export async function entriesIn(rows: Rows, fleets = ['prod', 'test']): Promise<Entry[]> {
   const indexes = (['due', 'owed', 'heard'] as const).flatMap((index) => partitions.all(index))
   const lists = [partitions.listed(), ...fleets.map((fleet) => partitions.listed(fleet))]
   const open = fleets.map((fleet) => partitions.open(fleet))
-  const names = [...indexes, ...lists, ...open, partitions.failed, partitions.ended]
+  const history = [partitions.history(), partitions.history(subscription)]
+  const names = [...indexes, ...lists, ...open, ...history, partitions.failed, partitions.ended]
   const found = names.map(async (partition) => {
     return (await rows.list(partition, all)).map(({ row }) => ({ partition, row }))
   })
@@ -86,11 +96,11 @@ export async function entriesIn(rows: Rows, fleets = ['prod', 'test']): Promise<
 }
 
 /** What has to be found by time, and is not: each as a sentence. */
-export async function unfound(rows: Rows, keys: EventKey[]): Promise<string[]> {
+export async function unfound(rows: Rows, keys: PartitionKey[]): Promise<string[]> {
   const entries = await entriesIn(rows)
   const isThere = (own: Entry | undefined) => entries.some((one) => isSameEntry(own, one))
   const missing = keys.map(async (key) => {
-    const found = toHeldEvent(await rows.list(eventPartition(key), all))
+    const found = toHeldEvent(await rows.list(deliveryPartition(key), all))
     return [...unnamed(found), ...entriesOf(found).filter((own) => !isThere(own))]
   })
   const shards = [0, 1, 2, 3].map((shard) => keyOf('beacons', 'prod', shard))
@@ -117,11 +127,17 @@ function unnamed({ event, deliveries }: HeldEvent): string[] {
     if (state === 'pending' && late(stored.entry, nextAt)) wrong.push(`${id} is owed`)
     const failed = state === 'refused' || state === 'given_up'
     if (failed && late(stored.entry, plannedAt)) wrong.push(`${id} failed`)
+    const isListed = stored.history?.length === 2
+    if (isListed === (subscriptionOf(stored.delivery.channel) === undefined)) {
+      wrong.push(`${id} has the wrong history`)
+    }
   }
   return wrong
 }
 
-/** All rows of an event. */
-export async function rowsOf(rows: Rows, key: EventKey): Promise<string[]> {
-  return (await rows.list(eventPartition(key), { ...ranges.whole, ...all })).map(({ row }) => row)
+/** All rows of an event, or of its deliveries to a subscription. */
+export async function rowsOf(rows: Rows, key: PartitionKey): Promise<string[]> {
+  return (await rows.list(deliveryPartition(key), { ...ranges.whole, ...all })).map(
+    ({ row }) => row,
+  )
 }

@@ -11,6 +11,7 @@ import { createSlackDesk } from '../../functions/notify/slack/desk.ts'
 import { createAttention } from '../../functions/store/attention.ts'
 import { SqliteStore } from '../../functions/store/sqlite/store.ts'
 import { claimDue, deliverTogether } from '../../functions/use-cases/deliver.ts'
+import { expandMoments } from '../../functions/use-cases/expand-moments.ts'
 import type { Relay } from '../../functions/use-cases/relay.ts'
 import { sweep } from '../../functions/use-cases/sweep.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
@@ -47,6 +48,7 @@ export const baseConfig = {
 } as Record<string, unknown>
 
 export interface Sent {
+  method?: string
   url: string
   headers: Record<string, string>
   body: string
@@ -82,9 +84,10 @@ export async function createWorld(
     store,
     notifiers: options.paced ? notifiers : patient,
     async send(url, init) {
-      const body = String(init.body)
+      const { method = 'GET', body: sentBody } = init
+      const body = typeof sentBody === 'string' ? sentBody : ''
       const headers = Object.fromEntries(new Headers(init.headers))
-      const request = { url, headers, body, json: JSON.parse(body) }
+      const request = { method, url, headers, body, json: body === '' ? {} : JSON.parse(body) }
       sent.push(request)
       return channels.answer(request)
     },
@@ -112,9 +115,10 @@ export async function createWorld(
   const app = createApp(relay)
 
   /** Sends all that is due, one after another, and draws due conclusions. */
-  async function drain(): Promise<void> {
+  async function drain(expands = true): Promise<void> {
     for (let rounds = 0; rounds < 1_000; rounds++) {
       await sweep(relay)
+      if (expands) await expandMoments(relay)
       const requests = await claimDue(relay, 10)
       if (requests.length === 0) return
       for (const group of requests) await deliverTogether(relay, group)
@@ -130,7 +134,9 @@ export async function createWorld(
     lines,
     sent,
     channels,
-    drain,
+    drain: () => drain(),
+    /** As `drain`, without new messages for subscriptions. */
+    drainOnly: () => drain(false),
     /** Moves the clock and lets everything due happen. */
     async pass(ms: number): Promise<void> {
       clock.now += ms

@@ -1,6 +1,6 @@
 // The result of an attempt: when a delivery is retried or given up, and how long its channel rests.
 import { backoffMs } from '../../../shared/retry.ts'
-import type { Delivery, DeliveryState } from './delivery.ts'
+import type { Answered, Delivery, DeliveryState } from './delivery.ts'
 import { maxPauseMs, pausedUntil, type Rate } from './rate.ts'
 
 export const deliveryLeaseMs = 20_000
@@ -14,13 +14,16 @@ const sparse = { baseMs: 60_000, capMs: 3_600_000 }
 /** Far ahead of the deadline, attempts may be rare: this many in the time that is left. */
 const attemptsPerTimeLeft = 60
 
-export type SendOutcome =
+export type SendOutcome = (
   | { outcome: 'delivered'; note: string }
   | { outcome: 'retry'; note: string; retryAfterMs?: number; unsent?: true }
   /** `broken`: the channel is at fault, so it would also refuse any other message. */
   | { outcome: 'refused'; note: string; broken?: true }
   /** Not sent, as it came too late. */
   | { outcome: 'superseded'; note: string }
+  /** Not sent, but kept: an owner can replay it. */
+  | { outcome: 'given_up'; note: string }
+) & { answered?: Answered }
 
 export interface Settlement {
   state: DeliveryState
@@ -32,6 +35,8 @@ export interface Settlement {
   alone?: true
   /** The channel asked for a pause, see `Rate`. */
   spentUntil?: number
+  /** Stored with the delivery. Absent: the delivery keeps the answer that it has. */
+  answered?: Answered
 }
 
 /** What becomes of a delivery after an attempt. `random` is in [0, 1). */
@@ -42,11 +47,12 @@ export function afterAttempt(
   random: number,
   rate: Rate,
 ): Settlement {
-  const { note } = result
-  if (result.outcome === 'superseded') {
-    return { state: 'superseded', nextAt: now, note, unsent: true }
+  const { note, answered } = result
+  const seen = answered && { answered }
+  if (result.outcome === 'superseded' || result.outcome === 'given_up') {
+    return { state: result.outcome, nextAt: now, note, unsent: true }
   }
-  if (result.outcome !== 'retry') return { state: result.outcome, nextAt: now, note }
+  if (result.outcome !== 'retry') return { state: result.outcome, nextAt: now, note, ...seen }
   const { retryAfterMs, unsent } = result
   const left = delivery.urgentUntil - now
   const own = left > 0 ? denseWait(delivery, left, random) : sparseWait(-left, random)
@@ -56,6 +62,7 @@ export function afterAttempt(
   const spent = now + wait > delivery.plannedAt + giveUpMs || delivery.attempts >= maxAttempts
   const pauseMs = Math.min(retryAfterMs ?? 0, maxPauseMs)
   const rest = {
+    ...seen,
     ...(unsent && { unsent }),
     ...(retryAfterMs !== undefined && { spentUntil: pausedUntil(rate, now + pauseMs) }),
   }

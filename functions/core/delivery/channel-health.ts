@@ -156,7 +156,9 @@ type Evidence = 'refuses' | 'takes' | 'silent' | 'none'
 
 /** A channel that refuses one message has read it, so it is not broken. */
 function evidenceIn(sent: SendOutcome | undefined): Evidence {
-  if (sent === undefined || sent.outcome === 'superseded') return 'none'
+  if (sent === undefined || sent.outcome === 'superseded' || sent.outcome === 'given_up') {
+    return 'none'
+  }
   if (sent.outcome === 'delivered') return 'takes'
   if (sent.outcome === 'refused') return sent.broken ? 'refuses' : 'takes'
   return sent.unsent ? 'none' : 'silent'

@@ -24,7 +24,7 @@ export interface AlertTelling {
   moment: 'alert'
   at: number
   event: EventView
-  about: ChannelTrouble | FleetAlert
+  about: ChannelTrouble | FleetAlert | Ping
 }
 
 /** Trouble with a channel. Its fallback is notified. */
@@ -46,6 +46,14 @@ export interface FleetAlert {
   message?: number
 }
 
+/** Asks a subscriber whether it wants messages. */
+interface Ping {
+  /** The id of the subscription. */
+  ping: string
+  /** The relay's origin, if the subscriber consents by the OPTIONS handshake of CloudEvents. */
+  handshake?: string
+}
+
 export interface Delivery {
   /** `fleet/eventId/epoch/moment/channel`, each part percent-encoded; also the idempotency key. */
   id: string
@@ -63,6 +71,18 @@ export interface Delivery {
   nextAt: number
   /** The result of the last attempt, without any secret. */
   note: string
+  /** Of its last attempt; only for subscriptions. */
+  answered?: Answered
+}
+
+/** How the system behind a subscription answered. */
+export interface Answered {
+  /** Undefined: no answer. */
+  status: number | undefined
+  /** The first 4 KB. */
+  text: string
+  tookMs: number
+  at: number
 }
 
 export interface Claimed extends Delivery {
@@ -70,6 +90,19 @@ export interface Claimed extends Delivery {
   lease: string
   /** From then on, another worker may claim it. */
   leaseUntil: number
+}
+
+/** Channels of subscriptions. A configured name has no colon. */
+const subscriptionPrefix = 'subscription:'
+
+export function subscriptionChannel(id: string): string {
+  return subscriptionPrefix + id
+}
+
+/** The subscription's id, or undefined for a configured channel. */
+export function subscriptionOf(channel: string): string | undefined {
+  const isOwn = channel.startsWith(subscriptionPrefix)
+  return isOwn ? channel.slice(subscriptionPrefix.length) : undefined
 }
 
 const seqPerCommit = 64
@@ -151,7 +184,7 @@ export function planChannelAlert(
 
 /** The trouble that an alert is about, if the channel itself is in trouble. */
 export function channelTroubleIn(telling: Telling | AlertTelling): ChannelTrouble | undefined {
-  if (telling.moment !== 'alert' || 'alert' in telling.about) return undefined
+  if (telling.moment !== 'alert' || !('channel' in telling.about)) return undefined
   return telling.about.health === undefined ? undefined : telling.about
 }
 
@@ -159,6 +192,10 @@ export function isAlertOf(
   telling: Telling | AlertTelling,
 ): telling is AlertTelling & { about: FleetAlert } {
   return telling.moment === 'alert' && 'alert' in telling.about
+}
+
+export function isPing(telling: Telling | AlertTelling): telling is AlertTelling & { about: Ping } {
+  return telling.moment === 'alert' && 'ping' in telling.about
 }
 
 export function alertDeliveryId(
@@ -172,6 +209,11 @@ export function alertDeliveryId(
 
 export function deliveryId(record: EventView, moment: Moment, channel: string): string {
   return idOf(record, moment, [channel])
+}
+
+/** The channel in the id of a delivery. Empty if the text is no such id. */
+export function channelIn(id: string): string {
+  return (id.split('/')[4] ?? '').replace('%3A', ':')
 }
 
 /** The same for all channels. */
@@ -217,8 +259,8 @@ function encode(part: string): string {
   return encodeURIComponent(part).replaceAll('.', '%2E')
 }
 
-function urgentUntil(record: EventRecord, moment: Moment, now: number): number {
+export function urgentUntil({ facts }: EventView, moment: Moment, now: number): number {
   const asks = ['scheduled', 'changed', 'not_ready', 'reminder', 'stuck'].includes(moment)
-  const { notBeforeAt } = record.facts
+  const { notBeforeAt } = facts
   return asks && notBeforeAt !== undefined ? Math.max(notBeforeAt, now + 60_000) : now + urgentMs
 }

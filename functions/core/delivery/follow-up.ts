@@ -9,6 +9,7 @@ import {
   type Delivery,
   deliveryId,
   isAlertOf,
+  isPing,
   isSameStory,
   planChannelAlert,
 } from './delivery.ts'
@@ -46,6 +47,7 @@ export function afterResult(
   } else if (settlement.state === 'pending' && list?.retryAt !== undefined) {
     settlement = { ...settlement, nextAt: list.retryAt }
   }
+  if (result.answered !== undefined) settlement = { ...settlement, answered: result.answered }
   const alertsFallback = alertsFallbackIn(context, claimed)
   return {
     settlement,
@@ -81,6 +83,7 @@ function isRefusedEverywhere(claimed: Claimed, { instead, siblings }: Context): 
     return copy !== undefined && ['refused', 'given_up'].includes(copy.state)
   }
   const { telling } = claimed
+  if (isPing(telling)) return false
   if (telling.moment === 'alert' && (!isAlertOf(telling) || instead.length === 0)) return true
   const own = [...siblings.filter((one) => isSameStory(one, claimed)), claimed]
   const isFallback = own.some(({ telling }) => telling.moment !== 'alert' && telling.insteadOf)

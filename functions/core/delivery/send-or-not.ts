@@ -3,7 +3,7 @@
 import type { EventRecord } from '../event/event.ts'
 import type { SendOutcome } from './attempt.ts'
 import type { Passage } from './channel-health.ts'
-import { type Claimed, channelTroubleIn, type Delivery } from './delivery.ts'
+import { type Claimed, channelTroubleIn, type Delivery, subscriptionOf } from './delivery.ts'
 import { type Overtakes, overtaken } from './overtake.ts'
 
 export interface Known {
@@ -12,6 +12,8 @@ export interface Known {
   siblings: Delivery[]
   /** Undefined: the configuration has no such channel any more. */
   channel: { overtakes: Overtakes; passage: Passage } | undefined
+  /** Why the subscription gets nothing now. Undefined for a configured channel. */
+  kept?: string | undefined
   /** Names of channels in trouble. Only a message about such trouble needs them. */
   inTrouble: string[]
 }
@@ -20,23 +22,29 @@ type Judgement =
   | { go: 'send' }
   | { go: 'wait'; reason: string }
   | { go: 'superseded'; reason: string }
+  | { go: 'given_up'; reason: string }
   /** `broken`: the channel refuses everything, so this message is not even sent. */
   | { go: 'refused'; reason: string; broken?: true }
 
 const always: Overtakes = () => true
 
 export function judgeDelivery(claimed: Claimed, known: Known): Judgement {
-  const { record, siblings, channel } = known
+  const { record, siblings, channel, kept } = known
+  if (kept !== undefined) return { go: 'given_up', reason: kept }
   const late =
     overtaken(claimed, record, siblings, channel?.overtakes ?? always) ?? overBy(claimed, known)
   if (late !== undefined) return { go: 'superseded', reason: late }
-  if (channel === undefined) {
-    return { go: 'refused', reason: 'the configuration has no such channel any more' }
-  }
+  if (channel === undefined) return { go: 'refused', reason: whyGone(claimed) }
   const { passage } = channel
   if (passage.go === 'wait') return { go: 'wait', reason: passage.note }
   if (passage.go === 'divert') return { go: 'refused', reason: passage.note, broken: true }
   return { go: 'send' }
+}
+
+function whyGone({ channel }: Claimed): string {
+  return subscriptionOf(channel) === undefined
+    ? 'the configuration has no such channel any more'
+    : 'the subscription was deleted'
 }
 
 /** An alert about a channel is not sent if the channel was fixed in the meantime. */
@@ -51,6 +59,7 @@ export function withoutSending(judgement: Exclude<Judgement, { go: 'send' }>): S
   const note = judgement.reason
   if (judgement.go === 'wait') return { outcome: 'retry', note, unsent: true }
   if (judgement.go === 'superseded') return { outcome: 'superseded', note }
+  if (judgement.go === 'given_up') return { outcome: 'given_up', note }
   // without `unsent`, it counts as the attempt that was refused, so nothing arrived
   return { outcome: 'refused', note, ...(judgement.broken && { broken: true }) }
 }

@@ -157,9 +157,17 @@ export interface DrillPlan {
   vms: KnownVm[]
 }
 
-export const alertKinds = ['over_limits', 'beacons_silent', 'beacons_missing'] as const
+export const alertKinds = [
+  'over_limits',
+  'beacons_silent',
+  'beacons_missing',
+  'subscription_disabled',
+] as const
 /** Kinds about beacons that are not heard. They last until the beacons are back. */
-export type AbsenceKind = Exclude<(typeof alertKinds)[number], 'over_limits'>
+export type AbsenceKind = Exclude<
+  (typeof alertKinds)[number],
+  'over_limits' | 'subscription_disabled'
+>
 
 /** A problem of Foghorn itself while it lasts. There is one for each fleet and kind. */
 export interface Alert {

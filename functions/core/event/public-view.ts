@@ -187,9 +187,9 @@ export function publicDelivery(delivery: Delivery) {
   const insteadOf =
     telling.moment !== 'alert'
       ? telling.insteadOf
-      : 'alert' in telling.about
-        ? undefined
-        : telling.about.channel
+      : 'channel' in telling.about
+        ? telling.about.channel
+        : undefined
   return {
     id,
     channel,

@@ -17,6 +17,7 @@ const [fewNames, manyNames] = [3, 10]
 export function alertText(fleet: string, alert: Alert, at: number): AlertText {
   const { kind, news, vms, reasons } = alert
   if (kind === 'over_limits') return overLimits(fleet, reasons)
+  if (kind === 'subscription_disabled') return subscriptionDisabled(reasons)
   if (news === undefined) throw new Error(`an alert of kind ${kind} has no news`)
   return absences[kind][news.form]({ ...news, vms: vms.filter(Boolean), fleet, at })
 }
@@ -29,6 +30,7 @@ export function alertFacts({ kind, vms, news }: Alert): { name: string; value: s
       { name: 'Limits', value: limits },
     ]
   }
+  if (kind === 'subscription_disabled') return [{ name: 'Subscriptions', value: vms.join(', ') }]
   const named = vms.filter(Boolean)
   const count = (news?.count ?? 0) - (news?.left.length ?? 0)
   return named.length > fewNames ? [{ name: 'VMs', value: listed(named, count, manyNames) }] : []
@@ -46,6 +48,19 @@ function overLimits(fleet: string, reasons: string[]): AlertText {
       `${reasons.map((reason) => `${reason[0]?.toUpperCase()}${reason.slice(1)}.`).join(' ')}`,
       'The relay stores no new events of these reports, and nobody is notified of them.',
       'Check these VMs. If you do not know them, replace the key of the fleet.',
+    ],
+  }
+}
+
+function subscriptionDisabled(reasons: string[]): AlertText {
+  const [title] =
+    reasons.length === 1 ? ['A subscription was disabled'] : ['Subscriptions were disabled']
+  return {
+    title: `${title}: ${reasons[0]}`,
+    lines: [
+      ...reasons.slice(1).map((reason) => `Also: ${reason}.`),
+      'The relay keeps its messages, and does not send them.',
+      'Repair the endpoint, resume the subscription, then replay what it missed.',
     ],
   }
 }

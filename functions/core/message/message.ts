@@ -148,6 +148,7 @@ function stepOf(telling: Telling, now: number, askers: Askers): Message {
 
 function alertOf({ at, event, about }: AlertTelling, now: number): Message {
   if ('alert' in about) return fleetAlertOf(event, at)
+  if ('ping' in about) return pingOf(about.ping)
   if (about.health !== undefined) return channelAlertOf(event, about)
   const title = `Channel "${about.channel}" refused "${about.moment}" for ${subjectOf(event)}`
   return {
@@ -161,6 +162,12 @@ function alertOf({ at, event, about }: AlertTelling, now: number): Message {
     facts: factsOf({ moment: 'alert', event }, now),
     reference: referenceOf(event),
   }
+}
+
+function pingOf(id: string): Message {
+  const title = `Test of subscription ${id}`
+  const calm = { tone: 'info', asks: false, declined: false } as const
+  return { ...calm, title, lastingTitle: title, lines: [], facts: [], reference: '' }
 }
 
 function fleetAlertOf({ fleet, alert }: EventView, at: number): Message {

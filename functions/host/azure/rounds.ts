@@ -5,6 +5,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { messageOf } from '../../../shared/errors.ts'
 import { attemptMs } from '../../core/delivery/attempt.ts'
 import { claimDue, nextDueAt } from '../../use-cases/deliver.ts'
+import { createExpander } from '../../use-cases/expand-moments.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { sweep } from '../../use-cases/sweep.ts'
 import { UnderWay, within } from '../under-way.ts'
@@ -38,6 +39,7 @@ export class Rounds {
   readonly #schedule: Schedule
   readonly #requests = new AsyncLocalStorage<Request>()
   readonly #underWay: UnderWay
+  readonly #expander: ReturnType<typeof createExpander>
   #hinted = false
   #onHint: () => void = () => {}
   #sending: Promise<void> | undefined
@@ -49,6 +51,7 @@ export class Rounds {
     this.#relay = relay
     this.#schedule = schedule
     this.#underWay = new UnderWay(relay)
+    this.#expander = createExpander(relay)
   }
 
   /** `Relay.wake`: something was committed. */
@@ -128,6 +131,8 @@ export class Rounds {
     try {
       while (!this.#stopped) {
         this.#hinted = false
+        // after a failure, the timer tries again
+        if ((await this.#expander.expand()) === 'more') this.#hinted = true
         const room = maxUnderWay - this.#underWay.sends.size
         const requests = room > 0 ? await claimDue(this.#relay, room, this.#underWay.countOf) : []
         for (const group of requests) this.#underWay.begin(group)

@@ -3,6 +3,7 @@
 import { messageOf } from '../../../shared/errors.ts'
 import { checkAbsences } from '../../use-cases/check-absences.ts'
 import { claimDue, nextDueAt } from '../../use-cases/deliver.ts'
+import { createExpander } from '../../use-cases/expand-moments.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { sweep } from '../../use-cases/sweep.ts'
@@ -19,6 +20,7 @@ const maxUnderWay = 128
 export class Pump {
   readonly #relay: Relay
   readonly #underWay: UnderWay
+  readonly #expander: ReturnType<typeof createExpander>
   #timer: NodeJS.Timeout | undefined
   #forgetAt = 0
   #absencesAt = 0
@@ -31,6 +33,7 @@ export class Pump {
   constructor(relay: Relay) {
     this.#relay = relay
     this.#underWay = new UnderWay(relay)
+    this.#expander = createExpander(relay)
   }
 
   /** Looks at what is due now. The first call starts the pump. */
@@ -68,7 +71,11 @@ export class Pump {
   /** Returns how many ms the pump can sleep. */
   async #work(): Promise<number> {
     this.#noteGap()
-    const failed = await sweep(this.#relay)
+    const swept = await sweep(this.#relay)
+    const expanded = await this.#expander.expand()
+    if (expanded === 'more') this.#again = true
+    const failed = swept + (expanded === 'failed' ? 1 : 0)
+    const idleMs = expanded === 'failed' ? afterFailureMs : maxSleepMs
     const limit = maxUnderWay - this.#underWay.sends.size
     if (limit > 0 && !this.#stopped) {
       const requests = await claimDue(this.#relay, limit, this.#underWay.countOf)
@@ -78,7 +85,7 @@ export class Pump {
     await this.#forget()
     await this.#lookForAbsences()
     const nextAt = await nextDueAt(this.#relay, this.#underWay.countOf)
-    const wait = nextAt === undefined ? maxSleepMs : nextAt - this.#relay.now()
+    const wait = nextAt === undefined ? idleMs : nextAt - this.#relay.now()
     const least =
       failed > 0 ? afterFailureMs : this.#underWay.sends.size < maxUnderWay ? 1 : maxSleepMs
     return Math.min(maxSleepMs, Math.max(wait, least))

@@ -5,6 +5,7 @@ import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import { describeIssues } from '../../../shared/errors.ts'
 import { parseJson } from '../../../shared/json.ts'
+import { channelIn, subscriptionOf } from '../../core/delivery/delivery.ts'
 import { drillEndsBy } from '../../core/event/drill.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { publicDelivery, publicHistory, publicView } from '../../core/event/public-view.ts'
@@ -25,6 +26,7 @@ import { accessOf, authenticate, fleetsFor, need } from './access.ts'
 import type { KeyGuard } from './admin-key.ts'
 import { deleteBeacon, getBeacons } from './beacons.ts'
 import { streamRoute } from './stream.ts'
+import { subscriptionRoutes } from './subscriptions.ts'
 import { deleteToken, getToken, getTokens, maxTokenBytes, postToken } from './tokens.ts'
 
 const maxReplayed = 1_000
@@ -33,7 +35,16 @@ export const maxDrillBytes = 65_536
 
 export function adminRoutes(relay: Relay, guard: KeyGuard): Hono {
   const routes = new Hono()
-  for (const name of ['beacons', 'channels', 'deliveries', 'drills', 'events', 'tokens']) {
+  const guarded = [
+    'beacons',
+    'channels',
+    'deliveries',
+    'drills',
+    'events',
+    'subscriptions',
+    'tokens',
+  ]
+  for (const name of guarded) {
     // this matches `/events` too; a second pattern would check the key twice
     routes.use(`/${name}/*`, authenticate(relay, guard))
   }
@@ -49,6 +60,7 @@ export function adminRoutes(relay: Relay, guard: KeyGuard): Hono {
   routes.post('/events/:fleet/:eventId/decision', decides, body, (c) => postDecision(relay, c))
   routes.post('/deliveries/replay', manages, body, (c) => replay(relay, c))
   routes.post('/drills', manages, limit(maxDrillBytes), (c) => postDrill(relay, c))
+  subscriptionRoutes(relay, routes, manages)
   routes.get('/tokens', manages, (c) => getTokens(relay, c))
   routes.post('/tokens', manages, limit(maxTokenBytes), (c) => postToken(relay, c))
   routes.get('/tokens/:id', manages, (c) => getToken(relay, c))
@@ -182,6 +194,10 @@ async function replay(relay: Relay, c: Context): Promise<Response> {
           since: Date.parse(wish.data.since),
           ...(wish.data.channel === undefined ? {} : { channel: wish.data.channel }),
         }
+  if ('id' in which && isToSubscription(which.id)) {
+    const detail = 'this message is one of a subscription; use POST /v1/subscriptions/:id/replay'
+    return problem(c, 400, 'replay_malformed', detail)
+  }
   const access = accessOf(c)
   // A replay means that the owner has repaired the channel.
   const named = 'id' in which ? undefined : which.channel
@@ -192,6 +208,10 @@ async function replay(relay: Relay, c: Context): Promise<Response> {
   relay.log.info('replayed', { deliveries: replayed, by: nameOf(access) })
   relay.wake(replayed)
   return c.json({ replayed })
+}
+
+function isToSubscription(id: string): boolean {
+  return subscriptionOf(channelIn(id)) !== undefined
 }
 
 async function postDrill(relay: Relay, c: Context): Promise<Response> {

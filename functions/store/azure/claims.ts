@@ -5,7 +5,7 @@ import type { Claimed } from '../../core/delivery/delivery.ts'
 import { afterTurns, freeAt, turnsAt } from '../../core/delivery/rate.ts'
 import { inTurn, type Queue } from '../../core/delivery/turns.ts'
 import type { ClaimRequest, Pacing } from '../store.ts'
-import type { Found } from './index.ts'
+import { type Found, timeOf } from './index.ts'
 import { keyOf } from './keys.ts'
 import type { Parts } from './parts.ts'
 import {
@@ -23,6 +23,8 @@ import { type Held, type HeldEvent, toDelivery, toView } from './stored.ts'
 /** Another pass follows if other workers were faster. */
 const maxPasses = 12
 const maxSpendAttempts = 20
+/** Subscriptions are many, so a claim reads no more channels than it needs. */
+const channelsAtOnce = 32
 
 /** The deliveries of one channel to claim: one group for each request, and one turn of its rate. */
 interface Choice {
@@ -81,19 +83,22 @@ export class Claims {
   /** Infinity if no delivery waits. */
   async nextDueAt(pacing: Pacing): Promise<number> {
     const { waiting, events } = await this.#pending.look(pacing)
-    const works = waiting.flatMap(({ channel, spentUntil, fleets }) =>
+    let first = Number.POSITIVE_INFINITY
+    const works = waiting.sort(byEntry).flatMap(({ channel, spentUntil, fleets }) =>
       fleets.map((queue) => async () => {
         const stale: Found[] = []
         let next = Number.POSITIVE_INFINITY
-        for await (const { nextAt, entry } of this.#pending.sendableIn(queue, events, stale)) {
-          if (entry >= next) break
+        const isLate = (entry: number) => entry >= Math.min(next, first)
+        for await (const { nextAt } of this.#pending.sendableIn(queue, events, stale, isLate)) {
           next = Math.min(next, nextAt)
         }
         await this.#parts.index.tidy(stale, pacing.now)
-        return Math.max(next, freeAt(pacing.rateOf(channel), spentUntil, pacing.now))
+        const free = freeAt(pacing.rateOf(channel), spentUntil, pacing.now)
+        first = Math.min(first, Math.max(next, free))
       }),
     )
-    return Math.min(...(await this.#parts.together(works)))
+    await this.#parts.together(works)
+    return first
   }
 
   /** Pauses a channel, unless it already pauses longer. */
@@ -111,31 +116,50 @@ export class Claims {
   /** The channel that is due longest comes first. */
   async #readyChannels(request: ClaimRequest, limit: number): Promise<Ready[]> {
     const { waiting, events } = await this.#pending.look(request)
-    const works = waiting.map((one) => async () => {
-      const { channel, spent, fleets } = one
-      const { together } = request.rateOf(channel)
-      const most = together > 1 ? together : Math.min(limit, request.roomOf(channel))
-      const queues: Queue<Pending>[] = []
-      for (const queue of fleets) {
-        const own = await this.#dueIn(queue, events, request.now, most)
-        if (own.length > 0) queues.push({ fleet: queue.fleet, waiting: own })
-      }
-      queues.sort((a, b) => byDue(a.waiting[0]!, b.waiting[0]!))
-      const last = spent?.stored.fleet ?? this.#served.get(channel)
-      const first = queues[0]?.waiting[0]
-      return first === undefined
-        ? []
-        : [{ waiting: one, pending: inTurn(queues, last, most), first }]
+    const due = waiting.filter((one) => {
+      const turns = turnsAt(request.rateOf(one.channel), one.spentUntil, request.now)
+      return turns > 0 && firstEntry(one) <= request.now
     })
-    const channels = await this.#parts.together(works)
-    return channels.flat().sort((a, b) => byDue(a.first, b.first))
+    due.sort(byEntry)
+    const ready: (Ready & { first: Pending })[] = []
+    for (let i = 0; i < due.length; i += channelsAtOnce) {
+      // the channels from here on have nothing that is due before this
+      const from = firstEntry(due[i]!)
+      if (requestsUntil(from, ready, request) >= limit) break
+      const works = due
+        .slice(i, i + channelsAtOnce)
+        .map((one) => () => this.#readyChannel(one, events, request, limit))
+      ready.push(...(await this.#parts.together(works)).flat())
+    }
+    return ready.sort((a, b) => byDue(a.first, b.first))
+  }
+
+  /** An empty list if nothing of the channel can be sent now. */
+  async #readyChannel(
+    waiting: Waiting,
+    events: Map<string, HeldEvent>,
+    request: ClaimRequest,
+    limit: number,
+  ): Promise<(Ready & { first: Pending })[]> {
+    const { channel, spent, fleets } = waiting
+    const { together } = request.rateOf(channel)
+    const most = together > 1 ? together : Math.min(limit, request.roomOf(channel))
+    const queues: Queue<Pending>[] = []
+    for (const queue of fleets) {
+      const own = await this.#dueIn(queue, events, request.now, most)
+      if (own.length > 0) queues.push({ fleet: queue.fleet, waiting: own })
+    }
+    queues.sort((a, b) => byDue(a.waiting[0]!, b.waiting[0]!))
+    const last = spent?.stored.fleet ?? this.#served.get(channel)
+    const first = queues[0]?.waiting[0]
+    return first === undefined ? [] : [{ waiting, pending: inTurn(queues, last, most), first }]
   }
 
   async #dueIn(queue: FleetQueue, events: Map<string, HeldEvent>, now: number, most: number) {
     const stale: Found[] = []
     const due: Pending[] = []
-    for await (const each of this.#pending.sendableIn(queue, events, stale)) {
-      if (each.entry > now || due.length >= most) break
+    const isLate = (entry: number) => entry > now || due.length >= most
+    for await (const each of this.#pending.sendableIn(queue, events, stale, isLate)) {
       if (each.nextAt <= now) due.push(each)
     }
     await this.#parts.index.tidy(stale, now)
@@ -212,6 +236,26 @@ export class Claims {
     const change = insertOrReplace(spent, row, body)
     return (await this.#parts.rows.change(channelsPartition, [change])) === 'changed'
   }
+}
+
+/** No delivery of the channel is due earlier. */
+function firstEntry({ fleets }: Waiting): number {
+  return Math.min(...fleets.map(({ entries }) => timeOf(entries[0]!)))
+}
+
+function byEntry(a: Waiting, b: Waiting): number {
+  return firstEntry(a) - firstEntry(b)
+}
+
+/** How many requests these channels would make of deliveries that are due by then. */
+function requestsUntil(at: number, ready: Ready[], request: ClaimRequest): number {
+  const counts = ready.map(({ waiting, pending }) => {
+    const rate = request.rateOf(waiting.channel)
+    const due = pending.filter(({ nextAt }) => nextAt <= at).length
+    const turns = turnsAt(rate, waiting.spentUntil, request.now)
+    return Math.min(due, rate.together > 1 ? 1 : turns)
+  })
+  return counts.reduce((sum, count) => sum + count, 0)
 }
 
 /** The one that is due longest comes first. */

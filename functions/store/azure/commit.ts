@@ -1,7 +1,7 @@
 // Decides which rows and index entries a commit, a settlement or a replay changes. Pure: it works
 // on the rows that were read.
 import type { Settlement } from '../../core/delivery/attempt.ts'
-import type { Delivery } from '../../core/delivery/delivery.ts'
+import { type Delivery, subscriptionOf } from '../../core/delivery/delivery.ts'
 import type { Commit } from '../store.ts'
 import type { Entry, Index, Target } from './index.ts'
 import { type Change, insertOrReplace, maxChanges } from './rows.ts'
@@ -75,10 +75,10 @@ export function settleWrites(
   const own = found.deliveries.find(({ stored }) => stored.delivery.id === claimed.id)
   const isMine = own?.stored.lease === claimed.lease && own.stored.delivery.nextAt > now
   if (own === undefined || !isMine || !isPending(own)) return 'lost'
-  const { state, nextAt, note, unsent, alone } = settlement
+  const { state, nextAt, note, unsent, alone, answered } = settlement
   const { delivery, alone: wasAlone } = own.stored
   const attempts = delivery.attempts - (unsent ? 1 : 0)
-  const next = { ...delivery, state, nextAt, note, attempts }
+  const next = { ...delivery, state, nextAt, note, attempts, ...(answered && { answered }) }
   const stored: StoredDelivery = {
     ...own.stored,
     ...((alone || wasAlone) && { alone: true }),
@@ -120,7 +120,38 @@ export function replayWrites(
   const own = found.deliveries.find(({ stored }) => stored.delivery.id === id)
   if (own === undefined || !hasFailed(own)) return undefined
   const writes: Writes = { changes: [], add: [], drop: [] }
-  writes.changes.push(moved(own, index, now, { state: 'pending', plannedAt: now }, writes))
+  const again = {
+    ...own,
+    stored: { ...own.stored, ...historyFrom(own.stored, index, now, writes) },
+  }
+  writes.changes.push(moved(again, index, now, { state: 'pending', plannedAt: now }, writes))
+  return writes
+}
+
+/** A replayed delivery is planned anew, so its list begins with it. */
+function historyFrom(
+  { delivery, history: before = [] }: StoredDelivery,
+  index: Index,
+  now: number,
+  writes: Writes,
+): Pick<StoredDelivery, 'history'> {
+  const history = historyOf({ ...delivery, plannedAt: now }, index)
+  if (history === undefined) return {}
+  for (const entry of history) writes.add.push({ entry, target: targetOf(delivery) })
+  writes.drop.push(...before)
+  return { history }
+}
+
+function historyOf({ channel, plannedAt, seq }: Omit<Delivery, 'telling'>, index: Index) {
+  const subscription = subscriptionOf(channel)
+  return subscription === undefined ? undefined : index.historyAt(subscription, plannedAt, seq)
+}
+
+/** Adds a delivery to a subscription. */
+export function additionWrites(delivery: Delivery, index: Index): Writes {
+  const writes: Writes = { changes: [], add: [], drop: [] }
+  const nothing = { event: undefined, deliveries: [], views: new Map() }
+  writes.changes.push(...insertions(nothing, [delivery], index, writes))
   return writes
 }
 
@@ -187,7 +218,11 @@ function insertions(
     const stored = toStored(delivery, view.row, place)
     if (state === 'pending') stored.entry = index.plannedAt(channel, fleet, nextAt)
     if (state === 'refused' || state === 'given_up') stored.entry = index.failedAt(plannedAt)
-    if (stored.entry) writes.add.push({ entry: stored.entry, target: targetOf(delivery) })
+    const history = historyOf(delivery, index)
+    if (history !== undefined) stored.history = history
+    for (const entry of [...(stored.entry ? [stored.entry] : []), ...(history ?? [])]) {
+      writes.add.push({ entry, target: targetOf(delivery) })
+    }
     rows.push({ kind: 'insert', row, body: JSON.stringify(stored) })
   }
   return [...views.values(), ...rows]

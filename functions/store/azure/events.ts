@@ -2,16 +2,20 @@
 // decides, adds index entries, and then changes the rows unless another writer was faster.
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Settlement } from '../../core/delivery/attempt.ts'
-import type { Claimed, Delivery } from '../../core/delivery/delivery.ts'
+import {
+  type Claimed,
+  type Delivery,
+  subscriptionChannel,
+  subscriptionOf,
+} from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import type { Commit, EventKey, EventPage, Replay } from '../store.ts'
-import { commitWrites, replayWrites, settleWrites, type Writes } from './commit.ts'
+import { commitWrites, replayWrites, settleWrites } from './commit.ts'
 import { type Found, partitions, timeOf } from './index.ts'
 import { newestFirst, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
-import type { Change, Row } from './rows.ts'
 import {
-  entriesOf,
+  deliveryPartition,
   eventPartition,
   type HeldEvent,
   isSameEntry,
@@ -20,6 +24,7 @@ import {
   toDelivery,
   toHeldEvent,
 } from './stored.ts'
+import { write } from './write.ts'
 
 const maxWriteAttempts = 20
 /** Pages that a search for due events reads, because it skips stale entries. */
@@ -38,19 +43,23 @@ export class Events {
     return (await this.#event(key))?.stored.record
   }
 
-  async deliveries(key: EventKey): Promise<Delivery[]> {
-    const rows = await this.#parts.rows.list(eventPartition(key), ranges.whole)
+  async deliveries(key: EventKey, subscription?: string): Promise<Delivery[]> {
+    const channel = subscription === undefined ? undefined : subscriptionChannel(subscription)
+    const partition = deliveryPartition({ ...key, channel })
+    const rows = await this.#parts.rows.list(partition, ranges.whole)
     const { deliveries, views } = toHeldEvent(rows)
     return deliveries.map(({ stored }) => toDelivery(stored, views.get(stored.view)))
   }
 
   async commit(commit: Commit): Promise<'committed' | 'conflict'> {
+    const partition = eventPartition(commit.record)
     const quiet = commit.deliveries.length + commit.supersede.length === 0
     const found = quiet
       ? await this.#withoutDeliveries(commit.record)
-      : await this.#withDeliveries(commit.record)
+      : await this.#withDeliveries(partition)
     const writes = commitWrites(found, commit, this.#parts.index)
-    const written = writes !== 'conflict' && (await this.#write(commit.record, writes, commit.now))
+    const written =
+      writes !== 'conflict' && (await write(this.#parts, partition, writes, commit.now))
     if (written) return 'committed'
     await this.#parts.stepAside()
     return 'conflict'
@@ -65,12 +74,13 @@ export class Events {
     rest: () => Promise<void>,
   ): Promise<'settled' | 'lost'> {
     const { index, stepAside } = this.#parts
+    const partition = deliveryPartition(claimed)
     for (let attempt = 0; attempt < maxWriteAttempts; attempt++) {
-      const found = await this.#withDeliveries(claimed)
+      const found = await this.#withDeliveries(partition)
       const writes = settleWrites(found, claimed, settlement, now, follow, index)
       if (writes === 'lost') return 'lost'
       if (attempt === 0) await rest()
-      if (await this.#write(claimed, writes, now)) return 'settled'
+      if (await write(this.#parts, partition, writes, now)) return 'settled'
       await stepAside()
     }
     const what = `too many workers write event "${claimed.eventId}" at once`
@@ -120,8 +130,11 @@ export class Events {
   async replay(which: Replay, now: number, limit: number): Promise<number> {
     const { index, together } = this.#parts
     const from = 'id' in which ? '' : timeKey(which.since)
-    const isNamed = ({ target }: Found) =>
-      'id' in which ? target.id === which.id : (which.channel ?? target.channel) === target.channel
+    const isNamed = ({ target: { id, channel = '' } }: Found) => {
+      if ('id' in which) return id === which.id
+      if (which.channel !== undefined) return channel === which.channel
+      return subscriptionOf(channel) === undefined
+    }
     const isWanted = (found: Found) =>
       isNamed(found) && (which.fleets?.includes(found.target.fleet) ?? true)
     const wanted = (await index.list(partitions.failed, { from, to: end })).filter(isWanted)
@@ -132,11 +145,12 @@ export class Events {
       i += some.length
       const works = some.map((entry) => async () => {
         const { id = '' } = entry.target
-        const found = await this.#withDeliveries(entry.target)
+        const partition = deliveryPartition(entry.target)
+        const found = await this.#withDeliveries(partition)
         const own = found.deliveries.find(({ stored }) => stored.delivery.id === id)
         const isIts = isSameEntry(own?.stored.entry, entry)
         const writes = isIts ? replayWrites(found, id, now, index) : undefined
-        return writes !== undefined && (await this.#write(entry.target, writes, now))
+        return writes !== undefined && (await write(this.#parts, partition, writes, now))
       })
       replayed += (await together(works)).filter((done) => done).length
     }
@@ -167,27 +181,6 @@ export class Events {
     return due
   }
 
-  async #write(key: EventKey, { changes, add, drop }: Writes, now: number): Promise<boolean> {
-    const { rows, index } = this.#parts
-    const targets = new Map(add.map(({ entry, target }) => [entry, target]))
-    const entries = [...targets.keys()]
-    await index.add(entries, (entry) => targets.get(entry)!, now)
-    if ((await rows.change(eventPartition(key), changes)) === 'conflict') {
-      const found = await rows.list(eventPartition(key), ranges.withoutViews)
-      const named = entriesOf(toHeldEvent(found))
-      // rows of moments were not read: a reader of the log tidies their entries
-      const own = entries.filter(({ partition }) => partition !== partitions.unlogged)
-      const unnamed = own.filter((entry) => !named.some((one) => isSameEntry(one, entry)))
-      await index.drop(unnamed)
-      // if the answer to a write is lost, the client writes again and conflicts with its own rows
-      // another worker may have dropped the entries since
-      const isWritten = unnamed.length < own.length || isThere(found, changes[0]!)
-      if (!isWritten) return false
-    }
-    await index.drop(drop)
-    return true
-  }
-
   #event(key: EventKey) {
     return readHeldEvent(this.#parts.rows, key)
   }
@@ -196,13 +189,7 @@ export class Events {
     return { event: await this.#event(key), deliveries: [], views: new Map() }
   }
 
-  async #withDeliveries(key: EventKey): Promise<HeldEvent> {
-    return toHeldEvent(await this.#parts.rows.list(eventPartition(key), ranges.withoutViews))
+  async #withDeliveries(partition: string): Promise<HeldEvent> {
+    return toHeldEvent(await this.#parts.rows.list(partition, ranges.withoutViews))
   }
-}
-
-/** Whether the row is as the change makes it. */
-function isThere(found: Row[], change: Change): boolean {
-  const body = 'body' in change ? change.body : undefined
-  return found.find(({ row }) => row === change.row)?.body === body
 }

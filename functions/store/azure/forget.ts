@@ -1,5 +1,6 @@
 // Removes events that ended long ago. After a crash in between, a later call finds every row and
 // entry that is left.
+import { subscriptionOf } from '../../core/delivery/delivery.ts'
 import type { EventKey } from '../store.ts'
 import { type Found, partitions } from './index.ts'
 import { newestFirst, timeKey } from './keys.ts'
@@ -7,6 +8,8 @@ import { tidyOpen } from './open.ts'
 import type { Parts } from './parts.ts'
 import { maxChanges, type Range } from './rows.ts'
 import {
+  deliveryPartition,
+  deliveryRow,
   eventBody,
   eventPartition,
   eventRow,
@@ -103,7 +106,12 @@ export class Forgetting {
   async #tidyList(partition: string, range: Range, before: number): Promise<Found[]> {
     const { rows, index } = this.#parts
     const found = await index.list(partition, range)
-    const isNamed = async ({ target }: Found) => (await readHeldEvent(rows, target)) !== undefined
+    const isNamed = async ({ target }: Found) => {
+      if (subscriptionOf(target.channel ?? '') === undefined)
+        return (await readHeldEvent(rows, target)) !== undefined
+      const row = deliveryRow(target.id ?? '')
+      return (await rows.read(deliveryPartition(target), row)) !== undefined
+    }
     await index.tidyUnnamed(found, isNamed, before)
     return found
   }

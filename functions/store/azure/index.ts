@@ -43,6 +43,9 @@ export const partitions = {
   unlogged: keyOf('unlogged'),
   ended: keyOf('ended'),
   open: (fleet: string) => keyOf('open', fleet),
+  /** Deliveries to all subscriptions, the oldest first, or to one, the latest first. */
+  history: (subscription?: string) =>
+    subscription === undefined ? keyOf('history') : keyOf('history', subscription),
   listed: (fleet?: string) => (fleet === undefined ? keyOf('listed') : keyOf('listed', fleet)),
   /** All shards of one index. */
   all: (index: 'due' | 'owed' | 'heard') =>
@@ -107,6 +110,12 @@ export class Index {
     return { partition: partitions.listed(fleet), row: `${newestFirst(at)}|${this.#name()}` }
   }
 
+  /** Both entries of a delivery to a subscription. Those of one time are sorted by `seq`. */
+  historyAt(subscription: string, plannedAt: number, seq: number): Entry[] {
+    const oldest = `${timeKey(plannedAt)}|${timeKey(seq)}|${this.#name()}`
+    return withTwin({ partition: partitions.history(), row: oldest }, subscription)
+  }
+
   /** The entries of a range, in order. */
   async list(partition: string, range: Range): Promise<Found[]> {
     const rows = await this.#rows.list(partition, range)
@@ -131,16 +140,21 @@ export class Index {
     await this.#together(works)
   }
 
-  /** Removes entries. Ignores failures: a later read finds and removes the stale entry. */
-  async drop(entries: Entry[]): Promise<void> {
+  /**
+   * Removes entries, and returns whether they are all gone. Throws no error: a later read finds and
+   * removes the stale entry.
+   */
+  async drop(entries: Entry[]): Promise<boolean> {
     const works = entries.map(({ partition, row }) => async () => {
       try {
         await this.#rows.change(partition, [{ kind: 'remove', row }])
+        return true
       } catch {
         // stale entries do no harm
+        return false
       }
     })
-    await this.#together(works)
+    return !(await this.#together(works)).includes(false)
   }
 
   /**
@@ -167,6 +181,13 @@ export class Index {
   #name(): string {
     return keyOf(this.#random())
   }
+}
+
+/** A delivery's entry in the history of all subscriptions, and the one in that of its own. */
+export function withTwin(oldest: Entry, subscription: string): Entry[] {
+  const [at, seq, name] = oldest.row.split('|')
+  const row = `${newestFirst(Number(at))}|${newestFirst(Number(seq))}|${name}`
+  return [oldest, { partition: partitions.history(subscription), row }]
 }
 
 /** The time in an entry's name. */

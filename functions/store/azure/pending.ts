@@ -6,8 +6,8 @@ import { endOf, keyOf, startOf } from './keys.ts'
 import type { Parts } from './parts.ts'
 import type { Row } from './rows.ts'
 import {
+  deliveryPartition,
   deliveryRow,
-  eventPartition,
   type Held,
   type HeldEvent,
   isInOrder,
@@ -120,18 +120,24 @@ export class PendingDeliveries {
     }
   }
 
-  /** The deliveries of a queue that need not wait for an earlier one of their event, by time. */
+  /**
+   * The deliveries of a queue that need not wait for an earlier one of their event, by time. Ends
+   * at an entry that is too late.
+   */
   async *sendableIn(
     queue: FleetQueue,
     events: Map<string, HeldEvent>,
     stale: Found[],
-  ): AsyncGenerator<Pending & { entry: number }> {
+    isLate: (entryAt: number) => boolean,
+  ): AsyncGenerator<Pending> {
     for await (const entries of this.#pagesOf(queue)) {
       for (let i = 0; i < entries.length; i += eventsAtOnce) {
-        const some = entries.slice(i, i + eventsAtOnce)
+        const some = entries.slice(i, i + eventsAtOnce).filter((one) => !isLate(timeOf(one)))
+        if (some.length === 0) return
         await this.#load(some, events)
         for (const entry of some) {
-          const partition = eventPartition(entry.target)
+          if (isLate(timeOf(entry))) return
+          const partition = deliveryPartition(entry.target)
           const event = events.get(partition)!
           const row = deliveryRow(entry.target.id!)
           const held = event.deliveries.find((one) => one.row === row)
@@ -139,7 +145,7 @@ export class PendingDeliveries {
             stale.push(entry)
           } else if (isInOrder(held, event)) {
             const { nextAt } = held.stored.delivery
-            yield { held, partition, nextAt, entry: timeOf(entry) }
+            yield { held, partition, nextAt }
           }
         }
       }
@@ -147,7 +153,7 @@ export class PendingDeliveries {
   }
 
   async #load(entries: Found[], events: Map<string, HeldEvent>): Promise<void> {
-    const partitions = new Set(entries.map(({ target }) => eventPartition(target)))
+    const partitions = new Set(entries.map(({ target }) => deliveryPartition(target)))
     const missing = [...partitions].filter((partition) => !events.has(partition))
     const works = missing.map((partition) => async () => {
       events.set(

@@ -15,6 +15,7 @@ import { Memos } from './memos.ts'
 import { Moments } from './moments.ts'
 import { OpenEvents } from './open.ts'
 import type { Rows } from './rows.ts'
+import { SubscriptionDeliveries } from './subscriptions.ts'
 import { together as atOnce, type Together } from './together.ts'
 
 /** Increase this if an older relay would not understand the changed rows. */
@@ -43,6 +44,7 @@ export class AzureStore implements Store {
   readonly #memos: Memos
   readonly #moments: Moments
   readonly #open: OpenEvents
+  readonly #toSubscriptions: SubscriptionDeliveries
   readonly attention: Attention
 
   readonly readEvent: Store['readEvent'] = (key) => this.#events.read(key)
@@ -67,7 +69,12 @@ export class AzureStore implements Store {
   readonly writeMemo: Store['writeMemo'] = (key, fields, basedOn) =>
     this.#memos.write(key, fields, basedOn)
   readonly removeMemo: Store['removeMemo'] = (key) => this.#memos.remove(key)
-  readonly readDeliveries: Store['readDeliveries'] = (key) => this.#events.deliveries(key)
+  readonly readDeliveries: Store['readDeliveries'] = (key, subscription) =>
+    this.#events.deliveries(key, subscription)
+  readonly addDeliveries: Store['addDeliveries'] = (deliveries) =>
+    this.#toSubscriptions.add(deliveries)
+  readonly listDeliveries: Store['listDeliveries'] = (channel, page) =>
+    this.#toSubscriptions.list(channel, page)
   readonly listEvents: Store['listEvents'] = (page) => this.#events.list(page)
   readonly replay: Store['replay'] = (which, now, limit) => this.#events.replay(which, now, limit)
 
@@ -85,6 +92,7 @@ export class AzureStore implements Store {
     this.#memos = new Memos(rows)
     this.#moments = new Moments(parts)
     this.#open = new OpenEvents(parts)
+    this.#toSubscriptions = new SubscriptionDeliveries(parts)
   }
 
   /**
@@ -144,7 +152,8 @@ export class AzureStore implements Store {
       return record !== undefined && record.ended === undefined
     }
     const beacons = await this.#beacons.forget(unheardSince, limit, isOpen)
-    return events + beacons + (await this.#moments.forget(before, limit))
+    const moments = await this.#moments.forget(before, limit)
+    return events + beacons + moments + (await this.#toSubscriptions.forget(before, limit))
   }
 
   async nextDueAt(pacing: Pacing) {

@@ -1,6 +1,7 @@
 // The rows of an event's partition: the event, its deliveries, and views of the event at the time
-// when deliveries were planned. A view is large, so all channels share it.
-import type { Delivery } from '../../core/delivery/delivery.ts'
+// when deliveries were planned. A view is large, so all channels share it. Deliveries of an event
+// to one subscription have a partition of their own, as there may be many subscriptions.
+import { type Delivery, subscriptionOf } from '../../core/delivery/delivery.ts'
 import type { MomentEntry } from '../../core/delivery/moment-log.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { packEvent, unpackEvent } from '../../core/event/event-size.ts'
@@ -31,6 +32,8 @@ export interface StoredDelivery {
   alone?: boolean
   /** The index entry while the delivery is pending, refused or given up. */
   entry?: Entry | undefined
+  /** Only of deliveries to subscriptions. */
+  history?: Entry[]
 }
 
 /** A row with its parsed body. */
@@ -62,6 +65,13 @@ export function eventPartition({ fleet, eventId }: EventKey): string {
   return keyOf('event', fleet, eventId)
 }
 
+/** The partition of a delivery: of its event, or of its event and subscription. */
+export function deliveryPartition(of: EventKey & { channel?: string | undefined }): string {
+  const subscription = of.channel === undefined ? undefined : subscriptionOf(of.channel)
+  if (subscription === undefined) return eventPartition(of)
+  return keyOf('subscription', subscription, of.fleet, of.eventId)
+}
+
 export function deliveryRow(id: string): string {
   return keyOf(deliveryRows, id)
 }
@@ -84,7 +94,13 @@ export function toEntry(body: string): MomentEntry {
 /** The digest of the content names the row, so writing it again changes nothing. */
 export function viewOf(delivery: Delivery): { row: string; body: string } {
   const body = JSON.stringify(packEvent(delivery.telling.event))
-  return { row: keyOf(viewRows, digestOf(body)), body }
+  const isShared = subscriptionOf(delivery.channel) === undefined
+  return { row: isShared ? keyOf(viewRows, digestOf(body)) : ownViewRow(delivery.id), body }
+}
+
+/** A delivery to a subscription shares no view, so both are removed together. */
+export function ownViewRow(id: string): string {
+  return keyOf(viewRows, digestOf(id))
 }
 
 export function toStored(delivery: Delivery, view: string, place: number): StoredDelivery {
@@ -157,7 +173,7 @@ export function hasFailed({ stored }: Held<StoredDelivery>): boolean {
 /** All index entries of an event and its deliveries. */
 export function entriesOf({ event, deliveries }: HeldEvent): Entry[] {
   const { due, ended, open, listed = [] } = event?.stored ?? {}
-  const own = deliveries.map(({ stored }) => stored.entry)
+  const own = deliveries.flatMap(({ stored }) => [stored.entry, ...(stored.history ?? [])])
   return [due, ended, open, ...listed, ...own].filter((entry) => entry !== undefined)
 }
 

@@ -1,10 +1,15 @@
 // Deliveries as rows of SQLite. All deliveries of one commit share one view of their event, because
 // it is large.
-import type { Delivery } from '../../core/delivery/delivery.ts'
+import {
+  type Answered,
+  type Delivery,
+  subscriptionChannel,
+  subscriptionOf,
+} from '../../core/delivery/delivery.ts'
 import type { EventView } from '../../core/event/view.ts'
 import { hash } from '../../core/hash.ts'
-import type { EventKey } from '../store.ts'
-import { deliveryBody, eventBody, type Row, toDelivery, toEvent } from './rows.ts'
+import type { DeliveryList, DeliveryPage, EventKey } from '../store.ts'
+import { deliveryBody, eventBody, parse, type Row, toDelivery, toEvent } from './rows.ts'
 import { sql } from './sql.ts'
 import type { Statements } from './statements.ts'
 
@@ -15,11 +20,45 @@ export class Deliveries {
     this.#statements = statements
   }
 
+  /** Those to configured channels. */
   ofEvent({ fleet, eventId }: EventKey): Delivery[] {
     const found = this.#statements.all(sql.readViews, fleet, eventId)
     const views = new Map(found.map(({ view, body }) => [view, toEvent<EventView>(body)]))
-    const rows = this.#statements.all(sql.readDeliveries, fleet, eventId)
+    const rows = this.#statements.all(sql.readDeliveries, fleet, eventId, fleet, eventId)
     return rows.map((row) => toDelivery(row, views.get(row.view)))
+  }
+
+  toSubscription({ fleet, eventId }: EventKey, subscription: string): Delivery[] {
+    const channel = subscriptionChannel(subscription)
+    const rows = this.#statements.all(sql.readDeliveriesTo, fleet, eventId, channel)
+    return rows.map((row) => this.toDelivery(row))
+  }
+
+  list(channel: string, { before, limit }: DeliveryPage): DeliveryList {
+    const from = before === undefined ? [Number.MAX_SAFE_INTEGER, 0, ''] : placeIn(before)
+    const rows = this.#statements.all(sql.listDeliveries, channel, ...from, limit + 1)
+    const page = rows.slice(0, limit)
+    const last = rows.length > limit ? page.at(-1) : undefined
+    return {
+      deliveries: page.map((row) => this.toDelivery(row)),
+      ...(last && { next: `${last.owed_at}/${last.seq}/${last.id}` }),
+    }
+  }
+
+  /** Stores what the system behind a subscription answered. */
+  noteAnswer(id: string, answered: Answered): void {
+    this.#statements.run(sql.writeAnswer, id, JSON.stringify(answered))
+  }
+
+  /** Removes ended deliveries to subscriptions. Returns how many. */
+  forget(before: number, limit: number): number {
+    const ended = this.#statements.all(sql.endedToSubscriptions, before, limit)
+    for (const { id, fleet, event_id } of ended) {
+      this.#statements.run(sql.forgetDelivery, String(id))
+      this.#statements.run(sql.forgetAnswer, String(id))
+      this.#statements.run(sql.forgetViews, String(fleet), String(event_id))
+    }
+    return ended.length
   }
 
   insert(deliveries: Delivery[]): void {
@@ -35,13 +74,16 @@ export class Deliveries {
     }
   }
 
-  /** For a row that was read alone: reads its view, too. */
+  /** For a row that was read alone: reads its view and its answer, too. */
   toDelivery(row: Row): Delivery {
-    const { fleet, event_id, view } = row
+    const { id, fleet, event_id, view, channel } = row
     if (view === null) return toDelivery(row, undefined)
     const key = [String(fleet), String(event_id), String(view)]
     const found = this.#statements.get(sql.readView, ...key)
-    return toDelivery(row, found && toEvent(found.body))
+    const delivery = toDelivery(row, found && toEvent(found.body))
+    if (subscriptionOf(String(channel)) === undefined) return delivery
+    const answer = this.#statements.get(sql.readAnswer, String(id))
+    return answer === undefined ? delivery : { ...delivery, answered: parse(answer.body) }
   }
 
   #insertView(fleet: string, eventId: string, event: EventView): string {
@@ -50,4 +92,10 @@ export class Deliveries {
     this.#statements.run(sql.insertView, fleet, eventId, view, body)
     return view
   }
+}
+
+/** A text that is no place leads to an empty page. */
+function placeIn(before: string): (string | number)[] {
+  const [plannedAt, seq, ...id] = before.split('/')
+  return [Number(plannedAt), Number(seq), id.join('/')]
 }

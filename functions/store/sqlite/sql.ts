@@ -1,6 +1,7 @@
 // The SQL of the SQLite store: its tables, their upgrades, and one statement for each verb. The
 // statement that ends a lease checks it in its where clause.
 import { alertPrefix } from '../../../shared/report.ts'
+import { subscriptionChannel } from '../../core/delivery/delivery.ts'
 import { listedFields } from '../store.ts'
 
 /**
@@ -37,6 +38,14 @@ export const upgrades: Record<number, string> = { 1: toFormat2 + toFormat3, 2: t
 
 /** An index on an expression needs no new column, so an older relay can still use the file. */
 const silentAt = `(body ->> '$.silentAt')`
+
+const subscriptions = subscriptionChannel('')
+const toSubscription = `channel GLOB '${subscriptions}*'`
+/** As ranges of the index on the channel, so that a search skips all subscriptions. */
+const besideSubscriptions = [
+  `channel < '${subscriptions}'`,
+  `channel >= '${subscriptions.replace(':', ';')}'`,
+]
 
 export const schema = `
 PRAGMA user_version = ${schemaVersion};
@@ -85,6 +94,13 @@ DROP INDEX IF EXISTS deliveries_due;
 CREATE INDEX IF NOT EXISTS deliveries_turn ON deliveries (channel, fleet, next_at)
   WHERE state = 'pending';
 CREATE INDEX IF NOT EXISTS deliveries_event ON deliveries (fleet, event_id, channel, seq);
+CREATE INDEX IF NOT EXISTS deliveries_subscription ON deliveries (channel, owed_at, seq, id)
+  WHERE ${toSubscription};
+CREATE INDEX IF NOT EXISTS deliveries_ended ON deliveries (owed_at)
+  WHERE ${toSubscription} AND state <> 'pending';
+CREATE TABLE IF NOT EXISTS answers (
+  id TEXT PRIMARY KEY, body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 `
 
 /** Alerts are stored like events, but lists do not show them. */
@@ -203,19 +219,37 @@ export const sql = {
     WHERE fleet = ? AND event_id = ? AND kind = ? AND name = ? AND version = ?`,
   removeMemo: `DELETE FROM memos
     WHERE fleet = ? AND event_id = ? AND kind = ? AND name = ?`,
-  readDeliveries: `SELECT * FROM deliveries WHERE fleet = ? AND event_id = ?
+  readDeliveries: `SELECT * FROM (${besideSubscriptions
+    .map((side) => `SELECT *, rowid FROM deliveries WHERE fleet = ? AND event_id = ? AND ${side}`)
+    .join(' UNION ALL ')}) ORDER BY seq, rowid`,
+  readDeliveriesTo: `SELECT * FROM deliveries WHERE fleet = ? AND event_id = ? AND channel = ?
     ORDER BY seq, rowid`,
+  listDeliveries: `SELECT * FROM deliveries WHERE ${toSubscription} AND channel = ?
+    AND (owed_at, seq, id) < (?, ?, ?) ORDER BY owed_at DESC, seq DESC, id DESC LIMIT ?`,
+  readAnswer: 'SELECT body FROM answers WHERE id = ?',
+  writeAnswer: `INSERT INTO answers (id, body) VALUES (?, ?)
+    ON CONFLICT DO UPDATE SET body = excluded.body`,
+  forgetAnswer: 'DELETE FROM answers WHERE id = ?',
+  // SQLite prefers the index of the list, and would read every delivery to a subscription
+  endedToSubscriptions: `SELECT id, fleet, event_id FROM deliveries INDEXED BY deliveries_ended
+    WHERE ${toSubscription} AND state <> 'pending' AND owed_at < ? ORDER BY owed_at LIMIT ?`,
+  forgetDelivery: 'DELETE FROM deliveries WHERE id = ?',
   replayOne: `UPDATE deliveries SET state = 'pending', next_at = ?, owed_at = ?
     WHERE id = ? AND state IN ('refused', 'given_up') AND ${ofFleets}`,
   replaySince: `UPDATE deliveries SET state = 'pending', next_at = ?, owed_at = ?
     WHERE id IN (SELECT id FROM deliveries
-      WHERE state IN ('refused', 'given_up') AND owed_at >= ? AND (? IS NULL OR channel = ?)
+      WHERE state IN ('refused', 'given_up') AND owed_at >= ?
+        AND CASE WHEN ? IS NULL THEN NOT ${toSubscription} ELSE channel = ? END
         AND ${ofFleets}
       ORDER BY owed_at LIMIT ?)`,
   endedBefore: `SELECT fleet, event_id FROM events WHERE ended_at IS NOT NULL AND ended_at < ?
     ORDER BY ended_at LIMIT ?`,
-  forgetDeliveries: 'DELETE FROM deliveries WHERE fleet = ? AND event_id = ?',
-  forgetViews: 'DELETE FROM views WHERE fleet = ? AND event_id = ?',
+  forgetDeliveries: `DELETE FROM deliveries WHERE fleet = ? AND event_id = ?
+    AND NOT ${toSubscription}`,
+  // deliveries to subscriptions may be kept longer than their event
+  forgetViews: `DELETE FROM views WHERE fleet = ? AND event_id = ? AND NOT EXISTS (
+    SELECT 1 FROM deliveries d WHERE d.fleet = views.fleet AND d.event_id = views.event_id
+      AND d.view = views.view)`,
   forgetMemos: 'DELETE FROM memos WHERE fleet = ? AND event_id = ?',
   forgetSightings: 'DELETE FROM sightings WHERE fleet = ? AND event_id = ?',
   forgetEvent: 'DELETE FROM events WHERE fleet = ? AND event_id = ?',

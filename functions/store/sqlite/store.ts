@@ -12,6 +12,8 @@ import type {
   BeaconPage,
   ClaimRequest,
   Commit,
+  DeliveryList,
+  DeliveryPage,
   EventKey,
   EventPage,
   ListedBeacon,
@@ -170,10 +172,11 @@ export class SqliteStore implements Store {
 
   async settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
     return this.#writes.write(() => {
-      const { state, nextAt, note, spentUntil, unsent, alone } = settlement
+      const { state, nextAt, note, spentUntil, unsent, alone, answered } = settlement
       const values = [state, nextAt, note, unsent ? 1 : 0, alone ? 1 : 0]
       if (this.#statements.run(sql.settle, ...values, claimed.id, claimed.lease, now) === 0)
         return 'lost'
+      if (answered !== undefined) this.#deliveries.noteAnswer(claimed.id, answered)
       if (spentUntil !== undefined) this.#statements.run(sql.pause, claimed.channel, spentUntil)
       const { fleet, eventId, channel, seq } = claimed
       if (state !== 'pending')
@@ -216,8 +219,17 @@ export class SqliteStore implements Store {
     await this.#writes.write(() => this.#statements.run(sql.removeMemo, ...memoKey(key)))
   }
 
-  async readDeliveries(key: EventKey): Promise<Delivery[]> {
-    return this.#deliveries.ofEvent(key)
+  async readDeliveries(key: EventKey, subscription?: string): Promise<Delivery[]> {
+    if (subscription === undefined) return this.#deliveries.ofEvent(key)
+    return this.#deliveries.toSubscription(key, subscription)
+  }
+
+  async addDeliveries(deliveries: Delivery[]): Promise<void> {
+    await this.#writes.write(() => this.#deliveries.insert(deliveries))
+  }
+
+  async listDeliveries(channel: string, page: DeliveryPage): Promise<DeliveryList> {
+    return this.#deliveries.list(channel, page)
   }
 
   async replay(which: Replay, now: number, limit: number): Promise<number> {
@@ -243,7 +255,8 @@ export class SqliteStore implements Store {
         this.#statements.run(sql.forgetEvent, ...key)
       }
       const beacons = this.#statements.run(sql.forgetBeacons, unheardSince, limit)
-      return ended.length + beacons + this.#moments.forget(before, limit)
+      const moments = this.#moments.forget(before, limit)
+      return ended.length + beacons + moments + this.#deliveries.forget(before, limit)
     })
   }
 

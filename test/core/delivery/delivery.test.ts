@@ -1,7 +1,12 @@
 // Deliveries: their ids, their order, and how long they are urgent.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { plan, planChannelAlert } from '../../../functions/core/delivery/delivery.ts'
+import {
+  plan,
+  planChannelAlert,
+  subscriptionChannel,
+  subscriptionOf,
+} from '../../../functions/core/delivery/delivery.ts'
 import { type Moment, moments } from '../../../functions/core/event/event.ts'
 import { at, delivery, type Fields, facts, record } from '../../support/records.ts'
 
@@ -77,6 +82,14 @@ describe('ids', () => {
     expect(alert).toMatchObject({ channel: 'team.x', attempts: 0, plannedAt: at + hour, note: '' })
     expect(alert.telling).toMatchObject({ about: { channel: 'chat', reason: 'HTTP 404' } })
   })
+})
+
+test.each(['sub_1', '', 'a:b', 'subscription:x'])('the channel of subscription %j', (id) => {
+  expect(subscriptionOf(subscriptionChannel(id))).toBe(id)
+})
+
+test.each(['chat', 'subscription', 'a subscription:x'])('%j is a configured channel', (name) => {
+  expect(subscriptionOf(name)).toBeUndefined()
 })
 
 test('a question is urgent until NotBefore, anything else for 15 min', () => {

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Scope } from '../../../functions/core/rules/access.ts'
 import { startRelay, world } from '../../support/relay.ts'
+import { subscribe } from '../../support/subscriptions.ts'
 import { askApi, makeToken } from '../../support/tokens.ts'
 import {
   adminKey,
@@ -36,8 +37,9 @@ const config = {
   ],
 }
 
-/** The token of the hidden fleet. */
+/** The token of the hidden fleet, and a subscription that it made. */
 let itsToken: { id: string; token: string }
+let itsSubscription: { id: string }
 
 beforeEach(async () => {
   await startRelay(config)
@@ -46,7 +48,10 @@ beforeEach(async () => {
   const other = new FakeBeacon(world, 'hidden_0', { fleet: hidden, key: testKey })
   await other.sees([event({ resources: ['hidden_0'], description: 'hidden work' })])
   await world.drain()
-  itsToken = await makeToken(world, { name: 'hidden-robot', fleets: [hidden] })
+  const scopes = ['manage']
+  itsToken = await makeToken(world, { name: 'hidden-robot', scopes, fleets: [hidden] })
+  world.channels.answer = () => new Response(null, { status: 204 })
+  itsSubscription = await subscribe(world, { url: 'https://hidden.example/in' }, itsToken.token)
 })
 afterEach(() => world.store.close())
 
@@ -57,8 +62,8 @@ interface Sent {
 
 interface Address {
   scope: Scope
-  /** A request about a fleet, and about a token of that fleet. */
-  about(fleet: string, tokenId: string): Sent[]
+  /** A request about a fleet, and about a token or a subscription of that fleet. */
+  about(fleet: string, tokenId: string, subscriptionId: string): Sent[]
 }
 
 const drill = { type: 'Reboot' }
@@ -115,6 +120,26 @@ const addresses: Record<string, Address> = {
     scope: 'manage',
     about: (fleet) => [{ path: '/v1/drills', body: { ...drill, fleet } }],
   },
+  'GET /v1/subscriptions': {
+    scope: 'manage',
+    about: () => [{ path: '/v1/subscriptions' }, { path: '/v1/subscriptions?limit=1' }],
+  },
+  'POST /v1/subscriptions': {
+    scope: 'manage',
+    about: (fleet) => [
+      { path: '/v1/subscriptions', body: { url: 'https://x.example/in', fleets: [fleet] } },
+      { path: '/v1/subscriptions', body: { url: 'https://x.example/in', fleets: ['prod', fleet] } },
+    ],
+  },
+  'GET /v1/subscriptions/:id': toSubscription(''),
+  'PATCH /v1/subscriptions/:id': toSubscription('', { description: 'mine' }),
+  'DELETE /v1/subscriptions/:id': toSubscription(''),
+  'GET /v1/subscriptions/:id/deliveries': toSubscription('/deliveries'),
+  'POST /v1/subscriptions/:id/test': toSubscription('/test'),
+  'POST /v1/subscriptions/:id/pause': toSubscription('/pause'),
+  'POST /v1/subscriptions/:id/resume': toSubscription('/resume'),
+  'POST /v1/subscriptions/:id/rotate-secret': toSubscription('/rotate-secret'),
+  'POST /v1/subscriptions/:id/replay': toSubscription('/replay', { since: '2020-01-01T00:00:00Z' }),
   'GET /v1/tokens': { scope: 'manage', about: () => [{ path: '/v1/tokens' }] },
   'POST /v1/tokens': {
     scope: 'manage',
@@ -131,6 +156,13 @@ const addresses: Record<string, Address> = {
     scope: 'manage',
     about: (_, id) => [{ path: `/v1/tokens/${id}` }],
   },
+}
+
+function toSubscription(path: string, body?: object): Address {
+  const about: Address['about'] = (_, _token, id) => [
+    { path: `/v1/subscriptions/${id}${path}`, ...(body && { body }) },
+  ]
+  return { scope: 'manage', about }
 }
 
 /** Of beacons, which have credentials of their own. */
@@ -157,7 +189,7 @@ describe.each(Object.entries(addresses))('%s', (address, { scope, about }) => {
     }
     for (const own of ['read', 'decide', 'manage'] as const) {
       const { token } = await makeToken(world, { scopes: [own] })
-      const response = await send(token, address, about('prod', 'none')[0]!)
+      const response = await send(token, address, about('prod', 'none', 'none')[0]!)
       if (including[scope].includes(own)) expect(response.status).not.toBe(403)
       else {
         expect(response.status).toBe(403)
@@ -176,13 +208,18 @@ describe.each(Object.entries(addresses))('%s', (address, { scope, about }) => {
       ...{ name: 'bound', scopes: ['decide', 'manage'], fleets: ['prod'] },
     })
     const before = await everything()
-    const own = about(absent, '0000000000000000')
-    for (const [i, request] of about(hidden, itsToken.id).entries()) {
+    const none = '0000000000000000'
+    const own = about(absent, none, none)
+    const its = about(hidden, itsToken.id, itsSubscription.id)
+    for (const [i, request] of its.entries()) {
       const [known, unknown] = [
         await send(token, address, request),
         await send(token, address, own[i]!),
       ]
-      const text = (await known.text()).replaceAll(itsToken.id, '0000000000000000')
+      const text = [itsToken, itsSubscription].reduce(
+        (shown, { id }) => shown.replaceAll(id, none),
+        await known.text(),
+      )
       expect(known.status).toBe(unknown.status)
       expect(text.replaceAll(hidden, absent)).toBe(
         (await unknown.text()).replaceAll(hidden, absent),
@@ -207,6 +244,8 @@ async function everything() {
       name.startsWith(hidden),
     ),
     tokens.find(({ id }) => id === itsToken.id),
+    await read(`/v1/subscriptions/${itsSubscription.id}`),
+    await read(`/v1/subscriptions/${itsSubscription.id}/deliveries`),
     world.sent.filter(({ url }) => url.includes(hidden)),
   ]
 }

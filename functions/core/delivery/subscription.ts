@@ -1,0 +1,260 @@
+// Subscriptions: webhook channels that other systems make for themselves through the API. A new
+// endpoint must answer a ping before it gets messages. What a subscription misses is kept for a
+// replay.
+import { hash } from '../hash.ts'
+import { type Access, isBound, seesToken } from '../rules/access.ts'
+import type { ChannelHealth } from './channel-health.ts'
+import {
+  type Answered,
+  type Claimed,
+  type Delivery,
+  deliveryId,
+  isPing,
+  momentId,
+  subscriptionChannel,
+  subscriptionOf,
+  urgentMs,
+  urgentUntil,
+} from './delivery.ts'
+import { type LoggedMoment, type MomentFilter, passes } from './moment-log.ts'
+import { type Rate, unlimited } from './rate.ts'
+
+/**
+ * `pending`: the endpoint has not answered the ping. `paused`: by its owner. `disabled`: by the relay,
+ * as the endpoint failed.
+ */
+type SubscriptionState = 'pending' | 'active' | 'paused' | 'disabled'
+
+/** How an endpoint shows that it wants messages. */
+export const consents = ['ping', 'options'] as const
+export type Consent = (typeof consents)[number]
+
+interface Secret {
+  text: string
+  /** Epoch ms. Absent: the current one. */
+  until?: number
+}
+
+/** As it is stored. Times are epoch ms. */
+export interface Subscription {
+  id: string
+  url: string
+  description?: string | undefined
+  filter: MomentFilter
+  /** The fleets of the token that made it. It hears only those. Absent: all. */
+  bound?: string[] | undefined
+  consent: Consent
+  state: SubscriptionState
+  /** Of the state. */
+  since: number
+  reason: string
+  /** Whether the endpoint at this address has answered a ping. */
+  consented: boolean
+  /** The current one first. */
+  secrets: Secret[]
+  /** How many pings were planned. */
+  pings: number
+  /** It hears the moments after this position of the log. Absent: it was never active. */
+  hearsFrom?: number | undefined
+  createdAt: number
+  /** `nameOf` its maker. */
+  createdBy: string
+  /** Hash of the request that made it, if that had an Idempotency-Key. */
+  request?: string | undefined
+}
+
+export const subscriptionIdBytes = 8
+export const maxSubscriptions = 1_000
+/** If its maker is bound to fleets, it sees at most so many. So other fleets have room, too. */
+export const maxSubscriptionsOfBound = 200
+/** After a rotation, the old secret also signs for this long. */
+const oldSecretMs = 24 * 3_600_000
+/** A repeated request gets the secret again within this time. */
+export const secretShownMs = 24 * 3_600_000
+const maxSecrets = 4
+/** An endpoint that accepts nothing for this long is disabled. */
+export const maxFailingMs = 5 * 24 * 3_600_000
+export const subscriptionRate: Rate = { ...unlimited, atOnce: 5 }
+
+/** The fleet of pings, which belong to no event. A configured name has another form. */
+const noFleet = '-'
+
+type New = Pick<
+  Subscription,
+  'id' | 'url' | 'description' | 'filter' | 'bound' | 'consent' | 'createdBy' | 'request'
+>
+
+export function newSubscription(wish: New, secret: string, now: number): Subscription {
+  return {
+    ...wish,
+    ...{ state: 'pending', since: now, reason: waits, consented: false },
+    ...{ secrets: [{ text: secret }], pings: 1, createdAt: now },
+  }
+}
+
+const waits = 'the endpoint has not consented yet'
+
+/** After a ping to `url` succeeded. `position`: the end of the log. */
+export function activated(
+  before: Subscription,
+  url: string,
+  position: number,
+  now: number,
+): Subscription {
+  if (before.url !== url || before.consented) return before
+  const after = { ...before, consented: true }
+  if (before.state !== 'pending') return after
+  const hearsFrom = before.hearsFrom ?? position
+  return { ...after, state: 'active', since: now, reason: 'the endpoint consented', hearsFrom }
+}
+
+export function paused(before: Subscription, by: string, now: number): Subscription {
+  if (before.state === 'paused' || before.state === 'disabled') return before
+  return { ...before, state: 'paused', since: now, reason: `paused by ${by}` }
+}
+
+/** An endpoint that was disabled, or has never consented, gets a new ping first. */
+export function resumed(before: Subscription, by: string, now: number): Subscription {
+  if (before.state === 'active' || before.state === 'pending') return before
+  if (before.state === 'disabled' || !before.consented) return withPing(before, now)
+  return { ...before, state: 'active', since: now, reason: `resumed by ${by}` }
+}
+
+function withPing(before: Subscription, now: number): Subscription {
+  const state = { state: 'pending', since: now, reason: waits, consented: false } as const
+  return { ...before, ...state, pings: before.pings + 1 }
+}
+
+export function disabled(before: Subscription, reason: string, now: number): Subscription {
+  if (before.state === 'disabled') return before
+  return { ...before, state: 'disabled', since: now, reason, consented: false }
+}
+
+/** A test of the endpoint, in any state but `disabled`. */
+export function pinged(before: Subscription): Subscription {
+  return { ...before, pings: before.pings + 1 }
+}
+
+/** A new address must consent before it gets messages. */
+export function changed(
+  before: Subscription,
+  change: Partial<Pick<Subscription, 'url' | 'description' | 'filter'>>,
+  now: number,
+): Subscription {
+  const after = { ...before, ...change }
+  if (after.url === before.url) return after
+  const isOn = before.state === 'active' || before.state === 'pending'
+  return isOn ? withPing(after, now) : { ...after, consented: false }
+}
+
+export function rotated(before: Subscription, secret: string, now: number): Subscription {
+  const until = now + oldSecretMs
+  const old = secretsIn(before, now).map((one) => ({ ...one, until: one.until ?? until }))
+  return { ...before, secrets: [{ text: secret }, ...old].slice(0, maxSecrets) }
+}
+
+function secretsIn({ secrets }: Subscription, now: number): Secret[] {
+  return secrets.filter(({ until }) => until === undefined || until > now)
+}
+
+/** Those that sign now, the current one first. */
+export function secretsAt(subscription: Subscription, now: number): string[] {
+  return secretsIn(subscription, now).map(({ text }) => text)
+}
+
+/** Until when older secrets sign, or undefined. */
+export function oldSecretsUntil(subscription: Subscription, now: number): number | undefined {
+  const ends = secretsIn(subscription, now).flatMap(({ until }) => until ?? [])
+  return ends.length === 0 ? undefined : Math.max(...ends)
+}
+
+/** Whether messages are planned for it. */
+export function isHearing(one: Subscription): one is Subscription & { hearsFrom: number } {
+  return one.hearsFrom !== undefined
+}
+
+/** Whether it hears this moment, by its filter and by the fleets of its maker. */
+export function hears(one: Subscription, { position, telling }: LoggedMoment): boolean {
+  if (!isHearing(one) || position <= one.hearsFrom) return false
+  return (one.bound?.includes(telling.event.fleet) ?? true) && passes(one.filter, telling)
+}
+
+/** Its delivery of a moment. If it is not active, the message is kept for a replay. */
+export function planFor(one: Subscription, moment: LoggedMoment, now: number): Delivery {
+  const { position, telling } = moment
+  const { event } = telling
+  const channel = subscriptionChannel(one.id)
+  const kept = whyKept(one)
+  return {
+    id: deliveryId(event, telling.moment, channel),
+    ...{ fleet: event.fleet, eventId: event.eventId, channel, seq: position },
+    ...{ plannedAt: now, urgentUntil: urgentUntil(event, telling.moment, now), telling },
+    ...{ state: kept === undefined ? 'pending' : 'given_up', attempts: 0, nextAt: now },
+    note: kept ?? '',
+  }
+}
+
+/** The last ping that was counted. Planning it twice changes nothing. */
+export function planPing(one: Subscription, origin: string, now: number): Delivery {
+  // a repeated request may make a deleted subscription again, under its id
+  const eventId = `ping-${one.id}-${one.createdAt}-${one.pings}`
+  const channel = subscriptionChannel(one.id)
+  const handshake = one.consent === 'options' && !one.consented ? { handshake: origin } : {}
+  const event = {
+    ...{ fleet: noFleet, eventId, epoch: 1, sequence: one.pings, phase: 'scheduled' as const },
+    ...{ facts: { eventType: 'Ping', resources: [] }, firstSeenAt: now },
+    policy: { decide: 'notify' as const, rule: 'ping' },
+  }
+  return {
+    id: `${noFleet}/${eventId}/1/ping/${encodeURIComponent(channel)}`,
+    ...{ fleet: noFleet, eventId, channel, seq: one.pings },
+    ...{ plannedAt: now, urgentUntil: now + urgentMs, nextAt: now },
+    telling: { moment: 'alert', at: now, event, about: { ping: one.id, ...handshake } },
+    ...{ state: 'pending', attempts: 0, note: '' },
+  }
+}
+
+/** What identifies a message for its receiver: the same at every attempt, and in the stream. */
+export function messageIdOf({ id, channel, telling }: Delivery): string {
+  const isMoment = telling.moment !== 'alert' && subscriptionOf(channel) !== undefined
+  return isMoment ? momentId(telling.event, telling.moment) : id
+}
+
+/** Why a message is not sent now but kept, or undefined. */
+export function whyKept({ state }: Subscription, telling?: Claimed['telling']): string | undefined {
+  const mayPing = telling !== undefined && isPing(telling) && state !== 'disabled'
+  if (state === 'active' || mayPing) return undefined
+  return `not sent, as the subscription was ${state}; replay it once the subscription is active`
+}
+
+/** Why a subscription is disabled after an attempt, or undefined. */
+export function whyDisabled(
+  { state }: Subscription,
+  answered: Answered,
+  health: ChannelHealth | undefined,
+): string | undefined {
+  if (answered.status === 410) return 'its endpoint answered 410 Gone'
+  const isFailing = health !== undefined && health.state !== 'ok'
+  if (state !== 'active' || !isFailing || answered.at - health.since < maxFailingMs)
+    return undefined
+  return 'its endpoint has accepted nothing for 5 days'
+}
+
+/** Whether this user may see and change it: it must hear no other fleet than the user's. */
+export function seesSubscription(access: Access, { bound }: Pick<Subscription, 'bound'>): boolean {
+  return seesToken(access, { fleets: bound })
+}
+
+/** The limit that one more subscription would exceed, if any. */
+export function roomReached(maker: Access, all: Pick<Subscription, 'bound'>[]): number | undefined {
+  if (all.length >= maxSubscriptions) return maxSubscriptions
+  const isFull =
+    isBound(maker) &&
+    all.filter((one) => seesSubscription(maker, one)).length >= maxSubscriptionsOfBound
+  return isFull ? maxSubscriptionsOfBound : undefined
+}
+
+/** The same for each request of one maker with the same Idempotency-Key. */
+export function idFor(maker: string, idempotencyKey: string): string {
+  return hash(JSON.stringify([maker, idempotencyKey])).slice(0, 2 * subscriptionIdBytes)
+}

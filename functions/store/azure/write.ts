@@ -1,0 +1,87 @@
+// Writes what commit.ts decided: adds index entries, changes the rows of one partition unless another
+// writer was faster, and then drops entries. An entry that leads to others is added first and
+// dropped last.
+import type { Writes } from './commit.ts'
+import { type Entry, partitions } from './index.ts'
+import type { Parts } from './parts.ts'
+import type { Change, Row } from './rows.ts'
+import { deliveryPartition, entriesOf, isSameEntry, ranges, toHeldEvent } from './stored.ts'
+
+/** Returns false if another writer was faster. */
+export async function write(
+  parts: Parts,
+  partition: string,
+  writes: Writes,
+  now: number,
+): Promise<boolean> {
+  await addEntries(parts, [{ partition, writes }], now)
+  return changeRows(parts, partition, writes)
+}
+
+/** The first half: adds the entries of several partitions' rows. */
+export async function addEntries(
+  { index }: Parts,
+  all: { partition: string; writes: Writes }[],
+  now: number,
+): Promise<void> {
+  for (const { partition, writes } of all) guardTargets(partition, writes)
+  const targets = new Map(
+    all.flatMap(({ writes }) => writes.add).map(({ entry, target }) => [entry, target]),
+  )
+  const { leading, others } = split([...targets.keys()])
+  await index.add(leading, (entry) => targets.get(entry)!, now)
+  await index.add(others, (entry) => targets.get(entry)!, now)
+}
+
+/** Removes entries, as `Index.drop`. */
+export async function dropEntries({ index }: Pick<Parts, 'index'>, entries: Entry[]) {
+  const { leading, others } = split(entries)
+  if (await index.drop(others)) await index.drop(leading)
+}
+
+/** After a crash, an entry in the history of all subscriptions leads to the one in their list. */
+function split(entries: Entry[]) {
+  const isLeading = ({ partition }: Entry) => partition === partitions.history()
+  return {
+    leading: entries.filter(isLeading),
+    others: entries.filter((entry) => !isLeading(entry)),
+  }
+}
+
+/** The second half. Returns false if another writer was faster. */
+export async function changeRows(
+  { rows, index }: Parts,
+  partition: string,
+  { changes, add, drop }: Writes,
+): Promise<boolean> {
+  if ((await rows.change(partition, changes)) === 'conflict') {
+    const found = await rows.list(partition, ranges.withoutViews)
+    const named = entriesOf(toHeldEvent(found))
+    // rows of moments were not read: a reader of the log tidies their entries
+    const own = add
+      .map(({ entry }) => entry)
+      .filter((entry) => entry.partition !== partitions.unlogged)
+    const unnamed = own.filter((entry) => !named.some((one) => isSameEntry(one, entry)))
+    await dropEntries({ index }, unnamed)
+    // if the answer to a write is lost, the client writes again and conflicts with its own rows
+    // another worker may have dropped the entries since
+    const isWritten = unnamed.length < own.length || isThere(found, changes[0]!)
+    if (!isWritten) return false
+  }
+  await dropEntries({ index }, drop)
+  return true
+}
+
+/** An entry that leads to another partition would be stale, and its delivery lost. */
+function guardTargets(partition: string, { add }: Writes): void {
+  const astray = add.find(({ target }) => deliveryPartition(target) !== partition)
+  if (astray === undefined) return
+  const { id, channel } = astray.target
+  throw new Error(`delivery "${id}" to "${channel}" does not belong in partition "${partition}"`)
+}
+
+/** Whether the row is as the change makes it. */
+function isThere(found: Row[], change: Change): boolean {
+  const body = 'body' in change ? change.body : undefined
+  return found.find(({ row }) => row === change.row)?.body === body
+}

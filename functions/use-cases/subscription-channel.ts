@@ -1,0 +1,128 @@
+// The channel of a delivery: from the configuration, or a subscription that is a webhook channel of
+// its own. Also what an attempt means for the subscription: it consents, or it is disabled.
+import { messageOf } from '../../shared/errors.ts'
+import type { SendOutcome } from '../core/delivery/attempt.ts'
+import type { ChannelHealth } from '../core/delivery/channel-health.ts'
+import { type Claimed, isPing, subscriptionOf } from '../core/delivery/delivery.ts'
+import {
+  activated,
+  disabled,
+  isHearing,
+  type Subscription,
+  secretsAt,
+  whyDisabled,
+  whyKept,
+} from '../core/delivery/subscription.ts'
+import type { Channel } from '../core/rules/config.ts'
+import { readSubscription, writeSubscription } from '../store/memos.ts'
+import { raiseAlert } from './raise-alert.ts'
+import { channelNamed, type Relay } from './relay.ts'
+
+/** Each attempt loses to another worker that writes the same subscription. */
+const maxAttempts = 20
+
+export interface Target {
+  /** Undefined if it does not exist any more. */
+  channel: Channel | undefined
+  subscription?: Subscription
+  /** Why the message is not sent but kept, if it is. */
+  kept?: string | undefined
+}
+
+/** The channel of a subscription, as a configured webhook has it. */
+interface WebhookChannel extends Channel {
+  secret: string[]
+}
+
+export async function findChannel(relay: Relay, claimed: Claimed): Promise<Target> {
+  const id = subscriptionOf(claimed.channel)
+  if (id === undefined) return { channel: channelNamed(relay, claimed.channel) }
+  const subscription = await readSubscription(relay.store, id)
+  if (subscription === undefined) return { channel: undefined }
+  const secret = secretsAt(subscription, relay.now())
+  const channel: WebhookChannel = { kind: 'webhook', url: subscription.url, secret }
+  return { channel, subscription, kept: whyKept(subscription, claimed.telling) }
+}
+
+/**
+ * Notes what a subscription's answer means. Call this before the delivery is settled: if the worker
+ * dies in between, the attempt is repeated. Never throws.
+ */
+export async function noteAttempt(
+  relay: Relay,
+  { subscription }: Target,
+  claimed: Claimed,
+  sent: SendOutcome | undefined,
+  health: ChannelHealth | undefined,
+): Promise<void> {
+  if (subscription === undefined || sent?.answered === undefined) return
+  const { id } = subscription
+  try {
+    if (sent.outcome === 'delivered') {
+      if (isConsent(subscription, claimed)) await activate(relay, subscription)
+      return
+    }
+    const why = whyDisabled(subscription, sent.answered, health)
+    if (why !== undefined) await disable(relay, subscription, claimed.fleet, why)
+  } catch (error) {
+    relay.log.error('subscription_failed', { id, error: messageOf(error) })
+  }
+}
+
+/** An endpoint that is to consent by the handshake does not consent by an answer to a message. */
+function isConsent({ consent }: Subscription, { telling }: Claimed): boolean {
+  if (!isPing(telling)) return false
+  return consent === 'ping' || telling.about.handshake !== undefined
+}
+
+async function activate(relay: Relay, { id, url, consented }: Subscription): Promise<void> {
+  if (consented) return
+  const position = await relay.store.lastPosition(relay.now())
+  const { outcome } = await changeSubscription(relay, id, (before) =>
+    activated(before, url, position, relay.now()),
+  )
+  if (outcome === 'changed') relay.log.info('subscription_consented', { id })
+}
+
+/** The alert comes first: if the worker dies in between, the next attempt repeats both. */
+async function disable(
+  relay: Relay,
+  subscription: Subscription,
+  fleet: string,
+  why: string,
+): Promise<void> {
+  const { id, url, description } = subscription
+  const name = description === undefined ? id : `${id} (${description})`
+  // nobody relies on one that has never been active
+  if (isHearing(subscription)) {
+    const reason = `${name}: ${why}`
+    await raiseAlert(relay, fleet, { kind: 'subscription_disabled', vm: id, reason })
+  }
+  const { outcome } = await changeSubscription(relay, id, (before) =>
+    before.url === url ? disabled(before, why, relay.now()) : before,
+  )
+  if (outcome === 'changed') relay.log.warn('subscription_disabled', { id, reason: why })
+}
+
+type Changed =
+  | { outcome: 'changed' | 'unchanged'; subscription: Subscription; before: Subscription }
+  | { outcome: 'unknown' }
+
+/** Decides again each time another worker has written it meanwhile. */
+export async function changeSubscription(
+  { store }: Pick<Relay, 'store'>,
+  id: string,
+  decide: (before: Subscription) => Subscription,
+): Promise<Changed> {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const found = await readSubscription(store, id)
+    if (found === undefined) return { outcome: 'unknown' }
+    const { version, ...before } = found
+    const subscription = decide(before)
+    if (subscription === before) return { outcome: 'unchanged', subscription, before }
+    if ((await writeSubscription(store, subscription, version)) === 'written') {
+      return { outcome: 'changed', subscription, before }
+    }
+  }
+  throw new Error(`too many workers write subscription "${id}" at once`)
+}

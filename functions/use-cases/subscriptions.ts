@@ -1,0 +1,251 @@
+// Makes, lists, changes and deletes subscriptions. Its secret leaves the relay only in answers to the
+// requests that make it or rotate it.
+import { toBase64 } from '../../shared/signature.ts'
+import type { ChannelHealth } from '../core/delivery/channel-health.ts'
+import { type Delivery, subscriptionChannel } from '../core/delivery/delivery.ts'
+import type { MomentFilter } from '../core/delivery/moment-log.ts'
+import {
+  type Consent,
+  changed,
+  idFor,
+  newSubscription,
+  paused,
+  pinged,
+  planPing,
+  resumed,
+  roomReached,
+  rotated,
+  type Subscription,
+  secretShownMs,
+  seesSubscription,
+  subscriptionIdBytes,
+} from '../core/delivery/subscription.ts'
+import { hash } from '../core/hash.ts'
+import { type Access, isBound, nameOf } from '../core/rules/access.ts'
+import { whyRefused } from '../core/rules/address.ts'
+import {
+  listSubscriptions,
+  readHealth,
+  readSubscription,
+  removeSubscription,
+  writeSubscription,
+} from '../store/memos.ts'
+import type { DeliveryPage } from '../store/store.ts'
+import { tryAgain } from './channel-health.ts'
+import type { Relay } from './relay.ts'
+import { changeSubscription } from './subscription-channel.ts'
+
+const secretBytes = 32
+const maxReplayed = 1_000
+
+export interface SubscriptionWish {
+  url: string
+  description?: string | undefined
+  filter: MomentFilter
+  consent: Consent
+}
+
+type Created =
+  /** `secret` is absent if a repeated request comes too late to see it. */
+  | { outcome: 'created'; subscription: Subscription; secret?: string }
+  | { outcome: 'no_room'; most: number }
+  | { outcome: 'key_reused' }
+  | { outcome: 'address_refused'; why: string }
+
+/** `key`: the same key makes one subscription, however often the request is sent. */
+export async function createSubscription(
+  relay: Relay,
+  access: Access,
+  wish: SubscriptionWish,
+  key?: string,
+): Promise<Created> {
+  const why = whyRefused(wish.url, relay.config.allowNetworks)
+  if (why !== undefined) return { outcome: 'address_refused', why }
+  const createdBy = nameOf(access)
+  const request = key === undefined ? undefined : hash(JSON.stringify(wish))
+  const id = key === undefined ? randomHex(subscriptionIdBytes) : idFor(createdBy, key)
+  const known = key === undefined ? undefined : await readSubscription(relay.store, id)
+  if (known !== undefined) return repeated(relay, known, request)
+  const most = roomReached(access, await listSubscriptions(relay.store))
+  if (most !== undefined) return { outcome: 'no_room', most }
+  const bound = isBound(access) ? access.fleets : undefined
+  const secret = newSecret()
+  const subscription = newSubscription(
+    { id, ...wish, bound, createdBy, request },
+    secret,
+    relay.now(),
+  )
+  if ((await writeSubscription(relay.store, subscription, 0)) === 'conflict') {
+    const winner = await readSubscription(relay.store, id)
+    if (winner === undefined) throw new Error('a subscription was deleted while it was made')
+    return repeated(relay, winner, request)
+  }
+  relay.log.info('subscription_created', { id, by: createdBy })
+  await ping(relay, subscription)
+  return { outcome: 'created', subscription, secret }
+}
+
+async function repeated(
+  relay: Relay,
+  known: Subscription,
+  request: string | undefined,
+): Promise<Created> {
+  if (known.request !== request) return { outcome: 'key_reused' }
+  // the first request may have died before this
+  if (known.state === 'pending') await ping(relay, known)
+  const [secret, ...older] = known.secrets
+  const isShown = older.length === 0 && relay.now() - known.createdAt < secretShownMs
+  return { outcome: 'created', subscription: known, ...(isShown && { secret: secret!.text }) }
+}
+
+/** Plans the last ping that was counted, if that is not planned yet. */
+async function ping(relay: Relay, subscription: Subscription): Promise<Delivery> {
+  const { host } = new URL(relay.config.publicUrl)
+  const planned = planPing(subscription, host, relay.now())
+  await relay.store.addDeliveries([planned])
+  relay.wake(1)
+  return planned
+}
+
+/** The newest first. */
+export async function subscriptionsFor(relay: Relay, access: Access): Promise<Subscription[]> {
+  const all = await listSubscriptions(relay.store)
+  return all.filter((one) => seesSubscription(access, one)).sort(byAge)
+}
+
+function byAge(one: Subscription, other: Subscription): number {
+  return other.createdAt - one.createdAt || (one.id < other.id ? -1 : 1)
+}
+
+/** Undefined if there is no such subscription for this user. */
+export async function subscriptionFor(
+  { store }: Relay,
+  access: Access,
+  id: string,
+): Promise<Subscription | undefined> {
+  const found = await readSubscription(store, id)
+  return found !== undefined && seesSubscription(access, found) ? found : undefined
+}
+
+type ChangeOf = Partial<Pick<SubscriptionWish, 'url' | 'description' | 'filter'>>
+
+/** `filter` replaces only the conditions that it has. */
+export async function changeWish(
+  relay: Relay,
+  access: Access,
+  id: string,
+  { filter, ...wish }: ChangeOf,
+): Promise<Subscription | { outcome: 'address_refused'; why: string } | undefined> {
+  const why = wish.url === undefined ? undefined : whyRefused(wish.url, relay.config.allowNetworks)
+  if (why !== undefined) return { outcome: 'address_refused', why }
+  return change(relay, access, id, 'changed', (before) =>
+    changed(before, { ...wish, filter: { ...before.filter, ...filter } }, relay.now()),
+  )
+}
+
+export function pause(relay: Relay, access: Access, id: string) {
+  return change(relay, access, id, 'paused', (before) =>
+    paused(before, nameOf(access), relay.now()),
+  )
+}
+
+export function resume(relay: Relay, access: Access, id: string) {
+  return change(relay, access, id, 'resumed', (before) =>
+    resumed(before, nameOf(access), relay.now()),
+  )
+}
+
+export async function rotateSecret(relay: Relay, access: Access, id: string) {
+  const secret = newSecret()
+  const subscription = await change(relay, access, id, 'secret_rotated', (before) =>
+    rotated(before, secret, relay.now()),
+  )
+  return subscription && { subscription, secret }
+}
+
+type Tested =
+  | { outcome: 'planned'; delivery: Delivery; subscription: Subscription }
+  | { outcome: 'disabled' }
+
+/** Sends a ping, which also lets a pending subscription consent. */
+export async function test(relay: Relay, access: Access, id: string): Promise<Tested | undefined> {
+  const found = await subscriptionFor(relay, access, id)
+  if (found === undefined) return undefined
+  if (found.state === 'disabled') return { outcome: 'disabled' }
+  const done = await changeSubscription(relay, id, pinged)
+  if (done.outcome === 'unknown') return undefined
+  const { subscription } = done
+  await tryAgain(relay, [subscriptionChannel(id)])
+  return { outcome: 'planned', delivery: await ping(relay, subscription), subscription }
+}
+
+/** Changes a subscription that this user sees. If the change needs a ping, it is sent. */
+async function change(
+  relay: Relay,
+  access: Access,
+  id: string,
+  what: string,
+  decide: (before: Subscription) => Subscription,
+): Promise<Subscription | undefined> {
+  if ((await subscriptionFor(relay, access, id)) === undefined) return undefined
+  const done = await changeSubscription(relay, id, decide)
+  if (done.outcome === 'unknown') return undefined
+  const { subscription, before } = done
+  if (done.outcome === 'changed') {
+    relay.log.info('subscription_changed', { id, what, by: nameOf(access) })
+  }
+  const isTried = subscription.pings > before.pings || subscription.state !== before.state
+  if (isTried && subscription.state !== 'paused') await tryAgain(relay, [subscriptionChannel(id)])
+  if (subscription.pings > before.pings) await ping(relay, subscription)
+  return subscription
+}
+
+/** Its deliveries that are not sent yet are refused. */
+export async function deleteSubscription(
+  relay: Relay,
+  access: Access,
+  id: string,
+): Promise<'deleted' | 'unknown'> {
+  if ((await subscriptionFor(relay, access, id)) === undefined) return 'unknown'
+  await removeSubscription(relay.store, id)
+  relay.log.info('subscription_deleted', { id, by: nameOf(access) })
+  return 'deleted'
+}
+
+/** The health of its endpoint. Undefined: it was never in trouble. */
+export async function healthOf(
+  { store }: Relay,
+  { id }: Subscription,
+): Promise<ChannelHealth | undefined> {
+  return (await readHealth(store, subscriptionChannel(id)))?.health
+}
+
+/** Of a subscription that this user sees. */
+export function deliveriesTo({ store }: Relay, { id }: Subscription, page: DeliveryPage) {
+  return store.listDeliveries(subscriptionChannel(id), page)
+}
+
+/** Sends failed and kept messages again. Returns how many. */
+export async function replayTo(
+  relay: Relay,
+  access: Access,
+  { id }: Subscription,
+  which: { id: string } | { since: number },
+): Promise<number> {
+  const channel = subscriptionChannel(id)
+  await tryAgain(relay, [channel])
+  const wish = 'id' in which ? which : { ...which, channel }
+  const replayed = await relay.store.replay(wish, relay.now(), maxReplayed)
+  relay.log.info('replayed', { deliveries: replayed, by: nameOf(access) })
+  relay.wake(replayed)
+  return replayed
+}
+
+function newSecret(): string {
+  return `whsec_${toBase64(crypto.getRandomValues(new Uint8Array(secretBytes)))}`
+}
+
+function randomHex(bytes: number): string {
+  const random = crypto.getRandomValues(new Uint8Array(bytes))
+  return [...random].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}

@@ -1,0 +1,197 @@
+// The states of a subscription, its secrets, and when it is disabled.
+import { describe, expect, test } from 'vitest'
+import type { ChannelHealth } from '../../../functions/core/delivery/channel-health.ts'
+import {
+  activated,
+  changed,
+  disabled,
+  hears,
+  idFor,
+  maxFailingMs,
+  maxSubscriptions,
+  maxSubscriptionsOfBound,
+  newSubscription,
+  paused,
+  pinged,
+  resumed,
+  roomReached,
+  rotated,
+  type Subscription,
+  secretsAt,
+  seesSubscription,
+  whyDisabled,
+  whyKept,
+} from '../../../functions/core/delivery/subscription.ts'
+import { at, telling } from '../../support/records.ts'
+
+const url = 'https://cmdb.example/in'
+const day = 86_400_000
+const fresh = newSubscription(
+  { id: 'a', url, filter: {}, consent: 'ping', createdBy: 'admin' },
+  's0',
+  at,
+)
+const active = activated(fresh, url, 7, at + 1)
+const off = disabled(active, 'gone', at + 2)
+const still = paused(active, 'admin', at + 2)
+
+type Step = (before: Subscription) => Subscription
+const consents: Step = (one) => activated(one, url, 9, at + 5)
+const pauses: Step = (one) => paused(one, 'admin', at + 5)
+const resumes: Step = (one) => resumed(one, 'admin', at + 5)
+const fails: Step = (one) => disabled(one, 'gone', at + 5)
+const moves: Step = (one) => changed(one, { url: 'https://b.example/' }, at + 5)
+
+describe.each<[string, Subscription, [Step, string, pings: number][]]>([
+  [
+    'pending',
+    fresh,
+    [
+      [consents, 'active', 1],
+      [pauses, 'paused', 1],
+      [resumes, 'pending', 1],
+      [fails, 'disabled', 1],
+      [moves, 'pending', 2],
+    ],
+  ],
+  [
+    'active',
+    active,
+    [
+      [consents, 'active', 1],
+      [pauses, 'paused', 1],
+      [resumes, 'active', 1],
+      [fails, 'disabled', 1],
+      [moves, 'pending', 2],
+    ],
+  ],
+  [
+    'paused',
+    still,
+    [
+      [consents, 'paused', 1],
+      [pauses, 'paused', 1],
+      [resumes, 'active', 1],
+      [fails, 'disabled', 1],
+      [moves, 'paused', 1],
+    ],
+  ],
+  [
+    'paused before it consented',
+    paused(fresh, 'admin', at),
+    [
+      [consents, 'paused', 1],
+      [resumes, 'pending', 2],
+    ],
+  ],
+  [
+    'disabled',
+    off,
+    [
+      [consents, 'disabled', 1],
+      [pauses, 'disabled', 1],
+      [resumes, 'pending', 2],
+      [fails, 'disabled', 1],
+      [moves, 'disabled', 1],
+    ],
+  ],
+])('%s', (_, before, steps) => {
+  test.each(steps.map((step, i) => [i, ...step] as const))('step %i', (_i, step, state, pings) => {
+    const copy = structuredClone(before)
+    const after = step(before)
+    expect([after.state, after.pings]).toEqual([state, pings])
+    expect(before).toEqual(copy)
+  })
+})
+
+test('a step that changes nothing returns the same, so nothing is written', () => {
+  expect(consents(active)).toBe(active)
+  expect(resumes(active)).toBe(active)
+  expect(pauses(still)).toBe(still)
+  expect(fails(off)).toBe(off)
+})
+
+test('consent counts for the address that was asked, once', () => {
+  const moved = moves(active)
+  expect(activated(moved, url, 20, at)).toBe(moved)
+  const again = activated(moved, moved.url, 20, at)
+  // what happened in between was kept for it
+  expect([again.state, again.hearsFrom]).toEqual(['active', 7])
+  expect(resumes(moves(still)).state).toBe('pending')
+})
+
+test('hears moments after its activation, of the fleets of its maker', () => {
+  const moment = (position: number) => ({ id: 'x', position, telling: telling() })
+  expect(hears(fresh, moment(8))).toBe(false)
+  expect([hears(active, moment(7)), hears(active, moment(8))]).toEqual([false, true])
+  expect(hears({ ...active, bound: ['test'] }, moment(8))).toBe(false)
+  expect(hears({ ...active, bound: ['prod'], filter: { fleets: ['test'] } }, moment(8))).toBe(false)
+  expect([hears(still, moment(8)), hears(off, moment(8))]).toEqual([true, true])
+})
+
+test('messages are kept unless it is active, pings only if it is disabled', () => {
+  const ping = { ...telling(), moment: 'alert' as const, about: { ping: 'a' } }
+  const states = [active, fresh, still, off]
+  expect(states.map((one) => whyKept(one) === undefined)).toEqual([true, false, false, false])
+  const pings = states.map((one) => whyKept(one, ping) === undefined)
+  expect(pings).toEqual([true, true, true, false])
+})
+
+test('old secrets sign for a day, and never more than four in all', () => {
+  const once = rotated(active, 's1', at)
+  expect(secretsAt(once, at)).toEqual(['s1', 's0'])
+  expect(secretsAt(once, at + day - 1)).toEqual(['s1', 's0'])
+  expect(secretsAt(once, at + day)).toEqual(['s1'])
+  const twice = rotated(once, 's2', at + day / 2)
+  expect(secretsAt(twice, at + day)).toEqual(['s2', 's1'])
+  const often = ['s1', 's2', 's3', 's4', 's5'].reduce((one, text) => rotated(one, text, at), active)
+  expect(secretsAt(often, at)).toEqual(['s5', 's4', 's3', 's2'])
+})
+
+describe('an attempt disables it', () => {
+  const answered = (status: number | undefined, later = 0) => {
+    return { status, text: '', tookMs: 1, at: at + later }
+  }
+  const since = (state: 'unreachable' | 'ok') => ({ state, since: at }) as ChannelHealth
+  test.each([
+    ['410', active, answered(410), undefined, true],
+    ['410 to a ping', fresh, answered(410), undefined, true],
+    ['404', active, answered(404), undefined, false],
+    ['just failing', active, answered(503), since('unreachable'), false],
+    ['almost 5 days', active, answered(503, maxFailingMs - 1), since('unreachable'), false],
+    ['5 days', active, answered(503, maxFailingMs), since('unreachable'), true],
+    [
+      '5 days without any answer',
+      active,
+      answered(undefined, maxFailingMs),
+      since('unreachable'),
+      true,
+    ],
+    ['5 days, but paused', still, answered(503, maxFailingMs), since('unreachable'), false],
+    ['it works again', active, answered(503, maxFailingMs), since('ok'), false],
+  ])('%s', (_, one, answer, health, isDisabled) => {
+    expect(whyDisabled(one, answer, health) !== undefined).toBe(isDisabled)
+  })
+})
+
+test('a bound token sees those of its fleets, and cannot take all the room', () => {
+  const maker = { by: 'token', id: 't', name: 'n', scopes: ['manage'], fleets: ['prod'] } as const
+  const access = { ...maker, scopes: ['manage' as const], fleets: ['prod'] }
+  const sees = (bound?: string[]) => seesSubscription(access, { bound })
+  expect([sees(['prod']), sees(['prod', 'test']), sees(['test']), sees()]).toEqual([
+    ...[true, false, false, false],
+  ])
+  const many = (count: number, bound?: string[]) => Array(count).fill({ bound })
+  expect(roomReached(access, many(maxSubscriptionsOfBound - 1, ['prod']))).toBe(undefined)
+  expect(roomReached(access, many(maxSubscriptionsOfBound, ['prod']))).toBe(200)
+  expect(roomReached(access, many(maxSubscriptionsOfBound, ['test']))).toBe(undefined)
+  expect(roomReached({ by: 'admin' }, many(maxSubscriptions - 1))).toBe(undefined)
+  expect(roomReached({ by: 'admin' }, many(maxSubscriptions))).toBe(1_000)
+})
+
+test('the same key of the same maker names one subscription', () => {
+  expect(idFor('admin', 'k')).toMatch(/^[0-9a-f]{16}$/)
+  expect(idFor('admin', 'k')).toBe(idFor('admin', 'k'))
+  expect(new Set([idFor('admin', 'k'), idFor('admin', 'l'), idFor('token:a', 'k')]).size).toBe(3)
+  expect(pinged(active).pings).toBe(2)
+})

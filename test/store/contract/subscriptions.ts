@@ -1,0 +1,245 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type Answered,
+  type Delivery,
+  type DeliveryState,
+  subscriptionChannel,
+} from '../../../functions/core/delivery/delivery.ts'
+import { viewOf } from '../../../functions/core/event/view.ts'
+import { claim, free, freeBut } from '../../support/claims.ts'
+import { at, delivery, key, record, telling } from '../../support/records.ts'
+import { type Bench, expectCommitted } from './bench.ts'
+
+const channel = subscriptionChannel('s1')
+const answered: Answered = { status: 503, text: 'come back later', tookMs: 41, at }
+const ended = { record: record({ ended: { at: at - 1, outcome: 'completed' } }) }
+
+function toSubscription(id: string, changes: Partial<Delivery> = {}): Delivery {
+  return delivery(id, { channel, ...changes })
+}
+
+/** Deliveries to subscriptions, which no commit writes. */
+export function subscriptionPromises(bench: Bench): void {
+  const add = (...deliveries: Delivery[]) => bench.store.addDeliveries(deliveries)
+  const read = (subscription?: string) => bench.store.readDeliveries(key, subscription)
+  const idsOf = (deliveries: Delivery[]) => deliveries.map(({ id }) => id)
+  const claimIds = async (now: number) => idsOf(await claim(bench.store, { now, limit: 99 }))
+
+  async function listIds(of = channel, limit = 99): Promise<string[]> {
+    return idsOf((await bench.store.listDeliveries(of, { limit })).deliveries)
+  }
+
+  async function end(state: DeliveryState, now = at): Promise<void> {
+    for (const one of await claim(bench.store, { now, limit: 99 })) {
+      await bench.store.settle(one, { state, nextAt: now, note: state }, now, [])
+    }
+  }
+
+  describe('deliveries to subscriptions', () => {
+    test('are read by their subscription and event, in order, from any worker', async () => {
+      const deliveries = [toSubscription('a'), toSubscription('b', { seq: 65 })]
+      await add(...deliveries, toSubscription('c', { eventId: 'other' }))
+      await add(toSubscription('d', { channel: subscriptionChannel('s2') }))
+      const other = await bench.reopen()
+      expect(await other.readDeliveries(key, 's1')).toEqual(deliveries)
+      expect(idsOf(await other.readDeliveries(key, 's2'))).toEqual(['d'])
+      expect(await other.readDeliveries(key, 's3')).toEqual([])
+    })
+
+    test('are not among those of the event, whose channels may sort before and after', async () => {
+      const channels = ['a', 'subscription', 'subscription;', 'z', 'ü']
+      const rows = channels.map((name, i) => delivery(name, { channel: name, seq: 64 + i }))
+      await expectCommitted(bench.store, { record: record(), deliveries: rows })
+      await add(toSubscription('a to s1'), toSubscription('b', { channel: `${channel}~ü` }))
+      expect(idsOf(await read())).toEqual(channels)
+      expect(idsOf(await read('s1'))).toEqual(['a to s1'])
+    })
+
+    test('one that exists stays as it is, whatever became of it', async () => {
+      await add(toSubscription('a'))
+      await end('refused')
+      const before = await read('s1')
+      await add(toSubscription('a', { note: 'again', plannedAt: at + 5 }), toSubscription('b'))
+      expect(await read('s1')).toEqual([...before, toSubscription('b')])
+      expect(await listIds()).toHaveLength(2)
+    })
+
+    test('in any number, of one event and of many', async () => {
+      const subscriptions = Array.from({ length: 60 }, (_, i) => `s${i}`)
+      const rows = subscriptions.flatMap((id) =>
+        [1, 2].map((seq) => {
+          return toSubscription(`${seq} to ${id}`, { channel: subscriptionChannel(id), seq })
+        }),
+      )
+      const views = Array.from({ length: 60 }, (_, i) => viewOf(record({ sequence: i + 1 })))
+      const many = views.map((event, i) => {
+        return toSubscription(`m${i}`, { eventId: 'many', seq: i, telling: telling({ event }) })
+      })
+      await add(...rows, ...many)
+      expect(idsOf(await read('s59'))).toEqual(['1 to s59', '2 to s59'])
+      const found = await bench.store.readDeliveries({ ...key, eventId: 'many' }, 's1')
+      expect(found).toEqual(many)
+      expect(await claimIds(at)).toHaveLength(61)
+      await add()
+    })
+
+    test('wait for an earlier one of their event and subscription only', async () => {
+      await expectCommitted(bench.store, { record: record(), deliveries: [delivery('x')] })
+      await add(toSubscription('a'), toSubscription('b', { seq: 65 }))
+      await add(toSubscription('c', { channel: subscriptionChannel('s2'), seq: 66 }))
+      await add(toSubscription('d', { eventId: 'other', seq: 67 }))
+      expect((await claimIds(at)).sort()).toEqual(['a', 'c', 'd', 'x'])
+      expect(await claimIds(at + 1)).toEqual([])
+      // the lease of "a" ends
+      expect(await claimIds(at + 20_000)).toContain('a')
+      expect(await claim(bench.store, { now: at + 1, limit: 9 })).toEqual([])
+    })
+
+    test('follow each other, and are due when they are claimed', async () => {
+      await add(toSubscription('a'), toSubscription('b', { seq: 65, nextAt: at + 3 }))
+      expect(await bench.store.nextDueAt(free)).toBe(at)
+      expect(await bench.store.nextDueAt(freeBut(channel))).toBeUndefined()
+      await end('delivered')
+      expect(await bench.store.nextDueAt(free)).toBe(at + 3)
+      expect(await claimIds(at + 2)).toEqual([])
+      expect(await claimIds(at + 3)).toEqual(['b'])
+    })
+
+    test('one that was planned as given up is not sent, but can be replayed', async () => {
+      await add(toSubscription('a', { state: 'given_up', note: 'the subscription is paused' }))
+      expect(await claimIds(at)).toEqual([])
+      expect(await bench.store.replay({ since: at, channel }, at + 5, 9)).toBe(1)
+      expect(await claimIds(at + 5)).toEqual(['a'])
+    })
+
+    test('keep the last answer, also while they are retried', async () => {
+      await add(toSubscription('a'))
+      const [one] = await claim(bench.store, { limit: 1 })
+      const retry = { state: 'pending' as const, nextAt: at + 1, note: 'HTTP 503', answered }
+      await bench.store.settle(one!, retry, at, [])
+      expect(await read('s1')).toMatchObject([{ state: 'pending', answered }])
+      const [again] = await claim(bench.store, { now: at + 1, limit: 1 })
+      expect(again?.answered).toEqual(answered)
+      const last = { status: undefined, text: '', tookMs: 15_000, at: at + 2 }
+      const done = { state: 'given_up' as const, nextAt: at + 2, note: 'none', answered: last }
+      expect(await bench.store.settle(again!, done, at + 2, [])).toBe('settled')
+      const [stored] = (await bench.store.listDeliveries(channel, { limit: 1 })).deliveries
+      expect(stored?.answered).toEqual(last)
+    })
+
+    test('an answer that comes after the lease changes nothing', async () => {
+      await add(toSubscription('a'))
+      const [one] = await claim(bench.store, { limit: 1 })
+      const late = { state: 'delivered' as const, nextAt: at, note: '', answered }
+      expect(await bench.store.settle(one!, late, at + 20_000, [])).toBe('lost')
+      expect((await read('s1'))[0]).not.toHaveProperty('answered')
+    })
+  })
+
+  describe('replay to subscriptions', () => {
+    test('is for one of them, and not part of a replay of all configured channels', async () => {
+      await expectCommitted(bench.store, { record: record(), deliveries: [delivery('x')] })
+      await add(toSubscription('a'), toSubscription('b', { eventId: 'other' }))
+      await add(toSubscription('c', { channel: subscriptionChannel('s2') }))
+      await end('refused')
+      expect(await bench.store.replay({ since: 0 }, at, 9)).toBe(1)
+      expect(await bench.store.replay({ id: 'b' }, at, 9)).toBe(1)
+      expect(await bench.store.replay({ since: 0, channel }, at, 9)).toBe(1)
+      expect((await claimIds(at)).sort()).toEqual(['a', 'b', 'x'])
+    })
+
+    test('plans a delivery anew, so the list begins with it', async () => {
+      await add(toSubscription('a'), toSubscription('b', { plannedAt: at + 1, seq: 65 }))
+      await end('refused')
+      await end('refused')
+      expect(await listIds()).toEqual(['b', 'a'])
+      await bench.store.replay({ id: 'a' }, at + 9, 9)
+      expect(await listIds()).toEqual(['a', 'b'])
+      // within the millisecond in which it was planned
+      await end('given_up', at + 9)
+      await bench.store.replay({ id: 'a' }, at + 9, 9)
+      expect(await listIds()).toEqual(['a', 'b'])
+    })
+  })
+
+  describe('the list of a subscription', () => {
+    test('has its deliveries of all events and states, the one planned last first', async () => {
+      await add(toSubscription('a', { plannedAt: at - 2 }))
+      await end('delivered')
+      const more = [
+        toSubscription('b', { plannedAt: at + 7, eventId: 'other', fleet: 'test' }),
+        toSubscription('c', { plannedAt: at, state: 'given_up' }),
+        toSubscription('d', { channel: subscriptionChannel('s11') }),
+      ]
+      await add(...more)
+      expect(await listIds()).toEqual(['b', 'c', 'a'])
+      expect(await listIds(subscriptionChannel('s11'))).toEqual(['d'])
+      expect(await listIds(subscriptionChannel('s'))).toEqual([])
+      const { deliveries } = await bench.store.listDeliveries(channel, { limit: 2 })
+      expect(deliveries).toEqual(more.slice(0, 2))
+    })
+
+    test.each([1, 2, 3, 7, 8])('in pages of %d that together have each once', async (limit) => {
+      const rows = Array.from({ length: 7 }, (_, i) => {
+        return toSubscription(`r${i}`, { eventId: `e${i}`, plannedAt: at + Math.floor(i / 3) })
+      })
+      await add(...rows)
+      const found: string[] = []
+      let before: string | undefined
+      for (let pages = 1; pages <= Math.ceil(7 / limit); pages++) {
+        const page = { limit, ...(before !== undefined && { before }) }
+        const { deliveries, next } = await bench.store.listDeliveries(channel, page)
+        expect(deliveries.length).toBeGreaterThan(0)
+        found.push(...idsOf(deliveries))
+        before = next
+      }
+      expect(before).toBeUndefined()
+      expect(found.toSorted()).toEqual(idsOf(rows))
+      expect(found[0]).toBe('r6')
+    })
+  })
+
+  describe('forget', () => {
+    test('removes deliveries that were planned before and are not pending', async () => {
+      await add(toSubscription('old', { plannedAt: at - 1 }))
+      await end('refused')
+      await add(toSubscription('new', { state: 'given_up' }))
+      await add(toSubscription('pending', { plannedAt: at - 1, eventId: 'other' }))
+      expect(await bench.store.forget(at, 99)).toBe(1)
+      expect((await listIds()).sort()).toEqual(['new', 'pending'])
+      expect(await read('s1')).toEqual([toSubscription('new', { state: 'given_up' })])
+      expect(await bench.store.replay({ id: 'old' }, at, 9)).toBe(0)
+      expect(await bench.store.forget(at, 99)).toBe(0)
+      expect(await claimIds(at)).toEqual(['pending'])
+    })
+
+    test('keeps one whose event is removed, until its own time', async () => {
+      const { store } = bench
+      await expectCommitted(store, { ...ended, deliveries: [delivery('x')] })
+      await add(toSubscription('a'))
+      expect(await store.forget(at, 99)).toBe(1)
+      expect(await read()).toEqual([])
+      expect(await read('s1')).toEqual([toSubscription('a')])
+      await end('refused')
+      expect(await store.forget(at, 99)).toBe(0)
+      expect(await store.replay({ since: 0, channel }, at + 1, 9)).toBe(1)
+      await end('delivered', at + 1)
+      expect(await store.forget(at + 1, 99)).toBe(0)
+      expect(await store.forget(at + 2, 99)).toBe(1)
+      expect(await read('s1')).toEqual([])
+      expect(await listIds()).toEqual([])
+    })
+
+    test('in steps, also past many that are pending', async () => {
+      const rows = Array.from({ length: 5 }, (_, i) => {
+        const state = i < 3 ? 'pending' : 'given_up'
+        return toSubscription(`r${i}`, { eventId: `e${i}`, plannedAt: at - 9 + i, state })
+      })
+      await add(...rows)
+      expect(await bench.store.forget(at, 1)).toBe(1)
+      expect(await bench.store.forget(at, 1)).toBe(1)
+      expect(await bench.store.forget(at, 1)).toBe(0)
+      expect((await listIds()).sort()).toEqual(['r0', 'r1', 'r2'])
+    })
+  })
+}
