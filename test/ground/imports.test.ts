@@ -289,6 +289,11 @@ const bans: Record<string, Ban> = {
     call: /import (type )?\{ z \} from 'zod'/,
     instead: "import * as z from 'zod': the bundle of the beacon is a quarter as large",
   },
+  'the beacon loads large modules of Node where it uses them': {
+    files: /^beacon\//,
+    call: /\bimport (?!type )[^']*from 'node:(?!fs'|os'|path')|\bprocess\.(stdout|stderr)\b/,
+    instead: 'process.getBuiltinModule in the function that needs it, and terminal.ts to print',
+  },
   'nothing prints but the log': {
     files: /^(beacon|functions|shared)\//,
     except: /^functions\/cli\//,
