@@ -1,6 +1,6 @@
 // The client of the VM's metadata service (IMDS). Its surprise: failures are normal here, so every
 // outcome is a value, and a failed poll never looks like "no events".
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import {
   type ApiVersion,
   cut,

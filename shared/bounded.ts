@@ -1,30 +1,32 @@
 // Lists whose check stops after a few wrong entries. The schema library alone makes one
 // issue per wrong entry, and a body of 256 KB has room for 128,000 of them.
-import * as z from 'zod'
+import * as z from 'zod/mini'
 
 /** How many wrong entries of a list are reported. The first ones show what to fix. */
 export const maxWrongEntries = 10
 
-export function listOf<Item extends z.ZodType>(item: Item, maxLength: number) {
-  return z
-    .array(z.unknown())
-    .max(maxLength)
-    .transform((values, context) => {
+export function listOf<Item extends z.core.$ZodType>(item: Item, maxLength: number) {
+  return z.pipe(
+    z.array(z.unknown()).check(z.maxLength(maxLength)),
+    z.transform((values, { issues }) => {
       const read: z.output<Item>[] = []
       let wrong = 0
       for (const [i, value] of values.entries()) {
-        const parsed = item.safeParse(value)
+        const parsed = z.safeParse(item, value)
         if (parsed.success) read.push(parsed.data)
         else {
-          report(context, i, parsed.error)
+          issues.push(...within(i, parsed.error, value))
           if (++wrong === maxWrongEntries) break
         }
       }
       return read
-    })
+    }),
+  )
 }
-function report(context: z.RefinementCtx, at: PropertyKey, { issues }: z.ZodError): void {
-  for (const issue of issues) {
-    context.addIssue({ code: 'custom', message: issue.message, path: [at, ...issue.path] })
-  }
+
+/** The issues of one entry as issues of the list. */
+function within(at: number, { issues }: z.core.$ZodError, input: unknown): z.core.$ZodRawIssue[] {
+  return issues.map(({ message, path }) => {
+    return { code: 'custom', message, path: [at, ...path], input }
+  })
 }
