@@ -1,5 +1,5 @@
 // Reads the answer of `/metadata/identity/oauth2/token`. No error shows any part of it.
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { parseJson } from '../shared/json.ts'
 
 export interface AccessToken {
@@ -12,9 +12,12 @@ export interface AccessToken {
 const jwt = /^eyJ[\w-]{8,}\.[\w-]+\.[\w-]+$/
 
 const answer = z.object({
-  access_token: z.string().regex(jwt),
+  access_token: z.string().check(z.regex(jwt)),
   /** Unix seconds, which IMDS writes as text. */
-  expires_on: z.union([z.string().regex(/^\d{1,12}$/), z.int().min(0)]).transform(Number),
+  expires_on: z.pipe(
+    z.union([z.string().check(z.regex(/^\d{1,12}$/)), z.int().check(z.minimum(0))]),
+    z.transform(Number),
+  ),
 })
 
 /** The token, or a sentence that says why there is none. */

@@ -65,6 +65,7 @@ async function readText(
   maxBytes: number,
   over: AbortController,
 ): Promise<string> {
+  if (isWithin(maxBytes, response)) return response.text()
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of response.body ?? []) {
@@ -75,6 +76,12 @@ async function readText(
   }
   // TextDecoder drops a byte order mark, which JSON.parse would refuse
   return new TextDecoder().decode(Buffer.concat(chunks))
+}
+
+/** Such an answer needs no stream, which takes time and memory. A packed one may have any length. */
+function isWithin(maxBytes: number, { headers }: Response): boolean {
+  const length = headers.get('content-length')
+  return length !== null && Number(length) <= maxBytes && !headers.has('content-encoding')
 }
 
 interface BunSocket {

@@ -1,6 +1,5 @@
 // Why the beacon stops, for its last report. The scripts of a package write the reason into a file
 // before they stop the service. systemd knows if the whole VM is shutting down.
-import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Goodbye, goodbyes } from '../shared/report.ts'
@@ -56,6 +55,8 @@ function remove(file: string): void {
 
 /** Asks without a shell, and without the settings of the beacon, which contain its key. */
 function isShuttingDown(systemctl: string): Promise<boolean> {
+  // loaded at the end only, because it takes memory
+  const { execFile } = process.getBuiltinModule('node:child_process')
   const options = { timeout: askMs, env: { PATH: '/usr/bin:/bin' } }
   return new Promise((resolve) => {
     execFile(systemctl, ['is-system-running'], options, (_failed, answer) =>

@@ -1,15 +1,15 @@
 // Reads `/metadata/instance`, leniently: only the name is required, because `Resources` of an event
 // lists names.
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { cut, limits } from '../shared/document.ts'
 import { parseJson } from '../shared/json.ts'
 import { tagLimits, type Vm } from '../shared/report.ts'
 
 /** Without `optional` a missing key would refuse the whole instance. */
-const text = z
-  .unknown()
-  .optional()
-  .transform((value) => (typeof value === 'string' ? cut(value.trim(), limits.name) : ''))
+const text = z.pipe(
+  z.optional(z.unknown()),
+  z.transform((value) => (typeof value === 'string' ? cut(value.trim(), limits.name) : '')),
+)
 
 const instance = z.object({
   compute: z.object({
@@ -21,11 +21,11 @@ const instance = z.object({
     placementGroupId: text,
     location: text,
     zone: text,
-    tagsList: z.array(z.unknown()).catch([]),
+    tagsList: z.catch(z.array(z.unknown()), []),
   }),
 })
 
-const tag = z.object({ name: z.string().min(1), value: z.string() })
+const tag = z.object({ name: z.string().check(z.minLength(1)), value: z.string() })
 
 /** The VM, or a sentence that says why there is none. */
 export function parseInstance(body: string): Vm | string {

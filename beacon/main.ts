@@ -1,7 +1,6 @@
 // Runs one command: the beacon, its runner of hooks, or a check. A signal (SIGTERM or SIGINT) stops
 // it. Nothing else reads the environment. Exit codes: 0 stopped, 1 failed, 2 wrong settings, or a
 // check with something to fix.
-import { randomUUID } from 'node:crypto'
 import { uptime } from 'node:os'
 import packageJson from '../package.json' with { type: 'json' }
 import { FoghornError, messageOf } from '../shared/errors.ts'
@@ -20,15 +19,13 @@ import { createRelayClient, type RelayOptions } from './relay-client.ts'
 import { createRelay } from './send.ts'
 import { readEnvironment, type Settings } from './settings.ts'
 import { openSpool } from './spool.ts'
+import { terminal } from './terminal.ts'
 import { TokenCredential } from './token.ts'
 
 /** Exit after this time even if something hangs. Longer than the last report may take. */
 const stopWithinMs = 2_800
-
-const terminal = {
-  out: (line: string) => void process.stdout.write(`${line}\n`),
-  error: (line: string) => void process.stderr.write(`${line}\n`),
-}
+/** Without node:crypto, which the executable would have to load. */
+const newId = () => crypto.randomUUID()
 
 const commands: Command[] = [
   { words: '', about: 'runs the beacon', run: () => withSettings(runBeacon) },
@@ -90,7 +87,7 @@ async function run(settings: Settings, isWithHooks: boolean, log: Log): Promise<
       {
         ...{ imds, relay, spool, clock, log, pollMs },
         random: Math.random,
-        newId: randomUUID,
+        newId,
         uptimeMs: () => uptime() * 1000,
         whyStopping: () => stopping.reason(),
         version: packageJson.version,
@@ -133,7 +130,7 @@ function relayOptions(
     ...{ url: relayUrl, fleet, clock, environment: proxy },
     credential:
       credential.by === 'key'
-        ? createKeyCredential(credential.fleetKey, randomUUID)
+        ? createKeyCredential(credential.fleetKey, newId)
         : new TokenCredential({ source, ...credential, clock, random: Math.random, log }),
   }
 }

@@ -1,6 +1,6 @@
 // The client of the VM's metadata service (IMDS). Its surprise: failures are normal here, so every
 // outcome is a value, and a failed poll never looks like "no events".
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import {
   type ApiVersion,
   cut,
@@ -81,6 +81,8 @@ interface Answered {
   text: string
   document: EventsDocument
   apiVersion: ApiVersion
+  /** Which VM's events came first, if there were too many. */
+  vmName: string | undefined
 }
 
 export function createImds(options: {
@@ -111,7 +113,13 @@ export function createImds(options: {
     request: Pick<Asked, 'kind' | 'signal' | 'timeoutMs'>,
   ) => {
     const answer = await ask({ ...request, prepare: () => ({ path: eventsPath(apiVersion) }) })
-    return readAnswer(answer, clock.now(), (text) => parseDocument(text, apiVersion, vmName))
+    return readAnswer(answer, clock.now(), (text) => documentOf(text, apiVersion))
+  }
+
+  /** Nearly every poll has the text of the last one, which is not parsed again. */
+  const documentOf = (text: string, apiVersion: ApiVersion): EventsDocument | string => {
+    const isSame = text === last?.text && apiVersion === last.apiVersion && vmName === last.vmName
+    return isSame ? last!.document : parseDocument(text, apiVersion, vmName)
   }
 
   /** Asks for newer versions when that is due. It delays no poll, and a refusal changes nothing. */
@@ -138,7 +146,7 @@ export function createImds(options: {
       }
       versions.worked(apiVersion, now)
       void probe(signal)
-      last = { text: document.text, document: document.value, apiVersion }
+      last = { text: document.text, document: document.value, apiVersion, vmName }
       return { kind: 'document', document: document.value, apiVersion }
     },
 

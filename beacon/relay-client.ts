@@ -1,6 +1,6 @@
 // Posts to the relay, authenticated. Its surprise: if the relay rejects the VM's clock or token, it
 // corrects the clock or renews the token, and posts once more.
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { cut } from '../shared/document.ts'
 import { parseJson } from '../shared/json.ts'
 import { clockCode, fleetHeader, tokenCode } from '../shared/report.ts'
@@ -67,10 +67,10 @@ export function createRelayClient(options: RelayOptions): RelayClient {
 }
 
 const problemSchema = z.object({
-  code: z.string().catch(''),
-  title: z.string().catch(''),
-  detail: z.string().catch(''),
-  time: z.number().optional().catch(undefined),
+  code: z.catch(z.string(), ''),
+  title: z.catch(z.string(), ''),
+  detail: z.catch(z.string(), ''),
+  time: z.catch(z.optional(z.number()), undefined),
 })
 
 /** Undefined if the answer is no problem+json. */

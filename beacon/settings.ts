@@ -1,6 +1,6 @@
 // The beacon's settings, read from environment variables that main passes in. Reports all mistakes
 // at once, each with what to write instead, and never shows the fleet's key.
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import type { Level } from '../shared/log.ts'
 import { secretBytes } from '../shared/signature.ts'
 import type { ProxyEnvironment } from './exchange.ts'

@@ -1,7 +1,7 @@
 // Changes and outcomes that the relay has not accepted yet. The beacon works on the copy in memory.
 // Only a restart reads the file: if the disk is full, we lose durability, not reports.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { messageOf } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import { changeSchema, maxChanges, type Start, startSchema } from '../shared/report.ts'
@@ -41,8 +41,8 @@ export interface Spool {
 }
 
 const bodySchema = z.union([
-  startSchema.omit({ ageMs: true }).extend({ kind: z.literal('start') }),
-  changeSchema.omit({ ageMs: true, lastSeenAgeMs: true }),
+  z.extend(z.omit(startSchema, { ageMs: true }), { kind: z.literal('start') }),
+  z.omit(changeSchema, { ageMs: true, lastSeenAgeMs: true }),
 ])
 type Body = z.infer<typeof bodySchema>
 
@@ -145,7 +145,7 @@ class FileSpool implements Spool {
 const rowSchema = z.object({
   sequence: z.int(),
   seen_at: z.number(),
-  last_seen_at: z.number().nullable(),
+  last_seen_at: z.nullable(z.number()),
   body: z.string(),
 })
 

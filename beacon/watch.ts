@@ -72,6 +72,9 @@ export const blindMs = 10_000
 
 export function watch(last: Snapshot | undefined, next: Shown): Watched {
   const { seenAt } = next
+  if (last !== undefined && isRepeated(last, next)) {
+    return { snapshot: { ...last, seenAt }, steps: [], learned: [] }
+  }
   const wasBlind = last === undefined || seenAt - last.seenAt > blindMs
   const steps: Step[] = []
   const learned: ScheduledEvent[] = []
@@ -100,6 +103,16 @@ export function watch(last: Snapshot | undefined, next: Shown): Watched {
     }
   }
   return { snapshot: { ...next, kept, known }, steps, learned }
+}
+
+/** Whether the very same document was watched before, so that it shows no step. */
+function isRepeated(
+  last: Snapshot,
+  { events, unreadable, apiVersion, incarnation }: Shown,
+): boolean {
+  const isSame = events === last.events && unreadable === last.unreadable
+  const isSameVersion = apiVersion === last.apiVersion && incarnation === last.incarnation
+  return isSame && isSameVersion && last.kept.length === 0
 }
 
 function missingOf(

@@ -1,6 +1,6 @@
 // The request of `foghorn-beacon check`, and the relay's answer. The relay authenticates it as it
 // does a report, and stores nothing.
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { limits } from './document.ts'
 import { vmSchema } from './report.ts'
 
@@ -11,17 +11,17 @@ export const maxCheckBytes = 64 * 1024
 export const checkSchema = z.object({
   version: z.literal(1),
   /** Null if IMDS did not say who the VM is. */
-  vm: vmSchema.nullable(),
+  vm: z.nullable(vmSchema),
 })
 export type CheckRequest = z.infer<typeof checkSchema>
 
 export const checkAnswerSchema = z.object({
-  fleet: z.string().max(limits.name),
+  fleet: z.string().check(z.maxLength(limits.name)),
   /** The relay's clock, epoch ms. */
   time: z.number(),
   /** The name under which the relay keeps this VM's beacon. Absent if the request had no VM. */
-  beacon: z.string().optional(),
+  beacon: z.optional(z.string()),
   /** When it was heard last, by the relay's clock. Absent if it never was. */
-  heardAt: z.number().optional(),
+  heardAt: z.optional(z.number()),
 })
 export type CheckAnswer = z.infer<typeof checkAnswerSchema>

@@ -1,6 +1,6 @@
 // One canonical form of a Scheduled Events document, read from every api-version there has been.
 // Lenient on purpose: a field that is missing, empty or odd must not hide an event from people.
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { listOf } from './bounded.ts'
 import { parseNotBefore, plausible } from './not-before.ts'
 
@@ -56,10 +56,12 @@ export const alertPrefix = 'alert-'
 /** No id of IMDS has one of these prefixes. */
 export const ownPrefixes = [drillPrefix, alertPrefix]
 
-const name = z.string().max(limits.name)
+const name = z.string().check(z.maxLength(limits.name))
 
 /** Lower case: Azure sends either case. */
-export const eventIdSchema = z.string().min(1).max(limits.name).toLowerCase()
+export const eventIdSchema = z
+  .string()
+  .check(z.minLength(1), z.maxLength(limits.name), z.toLowerCase())
 
 /** For JSON Schema only: ids of the relay's own are refused by a check of the whole report. */
 const notOurs = `^(?!${ownPrefixes.map(inEitherCase).join('|')})`
@@ -70,19 +72,19 @@ function inEitherCase(text: string): string {
 
 /** One Scheduled Event in canonical form. Absent means that the document did not say. */
 export const scheduledEventSchema = z.object({
-  eventId: eventIdSchema.meta({ pattern: notOurs }),
+  eventId: eventIdSchema.check(z.meta({ pattern: notOurs })),
   /** One of `eventTypes`, or whatever Azure invents next. */
-  eventType: name.min(1),
+  eventType: name.check(z.minLength(1)),
   status: z.enum(['Scheduled', 'Started', 'Unknown']),
   /** `compute.name` of each VM hit, without the preview's underscore. */
-  resources: listOf(name.min(1), limits.resources),
+  resources: listOf(name.check(z.minLength(1)), limits.resources),
   /** Epoch ms. An impossible date is dropped: older beacons send .NET's placeholders. */
-  notBeforeAt: z.number().transform(plausible).optional(),
-  description: z.string().max(limits.text).optional(),
+  notBeforeAt: z.optional(z.pipe(z.number(), z.transform(plausible))),
+  description: z.optional(z.string().check(z.maxLength(limits.text))),
   /** `Platform` or `User`. */
-  source: name.optional(),
+  source: z.optional(name),
   /** Expected interruption; 0 none, -1 "Azure does not know". */
-  durationSeconds: z.number().optional(),
+  durationSeconds: z.optional(z.number()),
 })
 export type ScheduledEvent = z.infer<typeof scheduledEventSchema>
 
@@ -103,19 +105,25 @@ export interface EventsDocument {
 }
 
 /** Without `optional` a missing key would refuse the whole document. */
-const rawValue = z.unknown().optional()
-const rawText = rawValue.transform((value) => (typeof value === 'string' ? value.trim() : ''))
-const rawNumber = rawValue.transform((value) => {
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
-  return typeof number === 'number' && Number.isFinite(number) ? number : undefined
-})
+const rawValue = z.optional(z.unknown())
+const rawText = z.pipe(
+  rawValue,
+  z.transform((value) => (typeof value === 'string' ? value.trim() : '')),
+)
+const rawNumber = z.pipe(
+  rawValue,
+  z.transform((value) => {
+    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+    return typeof number === 'number' && Number.isFinite(number) ? number : undefined
+  }),
+)
 
 const rawEvent = z.object({
-  EventId: z
-    .string()
-    .trim()
-    .min(1)
-    .refine((id) => !ownPrefixes.some((prefix) => id.toLowerCase().startsWith(prefix))),
+  EventId: z.string().check(
+    z.trim(),
+    z.minLength(1),
+    z.refine((id) => !ownPrefixes.some((prefix) => id.toLowerCase().startsWith(prefix))),
+  ),
   EventType: rawText,
   EventStatus: rawText,
   Resources: rawValue,

@@ -1,6 +1,10 @@
 // Errors: a code for programs and a sentence for people.
-import type * as z from 'zod'
+import { en } from 'zod/locales'
+import * as z from 'zod/mini'
 import { looksSecret, shownName } from './presentable.ts'
+
+// The small form of the schema library has no messages of its own.
+z.config(en())
 
 /** An error for people: what is wrong, with the value, where, and what to write instead. */
 export class FoghornError extends Error {
@@ -37,7 +41,7 @@ export const maxDescribed = 10
  * line counts the others.
  */
 export function describeIssues(
-  error: Pick<z.ZodError, 'issues'>,
+  error: Pick<z.core.$ZodError, 'issues'>,
   input: unknown,
   isSecret: (path: PropertyKey[], value: unknown) => boolean = () => false,
   atMost = maxDescribed,

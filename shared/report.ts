@@ -1,5 +1,5 @@
 // The reports of beacons and the relay's answers. Both sides parse with these schemas.
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { listOf } from './bounded.ts'
 import { eventIdSchema, limits, ownPrefixes, scheduledEventSchema } from './document.ts'
 
@@ -14,36 +14,37 @@ export const freshDocumentMs = 60_000
 export const reportPath = '/v1/reports'
 export const fleetHeader = 'x-foghorn-fleet'
 
-const name = z.string().max(limits.name)
+const name = z.string().check(z.maxLength(limits.name))
 const notOurs = (prefix: string) =>
   `ids that begin with "${prefix}" are the relay's own; send the EventId of IMDS`
 /**
  * Milliseconds between an observation and the sending of the report, by the beacon's monotonic
  * clock.
  */
-const ageMs = z
-  .number()
-  .min(0)
-  .max(366 * 86_400_000)
+const ageMs = z.number().check(z.minimum(0), z.maximum(366 * 86_400_000))
 
 /** Azure allows this many tags on a VM. Names and values have the same limit. */
 export const tagLimits = { count: 50, text: 256 }
 
 /** Checked by hand: thousands of bad tags must cost no more than one, and give one error. */
 const tagsSchema = z
-  .unknown()
-  .transform((value, { addIssue }): Record<string, string> => {
-    const problem = problemWith(value)
-    if (problem === undefined) return value as Record<string, string>
-    addIssue({ code: 'custom', message: problem })
-    return z.NEVER
-  })
-  .meta({
-    type: 'object',
-    maxProperties: tagLimits.count,
-    propertyNames: { maxLength: tagLimits.text },
-    additionalProperties: { type: 'string', maxLength: tagLimits.text },
-  })
+  .pipe(
+    z.unknown(),
+    z.transform((value, { issues }): Record<string, string> => {
+      const problem = problemWith(value)
+      if (problem === undefined) return value as Record<string, string>
+      issues.push({ code: 'custom', message: problem, input: value })
+      return z.NEVER
+    }),
+  )
+  .check(
+    z.meta({
+      type: 'object',
+      maxProperties: tagLimits.count,
+      propertyNames: { maxLength: tagLimits.text },
+      additionalProperties: { type: 'string', maxLength: tagLimits.text },
+    }),
+  )
 
 function problemWith(tags: unknown): string | undefined {
   if (typeof tags !== 'object' || tags === null || Array.isArray(tags)) {
@@ -62,15 +63,15 @@ function problemWith(tags: unknown): string | undefined {
 
 /** Who the VM is, as `/metadata/instance` says; an empty string is what IMDS sends for "none". */
 export const vmSchema = z.object({
-  name: name.min(1),
-  vmId: name.default(''),
-  resourceGroup: name.default(''),
-  subscriptionId: name.default(''),
-  scaleSet: name.default(''),
-  placementGroup: name.default(''),
-  location: name.default(''),
-  zone: name.default(''),
-  tags: tagsSchema.default({}),
+  name: name.check(z.minLength(1)),
+  vmId: z._default(name, ''),
+  resourceGroup: z._default(name, ''),
+  subscriptionId: z._default(name, ''),
+  scaleSet: z._default(name, ''),
+  placementGroup: z._default(name, ''),
+  location: z._default(name, ''),
+  zone: z._default(name, ''),
+  tags: z._default(tagsSchema, {}),
 })
 export type Vm = z.infer<typeof vmSchema>
 
@@ -80,9 +81,9 @@ export const changeSchema = z.object({
   kind: z.enum(['appeared', 'changed', 'gone']),
   ageMs,
   /** For `gone`: age of the last poll that still showed the event. */
-  lastSeenAgeMs: ageMs.optional(),
+  lastSeenAgeMs: z.optional(ageMs),
   /** For `appeared`: no poll of this boot in the last seconds could have shown it. */
-  firstPoll: z.boolean().default(false),
+  firstPoll: z._default(z.boolean(), false),
   event: scheduledEventSchema,
 })
 export type Change = z.infer<typeof changeSchema>
@@ -98,7 +99,7 @@ export const startSchema = z.object({
    */
   outcome: z.enum(['accepted', 'rejected', 'unreachable', 'not_scheduled', 'not_as_approved']),
   /** HTTP status of IMDS, if it answered. */
-  status: z.int().optional(),
+  status: z.optional(z.int()),
 })
 export type Start = z.infer<typeof startSchema>
 
@@ -121,14 +122,29 @@ export const hookRunSchema = z.object({
   /** Since the state began. */
   ageMs,
   /** Only of `failed`, and absent if the hook was killed. */
-  exitCode: z.int().optional(),
-  note: z.string().max(maxHookNote).optional(),
+  exitCode: z.optional(z.int()),
+  note: z.optional(z.string().check(z.maxLength(maxHookNote))),
 })
 export type HookRun = z.infer<typeof hookRunSchema>
 
 /** Why a beacon stops. `removed`: its package was removed. `stopped`: no more is known. */
 export const goodbyes = ['stopped', 'shutdown', 'upgrade', 'removed'] as const
 export type Goodbye = (typeof goodbyes)[number]
+
+/** The events of a tenant, as the last good poll showed them. */
+const documentSchema = z.object({
+  ageMs,
+  incarnation: z.optional(z.number()),
+  apiVersion: name,
+  events: listOf(scheduledEventSchema, limits.events),
+  /** Entries of `Events` that could not be read. */
+  unreadable: z._default(z.int().check(z.minimum(0)), 0),
+  /**
+   * Events of earlier documents that this one may hide, in an unreadable entry or because its
+   * api-version does not show their type. They are neither seen nor gone.
+   */
+  hidden: z._default(listOf(eventIdSchema, limits.events), []),
+})
 
 export const reportSchema = z
   .object({
@@ -139,9 +155,9 @@ export const reportSchema = z
       /**
        * New at each start of the process; the first accepted report of a new one retires the old.
        */
-      bootId: z.string().min(8).max(64),
+      bootId: z.string().check(z.minLength(8), z.maxLength(64)),
       /** Grows with every report of this boot. */
-      counter: z.int().min(1),
+      counter: z.int().check(z.minimum(1)),
       /** Since the VM's operating system started. */
       uptimeMs: ageMs,
     }),
@@ -149,21 +165,7 @@ export const reportSchema = z
      * What IMDS shows now; null until a first poll succeeded. A failed poll keeps the last
      * document.
      */
-    document: z
-      .object({
-        ageMs,
-        incarnation: z.number().optional(),
-        apiVersion: name,
-        events: listOf(scheduledEventSchema, limits.events),
-        /** Entries of `Events` that could not be read. */
-        unreadable: z.int().min(0).default(0),
-        /**
-         * Events of earlier documents that this one may hide, in an unreadable entry or because its
-         * api-version does not show their type. They are neither seen nor gone.
-         */
-        hidden: listOf(eventIdSchema, limits.events).default([]),
-      })
-      .nullable(),
+    document: z.nullable(documentSchema),
     /** Since the last accepted report, oldest first. */
     changes: listOf(changeSchema, maxChanges),
     /** Since the last accepted report. */
@@ -173,41 +175,56 @@ export const reportSchema = z
      * events that ended lately. An event without a run of `prepare` has no hook here. Absent if no
      * runner of hooks is set up.
      */
-    hooks: z
-      .object({ available: z.array(hookSchema).max(2), runs: listOf(hookRunSchema, limits.events) })
-      .optional(),
+    hooks: z.optional(
+      z.object({
+        available: z.array(hookSchema).check(z.maxLength(2)),
+        runs: listOf(hookRunSchema, limits.events),
+      }),
+    ),
     /** Only in the last report of a boot. */
-    goodbye: z.enum(goodbyes).optional(),
+    goodbye: z.optional(z.enum(goodbyes)),
   })
-  .superRefine(({ document, changes, starts }, { addIssue }) => {
-    const ids = [
-      ...(document?.events ?? []).map(({ eventId }, i) => ({
-        eventId,
-        at: ['document', 'events', i],
-      })),
-      ...changes.map(({ event }, i) => ({ eventId: event.eventId, at: ['changes', i, 'event'] })),
-      ...starts.map(({ eventId }, i) => ({ eventId, at: ['starts', i] })),
-    ]
-    for (const { eventId, at } of ids) {
-      const prefix = ownPrefixes.find((own) => eventId.startsWith(own))
-      if (prefix === undefined) continue
-      addIssue({ code: 'custom', path: [...at, 'eventId'], message: notOurs(prefix) })
-    }
-  })
+  .check(
+    z.superRefine(({ document, changes, starts }, { addIssue }) => {
+      const ids = [
+        ...(document?.events ?? []).map(({ eventId }, i) => ({
+          eventId,
+          at: ['document', 'events', i],
+        })),
+        ...changes.map(({ event }, i) => ({ eventId: event.eventId, at: ['changes', i, 'event'] })),
+        ...starts.map(({ eventId }, i) => ({ eventId, at: ['starts', i] })),
+      ]
+      for (const { eventId, at } of ids) {
+        const prefix = ownPrefixes.find((own) => eventId.startsWith(own))
+        if (prefix === undefined) continue
+        addIssue({ code: 'custom', path: [...at, 'eventId'], message: notOurs(prefix) })
+      }
+    }),
+  )
 export type Report = z.infer<typeof reportSchema>
 
 /** An event to start, and what was approved. The beacon compares this with its own document. */
 const directiveSchema = z.object({
-  eventId: z.string().min(1),
+  eventId: z.string().check(z.minLength(1)),
   eventType: name,
   /** Names of VMs, in lower case. */
-  resources: z.array(name).max(limits.resources),
+  resources: z.array(name).check(z.maxLength(limits.resources)),
   /** Absent if the approval covers any duration. */
-  durationSeconds: z.number().optional(),
+  durationSeconds: z.optional(z.number()),
   /** Absent if the approval covers any source. */
-  source: name.optional(),
+  source: z.optional(name),
 })
 export type Directive = z.infer<typeof directiveSchema>
+
+const preparationSchema = z.object({
+  eventId: directiveSchema.shape.eventId,
+  when: z.enum(['now', 'hold']),
+})
+
+const refusedSchema = z.object({
+  eventId: directiveSchema.shape.eventId,
+  reason: z.string().check(z.maxLength(limits.text)),
+})
 
 /** The answer to an accepted or repeated report. */
 export const answerSchema = z.object({
@@ -216,22 +233,16 @@ export const answerSchema = z.object({
   /** The relay's clock, epoch ms. */
   time: z.number(),
   /** When to report again, if nothing changes before. */
-  paceMs: z.number().min(100).max(86_400_000),
+  paceMs: z.number().check(z.minimum(100), z.maximum(86_400_000)),
   /** Events that this beacon must ask Azure to start now. */
-  directives: z.array(directiveSchema).max(limits.events),
+  directives: z.array(directiveSchema).check(z.maxLength(limits.events)),
   /**
    * When to run the hook `prepare`, where the beacon must not follow its own plan. `now`: a person
    * asked for it, or it is this VM's turn. `hold`: it is another VM's turn.
    */
-  preparations: z
-    .array(z.object({ eventId: z.string().min(1), when: z.enum(['now', 'hold']) }))
-    .max(limits.events)
-    .default([]),
+  preparations: z._default(z.array(preparationSchema).check(z.maxLength(limits.events)), []),
   /** Events that the relay did not store, and why. It stored the rest of the report. */
-  refused: z
-    .array(z.object({ eventId: z.string().min(1), reason: z.string().max(limits.text) }))
-    .max(limits.events)
-    .default([]),
+  refused: z._default(z.array(refusedSchema).check(z.maxLength(limits.events)), []),
 })
 export type Answer = z.infer<typeof answerSchema>
 export type Refused = Answer['refused'][number]

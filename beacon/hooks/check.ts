@@ -1,5 +1,4 @@
 // One line of `foghorn-beacon check`: whether hooks would run on this VM, or what to do.
-import { once } from 'node:events'
 import { parseJson } from '../../shared/json.ts'
 import type { Hook } from '../../shared/report.ts'
 import { findHook, trustOf } from './inspect.ts'
@@ -60,7 +59,7 @@ async function statusAt(path: string): Promise<Status | string> {
   })
   socket.setTimeout(answerWithinMs, () => socket.destroy())
   socket.write(`${JSON.stringify({ ask: 'status' })}\n`)
-  await once(socket, 'close')
+  await new Promise((resolve) => socket.once('close', resolve))
   const answer = answerSchema.safeParse(parseJson(lines[0] ?? ''))
   return answer.success ? answer.data.status : `${path} gives no valid answer`
 }

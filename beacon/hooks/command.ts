@@ -4,6 +4,7 @@ import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { createLog, type Log } from '../../shared/log.ts'
 import { systemClock } from '../clock.ts'
 import type { Environment } from '../read-variable.ts'
+import { terminal } from '../terminal.ts'
 import { createLeftover } from './leftover.ts'
 import { aborted, localLink, type RunnerLink, socketLink } from './link.ts'
 import { createRunner, type Runner } from './runner.ts'
@@ -16,12 +17,12 @@ const recordName = 'hooks.running'
 export async function runHooks(environment: Environment, stop: AbortSignal): Promise<number> {
   const settings = readRunnerSettings(environment)
   if ('problems' in settings) {
-    for (const problem of settings.problems) process.stderr.write(`${problem}\n`)
+    for (const problem of settings.problems) terminal.error(problem)
     return 2
   }
   const { folder, socket, logLevel } = settings
   const log = createLog({
-    write: (line) => process.stdout.write(`${line}\n`),
+    write: terminal.out,
     now: systemClock.now,
     level: logLevel,
   })

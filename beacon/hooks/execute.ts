@@ -1,6 +1,6 @@
 // Runs one program in a process group of its own, with a limit. When it ends, by itself or not, what
 // it left running in its group is killed.
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { win32 } from 'node:path'
 import { messageOf } from '../../shared/errors.ts'
 import type { Output } from './output.ts'
@@ -12,6 +12,8 @@ const stopTermMs = 500
 /** A daemon outside the group may hold the output open for longer. */
 const drainMs = 500
 const isWindows = process.platform === 'win32'
+/** Loaded with the first hook: a beacon whose hooks run elsewhere does not need it. */
+const childProcess = () => process.getBuiltinModule('node:child_process')
 
 interface Run {
   /** The environment of the program, complete. */
@@ -79,7 +81,7 @@ function startOf(file: string, run: Run): ChildProcess {
   const { program, words } = isWindows
     ? windowsCommand(file, run.environment)
     : { program: file, words: [] }
-  const child = spawn(program, words, {
+  const child = childProcess().spawn(program, words, {
     // not in a user's folder, and never the folder of the hook itself
     cwd: isWindows ? win32.parse(file).root : '/',
     env: run.environment,
@@ -120,10 +122,9 @@ export function windowsCommand(
 function signalGroup(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (child.pid === undefined) return
   if (isWindows) {
-    spawn('taskkill', ['/pid', String(child.pid), '/t', '/f'], { windowsHide: true }).on(
-      'error',
-      () => child.kill(),
-    )
+    const words = ['/pid', String(child.pid), '/t', '/f']
+    const ending = childProcess().spawn('taskkill', words, { windowsHide: true })
+    ending.on('error', () => child.kill())
     return
   }
   killGroup(child.pid, signal)

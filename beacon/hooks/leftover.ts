@@ -1,16 +1,16 @@
 // Remembers on disk which program runs, so that a runner that was killed leaves no hook behind: the
 // next one ends it first. On Windows the service ends its children itself.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { messageOf } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
 import type { Log } from '../../shared/log.ts'
 import { killGroup } from './execute.ts'
 
 const recordSchema = z.object({
-  group: z.int().min(2),
+  group: z.int().check(z.minimum(2)),
   /** Of the group's first process: a number may be used again, but not with the same start. */
-  startedAt: z.string().min(1),
+  startedAt: z.string().check(z.minLength(1)),
 })
 
 export interface Leftover {

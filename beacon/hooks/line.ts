@@ -1,12 +1,16 @@
 // Lines over a socket, for both of its ends.
-import { connect, type Socket } from 'node:net'
+import { statSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { messageOf } from '../../shared/errors.ts'
 import { maxLineBytes } from './protocol.ts'
 
 const connectTimeoutMs = 5_000
 
 /** The socket, or a sentence that says why there is none. */
-export function connected(path: string): Promise<Socket | string> {
+export async function connected(path: string): Promise<Socket | string> {
+  const obstacle = obstacleTo(path)
+  if (obstacle !== undefined) return obstacle
+  const { connect } = process.getBuiltinModule('node:net')
   return new Promise((resolve) => {
     const socket = connect(path)
     const fail = (reason: string) => {
@@ -21,6 +25,19 @@ export function connected(path: string): Promise<Socket | string> {
       resolve(socket)
     })
   })
+}
+
+/**
+ * Why nobody can answer there. Most VMs have no hooks, so the beacon loads node:net only if there is
+ * a socket. A pipe of Windows is no file.
+ */
+function obstacleTo(path: string): string | undefined {
+  try {
+    if (process.platform !== 'win32') statSync(path)
+    return undefined
+  } catch (error) {
+    return messageOf(error)
+  }
 }
 
 /** Closes the connection if a line is too long. */

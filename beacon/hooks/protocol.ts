@@ -1,6 +1,6 @@
 // What the beacon and the runner of hooks say to each other: one JSON object a line. The beacon asks
 // for a run of `prepare` or `restore` for an event. It cannot name a program, a path or an argument.
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { limits, scheduledEventSchema } from '../../shared/document.ts'
 import { hookSchema, maxHookNote } from '../../shared/report.ts'
 
@@ -11,19 +11,20 @@ export const longestRunMs = 86_400_000
 /** Runs that ended, as the runner remembers them. */
 export const maxEnded = 100
 
-const epochMs = z.number().min(0).max(8.64e15)
-const runId = z.string().min(1).max(64)
+const epochMs = z.number().check(z.minimum(0), z.maximum(8.64e15))
+const note = z.string().check(z.maxLength(maxHookNote))
+const runId = z.string().check(z.minLength(1), z.maxLength(64))
 
 const orderSchema = z.object({
   /** Unique: the same order twice is one run. */
   run: runId,
   hook: hookSchema,
-  limitMs: z.number().min(1).max(longestRunMs),
-  vm: z.string().min(1).max(limits.name),
+  limitMs: z.number().check(z.minimum(1), z.maximum(longestRunMs)),
+  vm: z.string().check(z.minLength(1), z.maxLength(limits.name)),
   event: scheduledEventSchema,
   firstSeenAt: epochMs,
   /** Only of `restore`. */
-  endedAt: epochMs.optional(),
+  endedAt: z.optional(epochMs),
 })
 export type Order = z.infer<typeof orderSchema>
 
@@ -37,16 +38,16 @@ export type Question = z.infer<typeof questionSchema>
 const presenceSchema = z.discriminatedUnion('state', [
   z.object({ state: z.literal('ready') }),
   z.object({ state: z.literal('absent') }),
-  z.object({ state: z.literal('refused'), note: z.string().max(maxHookNote) }),
+  z.object({ state: z.literal('refused'), note }),
 ])
 export type Presence = z.infer<typeof presenceSchema>
 
 const endedSchema = z.object({
   run: runId,
   state: z.enum(['succeeded', 'failed', 'refused']),
-  ageMs: z.number().min(0),
-  exitCode: z.int().optional(),
-  note: z.string().max(maxHookNote).optional(),
+  ageMs: z.number().check(z.minimum(0)),
+  exitCode: z.optional(z.int()),
+  note: z.optional(note),
 })
 export type Ended = z.infer<typeof endedSchema>
 
@@ -54,11 +55,11 @@ const statusSchema = z.object({
   prepare: presenceSchema,
   restore: presenceSchema,
   /** The id of the run. */
-  running: runId.optional(),
+  running: z.optional(runId),
   /** The newest last. */
-  ended: z.array(endedSchema).max(maxEnded),
+  ended: z.array(endedSchema).check(z.maxLength(maxEnded)),
 })
 export type Status = z.infer<typeof statusSchema>
 
 /** A status, and how many questions of this connection it takes into account. */
-export const answerSchema = z.object({ heard: z.int().min(0), status: statusSchema })
+export const answerSchema = z.object({ heard: z.int().check(z.minimum(0)), status: statusSchema })

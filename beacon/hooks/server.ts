@@ -1,7 +1,7 @@
 // The socket of the runner. Who may connect is a matter of its mode: root, the user of the runner
 // and its group. On Windows only administrators and the same user may.
 import { chmodSync, lstatSync, mkdirSync, rmSync } from 'node:fs'
-import { createServer, type Server, type Socket } from 'node:net'
+import type { Server, Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { describeIssues, FoghornError, messageOf } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
@@ -24,6 +24,7 @@ export async function serveRunner(
   log: Log,
 ): Promise<() => Promise<void>> {
   const sockets = new Set<Socket>()
+  const { createServer } = process.getBuiltinModule('node:net')
   const server = createServer((socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))

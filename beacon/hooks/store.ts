@@ -2,7 +2,7 @@
 // is a cache of what the beacon knows, so a disk that fails stops no hook.
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { scheduledEventSchema } from '../../shared/document.ts'
 import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
@@ -19,20 +19,23 @@ export interface CourseStore {
 const fileName = 'hooks.json'
 const ownerOnly = 0o600
 
-const instantSchema = z.number().transform((wall): Instant => ({ wall }))
-const phaseSchema = hookRunSchema.pick({ state: true, exitCode: true, note: true }).extend({
-  starts: z.int().min(0),
+const instantSchema = z.pipe(
+  z.number(),
+  z.transform((wall): Instant => ({ wall })),
+)
+const phaseSchema = z.extend(z.pick(hookRunSchema, { state: true, exitCode: true, note: true }), {
+  starts: z.int().check(z.minimum(0)),
   since: instantSchema,
-  run: z.string().optional(),
+  run: z.optional(z.string()),
 })
 const courseSchema = z.object({
   event: scheduledEventSchema,
   firstSeen: instantSchema,
-  wish: z.enum(['now', 'hold']).optional(),
+  wish: z.optional(z.enum(['now', 'hold'])),
   isAnswered: z.boolean(),
-  ended: instantSchema.optional(),
-  prepare: phaseSchema.optional(),
-  restore: phaseSchema.optional(),
+  ended: z.optional(instantSchema),
+  prepare: z.optional(phaseSchema),
+  restore: z.optional(phaseSchema),
 })
 const fileSchema = z.object({ courses: z.array(courseSchema) })
 

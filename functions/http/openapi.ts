@@ -221,7 +221,7 @@ class Components {
   readonly schemas: Record<string, unknown> = {}
 
   /** The schema, with references to those that have an id. */
-  schema(schema: z.ZodType, use: Use): unknown {
+  schema(schema: z.core.$ZodType, use: Use): unknown {
     const { properties, $defs = {} } = jsonSchemaOf(z.object({ it: schema }), use)
     for (const [id, definition] of Object.entries($defs)) {
       const { id: _, ...rest } = definition as JsonSchema

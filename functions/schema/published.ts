@@ -15,7 +15,7 @@ export type Use = 'accepted' | 'parsed' | 'sent'
  * As JSON Schema 2020-12. `parsed`: a parameter of an address, as the type that it is read as. For
  * what is `sent`, the form of times is left out, as `format` names it.
  */
-export function jsonSchemaOf(schema: z.ZodType, use: Use): JsonSchema {
+export function jsonSchemaOf(schema: z.core.$ZodType, use: Use): JsonSchema {
   return z.toJSONSchema(schema, {
     io: use === 'parsed' ? 'output' : 'input',
     override: ({ zodSchema, jsonSchema }) => {
@@ -54,7 +54,7 @@ export function alertSchema(publicUrl: string): JsonSchema {
   }
 }
 
-function withoutDialect(schema: z.ZodType, use: Use = 'sent') {
+function withoutDialect(schema: z.core.$ZodType, use: Use = 'sent') {
   const { $schema: _, ...rest } = jsonSchemaOf(schema, use)
   return rest
 }

@@ -1,5 +1,7 @@
 // The transport of the executable, here over Node's `fetch`. The tests of the process run it over
 // Bun's.
+import type { OutgoingHttpHeaders } from 'node:http'
+import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import type { Exchange } from '../../beacon/exchange.ts'
 import { createFetchTransport } from '../../beacon/fetch.ts'
@@ -48,6 +50,25 @@ test('an answer that is too large', async () => {
   const reason = 'the answer is larger than 1000 bytes'
   expect(await ask(origin)).toEqual({ kind: 'unanswered', reason, stale: false })
   expect(await ask(origin, { maxBytes: 1_001 })).toMatchObject({ kind: 'answered' })
+})
+
+const packed = gzipSync(Buffer.alloc(1_001))
+
+test.each<[string, OutgoingHttpHeaders, Buffer]>([
+  ['of unknown length', { 'transfer-encoding': 'chunked' }, Buffer.alloc(1_001)],
+  [
+    'that is small while it is packed',
+    { 'content-encoding': 'gzip', 'content-length': packed.length },
+    packed,
+  ],
+])('an answer %s is too large', async (_, headers, body) => {
+  const { origin } = await serve((_, response) => {
+    response.writeHead(200, headers)
+    response.end(body)
+  })
+  const reason = 'the answer is larger than 1000 bytes'
+  expect(await ask(origin)).toEqual({ kind: 'unanswered', reason, stale: false })
+  expect(await ask(origin, { maxBytes: 1_001 })).toMatchObject({ text: '\0'.repeat(1_001) })
 })
 
 test.each([

@@ -3,6 +3,7 @@
 import http from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { createImds, type Poll } from '../../beacon/metadata.ts'
+import { hits, limits } from '../../shared/document.ts'
 import { createFakeClock } from './fake-clock.ts'
 import { document, forever, pollTimes, type Reply, setUp, versionOf } from './fake-imds.ts'
 import { type Asked, createTestLog, serve } from './world.ts'
@@ -119,6 +120,51 @@ describe('a poll', () => {
     })
     expect(await imds.poll(stopping.signal)).toMatchObject({ reason: 'the beacon is stopping' })
     expect(await imds.poll(stopping.signal)).toMatchObject({ kind: 'failed' })
+  })
+})
+
+describe('a poll with the same text', () => {
+  const hitting = (i: number) => ({ EventId: `${i}`, EventType: 'Reboot', Resources: [`vm${i}`] })
+  const body = JSON.stringify({
+    Events: Array.from({ length: limits.events + 1 }, (_, i) => hitting(i)),
+  })
+
+  function documentIn(poll: Poll) {
+    if (poll.kind === 'failed') throw new Error(poll.reason)
+    return poll.document
+  }
+
+  test('gives the same document', async () => {
+    const { imds } = await setUp(() => ({ body }))
+    const [first, second] = (await pollTimes(imds, 2)).map(documentIn)
+    expect(second).toBe(first)
+  })
+
+  test('is read again once the VM is known, whose events come first', async () => {
+    const name = `vm${limits.events}`
+    const instance = JSON.stringify({ compute: { name } })
+    const { imds, poll } = await setUp(({ url }) => {
+      return { body: url.includes('instance') ? instance : body }
+    })
+    expect(documentIn(await poll()).events.some((event) => hits(event, name))).toBe(false)
+    await imds.identify(forever)
+    expect(documentIn(await poll()).events[0]?.resources).toEqual([name])
+  })
+
+  test('is read again as another api-version', async () => {
+    const body = JSON.stringify({ Events: [{ ...hitting(1), Resources: ['_vm1'] }] })
+    const { poll, clock } = await setUp((asked) => {
+      return versionOf(asked) === '2017-03-01' || !isOld ? { body } : { status: 400 }
+    })
+    let isOld = false
+    expect(documentIn(await poll()).events[0]?.resources).toEqual(['_vm1'])
+    isOld = true
+    let last = await poll()
+    while (last.kind === 'failed') {
+      await clock.advance(6_000)
+      last = await poll()
+    }
+    expect(documentIn(last).events[0]?.resources).toEqual(['vm1'])
   })
 })
 

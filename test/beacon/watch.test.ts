@@ -32,6 +32,22 @@ const full = anEvent({
   resources: ['vm1', 'vm2'],
 })
 
+test('the same document again is seen later, and shows no step', () => {
+  const document = at(1, full)
+  const again = { ...document, seenAt: 2 }
+  const first = seeing(document)
+  expect(watch(first, again)).toEqual(watch(first, structuredClone(again)))
+  expect(watch(first, again).snapshot.known).toBe(first?.known)
+})
+
+test('the same document again still ends an event that it hid for long enough', () => {
+  const hiding = { ...at(2), unreadable: { count: 1, samples: ['?'] } }
+  expect(steps(at(1, full), hiding)).toEqual([])
+  expect(steps(at(1, full), hiding, { ...hiding, seenAt: 2 + keptForMs })).toMatchObject([
+    { kind: 'gone', lastSeenAt: 1 },
+  ])
+})
+
 describe('one event, before and after', () => {
   test.each<[string, Partial<ScheduledEvent>, boolean]>([
     ['nothing', {}, false],

@@ -9,8 +9,8 @@ import { event, FakeBeacon } from '../support/world.ts'
 const names = listOf(z.string().min(1), 20)
 
 const zeros = (length: number) => Array<number>(length).fill(0)
-const issuesOf = (schema: z.ZodType, value: unknown) =>
-  (schema.safeParse(value).error?.issues ?? []).map(({ path }) => path)
+const issuesOf = (schema: z.core.$ZodType, value: unknown) =>
+  (z.safeParse(schema, value).error?.issues ?? []).map(({ path }) => path)
 
 describe('a list', () => {
   test('is read as its items are', () => {

@@ -47,9 +47,11 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
 export function send(response: ServerResponse, reply: Reply): void {
   if (response.destroyed) return
   const isText = typeof reply.body === 'string'
-  const text = isText ? (reply.body as string) : JSON.stringify(reply.body)
+  const text = isText ? (reply.body as string) : (JSON.stringify(reply.body) ?? '')
   response.writeHead(reply.status, {
     ...(text && { 'content-type': isText ? 'text/plain; charset=utf-8' : JSON_TYPE }),
+    // as IMDS does
+    'content-length': Buffer.byteLength(text),
     ...reply.headers,
   })
   response.end(text)

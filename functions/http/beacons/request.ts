@@ -21,7 +21,7 @@ interface BeaconRequest<Body> {
 }
 
 /** The answer instead, if the request is refused. `malformed` is the code for a wrong body. */
-export async function readRequest<Body extends z.ZodType>(
+export async function readRequest<Body extends z.core.$ZodType>(
   relay: Relay,
   refusals: Refusals,
   c: Context,
@@ -38,7 +38,7 @@ export async function readRequest<Body extends z.ZodType>(
   if ('refusal' in sender) return refuse(sender.refusal, { fleet: name, json: undefined })
   const json = parseJson(text)
   const claims = { fleet: name, json }
-  const body = schema.safeParse(json)
+  const body = z.safeParse(schema, json)
   if (!body.success) {
     const detail =
       json === undefined ? 'the body is not JSON' : describeIssues(body.error, json).join('\n')
