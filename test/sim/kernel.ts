@@ -2,7 +2,7 @@
 // time is let go, and the next one only once that one waits again, so that the order of everything is
 // the seed's, however long the machine takes for a signature.
 
-const maxSteps = 4_000_000
+const maxSteps = 40_000_000
 
 interface Entry {
   at: number
