@@ -154,7 +154,7 @@ export const subscriptionDescriptions: RouteDescription[] = [
     method: 'post',
     path: `${one}/test`,
     name: 'testSubscription',
-    summary: 'Sends a made-up event, marked as a drill.',
+    summary: 'Sends a ping. A pending subscription becomes active if its endpoint consents.',
     answers: { 202: { about: 'It is sent.', schema: z.object({ delivery: deliveryTo }) } },
     problems: [404, 409],
   },
