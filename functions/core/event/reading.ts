@@ -173,7 +173,7 @@ function newsOf(
 ): SeenNews[] {
   const { name: vm } = report.vm
   const observations: Observation[] = []
-  const missedBefore = missesBefore(eventId, report, before)
+  const missedBefore = missesBefore(eventId, report, before, now - (known?.polledAt ?? now))
   // even if the event was gone for a while, a difference is a change
   let last = before?.event
   let lastSeenAt = known?.polledAt ?? now
@@ -236,15 +236,25 @@ function newsOf(
   ]
 }
 
+/** The ages of one poll in two reports differ by the time that the reports were under way. */
+const underWayMs = 10_000
+
 /**
  * Whether this beacon saw the event, and later had a document without it. A beacon's first sight
- * proves nothing, as a late document may show an event that is over.
+ * proves nothing, as a late document may show an event that is over. If the answer to a report was
+ * lost, the next one repeats its changes: they are older than the document that is stored.
  */
-function missesBefore(eventId: string, { changes }: Report, before: Sighting | undefined): boolean {
+function missesBefore(
+  eventId: string,
+  { changes }: Report,
+  before: Sighting | undefined,
+  storedAgeMs: number,
+): boolean {
   const own = changes.filter(({ event }) => event.eventId === eventId)
   if (before?.gone !== undefined || own.some(({ kind }) => kind === 'gone')) return true
   const appeared = own.findLast(({ kind }) => kind === 'appeared')
-  return before !== undefined && appeared !== undefined && !appeared.firstPoll
+  if (before === undefined || appeared === undefined || appeared.firstPoll) return false
+  return appeared.ageMs < storedAgeMs - underWayMs
 }
 
 /** First gone and last seen by the beacon's changes, or else by its documents. */
