@@ -77,7 +77,9 @@ const owners = z
   .min(1, ownersRule)
   .max(maxChannels, ownersRule)
 
-const expectedRule = `write how many beacons the fleet has, from 1 to ${maxExpected}, or a list of the names of their VMs`
+const expectedRule =
+  `write how many beacons the fleet has, from 1 to ${maxExpected}, ` +
+  'or a list of the names of their VMs'
 const vmName = z.string(expectedRule).min(1, expectedRule).max(64, expectedRule)
 const expectedBeacons = z.union(
   [

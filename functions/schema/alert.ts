@@ -1,6 +1,6 @@
 // What other systems read about an alert: the schema of `data` in webhooks about Foghorn itself.
 import { z } from 'zod'
-import { alertKinds } from '../core/event/event.ts'
+import { alertKinds } from '../core/event/alert-row.ts'
 import { count, time } from './event.ts'
 
 /** Grows with every change that could break a receiver. New fields do not. */

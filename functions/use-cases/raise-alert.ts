@@ -1,7 +1,8 @@
 // Alerts as rows of the store. Code that finds a cause notes it, and the sweep sends the alert.
 import { messageOf } from '../../shared/errors.ts'
 import { alertId, type Occurrence, sendAlert, withOccurrence } from '../core/delivery/alert.ts'
-import type { Alert, EventRecord } from '../core/event/event.ts'
+import type { Alert } from '../core/event/alert-row.ts'
+import type { EventRecord } from '../core/event/event.ts'
 import type { Config } from '../core/rules/config.ts'
 import { commitEvent } from './commit-event.ts'
 import { channelNamed, type Relay } from './relay.ts'

@@ -14,8 +14,9 @@ import {
   type Telling,
 } from '../../functions/core/delivery/delivery.ts'
 import type { Posted } from '../../functions/core/delivery/post.ts'
+import type { AbsenceKind } from '../../functions/core/event/alert-row.ts'
 import { stampOf } from '../../functions/core/event/approval.ts'
-import type { AbsenceKind, Moment, Verdict } from '../../functions/core/event/event.ts'
+import type { Moment, Verdict } from '../../functions/core/event/event.ts'
 import { maxOpenOfBeacon, refusalOf } from '../../functions/core/event/share.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'

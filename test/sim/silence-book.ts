@@ -2,7 +2,8 @@
 // heard. Only what no event can explain counts.
 
 import { isAbsence } from '../../functions/core/delivery/absence-alert.ts'
-import { type AbsenceKind, type EventRecord, isHit } from '../../functions/core/event/event.ts'
+import type { AbsenceKind } from '../../functions/core/event/alert-row.ts'
+import { type EventRecord, isHit } from '../../functions/core/event/event.ts'
 import type { Beacon } from './beacons.ts'
 import type { Docket } from './docket.ts'
 import { minute } from './plan.ts'

@@ -2,14 +2,8 @@
 // row of the alert lists them until they are back. So owners are notified of each absence once,
 // also after a restart, and once of its end. An episode, and so an epoch, may have several messages.
 import { cut } from '../../../shared/document.ts'
-import type {
-  Absence,
-  AbsenceKind,
-  AbsenceNews,
-  Absent,
-  Alert,
-  EventRecord,
-} from '../event/event.ts'
+import type { Absence, AbsenceKind, AbsenceNews, Absent, Alert } from '../event/alert-row.ts'
+import type { EventRecord } from '../event/event.ts'
 import { withEnd } from '../event/event.ts'
 import { viewOf } from '../event/view.ts'
 import { alertRow, alertsTo, collectMs, quietMs } from './alert.ts'

@@ -2,13 +2,8 @@
 // row, stored like an event. Its epoch counts the episodes. To add a kind, add an entry to
 // `alertKinds` in event.ts and one to message/alert.ts.
 import { alertPrefix } from '../../../shared/report.ts'
-import {
-  type AbsenceKind,
-  type Alert,
-  type EventRecord,
-  type OpenRecord,
-  withEnd,
-} from '../event/event.ts'
+import type { AbsenceKind, Alert } from '../event/alert-row.ts'
+import { type EventRecord, type OpenRecord, withEnd } from '../event/event.ts'
 import { type EventView, viewOf } from '../event/view.ts'
 import { alertDeliveryId, type Delivery, type FleetAlert, urgentMs } from './delivery.ts'
 

@@ -1,7 +1,8 @@
 // The delivery of a message to a channel: its shape, its id, and how it is planned. The id names
 // event, moment and channel, so planning a message twice changes nothing.
 
-import type { Alert, EventRecord, Moment } from '../event/event.ts'
+import type { Alert } from '../event/alert-row.ts'
+import type { EventRecord, Moment } from '../event/event.ts'
 import { type EventView, viewOf } from '../event/view.ts'
 import { hash } from '../hash.ts'
 

@@ -1,6 +1,7 @@
 // The record of one event: facts from Azure, and what people and beacons did.
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { Start } from '../../../shared/report.ts'
+import type { Alert } from './alert-row.ts'
 import type { NotReady, Readiness, Turn } from './hook-state.ts'
 import type { KnownVm, Witness } from './observer.ts'
 
@@ -155,80 +156,6 @@ export interface DrillPlan {
   changesAt?: number
   /** What rules know of the affected VMs. Of others, only the name is known. */
   vms: KnownVm[]
-}
-
-export const alertKinds = [
-  'over_limits',
-  'beacons_silent',
-  'beacons_missing',
-  'subscription_disabled',
-] as const
-/** Kinds about beacons that are not heard. They last until the beacons are back. */
-export type AbsenceKind = Exclude<
-  (typeof alertKinds)[number],
-  'over_limits' | 'subscription_disabled'
->
-
-/** A problem of Foghorn itself while it lasts. There is one for each fleet and kind. */
-export interface Alert {
-  kind: (typeof alertKinds)[number]
-  since: number
-  /** When it last occurred, to the minute. */
-  lastAt: number
-  /** The first VMs with the problem, or of the news; the files of alerts limit how many. */
-  vms: string[]
-  /** One sentence each. */
-  reasons: string[]
-  /** Only in the row of an alert about absent beacons. */
-  absence?: Absence
-  /** Only in a message of such an alert. */
-  news?: AbsenceNews
-}
-
-/** A beacon that is not heard. */
-export interface Absent {
-  /** Its id. Of a beacon that was never heard, the name of its VM. */
-  beacon: string
-  vm: string
-  /** When it was last heard. */
-  since: number
-  /** Owners are notified from this time on. */
-  from: number
-  /** Owners were notified. */
-  notified?: true
-}
-
-/** Who is absent, and which of it owners were notified of. */
-export interface Absence {
-  absent: Absent[]
-  /** Back since owners were notified of their absence. The next message names them. */
-  back: string[]
-  /** The same, of VMs that left. */
-  left: string[]
-  /** Since when one of the two is not empty. */
-  overSince?: number
-  /** Sent since the first absence of this episode. */
-  messages: number
-  /** The last message about absences, and about their end, also of an earlier episode. */
-  notifiedAt?: number
-  overNotifiedAt?: number
-  /** Beacons in the fleet, as counted last. */
-  of?: number
-}
-
-/** What one message says about absent beacons. */
-export interface AbsenceNews {
-  /** `absent`: these are not heard. `over`: these are back, or have left. */
-  form: 'absent' | 'over'
-  /** How many beacons the message is about. */
-  count: number
-  /** Since when none of them was heard. */
-  since: number
-  /** How many are absent now, also those of earlier messages. */
-  remaining: number
-  /** VMs of `over` that left. */
-  left: string[]
-  of?: number
 }
 
 /** Fields of an event in every state. */

@@ -1,5 +1,5 @@
 // The texts of alerts to owners: what is wrong, what follows from it, and what to do.
-import type { AbsenceKind, AbsenceNews, Alert } from '../event/event.ts'
+import type { AbsenceKind, AbsenceNews, Alert } from '../event/alert-row.ts'
 import { maxOpenOfBeacon, maxOpenOfFleet } from '../event/share.ts'
 import { lastingClock } from '../event/time.ts'
 

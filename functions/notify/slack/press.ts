@@ -99,9 +99,15 @@ function reasonOf(
     case 'outsider':
       return `nothing was decided, as you are not from this workspace. ${you}`
     case 'not_here':
-      return 'nothing was decided, as it is no longer decided in this channel. Open its page by the link in the message.'
+      return (
+        'nothing was decided, as it is no longer decided in this channel. ' +
+        'Open its page by the link in the message.'
+      )
     case 'moved_on':
-      return 'nothing was decided, as the event changed after this message. Use the buttons of its newest message, or open its page.'
+      return (
+        'nothing was decided, as the event changed after this message. ' +
+        'Use the buttons of its newest message, or open its page.'
+      )
     case 'busy':
       return 'nothing was decided, as there were too many decisions at once. Press again.'
   }

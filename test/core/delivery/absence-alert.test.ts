@@ -7,7 +7,8 @@ import {
   sendAbsence,
   withAbsence,
 } from '../../../functions/core/delivery/absence-alert.ts'
-import type { AbsenceKind, EventRecord } from '../../../functions/core/event/event.ts'
+import type { AbsenceKind } from '../../../functions/core/event/alert-row.ts'
+import type { EventRecord } from '../../../functions/core/event/event.ts'
 import { at } from '../../support/records.ts'
 
 const second = 1_000
