@@ -78,7 +78,14 @@ function checkRecord(judge: Judge, record: EventRecord): void {
   if (ended.outcome === 'cancelled' && judge.events.seenStarted.has(`${key} ${record.epoch}`)) {
     judge.broke('outcome', `${key} was seen started, and is told as cancelled`)
   }
-  const knowable = kindlyAsked(judge) && truth.planned.approvedElsewhereAfterMs === undefined
+  const isSeen = kindlyAsked(judge) && truth.planned.approvedElsewhereAfterMs === undefined
+  // all beacons may have been down for another event, as their VMs were
+  const overAt = truth.steps.find((one) => one.step === 'ended')?.at ?? 0
+  const isBlind = judge.parts
+    .beacons()
+    .filter(({ vm, process }) => vm.fleet === record.fleet && process.alive)
+    .every(({ process }) => process.bornAt > overAt)
+  const knowable = isSeen && !isBlind
   if (knowable && happened('ended') && ended.outcome === 'cancelled') {
     judge.broke('outcome', `${key} took place, and is told as cancelled`)
   }
