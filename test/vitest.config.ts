@@ -1,3 +1,4 @@
+import { cloudflareTest } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -25,6 +26,21 @@ class LongestFirst extends BaseSequencer {
 const oneAppEach = ['test/hosts/azure-{host,http,log}.test.ts']
 const all = ['test/**/*.test.ts']
 
+/** Run in the real workerd. */
+const inWorkerd = ['test/workerd/**/*.test.ts']
+const workerd = cloudflareTest({
+  main: './test/workerd/main.ts',
+  miniflare: {
+    compatibilityDate: '2026-10-15',
+    compatibilityFlags: ['nodejs_compat'],
+    bindings: {
+      FOGHORN_LINK_KEY: `${'A'.repeat(43)}=`,
+      FOGHORN_ADMIN_KEY: 'admin-key-admin-key-admin-key-32',
+    },
+    durableObjects: { RELAY: { className: 'RelayObject', useSQLite: true } },
+  },
+})
+
 export default defineConfig({
   test: {
     // many tests wait for the times of the product itself: more files at once than cores
@@ -35,8 +51,12 @@ export default defineConfig({
     hookTimeout: 60_000,
     projects: [
       // nothing else keeps state in a module, and loading the modules takes longer than most files
-      { extends: true, test: { name: 'all', include: all, exclude: oneAppEach, isolate: false } },
+      {
+        extends: true,
+        test: { name: 'all', include: all, exclude: [...oneAppEach, ...inWorkerd], isolate: false },
+      },
       { extends: true, test: { name: 'apps', include: oneAppEach } },
+      { plugins: [workerd], test: { name: 'workerd', include: inWorkerd } },
     ],
   },
 })

@@ -1,7 +1,5 @@
-// Reads the environment that all hosts on Node share: keys and the configuration file. One error
-// lists all mistakes, each with its remedy.
-import { existsSync, readFileSync } from 'node:fs'
-import { isAbsolute, join } from 'node:path'
+// Reads the environment that all hosts share: keys and the configuration. One error lists all
+// mistakes, each with its remedy.
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import type { Level } from '../../shared/log.ts'
 import { fromBase64, toBase64 } from '../../shared/signature.ts'
@@ -11,6 +9,12 @@ const minLinkKeyBytes = 32
 const minAdminKeyLength = 32
 
 export type Environment = Record<string, string | undefined>
+
+export interface ConfigText {
+  /** For errors. */
+  name: string
+  text: string
+}
 
 export interface Common {
   config: Config
@@ -27,8 +31,7 @@ export type Attempt = <T>(read: () => T) => T
 export function readEnvironment<More>(
   environment: Environment,
   more: (attempt: Attempt) => More,
-  /** A relative path of the configuration begins here. */
-  folder = '.',
+  configText: () => ConfigText,
 ): Common & More {
   const mistakes: string[] = []
   const attempt: Attempt = (read) => {
@@ -39,9 +42,7 @@ export function readEnvironment<More>(
       return undefined as never
     }
   }
-  const file = environment.FOGHORN_CONFIG ?? 'foghorn.config.json'
-  const path = isAbsolute(file) ? file : join(folder, file)
-  const config = attempt(() => readConfigFile(path, environment))
+  const config = attempt(() => readConfigText(configText(), environment))
   attempt(() => checkSignIn(config, environment))
   const settings = {
     ...more(attempt),
@@ -98,16 +99,12 @@ function levelOf(text: string): Level {
   )
 }
 
-function readConfigFile(path: string, environment: Environment): Config {
-  if (!existsSync(path)) {
-    const remedy = 'set FOGHORN_CONFIG, or copy infra/examples/full.config.json to this path'
-    throw new FoghornError('config_missing', `there is no configuration at "${path}"; ${remedy}`)
-  }
+function readConfigText({ name, text }: ConfigText, environment: Environment): Config {
   try {
-    return readConfig(readFileSync(path, 'utf8'), environment)
+    return readConfig(text, environment)
   } catch (error) {
     if (!(error instanceof FoghornError)) throw error
-    throw new FoghornError(error.code, `in ${path}:\n${error.message}`)
+    throw new FoghornError(error.code, `in ${name}:\n${error.message}`)
   }
 }
 

@@ -8,6 +8,26 @@ import type { Holder } from '../core/event/turn.ts'
 import type { Token } from '../core/rules/token.ts'
 import type { Memo, MemoKey, MemoStore } from './store.ts'
 
+/** Since when the relay has listened without a gap, and when it noted that last. Epoch ms. */
+interface Listening extends Memo {
+  since: number
+  at: number
+}
+
+const listeningMemo: MemoKey = { kind: 'listening', name: [] }
+
+/**
+ * Notes that the relay is listening, and returns since when it has been without a gap of more than
+ * `gapMs`: before that time it may have missed reports. A timer must call this more often.
+ */
+export async function noteListening(store: MemoStore, now: number, gapMs: number): Promise<number> {
+  const known = (await store.readMemo(listeningMemo)) as Listening | undefined
+  const since = known !== undefined && now - known.at <= gapMs ? known.since : now
+  // in a conflict, another worker has just noted the same
+  await store.writeMemo(listeningMemo, { at: now, since }, known?.version ?? 0)
+  return since
+}
+
 export async function readPost(store: MemoStore, key: PostKey): Promise<Post | undefined> {
   return (await store.readMemo(postMemo(key))) as Post | undefined
 }

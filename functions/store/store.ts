@@ -201,9 +201,17 @@ interface MomentStore {
 /**
  * `post`: the message of an event in a channel. `health`: the health of a channel. `turns`: the
  * events of a fleet that have their turn. `token`: a token of the API. `subscription`: a webhook of
- * another system. `expansion`: how far the log of moments is expanded.
+ * another system. `expansion`: how far the log of moments is expanded. `listening`: since when the
+ * relay has listened.
  */
-export type MemoKind = 'post' | 'health' | 'turns' | 'token' | 'subscription' | 'expansion'
+export type MemoKind =
+  | 'post'
+  | 'health'
+  | 'turns'
+  | 'token'
+  | 'subscription'
+  | 'expansion'
+  | 'listening'
 
 export interface MemoKey {
   kind: MemoKind

@@ -1,6 +1,7 @@
 // The relay process is killed with SIGKILL again and again, each time right after another of its steps,
 // and started again on the same file. All that is repeated is what a crash between sending and
 // recording may repeat: a Slack or Teams message, at most one for each kill.
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import type { Row } from '../support/deliveries.ts'
 import { accepted, kinds, postDecision, told } from '../support/expect.ts'
@@ -23,6 +24,10 @@ const plans = {
     nameOf: ({ event, moment, moments }: Entry) => `${event} ${moment ?? moments}`,
   },
   azure: { kills: 3, nameOf: ({ event }: Entry) => `${event}` },
+  cloudflare: {
+    kills: 6,
+    nameOf: ({ event, moment, moments }: Entry) => `${event} ${moment ?? moments}`,
+  },
 }
 
 test.each(hosts)(
@@ -93,6 +98,8 @@ async function decideWhenItLives(link: string): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
     const answer = await postDecision(link).catch(() => undefined)
     if (answer?.ok) return
+    if (!stage.relay!.running) await stage.relay!.exited
+    await setImmediate()
     await stage.relay!.waitFor(stage.started).catch(() => stage.relay!.exited)
   }
   throw new Error('the relay never answered')

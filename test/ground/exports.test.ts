@@ -7,10 +7,12 @@ import { expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Vitest and wrangler load these. */
+/** Vitest, wrangler and workerd load these. */
 const entryPoints = [
   ...['test/vitest.config.ts: default', 'test/support/test-folder.ts: default'],
   'test/hosts/worker.ts: default',
+  ...['infra/cloudflare/main.ts: default', 'infra/cloudflare/main.ts: RelayObject'],
+  ...['test/workerd/main.ts: default', 'test/workerd/main.ts: RelayObject'],
 ]
 
 const importing = /(?:import|export)\s+(?:type\s+)?(\{[^}]*\}|[^'"{}]+?)\s+from\s+'(\.[^']+)'/g

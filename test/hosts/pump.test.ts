@@ -1,6 +1,6 @@
 // Node's loop around the use cases: what it begins, what it leaves, and that it stops.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { Pump } from '../../functions/host/node/pump.ts'
+import { Pump } from '../../functions/host/pump.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { around } from '../sim/around.ts'
 import { endpoint, happen, subscribe } from '../support/subscriptions.ts'

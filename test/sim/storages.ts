@@ -5,6 +5,7 @@ import type { HealthRow } from '../../functions/core/delivery/channel-health.ts'
 import type { Claimed } from '../../functions/core/delivery/delivery.ts'
 import type { Rows } from '../../functions/store/azure/rows.ts'
 import { AzureStore } from '../../functions/store/azure/store.ts'
+import { openFile } from '../../functions/store/sqlite/file.ts'
 import { SqliteStore } from '../../functions/store/sqlite/store.ts'
 import type { ClaimRequest, Commit, Store } from '../../functions/store/store.ts'
 import { around } from './around.ts'
@@ -22,7 +23,7 @@ export interface Storage {
 
 export const storages = {
   sqlite(_kernel: Kernel): Storage {
-    const plain = new SqliteStore(':memory:', { random: namesOf('lease') })
+    const plain = new SqliteStore(openFile(':memory:'), { random: namesOf('lease') })
     return {
       plain,
       storeOf(worker, judge) {

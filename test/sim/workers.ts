@@ -4,7 +4,7 @@
 import { createApp } from '../../functions/app.ts'
 import type { Claimed } from '../../functions/core/delivery/delivery.ts'
 import { createBell } from '../../functions/host/bell.ts'
-import { nodeHmac } from '../../functions/host/node/hmac.ts'
+import { nodeHmac } from '../../functions/host/hmac.ts'
 import { nameBeacon } from '../../functions/http/beacons/authenticate.ts'
 import type { Outgoing, Part, Send } from '../../functions/notify/notifier.ts'
 import { type Notifiers, notifiers } from '../../functions/notify/registry.ts'

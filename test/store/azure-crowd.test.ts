@@ -7,6 +7,7 @@ import { withEnd } from '../../functions/core/event/event.ts'
 import { graceMs } from '../../functions/store/azure/index.ts'
 import type { Rows } from '../../functions/store/azure/rows.ts'
 import type { AzureStore } from '../../functions/store/azure/store.ts'
+import { noteListening } from '../../functions/store/memos.ts'
 import type { Commit, Pacing } from '../../functions/store/store.ts'
 import { receive } from '../../functions/use-cases/receive-report.ts'
 import { around, entriesIn, newRows, rowsOf, storeOn, unfound } from '../support/azure-store.ts'
@@ -227,12 +228,12 @@ describe('what relays share besides events', () => {
 
   test('since when any relay has been listening', async () => {
     const other = storeOn(rows)
-    expect(await store.listeningSince(at, 60_000)).toBe(at)
-    expect(await other.listeningSince(at + 60_000, 60_000)).toBe(at)
-    expect(await store.listeningSince(at + 120_000, 60_000)).toBe(at)
+    expect(await noteListening(store, at, 60_000)).toBe(at)
+    expect(await noteListening(other, at + 60_000, 60_000)).toBe(at)
+    expect(await noteListening(store, at + 120_000, 60_000)).toBe(at)
     // by a clock that is behind
-    expect(await other.listeningSince(at + 119_000, 60_000)).toBe(at)
-    expect(await store.listeningSince(at + 179_001, 60_000)).toBe(at + 179_001)
+    expect(await noteListening(other, at + 119_000, 60_000)).toBe(at)
+    expect(await noteListening(store, at + 179_001, 60_000)).toBe(at + 179_001)
   })
 
   test('which event pages were opened, until the event is forgotten', async () => {

@@ -11,6 +11,7 @@ import { subscriptionChannel } from '../../functions/core/delivery/delivery.ts'
 import type { PostState } from '../../functions/core/delivery/post.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
 import { readHealthRows, readPost, writePost } from '../../functions/store/memos.ts'
+import { openFile } from '../../functions/store/sqlite/file.ts'
 import { SqliteStore } from '../../functions/store/sqlite/store.ts'
 import { claim } from '../support/claims.ts'
 import { at, commitOf, delivery, key, record, telling } from '../support/records.ts'
@@ -30,11 +31,11 @@ const modes = { 'each write at once': undefined, 'writes that share a transactio
 for (const [mode, soon] of Object.entries(modes)) {
   storeContract(`SqliteStore, ${mode}`, async () => {
     const path = newPath()
-    const stores = [new SqliteStore(path, { random: randomUUID, ...(soon && { soon }) })]
+    const stores = [new SqliteStore(openFile(path), { random: randomUUID, ...(soon && { soon }) })]
     return {
       store: stores[0]!,
       async reopen() {
-        const store = new SqliteStore(path, { random: randomUUID, ...(soon && { soon }) })
+        const store = new SqliteStore(openFile(path), { random: randomUUID, ...(soon && { soon }) })
         stores.push(store)
         return store
       },
@@ -68,7 +69,7 @@ describe('only the owner can read the files', () => {
 
   test.each([true, false])('new ones (alone: %j)', async (alone) => {
     const path = newPath()
-    const store = new SqliteStore(path, { random: randomUUID, alone })
+    const store = new SqliteStore(openFile(path, { alone }), { random: randomUUID })
     await write(store, 'a')
     expect(modesOf(path).length).toBeGreaterThan(1)
     expect(new Set(modesOf(path))).toEqual(new Set(['600']))
@@ -77,10 +78,10 @@ describe('only the owner can read the files', () => {
 
   test('files of an older relay, without ending the locks of another connection', async () => {
     const path = newPath()
-    const holder = new SqliteStore(path, { random: randomUUID })
+    const holder = new SqliteStore(openFile(path), { random: randomUUID })
     await write(holder, 'a')
     for (const file of files(path)) chmodSync(file, 0o644)
-    const store = new SqliteStore(path, { random: randomUUID })
+    const store = new SqliteStore(openFile(path), { random: randomUUID })
     expect(modesOf(path)).toEqual(['600', '600', '600'])
     await write(holder, 'b')
     expect(await store.listEvents({ limit: 9 })).toHaveLength(2)
@@ -90,12 +91,12 @@ describe('only the owner can read the files', () => {
 
   test("if the folder does not exist, SQLite's own error names it", () => {
     const path = join(directory, 'nowhere', 'foghorn.sqlite')
-    expect(() => new SqliteStore(path, { random: randomUUID })).toThrow('unable to open')
+    expect(() => new SqliteStore(openFile(path), { random: randomUUID })).toThrow('unable to open')
   })
 })
 
 test('if one of the writes that share a transaction fails, the others succeed', async () => {
-  const store = new SqliteStore(newPath(), { random: randomUUID, soon: setImmediate })
+  const store = new SqliteStore(openFile(newPath()), { random: randomUUID, soon: setImmediate })
   const commit = (eventId: string, note: unknown) => {
     const rows = [delivery(eventId, { eventId, note: note as string })]
     return store.commit({
@@ -116,8 +117,8 @@ test('if one of the writes that share a transaction fails, the others succeed', 
 
 test('a relay that is alone on a file locks out others until it closes the file', () => {
   const path = newPath()
-  const alone = new SqliteStore(path, { random: randomUUID, alone: true })
-  const other = () => new SqliteStore(path, { random: randomUUID, alone: true })
+  const alone = new SqliteStore(openFile(path, { alone: true }), { random: randomUUID })
+  const other = () => new SqliteStore(openFile(path, { alone: true }), { random: randomUUID })
   expect(other).toThrow(/Another relay is using .*FOGHORN_DATA/)
   alone.close()
   other().close()
@@ -125,7 +126,7 @@ test('a relay that is alone on a file locks out others until it closes the file'
 
 test('a file of format 1 can be read, including deliveries that contain their event', async () => {
   const path = newPath()
-  const first = new SqliteStore(path, { random: randomUUID })
+  const first = new SqliteStore(openFile(path), { random: randomUUID })
   await first.commit(commitOf({ deliveries: [delivery('a')] }))
   first.close()
   const db = new DatabaseSync(path)
@@ -136,11 +137,11 @@ test('a file of format 1 can be read, including deliveries that contain their ev
     CREATE INDEX deliveries_due ON deliveries (channel, next_at) WHERE state = 'pending'`)
   db.close()
   for (let opened = 0; opened < 2; opened++) {
-    const store = new SqliteStore(path, { random: randomUUID })
+    const store = new SqliteStore(openFile(path), { random: randomUUID })
     expect(await store.readDeliveries(key)).toEqual([delivery('a')])
     store.close()
   }
-  const store = new SqliteStore(path, { random: randomUUID })
+  const store = new SqliteStore(openFile(path), { random: randomUUID })
   expect(await claim(store, { limit: 9 })).toMatchObject([{ id: 'a', telling }])
   expect(await store.countOpen('prod', 'a')).toEqual({ ofFleet: 1, ofBeacon: 0 })
   store.close()
@@ -148,17 +149,19 @@ test('a file of format 1 can be read, including deliveries that contain their ev
 
 test('a file of another version is not changed, and the error has a remedy', () => {
   const path = newPath()
-  new SqliteStore(path, { random: randomUUID }).close()
-  new SqliteStore(path, { random: randomUUID }).close()
+  new SqliteStore(openFile(path), { random: randomUUID }).close()
+  new SqliteStore(openFile(path), { random: randomUUID }).close()
   const db = new DatabaseSync(path)
   db.exec('PRAGMA user_version = 99')
   db.close()
-  expect(() => new SqliteStore(path, { random: randomUUID })).toThrow(/format 99.*set FOGHORN_DATA/)
+  expect(() => new SqliteStore(openFile(path), { random: randomUUID })).toThrow(
+    /format 99.*set FOGHORN_DATA/,
+  )
 })
 
 /** Creates a file of format 2, which had a table for posts and one for marks. */
 async function writeFormat2(path: string, older = ''): Promise<void> {
-  const store = new SqliteStore(path, { random: randomUUID })
+  const store = new SqliteStore(openFile(path), { random: randomUUID })
   await store.commit(commitOf())
   store.close()
   const db = new DatabaseSync(path)
@@ -186,13 +189,13 @@ test('a file of format 2 is upgraded: its posts can be read and replaced', async
   const path = newPath()
   await writeFormat2(path)
   for (let opened = 0; opened < 2; opened++) {
-    const store = new SqliteStore(path, { random: randomUUID })
+    const store = new SqliteStore(openFile(path), { random: randomUUID })
     expect(await store.readEvent(key)).toEqual(record())
     expect(await readPost(store, post)).toEqual({ version: 7, state: posted })
     expect(await readHealthRows(store)).toEqual([])
     store.close()
   }
-  const store = new SqliteStore(path, { random: randomUUID })
+  const store = new SqliteStore(openFile(path), { random: randomUUID })
   expect(await writePost(store, post, { is: 'absent', by: 'x' }, 7)).toBe('written')
   store.close()
 })
@@ -202,7 +205,7 @@ test.each(['DROP TABLE posts; DROP TABLE marks', 'DROP TABLE marks'])(
   async (older) => {
     const path = newPath()
     await writeFormat2(path, older)
-    const store = new SqliteStore(path, { random: randomUUID })
+    const store = new SqliteStore(openFile(path), { random: randomUUID })
     expect(await store.readEvent(key)).toEqual(record())
     const known = older.includes('posts') ? undefined : { version: 7, state: posted }
     expect(await readPost(store, post)).toEqual(known)
@@ -231,7 +234,7 @@ describe('a process that is killed', () => {
     const path = newPath()
     const said = await killWriter(path)
     expect(said.length).toBeGreaterThanOrEqual(enough)
-    const store = new SqliteStore(path, { random: randomUUID })
+    const store = new SqliteStore(openFile(path), { random: randomUUID })
     for (const line of said) {
       const [outcome, eventId = ''] = line.split(' ')
       expect(outcome).toBe('committed')
@@ -252,7 +255,7 @@ describe('a process that is killed', () => {
   test('an event is never there without its deliveries', async () => {
     const path = newPath()
     await killWriter(path)
-    const store = new SqliteStore(path, { random: randomUUID })
+    const store = new SqliteStore(openFile(path), { random: randomUUID })
     for (const { fleet, eventId } of await store.listEvents({ limit: 10_000 })) {
       expect(await store.readDeliveries({ fleet, eventId })).toHaveLength(2)
     }
@@ -262,7 +265,7 @@ describe('a process that is killed', () => {
 
 test('two processes that claim from one file share what is due, and claim nothing twice', async () => {
   const path = newPath()
-  const store = new SqliteStore(path, { random: randomUUID })
+  const store = new SqliteStore(openFile(path), { random: randomUUID })
   const ids = Array.from({ length: 300 }, (_, i) => `delivery-${i}`)
   for (const id of ids) {
     const commit = {
@@ -297,7 +300,7 @@ test('two processes that claim from one file share what is due, and claim nothin
 
 test('freeing leases does not change attempts and outcomes', async () => {
   const path = newPath()
-  const store = new SqliteStore(path, { random: randomUUID })
+  const store = new SqliteStore(openFile(path), { random: randomUUID })
   const deliveries = [delivery('a'), delivery('b', { channel: 'team' })]
   await store.commit({
     record: record(),
@@ -320,13 +323,13 @@ test('freeing leases does not change attempts and outcomes', async () => {
 
 test('a file of a relay without subscriptions gets what they need', async () => {
   const path = newPath()
-  const first = new SqliteStore(path, { random: randomUUID })
+  const first = new SqliteStore(openFile(path), { random: randomUUID })
   await first.commit(commitOf({ deliveries: [delivery('a')] }))
   first.close()
   const db = new DatabaseSync(path)
   db.exec('DROP TABLE answers; DROP INDEX deliveries_subscription; DROP INDEX deliveries_ended')
   db.close()
-  const store = new SqliteStore(path, { random: randomUUID })
+  const store = new SqliteStore(openFile(path), { random: randomUUID })
   await store.addDeliveries([delivery('b', { channel })])
   expect((await store.readDeliveries(key)).map(({ id }) => id)).toEqual(['a'])
   expect((await store.listDeliveries(channel, { limit: 9 })).deliveries).toHaveLength(1)
@@ -335,7 +338,7 @@ test('a file of a relay without subscriptions gets what they need', async () => 
 
 test('a delivery to a subscription leaves neither its view nor its answer', async () => {
   const path = newPath()
-  const store = new SqliteStore(path, { random: randomUUID })
+  const store = new SqliteStore(openFile(path), { random: randomUUID })
   const other = telling({ event: viewOf(record({ sequence: 9 })) })
   await store.commit(commitOf({ deliveries: [delivery('a')] }))
   await store.addDeliveries([

@@ -30,6 +30,8 @@ export class Program {
   readonly ended: Promise<unknown>
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
   readonly #child: ChildProcess
+  readonly #hasChildren: boolean
+  #isKilled = false
   readonly #waiters = new Waiters()
 
   /**
@@ -42,11 +44,19 @@ export class Program {
     environment: Record<string, string>,
     onEntry: (entry: Entry) => void = () => {},
     words: string[] = [],
+    /** The program starts others, which end with it whatever the signal. */
+    hasChildren = false,
   ) {
     this.name = name
+    this.#hasChildren = hasChildren
     const env = { PATH: process.env.PATH ?? '', ...compileCache(), ...environment }
     const [program = '', ...first] = typeof file === 'string' ? [process.execPath, file] : file
-    this.#child = spawn(program, [...first, ...words], { cwd: root, env, stdio: 'pipe' })
+    this.#child = spawn(program, [...first, ...words], {
+      cwd: root,
+      env,
+      stdio: 'pipe',
+      detached: hasChildren,
+    })
     this.exited = new Promise((resolve) => {
       this.#child.once('exit', (code, signal) => {
         resolve({ code, signal })
@@ -70,8 +80,9 @@ export class Program {
     return this.#child.pid!
   }
 
+  /** False from the time when it is killed: its end may take a while. */
   get running(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null
+    return !this.#isKilled && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
   /** The first entry, past or to come, that matches. */
@@ -93,7 +104,10 @@ export class Program {
   }
 
   kill(signal: NodeJS.Signals): void {
-    this.#child.kill(signal)
+    // the group, unless it is gone
+    if (this.#hasChildren && this.running) process.kill(-this.pid, signal)
+    else this.#child.kill(signal)
+    this.#isKilled ||= signal === 'SIGKILL'
   }
 
   /** SIGTERM, and SIGKILL where that is not enough. */

@@ -1,7 +1,8 @@
 // The places where the end-to-end tests run the relay, each as a process.
+import { tmpdir } from 'node:os'
 import { type Azurite, startAzurite } from './azurite.ts'
 
-export const hosts = ['node', 'azure'] as const
+export const hosts = ['node', 'azure', 'cloudflare'] as const
 export type HostName = (typeof hosts)[number]
 
 export interface RelayHost {
@@ -10,6 +11,7 @@ export interface RelayHost {
   environment: Record<string, string>
   /** What it logs once it answers. */
   started: string
+  hasChildren?: boolean
   /** What keeps its rows, where that is a process of its own. */
   azurite?: Azurite
   stop(): Promise<void>
@@ -20,6 +22,12 @@ export async function prepareHost(name: HostName, azuriteDirectory?: string): Pr
   if (name === 'node') {
     const file = 'functions/host/node/main.ts'
     return { file, environment: {}, started: 'relay_started', async stop() {} }
+  }
+  if (name === 'cloudflare') {
+    const file = 'infra/cloudflare/dev.ts'
+    // wrangler keeps its own files in the home folder
+    const environment = { HOME: process.env.HOME ?? tmpdir() }
+    return { file, environment, started: 'worker_started', hasChildren: true, async stop() {} }
   }
   const azurite = await startAzurite(azuriteDirectory)
   return {

@@ -29,6 +29,9 @@ export interface Stage extends Awaited<ReturnType<typeof startStage>> {}
 
 export const fleetName = 'demo'
 
+/** wrangler takes seconds to load where the cores are busy. */
+const startMs = 40_000
+
 export async function startStage(options: StageOptions) {
   const directory = await mkdtemp(join(tmpdir(), 'foghorn-'))
   const webhookSecret = `whsec_${randomBytes(32).toString('base64')}`
@@ -48,9 +51,10 @@ export async function startStage(options: StageOptions) {
     file: string | readonly string[],
     environment: Record<string, string>,
     words: string[] = [],
+    hasChildren = false,
   ) => {
     const onEntry = (entry: Entry) => options.onEntry?.(name, entry)
-    const program = new Program(name, file, environment, onEntry, words)
+    const program = new Program(name, file, environment, onEntry, words, hasChildren)
     programs.push(program)
     return program
   }
@@ -70,7 +74,7 @@ export async function startStage(options: StageOptions) {
     /** Starts the relay, also again after it was killed: it finds the same file. `own` overrides its host's. */
     async startRelay(own: Pick<Partial<RelayHost>, 'file' | 'environment'> = {}): Promise<Program> {
       const { file = host.file, environment } = own
-      stage.relay = run('relay', file, {
+      const all = {
         ...host.environment,
         PORT: String(port),
         FOGHORN_CONFIG: join(directory, 'foghorn.config.json'),
@@ -82,8 +86,9 @@ export async function startStage(options: StageOptions) {
         PAGER_KEY: secrets.routingKey,
         HOOK_SECRET: secrets.webhookSecret,
         ...environment,
-      })
-      await stage.relay.waitFor(host.started)
+      }
+      stage.relay = run('relay', file, all, [], host.hasChildren)
+      await stage.relay.waitFor(host.started, () => true, startMs)
       return stage.relay
     },
 

@@ -3,12 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { app } from '@azure/functions'
-import {
-  FoghornError,
-  messageOf,
-  type Problem,
-  problemContentType,
-} from '../../../shared/errors.ts'
+import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'
 import { createApp } from '../../app.ts'
 import { interactionsPath } from '../../http/people/slack.ts'
@@ -16,13 +11,15 @@ import { createEntra } from '../../identity/entra.ts'
 import { notifiers } from '../../notify/registry.ts'
 import { createSlackDesk } from '../../notify/slack/desk.ts'
 import { createOutbound } from '../../notify/undici.ts'
-import { privateHeaders } from '../../pages/layout.ts'
 import { AzureStore } from '../../store/azure/store.ts'
+import { noteListening } from '../../store/memos.ts'
 import { checkAbsences } from '../../use-cases/check-absences.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createBell } from '../bell.ts'
-import { nodeHmac } from '../node/hmac.ts'
+import { readConfigFile } from '../config-file.ts'
+import { nodeHmac } from '../hmac.ts'
+import { misconfigured } from '../misconfigured.ts'
 import { type Attempt, allSecrets, type Environment, readEnvironment } from '../settings.ts'
 import { httpHandler } from './http.ts'
 import { createAzureLog } from './log.ts'
@@ -118,7 +115,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     storage: tryTo(() => openStorage(environment)),
     resolved: tryTo(() => checkReferences(environment)),
   })
-  const settings = readEnvironment(environment, own, folder)
+  const settings = readEnvironment(environment, own, () => readConfigFile(environment, folder))
   const { config, linkKeys, adminKey, level, storage } = settings
   const logs = createAzureLog({ write, now: Date.now, level, secrets: allSecrets(settings) })
   const { rows, queue } = storage
@@ -147,7 +144,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
   }
   const rounds: Rounds = new Rounds(relay, (delayMs) => queue.set(delayMs))
   const listen = async () => {
-    relay.listeningSince = await store.listeningSince(relay.now(), gapMs)
+    relay.listeningSince = await noteListening(store, relay.now(), gapMs)
   }
   let opened: Promise<void> | undefined
   return {
@@ -245,15 +242,4 @@ function checkReferences(environment: Environment): true {
   const names = open.map(([name]) => name).join(', ')
   const remedy = 'see "Azure" in docs/when-things-fail.md'
   throw new FoghornError('reference_unresolved', `Azure did not resolve ${names}; ${remedy}`)
-}
-
-function misconfigured(): Response {
-  const problem: Problem = {
-    code: 'misconfigured',
-    title: 'misconfigured',
-    status: 503,
-    detail: 'the relay cannot start with its settings; see its log for the mistakes',
-  }
-  const headers = { ...privateHeaders, 'content-type': problemContentType }
-  return new Response(JSON.stringify(problem), { status: 503, headers })
 }

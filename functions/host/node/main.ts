@@ -12,13 +12,15 @@ import { notifiers } from '../../notify/registry.ts'
 import { createSlackDesk } from '../../notify/slack/desk.ts'
 import { createOutbound } from '../../notify/undici.ts'
 import { createAttention } from '../../store/attention.ts'
+import { openFile } from '../../store/sqlite/file.ts'
 import { SqliteStore } from '../../store/sqlite/store.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createBell } from '../bell.ts'
-import { allSecrets, type Common, readEnvironment } from '../settings.ts'
+import { readConfigFile } from '../config-file.ts'
+import { nodeHmac } from '../hmac.ts'
+import { Pump } from '../pump.ts'
+import { type Attempt, allSecrets, type Common, readEnvironment } from '../settings.ts'
 import { finishing, watchBody } from './body.ts'
-import { nodeHmac } from './hmac.ts'
-import { Pump } from './pump.ts'
 
 const drainMs = 5_000
 /** A stream sends something every 15 s, so its reader has stopped reading by then. */
@@ -37,11 +39,12 @@ interface Settings extends Common {
 
 /** Throws one error with all mistakes in the environment and the configuration. */
 export function readSettings(environment: NodeJS.ProcessEnv): Settings {
-  return readEnvironment(environment, (attempt) => ({
+  const own = (attempt: Attempt) => ({
     port: attempt(() => portOf(environment.PORT ?? '7071')),
     address: attempt(() => addressOf(environment.HOST || usualAddress)),
     dataDirectory: environment.FOGHORN_DATA ?? '.foghorn',
-  }))
+  })
+  return readEnvironment(environment, own, () => readConfigFile(environment))
 }
 
 async function start(settings: Settings, write: (line: string) => void) {
@@ -49,11 +52,8 @@ async function start(settings: Settings, write: (line: string) => void) {
   const secrets = allSecrets(settings)
   const log = createLog({ write, now: Date.now, level: settings.level, secrets })
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
-  const store = new SqliteStore(join(dataDirectory, 'foghorn.sqlite'), {
-    random: randomUUID,
-    soon: setImmediate,
-    alone: true,
-  })
+  const file = openFile(join(dataDirectory, 'foghorn.sqlite'), { alone: true })
+  const store = new SqliteStore(file, { random: randomUUID, soon: setImmediate })
   store.freeLeases(Date.now())
   const outbound = createOutbound(config.allowNetworks)
   const relay: Relay = {

@@ -54,19 +54,9 @@ export async function findAccess(
   guard: KeyGuard,
   c: Context,
 ): Promise<Access | Response> {
-  if (relay.adminKey === undefined) {
-    const detail =
-      'the API is off because the relay was started without FOGHORN_ADMIN_KEY; set it and restart'
-    return problem(c, 403, 'api_off', detail)
-  }
-  const given = authorizationIn(c)
-  // A request without a key is not a failed attempt.
-  if (given === '') {
-    const detail =
-      'the key is missing; send "Authorization: Bearer …" with a token or FOGHORN_ADMIN_KEY'
-    return problem(c, 401, 'unauthorized', detail)
-  }
-  const checked = await guard.check(given)
+  const keyless = refuseKeyless(relay, c)
+  if (keyless !== undefined) return keyless
+  const checked = await guard.check(authorizationIn(c))
   if (checked.outcome === 'right') return checked.access
   if (checked.outcome === 'busy') {
     c.header('retry-after', String(checked.waitSeconds))
@@ -78,5 +68,18 @@ export async function findAccess(
     expiredAt === undefined
       ? 'this is neither a valid token nor the admin key that the relay was started with'
       : `this token expired at ${new Date(expiredAt).toISOString()}; use a new one`
+  return problem(c, 401, 'unauthorized', detail)
+}
+
+/** The answer to a request without a key. Such a request is not a failed attempt. */
+export function refuseKeyless({ adminKey }: Pick<Relay, 'adminKey'>, c: Context) {
+  if (adminKey === undefined) {
+    const detail =
+      'the API is off because the relay was started without FOGHORN_ADMIN_KEY; set it and restart'
+    return problem(c, 403, 'api_off', detail)
+  }
+  if (authorizationIn(c) !== '') return undefined
+  const detail =
+    'the key is missing; send "Authorization: Bearer …" with a token or FOGHORN_ADMIN_KEY'
   return problem(c, 401, 'unauthorized', detail)
 }

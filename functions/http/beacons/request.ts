@@ -20,6 +20,30 @@ interface BeaconRequest<Body> {
   refuse(refusal: Refusal): Response
 }
 
+interface SignedRequest {
+  fleet: string
+  sender: Sender
+  text: string
+}
+
+/** Authenticates the sender. The answer instead, if the request is refused. */
+export async function readSigned(
+  relay: Pick<Relay, 'config' | 'identity' | 'hmac' | 'now'>,
+  refusals: Refusals,
+  c: Context,
+): Promise<SignedRequest | Response> {
+  const name = c.req.header(fleetHeader)
+  const fleet = name === undefined ? undefined : own(relay.config.fleets, name)
+  if (name === undefined || fleet === undefined)
+    return refuseRequest(refusals, c, unknownFleet(name))
+  const text = await c.req.text()
+  const sender = await authenticate(relay, fleet, (header) => c.req.header(header), text)
+  // The sender is unknown, so the body is neither parsed nor logged.
+  const claims = { fleet: name, json: undefined }
+  if ('refusal' in sender) return refuseRequest(refusals, c, sender.refusal, claims)
+  return { fleet: name, sender, text }
+}
+
 /** The answer instead, if the request is refused. `malformed` is the code for a wrong body. */
 export async function readRequest<Body extends z.core.$ZodType>(
   relay: Relay,
@@ -29,13 +53,9 @@ export async function readRequest<Body extends z.core.$ZodType>(
   malformed: string,
 ): Promise<BeaconRequest<z.output<Body>> | Response> {
   const refuse = (refusal: Refusal, claims?: Claims) => refuseRequest(refusals, c, refusal, claims)
-  const name = c.req.header(fleetHeader)
-  const fleet = name === undefined ? undefined : own(relay.config.fleets, name)
-  if (name === undefined || fleet === undefined) return refuse(unknownFleet(name))
-  const text = await c.req.text()
-  const sender = await authenticate(relay, fleet, (header) => c.req.header(header), text)
-  // The sender is unknown, so the body is neither parsed nor logged.
-  if ('refusal' in sender) return refuse(sender.refusal, { fleet: name, json: undefined })
+  const signed = await readSigned(relay, refusals, c)
+  if (signed instanceof Response) return signed
+  const { fleet: name, sender, text } = signed
   const json = parseJson(text)
   const claims = { fleet: name, json }
   const body = z.safeParse(schema, json)

@@ -87,7 +87,7 @@ export async function find(
   return deadEnd(c, opened.outcome)
 }
 
-function deadEnd(c: Context, outcome: DeadLink): Promise<Response> {
+export function deadEnd(c: Context, outcome: DeadLink): Promise<Response> {
   const { status, title, message } = deadLinks[outcome]
   return page(c, status, messagePage(title, message))
 }

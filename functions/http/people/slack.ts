@@ -34,6 +34,20 @@ async function interact(
   c: Context,
   patience: Patience,
 ): Promise<Response> {
+  const read = await readPress(relay, refusals, c)
+  if (read instanceof Response) return read
+  if (read.outcome === 'acknowledged') {
+    relay.log.debug('slack_acknowledged', { note: read.note })
+    return c.body(null, 200)
+  }
+  await waitFor(patience.answerMs, serve(relay, read.press, patience))
+  return c.body(null, 200)
+}
+
+type PressParts = Pick<Relay, 'config' | 'slackDesk' | 'now'>
+
+/** What Slack sent, or the answer if the relay refuses it. */
+async function readPress(relay: PressParts, refusals: Refusals, c: Context) {
   const { slackApp } = relay.config
   if (slackApp === undefined) {
     const detail = 'the configuration has no "slackApp"; docs/deciding.md says how to add it'
@@ -42,17 +56,16 @@ async function interact(
   const body = await c.req.text()
   const header = (name: string) => c.req.header(name)
   const read = await relay.slackDesk.read(header, body, slackApp.signingSecret, relay.now())
-  if (read.outcome === 'refused') {
-    const { status, code, detail } = read
-    refusals.note('slack_refused', { status, code, detail }, code)
-    return problem(c, status, code, detail)
-  }
-  if (read.outcome === 'acknowledged') {
-    relay.log.debug('slack_acknowledged', { note: read.note })
-    return c.body(null, 200)
-  }
-  await waitFor(patience.answerMs, serve(relay, read.press, patience))
-  return c.body(null, 200)
+  if (read.outcome !== 'refused') return read
+  const { status, code, detail } = read
+  refusals.note('slack_refused', { status, code, detail }, code)
+  return problem(c, status, code, detail)
+}
+
+/** The answer to a press that the relay refuses, or undefined. */
+export async function refusePress(relay: PressParts, refusals: Refusals, c: Context) {
+  const read = await readPress(relay, refusals, c)
+  return read instanceof Response ? read : undefined
 }
 
 /** Returns after `ms` at the latest. The work goes on. */

@@ -110,20 +110,6 @@ export class AzureStore implements Store {
     throw new FoghornError('data_version', `${what}; deploy the version that wrote it`)
   }
 
-  /**
-   * Notes that the relay is listening, and returns since when it has been without a gap of more
-   * than `gapMs`: before that time it may have missed reports. A timer must call this more often.
-   */
-  async listeningSince(now: number, gapMs: number): Promise<number> {
-    const row = 'listening'
-    const known = await this.#rows.read(relayPartition, row)
-    const last = known && (JSON.parse(known.body) as { at: number; since: number })
-    const since = last !== undefined && now - last.at <= gapMs ? last.since : now
-    const body = JSON.stringify({ at: now, since })
-    await this.#rows.change(relayPartition, [{ kind: 'put', row, body }])
-    return since
-  }
-
   async commit(commit: Commit) {
     const outcome = await this.#events.commit(commit)
     if (outcome === 'committed') this.#open.note(commit.record)

@@ -9,7 +9,8 @@ import {
 import type { EventView } from '../../core/event/view.ts'
 import { hash } from '../../core/hash.ts'
 import type { DeliveryList, DeliveryPage, EventKey } from '../store.ts'
-import { deliveryBody, eventBody, parse, type Row, toDelivery, toEvent } from './rows.ts'
+import type { Row } from './database.ts'
+import { deliveryBody, eventBody, parse, toDelivery, toEvent } from './rows.ts'
 import { sql } from './sql.ts'
 import type { Statements } from './statements.ts'
 

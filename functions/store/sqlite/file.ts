@@ -1,7 +1,9 @@
-// Opens the file of the SQLite store: sets its mode, locks it and checks its format.
+// Opens the file of the SQLite store with `node:sqlite`: sets its mode, locks it and checks its
+// format. A transaction is durable once it returns (`synchronous=FULL`).
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { FoghornError } from '../../../shared/errors.ts'
+import type { Database, Statement, Value } from './database.ts'
 import { explainDisk } from './disk.ts'
 import { schema, schemaVersion, upgrades } from './sql.ts'
 
@@ -19,17 +21,73 @@ const cacheKib = 65_536
  * With `alone`, locks out every other process. Throws FoghornError `data_in_use` if another process
  * uses the file, `data_version` if another version of the relay wrote it, or `disk_full`.
  */
-export function openFile(path: string, alone: boolean): DatabaseSync {
+export function openFile(path: string, { alone = false } = {}): Database {
   if (path !== inMemory) keepPrivate(path)
   const db = new DatabaseSync(path)
   try {
     lockFile(db, path, alone)
     checkVersion(db, path)
-    db.exec(schema)
-    return db
+    db.exec(`${schema} PRAGMA user_version = ${schemaVersion}`)
+    return new File(db, path)
   } catch (error) {
     db.close()
     throw explainDisk(error, path)
+  }
+}
+
+class File implements Database {
+  readonly #db: DatabaseSync
+  readonly #path: string
+
+  constructor(db: DatabaseSync, path: string) {
+    this.#db = db
+    this.#path = path
+  }
+
+  get isTransaction(): boolean {
+    return this.#db.isTransaction
+  }
+
+  prepare(text: string): Statement {
+    const statement = this.#db.prepare(text)
+    return {
+      run: (...values: Value[]) => Number(statement.run(...values).changes),
+      get: (...values: Value[]) => statement.get(...values),
+      all: (...values: Value[]) => statement.all(...values),
+    }
+  }
+
+  transaction<Result>(work: () => Result): Result {
+    this.#db.exec('BEGIN IMMEDIATE')
+    try {
+      const result = work()
+      this.#db.exec('COMMIT')
+      return result
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  part<Result>(work: () => Result): Result {
+    this.#db.exec('SAVEPOINT part')
+    try {
+      const result = work()
+      this.#db.exec('RELEASE part')
+      return result
+    } catch (error) {
+      // if the disk is full, SQLite has already ended the whole transaction
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK TO part; RELEASE part')
+      throw error
+    }
+  }
+
+  explain(error: unknown): unknown {
+    return explainDisk(error, this.#path)
+  }
+
+  close(): void {
+    this.#db.close()
   }
 }
 

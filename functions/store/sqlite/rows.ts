@@ -3,8 +3,7 @@ import type { Delivery, DeliveryState } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { packEvent, unpackEvent } from '../../core/event/event-size.ts'
 import type { EventView } from '../../core/event/view.ts'
-
-export type Row = Record<string, unknown>
+import type { Row } from './database.ts'
 
 /** Not checked: only the relay writes rows. */
 export function parse<T>(body: unknown): T {

@@ -1,11 +1,6 @@
 // Writes of one turn of the event loop share one transaction, and so one wait for the disk. Each of
 // them succeeds or fails by itself, and resolves once all are durable.
-
-/** The part of a SQLite database that it uses. */
-interface Database {
-  exec(sql: string): void
-  readonly isTransaction: boolean
-}
+import type { Database } from './database.ts'
 
 interface Waiting {
   /** Writes. The returned function answers the caller once the write is durable. */
@@ -16,34 +11,24 @@ interface Waiting {
 export class SharedWrites {
   readonly #db: Database
   readonly #soon: (flush: () => void) => void
-  readonly #explain: (error: unknown) => unknown
   readonly #waiting: Waiting[] = []
 
-  /** `soon` chooses when the waiting writes go to disk. `explain` replaces the error of a write. */
-  constructor(
-    db: Database,
-    soon: (flush: () => void) => void,
-    explain: (error: unknown) => unknown = (error) => error,
-  ) {
+  /** `soon` chooses when the waiting writes go to disk. */
+  constructor(db: Database, soon: (flush: () => void) => void) {
     this.#db = db
     this.#soon = soon
-    this.#explain = explain
   }
 
   /** Runs `work` in the next transaction. If it throws, only its own part is undone. */
   write<T>(work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const run = () => {
-        this.#db.exec('SAVEPOINT one')
         try {
-          const value = work()
-          this.#db.exec('RELEASE one')
+          const value = this.#db.part(work)
           return () => resolve(value)
         } catch (error) {
-          // if the disk is full, SQLite has already ended the whole transaction
           if (!this.#db.isTransaction) throw error
-          this.#db.exec('ROLLBACK TO one; RELEASE one')
-          return () => reject(this.#explain(error))
+          return () => reject(this.#db.explain(error))
         }
       }
       this.#waiting.push({ run, reject })
@@ -54,13 +39,10 @@ export class SharedWrites {
   #flush(): void {
     const batch = this.#waiting.splice(0)
     try {
-      this.#db.exec('BEGIN IMMEDIATE')
-      const answers = batch.map(({ run }) => run())
-      this.#db.exec('COMMIT')
+      const answers = this.#db.transaction(() => batch.map(({ run }) => run()))
       for (const answer of answers) answer()
     } catch (error) {
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
-      for (const { reject } of batch) reject(this.#explain(error))
+      for (const { reject } of batch) reject(this.#db.explain(error))
     }
   }
 }

@@ -48,7 +48,6 @@ const besideSubscriptions = [
 ]
 
 export const schema = `
-PRAGMA user_version = ${schemaVersion};
 CREATE TABLE IF NOT EXISTS events (
   fleet TEXT NOT NULL, event_id TEXT NOT NULL, sequence INTEGER NOT NULL,
   first_seen_at INTEGER NOT NULL, due_at INTEGER, ended_at INTEGER, body TEXT NOT NULL,

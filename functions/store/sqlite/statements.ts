@@ -1,30 +1,17 @@
 // Prepares each statement once: preparing takes longer than running most of them.
-import type { Row } from './rows.ts'
-
-type Value = string | number | null
-
-interface Statement {
-  run(...values: Value[]): { changes: number | bigint }
-  get(...values: Value[]): Row | undefined
-  all(...values: Value[]): Row[]
-}
-
-/** The part of a SQLite database that it uses. */
-interface Database {
-  prepare(text: string): Statement
-}
+import type { Database, Row, Statement, Value } from './database.ts'
 
 export class Statements {
-  readonly #db: Database
+  readonly #db: Pick<Database, 'prepare'>
   readonly #prepared = new Map<string, Statement>()
 
-  constructor(db: Database) {
+  constructor(db: Pick<Database, 'prepare'>) {
     this.#db = db
   }
 
   /** Returns how many rows it changed. */
   run(text: string, ...values: Value[]): number {
-    return Number(this.#statement(text).run(...values).changes)
+    return this.#statement(text).run(...values)
   }
 
   get(text: string, ...values: Value[]): Row | undefined {

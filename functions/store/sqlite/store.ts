@@ -1,6 +1,4 @@
-// The store on `node:sqlite`: one file, one process. A commit is durable before it returns
-// (`synchronous=FULL`).
-import type { DatabaseSync } from 'node:sqlite'
+// The store on SQLite: a file of one process, or the storage of one Durable Object.
 import type { Settlement } from '../../core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../../core/delivery/delivery.ts'
 import type { LoggedMoment } from '../../core/delivery/moment-log.ts'
@@ -25,9 +23,8 @@ import type {
   Store,
 } from '../store.ts'
 import { Claims } from './claims.ts'
+import type { Database } from './database.ts'
 import { Deliveries } from './deliveries.ts'
-import { explainDisk } from './disk.ts'
-import { openFile } from './file.ts'
 import { Moments } from './moments.ts'
 import { eventBody, parse, toEvent } from './rows.ts'
 import { SharedWrites } from './shared-writes.ts'
@@ -39,12 +36,10 @@ interface SqliteOptions {
   random: () => string
   /** Chooses when the waiting writes go to disk, in one transaction. Default: each at once. */
   soon?: (flush: () => void) => void
-  /** Locks the file until this process ends, which saves a lock for each statement. */
-  alone?: boolean
 }
 
 export class SqliteStore implements Store {
-  readonly #db: DatabaseSync
+  readonly #db: Database
   readonly #statements: Statements
   readonly #writes: SharedWrites
   readonly #deliveries: Deliveries
@@ -52,12 +47,11 @@ export class SqliteStore implements Store {
   readonly #claims: Claims
   readonly #random: () => string
 
-  /** Throws as `openFile` does. */
-  constructor(path: string, { random, soon = (flush) => flush(), alone = false }: SqliteOptions) {
+  constructor(db: Database, { random, soon = (flush) => flush() }: SqliteOptions) {
     this.#random = random
-    this.#db = openFile(path, alone)
-    this.#statements = new Statements(this.#db)
-    this.#writes = new SharedWrites(this.#db, soon, (error) => explainDisk(error, path))
+    this.#db = db
+    this.#statements = new Statements(db)
+    this.#writes = new SharedWrites(db, soon)
     this.#deliveries = new Deliveries(this.#statements)
     this.#moments = new Moments(this.#statements)
     this.#claims = new Claims(this.#statements, this.#deliveries)

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { createToken } from '../../../functions/links/link.ts'
 import type { Rows } from '../../../functions/store/azure/rows.ts'
 import { AzureStore } from '../../../functions/store/azure/store.ts'
+import { noteListening } from '../../../functions/store/memos.ts'
 import { nextDueAt } from '../../../functions/use-cases/deliver.ts'
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { Table } from '../../sim/table.ts'
@@ -75,7 +76,7 @@ async function createMeter() {
   }
   const timer = () =>
     count('run of the timer', async () => {
-      world.relay.listeningSince = await store.listeningSince(world.clock.now, 4 * minute)
+      world.relay.listeningSince = await noteListening(store, world.clock.now, 4 * minute)
       await world.drain()
       await nextDueAt(world.relay)
     })

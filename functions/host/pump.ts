@@ -1,27 +1,43 @@
 // Keeps a host that stays alive delivering: sweeps, sends what is due, and sleeps until the next
 // due time. A wake-up only shortens the sleep, as the store knows everything that is pending.
-import { messageOf } from '../../../shared/errors.ts'
-import { checkAbsences } from '../../use-cases/check-absences.ts'
-import { claimDue, nextDueAt } from '../../use-cases/deliver.ts'
-import { createExpander } from '../../use-cases/expand-moments.ts'
-import { forgetOld } from '../../use-cases/forget.ts'
-import type { Relay } from '../../use-cases/relay.ts'
-import { sweep } from '../../use-cases/sweep.ts'
-import { UnderWay, within } from '../under-way.ts'
+import { messageOf } from '../../shared/errors.ts'
+import { checkAbsences } from '../use-cases/check-absences.ts'
+import { claimDue, nextDueAt } from '../use-cases/deliver.ts'
+import { createExpander } from '../use-cases/expand-moments.ts'
+import { forgetOld } from '../use-cases/forget.ts'
+import type { Relay } from '../use-cases/relay.ts'
+import { sweep } from '../use-cases/sweep.ts'
+import { UnderWay, within } from './under-way.ts'
 
-const maxSleepMs = 30_000
+const usualSleepMs = 30_000
 const forgetEveryMs = 3_600_000
 const absencesEveryMs = 5 * 60_000
 /** After a longer gap the process was halted and may have missed reports, so silence means nothing. */
-const gapMs = 4 * maxSleepMs
+const maxSleepsMissed = 4
 const afterFailureMs = 1_000
-const maxUnderWay = 128
+const usualUnderWay = 128
+
+export interface Timer {
+  /** Calls `wake` of the pump after `ms`. Replaces the time that was set before. */
+  set(ms: number): void
+  clear(): void
+}
+
+interface PumpOptions {
+  timer?: Timer
+  /** Requests to channels at once. */
+  maxUnderWay?: number
+  /** The pump looks what is due at least this often. */
+  maxSleepMs?: number
+}
 
 export class Pump {
   readonly #relay: Relay
+  readonly #timer: Timer
+  readonly #maxUnderWay: number
+  readonly #maxSleepMs: number
   readonly #underWay: UnderWay
   readonly #expander: ReturnType<typeof createExpander>
-  #timer: NodeJS.Timeout | undefined
   #forgetAt = 0
   #absencesAt = 0
   #workedAt: number | undefined
@@ -30,8 +46,11 @@ export class Pump {
   #again = false
   #stopped = false
 
-  constructor(relay: Relay) {
+  constructor(relay: Relay, options: PumpOptions = {}) {
     this.#relay = relay
+    this.#timer = options.timer ?? inProcess(() => this.wake())
+    this.#maxUnderWay = options.maxUnderWay ?? usualUnderWay
+    this.#maxSleepMs = options.maxSleepMs ?? usualSleepMs
     this.#underWay = new UnderWay(relay)
     this.#expander = createExpander(relay)
   }
@@ -46,14 +65,19 @@ export class Pump {
   /** Begins no new attempts; waits for the turn and the attempts under way, at most `limitMs`. */
   async stop(limitMs: number): Promise<void> {
     this.#stopped = true
-    clearTimeout(this.#timer)
+    this.#timer.clear()
+    await this.settled(limitMs)
+  }
+
+  /** Waits for the turn and the attempts under way, at most `limitMs`. */
+  async settled(limitMs: number): Promise<void> {
     const ended = this.#turned.then(() => Promise.all(this.#underWay.sends))
     await within(limitMs, ended)
   }
 
   async #turn(): Promise<void> {
     this.#turning = true
-    clearTimeout(this.#timer)
+    this.#timer.clear()
     let sleepMs = 0
     try {
       do {
@@ -65,7 +89,7 @@ export class Pump {
       sleepMs = afterFailureMs
     }
     this.#turning = false
-    if (!this.#stopped) this.#timer = setTimeout(() => this.wake(), sleepMs)
+    if (!this.#stopped) this.#timer.set(sleepMs)
   }
 
   /** Returns how many ms the pump can sleep. */
@@ -75,8 +99,8 @@ export class Pump {
     const expanded = await this.#expander.expand()
     if (expanded === 'more') this.#again = true
     const failed = swept + (expanded === 'failed' ? 1 : 0)
-    const idleMs = expanded === 'failed' ? afterFailureMs : maxSleepMs
-    const limit = maxUnderWay - this.#underWay.sends.size
+    const idleMs = expanded === 'failed' ? afterFailureMs : this.#maxSleepMs
+    const limit = this.#maxUnderWay - this.#underWay.sends.size
     if (limit > 0 && !this.#stopped) {
       const requests = await claimDue(this.#relay, limit, this.#underWay.countOf)
       for (const group of requests) this.#underWay.begin(group, () => this.wake())
@@ -87,8 +111,12 @@ export class Pump {
     const nextAt = await nextDueAt(this.#relay, this.#underWay.countOf)
     const wait = nextAt === undefined ? idleMs : nextAt - this.#relay.now()
     const least =
-      failed > 0 ? afterFailureMs : this.#underWay.sends.size < maxUnderWay ? 1 : maxSleepMs
-    return Math.min(maxSleepMs, Math.max(wait, least))
+      failed > 0
+        ? afterFailureMs
+        : this.#underWay.sends.size < this.#maxUnderWay
+          ? 1
+          : this.#maxSleepMs
+    return Math.min(this.#maxSleepMs, Math.max(wait, least))
   }
 
   /** The clock was set, or the machine slept: beacons need time to report again. */
@@ -96,7 +124,7 @@ export class Pump {
     const now = this.#relay.now()
     const gap = now - (this.#workedAt ?? now)
     this.#workedAt = now
-    if (gap <= gapMs) return
+    if (gap <= maxSleepsMissed * this.#maxSleepMs) return
     this.#relay.listeningSince = now
     this.#relay.log.warn('relay_halted', { seconds: Math.round(gap / 1_000) })
   }
@@ -114,5 +142,17 @@ export class Pump {
     if (now < this.#forgetAt) return
     const more = await forgetOld(this.#relay)
     this.#forgetAt = more ? now : now + forgetEveryMs
+  }
+}
+
+function inProcess(wake: () => void): Timer {
+  let timer: NodeJS.Timeout | undefined
+  return {
+    set(ms) {
+      timer = setTimeout(wake, ms)
+    },
+    clear() {
+      clearTimeout(timer)
+    },
   }
 }

@@ -1,0 +1,135 @@
+// The relay as one Durable Object: its storage is the store, and its alarm keeps it delivering. All
+// fleets share the object, as rates, the health of channels and lists span fleets.
+import { DurableObject, type ObjectState } from 'cloudflare:workers'
+import { FoghornError, messageOf } from '../../../shared/errors.ts'
+import { createLog } from '../../../shared/log.ts'
+import { createApp } from '../../app.ts'
+import { attemptMs } from '../../core/delivery/attempt.ts'
+import { createEntra } from '../../identity/entra.ts'
+import { createGuardedFetch } from '../../notify/fetch.ts'
+import { notifiers } from '../../notify/registry.ts'
+import { createSlackDesk } from '../../notify/slack/desk.ts'
+import { createAttention } from '../../store/attention.ts'
+import { noteListening } from '../../store/memos.ts'
+import { openStorage } from '../../store/sqlite/durable-object.ts'
+import { SqliteStore } from '../../store/sqlite/store.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import { createBell } from '../bell.ts'
+import { nodeHmac } from '../hmac.ts'
+import { misconfigured } from '../misconfigured.ts'
+import { Pump } from '../pump.ts'
+import { allSecrets } from '../settings.ts'
+import { createAlarm, cronMs } from './alarm.ts'
+import { readSettings } from './settings.ts'
+
+/** Cloudflare lets an object have 6 connections. One is left for keys and replies to presses. */
+const maxUnderWay = 5
+/** A heartbeat costs little here, and silence is noticed after three. */
+const idlePaceMs = 5 * 60_000
+/** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
+const gapMs = 4 * cronMs
+/** After a commit the alarm comes at the latest then, should this process end before its turn. */
+const backstopMs = 5_000
+/** How long an alarm waits for its messages. */
+const turnWaitMs = attemptMs + 1_000
+
+type Bindings = Record<string, unknown>
+type Parts = Awaited<ReturnType<typeof compose>>
+
+/** What the log writes to. Cloudflare keeps it as Workers Logs. */
+export type Write = (line: string) => void
+
+export function relayObject(configText: string, write: Write) {
+  return class RelayObject extends DurableObject<Bindings> {
+    #parts: Parts | { error: unknown } | undefined
+
+    constructor(ctx: ObjectState, env: Bindings) {
+      super(ctx, env)
+      void ctx.blockConcurrencyWhile(async () => {
+        this.#parts = await attempt(() => compose(ctx.storage, env, configText, write))
+        if ('error' in this.#parts) {
+          const log = createLog({ write, now: Date.now, level: 'info' })
+          log.error('relay_misconfigured', { error: messageOf(this.#parts.error) })
+        }
+      })
+    }
+
+    async fetch(request: Request): Promise<Response> {
+      const parts = this.#parts!
+      return 'error' in parts ? misconfigured() : parts.app.fetch(request)
+    }
+
+    /** Never throws: see alarm.ts. */
+    async alarm(): Promise<void> {
+      if ('pump' in this.#parts!) await turn(this.#parts)
+    }
+
+    /** The cron trigger. */
+    async sweep(): Promise<void> {
+      const parts = this.#parts!
+      if ('error' in parts) return
+      const { relay } = parts
+      relay.listeningSince = await noteListening(relay.store, relay.now(), gapMs)
+      await turn(parts)
+    }
+  }
+}
+
+async function turn({ pump }: Parts): Promise<void> {
+  pump.wake()
+  await pump.settled(turnWaitMs)
+}
+
+/** Any other error ends the object, and the next request starts it again. */
+async function attempt<T>(make: () => Promise<T>): Promise<T | { error: unknown }> {
+  try {
+    return await make()
+  } catch (error) {
+    if (error instanceof FoghornError) return { error }
+    throw error
+  }
+}
+
+async function compose(
+  storage: ObjectState['storage'],
+  bindings: Bindings,
+  configText: string,
+  write: Write,
+) {
+  const settings = readSettings(bindings, configText)
+  const { config, linkKeys, adminKey, level } = settings
+  const log = createLog({ write, now: Date.now, level, secrets: allSecrets(settings) })
+  const store = new SqliteStore(openStorage(storage), { random: () => crypto.randomUUID() })
+  store.freeLeases(Date.now())
+  const setAlarm = (at: number) => storage.setAlarm(at)
+  const timer = createAlarm({ setAlarm, now: Date.now, log })
+  const relay: Relay = {
+    config,
+    store,
+    notifiers,
+    send: createGuardedFetch(config.allowNetworks),
+    slackDesk: createSlackDesk(nodeHmac),
+    hmac: nodeHmac,
+    // `fetch` must be called as a function of its own here
+    identity: createEntra({ fetch: (url, init) => fetch(url, init), now: Date.now, log }),
+    linkKeys,
+    adminKey,
+    attention: createAttention(),
+    now: Date.now,
+    random: Math.random,
+    log,
+    listeningSince: await noteListening(store, Date.now(), gapMs),
+    idlePaceMs,
+    wake() {
+      timer.set(backstopMs)
+      pump.wake()
+    },
+    bell: createBell(),
+    holdsConnections: true,
+    troubles: async () => [],
+  }
+  const pump = new Pump(relay, { timer, maxUnderWay, maxSleepMs: cronMs })
+  log.info('relay_started', { publicUrl: config.publicUrl })
+  pump.wake()
+  return { relay, pump, app: createApp(relay) }
+}

@@ -1,0 +1,71 @@
+// The Worker in front of the relay's object. Cloudflare runs it near the sender, in as many
+// processes as it likes. It refuses junk, and sends all other requests to the one object.
+import { messageOf } from '../../../shared/errors.ts'
+import { createLog, type Log } from '../../../shared/log.ts'
+import { createFront } from '../../http/front.ts'
+import { createEntra } from '../../identity/entra.ts'
+import { createSlackDesk } from '../../notify/slack/desk.ts'
+import { nodeHmac } from '../hmac.ts'
+import { misconfigured } from '../misconfigured.ts'
+import { allSecrets } from '../settings.ts'
+import { relayObject, type Write } from './relay-object.ts'
+import { readSettings } from './settings.ts'
+
+interface Stub {
+  fetch(request: Request): Promise<Response>
+  sweep(): Promise<void>
+}
+
+interface Bindings extends Record<string, unknown> {
+  /** infra/cloudflare/wrangler.jsonc names it. */
+  RELAY: { idFromName(name: string): unknown; get(id: unknown): Stub }
+}
+
+type Front = ReturnType<typeof createFront>
+
+/** The exports of the Worker's main module. */
+export function createWorker(configText: string, write: Write) {
+  let front: Front | undefined
+  return {
+    RelayObject: relayObject(configText, write),
+    handlers: {
+      fetch(request: Request, bindings: Bindings): Response | Promise<Response> {
+        try {
+          front ??= openFront(bindings, configText, write)
+        } catch (error) {
+          logTo(write).error('relay_misconfigured', { error: messageOf(error) })
+          return misconfigured()
+        }
+        return front.fetch(request)
+      },
+      async scheduled(_event: unknown, bindings: Bindings): Promise<void> {
+        await stubOf(bindings).sweep()
+      },
+    },
+  }
+}
+
+function openFront(bindings: Bindings, configText: string, write: Write): Front {
+  const settings = readSettings(bindings, configText)
+  const { config, linkKeys, adminKey, level } = settings
+  const log = createLog({ write, now: Date.now, level, secrets: allSecrets(settings) })
+  const parts = {
+    config,
+    linkKeys,
+    adminKey,
+    hmac: nodeHmac,
+    slackDesk: createSlackDesk(nodeHmac),
+    identity: createEntra({ fetch: (url, init) => fetch(url, init), now: Date.now, log }),
+    now: Date.now,
+    log,
+  }
+  return createFront(parts, (request) => stubOf(bindings).fetch(request))
+}
+
+function stubOf({ RELAY }: Bindings): Stub {
+  return RELAY.get(RELAY.idFromName('relay'))
+}
+
+function logTo(write: Write): Log {
+  return createLog({ write, now: Date.now, level: 'info' })
+}

@@ -1,0 +1,25 @@
+// What the SQLite store needs of a database. There are two: a file (file.ts), and the storage of a
+// Durable Object (durable-object.ts).
+
+export type Row = Record<string, unknown>
+export type Value = string | number | null
+
+export interface Statement {
+  /** Returns how many rows it changed. */
+  run(...values: Value[]): number
+  get(...values: Value[]): Row | undefined
+  all(...values: Value[]): Row[]
+}
+
+export interface Database {
+  prepare(text: string): Statement
+  /** Stores all writes of `work`, or none if it throws. */
+  transaction<Result>(work: () => Result): Result
+  /** Within a transaction: undoes only the writes of `work` if it throws. */
+  part<Result>(work: () => Result): Result
+  /** False if an error has ended the transaction. */
+  readonly isTransaction: boolean
+  /** Replaces an error of the database by one that names the cause and a remedy, if it knows them. */
+  explain(error: unknown): unknown
+  close(): void
+}

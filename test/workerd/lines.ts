@@ -1,0 +1,2 @@
+/** What the relay has logged. */
+export const lines: string[] = []
