@@ -12,7 +12,7 @@ import { FoghornError } from '../shared/errors.ts'
 export const help = `npm run bundle [-- FOLDER] [--config FILE | --without-config] [--local]
 
 Writes the files to deploy into FOLDER (default: dist): the beacon, and the relay for Azure
-Functions.
+Functions and for Cloudflare Workers.
 
   --config FILE      the configuration to pack (default: FOGHORN_CONFIG, or foghorn.config.json if
                      it exists)

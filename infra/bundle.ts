@@ -1,11 +1,13 @@
 // `npm run bundle [-- FOLDER]`: writes the files to deploy. The beacon is one file. The relay for
-// Azure Functions is a folder to zip: the code, host.json, and the configuration if there is one.
+// Azure Functions is a folder to zip: the code, host.json, and the configuration if there is one. The
+// relay for Cloudflare Workers is a folder for wrangler.
 // If the configuration has mistakes, the command exits with code 2 and leaves no relay to deploy.
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
 import { FoghornError } from '../shared/errors.ts'
 import { checkPacked, help, readBundleWords } from './bundle-config.ts'
+import { bundleWorker } from './cloudflare/bundle.ts'
 
 const root = join(import.meta.dirname, '..')
 const shown = (path: string) => relative(root, path)
@@ -60,7 +62,10 @@ copyFileSync(join(root, 'infra/azure/host.json'), join(azure, 'host.json'))
 const manifest = { name: 'foghorn-relay', private: true, type: 'module', main: 'main.mjs' }
 writeFileSync(join(azure, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
 if (config !== undefined) copyFileSync(config, join(azure, 'foghorn.config.json'))
-process.stdout.write(`${shown(join(dist, 'beacon.mjs'))}\n${shown(azure)}/\n${verdict}\n`)
+const cloudflare = join(dist, 'cloudflare')
+await bundleWorker(cloudflare, config)
+const made = [shown(join(dist, 'beacon.mjs')), `${shown(azure)}/`, `${shown(cloudflare)}/`]
+process.stdout.write(`${[...made, verdict].join('\n')}\n`)
 
 function readOrEnd<T>(read: () => T): T {
   try {

@@ -1,8 +1,10 @@
 // `npm run demo`: one event from first sight to completion, on this machine. With `-- --auto` the
-// demo clicks by itself. It always ends: if nobody clicks, Azure starts the event at NotBefore.
+// demo clicks by itself. `-- --host` chooses where the relay runs. The demo always ends: if nobody
+// clicks, Azure starts the event at NotBefore.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { decideByForm } from '../support/form.ts'
+import { type HostName, hosts } from '../support/relay-hosts.ts'
 import { type Stage, startStage } from '../support/stage.ts'
 import { faultsOf } from './check.ts'
 import { describeEntry, describeReceived } from './narrate.ts'
@@ -17,12 +19,14 @@ const endWithinMs = 24_000
 /** How long the page stays after the end. */
 const staysSeconds = 30
 
-const help = `npm run demo [-- --auto]
+const help = `npm run demo [-- --auto] [--host ${hosts.join('|')}]
 
 Plays one maintenance event on this machine: a relay, four simulated VMs and four channels.
   --auto   clicks the link by itself
+  --host   where the relay runs (default: ${hosts[0]}): plain Node, the bundle for Azure Functions
+           with Azurite as its storage, or Cloudflare's workerd
 `
-const isAuto = readArguments()
+const { isAuto, host } = readArguments()
 /** A person needs time to read the page and to press. */
 const noticeSeconds = isAuto ? 22 : 150
 const terminal = createTerminal(process.stdout)
@@ -40,12 +44,23 @@ try {
   await end(1)
 }
 
-/** Whether the demo clicks by itself. Ends the process if the arguments ask for help, or are wrong. */
-function readArguments(): boolean {
-  const options = { auto: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const
+/** Ends the process if the arguments ask for help, or are wrong. */
+function readArguments(): { isAuto: boolean; host: HostName } {
+  const options = {
+    auto: { type: 'boolean' },
+    host: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+  } as const
   try {
     const { values } = parseArgs({ options })
-    if (!values.help) return values.auto ?? false
+    const { auto = false, host: named = hosts[0] } = values
+    const host = hosts.find((one) => one === named)
+    if (host === undefined) {
+      throw new Error(
+        `--host is "${named}"; write ${hosts.slice(0, -1).join(', ')} or ${hosts.at(-1)}`,
+      )
+    }
+    if (!values.help) return { isAuto: auto, host }
     process.stdout.write(help)
     process.exit(0)
   } catch (error) {
@@ -58,6 +73,8 @@ async function play(): Promise<void> {
   terminal.title('Foghorn: one maintenance event, from first sight to completion')
   stage = await startStage({
     vms: [['web_0', 'web_1', 'web_2'], ['db_0']],
+    host,
+    isBundled: true,
     onEntry: (program, entry) => terminal.say(program, describeEntry(program, entry)),
   })
   const { simulator, sinks } = stage

@@ -1,6 +1,10 @@
 // The places where the end-to-end tests run the relay, each as a process.
+import { spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type Azurite, startAzurite } from './azurite.ts'
+
+const root = join(import.meta.dirname, '../..')
 
 export const hosts = ['node', 'azure', 'cloudflare'] as const
 export type HostName = (typeof hosts)[number]
@@ -17,8 +21,17 @@ export interface RelayHost {
   stop(): Promise<void>
 }
 
-/** `azuriteDirectory`: as for `startAzurite`. */
-export async function prepareHost(name: HostName, azuriteDirectory?: string): Promise<RelayHost> {
+interface HostOptions {
+  /** As for `startAzurite`. */
+  azuriteDirectory?: string
+  /** Bundles the relay for Azure into this folder. Otherwise, it runs from its sources. */
+  bundleFolder?: string
+}
+
+export async function prepareHost(
+  name: HostName,
+  { azuriteDirectory, bundleFolder }: HostOptions,
+): Promise<RelayHost> {
   if (name === 'node') {
     const file = 'functions/host/node/main.ts'
     return { file, environment: {}, started: 'relay_started', async stop() {} }
@@ -34,11 +47,18 @@ export async function prepareHost(name: HostName, azuriteDirectory?: string): Pr
     // a small Functions host around the app
     file: 'test/support/functions-main.ts',
     environment: {
-      FUNCTIONS_ENTRY: 'infra/azure/main.ts',
+      FUNCTIONS_ENTRY: bundleFolder ? bundled(bundleFolder) : 'infra/azure/main.ts',
       AzureWebJobsStorage: azurite.connection,
     },
     started: 'functions_host_started',
     azurite,
     stop: () => azurite.stop(),
   }
+}
+
+function bundled(folder: string): string {
+  const words = ['infra/bundle.ts', folder, '--without-config']
+  const { status, stderr } = spawnSync(process.execPath, words, { cwd: root, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`the bundle failed: ${stderr}`)
+  return join(folder, 'azure/main.mjs')
 }

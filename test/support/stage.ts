@@ -18,6 +18,8 @@ interface StageOptions {
   host?: HostName
   /** How the beacons run; the usual way, if nothing is said. */
   way?: Way
+  /** On Azure, the relay is the bundle that is deployed. */
+  isBundled?: boolean
   /** Azurite keeps its rows in files, so that it can be halted. */
   lastingAzurite?: boolean
   /** Overrides parts of the relay's configuration. */
@@ -38,7 +40,10 @@ export async function startStage(options: StageOptions) {
   const sinks = await startSinks({ webhookSecret })
   const simulator = await startSimulator({ vms: options.vms })
   const azuriteDirectory = options.lastingAzurite ? join(directory, 'azurite') : undefined
-  const host = await prepareHost(options.host ?? 'node', azuriteDirectory)
+  const host = await prepareHost(options.host ?? 'node', {
+    ...(azuriteDirectory && { azuriteDirectory }),
+    ...(options.isBundled && { bundleFolder: join(directory, 'bundle') }),
+  })
   const port = await freePort()
   const beaconFile = await beaconCommand(options.way ?? usualWay)
   const secrets = secretsFor(sinks, webhookSecret)
