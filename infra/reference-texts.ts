@@ -12,18 +12,22 @@ interface Setting {
 export const relaySettings: Record<string, Setting> = {
   PORT: {
     usual: '7071',
-    about: 'Plain Node only. The port to listen on. With 0 the relay uses a free one.',
+    about:
+      'Plain Node and `npm run dev:cloudflare` only. The port to listen on. With 0 the relay uses a free one.',
   },
   HOST: {
     usual: '127.0.0.1',
     about:
-      'Plain Node only. The address to listen on, by plain HTTP. In a container, or if the proxy is on another machine, set `0.0.0.0` or an IP address of the machine.',
+      'Plain Node and `npm run dev:cloudflare` only. The address to listen on, by plain HTTP. In a container, or if the proxy is on another machine, set `0.0.0.0` or an IP address of the machine.',
   },
-  FOGHORN_CONFIG: { usual: 'foghorn.config.json', about: 'The configuration file.' },
+  FOGHORN_CONFIG: {
+    usual: 'foghorn.config.json',
+    about: 'The configuration file. On Cloudflare it is uploaded beside the code instead.',
+  },
   FOGHORN_DATA: {
     usual: '.foghorn',
     about:
-      'Plain Node only. The folder of the SQLite file. The relay locks it: a second relay on the same folder exits.',
+      'Plain Node and `npm run dev:cloudflare` only. The folder of the database. The relay on Node locks it: a second relay on the same folder exits.',
   },
   FOGHORN_LINK_KEY: {
     usual: '',
@@ -39,6 +43,11 @@ export const relaySettings: Record<string, Setting> = {
     usual: '',
     about:
       'Azure Functions only. The template sets `AzureWebJobsStorage__accountName` and `__clientId`: the storage account, by the identity of the app. In other clouds set `__tableServiceUri` and `__queueServiceUri`. For local use it is a connection string.',
+  },
+  FOGHORN_DEVELOPMENT: {
+    usual: '',
+    about:
+      'Cloudflare only. `npm run dev:cloudflare` sets it, and the relay then accepts `allowNetworks`. Never set it yourself.',
   },
   WEBSITE_AUTH_ENABLED: {
     usual: '',
@@ -70,6 +79,8 @@ export const relayEvents: Record<string, string> = {
   absences_failed: 'The relay could not check who is missing in a fleet. It tries again.',
   admin_key_wrong: 'A request had a wrong admin key, to the API or to the console (`where`).',
   admin_signed_in: 'An owner opened the console with the admin key.',
+  alarm_failed:
+    'Cloudflare only. The alarm for the next due time could not be set. The cron trigger looks what is due within a minute.',
   alert_failed: 'An alert could not be stored. The relay tries again when the cause occurs again.',
   beacon_first_heard: 'The first report of a beacon since it started.',
   beacon_left:
@@ -116,11 +127,12 @@ export const relayEvents: Record<string, string> = {
   press_failed: 'A press of a Slack button could not be handled.',
   press_refused: 'A press of a Slack button had no effect. `reason` says why.',
   principal_ignored: 'A request came with a sign-in that does not count.',
-  pump_failed: 'Plain Node only. One round of sending failed. The next one follows.',
+  pump_failed: 'Plain Node and Cloudflare only. One round of sending failed. The next one follows.',
   queue_failed: 'Azure Functions only. The queue of wake-ups does not answer.',
   relay_halted:
-    'Plain Node only. The process did nothing for so long, or its clock was set. Silence of beacons counts anew from here.',
-  relay_misconfigured: 'Azure Functions only. The settings are wrong, and the line says how.',
+    'Plain Node and Cloudflare only. The process did nothing for so long, or its clock was set. Silence of beacons counts anew from here.',
+  relay_misconfigured:
+    'Azure Functions and Cloudflare only. The settings are wrong, and the line says how.',
   relay_started: 'The relay is ready.',
   relay_stopped: 'Plain Node only. The relay has stopped.',
   replayed: 'Failed messages were sent again. `by` says by whom.',

@@ -1,5 +1,5 @@
 // What a process costs, from Linux' own account of it, and what it leaves on the disk.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -33,6 +33,29 @@ export function cpuSeconds(pid: number): number {
   // the second field is the name, in brackets, and may hold anything; the third comes first here
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+}
+
+/** The process that another one started, directly or not, and that has most memory. */
+export function largestChild(pid: number): number {
+  const parents = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => ({ pid: Number(name), parent: parentOf(Number(name)) }))
+  const below = (one: number): number[] =>
+    parents
+      .filter(({ parent }) => parent === one)
+      .flatMap((child) => [child.pid, ...below(child.pid)])
+  const size = (one: number) => memoryMb(one, 'VmRSS') || 0
+  return below(pid).sort((a, b) => size(b) - size(a))[0]!
+}
+
+function parentOf(pid: number): number | undefined {
+  try {
+    const line = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return Number(line.slice(line.lastIndexOf(')') + 2).split(' ')[1])
+  } catch {
+    // it has ended meanwhile
+    return undefined
+  }
 }
 
 export async function folderMb(folder: string): Promise<number> {

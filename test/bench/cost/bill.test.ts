@@ -8,6 +8,7 @@ import {
   type Month,
   monthSeconds,
 } from './bill.ts'
+import { type WorkersBill, workersBill } from './cloudflare-bill.ts'
 
 const quiet: Month = { requests: 0, requestMs: 40, timerRuns: 0, tableOperations: 0 }
 
@@ -32,5 +33,19 @@ test.each<Row>([
   const bill = plan({ ...quiet, ...month })
   for (const [part, usd] of Object.entries(expected)) {
     expect(bill[part as keyof Bill], part).toBeCloseTo(usd, 2)
+  }
+})
+
+test.each([
+  // 43 830 runs of the cron trigger are free
+  ['no VM', 0, 5, { total: 5 }],
+  // 8.766 million heartbeats and the runs: 7.81 million requests of the object are not free
+  ['1,000 VMs', 1_000, 5, { requests: 1.17, duration: 0, rows: 0, total: 6.17 }],
+  // 87.66 million heartbeats write 262.98 million rows, and the runs 0.04 million
+  ['10,000 VMs', 10_000, 5, { requests: 23.31 + 13.01, rows: 213.02 }],
+])('on Cloudflare: %s', (_what, vms, minutes, expected) => {
+  const bill = workersBill(vms, minutes)
+  for (const [part, usd] of Object.entries(expected)) {
+    expect(bill[part as keyof WorkersBill], part).toBeCloseTo(usd, 1)
   }
 })

@@ -1,7 +1,8 @@
-// `npm run bench -- cost`: storage calls of each action, measured, and what a month costs on Azure Functions at
-// the stated prices. Logs are not in it: the relay writes no line for a heartbeat.
+// `npm run bench -- cost`: storage calls of each action, measured, and what a month costs on Azure Functions and
+// on Cloudflare at the stated prices. Logs are not in it: the relay writes no line for a heartbeat.
 import type { Figure } from '../figures.ts'
 import { type Bill, consumptionBill, flexBill, type Month, monthSeconds } from './bill.ts'
+import { workersBill } from './cloudflare-bill.ts'
 import { type Action, measureEvent, measureIdle } from './measure.ts'
 import { assumed } from './prices.ts'
 
@@ -35,6 +36,11 @@ export async function cost(): Promise<Figure[]> {
   const head = ['plan', 'VMs']
   process.stdout.write(`${table([...head, 'one event a VM', ...parts], rows)}\n\n`)
   process.stdout.write(`${table([...head, ...heartbeatMinutes.map((n) => `${n} min`)], paced)}\n\n`)
+  const workers = [10, 1_000, 10_000, 100_000].flatMap((vms) =>
+    [5, 15].map((n) => [vms, `${n} min`, ...Object.values(workersBill(vms, n))]),
+  )
+  const ofWorkers = ['VMs', 'heartbeat', 'plan', 'requests', 'duration', 'rows', 'total']
+  process.stdout.write(`${table(ofWorkers, workers)}\n\n`)
   return [
     ...idle.map((action) => figure('', action)),
     ...events.approved(tenantVms).map((action) => figure('approved event, ', action)),

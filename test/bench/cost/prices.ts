@@ -43,6 +43,28 @@ export const storage = {
   blobWriteUsd: 0.05 / 10_000,
 } as const
 
+/**
+ * developers.cloudflare.com/workers/platform/pricing and /durable-objects/platform/pricing, paid plan,
+ * stored copies read on 2026-11-22. Not in it: processor time (30 million ms are free, a heartbeat takes
+ * about 1), reads of rows (25 billion are free) and storage (5 GB are free).
+ */
+export const cloudflare = {
+  planUsd: 5,
+  worker: { requestUsd: 0.3 / million, freeRequests: 10 * million },
+  object: {
+    requestUsd: 0.15 / million,
+    freeRequests: 1 * million,
+    gbSecondUsd: 12.5 / million,
+    freeGbSeconds: 400_000,
+    /** An object is billed for 128 MB, whatever it uses. */
+    memoryGb: 0.128,
+    rowUsd: 1 / million,
+    freeRows: 50 * million,
+  },
+  /** test/workerd/rows.test.ts counts them. */
+  rowsOf: { heartbeat: 3, cron: 1 },
+} as const
+
 /** What a bench without Azure cannot measure. */
 export const assumed = {
   /** One request to Tables or Queues from a function of the same region. */

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { fleetHeader, type Report, reportPath } from '../../../shared/report.ts'
 import { sign } from '../../../shared/signature.ts'
+import type { HostName } from '../../support/relay-hosts.ts'
 import { fleetName, startStage } from '../../support/stage.ts'
+import { largestChild } from '../usage.ts'
 import { postBytes } from './load.ts'
 import { type Change, changes, type Prepare } from './plan.ts'
 import { startStormSink } from './sink.ts'
@@ -15,14 +17,14 @@ const noticeMs = 15 * 60_000
 const ageMs = 10
 const pollMs = 1_000
 
-export async function startRelayTarget(): Promise<Target> {
+export async function startRelayTarget(host: HostName = 'node'): Promise<Target> {
   const sink = await startStormSink(({ subject, type }) => ({
     eventId: subject,
     moment: type.replace('foghorn.event.', ''),
   }))
   const channels = { system: { kind: 'webhook', url: sink.url, secret: 'env:HOOK_SECRET' } }
   const routes = [{ match: {}, channels: ['system'] }]
-  const stage = await startStage({ vms: [['web_0']], config: () => ({ channels, routes }) })
+  const stage = await startStage({ vms: [['web_0']], host, config: () => ({ channels, routes }) })
   let untie = () => {}
   const stop = async () => {
     await stage.stop()
@@ -34,7 +36,7 @@ export async function startRelayTarget(): Promise<Target> {
     untie = tieToThisProcess(pid, stage.directory)
     const port = Number(new URL(stage.relayUrl).port)
     return {
-      pid,
+      pid: host === 'cloudflare' ? largestChild(pid) : pid,
       port,
       sink,
       folder: join(stage.directory, 'relay'),

@@ -31,7 +31,7 @@ export async function storm(): Promise<Figure[]> {
   return [...ours, ...named, ...compare(ours, others)]
 }
 
-async function measure(target: Target): Promise<Figure[]> {
+export async function measure(target: Target): Promise<Figure[]> {
   try {
     const warm = await planStorm(warmUp, target.prepare)
     await send(target, warm, connections)
