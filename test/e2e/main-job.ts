@@ -1,11 +1,12 @@
 // The main job with every part real: simulated IMDS, relay and beacon processes, channel sinks. A test file
 // for each host runs it, one with beacons on Node and one with executables.
+import { randomBytes } from 'node:crypto'
 import { afterEach, expect, test } from 'vitest'
 import type { Way } from '../support/beacon-ways.ts'
 import { expectExactly, postDecision, told } from '../support/expect.ts'
 import type { Program } from '../support/process.ts'
 import type { HostName } from '../support/relay-hosts.ts'
-import { type Stage, startStage } from '../support/stage.ts'
+import { fleetName, type Stage, startStage } from '../support/stage.ts'
 
 /** Microsoft's published course of a live migration; weekday and spelling as recorded. */
 const recorded = (status?: string, incarnation = 1) => ({
@@ -115,6 +116,44 @@ export function mainJob(host: HostName, way: Way): void {
     expect(record.passedOn.vm).not.toBe(first.name)
     const approvals = simulator.startRequests().filter(({ status }) => status === 200)
     expect(approvals.map(({ vm }) => vm)).not.toContain(first.name)
+  })
+
+  test('two fleets that see one event: each has a record, messages and a decision of its own', {
+    timeout: 60_000,
+  }, async () => {
+    const key = `whsec_${randomBytes(32).toString('base64')}`
+    stage = await startStage({
+      ...{ vms: [['web_0', 'db_0']], host, way },
+      config: () => ({
+        fleets: { [fleetName]: { key: 'env:FLEET_KEY' }, other: { key } },
+        routes: [
+          { match: { fleet: fleetName }, channels: ['chat'] },
+          { match: { fleet: 'other' }, channels: ['system'] },
+        ],
+      }),
+    })
+    const { simulator, sinks } = stage
+    await stage.startRelay()
+    const [, db] = [
+      stage.startBeacon('web_0'),
+      stage.startBeacon('db_0', { FOGHORN_FLEET: 'other', FOGHORN_FLEET_KEY: key }),
+    ]
+    await db!.waitFor('report_accepted')
+    const eventId = simulator.createEvent({ Resources: ['web_0'], impactSeconds: 1 })
+    const link = await stage.approveLink(eventId)
+    await sinks.waitFor(({ kind }) => kind === 'webhook', 15_000)
+    await postDecision(link)
+    await told(stage, 'completed')
+    const own = await stage.settledEvent(eventId)
+    const others = await stage.readEvent(eventId, 'other')
+    expect(own.approvals).toHaveLength(1)
+    expect(others.approvals).toEqual([])
+    const channels = ({ deliveries }: { deliveries: { channel: string }[] }) => [
+      ...new Set(deliveries.map(({ channel }) => channel)),
+    ]
+    expect([channels(own), channels(others)]).toEqual([['chat'], ['system']])
+    const starters = simulator.startRequests().filter(({ status }) => status === 200)
+    expect(starters.map(({ vm }) => vm)).toEqual(['web_0'])
   })
 
   test.each(['Preempt', 'Terminate'])(
