@@ -7,6 +7,7 @@ import { type Claimed, isPing, subscriptionOf } from '../core/delivery/delivery.
 import {
   activated,
   disabled,
+  fleetOf,
   isHearing,
   type Subscription,
   secretsAt,
@@ -63,7 +64,12 @@ export async function noteAttempt(
       return
     }
     const why = whyDisabled(subscription, sent.answered, health)
-    if (why !== undefined) await disable(relay, subscription, claimed.fleet, why)
+    if (why === undefined) return
+    // a ping belongs to no fleet
+    const fleet = isPing(claimed.telling)
+      ? fleetOf(subscription, Object.keys(relay.config.fleets))
+      : claimed.fleet
+    await disable(relay, subscription, fleet, why)
   } catch (error) {
     relay.log.error('subscription_failed', { id, error: messageOf(error) })
   }
@@ -93,7 +99,7 @@ async function disable(
 ): Promise<void> {
   const { id, url, description } = subscription
   const name = description === undefined ? id : `${id} (${description})`
-  // nobody relies on one that has never been active
+  // nobody relies on one whose endpoint has never consented
   if (isHearing(subscription)) {
     const reason = `${name}: ${why}`
     await raiseAlert(relay, fleet, { kind: 'subscription_disabled', vm: id, reason })

@@ -29,6 +29,8 @@ const promptMs = 15_000
 /** More events than this may fill a channel by themselves. */
 const maxQuietEvents = 4
 const pageSize = 500
+/** As in subscription.ts of the core. */
+const maxSecrets = 4
 const finished = ['delivered', 'refused', 'superseded', 'given_up']
 
 /** A subscription as the store has it. */
@@ -37,7 +39,7 @@ interface Known {
   planned: PlannedSubscription
   state: Subscription['state'] | 'deleted'
   since: number
-  /** Its endpoint has consented once, so from then on it hears. */
+  /** Its endpoint has consented, so from then on it hears. */
   hears: boolean
 }
 
@@ -46,8 +48,11 @@ export class SubscriptionBook {
   readonly #messages: MessageBook
   readonly #planned: PlannedSubscription[] = []
   readonly #known = new Map<string, Known>()
-  /** By name: the last secret that the owner got. */
-  readonly #secrets = new Map<string, string>()
+  /** By name: what the owner got, the last one first. */
+  readonly #secrets = new Map<string, { text: string; at: number }[]>()
+  /** Subscriptions with so many secrets that the relay forgets the oldest. */
+  readonly #isCrowded = new Set<string>()
+  readonly #committed = new Set<string>()
   /** Moments that a subscription must get, by its id and theirs. */
   readonly #expected = new Map<string, { since: number; known: Known }>()
   readonly #unplanned = new Set<string>()
@@ -85,7 +90,8 @@ export class SubscriptionBook {
 
   /** An owner got a secret. */
   learned({ name }: PlannedSubscription, secret: string): void {
-    this.#secrets.set(name, secret)
+    const known = this.#secrets.get(name) ?? []
+    this.#secrets.set(name, [{ text: secret, at: this.#docket.now }, ...known])
   }
 
   satisfied(planned: PlannedSubscription): void {
@@ -95,19 +101,22 @@ export class SubscriptionBook {
   /** A text of the log or of a row must not show these. */
   leakIn(text: string): string | undefined {
     const paths = this.#planned.map(({ url }) => new URL(url).pathname)
-    return [...this.#secrets.values(), ...paths].find((secret) => text.includes(secret))
+    const secrets = [...this.#secrets.values()].flat().map((secret) => secret.text)
+    return [...secrets, ...paths].find((secret) => text.includes(secret))
   }
 
   /** The store has it. */
-  written({ id, url, state }: Subscription): void {
+  written({ id, url, state, consented, secrets }: Subscription): void {
+    if (secrets.length >= maxSecrets) this.#isCrowded.add(id)
     const planned = this.#planned.find((one) => one.url === url)
     if (planned === undefined) return this.broke('subscribing', `${id} has an unknown address`)
-    const known = this.#known.get(id)
-    if (known?.state === state) return
-    this.note(`the subscription ${planned.name} is ${state}`)
-    const hears = known?.hears || state === 'active'
-    if (known !== undefined) Object.assign(known, { state, since: this.#docket.now, hears })
-    else this.#known.set(id, { id, planned, state, since: this.#docket.now, hears })
+    const before = this.#known.get(id)
+    const since = before?.state === state ? before.since : this.#docket.now
+    if (before?.state !== state) this.note(`the subscription ${planned.name} is ${state}`)
+    const hears = before?.hears || consented
+    const known = { id, planned, state, since, hears }
+    if (before === undefined) this.#known.set(id, known)
+    else Object.assign(before, known)
   }
 
   removed(id: string): void {
@@ -119,9 +128,12 @@ export class SubscriptionBook {
   }
 
   committed(moments: MomentEntry[]): void {
+    // writing a moment again for a new channel changes nothing
+    const news = moments.filter(({ id }) => !this.#committed.has(id))
+    for (const { id } of news) this.#committed.add(id)
     for (const known of this.#known.values()) {
       if (!known.hears || known.state === 'deleted') continue
-      for (const moment of moments.filter((one) => wants(known.planned, one.telling))) {
+      for (const moment of news.filter((one) => wants(known.planned, one.telling))) {
         const key = `${known.id} ${moment.id}`
         if (this.#expected.has(key)) continue
         this.#expected.set(key, { since: this.#docket.now, known })
@@ -210,7 +222,7 @@ export class SubscriptionBook {
     }
     if (redirect !== 'manual') this.broke('address', `${name}: a redirect would be followed`)
     if (request.method === 'OPTIONS') return
-    this.#checkSignature(at, request)
+    this.#checkSignature(known, request)
     const isOff = known.state !== 'active' && !isPing(claimed.telling)
     if (isOff && this.#docket.now > known.since + lookedBeforeMs) {
       this.broke('kept', `${claimed.id} is sent, although ${name} is ${known.state}`)
@@ -218,14 +230,20 @@ export class SubscriptionBook {
     if (!isPing(claimed.telling)) this.#checkBody(claimed, request, at)
   }
 
-  #checkSignature({ name }: PlannedSubscription, { headers, body }: Sent): void {
-    const secret = this.#secrets.get(name)
-    if (secret === undefined) return
-    const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  /** A worker may have read the secrets before the owner got the last one. */
+  #checkSignature({ id, planned: { name } }: Known, { headers, body }: Sent): void {
+    const [last, ...older] = this.#secrets.get(name) ?? []
+    if (last === undefined || this.#isCrowded.has(id)) return
+    const isNew = this.#docket.now < last.at + lookedBeforeMs
     const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
-    const expected = `v1,${createHmac('sha256', key).update(signed).digest('base64')}`
-    const isSigned = headers['webhook-signature']?.split(' ').includes(expected)
-    if (!isSigned) this.broke('signature', `${name} cannot verify a message`)
+    const signatures = [last, ...(isNew ? older : [])].map(({ text }) => {
+      const key = Buffer.from(text.slice('whsec_'.length), 'base64')
+      return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`
+    })
+    const found = headers['webhook-signature']?.split(' ') ?? []
+    if (!signatures.some((one) => found.includes(one))) {
+      this.broke('signature', `${name} cannot verify a message`)
+    }
   }
 
   /** One message has one id and one body, and every id one message. */

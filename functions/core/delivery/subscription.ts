@@ -54,7 +54,7 @@ export interface Subscription {
   secrets: Secret[]
   /** How many pings were planned. */
   pings: number
-  /** It hears the moments after this position of the log. Absent: it was never active. */
+  /** It hears the moments after this position of the log. Absent: its endpoint never consented. */
   hearsFrom?: number | undefined
   createdAt: number
   /** `nameOf` its maker. */
@@ -94,7 +94,10 @@ export function newSubscription(wish: New, secret: string, now: number): Subscri
 
 const waits = 'the endpoint has not consented yet'
 
-/** After a ping to `url` succeeded. `position`: the end of the log. */
+/**
+ * After a ping to `url` succeeded. `position`: the end of the log. One that was paused meanwhile
+ * also hears from now on: what it misses is kept.
+ */
 export function activated(
   before: Subscription,
   url: string,
@@ -102,10 +105,9 @@ export function activated(
   now: number,
 ): Subscription {
   if (before.url !== url || before.consented) return before
-  const after = { ...before, consented: true }
+  const after = { ...before, consented: true, hearsFrom: before.hearsFrom ?? position }
   if (before.state !== 'pending') return after
-  const hearsFrom = before.hearsFrom ?? position
-  return { ...after, state: 'active', since: now, reason: 'the endpoint consented', hearsFrom }
+  return { ...after, state: 'active', since: now, reason: 'the endpoint consented' }
 }
 
 export function paused(before: Subscription, by: string, now: number): Subscription {
@@ -171,6 +173,14 @@ export function oldSecretsUntil(subscription: Subscription, now: number): number
 /** Whether messages are planned for it. */
 export function isHearing(one: Subscription): one is Subscription & { hearsFrom: number } {
   return one.hearsFrom !== undefined
+}
+
+/** A configured fleet that it hears, for what is about the subscription itself. */
+export function fleetOf({ bound, filter }: Subscription, configured: readonly string[]): string {
+  const heard = configured.filter(
+    (name) => (bound?.includes(name) ?? true) && (filter.fleets?.includes(name) ?? true),
+  )
+  return heard[0] ?? configured[0]!
 }
 
 /** Whether it hears this moment, by its filter and by the fleets of its maker. */
