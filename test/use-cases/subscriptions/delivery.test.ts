@@ -292,6 +292,23 @@ describe('the relay disables it', () => {
     expect(JSON.parse(line!)).toMatchObject({ fleet: 'test', vms: [id] })
   })
 
+  test('and alerts the owners of another one, too, 15 minutes after the first alert', async () => {
+    const first = await subscribe(world, { url: `${endpoint}/first`, moments: ['scheduled'] })
+    const second = await subscribe(world, { url: `${endpoint}/second`, moments: ['started'] })
+    world.channels.answer = (sent) =>
+      sent.url.startsWith(endpoint) ? new Response('gone', { status: 410 }) : usualAnswer(sent)
+    await report(event())
+    await passInSteps(world, 2 * minute, 10_000)
+    await report(started())
+    await passInSteps(world, 12 * minute, minute)
+    expect(alerts()).toHaveLength(1)
+    await passInSteps(world, hour, minute)
+    expect(alerts()).toHaveLength(2)
+    expect(alerts()[0]!.body).toContain(first.id)
+    expect(alerts()[1]!.body).toContain(second.id)
+    expect(alerts()[1]!.body).not.toContain(first.id)
+  })
+
   test('after 5 days without success, and a resumed one gets all by a replay', async () => {
     const { id } = await subscribe(world)
     const since = new Date(world.clock.now).toISOString()
