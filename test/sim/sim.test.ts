@@ -64,6 +64,7 @@ const shownLately: Record<string, number> = {
   'posts forgotten': 5,
   'marks forgotten': 22,
   'silence not noticed': 9,
+  'the position moved before the deliveries': 84,
   'on azure, index entries written after the row': 102,
   'on azure, index entries without names of their own': 7,
   'on azure, a lost answer taken for a lost race': 15,
