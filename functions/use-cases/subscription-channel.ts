@@ -66,13 +66,16 @@ export async function noteAttempt(
     const why = whyDisabled(subscription, sent.answered, health)
     if (why === undefined) return
     // a ping belongs to no fleet
-    const fleet = isPing(claimed.telling)
-      ? fleetOf(subscription, Object.keys(relay.config.fleets))
-      : claimed.fleet
+    const fleet = isPing(claimed.telling) ? fleetFor(relay, subscription) : claimed.fleet
     await disable(relay, subscription, fleet, why)
   } catch (error) {
     relay.log.error('subscription_failed', { id, error: messageOf(error) })
   }
+}
+
+/** The fleet of what is about the subscription itself. */
+export function fleetFor({ config }: Pick<Relay, 'config'>, subscription: Subscription): string {
+  return fleetOf(subscription, Object.keys(config.fleets))
 }
 
 /** An endpoint that is to consent by the handshake does not consent by an answer to a message. */

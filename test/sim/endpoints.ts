@@ -1,10 +1,10 @@
 // The endpoints of subscriptions: what each answers, by the trouble that its seed planned for it.
 import type { Claimed } from '../../functions/core/delivery/delivery.ts'
 import type { Sent } from '../support/world.ts'
+import type { EndpointBook } from './endpoint-book.ts'
 import type { Faults } from './faults.ts'
 import type { Kernel, Process } from './kernel.ts'
 import type { Random } from './random.ts'
-import type { SubscriptionBook } from './subscription-book.ts'
 import type { PlannedSubscription, TroubleKind } from './subscriptions.ts'
 
 /** After this time an attempt is over, answer or not. */
@@ -16,7 +16,7 @@ interface Parts {
   kernel: Kernel
   faults: Faults
   random: Random
-  book: SubscriptionBook
+  book: EndpointBook
   planned: PlannedSubscription[]
   calmAt: number
 }

@@ -100,8 +100,7 @@ export class EventBook {
     // an alert that was sent notes when its cause occurs again
     const notes = record.alert !== undefined
     const isFinal = before.ended !== undefined && before.ended.outcome !== 'lost'
-    if (isFinal && !corrected && !restores && !notes)
-      broke('changes after its end')
+    if (isFinal && !corrected && !restores && !notes) broke('changes after its end')
   }
 
   /**

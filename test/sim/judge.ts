@@ -60,8 +60,7 @@ export class Judge extends Docket {
       this.broke('unexpected', line)
     }
     const leaked =
-      this.parts.secrets.find((secret) => line.includes(secret)) ??
-      this.subscriptions.leakIn(line)
+      this.parts.secrets.find((secret) => line.includes(secret)) ?? this.subscriptions.leakIn(line)
     if (leaked !== undefined || line.includes('/approve/')) {
       this.broke('secrets', `a log line shows one: ${line.slice(0, 60)}`)
     }

@@ -77,7 +77,8 @@ export class Subscriber {
         return this.#parts.book.broke('subscribing', `${name} is answered ${created.outcome}`)
       }
       this.#id = created.subscription.id
-      if (created.secret !== undefined) this.#parts.book.learned(this.#planned, created.secret)
+      if (created.secret !== undefined)
+        this.#parts.book.endpoints.learned(this.#planned, created.secret)
       this.#plan()
     })
   }
@@ -92,7 +93,8 @@ export class Subscriber {
     const { pause: paused, trouble, ...own } = this.#planned
     const resumes = () => this.#at(paused?.untilMs, () => this.#ask('resume', resume))
     this.#at(paused?.fromMs, () => this.#ask('pause', pause, resumes))
-    this.#at(own.testsAfterMs, () => this.#ask('test', test))
+    const tests: Wish<unknown> = (relay, access, id) => test(relay, access, id, own.testMoment)
+    this.#at(own.testsAfterMs, () => this.#ask('test', tests))
     this.#at(own.rotatesAfterMs, () => this.#rotate())
     this.#at(own.leavesAfterMs, () => this.#ask('leave', deleteSubscription))
     this.#at(own.replaysAfterMs, () => this.#replayAll(maxLooks))
@@ -105,7 +107,7 @@ export class Subscriber {
 
   #rotate(): void {
     this.#ask('rotate the secret', rotateSecret, (rotated) => {
-      if (rotated !== undefined) this.#parts.book.learned(this.#planned, rotated.secret)
+      if (rotated !== undefined) this.#parts.book.endpoints.learned(this.#planned, rotated.secret)
     })
   }
 
@@ -134,7 +136,7 @@ const haveAll: Wish<string> = async (relay, access, id) => {
     return `resumed, as it was ${found.state}`
   }
   if (found.state === 'pending') {
-    await test(relay, access, id)
+    await test(relay, access, id, 'scheduled')
     return 'tested, as it was pending'
   }
   const { deliveries } = await deliveriesTo(relay, found, { limit: maxListed })

@@ -1,6 +1,7 @@
 // The subscriptions of a world, as its seed plans them: what each wants to hear, what its endpoint
 // does wrong, and what its owner does with it.
 import type { MomentFilter } from '../../functions/core/delivery/moment-log.ts'
+import { type Moment, moments } from '../../functions/core/event/event.ts'
 import { endpointKinds, type Faults } from './faults.ts'
 import type { FleetName } from './planned.ts'
 import type { Random } from './random.ts'
@@ -34,6 +35,7 @@ export interface PlannedSubscription {
   pause: Span | undefined
   rotatesAfterMs: number | undefined
   testsAfterMs: number | undefined
+  testMoment: Moment
   /** When its owner deletes it. */
   leavesAfterMs: number | undefined
   /** When its owner begins to replay what failed. Absent: never, as the endpoint stays broken. */
@@ -75,6 +77,7 @@ function subscriptionOf(random: Random, index: number, faults: Faults): PlannedS
     pause: random.chance(0.3) ? pause : undefined,
     rotatesAfterMs: some(0.2, random.int(10, 200) * second),
     testsAfterMs: some(0.3, random.int(5, 200) * second),
+    testMoment: random.fork('test').pick(moments),
     leavesAfterMs: leaves ? random.int(60, 300) * second : undefined,
     replaysAfterMs: isReplayed ? replaysAfterMs : undefined,
   }

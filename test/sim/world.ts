@@ -133,7 +133,7 @@ function build(ground: Ground) {
     ...{ kernel, faults, judge, names, calmAt, random: random.fork('channels') },
   })
   const endpoints = new Endpoints({
-    ...{ kernel, faults, calmAt, planned: plan.subscriptions, book: judge.subscriptions },
+    ...{ kernel, faults, calmAt, planned: plan.subscriptions, book: judge.subscriptions.endpoints },
     random: random.fork('endpoints'),
   })
   const log = createLog({

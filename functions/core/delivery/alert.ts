@@ -38,8 +38,7 @@ export function withOccurrence(
   now: number,
 ): EventRecord | undefined {
   const known = before?.alert
-  const isOver =
-    before === undefined || known === undefined || now - known.lastAt >= quietMs
+  const isOver = before === undefined || known === undefined || now - known.lastAt >= quietMs
   if (isOver || isMissed(before, kind, vm)) {
     const alert = { kind, since: now, lastAt: now, vms: [vm], reasons: [reason] }
     const dueAt = Math.max(now + collectMs, isOver ? 0 : (before.ended?.at ?? 0) + quietMs)

@@ -1,6 +1,7 @@
 // Subscriptions: webhook channels that other systems make for themselves through the API. A new
 // endpoint must answer a ping before it gets messages. What a subscription misses is kept for a
 // replay.
+
 import { hash } from '../hash.ts'
 import { type Access, isBound, seesToken } from '../rules/access.ts'
 import type { ChannelHealth } from './channel-health.ts'
@@ -13,7 +14,6 @@ import {
   momentId,
   subscriptionChannel,
   subscriptionOf,
-  urgentMs,
   urgentUntil,
 } from './delivery.ts'
 import { type LoggedMoment, type MomentFilter, passes } from './moment-log.ts'
@@ -75,9 +75,6 @@ const maxSecrets = 4
 /** An endpoint that accepts nothing for this long is disabled. */
 export const maxFailingMs = 5 * 24 * 3_600_000
 export const subscriptionRate: Rate = { ...unlimited, atOnce: 5 }
-
-/** The fleet of pings, which belong to no event. A configured name has another form. */
-const noFleet = '-'
 
 type New = Pick<
   Subscription,
@@ -201,26 +198,6 @@ export function planFor(one: Subscription, moment: LoggedMoment, now: number): D
     ...{ plannedAt: now, urgentUntil: urgentUntil(event, telling.moment, now), telling },
     ...{ state: kept === undefined ? 'pending' : 'given_up', attempts: 0, nextAt: now },
     note: kept ?? '',
-  }
-}
-
-/** The last ping that was counted. Planning it twice changes nothing. */
-export function planPing(one: Subscription, origin: string, now: number): Delivery {
-  // a repeated request may make a deleted subscription again, under its id
-  const eventId = `ping-${one.id}-${one.createdAt}-${one.pings}`
-  const channel = subscriptionChannel(one.id)
-  const handshake = one.consent === 'options' && !one.consented ? { handshake: origin } : {}
-  const event = {
-    ...{ fleet: noFleet, eventId, epoch: 1, sequence: one.pings, phase: 'scheduled' as const },
-    ...{ facts: { eventType: 'Ping', resources: [] }, firstSeenAt: now },
-    policy: { decide: 'notify' as const, rule: 'ping' },
-  }
-  return {
-    id: `${noFleet}/${eventId}/1/ping/${encodeURIComponent(channel)}`,
-    ...{ fleet: noFleet, eventId, channel, seq: one.pings },
-    ...{ plannedAt: now, urgentUntil: now + urgentMs, nextAt: now },
-    telling: { moment: 'alert', at: now, event, about: { ping: one.id, ...handshake } },
-    ...{ state: 'pending', attempts: 0, note: '' },
   }
 }
 
