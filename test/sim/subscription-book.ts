@@ -26,6 +26,7 @@ const promptMs = 15_000
 /** More events than this may fill a channel by themselves. */
 const maxQuietEvents = 4
 const pageSize = 500
+const lateMs = 24 * 60 * minute
 const finished = ['delivered', 'refused', 'superseded', 'given_up']
 
 export class SubscriptionBook {
@@ -39,6 +40,8 @@ export class SubscriptionBook {
   readonly #unplanned = new Set<string>()
   /** Ids of deliveries, by subscription and message. */
   readonly #rows = new Map<string, string>()
+  /** By event and subscription: pending deliveries and their order. Without replayed ones. */
+  readonly #pending = new Map<string, Map<string, number>>()
   /** When the last message of an event to a channel ended. */
   readonly #endedAt = new Map<string, number>()
   /** Owners that got all. */
@@ -85,6 +88,7 @@ export class SubscriptionBook {
     const before = this.#known.get(id)
     const since = before?.state === state ? before.since : this.#docket.now
     if (before?.state !== state) this.note(`the subscription ${planned.name} is ${state}`)
+    if (state === 'disabled') this.#docket.met.add('a subscription is disabled')
     const hears = before?.hears || consented
     const known = { id, planned, state, since, hears, secrets: secrets.length }
     if (before === undefined) this.#known.set(id, known)
@@ -123,6 +127,8 @@ export class SubscriptionBook {
       if (before === one.id) continue
       if (before !== undefined) this.broke('told once', `${key} is planned as ${one.id}, too`)
       this.#rows.set(key, one.id)
+      if (one.state === 'pending') this.#pendingOf(one).set(one.id, one.seq)
+      else this.#docket.met.add('a subscription misses what happens while it is paused')
       this.#unplanned.delete(key)
       if (!wants(known.planned, one.telling)) this.broke('filter', `${one.id} does not pass`)
       const { since } = this.#expected.get(key) ?? { since: one.plannedAt }
@@ -154,6 +160,9 @@ export class SubscriptionBook {
   }
 
   claimed(claimed: Claimed): void {
+    for (const [id, seq] of this.#pendingOf(claimed)) {
+      if (seq < claimed.seq) this.broke('order', `${claimed.id} is claimed before ${id} has ended`)
+    }
     const { channel, plannedAt, attempts, telling } = claimed
     const planned = this.#of(claimed)?.planned
     const isOwn = planned?.trouble !== undefined || planned?.isSlow || planned?.pause
@@ -166,7 +175,19 @@ export class SubscriptionBook {
   }
 
   settled(claimed: Claimed, { state }: Pick<Settlement, 'state'>): void {
-    if (state !== 'pending') this.#endedAt.set(placeOf(claimed), this.#docket.now)
+    if (state === 'pending') return
+    this.#endedAt.set(placeOf(claimed), this.#docket.now)
+    this.#pendingOf(claimed).delete(claimed.id)
+    const isLate = this.#docket.now - claimed.telling.at > lateMs
+    if (state === 'delivered' && isLate && !isPing(claimed.telling)) {
+      this.#docket.met.add('an endpoint gets days later what it missed')
+    }
+  }
+
+  #pendingOf(one: Delivery): Map<string, number> {
+    const known = this.#pending.get(placeOf(one)) ?? new Map<string, number>()
+    this.#pending.set(placeOf(one), known)
+    return known
   }
 
   /** Neither relays nor configured channels fail, and few events happen. */

@@ -87,6 +87,7 @@ export class Worker {
   #underWay: UnderWay
   /** Nothing in worlds without subscriptions. */
   #expander: ReturnType<typeof createExpander> | undefined
+  #isExpanding = false
   #downUntil = 0
 
   constructor(name: string, parts: ClusterParts) {
@@ -234,7 +235,9 @@ export class Worker {
     do {
       this.#again = false
       await sweep(this.#relay)
+      this.#isExpanding = this.#expander !== undefined
       if ((await this.#expander?.expand()) === 'more') this.#again = true
+      this.#isExpanding = false
       const room = maxUnderWay - this.#underWay.sends.size
       const requests = room > 0 ? await claimDue(this.#relay, room, this.#underWay.countOf) : []
       for (const group of requests) this.#deliver(group)
@@ -323,6 +326,8 @@ export class Worker {
     kernel.after(ms, () => this.#start())
     if (!process.alive) return
     process.kill()
+    if (this.#isExpanding) judge.met.add('a relay dies while it expands moments')
+    this.#isExpanding = false
     judge.crashed(process)
     for (const answer of [...this.#open]) answer(undefined)
     this.#turning = false

@@ -172,12 +172,12 @@ export function isHearing(one: Subscription): one is Subscription & { hearsFrom:
   return one.hearsFrom !== undefined
 }
 
-/** A configured fleet that it hears, for what is about the subscription itself. */
+/** A fleet for what is about the subscription itself: one that it hears, if there is any. */
 export function fleetOf({ bound, filter }: Subscription, configured: readonly string[]): string {
-  const heard = configured.filter(
-    (name) => (bound?.includes(name) ?? true) && (filter.fleets?.includes(name) ?? true),
-  )
-  return heard[0] ?? configured[0]!
+  // its maker must not learn of another fleet
+  const seen = bound ?? configured
+  const heard = seen.filter((name) => filter.fleets?.includes(name) ?? true)
+  return heard.find((name) => configured.includes(name)) ?? seen[0]!
 }
 
 /** Whether it hears this moment, by its filter and by the fleets of its maker. */
