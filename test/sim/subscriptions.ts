@@ -14,7 +14,7 @@ const day = 24 * hour
 export type TroubleKind = (typeof endpointKinds)[number]
 
 /** Times are ms after the world began. */
-export interface Span {
+interface Span {
   fromMs: number
   /** Infinity: for ever. */
   untilMs: number

@@ -12,7 +12,7 @@ const noticeMs = 15 * minute
 /** No VM has this name, so a receiver that overlooks `test` finds nothing to drain. */
 const vm = 'foghorn-test-vm'
 
-export interface TestWish {
+interface TestWish {
   fleet: string
   eventType: string
   /** Different for each test. */
