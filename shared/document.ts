@@ -53,8 +53,10 @@ const ranks = ['Started', 'Scheduled', 'Unknown'] as const
 export const drillPrefix = 'drill-'
 /** The prefix of alert ids. An alert is about the relay itself. */
 export const alertPrefix = 'alert-'
+/** The prefix of the ids of test events, which are made up for one message. */
+export const testPrefix = 'test-'
 /** No id of IMDS has one of these prefixes. */
-export const ownPrefixes = [drillPrefix, alertPrefix]
+export const ownPrefixes = [drillPrefix, alertPrefix, testPrefix]
 
 const name = z.string().check(z.maxLength(limits.name))
 

@@ -38,7 +38,7 @@ export interface RouteDescription {
   /** The parameters of the address. Others are refused, unless it is `'any'`. Default: none. */
   query?: z.ZodObject | 'any'
   /** Default: JSON. */
-  body?: { schema: z.core.$ZodType; type?: string; maxBytes: number }
+  body?: { schema: z.core.$ZodType; type?: string; maxBytes: number; isOptional?: true }
   /** By status. Errors are in `problems`. */
   answers: Record<number, Answer>
   /** Statuses of errors, besides those that follow from `caller`, `query` and `body`. */

@@ -124,7 +124,7 @@ function operation(route: RouteDescription, components: Components): Json {
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {
-        required: true,
+        required: !body.isOptional,
         description: `At most ${body.maxBytes} bytes.`,
         content: {
           [body.type ?? 'application/json']: { schema: components.schema(body.schema, 'accepted') },

@@ -79,7 +79,12 @@ function linksOf({ links, pageUrl, delivery }: Outgoing, wanted = 'read'): Event
 
 function bodyOf(id: string, outgoing: Outgoing, wanted: 'read' | 'decide' | undefined): string {
   const { telling } = outgoing.delivery
-  if (isPing(telling)) return pingBody(id, telling.about.ping, telling.at)
+  if (isPing(telling)) {
+    const { ping, tests } = telling.about
+    if (tests === undefined) return pingBody(id, ping, telling.at)
+    const { at, event } = telling
+    return cloudEventBody({ id, telling: { moment: tests, at, event } }, outgoing.links!, outgoing)
+  }
   return isAlertOf(telling)
     ? alertBody(id, telling, outgoing.publicUrl)
     : cloudEventBody({ id, telling }, linksOf(outgoing, wanted), outgoing)

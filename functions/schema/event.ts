@@ -84,7 +84,9 @@ const approval = z.object({
 export const publicEventSchema = z
   .object({
     fleet: z.string().describe('The fleet of the VMs.'),
-    eventId: z.string().describe("Azure's id in lower case. Of a drill, it begins with `drill-`."),
+    eventId: z
+      .string()
+      .describe("Azure's id in lower case. `drill-…` for a drill, `test-…` for a test event."),
     epoch: z.int().min(1).describe('Grows if an event that seemed over is alive.'),
     sequence: count.describe('Grows with every change. Drop a body with a lower one.'),
     phase: z.enum(phases).describe('How far the event is. A lost event keeps its last phase.'),
@@ -163,6 +165,12 @@ export const eventDataSchema = z.object({
   moment: z
     .enum([...moments, 'alert'])
     .describe('Also in `type`. `alert`: another channel is in trouble, this one is its fallback.'),
+  test: z
+    .literal(true)
+    .exactOptional()
+    .describe(
+      'Only for a test event: the relay made it up for `POST /v1/subscriptions/{id}/test`.',
+    ),
   ...publicEventSchema.shape,
   vms: z
     .array(hitVm)

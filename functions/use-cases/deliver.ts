@@ -190,7 +190,7 @@ async function partOf(
     ...(hasPage(telling)
       ? { pageUrl: await pageLink(relay, claimed, issuedAt(telling, now)) }
       : {}),
-    ...(isAlertOf(telling) || isPing(telling) ? {} : { links: eventLinks(relay, claimed) }),
+    ...(hasEvent(telling) ? { links: eventLinks(relay, telling.event) } : {}),
     mayHaveHeard: isPlain
       ? []
       : mayHaveHeard(claimed, siblings, (name) => !channelNamed(relay, name)),
@@ -200,6 +200,11 @@ async function partOf(
 /** The same link at every attempt, so that a body stays the same. A late replay gets a new one. */
 function issuedAt({ at }: Claimed['telling'], now: number): number {
   return now - at <= giveUpMs ? at : now
+}
+
+/** A test has an event, which is made up. */
+function hasEvent(telling: Claimed['telling']): boolean {
+  return !isAlertOf(telling) && !(isPing(telling) && telling.about.tests === undefined)
 }
 
 function hasPage(telling: Claimed['telling']): boolean {

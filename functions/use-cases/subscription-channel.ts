@@ -7,6 +7,7 @@ import { type Claimed, isPing, subscriptionOf } from '../core/delivery/delivery.
 import {
   activated,
   disabled,
+  fleetOf,
   isHearing,
   type Subscription,
   secretsAt,
@@ -63,10 +64,18 @@ export async function noteAttempt(
       return
     }
     const why = whyDisabled(subscription, sent.answered, health)
-    if (why !== undefined) await disable(relay, subscription, claimed.fleet, why)
+    if (why === undefined) return
+    // a ping belongs to no fleet
+    const fleet = isPing(claimed.telling) ? fleetFor(relay, subscription) : claimed.fleet
+    await disable(relay, subscription, fleet, why)
   } catch (error) {
     relay.log.error('subscription_failed', { id, error: messageOf(error) })
   }
+}
+
+/** The fleet of what is about the subscription itself. */
+export function fleetFor({ config }: Pick<Relay, 'config'>, subscription: Subscription): string {
+  return fleetOf(subscription, Object.keys(config.fleets))
 }
 
 /** An endpoint that is to consent by the handshake does not consent by an answer to a message. */
@@ -93,7 +102,7 @@ async function disable(
 ): Promise<void> {
   const { id, url, description } = subscription
   const name = description === undefined ? id : `${id} (${description})`
-  // nobody relies on one that has never been active
+  // nobody relies on one whose endpoint has never consented
   if (isHearing(subscription)) {
     const reason = `${name}: ${why}`
     await raiseAlert(relay, fleet, { kind: 'subscription_disabled', vm: id, reason })

@@ -4,6 +4,7 @@ import { toBase64 } from '../../shared/signature.ts'
 import type { ChannelHealth } from '../core/delivery/channel-health.ts'
 import { type Delivery, subscriptionChannel } from '../core/delivery/delivery.ts'
 import type { MomentFilter } from '../core/delivery/moment-log.ts'
+import { mustShakeHands, planPing, planTest } from '../core/delivery/ping.ts'
 import {
   type Consent,
   changed,
@@ -11,7 +12,6 @@ import {
   newSubscription,
   paused,
   pinged,
-  planPing,
   resumed,
   roomReached,
   rotated,
@@ -20,6 +20,7 @@ import {
   seesSubscription,
   subscriptionIdBytes,
 } from '../core/delivery/subscription.ts'
+import type { Moment } from '../core/event/event.ts'
 import { hash } from '../core/hash.ts'
 import { type Access, isBound, nameOf } from '../core/rules/access.ts'
 import { whyRefused } from '../core/rules/address.ts'
@@ -33,7 +34,7 @@ import {
 import type { DeliveryPage } from '../store/store.ts'
 import { tryAgain } from './channel-health.ts'
 import type { Relay } from './relay.ts'
-import { changeSubscription } from './subscription-channel.ts'
+import { changeSubscription, fleetFor } from './subscription-channel.ts'
 
 const secretBytes = 32
 const maxReplayed = 1_000
@@ -99,9 +100,12 @@ async function repeated(
 }
 
 /** Plans the last ping that was counted, if that is not planned yet. */
-async function ping(relay: Relay, subscription: Subscription): Promise<Delivery> {
+function ping(relay: Relay, subscription: Subscription): Promise<Delivery> {
   const { host } = new URL(relay.config.publicUrl)
-  const planned = planPing(subscription, host, relay.now())
+  return planned(relay, planPing(subscription, host, relay.now()))
+}
+
+async function planned(relay: Relay, planned: Delivery): Promise<Delivery> {
   await relay.store.addDeliveries([planned])
   relay.wake(1)
   return planned
@@ -167,8 +171,16 @@ type Tested =
   | { outcome: 'planned'; delivery: Delivery; subscription: Subscription }
   | { outcome: 'disabled' }
 
-/** Sends a ping, which also lets a pending subscription consent. */
-export async function test(relay: Relay, access: Access, id: string): Promise<Tested | undefined> {
+/**
+ * Sends a made-up event at this moment. An answer with 2xx counts as consent, too. An endpoint that
+ * must consent by the handshake first gets only that.
+ */
+export async function test(
+  relay: Relay,
+  access: Access,
+  id: string,
+  moment: Moment,
+): Promise<Tested | undefined> {
   const found = await subscriptionFor(relay, access, id)
   if (found === undefined) return undefined
   if (found.state === 'disabled') return { outcome: 'disabled' }
@@ -176,7 +188,13 @@ export async function test(relay: Relay, access: Access, id: string): Promise<Te
   if (done.outcome === 'unknown') return undefined
   const { subscription } = done
   await tryAgain(relay, [subscriptionChannel(id)])
-  return { outcome: 'planned', delivery: await ping(relay, subscription), subscription }
+  const delivery = mustShakeHands(subscription)
+    ? await ping(relay, subscription)
+    : await planned(
+        relay,
+        planTest(subscription, moment, fleetFor(relay, subscription), relay.now()),
+      )
+  return { outcome: 'planned', delivery, subscription }
 }
 
 /** Changes a subscription that this user sees. If the change needs a ping, it is sent. */

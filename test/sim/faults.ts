@@ -55,7 +55,22 @@ const storyKinds = [
   'vm_lies',
   'fleet_floods',
 ] as const
-const allKinds = [...faultKinds, ...storyKinds]
+
+/** Endpoints of subscriptions. Each subscription has at most one of these. */
+export const endpointKinds = [
+  // answers 2xx and forgets the message, or says in the body that something failed
+  'endpoint_lies',
+  // gives no answer until the attempt ends
+  'endpoint_hangs',
+  'endpoint_redirects',
+  // answers 410
+  'endpoint_gone',
+  // answers 5xx for hours
+  'endpoint_fails',
+  // refuses connections for days
+  'endpoint_away',
+] as const
+const allKinds = [...faultKinds, ...storyKinds, ...endpointKinds]
 export type FaultKind = (typeof allKinds)[number]
 
 /** How often each kind strikes where it may, in [0, 1]; 0 where this world does not know it. */
@@ -64,6 +79,8 @@ export type Faults = Record<FaultKind, number>
 const storyShare = 0.25
 /** A flood takes as long as ten other worlds. */
 const floodShare = 0.07
+/** Whatever else fails: whether endpoints disturb others shows best where nothing else does. */
+const endpointShare = 0.5
 
 /** Kinds that strike in no world, and kinds that alone strike, in every world. */
 interface Chosen {
@@ -78,7 +95,8 @@ export function chooseFaults(random: Random, { without = [], only = [] }: Chosen
   const entries = allKinds.map((kind) => {
     const isStory = storyKinds.some((one) => one === kind)
     const part = kind === 'fleet_floods' ? floodShare : isStory ? storyShare : 1
-    const strikes = random.chance(share * part)
+    const isEndpoint = endpointKinds.some((one) => one === kind)
+    const strikes = random.chance(isEndpoint ? endpointShare : share * part)
     const often = random.pick([0.02, 0.05, 0.15]) * rate
     const has = only.length === 0 ? strikes : only.includes(kind)
     return [kind, has && !without.includes(kind) ? often : 0] as const

@@ -19,6 +19,7 @@ import { MessageBook } from './message-book.ts'
 import type { FleetName, PlannedVm } from './plan.ts'
 import { SightBook } from './sight-book.ts'
 import { SilenceBook } from './silence-book.ts'
+import { SubscriptionBook } from './subscription-book.ts'
 
 export class Judge extends Docket {
   readonly messages: MessageBook
@@ -29,6 +30,7 @@ export class Judge extends Docket {
   readonly hooks: HookBook
   readonly silences: SilenceBook
   readonly moments: MomentBook
+  readonly subscriptions: SubscriptionBook
   /** Since when nothing is owed and nothing is open. */
   quietSince: number | undefined
   #writtenAt = Number.NEGATIVE_INFINITY
@@ -42,6 +44,7 @@ export class Judge extends Docket {
     this.hooks = new HookBook(this)
     this.silences = new SilenceBook(this)
     this.moments = new MomentBook(this)
+    this.subscriptions = new SubscriptionBook(this, this.messages)
     this.events = new EventBook(this, this.messages, this.approvals)
     this.sights.read(this.events.records)
   }
@@ -51,11 +54,13 @@ export class Judge extends Docket {
     if (
       /"(settle|message|notifier|conclusion|silence|request|mark|press|slack_reply)_failed"/.test(
         line,
-      )
+      ) ||
+      /"(expansion|subscription|alert)_failed"/.test(line)
     ) {
       this.broke('unexpected', line)
     }
-    const leaked = this.parts.secrets.find((secret) => line.includes(secret))
+    const leaked =
+      this.parts.secrets.find((secret) => line.includes(secret)) ?? this.subscriptions.leakIn(line)
     if (leaked !== undefined || line.includes('/approve/')) {
       this.broke('secrets', `a log line shows one: ${line.slice(0, 60)}`)
     }
@@ -86,6 +91,7 @@ export class Judge extends Docket {
     const before = this.events.records.get(key)
     this.messages.planned(commit.deliveries)
     this.moments.committed(commit.moments)
+    this.subscriptions.committed(commit.moments)
     this.messages.superseded(commit.supersede.map(({ id }) => id))
     this.events.committed(process, commit)
     this.sights.committed(process, key, before, record)
@@ -98,7 +104,12 @@ export class Judge extends Docket {
   }
 
   claimed(process: string, requests: Claimed[][]): void {
-    for (const one of requests.flat()) this.messages.claimed(process, one, one.leaseUntil)
+    for (const one of requests.flat()) this.claimedOne(process, one, one.leaseUntil)
+  }
+
+  claimedOne(process: string, one: Claimed, until: number): void {
+    this.messages.claimed(process, one, until)
+    this.subscriptions.claimed(one)
   }
 
   #written(): void {
@@ -106,19 +117,26 @@ export class Judge extends Docket {
     this.#writtenAt = this.now
   }
 
-  replayed(): void {
+  /** Of one channel, or of all that are configured. */
+  replayed(channel: string | undefined): void {
     this.#written()
-    this.messages.replayed()
+    if (channel === undefined) this.messages.replayed()
   }
 
   planned(deliveries: Delivery[]): void {
     this.messages.planned(deliveries)
     this.marks.planned(deliveries)
+    this.subscriptions.planned(deliveries)
   }
 
   settled(claimed: Claimed, settlement: Settlement, _now: number, follow: Delivery[]): void {
     this.planned(follow)
+    this.settledOne(claimed, settlement)
+  }
+
+  settledOne(claimed: Claimed, settlement: Pick<Settlement, 'state' | 'note'>): void {
     this.messages.settled(claimed, settlement, 'settled')
+    this.subscriptions.settled(claimed, settlement)
   }
 
   settleLost(claimed: Claimed, settlement: Settlement): void {

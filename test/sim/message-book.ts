@@ -11,7 +11,7 @@ import type { Part } from '../../functions/notify/notifier.ts'
 import type { Sent } from '../support/world.ts'
 import type { Docket } from './docket.ts'
 
-interface Attempt {
+export interface Attempt {
   process: string
   until: number
   /** What it was settled as. */
@@ -166,7 +166,7 @@ export class MessageBook {
     { state, note }: Pick<Settlement, 'state' | 'note'>,
     outcome: 'settled' | 'lost',
   ): void {
-    const attempt = this.#attempts.get(`${claimed.id} ${claimed.lease}`)
+    const attempt = this.attemptOf(claimed)
     this.#docket.note(`${nameOf(claimed)} ${outcome} as ${state} (${note})`)
     if (attempt === undefined) return
     const untouched = outcome === 'settled' && state === 'superseded' && claimed.attempts === 1
@@ -178,8 +178,12 @@ export class MessageBook {
     }
   }
 
+  attemptOf({ id, lease }: Claimed): Attempt | undefined {
+    return this.#attempts.get(`${id} ${lease}`)
+  }
+
   settling(claimed: Claimed): void {
-    const attempt = this.#attempts.get(`${claimed.id} ${claimed.lease}`)
+    const attempt = this.attemptOf(claimed)
     if (attempt !== undefined) attempt.over = true
   }
 
@@ -195,7 +199,7 @@ export class MessageBook {
   }
 
   answerLost(claimed: Claimed): void {
-    const attempt = this.#attempts.get(`${claimed.id} ${claimed.lease}`)
+    const attempt = this.attemptOf(claimed)
     if (attempt !== undefined) attempt.answerLost = true
   }
 
@@ -203,7 +207,7 @@ export class MessageBook {
     const claimed = part.delivery
     const docket = this.#docket
     docket.note(`${claimed.channel} takes ${nameOf(claimed)}`)
-    const attempt = this.#attempts.get(`${claimed.id} ${claimed.lease}`)
+    const attempt = this.attemptOf(claimed)
     if (attempt === undefined) throw new Error(`${claimed.id} was sent without a claim`)
     const key = whatIsTold(claimed)
     const earlier = this.#accepted.get(key) ?? []

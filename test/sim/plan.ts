@@ -10,6 +10,7 @@ import type { Faults } from './faults.ts'
 import { type HookPlan, hooksOf } from './hooks.ts'
 import type { Alteration, FleetName, PlannedEvent } from './planned.ts'
 import type { Random } from './random.ts'
+import { type PlannedSubscription, subscriptionsOf } from './subscriptions.ts'
 import { type Away, troublesOf } from './troubles.ts'
 
 export type { Alteration, FleetName, PlannedEvent }
@@ -35,6 +36,8 @@ export interface Plan {
   away: Away | undefined
   /** When an admin asks for everything that failed to be sent again, ms after the world began. */
   replayAfterMs: number[]
+  /** Empty in half of the worlds, which are as they would be if there were no subscriptions. */
+  subscriptions: PlannedSubscription[]
 }
 
 const second = 1_000
@@ -62,6 +65,7 @@ export function makePlan(random: Random, faults: Faults): Plan {
     hooks,
     drills: drillsOf(random.fork('drills'), vms),
     people: random.pick([0, 1, 1, 2, 3]),
+    subscriptions: subscriptionsOf(random.fork('subscriptions'), faults),
     replayAfterMs: random.chance(0.3) ? [random.int(30, 200) * second, 12 * minute] : [],
   }
 }

@@ -9,6 +9,7 @@ import { confirmMs } from '../../functions/core/event/life.ts'
 import type { Observer } from '../../functions/core/event/observer.ts'
 import type { Change, Rows } from '../../functions/store/azure/rows.ts'
 import type { Commit, Store } from '../../functions/store/store.ts'
+import { spoiltSubscriptions } from './spoilt-subscriptions.ts'
 
 type Spoil = () => (store: Store) => Store
 
@@ -170,6 +171,7 @@ export const spoilt: Record<string, Spoil> = {
   'a moment read twice': momentsTwice,
   'compare-and-set off': withoutCompareAndSet,
   '"not now" kept as an approval': yesToAll,
+  ...spoiltSubscriptions,
 }
 
 const isIndex = (partition: string) => /^(due|owed|failed|ended|listed|heard)\b/.test(partition)

@@ -2,7 +2,8 @@
 // watched. A call of SQLite is one step; a call of the store on Azure is many, and may end after each.
 
 import type { HealthRow } from '../../functions/core/delivery/channel-health.ts'
-import type { Claimed } from '../../functions/core/delivery/delivery.ts'
+import type { Claimed, Delivery } from '../../functions/core/delivery/delivery.ts'
+import type { Subscription } from '../../functions/core/delivery/subscription.ts'
 import type { Rows } from '../../functions/store/azure/rows.ts'
 import { AzureStore } from '../../functions/store/azure/store.ts'
 import { openFile } from '../../functions/store/sqlite/file.ts'
@@ -36,7 +37,13 @@ export const storages = {
             const [{ kind }, fields] = args as Noting
             const { channel, health } = fields as HealthRow
             if (kind === 'health') judge.marks.written(channel, health)
+            if (kind === 'subscription') judge.subscriptions.written(fields as Subscription)
           }
+          if (method === 'removeMemo') {
+            const [{ kind, name: names }] = args as Parameters<Store['removeMemo']>
+            if (kind === 'subscription') judge.subscriptions.removed(String(names[0]))
+          }
+          if (method === 'addDeliveries') judge.planned(args[0] as Delivery[])
           if (method === 'settle' && result === 'settled') judge.settled(...(args as Settling))
           return result
         })
@@ -85,10 +92,14 @@ type Settling = Parameters<Store['settle']>
 function watch(store: Store, judge: Judge): Store {
   return around(store, async (method, args, call) => {
     // on Azure, a replay takes effect row by row
-    if (method === 'replay') judge.replayed()
+    const replayed = () => {
+      const [which] = args as Parameters<Store['replay']>
+      judge.replayed('channel' in which ? which.channel : undefined)
+    }
+    if (method === 'replay') replayed()
     const result = await call()
     if (method === 'claim') judge.turns(result as Claimed[][], args[0] as ClaimRequest)
-    if (method === 'replay') judge.replayed()
+    if (method === 'replay') replayed()
     if (method === 'settle' && result === 'lost') {
       const [claimed, settlement] = args as Settling
       judge.settleLost(claimed, settlement)

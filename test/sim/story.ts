@@ -48,7 +48,7 @@ function pickLines(trace: string[], text: string): string[] {
   const matters = (line: string) =>
     eventId === undefined ||
     line.includes(eventId) ||
-    / (crashes|dies|starts|VMs|policy) ?/.test(line)
+    / (crashes|dies|starts|VMs|policy|the subscription|the owner of) ?/.test(line)
   const lines = past.filter((line, i) => (i < 2 || matters(line)) && isNews(line))
   const cut = lines.length - maxLines
   return cut > 0 ? [...lines.slice(0, 2), `… ${cut} lines …`, ...lines.slice(-maxLines)] : lines

@@ -60,6 +60,10 @@ export class Table {
         step(() => {
           const { outcome, written } = this.#change(partition, changes)
           this.#tell(judge, worker.process.name, partition, written)
+          if (outcome === 'changed' && partition === listPartition('subscription')) {
+            const removed = changes.filter(({ kind }) => kind === 'remove')
+            for (const { row } of removed) judge.subscriptions.removed(row)
+          }
           return worker.losesAnswer() ? this.#change(partition, changes).outcome : outcome
         }),
     }
@@ -114,9 +118,9 @@ export class Table {
       return { ...delivery, lease, leaseUntil: delivery.nextAt }
     }
     if (is.lease !== undefined && is.lease !== was.lease) {
-      judge.messages.claimed(process, attemptOf(is, is.lease), is.delivery.nextAt)
+      judge.claimedOne(process, attemptOf(is, is.lease), is.delivery.nextAt)
     } else if (is.lease === undefined && was.lease !== undefined) {
-      judge.messages.settled(attemptOf(was, was.lease), is.delivery, 'settled')
+      judge.settledOne(attemptOf(was, was.lease), is.delivery)
     }
   }
 
@@ -127,6 +131,9 @@ export class Table {
         const { channel, health } = JSON.parse(row.body) as HealthRow
         judge.marks.written(channel, health)
       }
+    }
+    if (partition === listPartition('subscription')) {
+      for (const { row } of written) judge.subscriptions.written(JSON.parse(row.body))
     }
     if (!partition.startsWith('event|') && !partition.startsWith('subscription|')) return
     const { views } = toHeldEvent([...this.#partitions.get(partition)!.values()])

@@ -28,6 +28,7 @@ export async function checkEnd(judge: Judge, store: Store): Promise<void> {
     await checkIncidents(judge, store, record)
   }
   await judge.moments.checkEnd(store)
+  await judge.subscriptions.checkEnd(store)
   judge.silences.checkEnd(judge.events.records.values())
   judge.marks.checkEnd((channel) => fallbackOf(judge, channel) !== undefined)
 }

@@ -2,9 +2,10 @@
 // another one goes on, and any of them may be the last one that a process makes.
 
 import { createApp } from '../../functions/app.ts'
-import type { Claimed } from '../../functions/core/delivery/delivery.ts'
+import { type Claimed, subscriptionOf } from '../../functions/core/delivery/delivery.ts'
 import { createBell } from '../../functions/host/bell.ts'
 import { nodeHmac } from '../../functions/host/hmac.ts'
+import { UnderWay } from '../../functions/host/under-way.ts'
 import { nameBeacon } from '../../functions/http/beacons/authenticate.ts'
 import type { Outgoing, Part, Send } from '../../functions/notify/notifier.ts'
 import { type Notifiers, notifiers } from '../../functions/notify/registry.ts'
@@ -12,17 +13,18 @@ import { createSlackDesk } from '../../functions/notify/slack/desk.ts'
 import { createAttention } from '../../functions/store/attention.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { tryAgain } from '../../functions/use-cases/channel-health.ts'
-import { claimDue, deliverTogether, nextDueAt } from '../../functions/use-cases/deliver.ts'
+import { claimDue, nextDueAt } from '../../functions/use-cases/deliver.ts'
+import { createExpander } from '../../functions/use-cases/expand-moments.ts'
 import { receive } from '../../functions/use-cases/receive-report.ts'
 import type { Relay } from '../../functions/use-cases/relay.ts'
 import { drillSchema, startDrill } from '../../functions/use-cases/run-drill.ts'
 import { sweep } from '../../functions/use-cases/sweep.ts'
-import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import { reportSchema } from '../../shared/report.ts'
 import { adminKey, noIdentity } from '../support/world.ts'
 import type { Channels } from './channels.ts'
 import { directPage, httpPage, type PageDoor, Replies, type SlackDoor, slackDoor } from './doors.ts'
+import type { Endpoints } from './endpoints.ts'
 import type { Faults } from './faults.ts'
 import type { Judge } from './judge.ts'
 import { type Kernel, Process } from './kernel.ts'
@@ -47,6 +49,7 @@ export interface Request {
 export const replayPath = '/v1/deliveries/replay'
 export const drillPath = '/v1/drills'
 const maxSleepMs = 5 * 60_000
+const maxUnderWay = 16
 
 export interface ClusterParts {
   kernel: Kernel
@@ -55,6 +58,7 @@ export interface ClusterParts {
   random: Random
   judge: Judge
   channels: Channels
+  endpoints: Endpoints
   log: Log
   calmAt: number
   /** Whether requests go through the HTTP face, which costs most of the time. */
@@ -80,7 +84,10 @@ export class Worker {
   #turning = false
   #again = false
   #wakesAt = Number.POSITIVE_INFINITY
-  #underWay = 0
+  #underWay: UnderWay
+  /** Nothing in worlds without subscriptions. */
+  #expander: ReturnType<typeof createExpander> | undefined
+  #isExpanding = false
   #downUntil = 0
 
   constructor(name: string, parts: ClusterParts) {
@@ -110,6 +117,8 @@ export class Worker {
     this.#app = createApp(this.#relay)
     this.page = parts.http ? httpPage(this.#relay, this.#app) : directPage(this.#relay)
     this.slack = slackDoor(this.#relay, replies)
+    this.#underWay = this.#newUnderWay()
+    this.#expander = this.#newExpander()
     this.#sleep(0)
   }
 
@@ -154,6 +163,11 @@ export class Worker {
     }
     this.#open.add(answer)
     this.#parts.kernel.spawn(this.process, async () => answer(await work(this)))
+  }
+
+  /** Does what the API does for the owner of a subscription, without its HTTP face. */
+  use<T>(work: (relay: Relay) => Promise<T>): Promise<T> {
+    return work(this.#relay)
   }
 
   take(request: Request): Promise<Reply> {
@@ -221,22 +235,41 @@ export class Worker {
     do {
       this.#again = false
       await sweep(this.#relay)
-      const room = 16 - this.#underWay
-      const requests = room > 0 ? await claimDue(this.#relay, room) : []
+      this.#isExpanding = this.#expander !== undefined
+      if ((await this.#expander?.expand()) === 'more') this.#again = true
+      this.#isExpanding = false
+      const room = maxUnderWay - this.#underWay.sends.size
+      const requests = room > 0 ? await claimDue(this.#relay, room, this.#underWay.countOf) : []
       for (const group of requests) this.#deliver(group)
       if (requests.length > 0) this.#again = true
+      // they begin before the next claim, which counts them
+      await kernel.pause(this.process, 0)
     } while (this.#again)
     const askedAt = kernel.now
-    const nextAt = await nextDueAt(this.#relay)
-    judge.turned(nextAt, askedAt)
+    const nextAt = await nextDueAt(this.#relay, this.#underWay.countOf)
+    // channels that this worker sends to need not be due for it
+    judge.turned(this.#underWay.sends.size > 0 ? askedAt : nextAt, askedAt)
     this.#turning = false
     const wait = this.#again ? 0 : Math.max(5, (nextAt ?? Number.POSITIVE_INFINITY) - kernel.now)
     this.#sleep(Math.min(maxSleepMs, wait))
   }
 
   #deliver(group: Claimed[]): void {
-    const { kernel, judge, log } = this.#parts
-    this.#underWay += 1
+    const { kernel } = this.#parts
+    const begin = () => new Promise<void>((ended) => this.#underWay.begin(group, ended))
+    kernel.spawn(this.process, async () => {
+      await begin()
+      this.#sleep(0)
+    })
+  }
+
+  #newExpander(): ReturnType<typeof createExpander> | undefined {
+    return this.#parts.plan.subscriptions.length > 0 ? createExpander(this.#relay) : undefined
+  }
+
+  /** What this process sends, slow and deadly. */
+  #newUnderWay(): UnderWay {
+    const { judge } = this.#parts
     const store: Store = {
       ...this.#relay.store,
       // a process that is frozen between claim and sending, for longer than its lease
@@ -250,20 +283,12 @@ export class Worker {
         return this.#relay.store.settle(...args)
       },
     }
-    const relay = { ...this.#relay, notifiers: this.#watched(notifiers), store }
-    kernel.spawn(this.process, async () => {
-      await deliverTogether(relay, group).catch((error) => {
-        log.error('settle_failed', { error: messageOf(error) })
-        judge.broke('unexpected', `a delivery threw: ${messageOf(error)}`)
-      })
-      this.#underWay -= 1
-      this.#sleep(0)
-    })
+    return new UnderWay({ ...this.#relay, notifiers: this.#watched(notifiers), store })
   }
 
   /** What a notifier sends reaches the world's channels, which know what it is about. */
   #watched(real: Notifiers): Notifiers {
-    const { channels } = this.#parts
+    const { channels, endpoints } = this.#parts
     const watch = ([kind, notifier]: [string, Notifiers['slack']]) => {
       const notify = (outgoing: Outgoing, channel: never) => {
         const parts: Part[] = [outgoing, ...outgoing.also]
@@ -271,7 +296,10 @@ export class Worker {
           await this.step()
           // the signal of a real request would have fired
           if (this.#parts.kernel.now >= outgoing.delivery.leaseUntil) throw timedOut()
-          const answered = await channels.take(this.process, parts, url, init)
+          const isOwn = subscriptionOf(outgoing.delivery.channel) === undefined
+          const answered = isOwn
+            ? await channels.take(this.process, parts, url, init)
+            : await endpoints.take(this.process, outgoing.delivery, url, init)
           await this.step(6)
           if (answered instanceof Response) return answered
           throw answered
@@ -298,11 +326,14 @@ export class Worker {
     kernel.after(ms, () => this.#start())
     if (!process.alive) return
     process.kill()
+    if (this.#isExpanding) judge.met.add('a relay dies while it expands moments')
+    this.#isExpanding = false
     judge.crashed(process)
     for (const answer of [...this.#open]) answer(undefined)
     this.#turning = false
     this.#again = false
-    this.#underWay = 0
+    this.#underWay = this.#newUnderWay()
+    this.#expander = this.#newExpander()
     this.#wakesAt = Number.POSITIVE_INFINITY
   }
 

@@ -9,6 +9,7 @@ import { Beacon } from './beacons.ts'
 import { Channels } from './channels.ts'
 import { Cluster } from './cluster.ts'
 import type { Broken } from './docket.ts'
+import { Endpoints } from './endpoints.ts'
 import { chooseFaults, type FaultKind, type Faults, kindsOf } from './faults.ts'
 import { type Caller, Follower } from './followers.ts'
 import { Hooks } from './hooks.ts'
@@ -22,6 +23,7 @@ import { makePlan, minute, type Plan } from './plan.ts'
 import { Platform } from './platform.ts'
 import { createRandom, type Random } from './random.ts'
 import { type Storage, storages } from './storages.ts'
+import { Subscriber } from './subscribers.ts'
 import { checkEnd } from './verdicts.ts'
 
 /** From then on nothing new goes wrong, but for channels that stay dead. */
@@ -72,11 +74,15 @@ export async function runWorld(seed: number, options: Options = {}): Promise<Out
   const storage = storages[name](kernel, options.spoilRows)
   const world = build({ kernel, plan, faults, random, storage, options, http: seed % 8 === 0 })
   const { judge, platform } = world
-  const boundAt = startAt + (faults.channel_dead > 0 ? boundWithDeadChannelsMs : boundMs)
+  const mayWait = faults.channel_dead > 0 || plan.subscriptions.length > 0
+  const boundAt = startAt + lastActMs(plan) + (mayWait ? boundWithDeadChannelsMs : boundMs)
   const over = () =>
     kernel.now > boundAt ||
     judge.broken.length > 0 ||
-    (platform.isOver() && judge.quietSince !== undefined && kernel.now > judge.quietSince + quietMs)
+    (platform.isOver() &&
+      judge.quietSince !== undefined &&
+      kernel.now > judge.quietSince + quietMs &&
+      judge.subscriptions.isOver())
   const ended = await kernel.run(over)
   if (ended !== 'done') judge.broke('ending', `the world ended as "${ended}"`)
   if (judge.broken.length === 0 && kernel.now > boundAt)
@@ -90,6 +96,11 @@ export async function runWorld(seed: number, options: Options = {}): Promise<Out
   const hash = createHash('sha256').update(trace.join('\n')).digest('hex')
   const of = { seed, storage: name, faults: kindsOf(faults) }
   return { ...of, stats, met, broken, trace, hash, tookMs: kernel.now - startAt }
+}
+
+/** When the owner of a subscription comes for the last time. */
+function lastActMs({ subscriptions }: Plan): number {
+  return Math.max(0, ...subscriptions.map(({ replaysAfterMs = 0 }) => replaysAfterMs))
 }
 
 interface Ground {
@@ -121,19 +132,27 @@ function build(ground: Ground) {
   const channels = new Channels({
     ...{ kernel, faults, judge, names, calmAt, random: random.fork('channels') },
   })
+  const endpoints = new Endpoints({
+    ...{ kernel, faults, calmAt, planned: plan.subscriptions, book: judge.subscriptions.endpoints },
+    random: random.fork('endpoints'),
+  })
   const log = createLog({
     write: (line) => judge.log(line),
     now: () => kernel.now,
     level: 'debug',
     secrets,
   })
-  const parts = { kernel, plan, faults, judge, channels, log, http, random: random.fork('relay') }
+  const ways = { channels, endpoints, log, http }
+  const parts = { kernel, plan, faults, judge, ...ways, random: random.fork('relay') }
   const spoil = ground.options.spoil?.() ?? ((whole: Store) => whole)
   const store = (worker: Caller) => spoil(ground.storage.storeOf(worker, judge))
   const config = ground.options.spoilConfig?.(plan.config) ?? plan.config
   const cluster = new Cluster({ ...parts, plan: { ...plan, config }, calmAt, store })
   for (const name of ['follower-a', 'follower-b']) {
     new Follower(name, { kernel, faults, judge, calmAt, store, random: random.fork('followers') })
+  }
+  for (const one of plan.subscriptions) {
+    new Subscriber(one, { kernel, cluster, book: judge.subscriptions })
   }
   const people = new People({
     ...{ kernel, cluster, judge, plan, http, random: random.fork('people') },

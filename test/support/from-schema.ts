@@ -77,7 +77,17 @@ export function nearly(values: Arbitrary<Json>): Arbitrary<Json> {
 
 const oddities = fc.oneof(
   fc.jsonValue({ maxDepth: 1 }),
-  fc.constantFrom<Json>('', 'x'.repeat(257), 'drill-1', 'ALERT-1', '2026-11-21', -1, 0.5, 2 ** 53),
+  fc.constantFrom<Json>(
+    '',
+    'x'.repeat(257),
+    'drill-1',
+    'ALERT-1',
+    'Test-1',
+    '2026-11-21',
+    -1,
+    0.5,
+    2 ** 53,
+  ),
 )
 
 function placesIn(value: Json): { parent: Json; key: string | number }[] {

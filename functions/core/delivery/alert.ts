@@ -38,9 +38,11 @@ export function withOccurrence(
   now: number,
 ): EventRecord | undefined {
   const known = before?.alert
-  if (before === undefined || known === undefined || now - known.lastAt >= quietMs) {
+  const isOver = before === undefined || known === undefined || now - known.lastAt >= quietMs
+  if (isOver || isMissed(before, kind, vm)) {
     const alert = { kind, since: now, lastAt: now, vms: [vm], reasons: [reason] }
-    return { ...alertRow(fleet, alert, before, now), dueAt: now + collectMs }
+    const dueAt = Math.max(now + collectMs, isOver ? 0 : (before.ended?.at ?? 0) + quietMs)
+    return { ...alertRow(fleet, alert, before, now), dueAt }
   }
   const collects = before.ended === undefined
   const vms = collects ? joined(known.vms, vm, maxVms) : known.vms
@@ -48,6 +50,11 @@ export function withOccurrence(
   const isNews = vms !== known.vms || reasons !== known.reasons
   if (!isNews && now - known.lastAt < noteEveryMs) return undefined
   return { ...before, alert: { ...known, vms, reasons, lastAt: now } }
+}
+
+/** The message of this episode was sent without it, and it is news of its own. */
+function isMissed({ ended, alert }: EventRecord, kind: Alert['kind'], vm: string): boolean {
+  return kind === 'subscription_disabled' && ended !== undefined && !alert?.vms.includes(vm)
 }
 
 function joined(known: string[], one: string, most: number): string[] {

@@ -47,10 +47,12 @@ export interface FleetAlert {
   message?: number
 }
 
-/** Asks a subscriber whether it wants messages. */
+/** Asks a subscriber whether it wants messages, or tests its endpoint. */
 interface Ping {
   /** The id of the subscription. */
   ping: string
+  /** Absent: a bare ping. Else the body shows `AlertTelling.event`, a made-up one, at this moment. */
+  tests?: Moment
   /** The relay's origin, if the subscriber consents by the OPTIONS handshake of CloudEvents. */
   handshake?: string
 }

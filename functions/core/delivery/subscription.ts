@@ -1,6 +1,7 @@
 // Subscriptions: webhook channels that other systems make for themselves through the API. A new
 // endpoint must answer a ping before it gets messages. What a subscription misses is kept for a
 // replay.
+
 import { hash } from '../hash.ts'
 import { type Access, isBound, seesToken } from '../rules/access.ts'
 import type { ChannelHealth } from './channel-health.ts'
@@ -13,7 +14,6 @@ import {
   momentId,
   subscriptionChannel,
   subscriptionOf,
-  urgentMs,
   urgentUntil,
 } from './delivery.ts'
 import { type LoggedMoment, type MomentFilter, passes } from './moment-log.ts'
@@ -54,7 +54,7 @@ export interface Subscription {
   secrets: Secret[]
   /** How many pings were planned. */
   pings: number
-  /** It hears the moments after this position of the log. Absent: it was never active. */
+  /** It hears the moments after this position of the log. Absent: its endpoint never consented. */
   hearsFrom?: number | undefined
   createdAt: number
   /** `nameOf` its maker. */
@@ -76,9 +76,6 @@ const maxSecrets = 4
 export const maxFailingMs = 5 * 24 * 3_600_000
 export const subscriptionRate: Rate = { ...unlimited, atOnce: 5 }
 
-/** The fleet of pings, which belong to no event. A configured name has another form. */
-const noFleet = '-'
-
 type New = Pick<
   Subscription,
   'id' | 'url' | 'description' | 'filter' | 'bound' | 'consent' | 'createdBy' | 'request'
@@ -94,7 +91,10 @@ export function newSubscription(wish: New, secret: string, now: number): Subscri
 
 const waits = 'the endpoint has not consented yet'
 
-/** After a ping to `url` succeeded. `position`: the end of the log. */
+/**
+ * After a ping to `url` succeeded. `position`: the end of the log. One that was paused meanwhile
+ * also hears from now on: what it misses is kept.
+ */
 export function activated(
   before: Subscription,
   url: string,
@@ -102,10 +102,9 @@ export function activated(
   now: number,
 ): Subscription {
   if (before.url !== url || before.consented) return before
-  const after = { ...before, consented: true }
+  const after = { ...before, consented: true, hearsFrom: before.hearsFrom ?? position }
   if (before.state !== 'pending') return after
-  const hearsFrom = before.hearsFrom ?? position
-  return { ...after, state: 'active', since: now, reason: 'the endpoint consented', hearsFrom }
+  return { ...after, state: 'active', since: now, reason: 'the endpoint consented' }
 }
 
 export function paused(before: Subscription, by: string, now: number): Subscription {
@@ -173,6 +172,14 @@ export function isHearing(one: Subscription): one is Subscription & { hearsFrom:
   return one.hearsFrom !== undefined
 }
 
+/** A fleet for what is about the subscription itself: one that it hears, if there is any. */
+export function fleetOf({ bound, filter }: Subscription, configured: readonly string[]): string {
+  // its maker must not learn of another fleet
+  const seen = bound ?? configured
+  const heard = seen.filter((name) => filter.fleets?.includes(name) ?? true)
+  return heard.find((name) => configured.includes(name)) ?? seen[0]!
+}
+
 /** Whether it hears this moment, by its filter and by the fleets of its maker. */
 export function hears(one: Subscription, { position, telling }: LoggedMoment): boolean {
   if (!isHearing(one) || position <= one.hearsFrom) return false
@@ -191,26 +198,6 @@ export function planFor(one: Subscription, moment: LoggedMoment, now: number): D
     ...{ plannedAt: now, urgentUntil: urgentUntil(event, telling.moment, now), telling },
     ...{ state: kept === undefined ? 'pending' : 'given_up', attempts: 0, nextAt: now },
     note: kept ?? '',
-  }
-}
-
-/** The last ping that was counted. Planning it twice changes nothing. */
-export function planPing(one: Subscription, origin: string, now: number): Delivery {
-  // a repeated request may make a deleted subscription again, under its id
-  const eventId = `ping-${one.id}-${one.createdAt}-${one.pings}`
-  const channel = subscriptionChannel(one.id)
-  const handshake = one.consent === 'options' && !one.consented ? { handshake: origin } : {}
-  const event = {
-    ...{ fleet: noFleet, eventId, epoch: 1, sequence: one.pings, phase: 'scheduled' as const },
-    ...{ facts: { eventType: 'Ping', resources: [] }, firstSeenAt: now },
-    policy: { decide: 'notify' as const, rule: 'ping' },
-  }
-  return {
-    id: `${noFleet}/${eventId}/1/ping/${encodeURIComponent(channel)}`,
-    ...{ fleet: noFleet, eventId, channel, seq: one.pings },
-    ...{ plannedAt: now, urgentUntil: now + urgentMs, nextAt: now },
-    telling: { moment: 'alert', at: now, event, about: { ping: one.id, ...handshake } },
-    ...{ state: 'pending', attempts: 0, note: '' },
   }
 }
 

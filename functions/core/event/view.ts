@@ -12,6 +12,8 @@ export type EventView = Omit<
   spared?: number
   /** Facts about affected VMs. Only in messages, cut to a limit. Absent if there are none. */
   vms?: HitVm[]
+  /** Made up for a test of a subscription. */
+  test?: true
 }
 
 export function viewOf(record: EventRecord): EventView {

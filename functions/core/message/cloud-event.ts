@@ -25,6 +25,8 @@ export interface EventLinks {
 /** `data` of the CloudEvent. functions/schema/event.ts has its schema. */
 export interface EventData extends PublicEvent {
   moment: Telling['moment'] | 'alert'
+  /** The event is made up. Absent for a real one and for a drill. */
+  test?: true
   vms: NonNullable<PublicEvent['vms']>
   /** How many there are, if `resources` was cut. */
   resourcesTotal?: number
@@ -132,6 +134,7 @@ function cloudEvent({ id, telling }: Sent, links: EventLinks, { publicUrl }: Pla
     ...(keptVms.length < vms.length ? { vmsTotal: vms.length } : {}),
     ...(view.description === undefined ? {} : { description: cut(view.description, kept.length) }),
     moment: telling.moment,
+    ...(event.test && { test: event.test }),
     ...(telling.moment === 'alert' && 'channel' in telling.about ? { about: telling.about } : {}),
     links,
   }

@@ -15,7 +15,7 @@ import {
   oldSecretsUntil,
   type Subscription,
 } from '../../core/delivery/subscription.ts'
-import { moments } from '../../core/event/event.ts'
+import { type Moment, moments } from '../../core/event/event.ts'
 import { maxListed, object, oneOf, remedyOf, textBy, webUrl } from '../../schema/checks.ts'
 import type { SubscriptionWish } from '../../use-cases/subscriptions.ts'
 import { problem } from '../problem.ts'
@@ -84,6 +84,15 @@ export async function changeIn(
   }
 }
 
+export const testSchema = object({ moment: oneOf(moments).optional() })
+
+/** The moment of a test event. The body may be left out. */
+export async function testIn(c: Context): Promise<{ moment: Moment } | Response> {
+  if ((await c.req.text()) === '') return { moment: 'scheduled' }
+  const wish = await bodyOf(c, testSchema, 'send {"moment": "started"}, or no body')
+  return wish instanceof Response ? wish : { moment: wish.moment ?? 'scheduled' }
+}
+
 async function bodyOf<Schema extends z.ZodType>(
   c: Context,
   schema: Schema,
@@ -139,11 +148,14 @@ function shownUrl(url: string): string {
 
 export function publicDeliveryTo(delivery: Delivery) {
   const { id, telling, state, attempts, note, plannedAt, nextAt, answered } = delivery
-  const isTest = isPing(telling)
+  const tests = isPing(telling) ? telling.about.tests : undefined
+  const isBare = isPing(telling) && tests === undefined
+  const moment = isBare ? 'ping' : (tests ?? telling.moment)
   const { status, text, tookMs, at } = answered ?? {}
   return present({
-    ...{ id, messageId: messageIdOf(delivery), moment: isTest ? 'ping' : telling.moment },
-    ...(isTest ? {} : { fleet: delivery.fleet, eventId: delivery.eventId }),
+    ...{ id, messageId: messageIdOf(delivery), moment },
+    ...(tests && { test: true }),
+    ...(isBare ? {} : { fleet: telling.event.fleet, eventId: delivery.eventId }),
     ...{ state, attempts, note, plannedAt: isoOf(plannedAt) },
     ...(state === 'pending' ? { nextAttemptAt: isoOf(nextAt) } : { settledAt: isoOf(nextAt) }),
     answer: at === undefined ? undefined : present({ at: isoOf(at), tookMs, status, text }),

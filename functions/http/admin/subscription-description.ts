@@ -6,7 +6,7 @@ import { wholeNumber } from '../../schema/checks.ts'
 import { count, time } from '../../schema/event.ts'
 import type { RouteDescription } from '../description.ts'
 import { replayAnswer } from './answers.ts'
-import { changeSchema, replayToSchema, wishSchema } from './subscription-body.ts'
+import { changeSchema, replayToSchema, testSchema, wishSchema } from './subscription-body.ts'
 
 export const maxSubscriptionBytes = 16_384
 const maxPage = 200
@@ -60,6 +60,7 @@ const deliveryTo = z
     id: z.string(),
     messageId: z.string().describe('`webhook-id`, and the `id` of the CloudEvent.'),
     moment: z.enum([...moments, 'ping']),
+    test: z.literal(true).exactOptional().describe('Only for a test event, which is made up.'),
     fleet: z.string().exactOptional(),
     eventId: z.string().exactOptional(),
     state: z.enum(['pending', 'delivered', 'refused', 'superseded', 'given_up']),
@@ -154,7 +155,12 @@ export const subscriptionDescriptions: RouteDescription[] = [
     method: 'post',
     path: `${one}/test`,
     name: 'testSubscription',
-    summary: 'Sends a ping. A pending subscription becomes active if its endpoint consents.',
+    summary:
+      'Sends a test event. A pending subscription becomes active if its endpoint accepts it.',
+    about:
+      'The event is made up, and its `data.test` is true. `moment` chooses the step of its life ' +
+      '(`scheduled` if absent). If the endpoint must consent by `OPTIONS` first, it gets only that.',
+    body: { schema: testSchema, maxBytes: maxSubscriptionBytes, isOptional: true },
     answers: { 202: { about: 'It is sent.', schema: z.object({ delivery: deliveryTo }) } },
     problems: [404, 409],
   },

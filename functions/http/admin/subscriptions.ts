@@ -27,6 +27,7 @@ import {
   publicHealth,
   publicSubscription,
   replayIn,
+  testIn,
   wishIn,
 } from './subscription-body.ts'
 import { maxSubscriptionBytes, pageQuery } from './subscription-description.ts'
@@ -45,7 +46,7 @@ export function subscriptionRoutes(relay: Relay, routes: Hono, manages: Middlewa
   routes.patch(one, manages, body, (c) => patchSubscription(relay, c))
   routes.delete(one, manages, (c) => remove(relay, c))
   routes.get(`${one}/deliveries`, manages, (c) => getDeliveries(relay, c))
-  routes.post(`${one}/test`, manages, (c) => postTest(relay, c))
+  routes.post(`${one}/test`, manages, body, (c) => postTest(relay, c))
   routes.post(`${one}/pause`, manages, (c) => act(relay, c, pause))
   routes.post(`${one}/resume`, manages, (c) => act(relay, c, resume))
   routes.post(`${one}/rotate-secret`, manages, (c) => postRotation(relay, c))
@@ -188,7 +189,11 @@ async function act(relay: Relay, c: Context, action: typeof pause): Promise<Resp
 }
 
 async function postTest(relay: Relay, c: Context): Promise<Response> {
-  const tested = await test(relay, accessOf(c), idIn(c))
+  const access = accessOf(c)
+  if ((await subscriptionFor(relay, access, idIn(c))) === undefined) return unknown(c)
+  const wish = await testIn(c)
+  if (wish instanceof Response) return wish
+  const tested = await test(relay, access, idIn(c), wish.moment)
   if (tested === undefined) return unknown(c)
   if (tested.outcome === 'disabled') return notActive(c, 'disabled; resume it, which sends a ping')
   return c.json({ delivery: publicDeliveryTo(tested.delivery) }, 202)

@@ -5,6 +5,7 @@ import {
   activated,
   changed,
   disabled,
+  fleetOf,
   hears,
   idFor,
   maxFailingMs,
@@ -109,6 +110,19 @@ test('a step that changes nothing returns the same, so nothing is written', () =
   expect(resumes(active)).toBe(active)
   expect(pauses(still)).toBe(still)
   expect(fails(off)).toBe(off)
+})
+
+test.each<[string, string[] | undefined, string[] | undefined, string]>([
+  ['that it hears', undefined, ['test'], 'test'],
+  ['of its maker', ['test'], undefined, 'test'],
+  ['of both', ['lab', 'test'], ['test', 'prod'], 'test'],
+  ['of its maker, if it hears none', ['test'], ['prod'], 'test'],
+  ['of its maker, if that is not configured any more', ['gone'], undefined, 'gone'],
+  ['of the configuration', undefined, undefined, 'prod'],
+  ['of the configuration, if its filter knows none of them', undefined, ['gone'], 'prod'],
+])('what is about the subscription itself belongs to a fleet %s', (_, bound, fleets, expected) => {
+  const one = { ...fresh, bound, filter: { fleets } }
+  expect(fleetOf(one, ['prod', 'lab', 'test'])).toBe(expected)
 })
 
 test('consent counts for the address that was asked, once', () => {

@@ -154,10 +154,13 @@ describe('open events of a fleet', () => {
   })
 })
 
-test('ids that the relay uses for its alerts are refused with the whole report', async () => {
-  const response = await liar.post(liar.body([event({ eventId: 'alert-over_limits' })]))
-  expect(response.status).toBe(400)
-})
+test.each(['alert-over_limits', 'drill-1', 'test-1'])(
+  'a report with the id "%s", which only the relay makes, is refused',
+  async (own) => {
+    const response = await liar.post(liar.body([event({ eventId: own })]))
+    expect(response.status).toBe(400)
+  },
+)
 
 describe('the alert', () => {
   const many = invented(0, maxOpenOfBeacon + 1)

@@ -13,7 +13,15 @@ import {
   subscribe,
 } from '../../support/subscriptions.ts'
 import { makeToken } from '../../support/tokens.ts'
-import { event, eventId, FakeBeacon, type Sent, started, testKey } from '../../support/world.ts'
+import {
+  event,
+  eventId,
+  FakeBeacon,
+  type Sent,
+  started,
+  testKey,
+  usualAnswer,
+} from '../../support/world.ts'
 
 const day = 24 * hour
 const ok = () => new Response(null, { status: 204 })
@@ -183,6 +191,22 @@ describe('what a subscription misses', () => {
     expect(heardBy(world)).toEqual(['foghorn.ping', 'scheduled', 'started', 'completed'])
   })
 
+  test('after it consented while it was paused is kept, and it hears all once it is resumed', async () => {
+    endpointAnswers(world, () => new Response('no', { status: 500 }))
+    const { id } = await subscribe(world)
+    await ask(world, `/${id}/pause`, 'POST')
+    endpointAnswers(world, ok)
+    await world.pass(minute)
+    await report(event())
+    expect((await ask(world, `/${id}/resume`, 'POST')).body.state).toBe('active')
+    world.clock.now += minute
+    await report(started())
+    expect(heardBy(world).filter((type) => type !== 'foghorn.ping')).toEqual(['started'])
+    const rows = await deliveriesOf(id)
+    const kept = rows.find(({ moment }: { moment: string }) => moment === 'scheduled')
+    expect(kept).toMatchObject({ state: 'given_up', attempts: 0 })
+  })
+
   test('one message that waits when it is paused is kept, too', async () => {
     const { id } = await subscribe(world)
     endpointAnswers(world, () => new Response('busy', { status: 503 }))
@@ -253,6 +277,36 @@ describe('the relay disables it', () => {
     await passInSteps(world, 2 * hour, 10 * minute)
     expect(alerts()).toHaveLength(1)
     expect(heardBy(world)).toEqual(['foghorn.ping', 'scheduled'])
+  })
+
+  test('after 410 to a ping, and alerts the owners of a fleet that it hears', async () => {
+    const { id } = await subscribe(world, { fleets: ['test'] })
+    world.channels.answer = (sent) =>
+      sent.url.startsWith(endpoint) ? new Response('gone', { status: 410 }) : usualAnswer(sent)
+    // a new address gets a ping
+    await ask(world, `/${id}`, 'PATCH', { url: `${endpoint}/new` })
+    await passInSteps(world, hour, 10 * minute)
+    expect(await stateOf(world, id)).toBe('disabled')
+    expect(alerts()).toHaveLength(1)
+    const [line] = world.lines.filter((one) => one.includes('"fleet_alert"'))
+    expect(JSON.parse(line!)).toMatchObject({ fleet: 'test', vms: [id] })
+  })
+
+  test('and alerts the owners of another one, too, 15 minutes after the first alert', async () => {
+    const first = await subscribe(world, { url: `${endpoint}/first`, moments: ['scheduled'] })
+    const second = await subscribe(world, { url: `${endpoint}/second`, moments: ['started'] })
+    world.channels.answer = (sent) =>
+      sent.url.startsWith(endpoint) ? new Response('gone', { status: 410 }) : usualAnswer(sent)
+    await report(event())
+    await passInSteps(world, 2 * minute, 10_000)
+    await report(started())
+    await passInSteps(world, 12 * minute, minute)
+    expect(alerts()).toHaveLength(1)
+    await passInSteps(world, hour, minute)
+    expect(alerts()).toHaveLength(2)
+    expect(alerts()[0]!.body).toContain(first.id)
+    expect(alerts()[1]!.body).toContain(second.id)
+    expect(alerts()[1]!.body).not.toContain(first.id)
   })
 
   test('after 5 days without success, and a resumed one gets all by a replay', async () => {

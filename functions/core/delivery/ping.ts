@@ -1,0 +1,57 @@
+// What the relay sends to the endpoint of a subscription on its own: a ping, which asks for consent,
+// or a made-up event, which tests the endpoint. Each has an id that no event of a fleet has.
+import type { Moment } from '../event/event.ts'
+import { testEvent } from '../event/test-event.ts'
+import { type AlertTelling, type Delivery, subscriptionChannel, urgentMs } from './delivery.ts'
+import type { Subscription } from './subscription.ts'
+
+/** Their deliveries belong to no fleet. A configured name has another form. */
+const noFleet = '-'
+
+/** The last ping that was counted. Planning it twice changes nothing. */
+export function planPing(one: Subscription, origin: string, now: number): Delivery {
+  const eventId = `ping-${countedId(one)}`
+  const handshake = mustShakeHands(one) ? { handshake: origin } : {}
+  const event = {
+    ...{ fleet: noFleet, eventId, epoch: 1, sequence: one.pings, phase: 'scheduled' as const },
+    ...{ facts: { eventType: 'Ping', resources: [] }, firstSeenAt: now },
+    policy: { decide: 'notify' as const, rule: 'ping' },
+  }
+  return planToEndpoint(one, event, { ping: one.id, ...handshake }, now)
+}
+
+/** A made-up event in place of the last ping that was counted. */
+export function planTest(one: Subscription, moment: Moment, fleet: string, now: number): Delivery {
+  const eventType = one.filter.eventTypes?.[0] ?? 'Reboot'
+  const event = testEvent({ fleet, eventType, id: countedId(one), moment }, now)
+  return planToEndpoint(one, event, { ping: one.id, tests: moment }, now)
+}
+
+/** Its endpoint gets nothing else before it has consented by the handshake. */
+export function mustShakeHands({ consent, consented }: Subscription): boolean {
+  return consent === 'options' && !consented
+}
+
+/** A repeated request may make a deleted subscription again, under its id. */
+function countedId({ id, createdAt, pings }: Subscription): string {
+  return `${id}-${createdAt}-${pings}`
+}
+
+/** What belongs to no event of a fleet. */
+function planToEndpoint(
+  { id, pings }: Subscription,
+  event: AlertTelling['event'],
+  about: AlertTelling['about'] & { tests?: Moment },
+  now: number,
+): Delivery {
+  const channel = subscriptionChannel(id)
+  const { eventId } = event
+  const what = about.tests === undefined ? 'ping' : 'test'
+  return {
+    id: `${noFleet}/${eventId}/1/${what}/${encodeURIComponent(channel)}`,
+    ...{ fleet: noFleet, eventId, channel, seq: pings },
+    ...{ plannedAt: now, urgentUntil: now + urgentMs, nextAt: now },
+    telling: { moment: 'alert', at: now, event, about },
+    ...{ state: 'pending', attempts: 0, note: '' },
+  }
+}
