@@ -20,6 +20,7 @@ import { privateHeaders } from '../../pages/layout.ts'
 import { AzureStore } from '../../store/azure/store.ts'
 import { checkAbsences } from '../../use-cases/check-absences.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
+import { countAll } from '../../use-cases/read-metrics.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createBell } from '../bell.ts'
 import { nodeHmac } from '../node/hmac.ts'
@@ -205,7 +206,10 @@ async function wake({ relay, rounds, listen }: Parts, message: unknown): Promise
 /** Runs all parts even if one fails, and then fails. */
 async function onTimer({ relay, rounds, listen, queue }: Parts): Promise<void> {
   await listen()
-  const parts = [() => rounds.turn(), () => logTroubles(relay, queue), () => hourly(relay)]
+  const parts = [
+    ...[() => rounds.turn(), () => logTroubles(relay, queue)],
+    ...[() => prepareTally(relay), () => hourly(relay)],
+  ]
   const outcomes: PromiseSettledResult<void>[] = []
   for (const part of parts) outcomes.push(...(await Promise.allSettled([part()])))
   const failed = outcomes.find((outcome) => outcome.status === 'rejected')
@@ -215,6 +219,11 @@ async function onTimer({ relay, rounds, listen, queue }: Parts): Promise<void> {
 async function logTroubles(relay: Relay, queue: WakeQueue): Promise<void> {
   for (const trouble of await troublesOf(relay.log, queue))
     relay.log.error('host_troubled', { trouble })
+}
+
+/** Counts for metrics, so that a scrape finds counts that are at most a minute old. */
+async function prepareTally(relay: Relay): Promise<void> {
+  await countAll(relay, timerMs / 2)
 }
 
 /** Once an hour, in the run nearest to the full hour: the timer may run a moment early. */
