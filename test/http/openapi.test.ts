@@ -245,7 +245,7 @@ describe('answers', () => {
     const others = descriptions.map(({ name }) => name).filter((name) => !seen.includes(name))
     expect(others).toEqual([
       ...['showApprovePage', 'submitApprovePage', 'approvePageMethods', 'slackInteraction'],
-      ...['getEventSchema', 'getAlertSchema', 'getOpenapi'],
+      ...['getEventSchema', 'getAlertSchema', 'getOpenapi', 'getMetrics'],
     ])
   })
 })

@@ -21,7 +21,7 @@ interface Sample {
   value: number
 }
 
-export interface Metric {
+interface Metric {
   name: string
   type: 'gauge' | 'counter' | 'histogram'
   /** Explains it, in `/metrics` and in docs/monitor.md. */
@@ -178,7 +178,7 @@ export const metrics: readonly Metric[] = [
     samples: (source) => latencySamples(source),
   },
   {
-    name: 'foghorn_summary_age_seconds',
+    name: 'foghorn_counts_age_seconds',
     type: 'gauge',
     help: 'How old the counts of events, messages and beacons are. On Azure up to a minute, elsewhere seconds.',
     labels: [],

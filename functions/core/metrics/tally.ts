@@ -32,7 +32,7 @@ export interface Count {
 }
 
 /** The undecided events of a fleet. */
-export interface Undecided {
+interface Undecided {
   fleet: string
   count: number
   /** The first NotBefore, epoch ms. Absent if Azure gave none. */
@@ -59,10 +59,10 @@ export const latencySeconds = [1, 2, 5, 10, 30, 60, 120, 300, 900] as const
 export const longer = 'longer'
 
 export const steps = ['scheduled', 'started', 'completed', 'cancelled', 'lost'] as const
-export type Step = (typeof steps)[number]
+type Step = (typeof steps)[number]
 
 /** The phase of the event. A lost event keeps its phase, so here it counts as lost. */
-export function stepOf({ phase, ended }: EventRecord): Step {
+function stepOf({ phase, ended }: EventRecord): Step {
   return ended?.outcome ?? phase
 }
 

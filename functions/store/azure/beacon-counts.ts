@@ -20,7 +20,7 @@ export type CountedAs = [version: string, state: string]
 type Counts = Record<string, number>
 
 /** Undefined: the count stays as it is. */
-export interface Recount {
+interface Recount {
   /** Undefined: no longer counted. */
   as: CountedAs | undefined
   change: Change

@@ -48,9 +48,11 @@ const add = (what: Counted, of: string, one: string, two: string) =>
 
 const remove = (what: Counted, of: string, one: string, two: string) => `
   UPDATE tallies SET n = n - 1
-    WHERE what = '${what}' AND fleet = ${of}.fleet AND one = ${one} AND two = ${two};
-  DELETE FROM tallies
-    WHERE what = '${what}' AND fleet = ${of}.fleet AND one = ${one} AND two = ${two} AND n = 0;`
+    WHERE what = '${what}' AND fleet = ${of}.fleet AND one = ${one} AND two = ${two};`
+
+/** Beacons choose their versions, so there may be many. */
+const tidy = `DELETE FROM tallies
+    WHERE what = 'beacon' AND fleet = OLD.fleet AND one = ${versionOf('OLD')} AND n = 0;`
 
 const event = (row: string) => ['event', row, typeOf(row), stepOf(row)] as const
 const delivery = (row: string) => ['delivery', row, `${row}.channel`, `${row}.state`] as const
@@ -141,22 +143,25 @@ ${trigger(
   'UPDATE ON beacons',
   `${stateOf('NEW')} <> ${stateOf('OLD')} OR ${versionOf('NEW')} <> ${versionOf('OLD')}`,
   remove(...beacon('OLD')),
+  tidy,
   add(...beacon('NEW')),
 )}
 CREATE TRIGGER IF NOT EXISTS tally_forgotten_beacon AFTER DELETE ON beacons
-BEGIN ${remove(...beacon('OLD'))} END;
+BEGIN ${remove(...beacon('OLD'))} ${tidy} END;
 `
 
-const readCounts = 'SELECT what, fleet, one, two, n FROM tallies'
+const readCounts = 'SELECT what, fleet, one, two, n FROM tallies WHERE n <> 0'
+// CROSS JOIN: begin with the few open events, not with all events
 const readOpen = `SELECT e.body FROM open_events o
-  JOIN events e ON e.fleet = o.fleet AND e.event_id = o.event_id`
+  CROSS JOIN events e ON e.fleet = o.fleet AND e.event_id = o.event_id`
 // jumps from one channel and fleet to the next, however long the queues are
+const next = (condition: string) => `(SELECT rowid FROM deliveries
+  WHERE ${isWaiting} AND ${condition} ORDER BY channel, fleet, owed_at LIMIT 1)`
 const readOldest = `WITH RECURSIVE queue (channel, fleet, owed_at) AS (
-    SELECT channel, fleet, owed_at FROM (SELECT channel, fleet, owed_at FROM deliveries
-      WHERE ${isWaiting} ORDER BY channel, fleet, owed_at LIMIT 1)
-    UNION ALL SELECT n.channel, n.fleet, n.owed_at FROM queue q JOIN deliveries n ON n.rowid = (
-      SELECT rowid FROM deliveries WHERE ${isWaiting}
-        AND (channel, fleet) > (q.channel, q.fleet) ORDER BY channel, fleet, owed_at LIMIT 1))
+    SELECT channel, fleet, owed_at FROM deliveries WHERE rowid = ${next('true')}
+    UNION ALL SELECT n.channel, n.fleet, n.owed_at FROM queue q JOIN deliveries n
+      ON n.rowid = coalesce(
+        ${next('channel = q.channel AND fleet > q.fleet')}, ${next('channel > q.channel')}))
   SELECT channel, fleet, owed_at FROM queue`
 
 export function readTally(statements: Statements, now: number): Tally {
