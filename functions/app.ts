@@ -4,6 +4,7 @@ import { messageOf } from '../shared/errors.ts'
 import { reportPath } from '../shared/report.ts'
 import { createKeyGuard } from './http/admin/admin-key.ts'
 import { adminRoutes } from './http/admin/api.ts'
+import { calendarRoutes } from './http/admin/calendar.ts'
 import { consolePages } from './http/admin/console.ts'
 import { metricsRoutes } from './http/admin/metrics.ts'
 import { checkRoutes } from './http/beacons/check.ts'
@@ -34,6 +35,7 @@ export function createApp(relay: Relay): Hono {
   app.route('/', interactionRoutes(relay, refusals))
   app.route('/v1', adminRoutes(relay, guard))
   app.route('/', metricsRoutes(relay, guard, reports))
+  app.route('/', calendarRoutes(relay, guard))
   app.route('/console', consolePages(relay, refusals))
   app.route('/', schemaRoutes(relay, descriptions))
   app.get('/healthz', healthRoute(relay, guard))

@@ -246,6 +246,10 @@ export const problemCodes: Record<string, Code> = {
     status: '503',
     about: 'Too many requests changed the event at once. Send the request again.',
   },
+  calendar_only: {
+    status: '403',
+    about: 'The address of the calendar takes only a token with the one scope `calendar`.',
+  },
   check_malformed: { status: '400', about: 'The detail lists what is wrong with the request.' },
   clock_outside_tolerance: {
     status: '401',

@@ -1,5 +1,6 @@
 // All routes that outsiders use, for `GET /openapi.json`. A new route adds its description to the
 // list beside it; a test fails without one. The console is for browsers only and has none.
+import { calendarDescription } from './admin/calendar.ts'
 import { adminDescriptions } from './admin/description.ts'
 import { metricsDescription } from './admin/metrics.ts'
 import { subscriptionDescriptions } from './admin/subscription-description.ts'
@@ -17,4 +18,5 @@ export const descriptions: readonly RouteDescription[] = [
   ...schemaDescriptions,
   healthDescription,
   metricsDescription,
+  calendarDescription,
 ]

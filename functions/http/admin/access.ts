@@ -54,18 +54,25 @@ export async function findAccess(
   guard: KeyGuard,
   c: Context,
 ): Promise<Access | Response> {
+  const remedy = 'send "Authorization: Bearer …" with a token or FOGHORN_ADMIN_KEY'
+  return accessBy(relay, guard, c, authorizationIn(c), remedy)
+}
+
+/** Who has this key. `remedy`: what to send if there is none. */
+export async function accessBy(
+  relay: Relay,
+  guard: KeyGuard,
+  c: Context,
+  given: string,
+  remedy: string,
+): Promise<Access | Response> {
   if (relay.adminKey === undefined) {
     const detail =
       'the API is off because the relay was started without FOGHORN_ADMIN_KEY; set it and restart'
     return problem(c, 403, 'api_off', detail)
   }
-  const given = authorizationIn(c)
   // A request without a key is not a failed attempt.
-  if (given === '') {
-    const detail =
-      'the key is missing; send "Authorization: Bearer …" with a token or FOGHORN_ADMIN_KEY'
-    return problem(c, 401, 'unauthorized', detail)
-  }
+  if (given === '') return problem(c, 401, 'unauthorized', `the key is missing; ${remedy}`)
   const checked = await guard.check(given)
   if (checked.outcome === 'right') return checked.access
   if (checked.outcome === 'busy') {

@@ -186,8 +186,9 @@ describe.each(Object.entries(addresses))('%s', (address, { scope, about }) => {
       read: ['read', 'decide', 'manage'],
       decide: ['decide'],
       manage: ['manage'],
+      calendar: [],
     }
-    for (const own of ['read', 'decide', 'manage'] as const) {
+    for (const own of ['read', 'decide', 'manage', 'calendar'] as const) {
       const { token } = await makeToken(world, { scopes: [own] })
       const response = await send(token, address, about('prod', 'none', 'none')[0]!)
       if (including[scope].includes(own)) expect(response.status).not.toBe(403)
