@@ -1,5 +1,6 @@
 // All routes that outsiders use, for `GET /openapi.json`. A new route adds its description to the
 // list beside it; a test fails without one. The console is for browsers only and has none.
+import { backupDescription } from './admin/backup.ts'
 import { calendarDescription } from './admin/calendar.ts'
 import { adminDescriptions } from './admin/description.ts'
 import { metricsDescription } from './admin/metrics.ts'
@@ -19,4 +20,5 @@ export const descriptions: readonly RouteDescription[] = [
   healthDescription,
   metricsDescription,
   calendarDescription,
+  backupDescription,
 ]

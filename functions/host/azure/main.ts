@@ -54,6 +54,10 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as 
 /** Other paths are not logged: they may contain a token, which can decide an event. */
 const plainPaths = /^\/(v1\/(reports|events|deliveries)(\/|$)|healthz$|slack\/interactions$)/
 
+const backupInstead =
+  'this relay stores its data in Azure Tables, so it has no file to copy; Azure keeps copies of the ' +
+  'table (storageSku), and "npm run export" stores the events: see docs/backup.md'
+
 type Parts = ReturnType<typeof compose>
 
 /** Registers the functions `relay`, `wake` and `sweep`, and a hook for the end of the worker. */
@@ -144,6 +148,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     wake: (messages) => rounds.hint(messages),
     bell: createBell(),
     holdsConnections: false,
+    backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),
     troubles: () => troublesOf(logs.log, queue),
   }
   const rounds: Rounds = new Rounds(relay, (delayMs) => queue.set(delayMs))

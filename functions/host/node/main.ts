@@ -16,6 +16,7 @@ import { SqliteStore } from '../../store/sqlite/store.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createBell } from '../bell.ts'
 import { allSecrets, type Common, readEnvironment } from '../settings.ts'
+import { createBackup } from './backup.ts'
 import { finishing, watchBody } from './body.ts'
 import { nodeHmac } from './hmac.ts'
 import { Pump } from './pump.ts'
@@ -76,6 +77,7 @@ async function start(settings: Settings, write: (line: string) => void) {
     wake: () => pump.wake(),
     bell: createBell(),
     holdsConnections: true,
+    backup: createBackup(store, dataDirectory),
     troubles: async () => [],
   }
   const pump = new Pump(relay)

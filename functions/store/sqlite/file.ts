@@ -1,6 +1,6 @@
 // Opens the file of the SQLite store: sets its mode, locks it and checks its format.
 import { chmodSync, closeSync, openSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
+import { backup, DatabaseSync } from 'node:sqlite'
 import { FoghornError } from '../../../shared/errors.ts'
 import { explainDisk } from './disk.ts'
 import { schema, schemaVersion, upgrades } from './sql.ts'
@@ -29,6 +29,24 @@ export function openFile(path: string, alone: boolean): DatabaseSync {
     return db
   } catch (error) {
     db.close()
+    throw explainDisk(error, path)
+  }
+}
+
+/** Pages of one step. Between two steps, the relay goes on working. */
+const copiedPages = 500
+
+/**
+ * Copies a database in use into one file that needs no companions. Writes meanwhile are in the copy,
+ * too. Throws FoghornError `disk_full`.
+ */
+export async function copyDatabase(db: DatabaseSync, path: string): Promise<void> {
+  try {
+    await backup(db, path, { rate: copiedPages })
+    const copy = new DatabaseSync(path)
+    copy.exec('PRAGMA journal_mode=DELETE')
+    copy.close()
+  } catch (error) {
     throw explainDisk(error, path)
   }
 }

@@ -28,7 +28,7 @@ import type {
 import { Claims } from './claims.ts'
 import { Deliveries } from './deliveries.ts'
 import { explainDisk } from './disk.ts'
-import { openFile } from './file.ts'
+import { copyDatabase, openFile } from './file.ts'
 import { Moments } from './moments.ts'
 import { eventBody, parse, toEvent } from './rows.ts'
 import { SharedWrites } from './shared-writes.ts'
@@ -71,6 +71,11 @@ export class SqliteStore implements Store {
    */
   freeLeases(now: number): void {
     this.#statements.run(sql.freeLeases, now)
+  }
+
+  /** Copies the database into an empty file, while the store is in use. Throws `disk_full`. */
+  async copyTo(path: string): Promise<void> {
+    await copyDatabase(this.#db, path)
   }
 
   close(): void {
