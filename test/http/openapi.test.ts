@@ -246,6 +246,7 @@ describe('answers', () => {
     expect(others).toEqual([
       ...['showApprovePage', 'submitApprovePage', 'approvePageMethods', 'slackInteraction'],
       ...['getEventSchema', 'getAlertSchema', 'getOpenapi', 'getMetrics', 'getCalendar'],
+      'makeBackup',
     ])
   })
 })
