@@ -114,7 +114,7 @@ ${trigger(
 ${trigger(
   'tally_first_message',
   'UPDATE OF state ON deliveries',
-  `NEW.state = 'delivered' AND OLD.state <> 'delivered' AND ${isCounted('NEW')}
+  `NEW.state = 'delivered' AND ${isCounted('NEW')}
     AND NEW.body ->> '$.telling.moment' <> 'alert' AND NOT EXISTS (
       SELECT 1 FROM first_messages WHERE fleet = NEW.fleet AND event_id = NEW.event_id)`,
   `INSERT INTO first_messages SELECT fleet, event_id, max(0, NEW.next_at - first_seen_at)
