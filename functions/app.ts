@@ -1,9 +1,12 @@
 // Puts the relay's HTTP routes together. It knows no host: each host calls its `fetch`.
 import { Hono } from 'hono'
 import { messageOf } from '../shared/errors.ts'
+import { reportPath } from '../shared/report.ts'
 import { createKeyGuard } from './http/admin/admin-key.ts'
 import { adminRoutes } from './http/admin/api.ts'
+import { calendarRoutes } from './http/admin/calendar.ts'
 import { consolePages } from './http/admin/console.ts'
+import { metricsRoutes } from './http/admin/metrics.ts'
 import { checkRoutes } from './http/beacons/check.ts'
 import { reportRoutes } from './http/beacons/reports.ts'
 import { descriptions } from './http/descriptions.ts'
@@ -14,6 +17,7 @@ import { interactionRoutes } from './http/people/slack.ts'
 import { BodyBrokenOff, problem } from './http/problem.ts'
 import { onlyKnownQuery } from './http/query.ts'
 import { createRefusals } from './http/refusals.ts'
+import { createReportCounts } from './http/report-counts.ts'
 import { schemaRoutes } from './http/schemas.ts'
 import type { Relay } from './use-cases/relay.ts'
 
@@ -23,11 +27,15 @@ export function createApp(relay: Relay): Hono {
   const guard = createKeyGuard(relay, refusals, 'api')
   app.use('*', keepPrivate(relay))
   app.use('*', onlyKnownQuery(descriptions))
+  const reports = createReportCounts(relay)
+  app.use(reportPath, reports.note)
   app.route('/', reportRoutes(relay, refusals))
   app.route('/', checkRoutes(relay, refusals))
   app.route('/approve', pageRoutes(relay, refusals))
   app.route('/', interactionRoutes(relay, refusals))
   app.route('/v1', adminRoutes(relay, guard))
+  app.route('/', metricsRoutes(relay, guard, reports))
+  app.route('/', calendarRoutes(relay, guard))
   app.route('/console', consolePages(relay, refusals))
   app.route('/', schemaRoutes(relay, descriptions))
   app.get('/healthz', healthRoute(relay, guard))

@@ -82,6 +82,7 @@ export const relayEvents: Record<string, string> = {
   alarm_failed:
     'Cloudflare only. The alarm for the next due time could not be set. The cron trigger looks what is due within a minute.',
   alert_failed: 'An alert could not be stored. The relay tries again when the cause occurs again.',
+  backup_made: 'An owner made a copy of the database, by `npm run backup` or the API.',
   beacon_first_heard: 'The first report of a beacon since it started.',
   beacon_left:
     'A beacon will not come back. `why`: its package was `removed`, Azure `terminated` the VM, another beacon `replaced` it, or an `owner` said so.',
@@ -243,9 +244,15 @@ export const problemCodes: Record<string, Code> = {
     status: '422',
     about: 'The relay must not send to this address. The detail says why.',
   },
+  admin_only: { status: '403', about: 'Only the admin key may do this. A token may not.' },
   already_approved: { status: '409', about: 'The event was approved before. Nothing changed.' },
   already_declined: { status: '409', about: '*Not now* was on record before.' },
   api_off: { status: '403', about: 'The relay was started without `FOGHORN_ADMIN_KEY`.' },
+  backup_busy: { status: '503', about: 'Another backup is being made. Try again later.' },
+  backup_unsupported: {
+    status: '501',
+    about: 'This host has no file to copy. The detail says what to do instead.',
+  },
   beacon_unknown: { status: '404', about: 'The fleet has no such beacon.' },
   beyond_own_rights: {
     status: '403',
@@ -258,6 +265,10 @@ export const problemCodes: Record<string, Code> = {
     status: '503',
     about: 'Too many requests changed the event at once. Send the request again.',
   },
+  calendar_only: {
+    status: '403',
+    about: 'The address of the calendar takes only a token with the one scope `calendar`.',
+  },
   check_malformed: { status: '400', about: 'The detail lists what is wrong with the request.' },
   clock_outside_tolerance: {
     status: '401',
@@ -266,6 +277,10 @@ export const problemCodes: Record<string, Code> = {
   cursor_unknown: {
     status: '409',
     about: 'The cursor is not from this relay, or from before its store was replaced.',
+  },
+  disk_full: {
+    status: '507',
+    about: 'The disk of the relay has no room. A backup needs as much as the database.',
   },
   decision_malformed: { status: '400', about: 'The body is not a valid decision.' },
   delivery_unknown: { status: '404', about: 'The subscription has no such delivery.' },

@@ -8,6 +8,7 @@ import { variables } from '../beacon/settings.ts'
 import { run } from '../functions/cli/check-config.ts'
 import { configSchema } from '../functions/config/schema.ts'
 import { moments } from '../functions/core/event/event.ts'
+import { metrics } from '../functions/core/metrics/metrics.ts'
 import { severities } from '../functions/core/rules/severity.ts'
 import { alertSchema, eventSchema, type JsonSchema } from '../functions/schema/published.ts'
 import { codesIn, eventsIn, type LogEvent, settingsIn } from './reference-scan.ts'
@@ -38,6 +39,13 @@ export const makers: Record<string, () => string> = {
       moments.map((one) => [code(one), momentTexts[one]]),
     ),
   severities: () => severitiesTable(),
+  metrics: () =>
+    table(
+      ['metric', 'labels', 'type', 'meaning'],
+      metrics.map(({ name, labels, type, help }) => {
+        return [code(name), labels.map(code).join(' '), type, help]
+      }),
+    ),
   'relay-events': () => eventsTable(eventsIn(read('functions')), relayEvents),
   'beacon-events': () => eventsTable(eventsIn(read('beacon')), beaconEvents),
   'problem-codes': () => codesTable(),

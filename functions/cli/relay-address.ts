@@ -13,6 +13,14 @@ export function relayUrl(file: string | undefined): string {
   return relayUrlOf(publicUrlIn(path), `publicUrl in ${path}`)
 }
 
+/** FOGHORN_URL, or the relay of this machine. */
+export function localRelayUrl(): string {
+  const { FOGHORN_URL: url, PORT } = process.env
+  return relayUrlOf(url || `http://127.0.0.1:${PORT || usualPort}`, url ? 'FOGHORN_URL' : 'PORT')
+}
+
+const usualPort = 7071
+
 function publicUrlIn(path: string): string {
   let text: string
   try {

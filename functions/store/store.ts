@@ -9,6 +9,7 @@ import type { Rate } from '../core/delivery/rate.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Beacon, Observer, Sighting } from '../core/event/observer.ts'
 import type { OpenCounts } from '../core/event/share.ts'
+import type { Tally } from '../core/metrics/tally.ts'
 
 export interface EventKey {
   fleet: string
@@ -246,6 +247,17 @@ export interface MemoStore {
   removeMemo(key: MemoKey): Promise<void>
 }
 
+export interface TallyRequest {
+  now: number
+  /** Other fleets may be left out. */
+  fleets: readonly string[]
+  /** How old the counts may be. A host with a timer asks for younger ones to prepare them. */
+  maxAgeMs?: number
+}
+
+/** Usually how old counts may be. */
+export const tallyMs = 60_000
+
 export interface Store extends EventStore, BeaconStore, DeliveryStore, MomentStore, MemoStore {
   /**
    * Removes events that ended before a time, with their deliveries, memos and sightings. Also
@@ -255,6 +267,12 @@ export interface Store extends EventStore, BeaconStore, DeliveryStore, MomentSto
    * many it removed.
    */
   forget(before: number, limit: number, unheardSince?: number): Promise<number>
+
+  /**
+   * Counts what is stored, by the rules of core/metrics/tally.ts. What has ended stays counted after
+   * `forget`.
+   */
+  tally(request: TallyRequest): Promise<Tally>
 
   /** When the next event is due or the next delivery can be claimed; undefined if nothing waits. */
   nextDueAt(pacing: Pacing): Promise<number | undefined>

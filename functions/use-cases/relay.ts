@@ -51,9 +51,18 @@ export interface Relay {
   bell: Bell
   /** Whether the host can keep an answer open for minutes. */
   holdsConnections: boolean
+  /** Copies all that is stored, while the relay works. Throws FoghornError `disk_full`. */
+  backup(): Promise<Backup>
   /** Problems of the host that an owner should look at: sentences for `/healthz`. */
   troubles(): Promise<string[]>
 }
+
+export type Backup =
+  | { outcome: 'made'; bytes: number; body: ReadableStream<Uint8Array> }
+  /** Another one is being made or read. */
+  | { outcome: 'busy' }
+  /** `instead`: what an owner can do on this host. */
+  | { outcome: 'unsupported'; instead: string }
 
 export interface Bell {
   /** How often it rang. */

@@ -231,6 +231,29 @@ describe('the end in the middle of an attempt', () => {
   })
 })
 
+describe('an owner', () => {
+  const ask = (path: string, init: RequestInit = {}) => {
+    const headers = { authorization: `Bearer ${stage.secrets.adminKey}` }
+    return fetch(`${stage.relayUrl}${path}`, { headers, ...init })
+  }
+
+  test('finds metrics that the timer has counted', async () => {
+    expect(await run('sweep')).toBe('done')
+    const text = await (await ask('/metrics')).text()
+    expect(text).toContain('foghorn_deliveries{channel="system",state="delivered"}')
+    const [, age] = /^foghorn_counts_age_seconds (\S+)$/m.exec(text)!
+    expect(Number(age)).toBeLessThan(60)
+  })
+
+  test('learns what to do instead of a backup', async () => {
+    const response = await ask('/v1/backup', { method: 'POST' })
+    expect([response.status, await response.json()]).toMatchObject([
+      501,
+      { code: 'backup_unsupported', detail: expect.stringContaining('npm run export') },
+    ])
+  })
+})
+
 /** The last test, because it looks at all lines before. */
 describe('no line', () => {
   test('contains a secret, and each names its invocation', async () => {
@@ -244,12 +267,16 @@ describe('no line', () => {
     await fetch(`${stage.relayUrl}${pathname.replace('/approve', '/%61pprove')}?utm=1`)
     await fetch(`${stage.relayUrl}/${pathname}`)
     expect((await postDecision(link)).status).toBe(200)
+    const feedToken = await newFeedToken()
+    expect((await fetch(`${stage.relayUrl}/calendar.ics?token=${feedToken}`)).status).toBe(200)
+    await fetch(`${stage.relayUrl}/calendar.ics?token=${feedToken}x`)
+    await fetch(`${stage.relayUrl}/${feedToken}`)
     await stage.relay!.stop()
     await stage.relay!.ended
     const output = stage.programs.map((program) => program.output).join('')
     expect(output).toContain('[not logged]')
     const token = pathname.split('/').at(-1)!
-    for (const [name, value] of Object.entries({ ...stage.secrets, token })) {
+    for (const [name, value] of Object.entries({ ...stage.secrets, token, feedToken })) {
       expect(output.includes(value), name).toBe(false)
     }
     const entries = stage.programs.flatMap((program) => program.entries)
@@ -259,3 +286,12 @@ describe('no line', () => {
     expect(lost).toEqual([])
   })
 })
+
+async function newFeedToken(): Promise<string> {
+  const response = await fetch(`${stage.relayUrl}/v1/tokens`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${stage.secrets.adminKey}` },
+    body: JSON.stringify({ name: 'feed', scopes: ['calendar'] }),
+  })
+  return ((await response.json()) as { token: string }).token
+}

@@ -88,7 +88,10 @@ const cases: Record<string, Case> = {
       name,
       scopes: ['read'],
     })),
-    also: ({ name }) => name.length <= 64 && /^[\p{L}\p{N}._-]+(?: [\p{L}\p{N}._-]+)*$/u.test(name),
+    also: ({ name, scopes }) =>
+      name.length <= 64 &&
+      /^[\p{L}\p{N}._-]+(?: [\p{L}\p{N}._-]+)*$/u.test(name) &&
+      (!scopes.includes('calendar') || scopes.every((one: string) => one === 'calendar')),
   },
 }
 

@@ -112,6 +112,7 @@ export class Worker {
       wake: () => this.#hint(),
       bell: createBell(),
       holdsConnections: true,
+      backup: async () => ({ outcome: 'unsupported', instead: '' }),
       troubles: async () => [],
     }
     this.#app = createApp(this.#relay)

@@ -138,6 +138,10 @@ export async function startSinks(options: SinkOptions = {}) {
     failNext: (failure: Failure): void => {
       failures.push(...Array.from({ length: failure.times ?? 1 }, () => failure))
     },
+    /** What was to fail succeeds from now on. */
+    heal: (): void => {
+      failures.length = 0
+    },
     /** The first request, past or future, that the predicate likes. */
     waitFor: (predicate: (one: Received) => boolean, timeoutMs: number): Promise<Received> => {
       const seen = () => received.map((one) => `${one.kind} ${one.answered}`).join(', ') || 'none'

@@ -15,6 +15,7 @@ import { settlePromises } from './contract/settling.ts'
 import { sharePromises } from './contract/shares.ts'
 import { sizePromises } from './contract/sizes.ts'
 import { subscriptionPromises } from './contract/subscriptions.ts'
+import { tallyPromises } from './contract/tally.ts'
 import { turnPromises } from './contract/turns.ts'
 
 interface Opened {
@@ -49,5 +50,6 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
     memoPromises(bench)
     momentPromises(bench)
     subscriptionPromises(bench)
+    tallyPromises(bench)
   })
 }

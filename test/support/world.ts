@@ -97,6 +97,7 @@ export async function createWorld(
     wake: () => {},
     bell: createBell(),
     holdsConnections: true,
+    backup: async () => ({ outcome: 'unsupported', instead: 'a test has no file' }),
     troubles: async () => [],
   }
   const app = createApp(relay)

@@ -2,6 +2,7 @@
 
 import type { EventRecord, OpenRecord } from './event.ts'
 import { addHistory } from './history.ts'
+import { isUndecided } from './undecided.ts'
 
 /**
  * The next reminder of an event that asks. `beforeSeconds`: the distances of all routes, farthest
@@ -12,12 +13,7 @@ export function nextReminder(
   beforeSeconds: number[],
 ): { at: number; beforeSeconds: number } | undefined {
   const { notBeforeAt } = record.facts
-  const waits =
-    record.policy.decide === 'ask' &&
-    record.phase === 'scheduled' &&
-    record.verdict === undefined &&
-    record.gone === undefined
-  if (!waits || notBeforeAt === undefined) return undefined
+  if (!isUndecided(record) || notBeforeAt === undefined) return undefined
   const next = beforeSeconds.find((one) => !record.remindedBeforeSeconds?.includes(one))
   return next === undefined ? undefined : { at: notBeforeAt - next * 1_000, beforeSeconds: next }
 }

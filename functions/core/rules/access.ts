@@ -2,7 +2,7 @@
 // and fleets allow. A token makes only tokens that may do no more than it may itself.
 import type { Decider } from '../event/event.ts'
 
-export const scopes = ['read', 'decide', 'manage'] as const
+export const scopes = ['read', 'decide', 'manage', 'calendar'] as const
 export type Scope = (typeof scopes)[number]
 
 /** What a token allows. */
@@ -24,14 +24,20 @@ interface TokenAccess extends Grant {
 export type Access = { by: 'admin' } | TokenAccess
 
 const implied: Record<Scope, readonly Scope[]> = {
-  read: ['read'],
-  decide: ['decide', 'read'],
-  manage: ['manage', 'read'],
+  read: ['read', 'calendar'],
+  decide: ['decide', 'read', 'calendar'],
+  manage: ['manage', 'read', 'calendar'],
+  calendar: ['calendar'],
 }
 
 /** Whether a scope allows a request, also if another scope includes it. */
 export function may(access: Access, scope: Scope): boolean {
   return access.by === 'admin' || access.scopes.some((own) => implied[own].includes(scope))
+}
+
+/** Whether it is a token for the calendar and nothing else, which may be part of an address. */
+export function isForCalendar(access: Access): boolean {
+  return access.by === 'token' && access.scopes.every((scope) => scope === 'calendar')
 }
 
 export function isBound(access: Access): access is TokenAccess & { fleets: string[] } {

@@ -15,6 +15,7 @@ import { AzureStore } from '../../store/azure/store.ts'
 import { noteListening } from '../../store/memos.ts'
 import { checkAbsences } from '../../use-cases/check-absences.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
+import { countAll } from '../../use-cases/read-metrics.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createBell } from '../bell.ts'
 import { readConfigFile } from '../config-file.ts'
@@ -49,6 +50,10 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as 
 
 /** Other paths are not logged: they may contain a token, which can decide an event. */
 const plainPaths = /^\/(v1\/(reports|events|deliveries)(\/|$)|healthz$|slack\/interactions$)/
+
+const backupInstead =
+  'this relay stores its data in Azure Tables, so it has no file to copy; Azure keeps copies of the ' +
+  'table (storageSku), and "npm run export" stores the events: see docs/backup.md'
 
 type Parts = ReturnType<typeof compose>
 
@@ -140,6 +145,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     wake: (messages) => rounds.hint(messages),
     bell: createBell(),
     holdsConnections: false,
+    backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),
     troubles: () => troublesOf(logs.log, queue),
   }
   const rounds: Rounds = new Rounds(relay, (delayMs) => queue.set(delayMs))
@@ -202,7 +208,10 @@ async function wake({ relay, rounds, listen }: Parts, message: unknown): Promise
 /** Runs all parts even if one fails, and then fails. */
 async function onTimer({ relay, rounds, listen, queue }: Parts): Promise<void> {
   await listen()
-  const parts = [() => rounds.turn(), () => logTroubles(relay, queue), () => hourly(relay)]
+  const parts = [
+    ...[() => rounds.turn(), () => logTroubles(relay, queue)],
+    ...[() => prepareTally(relay), () => hourly(relay)],
+  ]
   const outcomes: PromiseSettledResult<void>[] = []
   for (const part of parts) outcomes.push(...(await Promise.allSettled([part()])))
   const failed = outcomes.find((outcome) => outcome.status === 'rejected')
@@ -212,6 +221,11 @@ async function onTimer({ relay, rounds, listen, queue }: Parts): Promise<void> {
 async function logTroubles(relay: Relay, queue: WakeQueue): Promise<void> {
   for (const trouble of await troublesOf(relay.log, queue))
     relay.log.error('host_troubled', { trouble })
+}
+
+/** Counts for metrics, so that a scrape finds counts that are at most a minute old. */
+async function prepareTally(relay: Relay): Promise<void> {
+  await countAll(relay, timerMs / 2)
 }
 
 /** Once an hour, in the run nearest to the full hour: the timer may run a moment early. */

@@ -33,6 +33,10 @@ const backstopMs = 5_000
 /** How long an alarm waits for its messages. */
 const turnWaitMs = attemptMs + 1_000
 
+/** To the request for a backup. */
+const backupInstead =
+  'Cloudflare keeps several copies of the object, and "npm run export" stores the events: see docs/backup.md'
+
 type Bindings = Record<string, unknown>
 type Parts = Awaited<ReturnType<typeof compose>>
 
@@ -127,6 +131,7 @@ async function compose(
     bell: createBell(),
     holdsConnections: true,
     troubles: async () => [],
+    backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),
   }
   const pump = new Pump(relay, { timer, maxUnderWay, maxSleepMs: cronMs })
   log.info('relay_started', { publicUrl: config.publicUrl })

@@ -20,6 +20,7 @@ import { readConfigFile } from '../config-file.ts'
 import { nodeHmac } from '../hmac.ts'
 import { Pump } from '../pump.ts'
 import { type Attempt, allSecrets, type Common, readEnvironment } from '../settings.ts'
+import { createBackup } from './backup.ts'
 import { finishing, watchBody } from './body.ts'
 
 const drainMs = 5_000
@@ -76,6 +77,7 @@ async function start(settings: Settings, write: (line: string) => void) {
     wake: () => pump.wake(),
     bell: createBell(),
     holdsConnections: true,
+    backup: createBackup(file, dataDirectory),
     troubles: async () => [],
   }
   const pump = new Pump(relay)

@@ -54,9 +54,20 @@ export async function findAccess(
   guard: KeyGuard,
   c: Context,
 ): Promise<Access | Response> {
-  const keyless = refuseKeyless(relay, c)
+  return accessBy(relay, guard, c, authorizationIn(c))
+}
+
+/** Who has this key. `remedy`: what to send if there is none. */
+export async function accessBy(
+  relay: Relay,
+  guard: KeyGuard,
+  c: Context,
+  given: string,
+  remedy?: string,
+): Promise<Access | Response> {
+  const keyless = refuseKeyless(relay, c, given, remedy)
   if (keyless !== undefined) return keyless
-  const checked = await guard.check(authorizationIn(c))
+  const checked = await guard.check(given)
   if (checked.outcome === 'right') return checked.access
   if (checked.outcome === 'busy') {
     c.header('retry-after', String(checked.waitSeconds))
@@ -71,15 +82,19 @@ export async function findAccess(
   return problem(c, 401, 'unauthorized', detail)
 }
 
+const usualRemedy = 'send "Authorization: Bearer …" with a token or FOGHORN_ADMIN_KEY'
+
 /** The answer to a request without a key. Such a request is not a failed attempt. */
-export function refuseKeyless({ adminKey }: Pick<Relay, 'adminKey'>, c: Context) {
+export function refuseKeyless(
+  { adminKey }: Pick<Relay, 'adminKey'>,
+  c: Context,
+  given = authorizationIn(c),
+  remedy = usualRemedy,
+): Response | undefined {
   if (adminKey === undefined) {
     const detail =
       'the API is off because the relay was started without FOGHORN_ADMIN_KEY; set it and restart'
     return problem(c, 403, 'api_off', detail)
   }
-  if (authorizationIn(c) !== '') return undefined
-  const detail =
-    'the key is missing; send "Authorization: Bearer …" with a token or FOGHORN_ADMIN_KEY'
-  return problem(c, 401, 'unauthorized', detail)
+  return given === '' ? problem(c, 401, 'unauthorized', `the key is missing; ${remedy}`) : undefined
 }

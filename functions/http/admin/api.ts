@@ -24,6 +24,7 @@ import { drillSchema, startDrill } from '../../use-cases/run-drill.ts'
 import { fleetUnknown, limit, named, problem } from '../problem.ts'
 import { accessOf, authenticate, fleetsFor, need } from './access.ts'
 import type { KeyGuard } from './admin-key.ts'
+import { postBackup } from './backup.ts'
 import { deleteBeacon, getBeacons } from './beacons.ts'
 import { streamRoute } from './stream.ts'
 import { subscriptionRoutes } from './subscriptions.ts'
@@ -36,6 +37,7 @@ export const maxDrillBytes = 65_536
 export function adminRoutes(relay: Relay, guard: KeyGuard): Hono {
   const routes = new Hono()
   const guarded = [
+    'backup',
     'beacons',
     'channels',
     'deliveries',
@@ -50,6 +52,7 @@ export function adminRoutes(relay: Relay, guard: KeyGuard): Hono {
   }
   const [reads, decides, manages] = [need('read'), need('decide'), need('manage')]
   const body = limit(maxBodyBytes)
+  routes.post('/backup', (c) => postBackup(relay, c))
   routes.get('/beacons', reads, (c) => getBeacons(relay, c))
   // an id may contain slashes, and a proxy may decode those of an address
   routes.delete('/beacons/:fleet/:beacon{.+}', manages, (c) => deleteBeacon(relay, c))

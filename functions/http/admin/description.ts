@@ -138,6 +138,7 @@ export const adminDescriptions: RouteDescription[] = [
     path: '/v1/tokens',
     name: 'createToken',
     summary: 'Makes a token that may do no more than its maker.',
+    about: 'The scope `calendar` opens `/calendar.ics`. A token that has it has no other scope.',
     group: 'Tokens',
     caller: 'admin',
     body: { schema: tokenSchema, maxBytes: maxTokenBytes },

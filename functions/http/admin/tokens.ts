@@ -24,9 +24,18 @@ const nameRule =
 const nameForm = /^[\p{L}\p{N}._-]+(?: [\p{L}\p{N}._-]+)*$/u
 const daysRule = `write a whole number of days from 1 to ${maxTokenDays}`
 
+const calendarRule =
+  'write "calendar" alone: this token is part of an address, which others may see'
+
 export const tokenSchema = object({
   name: textBy(nameRule).refine(isName, { error: nameRule }),
-  scopes: z.array(oneOf(scopes)).min(1).max(scopes.length),
+  scopes: z
+    .array(oneOf(scopes))
+    .min(1)
+    .max(scopes.length)
+    .refine((all) => !all.includes('calendar') || all.every((one) => one === 'calendar'), {
+      error: calendarRule,
+    }),
   fleets: z.array(z.string()).min(1).max(maxListed).optional(),
   expiresInDays: z.int(daysRule).min(1, daysRule).max(maxTokenDays, daysRule).optional(),
 })

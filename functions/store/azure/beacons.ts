@@ -10,10 +10,11 @@ import {
   type ListedBeacon,
   listedFields,
 } from '../store.ts'
+import { beaconPartitions, type CountedAs, recount } from './beacon-counts.ts'
 import { type Entry, type Found, partitions, shards, timeOf } from './index.ts'
 import { endOf, keyOf, shardOf, startOf, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
-import { type Change, changeOwn, insertOrReplace, maxChanges, type Range } from './rows.ts'
+import { type Change, insertOrReplace, maxChanges, type Range } from './rows.ts'
 import { Silences } from './silences.ts'
 import { type Held, held, isSameEntry } from './stored.ts'
 
@@ -33,6 +34,8 @@ interface StoredBeacon {
   sightings: Sighting[]
   /** The index entry that finds silent beacons. */
   heard: Entry
+  /** Its place in the counts. Absent in rows of older relays, until their next write. */
+  counted?: CountedAs | undefined
   /** Identifies this write: if its answer is lost, the next attempt recognizes it. */
   write: string
 }
@@ -58,14 +61,32 @@ export class Beacons {
 
   async replace(before: Beacon, after: Beacon): Promise<'written' | 'stale'> {
     const { fleet, beacon } = after
-    const known = await this.#held(fleet, beacon)
-    const isSame = JSON.stringify(known?.stored.beacon) === JSON.stringify(before)
-    if (known === undefined || !isSame) return 'stale'
-    await this.#silences.expect(before, after, after.silentAt ?? before.heardAt)
-    const body = JSON.stringify({ ...known.stored, beacon: after } satisfies StoredBeacon)
-    const change = { kind: 'replace' as const, row: known.row, body, etag: known.etag }
-    const written = await changeOwn(this.#parts.rows, partitionOf(fleet, beacon), change)
-    return written ? 'written' : 'stale'
+    for (let attempt = 0; attempt < maxWriteAttempts; attempt++) {
+      const known = await this.#held(fleet, beacon)
+      const stored = known && JSON.stringify(known.stored.beacon)
+      // if the answer to a write is lost, the client writes again and conflicts with its own row
+      if (attempt > 0 && stored === JSON.stringify(after)) return 'written'
+      if (known === undefined || stored !== JSON.stringify(before)) return 'stale'
+      await this.#silences.expect(before, after, after.silentAt ?? before.heardAt)
+      if (await this.#replaceRow(known, { ...known.stored, beacon: after }, after)) return 'written'
+      await this.#parts.stepAside()
+    }
+    throw busy(after)
+  }
+
+  /** Replaces one row, and its place in the counts. `as`: undefined if it is removed. */
+  async #replaceRow(
+    { row, etag, stored: { counted } }: Held<StoredBeacon>,
+    stored: StoredBeacon,
+    as: Beacon | undefined,
+  ): Promise<boolean> {
+    const { fleet, beacon } = stored.beacon
+    const partition = partitionOf(fleet, beacon)
+    const moved = await recount(this.#parts, partition, beacon, counted, as)
+    const body = JSON.stringify(moved === undefined ? stored : { ...stored, counted: moved.as })
+    const replacement = { kind: 'replace' as const, row, body, etag }
+    const changes = [replacement, ...(moved === undefined ? [] : [moved.change])]
+    return (await this.#parts.rows.change(partition, changes)) === 'changed'
   }
 
   async read(fleet: string, beacon: string): Promise<StoredBeacon | undefined> {
@@ -76,7 +97,7 @@ export class Beacons {
     const from = after === undefined ? startOf('beacon') : `${keyOf('beacon', after)} `
     const found: (ListedBeacon & { row: string })[] = []
     // one partition after another, to save memory: rows are large, and little of each is listed
-    for (const partition of partitionsOf(fleet)) {
+    for (const partition of beaconPartitions(fleet)) {
       found.push(...(await this.#listIn(partition, from, limit)))
     }
     const inOrder = found.sort((a, b) => (a.row < b.row ? -1 : 1)).slice(0, limit)
@@ -117,7 +138,13 @@ export class Beacons {
       await this.#silences.expect(before?.stored.beacon, beacon, heardAt)
       const all = merged(before?.stored.sightings ?? [], sightings, beacon)
       const heard = before?.stored.heard ?? added!
-      const changes = changesOf(before, { beacon, sightings: all, heard, write })
+      const { counted } = before?.stored ?? {}
+      const moved = isOurs
+        ? undefined
+        : await recount(this.#parts, partition, beacon.beacon, counted, beacon)
+      const as = moved === undefined ? counted : moved.as
+      const stored = { beacon, sightings: all, heard, write, ...(as && { counted: as }) }
+      const changes = changesOf(before, stored, moved?.change)
       // the first step contains the beacon's own row, so a late writer writes no copies either
       const [first = [], ...copies] = stepsOf(changes)
       if (isOurs || (await rows.change(partition, first)) === 'changed') {
@@ -126,14 +153,13 @@ export class Beacons {
       }
       await stepAside()
     }
-    const what = `too many workers write beacon "${beacon.beacon}" of fleet "${fleet}" at once`
-    throw new FoghornError('storage_busy', `${what}; its next report writes it`)
+    throw busy(beacon)
   }
 
   async observers(key: EventKey): Promise<Observer[]> {
     const { rows, together } = this.#parts
     const range = copiesOf(key)
-    const works = partitionsOf(key.fleet).map((partition) => () => rows.list(partition, range))
+    const works = beaconPartitions(key.fleet).map((partition) => () => rows.list(partition, range))
     const found = (await together(works)).flat().map(({ body }) => JSON.parse(body) as Observer)
     return found.sort((a, b) => (a.beacon.beacon < b.beacon.beacon ? -1 : 1))
   }
@@ -142,7 +168,7 @@ export class Beacons {
   async forgetSightings(key: EventKey): Promise<void> {
     const { rows, together } = this.#parts
     const range = copiesOf(key)
-    const works = partitionsOf(key.fleet).map((partition) => async () => {
+    const works = beaconPartitions(key.fleet).map((partition) => async () => {
       const found = (await rows.list(partition, range)).map(({ row }) => row)
       await this.#remove(partition, found)
     })
@@ -181,13 +207,29 @@ export class Beacons {
         const partition = partitionOf(fleet, beacon)
         const copies = known.stored.sightings.map(({ eventId }) => keyOf('seen', eventId, beacon))
         await this.#remove(partition, copies)
-        const removal = { kind: 'remove' as const, row: known.row, etag: known.etag }
+        const etag = await this.#uncount(known)
+        if (etag === undefined) return false
+        const removal = { kind: 'remove' as const, row: known.row, etag }
         if ((await rows.change(partition, [removal])) === 'conflict') return false
         await index.drop([entry])
         return true
       }),
     )
     return outcomes.filter((gone) => gone).length
+  }
+
+  /**
+   * Takes a beacon out of the counts before it is removed: a removal with a condition must be alone.
+   * Returns the version of its row, or undefined if another write came first.
+   */
+  async #uncount(known: Held<StoredBeacon>): Promise<string | undefined> {
+    const { counted, ...stored } = known.stored
+    if (counted === undefined) return known.etag
+    if (!(await this.#replaceRow(known, stored, undefined))) return undefined
+    const { fleet, beacon } = stored.beacon
+    const now = await this.#held(fleet, beacon)
+    const isOurs = now?.stored.counted === undefined && now?.stored.write === stored.write
+    return isOurs ? now?.etag : undefined
   }
 
   /** Moves the index entry to the time when the beacon was heard last. */
@@ -226,10 +268,6 @@ function partitionOf(fleet: string, beacon: string): string {
   return keyOf('beacons', fleet, shardOf(beacon, shards))
 }
 
-function partitionsOf(fleet: string): string[] {
-  return Array.from({ length: shards }, (_, shard) => keyOf('beacons', fleet, shard))
-}
-
 /** The rows of an event's sightings within one partition. */
 function copiesOf({ eventId }: EventKey): Range {
   return { from: startOf('seen', eventId), to: endOf('seen', eventId) }
@@ -241,7 +279,11 @@ function follows(known: Beacon, { bootId, counter }: Beacon): boolean {
   return !known.retiredBootIds.includes(bootId)
 }
 
-function changesOf(before: Held<StoredBeacon> | undefined, stored: StoredBeacon): Change[] {
+function changesOf(
+  before: Held<StoredBeacon> | undefined,
+  stored: StoredBeacon,
+  counts: Change | undefined,
+): Change[] {
   const { beacon, sightings } = stored
   const row = keyOf('beacon', beacon.beacon)
   const body = JSON.stringify(stored)
@@ -249,7 +291,12 @@ function changesOf(before: Held<StoredBeacon> | undefined, stored: StoredBeacon)
     const copy = JSON.stringify({ beacon, sighting } satisfies Observer)
     return { kind: 'put', row: keyOf('seen', sighting.eventId, beacon.beacon), body: copy }
   })
-  return [insertOrReplace(before, row, body), ...copies]
+  return [insertOrReplace(before, row, body), ...(counts === undefined ? [] : [counts]), ...copies]
+}
+
+function busy({ fleet, beacon }: Beacon): FoghornError {
+  const what = `too many workers write beacon "${beacon}" of fleet "${fleet}" at once`
+  return new FoghornError('storage_busy', `${what}; its next report writes it`)
 }
 
 /** Splits changes into steps that each fit into one transaction. */

@@ -16,6 +16,7 @@ import { Moments } from './moments.ts'
 import { OpenEvents } from './open.ts'
 import type { Rows } from './rows.ts'
 import { SubscriptionDeliveries } from './subscriptions.ts'
+import { Tallies } from './tally.ts'
 import { together as atOnce, type Together } from './together.ts'
 
 /** Increase this if an older relay would not understand the changed rows. */
@@ -45,6 +46,7 @@ export class AzureStore implements Store {
   readonly #moments: Moments
   readonly #open: OpenEvents
   readonly #toSubscriptions: SubscriptionDeliveries
+  readonly #tallies: Tallies
   readonly attention: Attention
 
   readonly readEvent: Store['readEvent'] = (key) => this.#events.read(key)
@@ -76,6 +78,7 @@ export class AzureStore implements Store {
   readonly listDeliveries: Store['listDeliveries'] = (channel, page) =>
     this.#toSubscriptions.list(channel, page)
   readonly listEvents: Store['listEvents'] = (page) => this.#events.list(page)
+  readonly tally: Store['tally'] = (request) => this.#tallies.read(request)
   readonly replay: Store['replay'] = (which, now, limit) => this.#events.replay(which, now, limit)
 
   constructor({ rows, newId, random, wait, together = atOnce }: AzureOptions) {
@@ -93,6 +96,7 @@ export class AzureStore implements Store {
     this.#moments = new Moments(parts)
     this.#open = new OpenEvents(parts)
     this.#toSubscriptions = new SubscriptionDeliveries(parts)
+    this.#tallies = new Tallies(parts)
   }
 
   /**

@@ -1,7 +1,7 @@
 // Opens the file of the SQLite store with `node:sqlite`: sets its mode, locks it and checks its
 // format. A transaction is durable once it returns (`synchronous=FULL`).
 import { chmodSync, closeSync, openSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
+import { backup, DatabaseSync } from 'node:sqlite'
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Database, Statement, Value } from './database.ts'
 import { explainDisk } from './disk.ts'
@@ -21,21 +21,24 @@ const cacheKib = 65_536
  * With `alone`, locks out every other process. Throws FoghornError `data_in_use` if another process
  * uses the file, `data_version` if another version of the relay wrote it, or `disk_full`.
  */
-export function openFile(path: string, { alone = false } = {}): Database {
+export function openFile(path: string, { alone = false } = {}): DatabaseFile {
   if (path !== inMemory) keepPrivate(path)
   const db = new DatabaseSync(path)
   try {
     lockFile(db, path, alone)
     checkVersion(db, path)
     db.exec(`${schema} PRAGMA user_version = ${schemaVersion}`)
-    return new File(db, path)
+    return new DatabaseFile(db, path)
   } catch (error) {
     db.close()
     throw explainDisk(error, path)
   }
 }
 
-class File implements Database {
+/** Pages of one step. Between two steps, the relay goes on working. */
+const copiedPages = 500
+
+class DatabaseFile implements Database {
   readonly #db: DatabaseSync
   readonly #path: string
 
@@ -88,6 +91,21 @@ class File implements Database {
 
   close(): void {
     this.#db.close()
+  }
+
+  /**
+   * Copies a database in use into one file that needs no companions. Writes meanwhile are in the
+   * copy, too. Throws FoghornError `disk_full`.
+   */
+  async copyTo(path: string): Promise<void> {
+    try {
+      await backup(this.#db, path, { rate: copiedPages })
+      const copy = new DatabaseSync(path)
+      copy.exec('PRAGMA journal_mode=DELETE')
+      copy.close()
+    } catch (error) {
+      throw this.explain(error)
+    }
   }
 }
 

@@ -21,6 +21,7 @@ import type {
   Pacing,
   Replay,
   Store,
+  TallyRequest,
 } from '../store.ts'
 import { Claims } from './claims.ts'
 import type { Database } from './database.ts'
@@ -30,6 +31,7 @@ import { eventBody, parse, toEvent } from './rows.ts'
 import { SharedWrites } from './shared-writes.ts'
 import { sql } from './sql.ts'
 import { Statements } from './statements.ts'
+import { readTally } from './tally.ts'
 
 interface SqliteOptions {
   /** Returns a new name for a lease at each call. */
@@ -265,6 +267,10 @@ export class SqliteStore implements Store {
     const values = [fleet, maxOpenOfFleet, fleet, beacon, maxOpenOfBeacon]
     const row = this.#statements.get(sql.countOpen, ...values)
     return { ofFleet: Number(row?.of_fleet), ofBeacon: Number(row?.of_beacon) }
+  }
+
+  async tally({ now }: TallyRequest) {
+    return readTally(this.#statements, now)
   }
 
   async nextDueAt(pacing: Pacing): Promise<number | undefined> {

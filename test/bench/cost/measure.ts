@@ -6,6 +6,7 @@ import type { Rows } from '../../../functions/store/azure/rows.ts'
 import { AzureStore } from '../../../functions/store/azure/store.ts'
 import { noteListening } from '../../../functions/store/memos.ts'
 import { nextDueAt } from '../../../functions/use-cases/deliver.ts'
+import { countAll } from '../../../functions/use-cases/read-metrics.ts'
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { Table } from '../../sim/table.ts'
 import { decideByForm } from '../../support/form.ts'
@@ -79,6 +80,7 @@ async function createMeter() {
       world.relay.listeningSince = await noteListening(store, world.clock.now, 4 * minute)
       await world.drain()
       await nextDueAt(world.relay)
+      await countAll(world.relay, minute / 2)
     })
   /** On Azure, a request sends what it brought. */
   const acting = <T>(name: string, act: () => Promise<T>) =>

@@ -22,12 +22,13 @@ const configured = ['prod', 'test', 'lab']
 
 describe('scopes', () => {
   test.each<[string, Access, Scope[]]>([
-    ['the admin key', admin, ['read', 'decide', 'manage']],
+    ['the admin key', admin, ['read', 'decide', 'manage', 'calendar']],
     ['no scope', token([]), []],
-    ['read', token(['read']), ['read']],
-    ['decide', token(['decide']), ['read', 'decide']],
-    ['manage', token(['manage']), ['read', 'manage']],
-    ['decide and manage', token(['decide', 'manage']), ['read', 'decide', 'manage']],
+    ['read', token(['read']), ['read', 'calendar']],
+    ['decide', token(['decide']), ['read', 'decide', 'calendar']],
+    ['manage', token(['manage']), ['read', 'manage', 'calendar']],
+    ['decide and manage', token(['decide', 'manage']), ['read', 'decide', 'manage', 'calendar']],
+    ['calendar', token(['calendar']), ['calendar']],
   ])('%s', (_, access, allowed) => {
     expect(scopes.filter((scope) => may(access, scope))).toEqual(allowed)
   })

@@ -1,0 +1,97 @@
+// `npm run export -- FILE`: all events of a relay as JSON lines, each with its history and its
+// messages, as the API shows them. It works with every host.
+import { parseWords, text, wrong } from './arguments.ts'
+import { reportFailure } from './failure.ts'
+import { refusalOf } from './refusal.ts'
+import { credentialIn, localRelayUrl } from './relay-address.ts'
+import { writeWhole } from './whole-file.ts'
+
+const help = `npm run export -- FILE [--fleet NAME]
+
+Stores all events of a relay in FILE, one JSON object a line, the newest first: each as
+GET /v1/events/FLEET/ID answers it, with history and messages. Only the owner of FILE can read it.
+FILE has its name only once it is whole. A file that is there is replaced.
+
+  --fleet NAME     only events of this fleet
+
+Environment: FOGHORN_TOKEN is a token with the scope "read", or FOGHORN_ADMIN_KEY the admin key;
+FOGHORN_URL is the address of the relay. Without it, it is the relay of this machine on PORT (7071).
+
+Exit codes: 0 if all events are stored, 2 if an option or a setting is wrong, otherwise 1.
+
+Example:
+  npm run export -- events.jsonl --fleet prod`
+
+const options = { help: { type: 'boolean', short: 'h' }, fleet: text } as const
+const pageSize = 200
+/** Requests at once. */
+const atOnce = 8
+const requestMs = 30_000
+
+interface Listed {
+  fleet: string
+  eventId: string
+  firstSeenAt: string
+}
+
+type Ask = (path: string) => Promise<Response>
+
+try {
+  const { values, positionals } = parseWords(process.argv.slice(2), options)
+  const [file, ...more] = positionals
+  if (values.help) print(help)
+  else if (file === undefined || more.length > 0) {
+    throw wrong('name one file; write npm run export -- FILE')
+  } else await exportAll(file, values.fleet)
+} catch (error) {
+  reportFailure(error)
+}
+
+async function exportAll(file: string, fleet: string | undefined): Promise<void> {
+  const url = localRelayUrl()
+  const headers = { authorization: `Bearer ${credentialIn(process.env)}` }
+  const ask: Ask = async (path) => {
+    const signal = AbortSignal.timeout(requestMs)
+    const answer = await fetch(`${url}${path}`, { headers, signal })
+    // the relay may have removed the event since it was listed
+    if (answer.status !== 200 && answer.status !== 404) throw await refusalOf(url, answer)
+    return answer
+  }
+  let count = 0
+  async function* lines() {
+    for await (const page of pagesOf(ask, fleet)) {
+      for (let i = 0; i < page.length; i += atOnce) {
+        const some = await Promise.all(page.slice(i, i + atOnce).map((one) => lineOf(ask, one)))
+        const found = some.filter((line) => line !== undefined)
+        count += found.length
+        yield found.join('')
+      }
+    }
+  }
+  await writeWhole(file, lines())
+  print(`${file}: ${count} events`)
+}
+
+/** The last event of a page leads to the next page. */
+async function* pagesOf(ask: Ask, fleet: string | undefined): AsyncGenerator<Listed[]> {
+  const fixed = { limit: String(pageSize), ...(fleet === undefined ? {} : { fleet }) }
+  for (let before: string | undefined; ; ) {
+    const query = new URLSearchParams({ ...fixed, ...(before === undefined ? {} : { before }) })
+    const answer = await ask(`/v1/events?${query}`)
+    if (answer.status === 404) throw wrong(`the relay has no fleet "${fleet}"`)
+    const { events } = (await answer.json()) as { events: Listed[] }
+    yield events
+    before = events.at(-1)?.firstSeenAt
+    if (events.length < pageSize || before === undefined) return
+  }
+}
+
+async function lineOf(ask: Ask, { fleet, eventId }: Listed): Promise<string | undefined> {
+  const path = [fleet, eventId].map(encodeURIComponent).join('/')
+  const answer = await ask(`/v1/events/${path}`)
+  return answer.status === 404 ? undefined : `${JSON.stringify(await answer.json())}\n`
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}

@@ -1,0 +1,135 @@
+// Maintenance as a calendar that programs subscribe to: RFC 5545 and, for the hints how often to
+// read it, RFC 7986. An entry keeps its UID for the life of the event, and its SEQUENCE grows with
+// each change.
+import { visible } from '../../../shared/presentable.ts'
+import { type EventRecord, isOpen } from '../event/event.ts'
+import { viewOf } from '../event/view.ts'
+import { drillMark } from './message.ts'
+import { describeNames, describeVerdict, impactOf, subjectOf } from './phrases.ts'
+
+const minute = 60_000
+/** Shown for an event whose duration is unknown or short: calendars hide shorter entries. */
+const leastMs = 15 * minute
+/** A running event lasts at least this much longer, until the calendar is read again. */
+const stillMs = 15 * minute
+/** How long a cancelled event stays in the calendar, so that programs read that it was cancelled. */
+const cancelledMs = 7 * 86_400_000
+/** Octets of a line, without its end. */
+const maxLine = 75
+const refresh = 'PT15M'
+
+/** Whether the calendar has the event: it is open, or it was cancelled lately. */
+export function isInCalendar(record: EventRecord, now: number): boolean {
+  if (record.alert !== undefined) return false
+  if (isOpen(record)) return true
+  return record.ended.outcome === 'cancelled' && now - record.ended.at < cancelledMs
+}
+
+/** `publicUrl`: the address of the relay, which the entries lead to. */
+export function calendarText(events: EventRecord[], publicUrl: string, now: number): string {
+  const inOrder = [...events].sort(
+    (a, b) => beginOf(a) - beginOf(b) || (a.eventId < b.eventId ? -1 : 1),
+  )
+  const lines = [
+    'BEGIN:VCALENDAR',
+    'VERSION:2.0',
+    'PRODID:-//Foghorn//Maintenance//EN',
+    'METHOD:PUBLISH',
+    'NAME:Azure maintenance',
+    'X-WR-CALNAME:Azure maintenance',
+    `REFRESH-INTERVAL;VALUE=DURATION:${refresh}`,
+    `X-PUBLISHED-TTL:${refresh}`,
+    ...inOrder.flatMap((one) => entryOf(one, publicUrl, now)),
+    'END:VCALENDAR',
+  ]
+  return `${lines.map(folded).join('\r\n')}\r\n`
+}
+
+function entryOf(record: EventRecord, publicUrl: string, now: number): string[] {
+  const { fleet, eventId, sequence, facts } = record
+  const view = viewOf(record)
+  const changedAt = record.history.at(-1)?.at ?? record.firstSeenAt
+  return [
+    'BEGIN:VEVENT',
+    `UID:${text(`${eventId}@${fleet}.foghorn`)}`,
+    `SEQUENCE:${sequence}`,
+    `DTSTAMP:${utc(changedAt)}`,
+    `LAST-MODIFIED:${utc(changedAt)}`,
+    `DTSTART:${utc(beginOf(record))}`,
+    `DTEND:${utc(endOf(record, now))}`,
+    `SUMMARY:${text(`${drillMark(view)}${subjectOf(view)} (${fleet})`)}`,
+    `DESCRIPTION:${text(describe(record).join('\n'))}`,
+    `CATEGORIES:${text(facts.eventType)}`,
+    `STATUS:${statusOf(record)}`,
+    // people stay free at that time
+    'TRANSP:TRANSPARENT',
+    `URL:${publicUrl}/console`,
+    'END:VEVENT',
+  ]
+}
+
+function statusOf({ ended, verdict, startedAt }: EventRecord): string {
+  if (ended !== undefined) return 'CANCELLED'
+  return startedAt !== undefined || verdict?.decision === 'approved' ? 'CONFIRMED' : 'TENTATIVE'
+}
+
+function beginOf({ startedAt, facts: { notBeforeAt }, firstSeenAt }: EventRecord): number {
+  return startedAt ?? notBeforeAt ?? firstSeenAt
+}
+
+function endOf(record: EventRecord, now: number): number {
+  const { durationSeconds = 0 } = record.facts
+  const end = beginOf(record) + Math.max(durationSeconds * 1_000, leastMs)
+  const isRunning = isOpen(record) && record.phase === 'started'
+  return isRunning ? Math.max(end, now + stillMs) : end
+}
+
+function describe(record: EventRecord): string[] {
+  const { verdict, phase, ended, facts } = record
+  const known = facts.durationSeconds !== undefined && facts.durationSeconds > 0
+  return [
+    impactOf(viewOf(record)),
+    ...(ended === undefined ? [decisionOf(phase, verdict)] : ['Azure no longer lists it.']),
+    `VMs: ${describeNames(facts.resources)}`,
+    ...(known ? [] : ['Azure does not say how long it takes.']),
+    ...(facts.description ? [`Azure says: ${facts.description}`] : []),
+  ]
+}
+
+function decisionOf(phase: EventRecord['phase'], verdict: EventRecord['verdict']): string {
+  if (phase === 'started') return 'It is running.'
+  if (verdict === undefined) return 'Nobody has decided yet. Azure may start it at this time.'
+  return `Decision: ${describeVerdict(verdict)}.`
+}
+
+/** `20261121T121500Z` */
+function utc(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`
+}
+
+/** Escapes a text. Names from outside may contain line breaks and invisible characters. */
+function text(value: string): string {
+  const lines = value.split('\n').map((line) => visible(line))
+  return lines
+    .join('\n')
+    .replace(/[\\;,]/g, '\\$&')
+    .replaceAll('\n', '\\n')
+}
+
+/** Continues a long line in the next one, which begins with a blank. Cuts no character in two. */
+function folded(line: string): string {
+  const parts: string[] = []
+  let part = ''
+  let length = 0
+  for (const character of line) {
+    const bytes = new TextEncoder().encode(character).length
+    if (length + bytes > maxLine) {
+      parts.push(part)
+      part = ' '
+      length = 1
+    }
+    part += character
+    length += bytes
+  }
+  return [...parts, part].join('\r\n')
+}

@@ -1,0 +1,128 @@
+// How much of what a store has. Every store counts by these rules, so that all hosts show the same
+// metrics. What has ended stays counted after the relay forgets it: then the counts only grow, and
+// Prometheus can compute rates.
+import { eventTypes } from '../../../shared/document.ts'
+import { type Delivery, subscriptionOf } from '../delivery/delivery.ts'
+import type { EventRecord } from '../event/event.ts'
+import type { Beacon } from '../event/observer.ts'
+import { isBack } from '../event/silence.ts'
+import { isUndecided } from '../event/undecided.ts'
+
+export const other = 'other'
+
+/** What is counted, and the two names of each count. */
+export type Counted =
+  /** Its type, and its step: `stepOf`. */
+  | 'event'
+  /** A message about an event to a configured channel: its channel and state. */
+  | 'delivery'
+  /** Its version and state. */
+  | 'beacon'
+  /** The first message about an event: how long it took, as `bucketOf`. */
+  | 'first_message'
+  /** How long all of them took together, in ms. */
+  | 'first_message_ms'
+
+export interface Count {
+  what: Counted
+  fleet: string
+  one: string
+  two: string
+  n: number
+}
+
+/** The undecided events of a fleet. */
+interface Undecided {
+  fleet: string
+  count: number
+  /** The first NotBefore, epoch ms. Absent if Azure gave none. */
+  deadlineAt?: number | undefined
+}
+
+/** When the oldest pending delivery was planned, epoch ms. */
+export interface Oldest {
+  fleet: string
+  channel: string
+  plannedAt: number
+}
+
+export interface Tally {
+  /** When it was counted, epoch ms. */
+  at: number
+  counts: Count[]
+  undecided: Undecided[]
+  oldest: Oldest[]
+}
+
+/** Upper bounds of the histogram. What takes longer is counted as `longer`. */
+export const latencySeconds = [1, 2, 5, 10, 30, 60, 120, 300, 900] as const
+export const longer = 'longer'
+
+export const steps = ['scheduled', 'started', 'completed', 'cancelled', 'lost'] as const
+type Step = (typeof steps)[number]
+
+/** The phase of the event. A lost event keeps its phase, so here it counts as lost. */
+function stepOf({ phase, ended }: EventRecord): Step {
+  return ended?.outcome ?? phase
+}
+
+export function eventCount(record: EventRecord): Count {
+  const { fleet, facts } = record
+  const isKnown = (eventTypes as readonly string[]).includes(facts.eventType)
+  const type = isKnown ? facts.eventType : other
+  return { what: 'event', fleet, one: type, two: stepOf(record), n: 1 }
+}
+
+/** Subscriptions are not counted: there may be a thousand of them. */
+export function deliveryCounts(deliveries: Pick<Delivery, 'fleet' | 'channel' | 'state'>[]) {
+  return deliveries
+    .filter(({ channel }) => subscriptionOf(channel) === undefined)
+    .map(({ fleet, channel, state }): Count => {
+      return { what: 'delivery', fleet, one: channel, two: state, n: 1 }
+    })
+}
+
+/** `deliveredAt`: when each message about the event was delivered. Drills say nothing about Azure. */
+export function firstMessageCounts(
+  { fleet, firstSeenAt, drill }: EventRecord,
+  deliveredAt: number[],
+): Count[] {
+  if (drill !== undefined || deliveredAt.length === 0) return []
+  const took = Math.max(0, Math.min(...deliveredAt) - firstSeenAt)
+  return [
+    { what: 'first_message', fleet, one: bucketOf(took), two: '', n: 1 },
+    { what: 'first_message_ms', fleet, one: '', two: '', n: took },
+  ]
+}
+
+function bucketOf(ms: number): string {
+  return String(latencySeconds.find((seconds) => ms <= seconds * 1_000) ?? longer)
+}
+
+/** By its row alone. `silent` begins when an alert to the owners is collected. */
+export function beaconCount({ fleet, version = '', ...rest }: Beacon): Count {
+  const { left, silence } = rest
+  const isSilent = silence !== undefined && !isBack(rest)
+  const state = left !== undefined ? 'left' : isSilent ? 'silent' : 'heard'
+  return { what: 'beacon', fleet, one: version, two: state, n: 1 }
+}
+
+/** For each fleet that has undecided events. */
+export function undecidedIn(open: EventRecord[]): Undecided[] {
+  const byFleet = Map.groupBy(open.filter(isUndecided), ({ fleet }) => fleet)
+  return [...byFleet].map(([fleet, events]) => {
+    const times = events.flatMap(({ facts }) => facts.notBeforeAt ?? [])
+    const deadline = times.length === 0 ? {} : { deadlineAt: Math.min(...times) }
+    return { fleet, count: events.length, ...deadline }
+  })
+}
+
+/** Adds up counts of the same names. */
+export function total(counts: Count[]): Count[] {
+  const sums = new Map<string, Count>()
+  for (const { n, ...names } of counts) {
+    const key = JSON.stringify([names.what, names.fleet, names.one, names.two])
+    sums.set(key, { ...names, n: (sums.get(key)?.n ?? 0) + n })
+  }
+  return [...sums.values()].filter(({ n }) => n !== 0)
+}

@@ -1,0 +1,54 @@
+// Copies the relay's database while it is in use, as only the process that has it open can. The
+// copy is a file for the time of the answer, so that its end and its length are certain.
+import { randomUUID } from 'node:crypto'
+import { closeSync, openSync, readdirSync, rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { Backup } from '../../use-cases/relay.ts'
+
+const ownerOnly = 0o600
+const copies = /^backup-[0-9a-f-]{36}\.sqlite(-wal|-shm|-journal)?$/
+
+interface Source {
+  /** Writes a copy into this file, which exists and is empty. */
+  copyTo(path: string): Promise<void>
+}
+
+/** One copy at a time: each needs as much room as the database. */
+export function createBackup(source: Source, folder: string): () => Promise<Backup> {
+  removeCopies(folder)
+  let isBusy = false
+  return async () => {
+    if (isBusy) return { outcome: 'busy' }
+    isBusy = true
+    const path = join(folder, `backup-${randomUUID()}.sqlite`)
+    const finish = () => {
+      rmSync(path, { force: true })
+      isBusy = false
+    }
+    try {
+      closeSync(openSync(path, 'wx', ownerOnly))
+      await source.copyTo(path)
+      return { outcome: 'made', ...(await streamOf(path, finish)) }
+    } catch (error) {
+      finish()
+      throw error
+    }
+  }
+}
+
+/** Those of a process that was killed. */
+function removeCopies(folder: string): void {
+  for (const name of readdirSync(folder).filter((one) => copies.test(one))) {
+    rmSync(join(folder, name), { force: true })
+  }
+}
+
+async function streamOf(path: string, finish: () => void) {
+  const file = await open(path)
+  const { size: bytes } = await file.stat()
+  // `close` also comes if the reader went away
+  const stream = file.createReadStream().once('close', finish)
+  return { bytes, body: Readable.toWeb(stream) as ReadableStream<Uint8Array> }
+}

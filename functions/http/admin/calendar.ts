@@ -1,0 +1,50 @@
+// `GET /calendar.ics`: a feed for calendar programs, which send no headers. So the token is in the
+// address, and may do nothing else: addresses end up in settings, histories and logs of proxies.
+import { type Context, Hono } from 'hono'
+import { z } from 'zod'
+import { type Access, isForCalendar } from '../../core/rules/access.ts'
+import { createCalendarReader } from '../../use-cases/read-calendar.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import type { RouteDescription } from '../description.ts'
+import { problem } from '../problem.ts'
+import { accessBy } from './access.ts'
+import type { KeyGuard } from './admin-key.ts'
+
+const calendarType = 'text/calendar'
+
+export const calendarDescription: RouteDescription = {
+  method: 'get',
+  path: '/calendar.ics',
+  name: 'getCalendar',
+  summary: 'Upcoming and running maintenance as a calendar (iCalendar), at most a minute old.',
+  about: 'An event that was cancelled stays for 7 days, with `STATUS:CANCELLED`.',
+  group: 'Events',
+  caller: 'anyone',
+  query: z.strictObject({
+    token: z.string().describe('A token whose only scope is `calendar`. It is required.'),
+  }),
+  answers: { 200: { about: 'The calendar.', schema: z.string(), type: calendarType } },
+  problems: [401, 403, 429],
+}
+
+export function calendarRoutes(relay: Relay, guard: KeyGuard): Hono {
+  const routes = new Hono()
+  const read = createCalendarReader(relay)
+  routes.get('/calendar.ics', async (c) => {
+    const access = await enter(relay, guard, c)
+    if (access instanceof Response) return access
+    const headers = { 'content-type': `${calendarType}; charset=utf-8` }
+    return c.body(await read(access), 200, headers)
+  })
+  return routes
+}
+
+async function enter(relay: Relay, guard: KeyGuard, c: Context): Promise<Access | Response> {
+  const remedy = 'add ?token=… with a token that has the scope "calendar"'
+  const access = await accessBy(relay, guard, c, c.req.query('token') ?? '', remedy)
+  if (access instanceof Response || isForCalendar(access)) return access
+  const detail =
+    'this address takes only a token whose only scope is "calendar", as others may see the address; ' +
+    'make one with POST /v1/tokens, and revoke the one that you sent'
+  return problem(c, 403, 'calendar_only', detail)
+}

@@ -1,0 +1,34 @@
+// Counts the reports that this process accepted and refused, for metrics. A stranger may claim any
+// fleet, so a refused report counts for a fleet only if the configuration has it.
+import type { MiddlewareHandler } from 'hono'
+import { fleetHeader } from '../../shared/report.ts'
+import type { ReportOutcome, Source } from '../core/metrics/metrics.ts'
+import { other } from '../core/metrics/tally.ts'
+import type { Relay } from '../use-cases/relay.ts'
+
+export interface ReportCounts {
+  /** Middleware: counts the answer to a report. */
+  note: MiddlewareHandler
+  read(): Source['reports']
+}
+
+export function createReportCounts({ config }: Pick<Relay, 'config'>): ReportCounts {
+  const fleets = [...Object.keys(config.fleets), other]
+  const outcomes: ReportOutcome[] = ['accepted', 'refused']
+  // a counter that is there from the start has a rate from its first report on
+  const counts = new Map(
+    fleets.flatMap((fleet) =>
+      outcomes.map((outcome) => [`${outcome} ${fleet}`, { fleet, outcome, count: 0 }]),
+    ),
+  )
+  return {
+    async note(c, next) {
+      await next()
+      const named = c.req.header(fleetHeader) ?? other
+      const fleet = Object.hasOwn(config.fleets, named) ? named : other
+      const outcome = c.res.status === 200 ? 'accepted' : 'refused'
+      counts.get(`${outcome} ${fleet}`)!.count += 1
+    },
+    read: () => [...counts.values()],
+  }
+}

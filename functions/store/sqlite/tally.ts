@@ -1,0 +1,184 @@
+// Keeps the counts of metrics: triggers change them in the transaction of each write, so that
+// reading them takes no longer if there is more to count. core/metrics/tally.ts says what is
+// counted.
+
+import { eventTypes } from '../../../shared/document.ts'
+import { alertPrefix } from '../../../shared/report.ts'
+import { subscriptionChannel } from '../../core/delivery/delivery.ts'
+import type { EventRecord } from '../../core/event/event.ts'
+import {
+  type Count,
+  type Counted,
+  latencySeconds,
+  longer,
+  other,
+  type Tally,
+  undecidedIn,
+} from '../../core/metrics/tally.ts'
+import { toEvent } from './rows.ts'
+import type { Statements } from './statements.ts'
+
+const isEvent = (event: string) => `${event}.event_id NOT GLOB '${alertPrefix}*'`
+const known = eventTypes.map((type) => `'${type}'`).join(', ')
+const typeOf = (event: string) => `CASE WHEN ${event}.body ->> '$.facts.eventType' IN (${known})
+  THEN ${event}.body ->> '$.facts.eventType' ELSE '${other}' END`
+const stepOf = (event: string) =>
+  `coalesce(${event}.body ->> '$.ended.outcome', ${event}.body ->> '$.phase')`
+
+const isCounted = (delivery: string) =>
+  `${isEvent(delivery)} AND ${delivery}.channel NOT GLOB '${subscriptionChannel('')}*'`
+
+/** Without a name of the table: an index has none. */
+const isWaiting = `state = 'pending' AND event_id NOT GLOB '${alertPrefix}*'
+    AND channel NOT GLOB '${subscriptionChannel('')}*'`
+
+const versionOf = (beacon: string) => `coalesce(${beacon}.body ->> '$.version', '')`
+const stateOf = (beacon: string) => `CASE
+  WHEN ${beacon}.body -> '$.left' IS NOT NULL THEN 'left'
+  WHEN ${beacon}.heard_at <= ${beacon}.body ->> '$.silence.since' THEN 'silent'
+  ELSE 'heard' END`
+
+const bucket = `CASE ${latencySeconds
+  .map((seconds) => `WHEN took <= ${seconds * 1_000} THEN '${seconds}'`)
+  .join(' ')} ELSE '${longer}' END`
+
+const add = (what: Counted, of: string, one: string, two: string) =>
+  `INSERT INTO tallies (what, fleet, one, two, n) VALUES ('${what}', ${of}.fleet, ${one}, ${two}, 1)
+    ON CONFLICT DO UPDATE SET n = n + 1;`
+
+const remove = (what: Counted, of: string, one: string, two: string) => `
+  UPDATE tallies SET n = n - 1
+    WHERE what = '${what}' AND fleet = ${of}.fleet AND one = ${one} AND two = ${two};`
+
+/** Beacons choose their versions, so there may be many. */
+const tidy = `DELETE FROM tallies
+    WHERE what = 'beacon' AND fleet = OLD.fleet AND one = ${versionOf('OLD')} AND n = 0;`
+
+const event = (row: string) => ['event', row, typeOf(row), stepOf(row)] as const
+const delivery = (row: string) => ['delivery', row, `${row}.channel`, `${row}.state`] as const
+const beacon = (row: string) => ['beacon', row, versionOf(row), stateOf(row)] as const
+
+const trigger = (name: string, when: string, condition: string, ...work: string[]) =>
+  `CREATE TRIGGER IF NOT EXISTS ${name} AFTER ${when} WHEN ${condition}
+BEGIN ${work.join('\n')} END;`
+
+/** Counts what an older relay has stored, once: while there are no counts yet. */
+const count = (what: Counted, table: string, condition: string, one: string, two: string) =>
+  `INSERT INTO tallies SELECT '${what}', fleet, ${one}, ${two}, count(*) FROM ${table} x
+    WHERE ${condition} AND NOT EXISTS (SELECT 1 FROM tallies WHERE what = '${what}')
+    GROUP BY 2, 3, 4;`
+
+/** The tables, their triggers, and the counts of a file that has none. */
+export const tallySchema = `
+CREATE TABLE IF NOT EXISTS tallies (
+  what TEXT NOT NULL, fleet TEXT NOT NULL, one TEXT NOT NULL, two TEXT NOT NULL,
+  n INTEGER NOT NULL, PRIMARY KEY (what, fleet, one, two)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS first_messages (
+  fleet TEXT NOT NULL, event_id TEXT NOT NULL, took INTEGER NOT NULL,
+  PRIMARY KEY (fleet, event_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS deliveries_waiting ON deliveries (channel, fleet, owed_at)
+  WHERE ${isWaiting};
+${count('event', 'events', isEvent('x'), typeOf('x'), stepOf('x'))}
+${count('delivery', 'deliveries', isCounted('x'), 'channel', 'state')}
+${count('beacon', 'beacons', 'true', versionOf('x'), stateOf('x'))}
+${trigger('tally_event', 'INSERT ON events', isEvent('NEW'), add(...event('NEW')))}
+${trigger(
+  'tally_step',
+  'UPDATE OF body ON events',
+  `${isEvent('NEW')} AND (${stepOf('NEW')} <> ${stepOf('OLD')} OR ${typeOf('NEW')} <> ${typeOf('OLD')})`,
+  remove(...event('OLD')),
+  add(...event('NEW')),
+)}
+${trigger(
+  'tally_forgotten_event',
+  'DELETE ON events',
+  'true',
+  'DELETE FROM first_messages WHERE fleet = OLD.fleet AND event_id = OLD.event_id;',
+)}
+${trigger('tally_delivery', 'INSERT ON deliveries', isCounted('NEW'), add(...delivery('NEW')))}
+${trigger(
+  'tally_state',
+  'UPDATE OF state ON deliveries',
+  `NEW.state <> OLD.state AND ${isCounted('NEW')}`,
+  remove(...delivery('OLD')),
+  add(...delivery('NEW')),
+)}
+${trigger(
+  'tally_forgotten_delivery',
+  'DELETE ON deliveries',
+  `OLD.state = 'pending' AND ${isCounted('OLD')}`,
+  remove(...delivery('OLD')),
+)}
+${trigger(
+  'tally_first_message',
+  'UPDATE OF state ON deliveries',
+  `NEW.state = 'delivered' AND ${isCounted('NEW')}
+    AND NEW.body ->> '$.telling.moment' <> 'alert' AND NOT EXISTS (
+      SELECT 1 FROM first_messages WHERE fleet = NEW.fleet AND event_id = NEW.event_id)`,
+  `INSERT INTO first_messages SELECT fleet, event_id, max(0, NEW.next_at - first_seen_at)
+    FROM events WHERE fleet = NEW.fleet AND event_id = NEW.event_id
+      AND body -> '$.drill' IS NULL;`,
+)}
+${trigger(
+  'tally_latency',
+  'INSERT ON first_messages',
+  'true',
+  `INSERT INTO tallies SELECT 'first_message', NEW.fleet, ${bucket.replaceAll('took', 'NEW.took')}, '', 1
+    WHERE true ON CONFLICT DO UPDATE SET n = n + 1;
+  INSERT INTO tallies VALUES ('first_message_ms', NEW.fleet, '', '', NEW.took)
+    ON CONFLICT DO UPDATE SET n = n + excluded.n;`,
+)}
+INSERT INTO first_messages
+  SELECT d.fleet, d.event_id, max(0, min(d.next_at) - e.first_seen_at)
+  FROM deliveries d JOIN events e ON e.fleet = d.fleet AND e.event_id = d.event_id
+  WHERE NOT EXISTS (SELECT 1 FROM first_messages) AND d.state = 'delivered' AND ${isCounted('d')}
+    AND d.body ->> '$.telling.moment' <> 'alert' AND e.body -> '$.drill' IS NULL
+  GROUP BY d.fleet, d.event_id;
+CREATE TRIGGER IF NOT EXISTS tally_beacon AFTER INSERT ON beacons
+BEGIN ${add(...beacon('NEW'))} END;
+${trigger(
+  'tally_beacon_state',
+  'UPDATE ON beacons',
+  `${stateOf('NEW')} <> ${stateOf('OLD')} OR ${versionOf('NEW')} <> ${versionOf('OLD')}`,
+  remove(...beacon('OLD')),
+  tidy,
+  add(...beacon('NEW')),
+)}
+CREATE TRIGGER IF NOT EXISTS tally_forgotten_beacon AFTER DELETE ON beacons
+BEGIN ${remove(...beacon('OLD'))} ${tidy} END;
+`
+
+const readCounts = 'SELECT what, fleet, one, two, n FROM tallies WHERE n <> 0'
+// CROSS JOIN: begin with the few open events, not with all events
+const readOpen = `SELECT e.body FROM open_events o
+  CROSS JOIN events e ON e.fleet = o.fleet AND e.event_id = o.event_id`
+// jumps from one channel and fleet to the next, however long the queues are
+const next = (condition: string) => `(SELECT rowid FROM deliveries
+  WHERE ${isWaiting} AND ${condition} ORDER BY channel, fleet, owed_at LIMIT 1)`
+const readOldest = `WITH RECURSIVE queue (channel, fleet, owed_at) AS (
+    SELECT channel, fleet, owed_at FROM deliveries WHERE rowid = ${next('true')}
+    UNION ALL SELECT n.channel, n.fleet, n.owed_at FROM queue q JOIN deliveries n
+      ON n.rowid = coalesce(
+        ${next('channel = q.channel AND fleet > q.fleet')}, ${next('channel > q.channel')}))
+  SELECT channel, fleet, owed_at FROM queue`
+
+export function readTally(statements: Statements, now: number): Tally {
+  const counts = statements.all(readCounts).map(
+    ({ what, fleet, one, two, n }): Count => ({
+      what: String(what) as Counted,
+      fleet: String(fleet),
+      one: String(one),
+      two: String(two),
+      n: Number(n),
+    }),
+  )
+  const open = statements.all(readOpen).map(({ body }) => toEvent<EventRecord>(body))
+  const oldest = statements.all(readOldest).map(({ fleet, channel, owed_at }) => ({
+    fleet: String(fleet),
+    channel: String(channel),
+    plannedAt: Number(owed_at),
+  }))
+  return { at: now, counts, undecided: undecidedIn(open), oldest }
+}

@@ -1,0 +1,70 @@
+// Gathers what metrics show. All readers share what the store returned, so that frequent scrapes
+// do not load it.
+import type { Source } from '../core/metrics/metrics.ts'
+import type { Tally } from '../core/metrics/tally.ts'
+import { type Access, fleetsOf, isBound } from '../core/rules/access.ts'
+import { channelsRouted } from '../core/rules/routes.ts'
+import { listSubscriptions } from '../store/memos.ts'
+import { channelsInTrouble } from './channel-health.ts'
+import type { Relay } from './relay.ts'
+
+/** How long one read of the store is used. */
+const sharedMs = 5_000
+
+type Stored = Pick<Source, 'tally' | 'troubled' | 'subscriptions'>
+
+/** What the relay knows, by who asks. `reports` are added by the caller, which counts them. */
+export function createMetricsReader(relay: Relay) {
+  let shared: { at: number; stored: Promise<Stored> } | undefined
+  const read = (): Promise<Stored> => {
+    const now = relay.now()
+    if (shared !== undefined && now >= shared.at && now - shared.at < sharedMs) return shared.stored
+    const stored = readStored(relay)
+    shared = { at: now, stored }
+    stored.catch(() => {
+      if (shared?.stored === stored) shared = undefined
+    })
+    return stored
+  }
+  return async (access: Access): Promise<Omit<Source, 'reports'>> => {
+    const stored = await read()
+    const { config, listeningSince } = relay
+    const fleets = fleetsOf(access, Object.keys(config.fleets))
+    const channels = isBound(access)
+      ? channelsRouted(config.routes, config.channels, fleets)
+      : Object.keys(config.channels)
+    const own = { fleets, channels, isUnbound: !isBound(access), expected: expectedIn(relay) }
+    return { ...stored, ...own, now: relay.now(), listeningSince }
+  }
+}
+
+/** `maxAgeMs`: see the store. */
+export function countAll({ store, config, now }: Relay, maxAgeMs?: number): Promise<Tally> {
+  const age = maxAgeMs === undefined ? {} : { maxAgeMs }
+  return store.tally({ now: now(), fleets: Object.keys(config.fleets), ...age })
+}
+
+async function readStored(relay: Relay): Promise<Stored> {
+  const [tally, troubled, all] = await Promise.all([
+    countAll(relay),
+    channelsInTrouble(relay),
+    listSubscriptions(relay.store),
+  ])
+  const states = Map.groupBy(all, ({ state }) => state)
+  return {
+    tally,
+    troubled: Object.fromEntries(troubled.map(({ channel, state }) => [channel, state])),
+    subscriptions: Object.fromEntries([...states].map(([state, some]) => [state, some.length])),
+  }
+}
+
+function expectedIn({ config }: Relay): Record<string, number> {
+  const expected = Object.entries(config.fleets).flatMap(([fleet, { expectedBeacons }]) => {
+    if (expectedBeacons === undefined) return []
+    const names = expectedBeacons
+    const count =
+      typeof names === 'number' ? names : new Set(names.map((name) => name.toLowerCase())).size
+    return [[fleet, count] as const]
+  })
+  return Object.fromEntries(expected)
+}
