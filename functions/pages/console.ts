@@ -3,6 +3,7 @@
 import { html } from 'hono/html'
 import type { EventRecord } from '../core/event/event.ts'
 import type { PublicSighting, publicDelivery } from '../core/event/public-view.ts'
+import { stepOf } from '../core/event/summary.ts'
 import { utc, when } from '../core/event/time.ts'
 import type { EventView } from '../core/event/view.ts'
 import {
@@ -16,7 +17,7 @@ import {
   subjectOf,
 } from '../core/message/message.ts'
 import { layout } from './layout.ts'
-import { type Step, stepOf, type Tone } from './state.ts'
+import type { Step, Tone } from './state.ts'
 import { placed } from './timeline.ts'
 import { utcOn, whole } from './times.ts'
 

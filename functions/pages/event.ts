@@ -2,6 +2,7 @@
 // reason why the viewer has none. Element ids contain the event's place in the list.
 import { html } from 'hono/html'
 import type { EventRecord, Verdict } from '../core/event/event.ts'
+import { stepOf } from '../core/event/summary.ts'
 import { remaining } from '../core/event/time.ts'
 import {
   approvesUnready,
@@ -11,7 +12,7 @@ import {
   plain,
 } from '../core/message/message.ts'
 import type { Permission } from '../core/rules/permission.ts'
-import { isDecidable, isPreparable, seenOf, stateOf, stepOf } from './state.ts'
+import { isDecidable, isPreparable, seenOf, stateOf } from './state.ts'
 import { whole } from './times.ts'
 
 export type Html = ReturnType<typeof html> | string

@@ -9,12 +9,14 @@ import type { Rate } from '../core/delivery/rate.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Beacon, Observer, Sighting } from '../core/event/observer.ts'
 import type { OpenCounts } from '../core/event/share.ts'
+import type { BrowseStore } from './browse.ts'
 
 export interface EventKey {
   fleet: string
   eventId: string
 }
 
+export type { EventSearch, EventsFound } from './browse.ts'
 export type { Commit }
 
 export interface EventPage {
@@ -238,7 +240,13 @@ export interface MemoStore {
   removeMemo(key: MemoKey): Promise<void>
 }
 
-export interface Store extends EventStore, BeaconStore, DeliveryStore, MomentStore, MemoStore {
+export interface Store
+  extends EventStore,
+    BeaconStore,
+    DeliveryStore,
+    MomentStore,
+    MemoStore,
+    BrowseStore {
   /**
    * Removes events that ended before a time, with their deliveries, memos and sightings. Also
    * removes beacons that were not heard since `unheardSince` (usually the same time), moments that

@@ -22,6 +22,8 @@ const storeMethods = [
     'lastPosition',
     'addDeliveries',
     'listDeliveries',
+    'listOpen',
+    'findEvents',
   ],
 ] as (keyof Store)[]
 

@@ -7,6 +7,7 @@ import type { Attention } from '../attention.ts'
 import type { Commit, EventKey, Pacing, Store } from '../store.ts'
 import { AzureAttention } from './attention.ts'
 import { Beacons } from './beacons.ts'
+import { Browse } from './browse.ts'
 import { Claims } from './claims.ts'
 import { Events } from './events.ts'
 import { Forgetting } from './forget.ts'
@@ -44,6 +45,7 @@ export class AzureStore implements Store {
   readonly #memos: Memos
   readonly #moments: Moments
   readonly #open: OpenEvents
+  readonly #browse: Browse
   readonly #toSubscriptions: SubscriptionDeliveries
   readonly attention: Attention
 
@@ -76,6 +78,8 @@ export class AzureStore implements Store {
   readonly listDeliveries: Store['listDeliveries'] = (channel, page) =>
     this.#toSubscriptions.list(channel, page)
   readonly listEvents: Store['listEvents'] = (page) => this.#events.list(page)
+  readonly listOpen: Store['listOpen'] = (fleets, limit) => this.#browse.open(fleets, limit)
+  readonly findEvents: Store['findEvents'] = (search) => this.#browse.events(search)
   readonly replay: Store['replay'] = (which, now, limit) => this.#events.replay(which, now, limit)
 
   constructor({ rows, newId, random, wait, together = atOnce }: AzureOptions) {
@@ -85,10 +89,11 @@ export class AzureStore implements Store {
     this.#together = together
     this.attention = new AzureAttention(rows)
     const parts = { rows, index, together, newId, stepAside }
-    this.#events = new Events(parts)
+    this.#browse = new Browse(parts)
+    this.#events = new Events(parts, this.#browse)
     this.#claims = new Claims(parts)
     this.#beacons = new Beacons(parts)
-    this.#forgetting = new Forgetting(parts)
+    this.#forgetting = new Forgetting(parts, this.#browse)
     this.#memos = new Memos(rows)
     this.#moments = new Moments(parts)
     this.#open = new OpenEvents(parts)

@@ -3,6 +3,7 @@
 import { alertPrefix } from '../../../shared/report.ts'
 import { subscriptionChannel } from '../../core/delivery/delivery.ts'
 import { listedFields } from '../store.ts'
+import { browseSchema } from './browse-sql.ts'
 
 /**
  * Increase this if an older relay would not understand the changed tables. A new table that an
@@ -101,7 +102,7 @@ CREATE INDEX IF NOT EXISTS deliveries_ended ON deliveries (owed_at)
 CREATE TABLE IF NOT EXISTS answers (
   id TEXT PRIMARY KEY, body TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
-`
+${browseSchema}`
 
 /** Alerts are stored like events, but lists do not show them. */
 const isEvent = `event_id NOT GLOB '${alertPrefix}*'`

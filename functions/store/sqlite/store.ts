@@ -16,6 +16,8 @@ import type {
   DeliveryPage,
   EventKey,
   EventPage,
+  EventSearch,
+  EventsFound,
   ListedBeacon,
   Memo,
   MemoKey,
@@ -24,6 +26,7 @@ import type {
   Replay,
   Store,
 } from '../store.ts'
+import { Browse } from './browse.ts'
 import { Claims } from './claims.ts'
 import { Deliveries } from './deliveries.ts'
 import { explainDisk } from './disk.ts'
@@ -49,6 +52,7 @@ export class SqliteStore implements Store {
   readonly #writes: SharedWrites
   readonly #deliveries: Deliveries
   readonly #moments: Moments
+  readonly #browse: Browse
   readonly #claims: Claims
   readonly #random: () => string
 
@@ -60,6 +64,7 @@ export class SqliteStore implements Store {
     this.#writes = new SharedWrites(this.#db, soon, (error) => explainDisk(error, path))
     this.#deliveries = new Deliveries(this.#statements)
     this.#moments = new Moments(this.#statements)
+    this.#browse = new Browse(this.#statements)
     this.#claims = new Claims(this.#statements, this.#deliveries)
   }
 
@@ -265,6 +270,14 @@ export class SqliteStore implements Store {
     const matching = [fleet, fleet, before]
     const rows = this.#statements.all(sql.listEvents, ...matching, ...matching, limit - 1)
     return rows.map((row) => toEvent<EventRecord>(row.body))
+  }
+
+  async listOpen(fleets: readonly string[], limit: number) {
+    return this.#browse.open(fleets, limit)
+  }
+
+  async findEvents(search: EventSearch): Promise<EventsFound> {
+    return this.#browse.events(search)
   }
 
   async countOpen(fleet: string, beacon: string) {

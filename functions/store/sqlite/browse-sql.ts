@@ -1,0 +1,82 @@
+// The tables, indexes and statements of searches. Triggers keep the names up to date, so also an older
+// relay on the same file keeps them right. Plain SQL without statements of one database only.
+import { alertPrefix } from '../../../shared/report.ts'
+
+/** Alerts are stored like events, but no search finds them. */
+const isEvent = `event_id NOT GLOB '${alertPrefix}*'`
+const eventType = `(body ->> '$.facts.eventType')`
+/** As `stepOf` in core/event/summary.ts. */
+const step = `(CASE WHEN body ->> '$.ended.outcome' IS NOT NULL THEN body ->> '$.ended.outcome'
+  WHEN body ->> '$.startedAt' IS NOT NULL THEN 'started'
+  ELSE coalesce(body ->> '$.verdict.decision', 'open') END)`
+
+const addNames = (row: string) => `INSERT OR IGNORE INTO event_names
+    SELECT ${row}.event_id, ${row}.first_seen_at, ${row}.fleet, ${row}.event_id
+    UNION SELECT lower(vm.value), ${row}.first_seen_at, ${row}.fleet, ${row}.event_id
+    FROM json_each(${row}.body, '$.facts.resources') vm`
+
+const dropNames = `DELETE FROM event_names WHERE first_seen_at = OLD.first_seen_at
+    AND fleet = OLD.fleet AND event_id = OLD.event_id AND name IN (SELECT OLD.event_id
+      UNION SELECT lower(value) FROM json_each(OLD.body, '$.facts.resources'))`
+
+const changed = (path: string) => `OLD.body -> '${path}' IS NOT NEW.body -> '${path}'`
+
+export const browseSchema = `
+CREATE TABLE IF NOT EXISTS event_names (
+  name TEXT NOT NULL, first_seen_at INTEGER NOT NULL, fleet TEXT NOT NULL, event_id TEXT NOT NULL,
+  PRIMARY KEY (name, first_seen_at, fleet, event_id)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS event_named AFTER INSERT ON events WHEN NEW.${isEvent}
+  BEGIN ${addNames('NEW')}; END;
+CREATE TRIGGER IF NOT EXISTS event_renamed AFTER UPDATE OF body ON events
+  WHEN NEW.${isEvent} AND ${changed('$.facts.resources')}
+  BEGIN ${dropNames}; ${addNames('NEW')}; END;
+CREATE TRIGGER IF NOT EXISTS event_unnamed AFTER DELETE ON events WHEN OLD.${isEvent}
+  BEGIN ${dropNames}; END;
+CREATE INDEX IF NOT EXISTS events_browse
+  ON events (first_seen_at, fleet, event_id, ${eventType}, ${step}) WHERE ${isEvent};
+INSERT OR IGNORE INTO event_names SELECT e.event_id, e.first_seen_at, e.fleet, e.event_id
+  FROM events e WHERE NOT EXISTS (SELECT 1 FROM event_names) AND e.${isEvent}
+  UNION SELECT lower(vm.value), e.first_seen_at, e.fleet, e.event_id
+  FROM events e JOIN json_each(e.body, '$.facts.resources') vm
+  WHERE NOT EXISTS (SELECT 1 FROM event_names) AND e.${isEvent};
+`
+
+/** All conditions that need no name. Takes 9 values, see `Browse`. */
+const matching = `${isEvent} AND fleet IN (SELECT value FROM json_each(?)) AND (? IS NULL OR ${eventType} = ?)
+    AND (? IS NULL OR ${step} = ?) AND first_seen_at >= ?
+    AND (first_seen_at, fleet, event_id) < (?, ?, ?)`
+
+const newestFirst = 'ORDER BY first_seen_at DESC, fleet DESC, event_id DESC'
+
+/** Keys first: they come from the index alone, and a body may be large. */
+const keys = `SELECT first_seen_at, fleet, event_id FROM events INDEXED BY events_browse
+    WHERE ${matching}`
+
+const bodiesOf = (inner: string) => `WITH found AS (${inner})
+    SELECT e.first_seen_at, e.fleet, e.event_id, e.body FROM found
+    CROSS JOIN events e ON e.fleet = found.fleet AND e.event_id = found.event_id
+    ORDER BY e.first_seen_at DESC, e.fleet DESC, e.event_id DESC`
+
+export const browseSql = {
+  // undecided events first: the others need nobody
+  listOpen: `SELECT e.body FROM open_events o
+    CROSS JOIN events e ON e.fleet = o.fleet AND e.event_id = o.event_id
+    WHERE o.fleet IN (SELECT value FROM json_each(?))
+    ORDER BY coalesce(e.body ->> '$.startedAt', e.body ->> '$.verdict.decision') IS NOT NULL,
+      coalesce(e.body ->> '$.facts.notBeforeAt', 0), e.fleet, e.event_id LIMIT ?`,
+  findEvents: bodiesOf(`${keys} ${newestFirst} LIMIT ?`),
+  countNames: `SELECT count(*) AS count FROM
+    (SELECT 1 FROM event_names WHERE name >= ? AND name < ? LIMIT ?)`,
+  findNamed: bodiesOf(`${keys} AND (first_seen_at, fleet, event_id) IN
+    (SELECT first_seen_at, fleet, event_id FROM event_names WHERE name >= ? AND name < ?)
+    ${newestFirst} LIMIT ?`),
+  // for a name that many events have: looks at the newest events, and most of them match
+  findAmong: `WITH among AS (${keys} ${newestFirst} LIMIT ?)
+    SELECT e.first_seen_at, e.fleet, e.event_id, e.body FROM among
+    CROSS JOIN events e ON e.fleet = among.fleet AND e.event_id = among.event_id
+    WHERE e.event_id BETWEEN ? AND ? OR EXISTS (SELECT 1
+      FROM json_each(e.body, '$.facts.resources') vm WHERE lower(vm.value) BETWEEN ? AND ?)
+    ORDER BY e.first_seen_at DESC, e.fleet DESC, e.event_id DESC LIMIT ?`,
+  lastAmong: `${keys} ${newestFirst} LIMIT 1 OFFSET ?`,
+}

@@ -1,0 +1,81 @@
+// The searches of the SQLite store. An index contains all that a search compares, so that it reads
+// only the events that it returns.
+import type { EventRecord } from '../../core/event/event.ts'
+import { summaryOf } from '../../core/event/summary.ts'
+import type { EventSearch, EventsFound } from '../browse.ts'
+import { browseSql } from './browse-sql.ts'
+import { type Row, toEvent } from './rows.ts'
+import type { Statements } from './statements.ts'
+
+/** If more names begin with the text, a search walks through the newest events instead. */
+const maxNames = 2_000
+/** Events that a page of such a walk looks at. */
+const maxWalked = 2_000
+/** Follows every text that begins with the one before it. */
+const last = '\u{10ffff}'
+
+export class Browse {
+  readonly #statements: Statements
+
+  constructor(statements: Statements) {
+    this.#statements = statements
+  }
+
+  open(fleets: readonly string[], limit: number): EventRecord[] {
+    return this.#statements
+      .all(browseSql.listOpen, JSON.stringify(fleets), limit)
+      .map(({ body }) => toEvent<EventRecord>(body))
+  }
+
+  events(search: EventSearch): EventsFound {
+    const { prefix = '', limit } = search
+    const values = conditionsOf(search)
+    if (values === undefined) return { events: [] }
+    if (prefix === '') {
+      return pageOf(this.#statements.all(browseSql.findEvents, ...values, limit + 1), limit)
+    }
+    const name = prefix.toLowerCase()
+    const range = [name, name + last]
+    const named = this.#statements.get(browseSql.countNames, ...range, maxNames + 1)
+    if (Number(named?.count) <= maxNames) {
+      const rows = this.#statements.all(browseSql.findNamed, ...values, ...range, limit + 1)
+      return pageOf(rows, limit)
+    }
+    const bounds = [maxWalked, ...range, ...range, limit + 1]
+    const found = pageOf(this.#statements.all(browseSql.findAmong, ...values, ...bounds), limit)
+    if (found.next !== undefined) return found
+    const end = this.#statements.get(browseSql.lastAmong, ...values, maxWalked - 1)
+    return end === undefined ? found : { ...found, next: cursorOf(end) }
+  }
+}
+
+/** The values of all conditions that need no name. Undefined: `after` is no cursor of this store. */
+function conditionsOf({ fleets, eventType, step, since, until, after }: EventSearch) {
+  const end = [until ?? Number.MAX_SAFE_INTEGER, '', '']
+  const from = after === undefined ? end : placeIn(after)
+  if (from === undefined) return undefined
+  const [type, at] = [eventType ?? null, step ?? null]
+  return [JSON.stringify(fleets), type, type, at, at, since ?? 0, ...from]
+}
+
+function pageOf(rows: Row[], limit: number): EventsFound {
+  const shown = rows.slice(0, limit)
+  const events = shown.map(({ body }) => summaryOf(toEvent<EventRecord>(body)))
+  return rows.length > limit ? { events, next: cursorOf(shown.at(-1)!) } : { events }
+}
+
+function cursorOf({ first_seen_at, fleet, event_id }: Row): string {
+  return [first_seen_at, fleet, event_id].map((part) => encodeURIComponent(String(part))).join('/')
+}
+
+function placeIn(cursor: string): (string | number)[] | undefined {
+  const found = /^(\d{1,16})\/([^/]*)\/([^/]*)$/.exec(cursor)
+  if (found === null) return undefined
+  try {
+    const [at, fleet, eventId] = found.slice(1).map(decodeURIComponent)
+    return [Number(at), fleet!, eventId!]
+  } catch {
+    // a text that a person changed is no cursor
+    return undefined
+  }
+}

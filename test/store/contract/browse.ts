@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest'
+import type { EventSearch } from '../../../functions/store/store.ts'
+import { at, type Fields, facts, record } from '../../support/records.ts'
+import { type Bench, expectCommitted } from './bench.ts'
+
+const day = 86_400_000
+const both = ['prod', 'test']
+
+export function browsePromises(bench: Bench): void {
+  async function keep(changes: Fields): Promise<void> {
+    await expectCommitted(bench.store, { record: record(changes) })
+  }
+
+  const find = async (search: Partial<EventSearch> = {}) => {
+    const found = await bench.store.findEvents({ fleets: both, limit: 9, ...search })
+    return found.events.map(({ eventId }) => eventId)
+  }
+
+  /** All pages together. */
+  async function walk(search: Partial<EventSearch>): Promise<string[]> {
+    const ids: string[] = []
+    let after: string | undefined
+    for (let pages = 0; pages < 30; pages++) {
+      const page = await bench.store.findEvents({ fleets: both, limit: 2, ...search, after })
+      expect(page.events.length).toBeLessThanOrEqual(2)
+      ids.push(...page.events.map(({ eventId }) => eventId))
+      if (page.next === undefined) return ids
+      after = page.next
+    }
+    throw new Error('the pages never end')
+  }
+
+  describe('listOpen', () => {
+    test('open events of these fleets, undecided first, by NotBefore', async () => {
+      const verdict = { decision: 'declined', how: 'link', who: 'chat', at } as const
+      await keep({ eventId: 'late', facts: facts({ notBeforeAt: at + 900 }) })
+      await keep({ eventId: 'decided', facts: facts({ notBeforeAt: at + 10 }), verdict })
+      await keep({ eventId: 'soon', facts: facts({ notBeforeAt: at + 100 }) })
+      await keep({ eventId: 'runs', phase: 'started', startedAt: at, facts: facts() })
+      await keep({ eventId: 'over', ended: { at, outcome: 'completed' }, phase: 'completed' })
+      await keep({ eventId: 'other', fleet: 'test' })
+      const ids = async (fleets: string[], limit = 9) =>
+        (await bench.store.listOpen(fleets, limit)).map(({ eventId }) => eventId)
+      const [first, second, ...rest] = await ids(['prod'])
+      expect([first, second]).toEqual(['soon', 'late'])
+      expect(rest.sort()).toEqual(['decided', 'runs'])
+      expect(await ids(['prod'], 1)).toEqual(['soon'])
+      expect(await ids(['test'])).toEqual(['other'])
+      expect(await ids([])).toEqual([])
+    })
+
+    test('an event leaves the list with its end, and returns if it is back', async () => {
+      await keep({ eventId: 'a' })
+      const ended = { at, outcome: 'cancelled' } as const
+      const over = record({ eventId: 'a', sequence: 2, phase: 'cancelled', ended })
+      await expectCommitted(bench.store, { record: over, basedOn: 1 })
+      expect(await bench.store.listOpen(both, 9)).toEqual([])
+      await expectCommitted(bench.store, {
+        record: record({ eventId: 'a', sequence: 3, epoch: 2 }),
+        basedOn: 2,
+      })
+      expect(await bench.store.listOpen(both, 9)).toMatchObject([{ eventId: 'a', epoch: 2 }])
+    })
+  })
+
+  describe('findEvents', () => {
+    test('a summary of each event, of these fleets only', async () => {
+      const verdict = { decision: 'approved', how: 'slack', who: 'T/U', at: at + 5 } as const
+      const resources = Array.from({ length: 12 }, (_, i) => `web_${i}`)
+      const ended = { at: at + 9, outcome: 'completed', inferred: 'vm_gone' } as const
+      const whole = { facts: facts({ resources }), verdict, startedAt: at + 7, ended }
+      await keep({ eventId: 'a', phase: 'completed', drill: true, ...whole })
+      await keep({ eventId: 'b', fleet: 'test', firstSeenAt: at + 1 })
+      const { events } = await bench.store.findEvents({ fleets: ['prod'], limit: 9 })
+      const { notBeforeAt } = facts()
+      expect(events).toEqual([
+        {
+          ...{ fleet: 'prod', eventId: 'a', eventType: 'Reboot', step: 'completed', drill: true },
+          ...{ inferred: true, vms: resources.slice(0, 8), vmCount: 12, firstSeenAt: at },
+          ...{ notBeforeAt, startedAt: at + 7, endedAt: at + 9 },
+          ...{ decidedAt: at + 5, decidedHow: 'slack' },
+        },
+      ])
+      expect(await find()).toEqual(['b', 'a'])
+      expect(await find({ fleets: [] })).toEqual([])
+    })
+
+    test('by type, step and time, also after a change', async () => {
+      await keep({ eventId: 'a', firstSeenAt: at })
+      await keep({ eventId: 'b', firstSeenAt: at + day, facts: facts({ eventType: 'Freeze' }) })
+      await keep({ eventId: 'c', firstSeenAt: at + 2 * day, phase: 'started', startedAt: at })
+      expect(await find({ eventType: 'Reboot' })).toEqual(['c', 'a'])
+      expect(await find({ step: 'open' })).toEqual(['b', 'a'])
+      expect(await find({ step: 'started', eventType: 'Freeze' })).toEqual([])
+      expect(await find({ since: at + day })).toEqual(['c', 'b'])
+      expect(await find({ since: at, until: at + day })).toEqual(['a'])
+      const ended = { at, outcome: 'lost' } as const
+      const lost = record({ eventId: 'a', sequence: 2, ended })
+      await expectCommitted(bench.store, { record: lost, basedOn: 1 })
+      expect(await find({ step: 'lost' })).toEqual(['a'])
+      expect(await find({ step: 'open' })).toEqual(['b'])
+    })
+
+    test('by the beginning of the name of a VM or of the id', async () => {
+      await keep({ eventId: 'c7061bac', facts: facts({ resources: ['Web_1', 'web_10'] }) })
+      await keep({ eventId: 'd', firstSeenAt: at + 1, facts: facts({ resources: ['web_2'] }) })
+      await keep({ eventId: 'e', firstSeenAt: at + 2, facts: facts({ resources: ['db_1'] }) })
+      expect(await find({ prefix: 'WEB_' })).toEqual(['d', 'c7061bac'])
+      expect(await find({ prefix: 'web_1' })).toEqual(['c7061bac'])
+      expect(await find({ prefix: 'C7061' })).toEqual(['c7061bac'])
+      expect(await find({ prefix: 'eb_' })).toEqual([])
+      expect(await find({ prefix: 'web_', since: at + 1 })).toEqual(['d'])
+      expect(await find({ prefix: '%' })).toEqual([])
+    })
+
+    test('by the VMs that it affects now', async () => {
+      await keep({ eventId: 'a', facts: facts({ resources: ['web_1', 'web_2'] }) })
+      const moved = record({ eventId: 'a', sequence: 2, facts: facts({ resources: ['web_3'] }) })
+      await expectCommitted(bench.store, { record: moved, basedOn: 1 })
+      expect(await find({ prefix: 'web_3' })).toEqual(['a'])
+      expect(await find({ prefix: 'web_1' })).toEqual([])
+    })
+
+    test('pages together contain every event once, the newest first', async () => {
+      const all = [...Array(9).keys()].map((i) => ({
+        eventId: `e${i}`,
+        fleet: both[i % 2]!,
+        firstSeenAt: at + Math.floor(i / 4),
+        facts: facts({ resources: [`web_${i}`], eventType: i % 3 === 0 ? 'Freeze' : 'Reboot' }),
+      }))
+      for (const one of all) await keep(one)
+      const times = (ids: string[]) => ids.map((id) => all[Number(id.slice(1))]!.firstSeenAt)
+      for (const search of [{}, { prefix: 'web_' }, { until: at + 2 }]) {
+        const ids = await walk(search)
+        expect(times(ids)).toEqual(times(ids).toSorted((a, b) => b - a))
+        expect(ids.toSorted()).toEqual(
+          all.filter((one) => one.firstSeenAt < (search.until ?? at + 9)).map((one) => one.eventId),
+        )
+      }
+      expect((await walk({ eventType: 'Freeze' })).toSorted()).toEqual(['e0', 'e3', 'e6'])
+      expect((await walk({ fleets: ['test'], step: 'open' })).toSorted()).toEqual([
+        ...['e1', 'e3', 'e5', 'e7'],
+      ])
+    })
+
+    test('a cursor that somebody made up: an empty page', async () => {
+      await keep({})
+      for (const after of ['', 'x', '1/%zz/a', '1/2']) expect(await find({ after })).toEqual([])
+    })
+
+    test('nothing is left of a forgotten event', async () => {
+      const ended = { at, outcome: 'completed' } as const
+      await keep({ eventId: 'a', ended, phase: 'completed' })
+      await bench.store.forget(at + 1, 9)
+      expect(await find()).toEqual([])
+      expect(await find({ prefix: 'web_0' })).toEqual([])
+      expect(await bench.store.listOpen(both, 9)).toEqual([])
+    })
+  })
+}
