@@ -1,10 +1,7 @@
-// What the console reads: open events, a search of all events, beacons by name and state, and the
-// deliveries of a channel. Every list has a limit and goes on at a cursor that only the store can
+// What the console reads: open events, and a search of all events. Every list has a limit and goes on at a cursor that only the store can
 // read. A page may be shorter than its limit and still not be the last one.
-import type { Delivery } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { EventStep, EventSummary } from '../core/event/summary.ts'
-import type { ListedBeacon } from './store.ts'
 
 interface Page {
   /** `next` of the page before. */
@@ -30,41 +27,6 @@ export interface EventSearch extends Page {
 export interface EventsFound {
   events: EventSummary[]
   /** Absent on the last page. */
-  next?: string
-}
-
-export interface BeaconSearch extends Page {
-  fleet: string
-  /** The beginning of the VM's name. Its case does not matter. */
-  prefix?: string | undefined
-  state?: 'heard' | 'silent' | 'left' | undefined
-  now: number
-}
-
-export interface BeaconsFound {
-  beacons: ListedBeacon[]
-  next?: string
-}
-
-export interface ChannelActivity {
-  channel: string
-  /** When it last accepted a message, to one minute. Absent: never, or before an upgrade. */
-  deliveredAt?: number
-  /** When the oldest pending delivery was planned. Absent: none is pending. */
-  pendingSince?: number
-  /** How many are pending and how many failed. Counting stops at `maxCounted`. */
-  pending: number
-  failed: number
-}
-
-export const maxCounted = 1_000
-
-export interface FailedPage extends Page {
-  channel: string
-}
-
-export interface FailedFound {
-  deliveries: Delivery[]
   next?: string
 }
 

@@ -10,6 +10,7 @@ import type { EventRecord } from '../core/event/event.ts'
 import type { Beacon, Observer, Sighting } from '../core/event/observer.ts'
 import type { OpenCounts } from '../core/event/share.ts'
 import type { BrowseStore } from './browse.ts'
+import type { ListedBeacon } from './listed-beacon.ts'
 
 export interface EventKey {
   fleet: string
@@ -17,6 +18,7 @@ export interface EventKey {
 }
 
 export type { EventSearch, EventsFound } from './browse.ts'
+export type { ListedBeacon } from './listed-beacon.ts'
 export type { Commit }
 
 export interface EventPage {
@@ -51,25 +53,6 @@ export interface EventStore {
    * the limits in core/event/share.ts. The count may be some seconds old.
    */
   countOpen(fleet: string, beacon: string, now: number): Promise<OpenCounts>
-}
-
-/** The fields of a beacon that a list shows. Its tags and the ids of its events may be large. */
-export const listedFields = [
-  ...([
-    'beacon',
-    'vm',
-    'resourceGroup',
-    'scaleSet',
-    'heardAt',
-    'paceMs',
-    'version',
-    'hooks',
-  ] as const),
-  ...(['goodbye', 'silentAt', 'explainedBy', 'silence', 'left'] as const),
-] as const
-
-export interface ListedBeacon extends Pick<Beacon, (typeof listedFields)[number]> {
-  seesEvents: number
 }
 
 export interface BeaconKey {

@@ -3,15 +3,7 @@
 import type { EventRecord, Proof } from './event.ts'
 
 /** How far the event is: undecided, decided, running, or how it ended. */
-export const steps = [
-  'open',
-  'declined',
-  'approved',
-  'started',
-  'completed',
-  'cancelled',
-  'lost',
-] as const
+const steps = ['open', 'declined', 'approved', 'started', 'completed', 'cancelled', 'lost'] as const
 export type EventStep = (typeof steps)[number]
 
 export interface EventSummary {

@@ -3,13 +3,8 @@
 // so an event's observers are found without reading every beacon.
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Beacon, Observer, Sighting } from '../../core/event/observer.ts'
-import {
-  type BeaconKey,
-  type BeaconPage,
-  type EventKey,
-  type ListedBeacon,
-  listedFields,
-} from '../store.ts'
+import { type ListedBeacon, listedFields } from '../listed-beacon.ts'
+import type { BeaconKey, BeaconPage, EventKey } from '../store.ts'
 import { type Entry, type Found, partitions, shards, timeOf } from './index.ts'
 import { endOf, keyOf, shardOf, startOf, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'

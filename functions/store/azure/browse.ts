@@ -32,12 +32,14 @@ interface Place {
 
 export class Browse {
   readonly #parts: Parts
+  /** What `before` wrote last. */
+  #written = ''
 
   constructor(parts: Parts) {
     this.#parts = parts
   }
 
-  /** Call this before a commit. After a crash, the rows of an event that does not exist are empty. */
+  /** Call this before a commit. After a crash, the rows of an event that does not exist are left. */
   async before(known: EventRecord | undefined, record: EventRecord): Promise<void> {
     if (record.alert !== undefined) return
     const old = new Set(known === undefined ? [] : namesOf(known))
@@ -45,16 +47,22 @@ export class Browse {
     const puts = names.map(
       (name): Change => ({ kind: 'put', row: nameRow(name, record), body: '' }),
     )
-    for (let i = 0; i < puts.length; i += maxChanges) {
-      await this.#parts.rows.change(partitionOf(record.fleet), puts.slice(i, i + maxChanges))
-    }
-    if (known === undefined) await this.#put(record)
+    const own = known === undefined ? changesOf(record) : []
+    // an attempt that is repeated wrote the same rows before
+    const text = JSON.stringify([record.fleet, own, puts])
+    if (own.length + puts.length === 0 || text === this.#written) return
+    const partition = partitionOf(record.fleet)
+    const [first = [], ...others] = inSteps([...own, ...puts])
+    const isNew = (await this.#parts.rows.change(partition, first)) === 'changed'
+    await this.#parts.together(others.map((step) => () => this.#parts.rows.change(partition, step)))
+    if (!isNew) await this.#replace(record, puts)
+    this.#written = text
   }
 
   /** Call this after a commit. */
   async after(known: EventRecord | undefined, record: EventRecord): Promise<void> {
     if (record.alert !== undefined || known === undefined) return
-    await this.#put(record)
+    await this.#replace(record, [])
     const now = new Set(namesOf(record))
     const gone = namesOf(known).filter((name) => !now.has(name))
     await this.#remove(
@@ -66,7 +74,9 @@ export class Browse {
   /** Removes all rows of an event. */
   async forget(record: EventRecord): Promise<void> {
     const names = namesOf(record).map((name) => nameRow(name, record))
-    await this.#remove(record.fleet, [...names, openRow(record), summaryRow(record)])
+    await this.#remove(record.fleet, names)
+    await this.#remove(record.fleet, [openRow(record)])
+    await this.#remove(record.fleet, [summaryRow(record)])
   }
 
   async open(fleets: readonly string[], limit: number): Promise<EventRecord[]> {
@@ -84,32 +94,32 @@ export class Browse {
     return prefix === '' ? this.#latest(search, after) : this.#named(search, prefix, after)
   }
 
-  async #put(record: EventRecord): Promise<void> {
+  /** `puts` are rows of the first step, which a summary that was there has kept from being written. */
+  async #replace(record: EventRecord, puts: Change[]): Promise<void> {
     const { rows } = this.#parts
     const partition = partitionOf(record.fleet)
     const [row, open] = [summaryRow(record), openRow(record)]
-    const stored: Stored = { sequence: record.sequence, summary: summaryOf(record) }
+    for (const step of inSteps(puts)) await rows.change(partition, step)
     for (let attempt = 0; attempt < maxWriteAttempts; attempt++) {
       const known = await rows.read(partition, row)
       // a later commit was noted first
       if (known !== undefined && parse(known).sequence >= record.sequence) return
-      const changes: Change[] = [insertOrReplace(known, row, JSON.stringify(stored))]
-      if (record.ended === undefined) {
-        const body = JSON.stringify({ ...packEvent(record), history: [] })
-        changes.push({ kind: 'put', row: open, body })
-      } else if ((await rows.read(partition, open)) !== undefined) {
-        changes.push({ kind: 'remove', row: open })
-      }
+      const changes = changesOf(record, known)
+      const isListed = record.ended !== undefined && (await rows.read(partition, open))
+      if (isListed) changes.push({ kind: 'remove', row: open })
       if ((await rows.change(partition, changes)) === 'changed') return
       await this.#parts.stepAside()
     }
   }
 
-  /** One call for each row: if a row is missing, the others are still removed. */
+  /** If a row of a step is missing, the others are removed one by one. */
   async #remove(fleet: string, found: string[]): Promise<void> {
     const { rows, together } = this.#parts
-    const works = found.map((row) => async () => {
-      await rows.change(partitionOf(fleet), [{ kind: 'remove', row }])
+    const partition = partitionOf(fleet)
+    const removals = found.map((row): Change => ({ kind: 'remove', row }))
+    const works = inSteps(removals).map((step) => async () => {
+      if ((await rows.change(partition, step)) === 'changed' || step.length === 1) return
+      for (const one of step) await rows.change(partition, [one])
     })
     await together(works)
   }
@@ -157,6 +167,21 @@ export class Browse {
     const next = rest.length > shown.length && last ? { next: cursorOf(last) } : {}
     return { events: events.filter(matches(search)), ...next }
   }
+}
+
+/** The summary of an event and, if it is open, its record. */
+function changesOf(record: EventRecord, known?: Row): Change[] {
+  const stored: Stored = { sequence: record.sequence, summary: summaryOf(record) }
+  const summary = insertOrReplace(known, summaryRow(record), JSON.stringify(stored))
+  if (record.ended !== undefined) return [summary]
+  const body = JSON.stringify({ ...packEvent(record), history: [] })
+  return [summary, { kind: 'put', row: openRow(record), body }]
+}
+
+function inSteps(changes: Change[]): Change[][] {
+  const steps: Change[][] = []
+  for (let i = 0; i < changes.length; i += maxChanges) steps.push(changes.slice(i, i + maxChanges))
+  return steps
 }
 
 function partitionOf(fleet: string): string {

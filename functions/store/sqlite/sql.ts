@@ -2,7 +2,7 @@
 // statement that ends a lease checks it in its where clause.
 import { alertPrefix } from '../../../shared/report.ts'
 import { subscriptionChannel } from '../../core/delivery/delivery.ts'
-import { listedFields } from '../store.ts'
+import { listedFields } from '../listed-beacon.ts'
 import { browseSchema } from './browse-sql.ts'
 
 /**
