@@ -29,6 +29,7 @@ export function createApp(relay: Relay): Hono {
   app.route('/', interactionRoutes(relay, refusals))
   app.route('/v1', adminRoutes(relay, guard))
   app.route('/console', consolePages(relay, refusals))
+  app.get('/', (c) => c.redirect(new URL(`${relay.config.publicUrl}/console`).pathname, 302))
   app.route('/', schemaRoutes(relay, descriptions))
   app.get('/healthz', healthRoute(relay, guard))
   app.notFound(notFound)

@@ -106,7 +106,9 @@ const fleetSchema = object({
     ),
   viewers: viewers
     .optional()
-    .describe('People and groups who may see this fleet in the console, besides the top-level ones.'),
+    .describe(
+      'People and groups who may see this fleet in the console, besides the top-level ones.',
+    ),
 }).refine((fleet) => fleet.key !== undefined || fleet.entra !== undefined, {
   path: ['key'],
   error: `${secretRule}, or add "entra" for managed identities, or both`,

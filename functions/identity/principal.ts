@@ -60,7 +60,12 @@ export function readPrincipal(
   const name = valuesOf(types.name)[0]
   return {
     outcome: 'signed_in',
-    principal: { tenant, user, groups: valuesOf(types.groups).map(lower), ...(name && { name: cut(name, maxName) }) },
+    principal: {
+      tenant,
+      user,
+      groups: valuesOf(types.groups).map(lower),
+      ...(name && { name: cut(name, maxName) }),
+    },
   }
 }
 

@@ -30,22 +30,6 @@ interface Own {
   form: string
 }
 
-export function signInPage({ base, form }: Own, message?: string) {
-  const state = message === undefined ? '' : html`<p class="said" role="alert">${message}</p>`
-  return layout(
-    'Console',
-    html`<h1>Console</h1>
-${state}
-<form method="post" action="${base}/sign-in">
-<input type="hidden" name="form" value="${form}">
-<label for="key">Admin key of this relay</label>
-<input id="key" name="key" type="password" autocomplete="current-password" required autofocus>
-<button class="go">Sign in</button>
-</form>
-<p class="hint">The value of FOGHORN_ADMIN_KEY on the relay. You stay signed in for 8 hours.</p>`,
-  )
-}
-
 interface List extends Own {
   events: EventView[]
   fleets: string[]

@@ -38,6 +38,8 @@ export interface Seen {
   viewer: Viewer
   /** For the hidden field of the form. */
   form: string
+  /** Names the event in a form of a list. Default: its place in the list. */
+  name?: string
   /** The link is that of a message about several events, which has no buttons that decide. */
   listed: boolean
   /** The answer to what this person just tried. */
@@ -95,9 +97,10 @@ function advice(record: EventRecord): Html {
  * After *not now*, approving takes one more step and has no colour: a second tap at the place of
  * the first button must not be final.
  */
-function choices({ record, form }: Seen, now: number, place: number, inList: boolean): Html {
+function choices(seen: Seen, now: number, place: number, inList: boolean): Html {
+  const { record, form, name = place } = seen
   const target = inList ? html` action="#e${place}"` : ''
-  const which = inList ? html`<input type="hidden" name="event" value="${place}">` : ''
+  const which = inList ? html`<input type="hidden" name="event" value="${name}">` : ''
   const fields = html`<input type="hidden" name="form" value="${form}">${which}`
   const hint = html`<p class="hint" id="g${place}">${hintOf(record, inList)}</p>`
   const approve = (look: string) => html`${unreadyPart(record, place)}

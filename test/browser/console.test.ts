@@ -23,7 +23,7 @@ test('the console on a phone: sign in, read, sign out', { timeout: 60_000 }, asy
   const { port } = server.address() as AddressInfo
   const page = await browser.newPage({ viewport: { width: 360, height: 740 } })
   await page.goto(`http://127.0.0.1:${port}/console/events`)
-  const key = page.getByLabel('Admin key of this relay')
+  const key = page.getByLabel('Admin key or token')
   await key.fill('wrong')
   await key.press('Enter')
   await page.getByRole('alert').waitFor()

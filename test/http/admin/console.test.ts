@@ -1,4 +1,4 @@
-// The console in a browser: who can open it, for how long, and what it shows. It decides nothing.
+// The console in a browser: who can open it, for how long, and what it shows.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { describeDuration } from '../../../functions/core/message/message.ts'
 import { fieldsOf } from '../../support/form.ts'
@@ -41,7 +41,7 @@ const paths = ['/console/events', `/console/events/prod/${eventId}`, '/console/e
 describe('who gets in', () => {
   test('the admin key, by a cookie that only this site gets back, for 8 hours', async () => {
     const response = await signIn()
-    expect([response.status, response.headers.get('location')]).toEqual([303, '/console/events'])
+    expect([response.status, response.headers.get('location')]).toEqual([303, '/console'])
     const [value, ...attributes] = response.headers.get('set-cookie')!.split('; ')
     expect(value).toMatch(/^__Host-foghorn-admin=/)
     expect(attributes.sort()).toEqual([
@@ -75,7 +75,8 @@ describe('who gets in', () => {
     const given = ['', 'x=1', `${name}=`, `${name}=${later}`, `${name}=${value.slice(0, -6)}`]
     for (const one of [...given, `${name}=${token}`, `${name}=9999999999999.AAAA`]) {
       const response = await get(path, one)
-      expect([response.status, response.headers.get('location')]).toEqual([303, '/console'])
+      const to = new URLSearchParams({ to: path.replace('/console', '') })
+      expect([response.status, response.headers.get('location')]).toEqual([303, `/console?${to}`])
     }
   })
 
@@ -253,8 +254,8 @@ describe('signing in and out', () => {
   })
 
   test('a signed-in browser skips the form', async () => {
-    expect((await get('/console')).status).toBe(200)
-    expect((await get('/console', await cookie())).headers.get('location')).toBe('/console/events')
+    expect(await textOf(await get('/console'))).toContain('Admin key or token')
+    expect(await textOf(await get('/console', await cookie()))).not.toContain('Admin key or token')
   })
 })
 
