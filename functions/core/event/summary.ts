@@ -3,7 +3,15 @@
 import type { EventRecord, Proof } from './event.ts'
 
 /** How far the event is: undecided, decided, running, or how it ended. */
-const steps = ['open', 'declined', 'approved', 'started', 'completed', 'cancelled', 'lost'] as const
+export const steps = [
+  'open',
+  'declined',
+  'approved',
+  'started',
+  'completed',
+  'cancelled',
+  'lost',
+] as const
 export type EventStep = (typeof steps)[number]
 
 export interface EventSummary {

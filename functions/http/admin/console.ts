@@ -1,16 +1,14 @@
 // The console: its pages, and who gets in. Its path does not begin with /admin, which the host of
 // Azure Functions reserves.
 import { type Context, Hono } from 'hono'
-import { publicDelivery } from '../../core/event/public-view.ts'
-import { viewOf } from '../../core/event/view.ts'
 import { may, nameOf } from '../../core/rules/access.ts'
 import { messagePage } from '../../pages/approve.ts'
 import { signInPage } from '../../pages/console/frame.ts'
-import { listPage, recordPage } from '../../pages/console.ts'
-import { readPage, readRecord } from '../../use-cases/read-events.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { answer, baseOf } from '../console/answer.ts'
+import { decideEventPage, download, showEvent, showHistory } from '../console/history.ts'
 import { decideNow, showNow } from '../console/now.ts'
+import { replay } from '../console/send.ts'
 import { createSnapshots } from '../console/snapshot.ts'
 import {
   endSession,
@@ -65,11 +63,30 @@ export function consolePages(relay: Relay, refusals: Refusals): Hono {
   )
   pages.get(
     '/events',
-    shown((c) => showList(relay, c)),
+    shown((c, visitor) => showHistory(relay, c, visitor)),
   )
   pages.get(
-    '/events/:fleet/:eventId',
-    shown((c) => showRecord(relay, c)),
+    '/events.csv',
+    shown((c, visitor) => download(relay, c, visitor, 'csv')),
+  )
+  pages.get(
+    '/events.json',
+    shown((c, visitor) => download(relay, c, visitor, 'json')),
+  )
+  const event = '/events/:fleet/:eventId'
+  pages.get(
+    event,
+    shown((c, visitor) => showEvent(relay, c, visitor)),
+  )
+  pages.post(
+    event,
+    decides,
+    shown((c, visitor) => decideEventPage(relay, snapshots, c, visitor)),
+  )
+  pages.post(
+    '/replay',
+    decides,
+    shown((c, visitor) => replay(relay, c, visitor)),
   )
   return pages
 }
@@ -130,37 +147,6 @@ async function showSignIn(relay: Relay, c: Context, { status, ...asked }: Asked)
 /** A path of ours, or none: nobody may send people to another site by a link to this one. */
 function pathWithin(text: string | null): string {
   return text !== null && /^\/[\w\-./%?=&+]{0,500}$/.test(text) && !text.includes('//') ? text : ''
-}
-
-async function showList(relay: Relay, c: Context): Promise<Response> {
-  // An empty parameter is no filter.
-  const query = (name: string) => c.req.query(name) || undefined
-  const read = await readPage(relay, query)
-  if (read.outcome === 'refused')
-    return page(c, 400, messagePage('There is no such page', read.reason))
-  const list = {
-    base: baseOf(relay),
-    form: await tokenFor(relay, c, 'sign-out'),
-    events: read.records.map(viewOf),
-    fleets: Object.keys(relay.config.fleets),
-    fleet: query('fleet'),
-    isFirst: query('before') === undefined,
-    more: read.more,
-  }
-  return page(c, 200, listPage(list, relay.now()))
-}
-
-async function showRecord(relay: Relay, c: Context): Promise<Response> {
-  const key = { fleet: c.req.param('fleet')!, eventId: c.req.param('eventId')! }
-  const whole = await readRecord(relay, key)
-  if (whole === undefined) {
-    const text = `The relay has no such event. It removes events some time after their end.`
-    return page(c, 404, messagePage('Unknown event', text))
-  }
-  const { record, seenBy } = whole
-  const deliveries = whole.deliveries.map(publicDelivery)
-  const content = recordPage({ base: baseOf(relay), record, deliveries, seenBy }, relay.now())
-  return page(c, 200, content)
 }
 
 /** Another tab may have replaced the browser's cookie, so the page offers a new form. */

@@ -4,7 +4,7 @@ import type { Context } from 'hono'
 import { stampOf } from '../../core/event/approval.ts'
 import { knownOf } from '../../core/event/drill.ts'
 import type { EventRecord } from '../../core/event/event.ts'
-import { deciderOf, may } from '../../core/rules/access.ts'
+import { deciderOf, may, seesFleet } from '../../core/rules/access.ts'
 import { decidersOf, permissionOf } from '../../core/rules/permission.ts'
 import type { Seen, Viewer } from '../../pages/event.ts'
 import { isDecidable } from '../../pages/state.ts'
@@ -69,7 +69,7 @@ type Outcome =
 
 /** What the form in the request did. */
 export async function decideByForm(relay: Relay, c: Context, visitor: Visitor): Promise<Outcome> {
-  const { access, fleets } = visitor
+  const { access } = visitor
   // the browser may send the host's sign-in cookie with forms of other sites, too
   if (access.by === 'entra' && !isSurelyOwn(relay, c)) return { outcome: 'not_ours' }
   const form = await readDecision(relay, c)
@@ -77,7 +77,9 @@ export async function decideByForm(relay: Relay, c: Context, visitor: Visitor): 
   const decision = decisions.get(form.wish)
   if (decision === undefined) return { outcome: 'not_ours' }
   if (!mayDecide(visitor)) return { outcome: 'not_allowed' }
-  const before = fleets.includes(form.key.fleet) ? await relay.store.readEvent(form.key) : undefined
+  const before = seesFleet(access, form.key.fleet)
+    ? await relay.store.readEvent(form.key)
+    : undefined
   if (before === undefined || before.alert !== undefined) return { outcome: 'unknown' }
   const { outcome, record } =
     relay.now() < form.seen.countsAt

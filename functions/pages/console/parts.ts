@@ -1,6 +1,7 @@
 // Small parts that pages of the console share.
 import { html } from 'hono/html'
 import type { Delivery } from '../../core/delivery/delivery.ts'
+import type { EventStep } from '../../core/event/summary.ts'
 import { plain } from '../../core/message/message.ts'
 import type { Html } from '../event.ts'
 import type { Tone } from '../state.ts'
@@ -52,4 +53,57 @@ function fateOf({ telling, state, nextAt, note }: Delivery, now: number): string
     return `${what}: pending, ${next}${why}`
   }
   return `${what}: ${state.replaceAll('_', ' ')}${why}`
+}
+
+export const stepWords: Record<EventStep, string> = {
+  open: 'Not decided',
+  declined: 'Not now',
+  approved: 'Approved',
+  started: 'Started',
+  completed: 'Completed',
+  cancelled: 'Cancelled',
+  lost: 'Lost',
+}
+
+const stepTones: Record<EventStep, Tone> = {
+  open: 'ask',
+  declined: 'wait',
+  approved: 'good',
+  started: 'wait',
+  completed: 'over',
+  cancelled: 'over',
+  lost: 'bad',
+}
+
+/** `inferred`: no beacon saw it end like this. */
+export function badge(step: EventStep, inferred?: boolean): Html {
+  const doubt = inferred && step !== 'lost' ? ', it seems' : ''
+  return html`<span class="badge ${stepTones[step]}">${stepWords[step]}${doubt}</span>`
+}
+
+/** What the form of a page has just done. */
+export const notices = {
+  replayed: 'The message will be sent again.',
+  not_replayed: 'Nothing was sent: the message is not one that failed.',
+  tested: 'A test message is on its way.',
+  no_test: 'Nothing was sent.',
+} as const
+export type Notice = keyof typeof notices
+
+export function noticePart(notice: string | undefined): Html {
+  if (notice === undefined || !Object.hasOwn(notices, notice)) return ''
+  return html`<p class="said" role="status" data-said>${notices[notice as Notice]}</p>`
+}
+
+/** A button that sends something, with the token that proves that the form is ours. */
+export function sendForm(
+  action: string,
+  form: string,
+  fields: Record<string, string>,
+  label: Html,
+) {
+  const hidden = Object.entries(fields).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  )
+  return html`<form class="inline" method="post" action="${action}"><input type="hidden" name="form" value="${form}">${hidden}<button class="slim">${label}</button></form>`
 }

@@ -61,6 +61,7 @@ th, td { text-align: left; padding: .5rem .75rem; vertical-align: top; border-to
 thead th { border-top: 0; color: var(--soft); font-size: .8125rem; white-space: nowrap; background: var(--card) }
 tbody th { font-weight: 600 }
 tbody tr:hover { background: var(--ground) }
+td .t, td .chip, td .badge { white-space: nowrap }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .filter { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: end; background: var(--card);
   border: 1px solid var(--line); border-radius: .5rem; padding: .75rem; margin: .5rem 0 1rem }
@@ -76,6 +77,13 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
   background: var(--wait-ground); color: var(--ink); border-top: 2px solid var(--wait) }
 .waiting button { margin-left: .75rem }
 .console .lost { margin: 0 }
+.away { position: absolute; left: -99rem }
+.decide form { display: grid; grid-template-columns: 1fr 1fr; gap: .25rem .5rem; margin: .5rem 0 }
+.decide form > * { grid-column: 1 / -1 }
+.decide form > button { grid-column: auto; order: 1 }
+.decide form > .hint { order: 2; margin: 0 }
+.decide form > [data-prepare] { order: 3; grid-column: 1 / -1 }
+.console .record li { margin: 0; padding: .375rem 0 }
 .narrow { max-width: 26rem; margin: 2rem auto }
 .note { color: var(--soft); font-size: .9375rem }
 .console form.inline { display: inline-block; margin: 0 }
@@ -91,9 +99,10 @@ svg .grid { stroke: var(--line) }
   .stack thead { position: absolute; left: -99rem }
   .stack tr { display: block; padding: .5rem .75rem; border-top: 1px solid var(--line) }
   .stack tr:first-child { border-top: 0 }
-  .stack th, .stack td { display: flex; gap: .75rem; border: 0; padding: .125rem 0; text-align: left }
+  .stack th, .stack td { display: block; border: 0; padding: .125rem 0; text-align: left }
+  .stack td { position: relative; padding-left: 7.5rem }
   .stack td.number { text-align: left }
-  .stack td::before { content: attr(data-label); flex: 0 0 7rem; color: var(--soft); font-size: .875rem }
+  .stack td::before { content: attr(data-label); position: absolute; left: 0; color: var(--soft); font-size: .875rem }
   .stack td:empty { display: none }
 }
 @media (min-width: 110rem) { .console { font-size: 1.125rem } .console main { padding-left: 2rem; padding-right: 2rem }

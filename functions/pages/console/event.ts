@@ -1,127 +1,54 @@
-// The pages of the console: the list of events, and for each event one timeline of what beacons
-// saw, what people decided and which messages were sent. They decide nothing.
+// The page of one event: its state and the choices, everything that happened, and each message with
+// its attempts.
 import { html } from 'hono/html'
-import type { EventRecord } from '../core/event/event.ts'
-import type { PublicSighting, publicDelivery } from '../core/event/public-view.ts'
-import { stepOf } from '../core/event/summary.ts'
-import { utc, when } from '../core/event/time.ts'
-import type { EventView } from '../core/event/view.ts'
+import type { EventRecord } from '../../core/event/event.ts'
+import type { PublicSighting, publicDelivery } from '../../core/event/public-view.ts'
+import { utc } from '../../core/event/time.ts'
+import { type EventView, viewOf } from '../../core/event/view.ts'
 import {
   askedBy,
   describeDuration,
   describeInference,
   describeVerdict,
+  drillLine,
   drillMark,
-  isGuess,
+  impactOf,
   plain,
   subjectOf,
-} from '../core/message/message.ts'
-import { layout } from './layout.ts'
-import type { Step, Tone } from './state.ts'
-import { placed } from './timeline.ts'
-import { utcOn, whole } from './times.ts'
+} from '../../core/message/message.ts'
+import { choicePart, type Html, liveAttributes, type Seen, statePart } from '../event.ts'
+import { placed } from '../timeline.ts'
+import { utcOn, whole } from '../times.ts'
+import { chip, deliveryTones, noticePart, sendForm } from './parts.ts'
 
 /** The page shows the newest. The API has the others. */
 const maxDeliveries = 1_000
 
-/** The address of the console, and the token that proves that a form is ours. */
-interface Own {
-  base: string
-  form: string
-}
-
-interface List extends Own {
-  events: EventView[]
-  fleets: string[]
-  fleet: string | undefined
-  isFirst: boolean
-  /** There may be older events. */
-  more: boolean
-}
-
-export function listPage({ base, form, events, fleets, fleet, isFirst, more }: List, now: number) {
-  const urlOf = (query: Record<string, string>) => {
-    const text = new URLSearchParams(query).toString()
-    return `${base}/events${text && '?'}${text}`
-  }
-  const own: Record<string, string> = fleet === undefined ? {} : { fleet }
-  const oldest = events.at(-1)
-  // Open events first, each part with the newest first.
-  const open = events.filter(({ ended }) => ended === undefined)
-  const sorted = [...open, ...events.filter(({ ended }) => ended !== undefined)]
-  const before = new Date(oldest?.firstSeenAt ?? now).toISOString()
-  const filters = [undefined, ...fleets].map((name) => {
-    const words = name ?? 'All fleets'
-    if (name === fleet) return html`<strong aria-current="page">${words}</strong> `
-    return html`<a href="${urlOf(name === undefined ? {} : { fleet: name })}">${words}</a> `
-  })
-  return layout(
-    'Events',
-    html`${signOut({ base, form })}
-<h1>Events</h1>
-<nav aria-label="Fleets">${filters}</nav>
-${events.length === 0 ? html`<p>No events.</p>` : ''}
-<ul class="record">${sorted.map((event) => html`<li>${line(base, event, now)}</li>`)}</ul>
-<p>${isFirst ? '' : html`<a href="${urlOf(own)}">Newest</a> `}${
-      more && oldest ? html`<a href="${urlOf({ ...own, before })}">Older</a>` : ''
-    }</p>`,
-  )
-}
-
-function line(base: string, event: EventView, now: number) {
-  const { fleet, eventId, firstSeenAt, verdict, ended, facts } = event
-  const path = `${base}/events/${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
-  const due = facts.notBeforeAt
-  const isAhead = due !== undefined && ended === undefined && event.startedAt === undefined
-  const parts = [
-    fleet,
-    ...(isAhead ? [`NotBefore ${when(due, now)}`] : []),
-    ...(ended?.inferred === undefined ? [] : [describeInference(ended.inferred)]),
-    ...(verdict === undefined ? [] : [describeVerdict(verdict)]),
-    `first seen ${when(firstSeenAt, now)}`,
-  ]
-  return html`${badge(event)} <a href="${path}">${drillMark(event)}${subjectOf(event)}</a>
-<p class="hint">${whole(plain(parts.join(' · ')))}</p>`
-}
-
-const badges: Record<Step, [tone: Tone, words: string]> = {
-  open: ['ask', 'Not decided'],
-  declined: ['wait', 'Not now'],
-  approved: ['good', 'Approved'],
-  started: ['wait', 'Started'],
-  completed: ['over', 'Completed'],
-  cancelled: ['over', 'Cancelled'],
-  lost: ['bad', 'Lost'],
-}
-
-function badge(event: EventView) {
-  const { ended } = event
-  const [tone, step] = badges[stepOf(event)]
-  const words = ended?.inferred === 'drill_overdue' ? 'Not run' : step
-  const doubt = ended?.outcome !== 'lost' && isGuess(ended) ? ', it seems' : ''
-  return html`<span class="badge ${tone}">${words}${doubt}</span>`
-}
-
-function statusOf({ phase, ended }: EventView): string {
-  if (ended === undefined) return phase
-  const why = ended.inferred === undefined ? '' : ` (${describeInference(ended.inferred)})`
-  return ended.outcome + why
-}
-
 interface Shown {
   base: string
-  record: EventRecord
+  seen: Seen
   deliveries: ReturnType<typeof publicDelivery>[]
   seenBy: PublicSighting[]
+  /** Whether the visitor may decide some events. */
+  decides: boolean
+  /** The token of the forms that send again. Absent if the visitor may not. */
+  replay?: string
+  notice?: string
 }
 
-export function recordPage({ base, record, deliveries, seenBy }: Shown, now: number) {
-  const title = drillMark(record) + subjectOf(record)
-  return layout(
-    title,
-    html`<p><a href="${base}/events">All events</a></p>
-<h1>${title}</h1>
-<dl>${rowsOf(record).map(([name, value]) => html`<dt>${name}</dt><dd>${whole(plain(value))}</dd>`)}</dl>
+export function eventBody(shown: Shown, now: number): Html {
+  const { base, seen, deliveries, seenBy, decides, notice } = shown
+  const { record } = seen
+  const view = viewOf(record)
+  return html`<p><a href="${base}/events">All events</a></p>
+<article ${liveAttributes(seen)} data-key="event">
+<h1 id="h0">${drillMark(view)}${subjectOf(view)}</h1>
+${record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
+<p class="lead">${chip(record.fleet)} ${impactOf(view)}</p>
+${noticePart(notice)}
+<div class="columns"><div>
+${statePart(seen, now, 0)}
+${decides ? html`<div class="decide">${choicePart(seen, now, 0, true)}</div>` : ''}
 <h2 id="timeline">Timeline</h2>
 ${daysOf(linesOf(record, deliveries)).map(
   ({ day, lines }) => html`<h3 id="d${day}">${day}, UTC</h3>
@@ -130,14 +57,58 @@ ${daysOf(linesOf(record, deliveries)).map(
  datetime="${new Date(at).toISOString()}">${timeOf(at)}</time>: ${whole(plain(text))}</li>`,
   )}</ol>`,
 )}
-${deliveries.length > maxDeliveries ? html`<p>The events API also has the older messages.</p>` : ''}
+</div><div>
+<h2>Details</h2>
+<dl>${rowsOf(record).map(([name, value]) => html`<dt>${name}</dt><dd>${whole(plain(value))}</dd>`)}</dl>
 <h2 id="seen">Seen by</h2>
 ${seenBy.length === 0 ? html`<p>${record.drill ? 'No VM sees a drill.' : 'No beacon that saw this event has reported in the last 7 days.'}</p>` : ''}
 <ul class="record" aria-labelledby="seen">${seenBy.map(
-      (one) => html`<li>${whole(plain(spanOf(one)))}</li>`,
-    )}</ul>
-<p>As of ${whole(utc(now))}.</p>`,
-  )
+    (one) => html`<li>${whole(plain(spanOf(one)))}</li>`,
+  )}</ul>
+</div></div>
+<h2 id="deliveries">Messages <span class="count">${deliveries.length}</span></h2>
+${deliveryTable(shown, now)}
+${deliveries.length > maxDeliveries ? html`<p>The events API also has the older messages.</p>` : ''}
+</article>`
+}
+
+/** The latest first. */
+function deliveryTable({ base, seen, deliveries, replay }: Shown, now: number): Html {
+  if (deliveries.length === 0) return html`<p class="empty">No channel was notified.</p>`
+  const { fleet, eventId } = seen.record
+  const back = `/events/${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
+  const rows = deliveries.slice(-maxDeliveries).reverse()
+  const again = (id: string, channel: string) =>
+    replay === undefined
+      ? ''
+      : sendForm(
+          `${base}/replay`,
+          replay,
+          { id, back },
+          html`Send again<span class="away"> to ${channel}</span>`,
+        )
+  return html`<div class="scroll" role="region" aria-labelledby="deliveries" tabindex="0"><table class="stack">
+<thead><tr><th scope="col">Channel</th><th scope="col">Message</th><th scope="col">State</th><th scope="col" class="number">Attempts</th><th scope="col">Planned</th><th scope="col">Result</th><th scope="col"><span class="away">Action</span></th></tr></thead>
+<tbody>${rows.map((one) => {
+    const [tone, mark] = deliveryTones[one.state]
+    const failed = one.state === 'refused' || one.state === 'given_up'
+    const at = one.nextAttemptAt ?? one.settledAt
+    const when =
+      at === undefined ? '' : `${one.nextAttemptAt ? 'next ' : ''}${utcOn(Date.parse(at), now)}`
+    return html`<tr><th scope="row">${plain(one.channel)}${one.insteadOf === undefined ? '' : html` <span class="note">instead of ${plain(one.insteadOf)}</span>`}</th>
+<td data-label="Message">${one.moment.replaceAll('_', ' ')}${one.epoch > 1 ? html` <span class="note">epoch ${one.epoch}</span>` : ''}</td>
+<td data-label="State"><span class="mark ${tone}" aria-hidden="true">${mark}</span> ${one.state.replaceAll('_', ' ')}</td>
+<td data-label="Attempts" class="number">${one.attempts}</td>
+<td data-label="Planned">${whole(utcOn(Date.parse(one.plannedAt), now))}</td>
+<td data-label="Result">${whole(plain([when, one.note].filter((text) => text !== '').join(': ')))}</td>
+<td data-label="">${failed ? again(one.id, one.channel) : ''}</td></tr>`
+  })}</tbody></table></div>`
+}
+
+function statusOf({ phase, ended }: EventView): string {
+  if (ended === undefined) return phase
+  const why = ended.inferred === undefined ? '' : ` (${describeInference(ended.inferred)})`
+  return ended.outcome + why
 }
 
 /** Why the event had started when it was first seen. */
@@ -239,9 +210,4 @@ function spanOf({ vm, hit, firstSeenAt, lastSeenAt, goneAt }: PublicSighting): s
   const from = first === undefined ? '' : `from ${utc(first)} `
   const gone = goneAt === undefined ? '' : `, gone at ${utcOn(Date.parse(goneAt), last)}`
   return `${vm}${hit ? ' (affected)' : ''}: ${from}to ${first === undefined ? utc(last) : utcOn(last, first)}${gone}`
-}
-
-function signOut({ base, form }: Own) {
-  return html`<form class="aside" method="post" action="${base}/sign-out">
-<input type="hidden" name="form" value="${form}"><button>Sign out</button></form>`
 }
