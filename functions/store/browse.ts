@@ -1,5 +1,6 @@
-// What the console reads: open events, and a search of all events. Every list has a limit and goes on at a cursor that only the store can
+// What the console reads: open events, a search of all events, and what happened in channels. Every list has a limit and goes on at a cursor that only the store can
 // read. A page may be shorter than its limit and still not be the last one.
+import type { Delivery } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { EventStep, EventSummary } from '../core/event/summary.ts'
 
@@ -30,10 +31,44 @@ export interface EventsFound {
   next?: string
 }
 
+export interface ChannelActivity {
+  channel: string
+  /** When it last accepted a message, at most a minute too early. Absent: never. */
+  deliveredAt?: number
+  /** When the oldest pending delivery was planned. Absent: none is pending. */
+  pendingSince?: number
+  /** How many are pending, and how many were refused or given up. Counting stops at `maxCounted`. */
+  pending: number
+  failed: number
+}
+
+export const maxCounted = 1_000
+
+export interface FailedPage extends Page {
+  channel: string
+  /** Absent: of all fleets. */
+  fleets?: readonly string[] | undefined
+}
+
+export interface FailedFound {
+  /** The one that was planned last comes first. */
+  deliveries: Delivery[]
+  next?: string
+}
+
 export interface BrowseStore {
   /** Open events, without alerts, at most `limit`. Those whose NotBefore is next come first. */
   listOpen(fleets: readonly string[], limit: number): Promise<EventRecord[]>
 
   /** Events that match, without alerts. The event that was first seen last comes first. */
   findEvents(search: EventSearch): Promise<EventsFound>
+
+  /** What happened in these channels, in the same order. `fleets`: counts only their deliveries. */
+  channelActivity(
+    channels: readonly string[],
+    fleets?: readonly string[],
+  ): Promise<ChannelActivity[]>
+
+  /** Deliveries of a channel that were refused or given up. */
+  listFailed(page: FailedPage): Promise<FailedFound>
 }

@@ -17,7 +17,13 @@ export interface EventKey {
   eventId: string
 }
 
-export type { EventSearch, EventsFound } from './browse.ts'
+export type {
+  ChannelActivity,
+  EventSearch,
+  EventsFound,
+  FailedFound,
+  FailedPage,
+} from './browse.ts'
 export type { ListedBeacon } from './listed-beacon.ts'
 export type { Commit }
 

@@ -1,5 +1,6 @@
 // A relay with a lifelike day of a company: three fleets, open events in every state, half a year of
 // history, channels in trouble and subscriptions. For pictures and tests of the console.
+import { createSubscription } from '../../functions/use-cases/subscriptions.ts'
 import { createToken } from '../../functions/use-cases/tokens.ts'
 import {
   createWorld,
@@ -174,6 +175,21 @@ export async function consoleWorld({ events = 40 }: Options = {}): Promise<World
   const at = (ms: number) => startAt + ms
   const silent = ['prod/web_4', 'batch/spot_3']
   for (const [name, beacon] of beacons) if (!silent.includes(name)) await beacon.sees([])
+  const consent = {
+    fleets: ['prod'],
+    moments: undefined,
+    eventTypes: undefined,
+    resource: undefined,
+  }
+  const wish = (url: string, description: string) =>
+    createSubscription(
+      world.relay,
+      { by: 'admin' },
+      { url, description, filter: consent, consent: 'ping' },
+    )
+  await wish('https://hook.cmdb.example/maintenance', 'Inventory of the platform team')
+  await wish('https://autoscaler.example/events', 'Drains nodes of the batch cluster')
+  await world.drain()
   await present(world, of, at)
   await createToken(world.relay, { by: 'admin' }, { name: 'wall screen', scopes: ['read'] })
   return world

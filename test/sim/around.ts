@@ -24,6 +24,8 @@ const storeMethods = [
     'listDeliveries',
     'listOpen',
     'findEvents',
+    'channelActivity',
+    'listFailed',
   ],
 ] as (keyof Store)[]
 

@@ -6,9 +6,10 @@ import { messagePage } from '../../pages/approve.ts'
 import { signInPage } from '../../pages/console/frame.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { answer, baseOf } from '../console/answer.ts'
+import { showChannel, showChannels, showSubscription } from '../console/channels.ts'
 import { decideEventPage, download, showEvent, showHistory } from '../console/history.ts'
 import { decideNow, showNow } from '../console/now.ts'
-import { replay } from '../console/send.ts'
+import { replay, replayAll, sendTest } from '../console/send.ts'
 import { createSnapshots } from '../console/snapshot.ts'
 import {
   endSession,
@@ -82,6 +83,28 @@ export function consolePages(relay: Relay, refusals: Refusals): Hono {
     event,
     decides,
     shown((c, visitor) => decideEventPage(relay, snapshots, c, visitor)),
+  )
+  pages.get(
+    '/channels',
+    shown((c, visitor) => showChannels(relay, c, visitor)),
+  )
+  pages.get(
+    '/channels/:name',
+    shown((c, visitor) => showChannel(relay, c, visitor)),
+  )
+  pages.get(
+    '/subscriptions/:id',
+    shown((c, visitor) => showSubscription(relay, c, visitor)),
+  )
+  pages.post(
+    '/replay-all',
+    decides,
+    shown((c, visitor) => replayAll(relay, c, visitor)),
+  )
+  pages.post(
+    '/test',
+    decides,
+    shown((c, visitor) => sendTest(relay, c, visitor)),
   )
   pages.post(
     '/replay',

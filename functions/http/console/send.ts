@@ -4,10 +4,15 @@ import type { Context } from 'hono'
 import { may } from '../../core/rules/access.ts'
 import type { Notice } from '../../pages/console/parts.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { replayOne } from '../../use-cases/replay.ts'
+import { replayChannel, replayOne } from '../../use-cases/replay.ts'
+import { replayTo, subscriptionFor, test } from '../../use-cases/subscriptions.ts'
 import { readForm } from '../admin/console-form.ts'
 import { answerMessage, baseOf } from './answer.ts'
+import { seesChannel } from './now.ts'
 import type { Visitor } from './visitor.ts'
+
+/** A failed message is kept for as long as its event, which may be years. */
+const replayedMs = 90 * 86_400_000
 
 type Send = (fields: URLSearchParams) => Promise<Notice>
 
@@ -33,5 +38,29 @@ export function replay(relay: Relay, c: Context, visitor: Visitor): Promise<Resp
   return sendBy(relay, c, visitor, async (fields) => {
     const done = await replayOne(relay, visitor.access, fields.get('id') ?? '')
     return done === 'replayed' ? 'replayed' : 'not_replayed'
+  })
+}
+
+/** A name is that of a configured channel, or the id of a subscription. */
+export function replayAll(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
+  return sendBy(relay, c, visitor, async (fields) => {
+    const name = fields.get('name') ?? ''
+    const { access } = visitor
+    const since = { since: relay.now() - replayedMs }
+    const subscription = await subscriptionFor(relay, access, name)
+    const replayed =
+      subscription !== undefined
+        ? await replayTo(relay, access, subscription, since)
+        : seesChannel(relay, visitor, name)
+          ? await replayChannel(relay, access, name, since.since)
+          : 0
+    return replayed === 0 ? 'not_replayed' : 'replayed'
+  })
+}
+
+export function sendTest(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
+  return sendBy(relay, c, visitor, async (fields) => {
+    const tested = await test(relay, visitor.access, fields.get('name') ?? '')
+    return tested?.outcome === 'planned' ? 'tested' : 'no_test'
   })
 }

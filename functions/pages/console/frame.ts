@@ -8,6 +8,7 @@ import { consoleStyle } from './style.ts'
 export const tabs = {
   now: { path: '', label: 'Now' },
   history: { path: '/events', label: 'History' },
+  channels: { path: '/channels', label: 'Channels' },
 } as const
 export type Tab = keyof typeof tabs
 

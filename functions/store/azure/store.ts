@@ -5,6 +5,7 @@ import type { Settlement } from '../../core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../../core/delivery/delivery.ts'
 import type { Attention } from '../attention.ts'
 import type { Commit, EventKey, Pacing, Store } from '../store.ts'
+import { Activity } from './activity.ts'
 import { AzureAttention } from './attention.ts'
 import { Beacons } from './beacons.ts'
 import { Browse } from './browse.ts'
@@ -46,6 +47,7 @@ export class AzureStore implements Store {
   readonly #moments: Moments
   readonly #open: OpenEvents
   readonly #browse: Browse
+  readonly #activity: Activity
   readonly #toSubscriptions: SubscriptionDeliveries
   readonly attention: Attention
 
@@ -80,6 +82,9 @@ export class AzureStore implements Store {
   readonly listEvents: Store['listEvents'] = (page) => this.#events.list(page)
   readonly listOpen: Store['listOpen'] = (fleets, limit) => this.#browse.open(fleets, limit)
   readonly findEvents: Store['findEvents'] = (search) => this.#browse.events(search)
+  readonly channelActivity: Store['channelActivity'] = (channels, fleets) =>
+    this.#activity.of(channels, fleets)
+  readonly listFailed: Store['listFailed'] = (page) => this.#activity.failed(page)
   readonly replay: Store['replay'] = (which, now, limit) => this.#events.replay(which, now, limit)
 
   constructor({ rows, newId, random, wait, together = atOnce }: AzureOptions) {
@@ -90,6 +95,7 @@ export class AzureStore implements Store {
     this.attention = new AzureAttention(rows)
     const parts = { rows, index, together, newId, stepAside }
     this.#browse = new Browse(parts)
+    this.#activity = new Activity(parts)
     this.#events = new Events(parts, this.#browse)
     this.#claims = new Claims(parts)
     this.#beacons = new Beacons(parts)
@@ -141,12 +147,15 @@ export class AzureStore implements Store {
     return (known?.sightings ?? []).filter(({ eventId }) => eventIds.includes(eventId))
   }
 
-  settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
-    const { spentUntil } = settlement
+  async settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
+    const { spentUntil, state } = settlement
     const rest = async () => {
       if (spentUntil !== undefined) await this.#claims.pause(claimed.channel, spentUntil)
     }
-    return this.#events.settle(claimed, settlement, now, follow, rest)
+    const outcome = await this.#events.settle(claimed, settlement, now, follow, rest)
+    if (outcome === 'settled' && state === 'delivered')
+      await this.#activity.note(claimed.channel, now)
+    return outcome
   }
 
   async forget(before: number, limit: number, unheardSince = before) {

@@ -35,6 +35,17 @@ CREATE TRIGGER IF NOT EXISTS event_unnamed AFTER DELETE ON events WHEN OLD.${isE
   BEGIN ${dropNames}; END;
 CREATE INDEX IF NOT EXISTS events_browse
   ON events (first_seen_at, fleet, event_id, ${eventType}, ${step}) WHERE ${isEvent};
+CREATE TABLE IF NOT EXISTS delivered (
+  channel TEXT PRIMARY KEY, at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS delivery_arrived AFTER UPDATE OF state ON deliveries
+  WHEN NEW.state = 'delivered' AND OLD.state <> 'delivered'
+  BEGIN INSERT INTO delivered (channel, at) VALUES (NEW.channel, NEW.next_at)
+    ON CONFLICT DO UPDATE SET at = max(at, excluded.at); END;
+CREATE INDEX IF NOT EXISTS deliveries_waiting ON deliveries (channel, owed_at, fleet)
+  WHERE state = 'pending';
+CREATE INDEX IF NOT EXISTS deliveries_failed_of ON deliveries (channel, owed_at, seq, id, fleet)
+  WHERE state IN ('refused', 'given_up');
 INSERT OR IGNORE INTO event_names SELECT e.event_id, e.first_seen_at, e.fleet, e.event_id
   FROM events e WHERE NOT EXISTS (SELECT 1 FROM event_names) AND e.${isEvent}
   UNION SELECT lower(vm.value), e.first_seen_at, e.fleet, e.event_id
@@ -78,5 +89,16 @@ export const browseSql = {
     WHERE e.event_id BETWEEN ? AND ? OR EXISTS (SELECT 1
       FROM json_each(e.body, '$.facts.resources') vm WHERE lower(vm.value) BETWEEN ? AND ?)
     ORDER BY e.first_seen_at DESC, e.fleet DESC, e.event_id DESC LIMIT ?`,
+  deliveredAt: 'SELECT at FROM delivered WHERE channel = ?',
+  pendingOf: `SELECT count(*) AS count, min(owed_at) AS since FROM
+    (SELECT owed_at FROM deliveries WHERE state = 'pending' AND channel = ?
+      AND (? IS NULL OR fleet IN (SELECT value FROM json_each(?))) ORDER BY owed_at LIMIT ?)`,
+  failedOf: `SELECT count(*) AS count FROM (SELECT 1 FROM deliveries
+    WHERE state IN ('refused', 'given_up') AND channel = ?
+      AND (? IS NULL OR fleet IN (SELECT value FROM json_each(?))) LIMIT ?)`,
+  listFailed: `SELECT * FROM deliveries WHERE state IN ('refused', 'given_up') AND channel = ?
+    AND (owed_at, seq, id) < (?, ?, ?)
+    AND (? IS NULL OR fleet IN (SELECT value FROM json_each(?)))
+    ORDER BY owed_at DESC, seq DESC, id DESC LIMIT ?`,
   lastAmong: `${keys} ${newestFirst} LIMIT 1 OFFSET ?`,
 }

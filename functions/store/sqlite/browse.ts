@@ -2,7 +2,13 @@
 // only the events that it returns.
 import type { EventRecord } from '../../core/event/event.ts'
 import { summaryOf } from '../../core/event/summary.ts'
-import type { EventSearch, EventsFound } from '../browse.ts'
+import {
+  type ChannelActivity,
+  type EventSearch,
+  type EventsFound,
+  type FailedPage,
+  maxCounted,
+} from '../browse.ts'
 import { browseSql } from './browse-sql.ts'
 import { type Row, toEvent } from './rows.ts'
 import type { Statements } from './statements.ts'
@@ -47,6 +53,35 @@ export class Browse {
     const end = this.#statements.get(browseSql.lastAmong, ...values, maxWalked - 1)
     return end === undefined ? found : { ...found, next: cursorOf(end) }
   }
+
+  activity(channels: readonly string[], fleets?: readonly string[]): ChannelActivity[] {
+    const of = fleets === undefined ? null : JSON.stringify(fleets)
+    return channels.map((channel) => {
+      const done = this.#statements.get(browseSql.deliveredAt, channel)
+      const pending = this.#statements.get(browseSql.pendingOf, channel, of, of, maxCounted)
+      const failed = this.#statements.get(browseSql.failedOf, channel, of, of, maxCounted)
+      return {
+        channel,
+        ...(done === undefined ? {} : { deliveredAt: Number(done.at) }),
+        ...(typeof pending?.since === 'number' ? { pendingSince: pending.since } : {}),
+        pending: Number(pending?.count),
+        failed: Number(failed?.count),
+      }
+    })
+  }
+
+  /** The rows, each with its cursor. */
+  failed({ channel, fleets, after, limit }: FailedPage): { rows: Row[]; next?: string } {
+    const from = after === undefined ? [Number.MAX_SAFE_INTEGER, 0, ''] : placeIn(after)
+    if (from === undefined) return { rows: [] }
+    const of = fleets === undefined ? null : JSON.stringify(fleets)
+    const [at, seq, id] = from
+    const place = [at!, Number(seq), id!]
+    const found = this.#statements.all(browseSql.listFailed, channel, ...place, of, of, limit + 1)
+    const rows = found.slice(0, limit)
+    const end = found.length > limit ? rows.at(-1) : undefined
+    return { rows, ...(end && { next: cursor(end.owed_at, end.seq, end.id) }) }
+  }
 }
 
 /** The values of all conditions that need no name. Undefined: `after` is no cursor of this store. */
@@ -65,7 +100,11 @@ function pageOf(rows: Row[], limit: number): EventsFound {
 }
 
 function cursorOf({ first_seen_at, fleet, event_id }: Row): string {
-  return [first_seen_at, fleet, event_id].map((part) => encodeURIComponent(String(part))).join('/')
+  return cursor(first_seen_at, fleet, event_id)
+}
+
+function cursor(...parts: unknown[]): string {
+  return parts.map((part) => encodeURIComponent(String(part))).join('/')
 }
 
 function placeIn(cursor: string): (string | number)[] | undefined {

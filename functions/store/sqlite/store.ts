@@ -10,6 +10,7 @@ import { maxOpenOfBeacon, maxOpenOfFleet } from '../../core/event/share.ts'
 import type {
   BeaconKey,
   BeaconPage,
+  ChannelActivity,
   ClaimRequest,
   Commit,
   DeliveryList,
@@ -18,6 +19,8 @@ import type {
   EventPage,
   EventSearch,
   EventsFound,
+  FailedFound,
+  FailedPage,
   ListedBeacon,
   Memo,
   MemoKey,
@@ -278,6 +281,18 @@ export class SqliteStore implements Store {
 
   async findEvents(search: EventSearch): Promise<EventsFound> {
     return this.#browse.events(search)
+  }
+
+  async channelActivity(
+    channels: readonly string[],
+    fleets?: readonly string[],
+  ): Promise<ChannelActivity[]> {
+    return this.#browse.activity(channels, fleets)
+  }
+
+  async listFailed(page: FailedPage): Promise<FailedFound> {
+    const { rows, ...next } = this.#browse.failed(page)
+    return { deliveries: rows.map((row) => this.#deliveries.toDelivery(row)), ...next }
   }
 
   async countOpen(fleet: string, beacon: string) {

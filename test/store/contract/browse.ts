@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { EventSearch } from '../../../functions/store/store.ts'
-import { at, type Fields, facts, record } from '../../support/records.ts'
+import { claim } from '../../support/claims.ts'
+import { at, delivery, type Fields, facts, key, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
 const day = 86_400_000
@@ -155,6 +156,61 @@ export function browsePromises(bench: Bench): void {
       expect(await find()).toEqual([])
       expect(await find({ prefix: 'web_0' })).toEqual([])
       expect(await bench.store.listOpen(both, 9)).toEqual([])
+    })
+  })
+
+  describe('channelActivity', () => {
+    const of = async (...channels: string[]) => bench.store.channelActivity(channels)
+
+    test('what is pending since when, what failed and when it last arrived', async () => {
+      const planned = [
+        delivery('a', { plannedAt: at - 50 }),
+        delivery('b', { plannedAt: at - 90, eventId: key.eventId, seq: 65 }),
+        delivery('c', { channel: 'team' }),
+      ]
+      await expectCommitted(bench.store, { record: record(), deliveries: planned })
+      const quiet = { pending: 0, failed: 0 }
+      expect(await of('team', 'chat', 'none')).toEqual([
+        { channel: 'team', pendingSince: at, pending: 1, failed: 0 },
+        { channel: 'chat', pendingSince: at - 90, pending: 2, failed: 0 },
+        { channel: 'none', ...quiet },
+      ])
+      const foreign = await bench.store.channelActivity(['chat'], ['test'])
+      expect(foreign).toEqual([{ channel: 'chat', ...quiet }])
+      for (const one of await claim(bench.store, { leaseMs: 20_000, limit: 9 })) {
+        const state = one.id === 'c' ? ('refused' as const) : ('delivered' as const)
+        const settlement = { state, nextAt: at + 5, note: '' }
+        expect(await bench.store.settle(one, settlement, at + 5, [])).toBe('settled')
+      }
+      const [chat, team] = await of('chat', 'team')
+      expect(chat).toMatchObject({ deliveredAt: at + 5, failed: 0 })
+      expect(team).toEqual({ channel: 'team', pending: 0, failed: 1 })
+    })
+  })
+
+  describe('listFailed', () => {
+    test('refused and given-up deliveries of a channel, the latest first, page by page', async () => {
+      const ids = ['a', 'b', 'c', 'd']
+      for (const [i, id] of ids.entries()) {
+        const own = { eventId: id, fleet: both[i % 2]! }
+        const state = (['refused', 'given_up'] as const)[i % 2]!
+        const failed = delivery(id, { ...own, state, plannedAt: at + i })
+        const others = [
+          delivery(`${id}-done`, { ...own, state: 'delivered', seq: 65 }),
+          delivery(`${id}-team`, { ...own, state: 'refused', channel: 'team' }),
+        ]
+        await expectCommitted(bench.store, { record: record(own), deliveries: [failed, ...others] })
+      }
+      const page = (more: object = {}) =>
+        bench.store.listFailed({ channel: 'chat', limit: 3, ...more })
+      const first = await page()
+      expect(first.deliveries.map(({ id }) => id)).toEqual(['d', 'c', 'b'])
+      const second = await page({ after: first.next })
+      expect(second.deliveries.map(({ id }) => id)).toEqual(['a'])
+      expect(second.next).toBeUndefined()
+      const own = await page({ fleets: ['prod'] })
+      expect(own.deliveries.map(({ id }) => id)).toEqual(['c', 'a'])
+      expect((await page({ channel: 'none' })).deliveries).toEqual([])
     })
   })
 }
