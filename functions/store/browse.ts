@@ -1,8 +1,10 @@
-// What the console reads: open events, a search of all events, and what happened in channels. Every list has a limit and goes on at a cursor that only the store can
+// What the console reads: open events, searches of events and beacons, and what happened in
+// channels. Every list has a limit and goes on at a cursor that only the store can
 // read. A page may be shorter than its limit and still not be the last one.
 import type { Delivery } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { EventStep, EventSummary } from '../core/event/summary.ts'
+import type { ListedBeacon } from './listed-beacon.ts'
 
 interface Page {
   /** `next` of the page before. */
@@ -28,6 +30,19 @@ export interface EventSearch extends Page {
 export interface EventsFound {
   events: EventSummary[]
   /** Absent on the last page. */
+  next?: string
+}
+
+export interface BeaconSearch extends Page {
+  fleet: string
+  /** The beginning of the VM's name. Its case does not matter. */
+  prefix?: string | undefined
+  state?: 'heard' | 'silent' | 'left' | undefined
+  now: number
+}
+
+export interface BeaconsFound {
+  beacons: ListedBeacon[]
   next?: string
 }
 
@@ -62,6 +77,9 @@ export interface BrowseStore {
 
   /** Events that match, without alerts. The event that was first seen last comes first. */
   findEvents(search: EventSearch): Promise<EventsFound>
+
+  /** Beacons of a fleet that match, in an order that stays. */
+  findBeacons(search: BeaconSearch): Promise<BeaconsFound>
 
   /** What happened in these channels, in the same order. `fleets`: counts only their deliveries. */
   channelActivity(

@@ -18,6 +18,8 @@ export interface EventKey {
 }
 
 export type {
+  BeaconSearch,
+  BeaconsFound,
   ChannelActivity,
   EventSearch,
   EventsFound,

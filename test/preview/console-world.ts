@@ -1,5 +1,6 @@
 // A relay with a lifelike day of a company: three fleets, open events in every state, half a year of
 // history, channels in trouble and subscriptions. For pictures and tests of the console.
+import { checkAbsences } from '../../functions/use-cases/check-absences.ts'
 import { createSubscription } from '../../functions/use-cases/subscriptions.ts'
 import { createToken } from '../../functions/use-cases/tokens.ts'
 import {
@@ -78,9 +79,17 @@ const keys = Object.fromEntries(
 
 const scaleSetOf = (vm: string) => vm.replace(/_\d+$/, '')
 
+/** Of a version that the relay supports. */
+class ReleasedBeacon extends FakeBeacon {
+  override body(...of: Parameters<FakeBeacon['body']>) {
+    const report = super.body(...of)
+    return { ...report, beacon: { ...report.beacon, version: '0.1.0' } }
+  }
+}
+
 function beaconIn(world: World, fleet: string, name: string): FakeBeacon {
   const vm = { scaleSet: scaleSetOf(name), resourceGroup: `${fleet}-rg` }
-  return new FakeBeacon(world, name, { fleet, key: keys[fleet]!, vm })
+  return new ReleasedBeacon(world, name, { fleet, key: keys[fleet]!, vm })
 }
 
 const idOf = (n: number) =>
@@ -191,6 +200,7 @@ export async function consoleWorld({ events = 40 }: Options = {}): Promise<World
   await wish('https://autoscaler.example/events', 'Drains nodes of the batch cluster')
   await world.drain()
   await present(world, of, at)
+  await checkAbsences(world.relay)
   await createToken(world.relay, { by: 'admin' }, { name: 'wall screen', scopes: ['read'] })
   return world
 }
@@ -256,6 +266,13 @@ async function present(
   await of('batch/spot_1').sees([started(spot)])
   await of('payments/gateway_0').sees([event(stuck)])
   await world.drain()
+  world.clock.now = at(-20_000)
+  await of('prod/web_3').runs([event(reboot)], 'running')
+  for (const name of ['prod/web_0', 'prod/web_1']) await see(name, rollout)
+  await see('prod/web_2', later)
+  await see('prod/db_1', failing)
+  await see('prod/cache_0', declined)
+  for (const name of ['payments/ledger_0', 'payments/ledger_1']) await see(name, frozen)
   world.clock.now = at(0)
   await world.drain()
 }

@@ -24,6 +24,7 @@ const storeMethods = [
     'listDeliveries',
     'listOpen',
     'findEvents',
+    'findBeacons',
     'channelActivity',
     'listFailed',
   ],

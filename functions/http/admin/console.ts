@@ -6,11 +6,7 @@ import { messagePage } from '../../pages/approve.ts'
 import { signInPage } from '../../pages/console/frame.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { answer, baseOf } from '../console/answer.ts'
-import { showChannel, showChannels, showSubscription } from '../console/channels.ts'
-import { decideEventPage, download, showEvent, showHistory } from '../console/history.ts'
-import { decideNow, showNow } from '../console/now.ts'
-import { replay, replayAll, sendTest } from '../console/send.ts'
-import { createSnapshots } from '../console/snapshot.ts'
+import { consoleRoutes } from '../console/routes.ts'
 import {
   endSession,
   keepSession,
@@ -30,7 +26,6 @@ const maxFormBytes = 4_096
 export function consolePages(relay: Relay, refusals: Refusals): Hono {
   const pages = new Hono()
   const guard = createKeyGuard(relay, refusals, 'page')
-  const snapshots = createSnapshots(relay)
   pages.use('*', async (c, next) => {
     if (relay.adminKey !== undefined || letsPeopleIn(relay)) return next()
     const text = 'The relay was started without FOGHORN_ADMIN_KEY. Set it and restart the relay.'
@@ -52,65 +47,10 @@ export function consolePages(relay: Relay, refusals: Refusals): Hono {
       const search = c.req.method === 'GET' ? new URL(c.req.url).search : ''
       return goTo(c, relay, `?${new URLSearchParams({ to: to + search })}`)
     }
-  const decides = limitForm(maxFormBytes)
-  pages.get(
-    '/',
-    shown((c, visitor) => showNow(relay, snapshots, c, visitor)),
-  )
-  pages.post(
-    '/',
-    decides,
-    shown((c, visitor) => decideNow(relay, snapshots, c, visitor)),
-  )
-  pages.get(
-    '/events',
-    shown((c, visitor) => showHistory(relay, c, visitor)),
-  )
-  pages.get(
-    '/events.csv',
-    shown((c, visitor) => download(relay, c, visitor, 'csv')),
-  )
-  pages.get(
-    '/events.json',
-    shown((c, visitor) => download(relay, c, visitor, 'json')),
-  )
-  const event = '/events/:fleet/:eventId'
-  pages.get(
-    event,
-    shown((c, visitor) => showEvent(relay, c, visitor)),
-  )
-  pages.post(
-    event,
-    decides,
-    shown((c, visitor) => decideEventPage(relay, snapshots, c, visitor)),
-  )
-  pages.get(
-    '/channels',
-    shown((c, visitor) => showChannels(relay, c, visitor)),
-  )
-  pages.get(
-    '/channels/:name',
-    shown((c, visitor) => showChannel(relay, c, visitor)),
-  )
-  pages.get(
-    '/subscriptions/:id',
-    shown((c, visitor) => showSubscription(relay, c, visitor)),
-  )
-  pages.post(
-    '/replay-all',
-    decides,
-    shown((c, visitor) => replayAll(relay, c, visitor)),
-  )
-  pages.post(
-    '/test',
-    decides,
-    shown((c, visitor) => sendTest(relay, c, visitor)),
-  )
-  pages.post(
-    '/replay',
-    decides,
-    shown((c, visitor) => replay(relay, c, visitor)),
-  )
+  const { gets, posts } = consoleRoutes(relay)
+  for (const [path, show] of Object.entries(gets)) pages.get(path, shown(show))
+  const limited = limitForm(maxFormBytes)
+  for (const [path, show] of Object.entries(posts)) pages.post(path, limited, shown(show))
   return pages
 }
 

@@ -7,8 +7,11 @@ import { consoleStyle } from './style.ts'
 
 export const tabs = {
   now: { path: '', label: 'Now' },
+  upcoming: { path: '/upcoming', label: 'Upcoming' },
   history: { path: '/events', label: 'History' },
+  beacons: { path: '/beacons', label: 'Beacons' },
   channels: { path: '/channels', label: 'Channels' },
+  insights: { path: '/insights', label: 'Insights' },
 } as const
 export type Tab = keyof typeof tabs
 

@@ -11,7 +11,7 @@ export const consoleStyle = `${style}
   color: var(--ink); text-decoration: none }
 .brand i { width: .75rem; height: .75rem; border-radius: 50%; background: var(--ask) }
 .tabs { display: flex; flex-wrap: wrap; flex: 1 1 auto }
-.tabs a { color: var(--soft); padding: .625rem .75rem; text-decoration: none; min-height: 2.75rem;
+.tabs a { white-space: nowrap; flex: none; color: var(--soft); padding: .625rem .75rem; text-decoration: none; min-height: 2.75rem;
   border-bottom: 3px solid transparent; font-weight: 600 }
 .tabs a:hover { color: var(--ink) }
 .tabs a[aria-current] { color: var(--ink); border-bottom-color: var(--ask) }
@@ -84,6 +84,31 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .decide form > .hint { order: 2; margin: 0 }
 .decide form > [data-prepare] { order: 3; grid-column: 1 / -1 }
 .console .record li { margin: 0; padding: .375rem 0 }
+.lanes { margin: .75rem 0; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .5rem .875rem }
+.lane { display: grid; grid-template-columns: minmax(6rem, 14rem) minmax(0, 1fr); gap: .75rem; align-items: center;
+  border-top: 1px solid var(--line); padding: .125rem 0 }
+.lane b { font-weight: 600; font-size: .9375rem }
+.lane svg { display: block; width: 100%; height: 1.75rem }
+.lane rect { fill: var(--tone); stroke: var(--tone) }
+.lane.axis { border-top: 0; color: var(--soft); font-size: .8125rem }
+.lane.axis div { display: flex }
+.lane.axis span { flex: 1 1 0; font-variant-numeric: tabular-nums }
+.lane.clash { background: var(--bad-ground); box-shadow: -.375rem 0 0 var(--bad) }
+.console .record a { padding: .25rem 0 }
+tbody th { min-width: 7rem }
+.charts { display: grid; gap: .875rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); align-items: start }
+.chart { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem .875rem }
+.console .chart h2 { margin: 0 0 .5rem; font-size: 1.0625rem }
+.bars, .legend { list-style: none; margin: 0; padding: 0 }
+.bars li { display: grid; grid-template-columns: 8rem minmax(4rem, 1fr) minmax(5rem, 14rem); gap: .75rem; align-items: center;
+  padding: .1875rem 0; border-top: 1px solid var(--line); font-size: .9375rem }
+.bars svg { display: block; width: 100%; height: 1.125rem }
+.bar-text { font-variant-numeric: tabular-nums }
+.legend { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin-bottom: .5rem; font-size: .875rem; color: var(--soft) }
+.legend i { display: inline-block; width: .75rem; height: .75rem; border-radius: .125rem; margin-right: .375rem; background: var(--fill) }
+.bars rect { fill: var(--fill) }
+.c0 { --fill: var(--wait) } .c1 { --fill: var(--good) } .c2 { --fill: #8250df } .c3 { --fill: var(--ask) }
+.c4 { --fill: var(--bad) } .c5 { --fill: var(--over) }
 .narrow { max-width: 26rem; margin: 2rem auto }
 .note { color: var(--soft); font-size: .9375rem }
 .console form.inline { display: inline-block; margin: 0 }
@@ -96,6 +121,10 @@ svg .grid { stroke: var(--line) }
   .tabs { order: 3; flex-wrap: nowrap; overflow-x: auto; flex-basis: 100%; margin: 0 -.875rem; padding: 0 .25rem }
   .whom { margin-left: auto }
   .tiles li { flex-basis: 8rem }
+  .lane { grid-template-columns: 1fr; gap: 0 }
+  .bars li { grid-template-columns: 6rem 1fr; gap: .125rem .75rem }
+  .bar-text { grid-column: 2 }
+  .lane.axis b { display: none }
   .stack thead { position: absolute; left: -99rem }
   .stack tr { display: block; padding: .5rem .75rem; border-top: 1px solid var(--line) }
   .stack tr:first-child { border-top: 0 }

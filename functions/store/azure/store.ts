@@ -82,6 +82,7 @@ export class AzureStore implements Store {
   readonly listEvents: Store['listEvents'] = (page) => this.#events.list(page)
   readonly listOpen: Store['listOpen'] = (fleets, limit) => this.#browse.open(fleets, limit)
   readonly findEvents: Store['findEvents'] = (search) => this.#browse.events(search)
+  readonly findBeacons: Store['findBeacons'] = (search) => this.#beacons.find(search)
   readonly channelActivity: Store['channelActivity'] = (channels, fleets) =>
     this.#activity.of(channels, fleets)
   readonly listFailed: Store['listFailed'] = (page) => this.#activity.failed(page)

@@ -1,6 +1,7 @@
 // The tables, indexes and statements of searches. Triggers keep the names up to date, so also an older
 // relay on the same file keeps them right. Plain SQL without statements of one database only.
 import { alertPrefix } from '../../../shared/report.ts'
+import { listedFields } from '../listed-beacon.ts'
 
 /** Alerts are stored like events, but no search finds them. */
 const isEvent = `event_id NOT GLOB '${alertPrefix}*'`
@@ -9,6 +10,10 @@ const eventType = `(body ->> '$.facts.eventType')`
 const step = `(CASE WHEN body ->> '$.ended.outcome' IS NOT NULL THEN body ->> '$.ended.outcome'
   WHEN body ->> '$.startedAt' IS NOT NULL THEN 'started'
   ELSE coalesce(body ->> '$.verdict.decision', 'open') END)`
+
+/** As `json_object` takes them; `->` keeps arrays and objects as JSON. Absent fields are null. */
+const fields = listedFields.map((field) => `'${field}', body -> '$.${field}'`).join(', ')
+const listed = `json_object(${fields}) AS listed, json_array_length(body, '$.sees') AS sees_events`
 
 const addNames = (row: string) => `INSERT OR IGNORE INTO event_names
     SELECT ${row}.event_id, ${row}.first_seen_at, ${row}.fleet, ${row}.event_id
@@ -20,6 +25,18 @@ const dropNames = `DELETE FROM event_names WHERE first_seen_at = OLD.first_seen_
       UNION SELECT lower(value) FROM json_each(OLD.body, '$.facts.resources'))`
 
 const changed = (path: string) => `OLD.body -> '${path}' IS NOT NEW.body -> '${path}'`
+
+const addBeacon = `INSERT OR IGNORE INTO beacon_names (fleet, vm, beacon)
+    VALUES (NEW.fleet, lower(NEW.body ->> '$.vm'), NEW.beacon)`
+const dropBeacon = `DELETE FROM beacon_names
+    WHERE fleet = OLD.fleet AND vm = lower(OLD.body ->> '$.vm') AND beacon = OLD.beacon`
+
+const isSilent = `body -> '$.silence' IS NOT NULL`
+const hasLeft = `body -> '$.left' IS NOT NULL`
+
+const byTime = (which: string, index: string) => `SELECT heard_at, beacon, ${listed}
+    FROM beacons INDEXED BY ${index} WHERE ${which} AND fleet = ? AND (heard_at, beacon) > (?, ?)
+    ORDER BY heard_at, beacon LIMIT ?`
 
 export const browseSchema = `
 CREATE TABLE IF NOT EXISTS event_names (
@@ -35,6 +52,21 @@ CREATE TRIGGER IF NOT EXISTS event_unnamed AFTER DELETE ON events WHEN OLD.${isE
   BEGIN ${dropNames}; END;
 CREATE INDEX IF NOT EXISTS events_browse
   ON events (first_seen_at, fleet, event_id, ${eventType}, ${step}) WHERE ${isEvent};
+CREATE TABLE IF NOT EXISTS beacon_names (
+  fleet TEXT NOT NULL, vm TEXT NOT NULL, beacon TEXT NOT NULL, PRIMARY KEY (fleet, vm, beacon)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS beacon_named AFTER INSERT ON beacons
+  BEGIN ${addBeacon}; END;
+CREATE TRIGGER IF NOT EXISTS beacon_renamed AFTER UPDATE OF body ON beacons
+  WHEN ${changed('$.vm')}
+  BEGIN ${dropBeacon}; ${addBeacon}; END;
+CREATE TRIGGER IF NOT EXISTS beacon_unnamed AFTER DELETE ON beacons
+  BEGIN ${dropBeacon}; END;
+CREATE INDEX IF NOT EXISTS beacons_found_silent ON beacons (fleet, heard_at, beacon)
+  WHERE ${isSilent};
+CREATE INDEX IF NOT EXISTS beacons_left ON beacons (fleet, heard_at, beacon) WHERE ${hasLeft};
+INSERT OR IGNORE INTO beacon_names SELECT fleet, lower(body ->> '$.vm'), beacon FROM beacons
+  WHERE NOT EXISTS (SELECT 1 FROM beacon_names);
 CREATE TABLE IF NOT EXISTS delivered (
   channel TEXT PRIMARY KEY, at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -89,6 +121,12 @@ export const browseSql = {
     WHERE e.event_id BETWEEN ? AND ? OR EXISTS (SELECT 1
       FROM json_each(e.body, '$.facts.resources') vm WHERE lower(vm.value) BETWEEN ? AND ?)
     ORDER BY e.first_seen_at DESC, e.fleet DESC, e.event_id DESC LIMIT ?`,
+  beaconsByName: `SELECT n.vm AS name, n.beacon AS beacon, ${listed} FROM beacon_names n
+    CROSS JOIN beacons b ON b.fleet = n.fleet AND b.beacon = n.beacon
+    WHERE n.fleet = ? AND n.vm < ? AND (n.vm, n.beacon) > (?, ?)
+    ORDER BY n.vm, n.beacon LIMIT ?`,
+  silentBeacons: byTime(isSilent, 'beacons_found_silent'),
+  leftBeacons: byTime(hasLeft, 'beacons_left'),
   deliveredAt: 'SELECT at FROM delivered WHERE channel = ?',
   pendingOf: `SELECT count(*) AS count, min(owed_at) AS since FROM
     (SELECT owed_at FROM deliveries WHERE state = 'pending' AND channel = ?

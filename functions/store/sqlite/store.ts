@@ -10,6 +10,8 @@ import { maxOpenOfBeacon, maxOpenOfFleet } from '../../core/event/share.ts'
 import type {
   BeaconKey,
   BeaconPage,
+  BeaconSearch,
+  BeaconsFound,
   ChannelActivity,
   ClaimRequest,
   Commit,
@@ -30,6 +32,7 @@ import type {
   Store,
 } from '../store.ts'
 import { Browse } from './browse.ts'
+import { BrowseBeacons } from './browse-beacons.ts'
 import { Claims } from './claims.ts'
 import { Deliveries } from './deliveries.ts'
 import { explainDisk } from './disk.ts'
@@ -56,6 +59,7 @@ export class SqliteStore implements Store {
   readonly #deliveries: Deliveries
   readonly #moments: Moments
   readonly #browse: Browse
+  readonly #browseBeacons: BrowseBeacons
   readonly #claims: Claims
   readonly #random: () => string
 
@@ -68,6 +72,7 @@ export class SqliteStore implements Store {
     this.#deliveries = new Deliveries(this.#statements)
     this.#moments = new Moments(this.#statements)
     this.#browse = new Browse(this.#statements)
+    this.#browseBeacons = new BrowseBeacons(this.#statements)
     this.#claims = new Claims(this.#statements, this.#deliveries)
   }
 
@@ -281,6 +286,10 @@ export class SqliteStore implements Store {
 
   async findEvents(search: EventSearch): Promise<EventsFound> {
     return this.#browse.events(search)
+  }
+
+  async findBeacons(search: BeaconSearch): Promise<BeaconsFound> {
+    return this.#browseBeacons.find(search)
   }
 
   async channelActivity(

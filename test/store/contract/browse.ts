@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { Beacon } from '../../../functions/core/event/observer.ts'
 import type { EventSearch } from '../../../functions/store/store.ts'
 import { claim } from '../../support/claims.ts'
-import { at, delivery, type Fields, facts, key, record } from '../../support/records.ts'
+import { at, beaconOf, delivery, type Fields, facts, key, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
 const day = 86_400_000
@@ -211,6 +212,57 @@ export function browsePromises(bench: Bench): void {
       const own = await page({ fleets: ['prod'] })
       expect(own.deliveries.map(({ id }) => id)).toEqual(['c', 'a'])
       expect((await page({ channel: 'none' })).deliveries).toEqual([])
+    })
+  })
+
+  describe('findBeacons', () => {
+    const write = async (vm: string, changes: Partial<Beacon> = {}) => {
+      const silentAt = at + 60_000
+      const beacon = beaconOf(vm, { silentAt, ...changes })
+      expect(await bench.store.writeBeacon(beacon, [])).toBe('written')
+    }
+    const found = async (search: object = {}) => {
+      const all: string[] = []
+      let after: string | undefined
+      for (let pages = 0; pages < 30; pages++) {
+        const page = { fleet: 'prod', limit: 2, now: at + 1_000, ...search, after }
+        const { beacons, next } = await bench.store.findBeacons(page)
+        expect(beacons.length).toBeLessThanOrEqual(2)
+        all.push(...beacons.map(({ vm }) => vm))
+        if (next === undefined) return all.sort()
+        after = next
+      }
+      throw new Error('the pages never end')
+    }
+
+    test('by the beginning of the name and by state, of one fleet', async () => {
+      for (const vm of ['Web_1', 'web_2', 'web_3', 'db_1', 'db_2']) await write(vm)
+      await write('web_4', { fleet: 'test' })
+      await write('web_5', { left: { why: 'removed', at } })
+      await write('web_6', { silence: { since: at - 9, from: at }, heardAt: at - 9 })
+      expect(await found()).toEqual([
+        ...['Web_1', 'db_1', 'db_2', 'web_2', 'web_3', 'web_5', 'web_6'],
+      ])
+      expect(await found({ prefix: 'WEB_' })).toEqual([
+        ...['Web_1', 'web_2', 'web_3', 'web_5', 'web_6'],
+      ])
+      expect(await found({ prefix: 'web_2' })).toEqual(['web_2'])
+      expect(await found({ prefix: 'eb' })).toEqual([])
+      expect(await found({ state: 'left' })).toEqual(['web_5'])
+      expect(await found({ state: 'silent' })).toEqual(['web_6'])
+      expect(await found({ state: 'heard', prefix: 'web' })).toEqual(['Web_1', 'web_2', 'web_3'])
+      expect(await found({ fleet: 'test' })).toEqual(['web_4'])
+      expect(await found({ fleet: 'none' })).toEqual([])
+    })
+
+    test('under its new name after it was renamed, and no longer once it is forgotten', async () => {
+      await write('web_1', { sees: [] })
+      await write('new_1', { beacon: 'id-web_1', bootId: 'boot-of-web_1', counter: 2, sees: [] })
+      expect(await found({ prefix: 'web' })).toEqual([])
+      expect(await found({ prefix: 'new' })).toEqual(['new_1'])
+      await bench.store.forget(at + 1, 9)
+      expect(await found({ prefix: 'new' })).toEqual([])
+      expect(await found()).toEqual([])
     })
   })
 }
