@@ -6,6 +6,7 @@ import { approval } from './approval.ts'
 import { azure } from './azure/azure.ts'
 import { coldStart } from './azure/cold-start.ts'
 import { beacon } from './beacon.ts'
+import { consolePages } from './console/console.ts'
 import { cost } from './cost/cost.ts'
 import type { Figure } from './figures.ts'
 import { latency } from './latency.ts'
@@ -21,7 +22,7 @@ const minutes = Number(values.minutes ?? (wanted.includes('beacon') ? 60 : 5))
 
 const benches: Record<string, () => Promise<Figure[]>> = {
   ...{ latency: () => latency(), approval: () => approval(), throughput, storm, memory },
-  ...{ azure, 'cold-start': coldStart, cost, beacon: () => beacon(minutes) },
+  ...{ console: consolePages, azure, 'cold-start': coldStart, cost, beacon: () => beacon(minutes) },
 }
 
 const unknown = wanted.filter((name) => !(name in benches))

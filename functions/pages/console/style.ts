@@ -96,8 +96,8 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .lane.clash { background: var(--bad-ground); box-shadow: -.375rem 0 0 var(--bad) }
 .console .record a { padding: .25rem 0 }
 tbody th { min-width: 7rem }
-.charts { display: grid; gap: .875rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); align-items: start }
-.chart { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem .875rem }
+.charts { columns: 30rem auto; column-gap: .875rem }
+.chart { break-inside: avoid; margin-bottom: .875rem; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem .875rem }
 .console .chart h2 { margin: 0 0 .5rem; font-size: 1.0625rem }
 .bars, .legend { list-style: none; margin: 0; padding: 0 }
 .bars li { display: grid; grid-template-columns: 8rem minmax(4rem, 1fr) minmax(5rem, 14rem); gap: .75rem; align-items: center;
