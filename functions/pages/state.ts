@@ -68,7 +68,7 @@ export interface LiveAnswer {
 }
 
 /** The answer to a press is valid until the next step. */
-export type Step = EventStep
+type Step = EventStep
 
 const since: Record<Step, string> = {
   open: 'It can be decided again.',

@@ -24,7 +24,7 @@ export interface Insights {
   vms: { fleet: string; vm: string; count: number }[]
 }
 
-export const shownMonths = 6
+const shownMonths = 6
 const shownTypes = 5
 const shownVms = 10
 const otherTypes = 'other'

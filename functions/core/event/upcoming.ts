@@ -5,7 +5,7 @@ import type { Delivery } from '../delivery/delivery.ts'
 import type { EventRecord } from './event.ts'
 
 /** Events of one set that begin within this time count as simultaneous: Azure often gives no duration. */
-export const closeMs = 30 * 60_000
+const closeMs = 30 * 60_000
 /** An event without a known duration is drawn this long. */
 const usualMs = 10 * 60_000
 

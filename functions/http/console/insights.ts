@@ -19,7 +19,7 @@ interface Counted {
 }
 
 /** The same for all visitors of the same fleets, until they are a minute old. */
-export type Charts = (fleets: string[]) => Promise<Counted>
+type Charts = (fleets: string[]) => Promise<Counted>
 
 export function createCharts(relay: Relay): Charts {
   const kept = new Map<string, { at: number; counted: Promise<Counted> }>()

@@ -5,7 +5,7 @@ import type { Html } from '../event.ts'
 import { pagePolicy } from '../layout.ts'
 import { consoleStyle } from './style.ts'
 
-export const tabs = {
+const tabs = {
   now: { path: '', label: 'Now' },
   upcoming: { path: '/upcoming', label: 'Upcoming' },
   history: { path: '/events', label: 'History' },
@@ -13,7 +13,7 @@ export const tabs = {
   channels: { path: '/channels', label: 'Channels' },
   insights: { path: '/insights', label: 'Insights' },
 } as const
-export type Tab = keyof typeof tabs
+type Tab = keyof typeof tabs
 
 export interface Frame {
   /** The path of the console. */

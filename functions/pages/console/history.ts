@@ -95,7 +95,7 @@ function row(base: string, event: EventSummary): Html {
 <td data-label="Ended">${time(endedAt)}</td><td data-label="Decided">${decisionOf(event)}</td></tr>`
 }
 
-export function titleOf(event: EventSummary): string {
+function titleOf(event: EventSummary): string {
   const { eventType, vms, vmCount, drill } = event
   const hidden = Array.from({ length: Math.max(0, vmCount - vms.length) }, () => '')
   const facts = { eventType, resources: [...vms, ...hidden] }
@@ -103,7 +103,7 @@ export function titleOf(event: EventSummary): string {
 }
 
 /** To the minute. */
-export function time(at: number | undefined): Html {
+function time(at: number | undefined): Html {
   return at === undefined ? '' : whole(utc(at).replace(/:\d\d UTC$/, ' UTC'))
 }
 

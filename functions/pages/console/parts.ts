@@ -82,7 +82,7 @@ export function badge(step: EventStep, inferred?: boolean): Html {
 }
 
 /** What the form of a page has just done. */
-export const notices = {
+const notices = {
   replayed: 'The message will be sent again.',
   not_replayed: 'Nothing was sent: the message is not one that failed.',
   tested: 'A test message is on its way.',

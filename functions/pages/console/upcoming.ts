@@ -12,7 +12,7 @@ import { badge, chip } from './parts.ts'
 const hourMs = 3_600_000
 /** How far the picture may reach, in hours. */
 export const reaches = [1, 6, 24, 72, 168] as const
-export type Reach = (typeof reaches)[number]
+type Reach = (typeof reaches)[number]
 
 const words: Record<Reach, string> = {
   1: '1 hour',

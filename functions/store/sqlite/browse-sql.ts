@@ -78,6 +78,12 @@ CREATE INDEX IF NOT EXISTS deliveries_waiting ON deliveries (channel, owed_at, f
   WHERE state = 'pending';
 CREATE INDEX IF NOT EXISTS deliveries_failed_of ON deliveries (channel, owed_at, seq, id, fleet)
   WHERE state IN ('refused', 'given_up');
+CREATE INDEX IF NOT EXISTS events_by_type
+  ON events (${eventType}, first_seen_at, fleet, event_id, ${step}) WHERE ${isEvent};
+CREATE INDEX IF NOT EXISTS events_by_step
+  ON events (${step}, first_seen_at, fleet, event_id, ${eventType}) WHERE ${isEvent};
+CREATE INDEX IF NOT EXISTS events_by_fleet
+  ON events (fleet, first_seen_at, event_id, ${eventType}, ${step}) WHERE ${isEvent};
 INSERT OR IGNORE INTO event_names SELECT e.event_id, e.first_seen_at, e.fleet, e.event_id
   FROM events e WHERE NOT EXISTS (SELECT 1 FROM event_names) AND e.${isEvent}
   UNION SELECT lower(vm.value), e.first_seen_at, e.fleet, e.event_id
@@ -92,14 +98,23 @@ const matching = `${isEvent} AND fleet IN (SELECT value FROM json_each(?)) AND (
 
 const newestFirst = 'ORDER BY first_seen_at DESC, fleet DESC, event_id DESC'
 
-/** Keys first: they come from the index alone, and a body may be large. */
-const keys = `SELECT first_seen_at, fleet, event_id FROM events INDEXED BY events_browse
-    WHERE ${matching}`
+/**
+ * Keys first: they come from the index alone, and a body may be large. `first`: a condition that few
+ * events meet, which the index begins with.
+ */
+const keysIn = (index: string, first: string) => `SELECT first_seen_at, fleet, event_id
+    FROM events INDEXED BY ${index} WHERE ${first}${matching}`
+const keys = keysIn('events_browse', '')
 
 const bodiesOf = (inner: string) => `WITH found AS (${inner})
     SELECT e.first_seen_at, e.fleet, e.event_id, e.body FROM found
     CROSS JOIN events e ON e.fleet = found.fleet AND e.event_id = found.event_id
     ORDER BY e.first_seen_at DESC, e.fleet DESC, e.event_id DESC`
+
+/** Takes the value of the first condition before the others. */
+function found(index: string, column: string): string {
+  return bodiesOf(`${keysIn(index, `${column} = ? AND `)} ${newestFirst} LIMIT ?`)
+}
 
 export const browseSql = {
   // undecided events first: the others need nobody
@@ -109,6 +124,9 @@ export const browseSql = {
     ORDER BY coalesce(e.body ->> '$.startedAt', e.body ->> '$.verdict.decision') IS NOT NULL,
       coalesce(e.body ->> '$.facts.notBeforeAt', 0), e.fleet, e.event_id LIMIT ?`,
   findEvents: bodiesOf(`${keys} ${newestFirst} LIMIT ?`),
+  findByType: found('events_by_type', eventType),
+  findByStep: found('events_by_step', step),
+  findInFleet: found('events_by_fleet', 'fleet'),
   countNames: `SELECT count(*) AS count FROM
     (SELECT 1 FROM event_names WHERE name >= ? AND name < ? LIMIT ?)`,
   findNamed: bodiesOf(`${keys} AND (first_seen_at, fleet, event_id) IN

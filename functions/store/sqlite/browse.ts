@@ -38,7 +38,8 @@ export class Browse {
     const values = conditionsOf(search)
     if (values === undefined) return { events: [] }
     if (prefix === '') {
-      return pageOf(this.#statements.all(browseSql.findEvents, ...values, limit + 1), limit)
+      const [text, ...first] = statementFor(search)
+      return pageOf(this.#statements.all(text, ...first, ...values, limit + 1), limit)
     }
     const name = prefix.toLowerCase()
     const range = [name, name + last]
@@ -82,6 +83,15 @@ export class Browse {
     const end = found.length > limit ? rows.at(-1) : undefined
     return { rows, ...(end && { next: cursor(end.owed_at, end.seq, end.id) }) }
   }
+}
+
+/** The statement whose index begins with the rarest condition, and the value of that one. */
+function statementFor({ eventType, step, fleets }: EventSearch): [text: string, ...string[]] {
+  if (eventType !== undefined) return [browseSql.findByType, eventType]
+  if (step !== undefined) return [browseSql.findByStep, step]
+  const [fleet, ...others] = fleets
+  if (fleet !== undefined && others.length === 0) return [browseSql.findInFleet, fleet]
+  return [browseSql.findEvents]
 }
 
 /** The values of all conditions that need no name. Undefined: `after` is no cursor of this store. */

@@ -1,9 +1,10 @@
 // How long the pages of the console take with a large store on SQLite, and what 50 open pages cost. It
 // measures the relay without the network, in this process.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { consoleConfig } from '../../preview/console-world.ts'
 import { asAdmin } from '../../support/console.ts'
-import { newFolder } from '../../support/folder.ts'
 import { createWorld, testKey } from '../../support/world.ts'
 import { type Figure, percentile } from '../figures.ts'
 import { fill, fleets } from './fill.ts'
@@ -29,7 +30,8 @@ const pages = {
 }
 
 export async function consolePages(): Promise<Figure[]> {
-  const path = join(newFolder(), 'foghorn.db')
+  const folder = mkdtempSync(join(tmpdir(), 'foghorn-console-'))
+  const path = join(folder, 'foghorn.db')
   fill(path)
   const named = fleets.map((name) => [name, { key: testKey }] as const)
   const config = {
@@ -60,6 +62,7 @@ export async function consolePages(): Promise<Figure[]> {
     unit: '% of a core',
   })
   world.store.close()
+  rmSync(folder, { recursive: true })
   return figures
 }
 

@@ -6,7 +6,7 @@ import { SqliteStore } from '../../../functions/store/sqlite/store.ts'
 import { beaconOf, facts, record } from '../../support/records.ts'
 import { startAt } from '../../support/world.ts'
 
-export const counts = { events: 100_000, beacons: 100_000, deliveriesOfEvent: 10, open: 200 }
+const counts = { events: 100_000, beacons: 100_000, deliveriesOfEvent: 10, open: 200 }
 export const fleets = ['prod', 'payments', 'batch', 'web']
 
 const numbers = (count: number) =>
@@ -33,7 +33,7 @@ export function fill(path: string): void {
 function insertEvents(db: DatabaseSync, isOpen: boolean, from: number, to: number): void {
   const ended = isOpen ? {} : { ended: { at: 0, outcome: 'completed' as const } }
   const phase = isOpen ? ('scheduled' as const) : ('completed' as const)
-  const body = record({ phase, facts: facts(), startedAt: isOpen ? undefined : 1, ...ended })
+  const body = record({ phase, facts: facts(), ...(isOpen ? {} : { startedAt: 1 }), ...ended })
   const changes = [
     ...[`'$.fleet', ${fleetOf}`, `'$.eventId', ${idOf}`, `'$.firstSeenAt', ${seenAt}`],
     ...[`'$.facts.eventType', ${typeOf}`, `'$.facts.resources', json_array(${vmOf})`],
