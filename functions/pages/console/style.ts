@@ -35,7 +35,7 @@ export const consoleStyle = `${style}
 .cards .item { margin: 0; padding-bottom: .75rem }
 .cards .item form { display: grid; grid-template-columns: 1fr 1fr; gap: .25rem .5rem }
 .cards .item form > * { grid-column: 1 / -1 }
-.cards .item form > button { grid-column: auto; order: 1 }
+.cards .item form > button { grid-column: auto; order: 1; font-size: .9375rem; padding: .5rem .25rem }
 .cards .item form > .hint { order: 2; margin: 0; font-size: .8125rem }
 .cards .item form > [data-prepare] { order: 3; grid-column: 1 / -1 }
 .groups { display: grid; gap: 0 1.5rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)) }
