@@ -37,6 +37,7 @@ export function createApp(relay: Relay): Hono {
   app.route('/', metricsRoutes(relay, guard, reports))
   app.route('/', calendarRoutes(relay, guard))
   app.route('/console', consolePages(relay, refusals))
+  app.get('/', (c) => c.redirect(new URL(`${relay.config.publicUrl}/console`).pathname, 302))
   app.route('/', schemaRoutes(relay, descriptions))
   app.get('/healthz', healthRoute(relay, guard))
   app.notFound(notFound)

@@ -163,6 +163,7 @@ export const relayEvents: Record<string, string> = {
   token_refused:
     'A request came with a token that is `unknown` or `expired` (`reason`). `token` names an expired one.',
   token_revoked: 'A token was revoked. `by` says by whom.',
+  token_signed_in: 'Somebody opened the console with a token. `token` names it.',
   token_use_failed: 'The last use of a token could not be noted. The request was answered.',
   wake_message_unknown:
     'Azure Functions only. The queue contained a message that is not a wake-up.',

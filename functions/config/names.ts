@@ -34,6 +34,8 @@ interface Parts {
   owners: { at: string; names: string[] }[]
   policy: Pick<KnownRoute, 'fleets'>[]
   routes: KnownRoute[]
+  /** The lists of viewers, top-level and of each fleet. */
+  viewers: { at: string; names: string[] }[]
   /** Absent if they are invalid. Then no address is checked. */
   allowNetworks?: string[] | undefined
   hasSlackApp: boolean
@@ -43,7 +45,7 @@ interface Parts {
 
 export function partsOf(value: unknown): Parts {
   const { channels, fleets, owners, policy, routes, ...rest } = entriesOf(value)
-  const { allowNetworks, slackApp, signIn } = rest
+  const { allowNetworks, slackApp, signIn, viewers } = rest
   const { shape } = configSchema
   return {
     channels: Object.fromEntries(
@@ -59,6 +61,13 @@ export function partsOf(value: unknown): Parts {
     ],
     policy: listOf(policy).map((rule) => ({ fleets: fleetsIn(entriesOf(rule).match) })),
     routes: listOf(routes).map(routeOf),
+    viewers: [
+      { at: 'viewers', names: parsed(shape.viewers, viewers) ?? [] },
+      ...Object.entries(entriesOf(fleets)).map(([name, fleet]) => ({
+        at: pathOf(['fleets', name, 'viewers'], value),
+        names: parsed(shape.viewers, entriesOf(fleet).viewers) ?? [],
+      })),
+    ],
     allowNetworks: parsed(shape.allowNetworks, allowNetworks),
     hasSlackApp: slackApp !== undefined,
     hasSignIn: signIn !== undefined,
@@ -103,6 +112,7 @@ export function mistakesInNames(parts: Parts, filled: Filled, reported: string[]
     ...namesInRoutes(parts, filled),
     ...namesOfOwners(parts, filled),
     ...peopleThatCannotDecide(parts),
+    ...peopleThatCannotSee(parts),
     // a placeholder is no id to compare with
     ...(assumed.length === 0 ? peopleFromElsewhere(parts) : []),
     ...namesOfFleets(parts, filled),
@@ -217,14 +227,23 @@ function peopleThatCannotDecide({ routes, channels, hasSlackApp, hasSignIn }: Pa
   })
 }
 
+function peopleThatCannotSee({ viewers, hasSignIn }: Parts): string[] {
+  if (hasSignIn) return []
+  const named = viewers.filter(({ names }) => names.length > 0)
+  return named.map(({ at }) => `${at}: people need "signIn" with their tenantId to see the console`)
+}
+
 /** Entra users of another tenant cannot sign in. Slack users may share a channel across teams. */
-function peopleFromElsewhere({ routes, tenantId }: Parts): string[] {
-  return routes.flatMap(({ approvers }, i) =>
-    approvers.flatMap((one, j) => {
-      const [kind, tenant] = one.split(/[:/]/)
-      if (kind !== 'entra' || tenantId === undefined || tenantId === tenant) return []
-      const at = `routes[${i}].approvers[${j}]`
-      return [`${at}: "signIn.tenantId" is not "${tenant}"; correct one of them`]
+function peopleFromElsewhere({ routes, viewers, tenantId }: Parts): string[] {
+  const lists = [
+    ...routes.map(({ approvers }, i) => ({ at: `routes[${i}].approvers`, names: approvers })),
+    ...viewers,
+  ]
+  return lists.flatMap(({ at, names }) =>
+    names.flatMap((one, i) => {
+      const [kind = '', tenant] = one.split(/[:/]/)
+      if (!kind.startsWith('entra') || tenantId === undefined || tenantId === tenant) return []
+      return [`${at}[${i}]: "signIn.tenantId" is not "${tenant}"; correct one of them`]
     }),
   )
 }

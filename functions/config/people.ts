@@ -1,4 +1,5 @@
-// Who may decide: people by their ids in Slack or Entra. Names and addresses can change owner.
+// Who may decide, and who may see the console: people by their ids in Slack or Entra, and groups by
+// theirs. Names and addresses can change owner.
 import { guid, object, textBy } from '../schema/checks.ts'
 
 const guidForm = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
@@ -16,6 +17,17 @@ export const approversRule =
 export const approver = textBy(approverRule)
   .transform((text) => (text.toLowerCase().startsWith('entra:') ? text.toLowerCase() : text))
   .refine((text) => approverForm.test(text), { error: approverRule })
+
+export const viewersRule =
+  'write a list of 1 to 100 people or groups, or leave it out: then only the admin key and tokens open the console'
+const viewerRule =
+  'write "entra:TENANT/USER" or "entra-group:TENANT/GROUP", with the GUIDs of the tenant and of the person or group'
+const viewerForm = new RegExp(`^entra(?:-group)?:${guidForm}/${guidForm}$`)
+
+/** One person, or all members of a group. Returned in lower case. */
+export const viewer = textBy(viewerRule)
+  .transform((text) => text.toLowerCase())
+  .refine((text) => viewerForm.test(text), { error: viewerRule })
 
 const tenantRule = 'write the GUID of the tenant whose people sign in'
 

@@ -19,7 +19,7 @@ import {
   secrets,
   textBy,
 } from '../schema/checks.ts'
-import { approver, approversRule, signInSchema } from './people.ts'
+import { approver, approversRule, signInSchema, viewer, viewersRule } from './people.ts'
 import { slackAppSchema } from './slack-app.ts'
 
 /** A commit has at most 60 deliveries and up to three moments. */
@@ -77,6 +77,8 @@ const owners = z
   .min(1, ownersRule)
   .max(maxChannels, ownersRule)
 
+const viewers = z.array(viewer, viewersRule).min(1, viewersRule).max(maxListed, viewersRule)
+
 const expectedRule =
   `write how many beacons the fleet has, from 1 to ${maxExpected}, ` +
   'or a list of the names of their VMs'
@@ -101,6 +103,11 @@ const fleetSchema = object({
     .optional()
     .describe(
       'How many beacons the fleet has, or a list of the names of their VMs. If some never report, owners get an alert.',
+    ),
+  viewers: viewers
+    .optional()
+    .describe(
+      'People and groups who may see this fleet in the console, besides the top-level ones.',
     ),
 }).refine((fleet) => fleet.key !== undefined || fleet.entra !== undefined, {
   path: ['key'],
@@ -247,6 +254,11 @@ export const configSchema = object({
     .optional()
     .describe(
       'Needs App Service Authentication with Microsoft Entra: the relay identifies people who sign in.',
+    ),
+  viewers: viewers
+    .optional()
+    .describe(
+      'People and groups who may see all fleets in the console: `entra:tenant/object id`, `entra-group:tenant/object id`. Needs `signIn`.',
     ),
   retentionDays: z
     .int()

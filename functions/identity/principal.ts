@@ -18,6 +18,8 @@ interface Principal {
   /** GUIDs in lower case. */
   tenant: string
   user: string
+  /** Ids of groups, if the application's tokens have them. */
+  groups: string[]
   /** Only to show: a name may later belong to another person. */
   name?: string
 }
@@ -36,6 +38,7 @@ const principalSchema = z.object({
 const types = {
   user: ['oid', 'http://schemas.microsoft.com/identity/claims/objectidentifier'],
   tenant: ['tid', 'http://schemas.microsoft.com/identity/claims/tenantid'],
+  groups: ['groups', 'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups'],
   name: ['name', 'preferred_username'],
 }
 
@@ -57,7 +60,12 @@ export function readPrincipal(
   const name = valuesOf(types.name)[0]
   return {
     outcome: 'signed_in',
-    principal: { tenant, user, ...(name && { name: cut(name, maxName) }) },
+    principal: {
+      tenant,
+      user,
+      groups: valuesOf(types.groups).map(lower),
+      ...(name && { name: cut(name, maxName) }),
+    },
   }
 }
 
@@ -70,6 +78,10 @@ function contentOf(header: string): unknown {
     // the schema rejects undefined, so the header is malformed
     return undefined
   }
+}
+
+function lower(text: string): string {
+  return text.toLowerCase()
 }
 
 /** The id in all claims of a kind. Undefined if they differ. */

@@ -2,6 +2,7 @@
 // reason why the viewer has none. Element ids contain the event's place in the list.
 import { html } from 'hono/html'
 import type { EventRecord, Verdict } from '../core/event/event.ts'
+import { stepOf } from '../core/event/summary.ts'
 import { remaining } from '../core/event/time.ts'
 import {
   approvesUnready,
@@ -11,7 +12,7 @@ import {
   plain,
 } from '../core/message/message.ts'
 import type { Permission } from '../core/rules/permission.ts'
-import { isDecidable, isPreparable, seenOf, stateOf, stepOf } from './state.ts'
+import { isDecidable, isPreparable, seenOf, stateOf } from './state.ts'
 import { whole } from './times.ts'
 
 export type Html = ReturnType<typeof html> | string
@@ -37,6 +38,8 @@ export interface Seen {
   viewer: Viewer
   /** For the hidden field of the form. */
   form: string
+  /** Names the event in a form of a list. Default: its place in the list. */
+  name?: string
   /** The link is that of a message about several events, which has no buttons that decide. */
   listed: boolean
   /** The answer to what this person just tried. */
@@ -94,9 +97,10 @@ function advice(record: EventRecord): Html {
  * After *not now*, approving takes one more step and has no colour: a second tap at the place of
  * the first button must not be final.
  */
-function choices({ record, form }: Seen, now: number, place: number, inList: boolean): Html {
+function choices(seen: Seen, now: number, place: number, inList: boolean): Html {
+  const { record, form, name = place } = seen
   const target = inList ? html` action="#e${place}"` : ''
-  const which = inList ? html`<input type="hidden" name="event" value="${place}">` : ''
+  const which = inList ? html`<input type="hidden" name="event" value="${name}">` : ''
   const fields = html`<input type="hidden" name="form" value="${form}">${which}`
   const hint = html`<p class="hint" id="g${place}">${hintOf(record, inList)}</p>`
   const approve = (look: string) => html`${unreadyPart(record, place)}

@@ -31,7 +31,7 @@ export function factsOf(record: EventRecord): Fact[] {
   ]
 }
 
-const states: Record<VmState, string> = {
+export const readinessWords: Record<VmState, string> = {
   failed: 'hook failed',
   refused: 'hook refused',
   silent: 'no report',
@@ -46,7 +46,7 @@ const states: Record<VmState, string> = {
 function unreadyIn({ readiness }: EventRecord): Fact[] {
   const rows = (readiness?.unready ?? []).map(({ vm, state, since }) => {
     const from = since === undefined ? '' : `, since ${minuteUtc(utc(since))}`
-    return plain(`${vm} (${states[state]}${from})`)
+    return plain(`${vm} (${readinessWords[state]}${from})`)
   })
   return rows.length === 0 ? [] : [['Not ready', rows.join(', ')]]
 }

@@ -4,15 +4,16 @@ import { html, raw } from 'hono/html'
 import { liveScript, liveScriptHash } from './browser/embedded.ts'
 import { style } from './style.ts'
 
-let styleHash: Promise<string> | undefined
+const styleHashes = new Map<string, Promise<string>>()
 
-/** What a page may load and run. */
-export async function pagePolicy(): Promise<string> {
-  styleHash ??= hashOf(style)
+/** What a page may load and run: its own style, and the script with this hash. */
+export async function pagePolicy(own = style, scriptHash = liveScriptHash): Promise<string> {
+  const styleHash = styleHashes.get(own) ?? hashOf(own)
+  styleHashes.set(own, styleHash)
   return [
     "default-src 'none'",
     `style-src 'sha256-${await styleHash}'`,
-    `script-src 'sha256-${liveScriptHash}'`,
+    `script-src 'sha256-${scriptHash}'`,
     "connect-src 'self'",
     "form-action 'self'",
     "frame-ancestors 'none'",

@@ -3,6 +3,7 @@
 import { stampOf } from '../core/event/approval.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { canPrepareNow } from '../core/event/preparation.ts'
+import { type EventStep, stepOf } from '../core/event/summary.ts'
 import { lastingClock, relative } from '../core/event/time.ts'
 import {
   aftermathOf,
@@ -67,18 +68,7 @@ export interface LiveAnswer {
 }
 
 /** The answer to a press is valid until the next step. */
-export type Step =
-  | 'open'
-  | 'declined'
-  | 'approved'
-  | 'started'
-  | NonNullable<EventRecord['ended']>['outcome']
-
-export function stepOf(record: Pick<EventRecord, 'ended' | 'startedAt' | 'verdict'>): Step {
-  const { ended, startedAt, verdict } = record
-  if (ended !== undefined) return ended.outcome
-  return startedAt === undefined ? (verdict?.decision ?? 'open') : 'started'
-}
+type Step = EventStep
 
 const since: Record<Step, string> = {
   open: 'It can be decided again.',

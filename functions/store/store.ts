@@ -10,12 +10,24 @@ import type { EventRecord } from '../core/event/event.ts'
 import type { Beacon, Observer, Sighting } from '../core/event/observer.ts'
 import type { OpenCounts } from '../core/event/share.ts'
 import type { Tally } from '../core/metrics/tally.ts'
+import type { BrowseStore } from './browse.ts'
+import type { ListedBeacon } from './listed-beacon.ts'
 
 export interface EventKey {
   fleet: string
   eventId: string
 }
 
+export type {
+  BeaconSearch,
+  BeaconsFound,
+  ChannelActivity,
+  EventSearch,
+  EventsFound,
+  FailedFound,
+  FailedPage,
+} from './browse.ts'
+export type { ListedBeacon } from './listed-beacon.ts'
 export type { Commit }
 
 export interface EventPage {
@@ -50,25 +62,6 @@ export interface EventStore {
    * the limits in core/event/share.ts. The count may be some seconds old.
    */
   countOpen(fleet: string, beacon: string, now: number): Promise<OpenCounts>
-}
-
-/** The fields of a beacon that a list shows. Its tags and the ids of its events may be large. */
-export const listedFields = [
-  ...([
-    'beacon',
-    'vm',
-    'resourceGroup',
-    'scaleSet',
-    'heardAt',
-    'paceMs',
-    'version',
-    'hooks',
-  ] as const),
-  ...(['goodbye', 'silentAt', 'explainedBy', 'silence', 'left'] as const),
-] as const
-
-export interface ListedBeacon extends Pick<Beacon, (typeof listedFields)[number]> {
-  seesEvents: number
 }
 
 export interface BeaconKey {
@@ -258,7 +251,13 @@ export interface TallyRequest {
 /** Usually how old counts may be. */
 export const tallyMs = 60_000
 
-export interface Store extends EventStore, BeaconStore, DeliveryStore, MomentStore, MemoStore {
+export interface Store
+  extends EventStore,
+    BeaconStore,
+    DeliveryStore,
+    MomentStore,
+    MemoStore,
+    BrowseStore {
   /**
    * Removes events that ended before a time, with their deliveries, memos and sightings. Also
    * removes beacons that were not heard since `unheardSince` (usually the same time), moments that

@@ -7,7 +7,7 @@ import { azure } from './azure/azure.ts'
 import { coldStart } from './azure/cold-start.ts'
 import { beacon } from './beacon.ts'
 import { cloudflare } from './cloudflare.ts'
-import { consoleReads } from './console/console.ts'
+import { consolePages } from './console/console.ts'
 import { cost } from './cost/cost.ts'
 import type { Figure } from './figures.ts'
 import { latency } from './latency.ts'
@@ -24,7 +24,7 @@ const minutes = Number(values.minutes ?? (wanted.includes('beacon') ? 60 : 5))
 const benches: Record<string, () => Promise<Figure[]>> = {
   ...{ latency: () => latency(), approval: () => approval(), throughput, storm, memory },
   ...{ azure, 'cold-start': coldStart, cloudflare, cost, beacon: () => beacon(minutes) },
-  console: consoleReads,
+  console: consolePages,
 }
 
 const unknown = wanted.filter((name) => !(name in benches))

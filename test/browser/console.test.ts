@@ -1,29 +1,200 @@
-// An admin in a real browser: signs in, reads an event on a phone, signs out.
+// The console in a real browser: every page with and without a script, checked by the rules of axe, and
+// how an open page behaves under a pointer.
 import type { AddressInfo } from 'node:net'
-import { serve } from '@hono/node-server'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ServerType, serve } from '@hono/node-server'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { consoleWorld } from '../preview/console-world.ts'
+import { violationsOn } from '../support/axe.ts'
 import { startBrowser } from '../support/browser.ts'
-import { adminKey, createWorld, event, FakeBeacon } from '../support/world.ts'
+import { adminKey, createWorld, event, FakeBeacon, type World } from '../support/world.ts'
+
+const patience = 180_000
 
 let browser: Browser
+let server: ServerType | undefined
 
 beforeAll(async () => {
   browser = await startBrowser()
+}, 60_000)
+afterEach(async () => {
+  for (const context of browser.contexts()) await context.close()
+  if (server !== undefined && 'closeAllConnections' in server) server.closeAllConnections()
+  server?.close()
 })
-
 afterAll(() => browser?.close())
 
-test('the console on a phone: sign in, read, sign out', { timeout: 60_000 }, async () => {
+async function open(world: World): Promise<string> {
+  await new Promise<void>((resolve) => {
+    server = serve({ fetch: world.app.fetch, port: 0, hostname: '127.0.0.1' }, () => resolve())
+  })
+  return `http://127.0.0.1:${(server!.address() as AddressInfo).port}/console`
+}
+
+async function signIn(page: Page, url: string): Promise<void> {
+  await page.goto(url)
+  await page.getByLabel('Admin key or token').fill(adminKey)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { level: 1 }).waitFor()
+}
+
+const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+
+describe('every page', () => {
+  const looks = [
+    { width: 390, colorScheme: 'light', javaScriptEnabled: true },
+    { width: 1280, colorScheme: 'dark', javaScriptEnabled: true },
+    { width: 1920, colorScheme: 'light', javaScriptEnabled: false },
+    { width: 390, colorScheme: 'dark', javaScriptEnabled: false },
+  ] as const
+
+  test.each(looks)(
+    '$width px, $colorScheme, script: $javaScriptEnabled',
+    { timeout: patience },
+    async (look) => {
+      const { width, ...more } = look
+      const world = await consoleWorld({ events: 12 })
+      const url = await open(world)
+      const page = await browser.newPage({ viewport: { width, height: 900 }, ...more })
+      const complaints: string[] = []
+      page.on('console', (message) => complaints.push(message.text()))
+      page.on('pageerror', (error) => complaints.push(error.message))
+      // axe is a script, and the page is the same without one
+      const check = look.javaScriptEnabled ? violationsOn : async () => []
+      await page.goto(url)
+      expect(await check(page)).toEqual([])
+      await signIn(page, url)
+      const [event] = await world.store.listOpen(['prod'], 1)
+      const [subscription] = await world.store.listMemos('subscription')
+      const tabs = await page
+        .locator('.tabs a')
+        .evaluateAll((all) => all.map((a) => a.getAttribute('href')!))
+      const others = [
+        `/console/events/${event!.fleet}/${event!.eventId}`,
+        '/console/events?q=web&type=Reboot',
+        '/console/channels/on-call',
+        `/console/subscriptions/${(subscription as unknown as { id: string }).id}`,
+        '/console/events/prod/none',
+      ]
+      const found: Record<string, string[]> = {}
+      for (const path of [...tabs, ...others]) {
+        const response = await page.goto(new URL(path, url).href)
+        expect([path, response?.status()]).toEqual([path, path.endsWith('none') ? 404 : 200])
+        expect([path, await page.evaluate(overflow)]).toEqual([path, 0])
+        const violations = await check(page)
+        if (violations.length > 0) found[path] = violations
+      }
+      expect(found).toEqual({})
+      // the answer that there is no such event is the only complaint
+      expect(complaints.filter((text) => !text.includes('404'))).toEqual([])
+      expect(tabs).toHaveLength(6)
+      world.store.close()
+    },
+  )
+})
+
+describe('an open page', () => {
+  let world: World
+  let beacon: FakeBeacon
+
+  async function start(): Promise<Page> {
+    world = await createWorld({ config: { publicUrl: 'http://127.0.0.1:7071' } })
+    beacon = new FakeBeacon(world, 'web_0')
+    await beacon.sees([event()])
+    await world.drain()
+    const url = await open(world)
+    const page = await browser.newPage({ timezoneId: 'Europe/Berlin' })
+    await page.clock.install({ time: 0 })
+    await signIn(page, url)
+    return page
+  }
+
+  async function pass(page: Page, ms: number): Promise<void> {
+    world.clock.now += ms
+    await page.clock.fastForward(ms)
+  }
+
+  const second = event({
+    eventId: 'second',
+    resources: ['web_1'],
+    notBeforeAt: event().notBeforeAt! - 60_000,
+  })
+  const cards = (page: Page) => page.locator('article.item')
+
+  test('it shows new events, the time left and the local time by itself', {
+    timeout: patience,
+  }, async () => {
+    const page = await start()
+    expect(await page.getByText('(13:00:00 here)').count()).toBeGreaterThan(0)
+    await beacon.sees([event(), second])
+    await pass(page, 5_000)
+    await expect.poll(() => cards(page).count()).toBe(2)
+    expect(await page.title()).toContain('(2)')
+    await expect.poll(() => page.locator('[data-left]').nth(1).innerText()).toMatch(/^13 min 5\d s/)
+  })
+
+  test('it moves nothing under a pointer, and offers the new state', {
+    timeout: patience,
+  }, async () => {
+    const page = await start()
+    await page.getByRole('button', { name: 'Not now' }).hover()
+    await beacon.sees([event(), second])
+    await pass(page, 5_000)
+    const offer = page.getByRole('button', { name: 'Show the new state' })
+    await offer.waitFor()
+    expect(await cards(page).count()).toBe(1)
+    await offer.click()
+    await expect.poll(() => cards(page).count()).toBe(2)
+    expect(await offer.isVisible()).toBe(false)
+  })
+
+  test('a pointer that rests does not stop a wall screen', { timeout: patience }, async () => {
+    const page = await start()
+    await page.getByRole('button', { name: 'Not now' }).hover()
+    await beacon.sees([event(), second])
+    await pass(page, 5_000)
+    await page.getByRole('button', { name: 'Show the new state' }).waitFor()
+    await pass(page, 20_000)
+    await expect.poll(() => cards(page).count()).toBe(2)
+  })
+
+  test('it decides without leaving the page, by keyboard', { timeout: patience }, async () => {
+    const page = await start()
+    await page.getByRole('button', { name: 'Approve' }).focus()
+    await page.keyboard.press('Enter')
+    const said = page.locator('[data-said]')
+    await said.waitFor()
+    expect(await said.innerText()).toBe('Your approval was stored.')
+    expect(await page.locator(':focus').innerText()).toBe(await said.innerText())
+    expect((await world.getEvent(event().eventId)).body.approvals).toMatchObject([{ how: 'admin' }])
+  })
+
+  test('it says that the relay does not answer, and when the session is over', {
+    timeout: patience,
+  }, async () => {
+    const page = await start()
+    await page.route('**/console', (route) => route.abort())
+    for (let i = 0; i < 3; i++) await pass(page, 60_000)
+    await page.getByText('The relay does not answer').waitFor()
+    await page.unroute('**/console')
+    world.clock.now += 9 * 3_600_000
+    await page.clock.fastForward(60_000)
+    await page.getByText('You are signed out').waitFor()
+  })
+})
+
+test('without a script: sign in, decide, sign out', { timeout: patience }, async () => {
   const world = await createWorld({ config: { publicUrl: 'http://127.0.0.1:7071' } })
   const names = Array.from({ length: 40 }, (_, i) => `a-vm-with-a-long-name-${i}`)
   await new FakeBeacon(world, names[0]!).sees([event({ resources: names })])
   await world.drain()
-  const server = serve({ fetch: world.app.fetch, port: 0 })
-  const { port } = server.address() as AddressInfo
-  const page = await browser.newPage({ viewport: { width: 360, height: 740 } })
-  await page.goto(`http://127.0.0.1:${port}/console/events`)
-  const key = page.getByLabel('Admin key of this relay')
+  const url = await open(world)
+  const page = await browser.newPage({
+    viewport: { width: 360, height: 740 },
+    javaScriptEnabled: false,
+  })
+  await page.goto(`${url}/events`)
+  const key = page.getByLabel('Admin key or token')
   await key.fill('wrong')
   await key.press('Enter')
   await page.getByRole('alert').waitFor()
@@ -31,18 +202,15 @@ test('the console on a phone: sign in, read, sign out', { timeout: 60_000 }, asy
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('link', { name: 'Reboot of' }).click()
   await page.getByRole('heading', { name: 'Seen by' }).waitFor()
-  expect(await page.getByRole('list', { name: 'Timeline' }).textContent()).toContain('delivered')
-  expect(await page.locator('button').count()).toBe(0)
-  const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
   expect(await page.evaluate(overflow)).toBe(0)
+  await page.getByRole('button', { name: 'Not now' }).click()
+  await page.getByText('Your "not now" was stored.').waitFor()
   const kept = async (name: string) =>
     (await page.context().cookies()).filter((cookie) => cookie.name === name)
   expect(await kept('foghorn-admin')).toMatchObject([{ httpOnly: true, sameSite: 'Strict' }])
   expect(await kept('foghorn-form')).toMatchObject([{ httpOnly: true, sameSite: 'Lax' }])
-  await page.getByRole('link', { name: 'All events' }).click()
   await page.getByRole('button', { name: 'Sign out' }).click()
   await key.waitFor()
   expect(await kept('foghorn-admin')).toEqual([])
-  await page.close()
-  server.close()
+  world.store.close()
 })

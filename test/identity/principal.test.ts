@@ -28,9 +28,22 @@ describe('a signed-in person', () => {
     ['by both names of a claim', principal([...claimsOf(annId), ['oid', annId]]), name],
     ['with hundreds of groups', principal([...claimsOf(annId), ...groups(300)]), name],
   ])('%s', (_, header, shown) => {
-    expect(readPrincipal(signIn, header)).toEqual({
-      outcome: 'signed_in',
-      principal: { tenant, user: annId, ...(shown && { name: shown }) },
+    const read = readPrincipal(signIn, header)
+    expect(read).toMatchObject({ outcome: 'signed_in', principal: { tenant, user: annId } })
+    expect(read.outcome === 'signed_in' && read.principal.name).toBe(shown)
+  })
+
+  test('with the groups that the token names, by either name of the claim', () => {
+    const long = 'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups'
+    const header = principal([
+      ...claimsOf(annId),
+      ['groups', 'G-1'],
+      [long, 'g-2'],
+      ['group', 'g-3'],
+    ])
+    expect(readPrincipal(signIn, header)).toMatchObject({ principal: { groups: ['g-1', 'g-2'] } })
+    expect(readPrincipal(signIn, principal(claimsOf(annId)))).toMatchObject({
+      principal: { groups: [] },
     })
   })
 

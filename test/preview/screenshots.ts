@@ -1,7 +1,8 @@
 // `npm run screenshots`: takes pictures of the page in every state, light and dark, on a phone and on a desk,
-// and writes them to dist/pages. It also takes the two pictures of the README, a message and a page.
+// and writes them to dist/pages, and so each page of the console. It also takes the pictures of the README.
 import { mkdirSync } from 'node:fs'
 import { startBrowser } from '../support/browser.ts'
+import { consolePictures } from './console-pictures.ts'
 import { previewPage } from './page.ts'
 import { pageScenes } from './page-scenes.ts'
 
@@ -45,4 +46,5 @@ if (wanted.length === 0) {
   await page.addStyleTag({ content: '.slack { padding: 1rem }' })
   await page.locator(shownMessage).screenshot({ path: `${images}/slack.png` })
 }
+if (wanted.length === 0 || wanted.includes('console')) await consolePictures(browser, images)
 await browser.close()

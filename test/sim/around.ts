@@ -22,6 +22,11 @@ const storeMethods = [
     'lastPosition',
     'addDeliveries',
     'listDeliveries',
+    'listOpen',
+    'findEvents',
+    'findBeacons',
+    'channelActivity',
+    'listFailed',
   ],
 ] as (keyof Store)[]
 

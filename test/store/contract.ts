@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe } from 'vitest'
 import type { Store } from '../../functions/store/store.ts'
 import { beaconPromises } from './contract/beacons.ts'
 import type { Bench } from './contract/bench.ts'
+import { browsePromises } from './contract/browse.ts'
 import { claimPromises } from './contract/claims.ts'
 import { commitPromises } from './contract/commits.ts'
 import { growthPromises } from './contract/growth.ts'
@@ -46,6 +47,7 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
     sharePromises(bench)
     beaconPromises(bench)
     listPromises(bench)
+    browsePromises(bench)
     growthPromises(bench)
     memoPromises(bench)
     momentPromises(bench)

@@ -20,8 +20,19 @@ interface TokenAccess extends Grant {
   name: string
 }
 
-/** Who sends a request to the API. */
-export type Access = { by: 'admin' } | TokenAccess
+/** A person who signed in at the host. Reads, and decides as on the page behind a link. */
+interface PersonAccess {
+  by: 'entra'
+  /** `tenant/object id` */
+  who: string
+  /** Only to show. */
+  name?: string | undefined
+  /** Absent: all fleets. */
+  fleets?: string[] | undefined
+}
+
+/** Who sends a request to the API or opens the console. */
+export type Access = { by: 'admin' } | TokenAccess | PersonAccess
 
 const implied: Record<Scope, readonly Scope[]> = {
   read: ['read', 'calendar'],
@@ -32,6 +43,7 @@ const implied: Record<Scope, readonly Scope[]> = {
 
 /** Whether a scope allows a request, also if another scope includes it. */
 export function may(access: Access, scope: Scope): boolean {
+  if (access.by === 'entra') return scope === 'read'
   return access.by === 'admin' || access.scopes.some((own) => implied[own].includes(scope))
 }
 
@@ -40,8 +52,10 @@ export function isForCalendar(access: Access): boolean {
   return access.by === 'token' && access.scopes.every((scope) => scope === 'calendar')
 }
 
-export function isBound(access: Access): access is TokenAccess & { fleets: string[] } {
-  return access.by === 'token' && access.fleets !== undefined
+export function isBound(
+  access: Access,
+): access is (TokenAccess | PersonAccess) & { fleets: string[] } {
+  return access.by !== 'admin' && access.fleets !== undefined
 }
 
 export function seesFleet(access: Access, fleet: string): boolean {
@@ -74,7 +88,7 @@ export function grantTo(access: Access, wish: Grant, configured: readonly string
   const seen = fleetsOf(access, configured)
   const unknown = wish.fleets?.find((fleet) => !seen.includes(fleet))
   if (unknown !== undefined) return { outcome: 'fleet_unknown', fleet: unknown }
-  const own: Partial<Grant> = access.by === 'admin' ? {} : access
+  const own: Partial<Grant> = access.by === 'token' ? access : {}
   const { fleets = own.fleets, expiresAt = own.expiresAt } = wish
   if (own.expiresAt !== undefined && expiresAt! > own.expiresAt) {
     return { outcome: 'too_long', until: own.expiresAt }
@@ -90,6 +104,7 @@ export function grantTo(access: Access, wish: Grant, configured: readonly string
 /** Names the user in the record of a decision. */
 export function deciderOf(access: Access): Decider {
   if (access.by === 'admin') return { how: 'admin', who: 'admin' }
+  if (access.by === 'entra') return { how: 'entra', who: access.who }
   return { how: 'token', who: `${access.id}/${access.name}` }
 }
 

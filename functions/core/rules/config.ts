@@ -20,6 +20,8 @@ export interface Fleet {
   owners?: string[] | undefined
   /** How many beacons it has, or the names of their VMs. */
   expectedBeacons?: number | string[] | undefined
+  /** People who may see this fleet in the console. */
+  viewers?: string[] | undefined
 }
 
 /** One place to notify. Each kind adds its own settings. */
@@ -53,6 +55,8 @@ export interface Config {
   routes: Route[]
   slackApp?: SlackApp | undefined
   signIn?: SignIn | undefined
+  /** People who may see all fleets in the console. */
+  viewers?: string[] | undefined
   retentionDays: number
   allowNetworks: string[]
 }

@@ -1,5 +1,5 @@
-// The key of a request: the admin key or a token. The API takes it as a bearer token. The console
-// takes the admin key in a form, and no token.
+// The key of a request: the admin key or a token. The API takes it as a bearer token, and the console
+// in a form.
 import { type Access, nameOf } from '../../core/rules/access.ts'
 import { accessBy } from '../../core/rules/token.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -37,7 +37,7 @@ export function createKeyGuard(relay: Relay, refusals: Refusals, where: 'api' | 
       if (await isAdminKey(relay, given)) return { outcome: 'right', access: { by: 'admin' } }
       begin()
       const isFlooded = count >= maxWrongKeys
-      const found = where === 'api' ? await tokens.verify(given, isFlooded) : unknown
+      const found = await tokens.verify(given, isFlooded)
       if (found.outcome === 'right') return found
       note(refusals, where, given, found)
       if (++count <= maxWrongKeys) {
@@ -49,8 +49,6 @@ export function createKeyGuard(relay: Relay, refusals: Refusals, where: 'api' | 
     },
   }
 }
-
-const unknown: Verified = { outcome: 'unknown' }
 
 function note(
   refusals: Refusals,

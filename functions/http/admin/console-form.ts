@@ -3,20 +3,34 @@
 // The sign-in form has a token, too: another site must not be able to sign a browser in.
 import type { Context } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
-import { createFormToken, readFormToken } from '../../links/link.ts'
+import { createFormToken, type FormToken, readFormToken } from '../../links/link.ts'
+import type { EventKey } from '../../store/store.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { isOwnForm } from '../form.ts'
 import { cookieNamed } from './session.ts'
 
-type ConsoleForm = 'sign-in' | 'sign-out'
+type ConsoleForm = 'sign-in' | 'sign-out' | 'send'
+
+declare module 'hono' {
+  interface ContextVariableMap {
+    browser: string
+  }
+}
 
 /** For the hidden field `form`. Sets the browser's cookie if it has none. */
 export function tokenFor(relay: Relay, c: Context, form: ConsoleForm): Promise<string> {
-  const { name, options } = cookieOf(relay)
-  const kept = browserIn(relay, c)
-  const browser = kept ?? crypto.randomUUID()
-  if (kept === undefined) setCookie(c, name, browser, options)
-  return createFormToken(relay.linkKeys, boundTo(browser), form)
+  return createFormToken(relay.linkKeys, boundTo(browserOf(relay, c)), form)
+}
+
+/** As `tokenFor`, for the form that decides one event in the state `stamp`. */
+export function decisionTokenFor(
+  relay: Relay,
+  c: Context,
+  key: EventKey,
+  { stamp, countsAt }: FormToken,
+): Promise<string> {
+  const bound = boundTo(browserOf(relay, c), key)
+  return createFormToken(relay.linkKeys, bound, stamp, countsAt)
 }
 
 /** The fields of a form that our page showed this browser. Undefined for any other form. */
@@ -32,14 +46,56 @@ export async function readForm(
   return token?.stamp === form ? fields : undefined
 }
 
+/** As `readForm`, for a form that decides the event that it names. */
+export async function readDecision(
+  relay: Relay,
+  c: Context,
+): Promise<{ key: EventKey; seen: FormToken; wish: string } | undefined> {
+  const browser = browserIn(relay, c)
+  if (browser === undefined || !isOwnForm(relay, c)) return undefined
+  const fields = new URLSearchParams(await c.req.text())
+  const key = keyOf(fields.get('event') ?? '')
+  if (key === undefined) return undefined
+  const bound = boundTo(browser, key)
+  const seen = await readFormToken(relay.linkKeys, bound, fields.get('form') ?? '')
+  return seen && { key, seen, wish: fields.get('decision') ?? '' }
+}
+
+/** Names an event in a form. */
+export function nameOf({ fleet, eventId }: EventKey): string {
+  return `${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
+}
+
+/** Reads what `nameOf` wrote. */
+function keyOf(name: string): EventKey | undefined {
+  const [fleet = '', eventId = '', ...rest] = name.split('/')
+  try {
+    const key = { fleet: decodeURIComponent(fleet), eventId: decodeURIComponent(eventId) }
+    return rest.length === 0 && eventId !== '' ? key : undefined
+  } catch {
+    // a text that is not from our page
+    return undefined
+  }
+}
+
+/** Gives the browser a cookie if it has none. All forms of one page share it. */
+function browserOf(relay: Relay, c: Context): string {
+  const { name, options } = cookieOf(relay)
+  const kept = browserIn(relay, c) ?? (c.get('browser') as string | undefined)
+  const browser = kept ?? crypto.randomUUID()
+  if (kept === undefined) setCookie(c, name, browser, options)
+  c.set('browser', browser)
+  return browser
+}
+
 function browserIn(relay: Relay, c: Context): string | undefined {
   const kept = getCookie(c, cookieOf(relay).name)
   return kept !== undefined && /^[\da-f-]{36}$/.test(kept) ? kept : undefined
 }
 
 /** Links contain no blank, so the token of a link's form is not valid here. */
-function boundTo(browser: string): string {
-  return `console ${browser}`
+function boundTo(browser: string, key?: EventKey): string {
+  return key === undefined ? `console ${browser}` : `console ${browser} ${nameOf(key)}`
 }
 
 /** `Lax`: after a visit through a link on another site, the forms in other tabs must still work. */

@@ -1,18 +1,25 @@
-// The console: an admin reads events in a browser, and decides nothing. Its path does not begin
-// with /admin, which the host of Azure Functions reserves.
+// The console: its pages, and who gets in. Its path does not begin with /admin, which the host of
+// Azure Functions reserves.
 import { type Context, Hono } from 'hono'
-import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
-import { publicDelivery } from '../../core/event/public-view.ts'
-import { viewOf } from '../../core/event/view.ts'
+import { may, nameOf } from '../../core/rules/access.ts'
 import { messagePage } from '../../pages/approve.ts'
-import { listPage, recordPage, signInPage } from '../../pages/console.ts'
-import { readPage, readRecord } from '../../use-cases/read-events.ts'
+import { signInPage } from '../../pages/console/frame.ts'
 import type { Relay } from '../../use-cases/relay.ts'
+import { answer, baseOf } from '../console/answer.ts'
+import { consoleRoutes } from '../console/routes.ts'
+import {
+  endSession,
+  keepSession,
+  letsPeopleIn,
+  strangerIn,
+  type Visitor,
+  visitorIn,
+} from '../console/visitor.ts'
 import { limitForm, page } from '../page.ts'
+import { signInUrl } from '../people/viewer.ts'
 import type { Refusals } from '../refusals.ts'
-import { createKeyGuard } from './admin-key.ts'
+import { createKeyGuard, type KeyGuard } from './admin-key.ts'
 import { readForm, tokenFor } from './console-form.ts'
-import { cookieNamed, createSession, isSession, sessionMs } from './session.ts'
 
 const maxFormBytes = 4_096
 
@@ -20,91 +27,89 @@ export function consolePages(relay: Relay, refusals: Refusals): Hono {
   const pages = new Hono()
   const guard = createKeyGuard(relay, refusals, 'page')
   pages.use('*', async (c, next) => {
-    if (relay.adminKey !== undefined) return next()
+    if (relay.adminKey !== undefined || letsPeopleIn(relay)) return next()
     const text = 'The relay was started without FOGHORN_ADMIN_KEY. Set it and restart the relay.'
     return page(c, 403, messagePage('The console is off', text))
   })
-  pages.get('/', async (c) =>
-    (await isAdmin(relay, c)) ? goTo(c, relay, '/events') : showSignIn(relay, c, 200),
-  )
-  pages.post('/sign-in', limitForm(maxFormBytes), async (c) => {
-    const fields = await readForm(relay, c, 'sign-in')
-    if (fields === undefined) return signInAgain(relay, refusals, c)
-    const checked = await guard.check(fields.get('key') ?? '')
-    if (checked.outcome === 'right') {
-      relay.log.info('admin_signed_in')
-      setCookie(c, cookieOf(relay).name, await createSession(relay), cookieOf(relay).options)
-      return goTo(c, relay, '/events')
-    }
-    if (checked.outcome === 'busy') {
-      c.header('retry-after', String(checked.waitSeconds))
-      return showSignIn(relay, c, 429, 'Too many wrong keys. Wait a minute.')
-    }
-    return showSignIn(relay, c, 403, 'This is not the admin key.')
-  })
+  pages.post('/sign-in', limitForm(maxFormBytes), (c) => signIn(relay, refusals, guard, c))
   pages.post('/sign-out', limitForm(maxFormBytes), async (c) => {
     const fields = await readForm(relay, c, 'sign-out')
     if (fields === undefined) return refuseForm(relay, refusals, c)
-    deleteCookie(c, cookieOf(relay).name, cookieOf(relay).options)
+    endSession(relay, c)
     return goTo(c, relay, '')
   })
-  pages.use('/events/*', async (c, next) =>
-    (await isAdmin(relay, c)) ? next() : goTo(c, relay, ''),
-  )
-  pages.get('/events', (c) => showList(relay, c))
-  pages.get('/events/:fleet/:eventId', (c) => showRecord(relay, c))
+  const shown =
+    (handle: (c: Context, visitor: Visitor) => Promise<Response>) => async (c: Context) => {
+      const visitor = await visitorIn(relay, c)
+      if (visitor !== undefined) return handle(c, visitor)
+      const to = c.req.path.replace(/^\/console/, '')
+      if (to === '' || to === '/') return showSignIn(relay, c, { status: 200, to: '' })
+      const search = c.req.method === 'GET' ? new URL(c.req.url).search : ''
+      return goTo(c, relay, `?${new URLSearchParams({ to: to + search })}`)
+    }
+  const { gets, posts } = consoleRoutes(relay)
+  for (const [path, show] of Object.entries(gets)) pages.get(path, shown(show))
+  const limited = limitForm(maxFormBytes)
+  for (const [path, show] of Object.entries(posts)) pages.post(path, limited, shown(show))
   return pages
 }
 
-async function showSignIn(relay: Relay, c: Context, status: number, message?: string) {
-  const form = await tokenFor(relay, c, 'sign-in')
-  return page(c, status, signInPage({ base: baseOf(relay), form }, message))
-}
-
-async function showList(relay: Relay, c: Context): Promise<Response> {
-  // An empty parameter is no filter.
-  const query = (name: string) => c.req.query(name) || undefined
-  const read = await readPage(relay, query)
-  if (read.outcome === 'refused')
-    return page(c, 400, messagePage('There is no such page', read.reason))
-  const list = {
-    base: baseOf(relay),
-    form: await tokenFor(relay, c, 'sign-out'),
-    events: read.records.map(viewOf),
-    fleets: Object.keys(relay.config.fleets),
-    fleet: query('fleet'),
-    isFirst: query('before') === undefined,
-    more: read.more,
+async function signIn(
+  relay: Relay,
+  refusals: Refusals,
+  guard: KeyGuard,
+  c: Context,
+): Promise<Response> {
+  const fields = await readForm(relay, c, 'sign-in')
+  if (fields === undefined) return signInAgain(relay, refusals, c)
+  const to = pathWithin(fields.get('to'))
+  const checked = await guard.check(fields.get('key') ?? '')
+  if (checked.outcome === 'right') {
+    const { access } = checked
+    if (!may(access, 'read')) {
+      const message = 'This token lacks the scope "read". Use one that has it.'
+      return showSignIn(relay, c, { status: 403, to, message })
+    }
+    if (access.by === 'admin') relay.log.info('admin_signed_in')
+    else relay.log.info('token_signed_in', { token: nameOf(access) })
+    await keepSession(relay, c, access)
+    return goTo(c, relay, to)
   }
-  return page(c, 200, listPage(list, relay.now()))
-}
-
-async function showRecord(relay: Relay, c: Context): Promise<Response> {
-  const key = { fleet: c.req.param('fleet')!, eventId: c.req.param('eventId')! }
-  const whole = await readRecord(relay, key)
-  if (whole === undefined) {
-    const text = `The relay has no such event. It removes events some time after their end.`
-    return page(c, 404, messagePage('Unknown event', text))
+  if (checked.outcome === 'busy') {
+    c.header('retry-after', String(checked.waitSeconds))
+    const message = 'Too many wrong keys. Wait a minute.'
+    return showSignIn(relay, c, { status: 429, to, message })
   }
-  const { record, seenBy } = whole
-  const deliveries = whole.deliveries.map(publicDelivery)
-  const content = recordPage({ base: baseOf(relay), record, deliveries, seenBy }, relay.now())
-  return page(c, 200, content)
+  const message =
+    checked.expiredAt === undefined
+      ? 'This is neither the admin key nor a valid token.'
+      : 'This token has expired. Use a new one.'
+  return showSignIn(relay, c, { status: 403, to, message })
 }
 
-function isAdmin(relay: Relay, c: Context): Promise<boolean> {
-  return isSession(relay, getCookie(c, cookieOf(relay).name))
+interface Asked {
+  status: number
+  /** Where to go after the sign-in, within the console. */
+  to: string
+  message?: string
 }
 
-function cookieOf({ config }: Relay) {
-  const { name, secure } = cookieNamed('admin', config.publicUrl)
-  const lasting = { maxAge: sessionMs / 1_000, sameSite: 'Strict' } as const
-  return { name, options: { path: '/', httpOnly: true, secure, ...lasting } } as const
+async function showSignIn(relay: Relay, c: Context, { status, ...asked }: Asked) {
+  const base = baseOf(relay)
+  const to = pathWithin(asked.to || (c.req.query('to') ?? ''))
+  const stranger = strangerIn(relay, c)
+  const content = signInPage({
+    ...{ ...asked, base, to },
+    ...(relay.adminKey === undefined ? {} : { form: await tokenFor(relay, c, 'sign-in') }),
+    ...(letsPeopleIn(relay) ? { signInUrl: signInUrl(base + to) } : {}),
+    ...(stranger === undefined ? {} : { stranger }),
+  })
+  return answer(c, status, content)
 }
 
-/** Where the pages are, as browsers see it. */
-function baseOf({ config }: Relay): string {
-  return new URL(`${config.publicUrl}/console`).pathname
+/** A path of ours, or none: nobody may send people to another site by a link to this one. */
+function pathWithin(text: string | null): string {
+  return text !== null && /^\/[\w\-./%?=&+]{0,500}$/.test(text) && !text.includes('//') ? text : ''
 }
 
 /** Another tab may have replaced the browser's cookie, so the page offers a new form. */
@@ -113,7 +118,7 @@ function signInAgain(relay: Relay, refusals: Refusals, c: Context): Promise<Resp
   const text =
     'You are not signed in: another tab opened a newer form, or the browser keeps no cookies. ' +
     'Enter the key again.'
-  return showSignIn(relay, c, 403, text)
+  return showSignIn(relay, c, { status: 403, to: '', message: text })
 }
 
 function refuseForm(relay: Relay, refusals: Refusals, c: Context): Promise<Response> {

@@ -1,7 +1,6 @@
 // The pages behind a link: one event or a list, the state that an open page polls, and the form
 // that decides. Only a POST from the page itself decides, as mail scanners open links, too.
 import { type Context, Hono } from 'hono'
-import type { Wish } from '../../core/event/decide-by-person.ts'
 import { principalHeader } from '../../identity/principal.ts'
 import { createLinkGuard, type LinkGuard } from '../../links/guard.ts'
 import { type FormToken, oneOf, readFormToken } from '../../links/link.ts'
@@ -9,8 +8,9 @@ import { eventPage, messagePage } from '../../pages/approve.ts'
 import type { Seen } from '../../pages/event.ts'
 import { listPage } from '../../pages/list.ts'
 import { type LiveAnswer, liveOf } from '../../pages/state.ts'
-import { type Decided, decideEvent } from '../../use-cases/decide-event.ts'
+import { decideEvent } from '../../use-cases/decide-event.ts'
 import type { Relay } from '../../use-cases/relay.ts'
+import { answers, decisions, stored } from '../decision-answers.ts'
 import { isOwnForm, isPrefetch, isSurelyOwn } from '../form.ts'
 import { limitForm, type Page, page } from '../page.ts'
 import type { Refusals } from '../refusals.ts'
@@ -159,41 +159,6 @@ const notFromHere = messagePage(
   'Nothing was decided',
   'Only the page behind the link can decide. Open the link again.',
 )
-
-const decisions = new Map<string, Wish['decision']>([
-  ['approve', 'approved'],
-  ['not_now', 'declined'],
-  ['prepare', 'prepare'],
-])
-
-const stored: Record<Wish['decision'], string> = {
-  approved: 'Your approval was stored.',
-  declined: 'Your "not now" was stored.',
-  prepare: 'Your request to prepare was stored. The event is not decided.',
-}
-
-type Undecided = Exclude<Decided['outcome'], 'decided'> | 'too_quick'
-
-const answers: Record<Undecided, { said: string; status?: number }> = {
-  too_quick: {
-    said: 'Nothing was decided: that looked like a double tap. Press again.',
-    status: 409,
-  },
-  already_approved: { said: 'Nothing changed: the event was already approved.' },
-  already_declined: { said: 'Nothing changed: "not now" was already chosen.' },
-  started: { said: 'Too late to decide: the event has started.' },
-  ended: { said: 'Too late to decide: the event is over.' },
-  identity_needed: {
-    said: 'Nothing was decided: the link alone does not prove who you are.',
-    status: 403,
-  },
-  not_listed: { said: 'Nothing was decided: you are not a listed approver.', status: 403 },
-  moved_on: {
-    said: 'Nothing was decided: the event changed after you opened this page. Check it and decide again.',
-    status: 409,
-  },
-  busy: { said: 'Nothing was decided: too many decisions at once. Try again.', status: 503 },
-}
 
 function visitorIn(relay: Relay, c: Context): Visitor {
   const pressed = c.req.method === 'POST' || c.req.header('sec-fetch-site') === 'same-origin'

@@ -11,7 +11,7 @@ import type { Relay } from '../../use-cases/relay.ts'
 import { type Visit, viewerOf } from './viewer.ts'
 
 /** A page that answers a press ignores presses for this long: it may be a double tap. */
-const pressGuardMs = 1_500
+export const pressGuardMs = 1_500
 
 /** The person who asks for a page. */
 export interface Visitor extends Pick<Visit, 'header' | 'path'> {

@@ -3,14 +3,12 @@
 // so an event's observers are found without reading every beacon.
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Beacon, Observer, Sighting } from '../../core/event/observer.ts'
-import {
-  type BeaconKey,
-  type BeaconPage,
-  type EventKey,
-  type ListedBeacon,
-  listedFields,
-} from '../store.ts'
+import { shownState } from '../../core/event/silence.ts'
+import type { BeaconSearch, BeaconsFound } from '../browse.ts'
+import { type ListedBeacon, listedFields } from '../listed-beacon.ts'
+import type { BeaconKey, BeaconPage, EventKey } from '../store.ts'
 import { beaconPartitions, type CountedAs, recount } from './beacon-counts.ts'
+import { BeaconNames } from './beacon-names.ts'
 import { type Entry, type Found, partitions, shards, timeOf } from './index.ts'
 import { endOf, keyOf, shardOf, startOf, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
@@ -43,9 +41,11 @@ interface StoredBeacon {
 export class Beacons {
   readonly #parts: Parts
   readonly #silences: Silences
+  readonly #names: BeaconNames
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#names = new BeaconNames(parts)
     this.#silences = new Silences(parts, async ({ fleet, beacon }) =>
       this.readBeacon(fleet, beacon),
     )
@@ -91,6 +91,27 @@ export class Beacons {
 
   async read(fleet: string, beacon: string): Promise<StoredBeacon | undefined> {
     return (await this.#held(fleet, beacon))?.stored
+  }
+
+  /** By the name of the VM, or page by page. Each beacon that is found by its name is one call. */
+  async find(search: BeaconSearch): Promise<BeaconsFound> {
+    const { fleet, prefix = '', state, now, after } = search
+    const isWanted = (one: ListedBeacon) => state === undefined || shownState(one, now) === state
+    if (prefix === '') {
+      const limit = Math.min(search.limit, listPageSize - 1)
+      const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) }
+      const found = await this.list(fleet, page)
+      const shown = found.slice(0, limit)
+      const next = found.length > limit ? { next: shown.at(-1)!.beacon } : {}
+      return { beacons: shown.filter(isWanted), ...next }
+    }
+    const { ids, next } = await this.#names.find(fleet, prefix, after, search.limit)
+    const reads = ids.map((beacon) => async () => {
+      const row = await this.#held(fleet, beacon)
+      return row === undefined ? [] : [listedOf(row.stored.beacon)]
+    })
+    const beacons = (await this.#parts.together(reads)).flat().filter(isWanted)
+    return { beacons, ...(next === undefined ? {} : { next }) }
   }
 
   async list(fleet: string, { after, limit }: BeaconPage): Promise<ListedBeacon[]> {
@@ -145,6 +166,7 @@ export class Beacons {
       const as = moved === undefined ? counted : moved.as
       const stored = { beacon, sightings: all, heard, write, ...(as && { counted: as }) }
       const changes = changesOf(before, stored, moved?.change)
+      await this.#names.keep(before?.stored.beacon, beacon)
       // the first step contains the beacon's own row, so a late writer writes no copies either
       const [first = [], ...copies] = stepsOf(changes)
       if (isOurs || (await rows.change(partition, first)) === 'changed') {
@@ -212,6 +234,7 @@ export class Beacons {
         const removal = { kind: 'remove' as const, row: known.row, etag }
         if ((await rows.change(partition, [removal])) === 'conflict') return false
         await index.drop([entry])
+        await this.#names.forget(known.stored.beacon)
         return true
       }),
     )
@@ -257,11 +280,14 @@ export class Beacons {
 }
 
 function toListed(body: string): ListedBeacon {
-  const { beacon: own } = JSON.parse(body) as StoredBeacon
+  return listedOf((JSON.parse(body) as StoredBeacon).beacon)
+}
+
+function listedOf(own: Beacon): ListedBeacon {
   const shown = listedFields.flatMap((field) =>
     own[field] === undefined ? [] : [[field, own[field]]],
   )
-  return { ...Object.fromEntries(shown), seesEvents: own.sees.length }
+  return { ...Object.fromEntries(shown), seesEvents: own.sees.length } as ListedBeacon
 }
 
 function partitionOf(fleet: string, beacon: string): string {

@@ -287,6 +287,6 @@ function keyIn({ fleet, eventId }: Commit['record']): Target {
 }
 
 function targetOf(delivery: Omit<Delivery, 'telling'>): Target {
-  const { fleet, eventId, id, channel } = delivery
-  return { fleet, eventId, id, channel }
+  const { fleet, eventId, id, channel, plannedAt } = delivery
+  return { fleet, eventId, id, channel, plannedAt }
 }

@@ -10,6 +10,7 @@ import {
 } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import type { Commit, EventKey, EventPage, Replay } from '../store.ts'
+import type { Browse } from './browse.ts'
 import { commitWrites, replayWrites, settleWrites } from './commit.ts'
 import { type Found, partitions, timeOf } from './index.ts'
 import { newestFirst, timeKey } from './keys.ts'
@@ -34,9 +35,11 @@ const end = '~'
 
 export class Events {
   readonly #parts: Parts
+  readonly #browse: Browse
 
-  constructor(parts: Parts) {
+  constructor(parts: Parts, browse: Browse) {
     this.#parts = parts
+    this.#browse = browse
   }
 
   async read(key: EventKey): Promise<EventRecord | undefined> {
@@ -58,9 +61,14 @@ export class Events {
       ? await this.#withoutDeliveries(commit.record)
       : await this.#withDeliveries(partition)
     const writes = commitWrites(found, commit, this.#parts.index)
-    const written =
-      writes !== 'conflict' && (await write(this.#parts, partition, writes, commit.now))
-    if (written) return 'committed'
+    const known = found.event?.stored.record
+    if (writes !== 'conflict') {
+      await this.#browse.before(known, commit.record)
+      if (await write(this.#parts, partition, writes, commit.now)) {
+        await this.#browse.after(known, commit.record)
+        return 'committed'
+      }
+    }
     await this.#parts.stepAside()
     return 'conflict'
   }

@@ -2,6 +2,7 @@
 // entry that is left.
 import { subscriptionOf } from '../../core/delivery/delivery.ts'
 import type { EventKey } from '../store.ts'
+import type { Browse } from './browse.ts'
 import { type Found, partitions } from './index.ts'
 import { newestFirst, timeKey } from './keys.ts'
 import { tidyOpen } from './open.ts'
@@ -25,9 +26,11 @@ const end = '~'
 
 export class Forgetting {
   readonly #parts: Parts
+  readonly #browse: Browse
 
-  constructor(parts: Parts) {
+  constructor(parts: Parts, browse: Browse) {
     this.#parts = parts
+    this.#browse = browse
   }
 
   /** Removes events that ended before a time, the oldest first. Returns how many it removed. */
@@ -70,6 +73,7 @@ export class Forgetting {
         const removal = { kind: 'remove' as const, row: eventRow, etag }
         if ((await rows.change(partition, [removal])) === 'conflict') return false
         await index.drop([stored.due ?? [], ...stored.listed].flat())
+        await this.#browse.forget(stored.record)
         // last: it leads to the fleet's list, where a crash may have left entries
         await index.drop([entry])
         return true

@@ -21,6 +21,8 @@ export interface Target extends EventKey {
   /** For a delivery or a moment. */
   id?: string
   channel?: string
+  /** For a delivery. Absent in older entries. */
+  plannedAt?: number
   /** Instead of an event. */
   beacon?: string
 }

@@ -5,8 +5,10 @@ import type { Settlement } from '../../core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../../core/delivery/delivery.ts'
 import type { Attention } from '../attention.ts'
 import type { Commit, EventKey, Pacing, Store } from '../store.ts'
+import { Activity } from './activity.ts'
 import { AzureAttention } from './attention.ts'
 import { Beacons } from './beacons.ts'
+import { Browse } from './browse.ts'
 import { Claims } from './claims.ts'
 import { Events } from './events.ts'
 import { Forgetting } from './forget.ts'
@@ -45,6 +47,8 @@ export class AzureStore implements Store {
   readonly #memos: Memos
   readonly #moments: Moments
   readonly #open: OpenEvents
+  readonly #browse: Browse
+  readonly #activity: Activity
   readonly #toSubscriptions: SubscriptionDeliveries
   readonly #tallies: Tallies
   readonly attention: Attention
@@ -79,6 +83,12 @@ export class AzureStore implements Store {
     this.#toSubscriptions.list(channel, page)
   readonly listEvents: Store['listEvents'] = (page) => this.#events.list(page)
   readonly tally: Store['tally'] = (request) => this.#tallies.read(request)
+  readonly listOpen: Store['listOpen'] = (fleets, limit) => this.#browse.open(fleets, limit)
+  readonly findEvents: Store['findEvents'] = (search) => this.#browse.events(search)
+  readonly findBeacons: Store['findBeacons'] = (search) => this.#beacons.find(search)
+  readonly channelActivity: Store['channelActivity'] = (channels, fleets) =>
+    this.#activity.of(channels, fleets)
+  readonly listFailed: Store['listFailed'] = (page) => this.#activity.failed(page)
   readonly replay: Store['replay'] = (which, now, limit) => this.#events.replay(which, now, limit)
 
   constructor({ rows, newId, random, wait, together = atOnce }: AzureOptions) {
@@ -88,10 +98,12 @@ export class AzureStore implements Store {
     this.#together = together
     this.attention = new AzureAttention(rows)
     const parts = { rows, index, together, newId, stepAside }
-    this.#events = new Events(parts)
+    this.#browse = new Browse(parts)
+    this.#activity = new Activity(parts)
+    this.#events = new Events(parts, this.#browse)
     this.#claims = new Claims(parts)
     this.#beacons = new Beacons(parts)
-    this.#forgetting = new Forgetting(parts)
+    this.#forgetting = new Forgetting(parts, this.#browse)
     this.#memos = new Memos(rows)
     this.#moments = new Moments(parts)
     this.#open = new OpenEvents(parts)
@@ -126,12 +138,15 @@ export class AzureStore implements Store {
     return (known?.sightings ?? []).filter(({ eventId }) => eventIds.includes(eventId))
   }
 
-  settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
-    const { spentUntil } = settlement
+  async settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
+    const { spentUntil, state } = settlement
     const rest = async () => {
       if (spentUntil !== undefined) await this.#claims.pause(claimed.channel, spentUntil)
     }
-    return this.#events.settle(claimed, settlement, now, follow, rest)
+    const outcome = await this.#events.settle(claimed, settlement, now, follow, rest)
+    if (outcome === 'settled' && state === 'delivered')
+      await this.#activity.note(claimed.channel, now)
+    return outcome
   }
 
   async forget(before: number, limit: number, unheardSince = before) {

@@ -2,7 +2,8 @@
 // statement that ends a lease checks it in its where clause.
 import { alertPrefix } from '../../../shared/report.ts'
 import { subscriptionChannel } from '../../core/delivery/delivery.ts'
-import { listedFields } from '../store.ts'
+import { listedFields } from '../listed-beacon.ts'
+import { browseSchema } from './browse-sql.ts'
 import { tallySchema } from './tally.ts'
 
 /**
@@ -101,6 +102,7 @@ CREATE INDEX IF NOT EXISTS deliveries_ended ON deliveries (owed_at)
 CREATE TABLE IF NOT EXISTS answers (
   id TEXT PRIMARY KEY, body TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+${browseSchema}
 ${tallySchema}`
 
 /** Alerts are stored like events, but lists do not show them. */

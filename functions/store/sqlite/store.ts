@@ -8,12 +8,19 @@ import { maxOpenOfBeacon, maxOpenOfFleet } from '../../core/event/share.ts'
 import type {
   BeaconKey,
   BeaconPage,
+  BeaconSearch,
+  BeaconsFound,
+  ChannelActivity,
   ClaimRequest,
   Commit,
   DeliveryList,
   DeliveryPage,
   EventKey,
   EventPage,
+  EventSearch,
+  EventsFound,
+  FailedFound,
+  FailedPage,
   ListedBeacon,
   Memo,
   MemoKey,
@@ -23,6 +30,8 @@ import type {
   Store,
   TallyRequest,
 } from '../store.ts'
+import { Browse } from './browse.ts'
+import { BrowseBeacons } from './browse-beacons.ts'
 import { Claims } from './claims.ts'
 import type { Database } from './database.ts'
 import { Deliveries } from './deliveries.ts'
@@ -46,6 +55,8 @@ export class SqliteStore implements Store {
   readonly #writes: SharedWrites
   readonly #deliveries: Deliveries
   readonly #moments: Moments
+  readonly #browse: Browse
+  readonly #browseBeacons: BrowseBeacons
   readonly #claims: Claims
   readonly #random: () => string
 
@@ -56,6 +67,8 @@ export class SqliteStore implements Store {
     this.#writes = new SharedWrites(db, soon)
     this.#deliveries = new Deliveries(this.#statements)
     this.#moments = new Moments(this.#statements)
+    this.#browse = new Browse(this.#statements)
+    this.#browseBeacons = new BrowseBeacons(this.#statements)
     this.#claims = new Claims(this.#statements, this.#deliveries)
   }
 
@@ -261,6 +274,30 @@ export class SqliteStore implements Store {
     const matching = [fleet, fleet, before]
     const rows = this.#statements.all(sql.listEvents, ...matching, ...matching, limit - 1)
     return rows.map((row) => toEvent<EventRecord>(row.body))
+  }
+
+  async listOpen(fleets: readonly string[], limit: number) {
+    return this.#browse.open(fleets, limit)
+  }
+
+  async findEvents(search: EventSearch): Promise<EventsFound> {
+    return this.#browse.events(search)
+  }
+
+  async findBeacons(search: BeaconSearch): Promise<BeaconsFound> {
+    return this.#browseBeacons.find(search)
+  }
+
+  async channelActivity(
+    channels: readonly string[],
+    fleets?: readonly string[],
+  ): Promise<ChannelActivity[]> {
+    return this.#browse.activity(channels, fleets)
+  }
+
+  async listFailed(page: FailedPage): Promise<FailedFound> {
+    const { rows, ...next } = this.#browse.failed(page)
+    return { deliveries: rows.map((row) => this.#deliveries.toDelivery(row)), ...next }
   }
 
   async countOpen(fleet: string, beacon: string) {

@@ -1,0 +1,70 @@
+// An event in one line of a list: what a search shows of it, and what charts count. Small, so that a
+// store can keep thousands of them together.
+import type { EventRecord, Proof } from './event.ts'
+
+/** How far the event is: undecided, decided, running, or how it ended. */
+export const steps = [
+  'open',
+  'declined',
+  'approved',
+  'started',
+  'completed',
+  'cancelled',
+  'lost',
+] as const
+export type EventStep = (typeof steps)[number]
+
+export interface EventSummary {
+  fleet: string
+  eventId: string
+  eventType: string
+  step: EventStep
+  drill?: true
+  /** No beacon saw the end. */
+  inferred?: true
+  /** Names of the first affected VMs, and how many there are. */
+  vms: string[]
+  vmCount: number
+  firstSeenAt: number
+  notBeforeAt?: number
+  startedAt?: number
+  endedAt?: number
+  /** The last decision. */
+  decidedAt?: number
+  decidedHow?: Proof
+}
+
+/** A list shows the others as a number. */
+const maxNames = 8
+
+export function stepOf({
+  ended,
+  startedAt,
+  verdict,
+}: Pick<EventRecord, 'ended' | 'startedAt' | 'verdict'>): EventStep {
+  if (ended !== undefined) return ended.outcome
+  return startedAt === undefined ? (verdict?.decision ?? 'open') : 'started'
+}
+
+export function summaryOf(record: EventRecord): EventSummary {
+  const { fleet, eventId, facts, firstSeenAt, startedAt, ended, verdict, drill } = record
+  const times = {
+    notBeforeAt: facts.notBeforeAt,
+    startedAt,
+    endedAt: ended?.at,
+    decidedAt: verdict?.at,
+    decidedHow: verdict?.how,
+  }
+  return {
+    ...{ fleet, eventId, eventType: facts.eventType, step: stepOf(record) },
+    ...(drill && { drill }),
+    ...(ended?.inferred !== undefined && { inferred: true as const }),
+    ...{ vms: facts.resources.slice(0, maxNames), vmCount: facts.resources.length, firstSeenAt },
+    ...Object.fromEntries(Object.entries(times).filter(([, value]) => value !== undefined)),
+  }
+}
+
+/** The names under which a search finds the event: its VMs and its id, in lower case. */
+export function namesOf({ eventId, facts }: Pick<EventRecord, 'eventId' | 'facts'>): string[] {
+  return [...new Set([eventId, ...facts.resources].map((name) => name.toLowerCase()))]
+}

@@ -1,0 +1,79 @@
+// Open events by fleet and scale set, and which of one set come close together. Pure. A VM's scale set
+// is known if a message about it named it. VMs with such names belong to the same set; otherwise the
+// name without its number stands for the set.
+import type { Delivery } from '../delivery/delivery.ts'
+import type { EventRecord } from './event.ts'
+
+/** Events of one set that begin within this time count as simultaneous: Azure often gives no duration. */
+const closeMs = 30 * 60_000
+/** An event without a known duration is drawn this long. */
+const usualMs = 10 * 60_000
+
+export interface Slot {
+  record: EventRecord
+  from: number
+  to: number
+  /** Another event of the same set comes close to it. */
+  clashes: boolean
+}
+
+export interface Lane {
+  fleet: string
+  /** A scale set, or the common beginning of the VMs' names. */
+  set: string
+  slots: Slot[]
+}
+
+export function lanesOf(records: EventRecord[], deliveries: Delivery[], now: number): Lane[] {
+  const setOf = setsOf(deliveries)
+  const named = records.flatMap((record) => {
+    const sets = new Set(record.facts.resources.map((vm) => setOf(record.fleet, vm)))
+    return [...(sets.size === 0 ? ['unnamed VMs'] : sets)].map((set) => ({ record, set }))
+  })
+  const groups = Map.groupBy(named, ({ record, set }) => JSON.stringify([record.fleet, set]))
+  const lanes = [...groups].map(([name, all]): Lane => {
+    const [fleet, set] = JSON.parse(name) as [string, string]
+    const slots = all.map(({ record }) => slotOf(record, now)).sort((a, b) => a.from - b.from)
+    return { fleet, set, slots: withClashes(slots) }
+  })
+  const first = ({ slots }: Lane) => slots[0]!.from
+  return lanes.sort((a, b) => first(a) - first(b) || (a.set < b.set ? -1 : 1))
+}
+
+function slotOf(record: EventRecord, now: number): Omit<Slot, 'clashes'> {
+  const { startedAt, facts } = record
+  const { notBeforeAt, durationSeconds = -1 } = facts
+  const lasts = durationSeconds > 0 ? durationSeconds * 1_000 : usualMs
+  if (startedAt !== undefined)
+    return { record, from: startedAt, to: Math.max(now, startedAt + lasts) }
+  // from NotBefore on, it may start at any moment
+  const from = Math.max(notBeforeAt ?? now, now)
+  return { record, from, to: from + lasts }
+}
+
+function withClashes(slots: Omit<Slot, 'clashes'>[]): Slot[] {
+  return slots.map((slot, i) => ({
+    ...slot,
+    clashes: slots.some(
+      (other, j) => i !== j && other.from < slot.to + closeMs && slot.from < other.to + closeMs,
+    ),
+  }))
+}
+
+function setsOf(deliveries: Delivery[]): (fleet: string, vm: string) => string {
+  const known = new Map<string, string>()
+  for (const { fleet, telling } of deliveries) {
+    for (const { name, scaleSet } of telling.event.vms ?? []) {
+      if (scaleSet === undefined) continue
+      known.set(JSON.stringify([fleet, name.toLowerCase()]), scaleSet)
+      known.set(JSON.stringify([fleet, familyOf(name)]), scaleSet)
+    }
+  }
+  const find = (fleet: string, name: string) => known.get(JSON.stringify([fleet, name]))
+  return (fleet, vm) => find(fleet, vm.toLowerCase()) ?? find(fleet, familyOf(vm)) ?? familyOf(vm)
+}
+
+/** `web_12` and `web-3` are `web`. A name without a number stands for itself. */
+function familyOf(vm: string): string {
+  return vm.toLowerCase().replace(/[_-]?\d+$/, '') || vm.toLowerCase()
+}

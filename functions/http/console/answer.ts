@@ -1,0 +1,85 @@
+// Answers with a page of the console. A page that stays open names its content by an ETag, so that
+// asking again costs next to nothing while nothing changes.
+import type { Context } from 'hono'
+import {
+  consoleLayout,
+  consoleMessage,
+  consolePolicy,
+  type Frame,
+} from '../../pages/console/frame.ts'
+import type { Html } from '../../pages/event.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import { tokenFor } from '../admin/console-form.ts'
+import { nameOfVisitor, type Visitor } from './visitor.ts'
+
+interface Shown extends Pick<Frame, 'tab' | 'refreshSeconds' | 'undecided'> {
+  title: string
+  body: Html
+  /** Default: 200 */
+  status?: number
+  /** Identifies the content, if that is cheaper to find than the content. */
+  etag?: string
+}
+
+/** Where the pages are, as browsers see it. */
+export function baseOf({ config }: Pick<Relay, 'config'>): string {
+  return new URL(`${config.publicUrl}/console`).pathname
+}
+
+export async function answerPage(
+  relay: Relay,
+  c: Context,
+  visitor: Visitor,
+  { title, body, status = 200, ...shown }: Shown,
+): Promise<Response> {
+  const frame = await frameOf(relay, c, visitor)
+  const text = String(await body)
+  const isLive = shown.refreshSeconds !== undefined && c.req.method === 'GET'
+  const etag = isLive ? (shown.etag ?? (await etagOf(text))) : undefined
+  if (etag !== undefined && etag === c.req.header('if-none-match')) return notModified(c, etag)
+  const whole = { ...frame, ...shown, ...(etag === undefined ? {} : { etag }) }
+  return answer(c, status, consoleLayout(whole, title, body), etag)
+}
+
+export async function answerMessage(
+  relay: Relay,
+  c: Context,
+  visitor: Visitor,
+  { status, title, text }: { status: number; title: string; text: string },
+): Promise<Response> {
+  return answer(c, status, consoleMessage(await frameOf(relay, c, visitor), title, text))
+}
+
+export function notModified(c: Context, etag: string): Response {
+  return c.body(null, 304, { etag })
+}
+
+export async function answer(
+  c: Context,
+  status: number,
+  content: Html,
+  etag?: string,
+): Promise<Response> {
+  return c.body(String(await content), status as 200, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': await consolePolicy(),
+    ...(etag === undefined ? {} : { etag }),
+  })
+}
+
+export async function etagOf(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+  const hex = [...new Uint8Array(digest, 0, 12)].map((byte) => byte.toString(16).padStart(2, '0'))
+  return `"${hex.join('')}"`
+}
+
+async function frameOf(relay: Relay, c: Context, visitor: Visitor): Promise<Frame> {
+  // the host signs out whom it signed in
+  const isPerson = visitor.access.by === 'entra'
+  return {
+    base: baseOf(relay),
+    who: nameOfVisitor(visitor),
+    now: relay.now(),
+    ...(isPerson ? {} : { signOut: await tokenFor(relay, c, 'sign-out') }),
+  }
+}

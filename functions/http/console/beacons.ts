@@ -1,0 +1,91 @@
+// `/console/beacons`: the beacons of one fleet, by name and state, and the expected ones that are
+// missing. Those come from the row that the relay's own check keeps, so that nothing is counted here.
+import type { Context } from 'hono'
+import { z } from 'zod'
+import { isAbsence } from '../../core/delivery/absence-alert.ts'
+import { alertId } from '../../core/delivery/alert.ts'
+import { shownState } from '../../core/event/silence.ts'
+import { utc } from '../../core/event/time.ts'
+import { unsupported } from '../../core/rules/beacon-version.ts'
+import { beaconsBody, type ShownBeacon } from '../../pages/console/beacons.ts'
+import { oneOf } from '../../schema/checks.ts'
+import type { ListedBeacon } from '../../store/store.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import { beaconStates } from '../admin/beacons.ts'
+import { readQuery } from '../query.ts'
+import { answerPage, baseOf } from './answer.ts'
+import { wrongAddress } from './history.ts'
+import type { Visitor } from './visitor.ts'
+
+const refreshSeconds = 30
+const pageSize = 50
+const text = z.string().max(400).optional()
+const beaconsQuery = z.strictObject({
+  fleet: text,
+  q: text,
+  state: z.union([z.literal(''), oneOf(beaconStates)]).optional(),
+  after: text,
+})
+
+export async function showBeacons(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
+  const read = readQuery(c, beaconsQuery)
+  if ('refusal' in read) return wrongAddress(relay, c, visitor, read.refusal)
+  const { q = '', state = '', after } = read.query
+  const wanted = read.query.fleet || visitor.fleets[0]
+  const fleet = visitor.fleets.find((one) => one === wanted)
+  if (fleet === undefined) {
+    const why = `fleet: write one of ${visitor.fleets.map((one) => `"${one}"`).join(', ')}`
+    return wrongAddress(relay, c, visitor, why)
+  }
+  const now = relay.now()
+  const [found, missing] = await Promise.all([
+    relay.store.findBeacons({
+      ...{ fleet, now, limit: pageSize },
+      ...(q.trim() !== '' && { prefix: q.trim() }),
+      ...(state !== '' && { state }),
+      ...(after && { after }),
+    }),
+    missingOf(relay, fleet),
+  ])
+  const body = beaconsBody(
+    {
+      ...{ base: baseOf(relay), fleets: visitor.fleets, fleet, q: q.trim(), state },
+      beacons: found.beacons.map((one) => shown(one, now)),
+      ...(missing && { missing }),
+      ...(after && { after }),
+      ...(found.next === undefined ? {} : { next: found.next }),
+    },
+    now,
+  )
+  return answerPage(relay, c, visitor, { title: 'Beacons', tab: 'beacons', body, refreshSeconds })
+}
+
+/** As the relay's check found last. */
+async function missingOf({ store, config }: Relay, fleet: string) {
+  if (config.fleets[fleet]?.expectedBeacons === undefined) return undefined
+  const row = await store.readEvent({ fleet, eventId: alertId('beacons_missing') })
+  if (row === undefined || row.ended !== undefined || !isAbsence(row)) return undefined
+  const { absent, of } = row.alert.absence
+  if (absent.length === 0) return undefined
+  const names = absent.map(({ vm }) => vm)
+  return { count: absent.length, names, ...(of === undefined ? {} : { of }) }
+}
+
+function shown(one: ListedBeacon, now: number): ShownBeacon {
+  const { beacon, vm, resourceGroup, scaleSet, version, heardAt, paceMs, seesEvents } = one
+  const reason = version === undefined ? undefined : unsupported(version)
+  const why = whyOf(one)
+  return {
+    ...{ beacon, vm, resourceGroup, scaleSet, heardAt, paceMs, seesEvents, hooks: one.hooks ?? [] },
+    state: shownState(one, now),
+    ...(version === undefined ? {} : { version }),
+    ...(reason === undefined ? {} : { unsupported: reason }),
+    ...(why === undefined ? {} : { why }),
+  }
+}
+
+function whyOf({ left, goodbye, explainedBy }: ListedBeacon): string | undefined {
+  if (left !== undefined) return `${left.why}, ${utc(left.at)}`
+  if (goodbye !== undefined) return `goodbye: ${goodbye.reason}, ${utc(goodbye.at)}`
+  return explainedBy === undefined ? undefined : `explained by event ${explainedBy}`
+}

@@ -1,0 +1,212 @@
+// `/console/channels`: the health of channels and subscriptions, what failed, and sending it again. A
+// visitor of some fleets sees the channels that are routed for them. Subscriptions need `manage`.
+import type { Context } from 'hono'
+import { z } from 'zod'
+import { type Delivery, subscriptionChannel } from '../../core/delivery/delivery.ts'
+import type { Subscription } from '../../core/delivery/subscription.ts'
+import { publicDelivery } from '../../core/event/public-view.ts'
+import { type Access, isBound, may, seesFleet } from '../../core/rules/access.ts'
+import { channelBody, channelsBody, type ShownChannel } from '../../pages/console/channels.ts'
+import type { ChannelActivity } from '../../store/store.ts'
+import { channelsInTrouble } from '../../use-cases/channel-health.ts'
+import { channelNamed, type Relay, rateOf } from '../../use-cases/relay.ts'
+import {
+  deliveriesTo,
+  healthOf,
+  subscriptionFor,
+  subscriptionsFor,
+} from '../../use-cases/subscriptions.ts'
+import { tokenFor } from '../admin/console-form.ts'
+import { publicSubscription } from '../admin/subscription-body.ts'
+import { readQuery } from '../query.ts'
+import { answerMessage, answerPage, baseOf } from './answer.ts'
+import { wrongAddress } from './history.ts'
+import { seesChannel } from './now.ts'
+import type { Visitor } from './visitor.ts'
+
+const refreshSeconds = 15
+/** On Azure Tables, each message of a subscription is one call. */
+const pageSize = 8
+/** The API lists all. */
+const maxSubscriptions = 50
+
+const pageQuery = z.strictObject({
+  after: z.string().max(400).optional(),
+  said: z.string().max(40).optional(),
+})
+
+export async function showChannels(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
+  const { access } = visitor
+  const names = Object.keys(relay.config.channels).filter((name) =>
+    seesChannel(relay, visitor, name),
+  )
+  const all = may(access, 'manage') ? await subscriptionsFor(relay, access) : undefined
+  const subscriptions = all?.slice(0, maxSubscriptions)
+  const ids = (subscriptions ?? []).map(({ id }) => subscriptionChannel(id))
+  const [activity, troubles] = await Promise.all([
+    activityFor(relay, access, [...names, ...ids]),
+    channelsInTrouble(relay),
+  ])
+  const ofChannel = (name: string) => activity.find(({ channel }) => channel === name)!
+  const body = channelsBody(
+    {
+      channels: names.map((name) => shownChannel(relay, ofChannel(name), troubles)),
+      ...(subscriptions && {
+        subscriptions: subscriptions.map((one) =>
+          shownSubscription(relay, one, ofChannel(subscriptionChannel(one.id))),
+        ),
+      }),
+      more: (all?.length ?? 0) > maxSubscriptions,
+    },
+    relay.now(),
+  )
+  return answerPage(relay, c, visitor, { title: 'Channels', tab: 'channels', body, refreshSeconds })
+}
+
+/** A visitor of some fleets must not see that others use the channel. */
+async function activityFor(
+  { store }: Relay,
+  access: Access,
+  channels: string[],
+): Promise<ChannelActivity[]> {
+  if (!isBound(access)) return store.channelActivity(channels)
+  const found = await store.channelActivity(channels, access.fleets)
+  return found.map(({ deliveredAt: _, ...own }) => own)
+}
+
+type Troubles = Awaited<ReturnType<typeof channelsInTrouble>>
+
+function shownChannel(relay: Relay, activity: ChannelActivity, troubles: Troubles): ShownChannel {
+  const { channel: name, ...counts } = activity
+  const { kind, fallback } = channelNamed(relay, name)!
+  const trouble = troubles.find(({ channel }) => channel === name)
+  return {
+    ...{ name, kind: kind === 'slack_bot' ? 'slack' : kind },
+    path: `${baseOf(relay)}/channels/${encodeURIComponent(name)}`,
+    ...{ state: trouble?.state ?? 'ok', rate: describeRate(relay, name), ...counts },
+    ...(trouble && { note: trouble.note, since: trouble.since }),
+    ...(fallback === undefined ? {} : { fallback }),
+  }
+}
+
+function shownSubscription(
+  relay: Relay,
+  { id, state, since, reason, description }: Subscription,
+  { channel, ...counts }: ChannelActivity,
+): ShownChannel {
+  return {
+    ...{ name: id, kind: 'subscription', state, since, note: reason },
+    ...(description === undefined ? {} : { label: description }),
+    path: `${baseOf(relay)}/subscriptions/${id}`,
+    ...{ rate: describeRate(relay, channel), ...counts },
+  }
+}
+
+function describeRate(relay: Relay, channel: string): string {
+  const { everyMs, together, atOnce } = rateOf(relay, channel)
+  const list = together > 1 ? `, up to ${together} messages in each` : ''
+  if (everyMs === 0) return `${atOnce} requests at a time`
+  if (everyMs < 1_000) return `${Math.round(60_000 / everyMs)} requests a minute${list}`
+  return `a request each ${everyMs / 1_000} s${list}`
+}
+
+export async function showChannel(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
+  const read = readQuery(c, pageQuery)
+  if ('refusal' in read) return wrongAddress(relay, c, visitor, read.refusal)
+  const { after, said } = read.query
+  const name = c.req.param('name')!
+  if (channelNamed(relay, name) === undefined || !seesChannel(relay, visitor, name))
+    return unknown(relay, c, visitor)
+  const { access } = visitor
+  const own = isBound(access) ? { fleets: access.fleets } : {}
+  const [[activity], troubles, failed] = await Promise.all([
+    activityFor(relay, access, [name]),
+    channelsInTrouble(relay),
+    relay.store.listFailed({ channel: name, limit: pageSize, ...own, ...(after && { after }) }),
+  ])
+  const shown = shownChannel(relay, activity!, troubles)
+  const facts: [string, string][] =
+    shown.fallback === undefined ? [] : [['Fallback', shown.fallback]]
+  return show(relay, c, visitor, {
+    ...{ channel: shown, facts, lists: 'failed', tests: false, ...failed },
+    ...(after && { after }),
+    ...(said && { notice: said }),
+  })
+}
+
+export async function showSubscription(
+  relay: Relay,
+  c: Context,
+  visitor: Visitor,
+): Promise<Response> {
+  const read = readQuery(c, pageQuery)
+  if ('refusal' in read) return wrongAddress(relay, c, visitor, read.refusal)
+  const { after, said } = read.query
+  const { access } = visitor
+  const found = may(access, 'manage')
+    ? await subscriptionFor(relay, access, c.req.param('id')!)
+    : undefined
+  if (found === undefined) return unknown(relay, c, visitor)
+  const page = { limit: pageSize, ...(after && { before: after }) }
+  const [[activity], health, list] = await Promise.all([
+    activityFor(relay, access, [subscriptionChannel(found.id)]),
+    healthOf(relay, found),
+    deliveriesTo(relay, found, page),
+  ])
+  const trouble = health === undefined || health.state === 'ok' ? {} : { note: health.note }
+  return show(relay, c, visitor, {
+    channel: { ...shownSubscription(relay, found, activity!), ...trouble },
+    facts: factsOf(found, relay.now()),
+    ...{ lists: 'all', tests: found.state !== 'disabled', ...list },
+    ...(after && { after }),
+    ...(said && { notice: said }),
+  })
+}
+
+function factsOf(one: Subscription, now: number): [name: string, value: string][] {
+  const shown = publicSubscription(one, now) as Record<string, string | string[] | undefined>
+  const named: [string, string][] = [
+    ['Address', 'url'],
+    ['Description', 'description'],
+    ['State because', 'reason'],
+    ['Fleets', 'fleets'],
+    ['Types', 'eventTypes'],
+    ['Moments', 'moments'],
+    ['VMs', 'resource'],
+    ['Made by', 'createdBy'],
+  ]
+  return named.flatMap(([name, key]): [string, string][] => {
+    const value = shown[key]
+    return value === undefined ? [] : [[name, [value].flat().join(', ')]]
+  })
+}
+
+type Page = Omit<Parameters<typeof channelBody>[0], 'base' | 'deliveries'> & {
+  deliveries: Delivery[]
+}
+
+async function show(relay: Relay, c: Context, visitor: Visitor, page: Page): Promise<Response> {
+  const sends = may(visitor.access, 'manage')
+  const deliveries = page.deliveries
+    .filter(({ fleet }) => isShown(visitor.access, fleet))
+    .map((one) => ({ ...publicDelivery(one), fleet: one.fleet, eventId: one.eventId }))
+  const body = channelBody(
+    {
+      ...{ ...page, base: baseOf(relay), deliveries },
+      ...(sends ? { send: await tokenFor(relay, c, 'send') } : {}),
+    },
+    relay.now(),
+  )
+  const { name } = page.channel
+  return answerPage(relay, c, visitor, { title: name, body, refreshSeconds })
+}
+
+/** A ping belongs to no fleet. */
+function isShown(access: Access, fleet: string): boolean {
+  return fleet === '-' || seesFleet(access, fleet)
+}
+
+function unknown(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
+  const text = 'There is no such channel or subscription.'
+  return answerMessage(relay, c, visitor, { status: 404, title: 'Unknown channel', text })
+}

@@ -1,0 +1,204 @@
+// `/console/events`: the search, its downloads, and one event with its whole course.
+import type { Context } from 'hono'
+import { z } from 'zod'
+import type { EventRecord } from '../../core/event/event.ts'
+import { publicDelivery } from '../../core/event/public-view.ts'
+import { type EventSummary, steps } from '../../core/event/summary.ts'
+import { drillMark, subjectOf } from '../../core/message/message.ts'
+import { may, seesFleet } from '../../core/rules/access.ts'
+import { eventBody } from '../../pages/console/event.ts'
+import { type HistoryFilter, historyBody } from '../../pages/console/history.ts'
+import type { Seen } from '../../pages/event.ts'
+import { oneOf } from '../../schema/checks.ts'
+import type { EventSearch } from '../../store/store.ts'
+import { readRecord } from '../../use-cases/read-events.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import { tokenFor } from '../admin/console-form.ts'
+import { readQuery } from '../query.ts'
+import { answerMessage, answerPage, baseOf } from './answer.ts'
+import { decideByForm, mayDecide, seenIn } from './decide.ts'
+import { refuse } from './now.ts'
+import type { Snapshots } from './snapshot.ts'
+import type { Visitor } from './visitor.ts'
+
+const pageSize = 50
+const refreshSeconds = 10
+const dayMs = 86_400_000
+const maxText = 200
+
+const day = z.union([z.literal(''), z.iso.date()], 'write a day such as 2026-11-21').optional()
+const text = z.string().max(maxText).optional()
+const historyQuery = z.strictObject({
+  fleet: text,
+  q: text,
+  type: text,
+  step: z.union([z.literal(''), oneOf(steps)]).optional(),
+  since: day,
+  until: day,
+  after: text,
+})
+
+interface Found {
+  filter: HistoryFilter
+  after: string | undefined
+  events: EventSummary[]
+  next?: string
+}
+
+/** Undefined, and the answer is a page: the address is wrong. */
+async function find(
+  relay: Relay,
+  c: Context,
+  visitor: Visitor,
+): Promise<Found | { refusal: string }> {
+  const read = readQuery(c, historyQuery)
+  if ('refusal' in read) return read
+  const { fleet = '', q = '', type = '', step = '', since = '', until = '', after } = read.query
+  const filter = { fleet, q: q.trim(), type, step, since, until }
+  const search: EventSearch = {
+    // a fleet that does not exist for the visitor has no events
+    fleets: fleet === '' ? visitor.fleets : visitor.fleets.filter((one) => one === fleet),
+    limit: pageSize,
+    ...(q.trim() !== '' && { prefix: q.trim() }),
+    ...(type !== '' && { eventType: type }),
+    ...(step !== '' && { step }),
+    ...(since !== '' && { since: Date.parse(since) }),
+    ...(until !== '' && { until: Date.parse(until) + dayMs }),
+    ...(after && { after }),
+  }
+  return { filter, after: after || undefined, ...(await relay.store.findEvents(search)) }
+}
+
+export async function showHistory(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
+  const found = await find(relay, c, visitor)
+  if ('refusal' in found) return wrongAddress(relay, c, visitor, found.refusal)
+  const { after, next, ...rest } = found
+  const body = historyBody({
+    ...{ base: baseOf(relay), fleets: visitor.fleets, ...rest },
+    ...(after === undefined ? {} : { after }),
+    ...(next === undefined ? {} : { next }),
+  })
+  return answerPage(relay, c, visitor, { title: 'History', tab: 'history', body })
+}
+
+export function wrongAddress(relay: Relay, c: Context, visitor: Visitor, why: string) {
+  const shown = { status: 400, title: 'There is no such page', text: `${why}.` }
+  return answerMessage(relay, c, visitor, shown)
+}
+
+/** What the page shows, as a file. */
+export async function download(
+  relay: Relay,
+  c: Context,
+  visitor: Visitor,
+  kind: 'csv' | 'json',
+): Promise<Response> {
+  const found = await find(relay, c, visitor)
+  if ('refusal' in found) return wrongAddress(relay, c, visitor, found.refusal)
+  const rows = found.events.map(rowOf)
+  const headers = {
+    'content-disposition': `attachment; filename="foghorn-events.${kind}"`,
+    'content-type': kind === 'csv' ? 'text/csv; charset=utf-8' : 'application/json',
+  }
+  const json = { events: rows, ...(found.next === undefined ? {} : { next: found.next }) }
+  return c.body(kind === 'csv' ? csvOf(rows) : JSON.stringify(json), 200, headers)
+}
+
+type Row = Record<(typeof columns)[number], string | number | string[]>
+
+const columns = [
+  ...(['fleet', 'eventId', 'eventType', 'state', 'inferred', 'drill', 'vmCount', 'vms'] as const),
+  ...(['firstSeenAt', 'notBefore', 'startedAt', 'endedAt', 'decidedAt', 'decidedBy'] as const),
+] as const
+
+function rowOf(event: EventSummary): Row {
+  const { fleet, eventId, eventType, step, vms, vmCount } = event
+  return {
+    ...{ fleet, eventId, eventType, state: step },
+    inferred: event.inferred ? 'yes' : 'no',
+    drill: event.drill ? 'yes' : 'no',
+    ...{ vmCount, vms },
+    firstSeenAt: isoOf(event.firstSeenAt),
+    notBefore: isoOf(event.notBeforeAt),
+    startedAt: isoOf(event.startedAt),
+    endedAt: isoOf(event.endedAt),
+    decidedAt: isoOf(event.decidedAt),
+    decidedBy: event.decidedHow ?? '',
+  }
+}
+
+function csvOf(rows: Row[]): string {
+  const lines = rows.map((row) => columns.map((name) => cell(row[name])).join(','))
+  return `${[columns.join(','), ...lines].join('\r\n')}\r\n`
+}
+
+/** A spreadsheet would run a text that begins like a formula. */
+function cell(value: string | number | string[]): string {
+  const whole = Array.isArray(value) ? value.join(' ') : String(value)
+  const safe = /^[=+\-@\t\r]/.test(whole) ? `'${whole}` : whole
+  return `"${safe.replaceAll('"', '""')}"`
+}
+
+function isoOf(at: number | undefined): string {
+  return at === undefined ? '' : new Date(at).toISOString()
+}
+
+export function showEvent(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
+  const key = { fleet: c.req.param('fleet')!, eventId: c.req.param('eventId')! }
+  return show(relay, c, visitor, key)
+}
+
+/** Answers the form of an event's page with that page. */
+export async function decideEventPage(
+  relay: Relay,
+  snapshots: Snapshots,
+  c: Context,
+  visitor: Visitor,
+): Promise<Response> {
+  const done = await decideByForm(relay, c, visitor)
+  if (done.outcome !== 'answered') return refuse(relay, c, visitor, done.outcome)
+  snapshots.drop()
+  return show(relay, c, visitor, done.record, done)
+}
+
+interface Said {
+  said: string
+  mine: Seen['mine']
+  status: number
+}
+
+async function show(
+  relay: Relay,
+  c: Context,
+  visitor: Visitor,
+  key: Pick<EventRecord, 'fleet' | 'eventId'>,
+  said?: Said,
+): Promise<Response> {
+  // an event of a fleet that left the configuration can still be read
+  const isOwn = seesFleet(visitor.access, key.fleet)
+  const whole = isOwn ? await readRecord(relay, key) : undefined
+  if (whole === undefined) {
+    const text = 'The relay has no such event. It removes events some time after their end.'
+    return answerMessage(relay, c, visitor, { status: 404, title: 'Unknown event', text })
+  }
+  const { record, seenBy } = whole
+  const seen = await seenIn(relay, c, visitor, record, said !== undefined)
+  const mine = said?.mine === undefined ? {} : { mine: said.mine }
+  const replays = may(visitor.access, 'manage')
+  const notice = c.req.query('said')
+  const body = eventBody(
+    {
+      base: baseOf(relay),
+      seen: said === undefined ? seen : { ...seen, said: said.said, ...mine },
+      deliveries: whole.deliveries.map(publicDelivery),
+      seenBy,
+      decides: mayDecide(visitor),
+      ...(replays ? { replay: await tokenFor(relay, c, 'send') } : {}),
+      ...(notice === undefined ? {} : { notice }),
+    },
+    relay.now(),
+  )
+  const title = drillMark(record) + subjectOf(record)
+  const live = record.ended === undefined ? { refreshSeconds } : {}
+  return answerPage(relay, c, visitor, { title, body, status: said?.status ?? 200, ...live })
+}

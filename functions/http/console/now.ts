@@ -1,0 +1,114 @@
+// `/console`: the open events, and the answer to a decision there.
+import type { Context } from 'hono'
+import type { EventRecord } from '../../core/event/event.ts'
+import { isBound, may } from '../../core/rules/access.ts'
+import { channelsRouted } from '../../core/rules/routes.ts'
+import { type Card, groupOf, nowBody } from '../../pages/console/now.ts'
+import type { Seen } from '../../pages/event.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import { nameOf } from '../admin/console-form.ts'
+import { answerMessage, answerPage, baseOf, notModified } from './answer.ts'
+import { choicesOf, decideByForm, mayDecide, seenIn } from './decide.ts'
+import type { Snapshot, Snapshots } from './snapshot.ts'
+import type { Visitor } from './visitor.ts'
+
+const refreshSeconds = 5
+/** Texts such as "5 min ago" may be this old. */
+const textMs = 60_000
+
+export async function showNow(
+  relay: Relay,
+  snapshots: Snapshots,
+  c: Context,
+  visitor: Visitor,
+): Promise<Response> {
+  const snapshot = await snapshots.read(visitor.fleets)
+  const etag = etagFor(relay, snapshot, visitor)
+  if (c.req.header('if-none-match') === etag) return notModified(c, etag)
+  return show(relay, c, visitor, { snapshot, etag })
+}
+
+/** Answers a form with the page, which says beside the event what happened. */
+export async function decideNow(
+  relay: Relay,
+  snapshots: Snapshots,
+  c: Context,
+  visitor: Visitor,
+): Promise<Response> {
+  const done = await decideByForm(relay, c, visitor)
+  if (done.outcome !== 'answered') return refuse(relay, c, visitor, done.outcome)
+  snapshots.drop()
+  const { said, mine, record, status } = done
+  const snapshot = await snapshots.read(visitor.fleets)
+  return show(relay, c, visitor, { snapshot, status, said: { record, said, mine } })
+}
+
+interface View {
+  snapshot: Snapshot
+  etag?: string
+  status?: number
+  said?: { record: EventRecord; said: string; mine: Seen['mine'] }
+}
+
+async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Promise<Response> {
+  const { snapshot, said, ...rest } = view
+  const now = relay.now()
+  const cards = await Promise.all(
+    snapshot.records.map(async (record, i): Promise<Card> => {
+      const isSaid = said !== undefined && nameOf(said.record) === nameOf(record)
+      const seen = await seenIn(relay, c, visitor, record, said !== undefined)
+      const own = isSaid
+        ? { ...seen, said: said.said, ...(said.mine === undefined ? {} : { mine: said.mine }) }
+        : seen
+      const path = `${baseOf(relay)}/events/${nameOf(record)}`
+      const deliveries = snapshot.deliveries[i]
+      const choices = choicesOf(relay, visitor, record)
+      return { seen: own, path, choices, ...(deliveries === undefined ? {} : { deliveries }) }
+    }),
+  )
+  const undecided = snapshot.records.filter((record) => groupOf(record, now) === 'ask').length
+  const troubles = snapshot.troubles
+    .filter(({ channel }) => seesChannel(relay, visitor, channel))
+    .map(({ channel, state, note }) => ({ name: channel, text: `${state}: ${note}` }))
+  const readOnly = mayDecide(visitor) ? {} : { readOnly: 'This token can read, but not decide.' }
+  const body = nowBody(
+    { base: baseOf(relay), cards, more: snapshot.more, troubles, ...readOnly },
+    now,
+  )
+  const title = undecided === 0 ? 'Now' : `Now, ${undecided} to decide`
+  return answerPage(relay, c, visitor, {
+    ...{ title, body, tab: 'now', refreshSeconds, undecided },
+    ...rest,
+  })
+}
+
+/** A visitor of some fleets sees the channels that are routed for them. */
+export function seesChannel({ config }: Relay, { access }: Visitor, channel: string): boolean {
+  if (!isBound(access)) return true
+  return channelsRouted(config.routes, config.channels, access.fleets).includes(channel)
+}
+
+/** Without the form's tokens: the same browser gets the same ones. */
+function etagFor(relay: Relay, { version }: Snapshot, { access }: Visitor): string {
+  const minute = Math.floor(relay.now() / textMs)
+  const who = access.by === 'admin' ? 'admin' : access.by === 'token' ? access.id : access.who
+  return `"${[version.replaceAll('"', ''), minute, who, may(access, 'decide')].join('-')}"`
+}
+
+const refusals = {
+  not_ours: {
+    status: 403,
+    text: 'The relay accepts this form only from its own page, in the browser that opened it. Open the page again and repeat what you did.',
+  },
+  unknown: { status: 404, text: 'The relay has no such event.' },
+  not_allowed: { status: 403, text: 'This token can read, but not decide.' },
+} as const
+
+export function refuse(
+  relay: Relay,
+  c: Context,
+  visitor: Visitor,
+  why: keyof typeof refusals,
+): Promise<Response> {
+  return answerMessage(relay, c, visitor, { title: 'Nothing was decided', ...refusals[why] })
+}

@@ -1,0 +1,66 @@
+// Forms of the console that send something: a failed message again, or a test. They need the scope
+// `manage`, lead back to their page, and say there what happened.
+import type { Context } from 'hono'
+import { may } from '../../core/rules/access.ts'
+import type { Notice } from '../../pages/console/parts.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import { replayChannel, replayOne } from '../../use-cases/replay.ts'
+import { replayTo, subscriptionFor, test } from '../../use-cases/subscriptions.ts'
+import { readForm } from '../admin/console-form.ts'
+import { answerMessage, baseOf } from './answer.ts'
+import { seesChannel } from './now.ts'
+import type { Visitor } from './visitor.ts'
+
+/** A failed message is kept for as long as its event, which may be years. */
+const replayedMs = 90 * 86_400_000
+
+type Send = (fields: URLSearchParams) => Promise<Notice>
+
+/** Runs `send` with the fields of our own form. */
+async function sendBy(relay: Relay, c: Context, visitor: Visitor, send: Send): Promise<Response> {
+  const title = 'Nothing was sent'
+  if (!may(visitor.access, 'manage')) {
+    const text = 'This needs the admin key or a token with the scope "manage".'
+    return answerMessage(relay, c, visitor, { status: 403, title, text })
+  }
+  const fields = await readForm(relay, c, 'send')
+  if (fields === undefined) {
+    const text = 'The relay accepts this form only from its own page. Open the page again.'
+    return answerMessage(relay, c, visitor, { status: 403, title, text })
+  }
+  const said = await send(fields)
+  const back = fields.get('back') ?? ''
+  const path = /^\/[\w\-./%:]{1,500}$/.test(back) && !back.includes('//') ? back : ''
+  return c.redirect(`${baseOf(relay)}${path}?said=${said}`, 303)
+}
+
+export function replay(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
+  return sendBy(relay, c, visitor, async (fields) => {
+    const done = await replayOne(relay, visitor.access, fields.get('id') ?? '')
+    return done === 'replayed' ? 'replayed' : 'not_replayed'
+  })
+}
+
+/** A name is that of a configured channel, or the id of a subscription. */
+export function replayAll(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
+  return sendBy(relay, c, visitor, async (fields) => {
+    const name = fields.get('name') ?? ''
+    const { access } = visitor
+    const since = { since: relay.now() - replayedMs }
+    const subscription = await subscriptionFor(relay, access, name)
+    const replayed =
+      subscription !== undefined
+        ? await replayTo(relay, access, subscription, since)
+        : seesChannel(relay, visitor, name)
+          ? await replayChannel(relay, access, name, since.since)
+          : 0
+    return replayed === 0 ? 'not_replayed' : 'replayed'
+  })
+}
+
+export function sendTest(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
+  return sendBy(relay, c, visitor, async (fields) => {
+    const tested = await test(relay, visitor.access, fields.get('name') ?? '', 'scheduled')
+    return tested?.outcome === 'planned' ? 'tested' : 'no_test'
+  })
+}

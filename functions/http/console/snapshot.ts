@@ -1,0 +1,70 @@
+// The open events of some fleets, read once for all who look at the same time: fifty open pages cost
+// one read in two seconds.
+import type { Delivery } from '../../core/delivery/delivery.ts'
+import type { EventRecord } from '../../core/event/event.ts'
+import { channelsInTrouble } from '../../use-cases/channel-health.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import { etagOf } from './answer.ts'
+
+const keptMs = 2_000
+/** Sets of fleets whose last read is kept. */
+const maxKept = 100
+/** More open events than this are found by a search. */
+const maxShown = 60
+/** Reading the deliveries of an event costs a call of the storage. */
+const maxNotified = 6
+
+type Troubles = Awaited<ReturnType<typeof channelsInTrouble>>
+
+export interface Snapshot {
+  records: EventRecord[]
+  more: boolean
+  /** Of the first events, in the order of `records`. */
+  deliveries: Delivery[][]
+  troubles: Troubles
+  /** Changes with the content. */
+  version: string
+}
+
+export interface Snapshots {
+  read(fleets: string[]): Promise<Snapshot>
+  /** The next read shows what has just been decided. */
+  drop(): void
+}
+
+export function createSnapshots(relay: Relay): Snapshots {
+  const kept = new Map<string, { at: number; snapshot: Promise<Snapshot> }>()
+  return {
+    read(fleets) {
+      const name = JSON.stringify(fleets)
+      const known = kept.get(name)
+      const now = relay.now()
+      if (known !== undefined && now - known.at < keptMs && now >= known.at) return known.snapshot
+      const snapshot = readOpen(relay, fleets)
+      kept.delete(name)
+      kept.set(name, { at: now, snapshot })
+      const oldest = kept.keys().next().value
+      if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest)
+      snapshot.catch(() => kept.delete(name))
+      return snapshot
+    },
+    drop: () => kept.clear(),
+  }
+}
+
+async function readOpen(relay: Relay, fleets: string[]): Promise<Snapshot> {
+  const { store } = relay
+  const found = await store.listOpen(fleets, maxShown + 1)
+  const records = found.slice(0, maxShown)
+  const [troubles, ...deliveries] = await Promise.all([
+    channelsInTrouble(relay),
+    ...records.slice(0, maxNotified).map((record) => store.readDeliveries(record)),
+  ])
+  const content = [
+    records.map(({ fleet, eventId, sequence }) => [fleet, eventId, sequence]),
+    deliveries.flat().map(({ id, state, attempts, nextAt }) => [id, state, attempts, nextAt]),
+    troubles,
+  ]
+  const version = await etagOf(JSON.stringify(content))
+  return { records, more: found.length > maxShown, deliveries, troubles, version }
+}

@@ -1,0 +1,108 @@
+// The page "Beacons": which are heard, silent or gone, with their versions and hooks, and which of the
+// expected ones never reported.
+import { html } from 'hono/html'
+import type { BeaconState } from '../../core/event/silence.ts'
+import { span, utc } from '../../core/event/time.ts'
+import { plain } from '../../core/message/message.ts'
+import type { Html } from '../event.ts'
+import type { Tone } from '../state.ts'
+import { utcOn, whole } from '../times.ts'
+
+export interface ShownBeacon {
+  beacon: string
+  vm: string
+  resourceGroup: string
+  scaleSet: string
+  state: BeaconState['state']
+  version?: string
+  /** Why this relay does not support the version. */
+  unsupported?: string
+  heardAt: number
+  paceMs: number
+  seesEvents: number
+  hooks: string[]
+  /** Why it left or is not heard. */
+  why?: string
+}
+
+interface Beacons {
+  base: string
+  fleets: string[]
+  fleet: string
+  q: string
+  state: string
+  beacons: ShownBeacon[]
+  /** Expected VMs that never reported. Absent: all reported, or none are expected. */
+  missing?: { count: number; of?: number; names: string[] }
+  after?: string
+  next?: string
+}
+
+const states: Record<ShownBeacon['state'], [tone: Tone, words: string]> = {
+  heard: ['good', 'Heard'],
+  silent: ['bad', 'Silent'],
+  left: ['over', 'Left'],
+}
+
+export function beaconsBody(shown: Beacons, now: number): Html {
+  const { base, fleets, fleet, q, state, beacons, missing, after, next } = shown
+  const address = (more: Record<string, string> = {}) =>
+    `${base}/beacons?${new URLSearchParams({ fleet, ...(q && { q }), ...(state && { state }), ...more })}`
+  const fleetField =
+    fleets.length < 2
+      ? html`<input type="hidden" name="fleet" value="${fleet}">`
+      : html`<label>Fleet <select name="fleet">${fleets.map((one) => html`<option${one === fleet ? html` selected` : ''}>${one}</option>`)}</select></label>`
+  const options = Object.entries(states).map(
+    ([name, [, words]]) =>
+      html`<option value="${name}"${name === state ? html` selected` : ''}>${words}</option>`,
+  )
+  const none =
+    q === '' && state === ''
+      ? 'No beacon of this fleet has reported yet.'
+      : next === undefined
+        ? 'No beacon matches.'
+        : 'No beacon on this page matches.'
+  return html`<h1>Beacons</h1>
+<form class="filter" method="get" action="${base}/beacons" role="search">${fleetField}
+<label>VM <input name="q" value="${q}" placeholder="begins with …" maxlength="100"></label>
+<label>State <select name="state"><option value="">All states</option>${options}</select></label>
+<button class="slim go">Search</button></form>
+${missing === undefined ? '' : missingPart(missing)}
+${beacons.length === 0 ? html`<p class="empty">${none}</p>` : table(beacons, now)}
+<div class="pager">${after === undefined ? '' : html`<a href="${address()}">First page</a>`}
+${next === undefined ? '' : html`<a href="${address({ after: next })}" rel="next">Next page</a>`}</div>`
+}
+
+/** More names than this are folded away. */
+const namesShown = 20
+
+function missingPart({ count, of, names }: NonNullable<Beacons['missing']>): Html {
+  const known = names.filter((name) => name !== '')
+  const list = plain(known.join(', '))
+  const all =
+    known.length === 0
+      ? ''
+      : known.length <= namesShown
+        ? html`<p>${list}</p>`
+        : html`<details id="missing"><summary>${known.length} names</summary><p>${list}</p></details>`
+  const whole = of === undefined ? '' : ` of ${of}`
+  return html`<div class="state ask"><p class="headline">${count}${whole} expected ${count === 1 && of === undefined ? 'beacon has' : 'beacons have'} never reported</p>${all}</div>`
+}
+
+function table(beacons: ShownBeacon[], now: number): Html {
+  return html`<div class="scroll" role="region" aria-label="Beacons" tabindex="0"><table class="stack">
+<thead><tr><th scope="col">VM</th><th scope="col">State</th><th scope="col">Last heard</th><th scope="col">Version</th><th scope="col">Hooks</th><th scope="col" class="number">Sees events</th><th scope="col">Scale set</th><th scope="col">Resource group</th></tr></thead>
+<tbody>${beacons.map((one) => row(one, now))}</tbody></table></div>`
+}
+
+function row(one: ShownBeacon, now: number): Html {
+  const [tone, words] = states[one.state]
+  const ago = `${span(Math.max(0, now - one.heardAt))} ago, reports every ${span(one.paceMs)}`
+  return html`<tr data-key="${one.beacon}"><th scope="row">${plain(one.vm)}</th>
+<td data-label="State"><span class="badge ${tone}">${words}</span>${one.why === undefined ? '' : html`<br><span class="note">${whole(plain(one.why))}</span>`}</td>
+<td data-label="Last heard">${whole(one.heardAt > now ? utc(one.heardAt) : utcOn(one.heardAt, now))}<br><span class="note">${ago}</span></td>
+<td data-label="Version">${plain(one.version ?? 'unknown')}${one.unsupported === undefined ? '' : html`<br><span class="note">${one.unsupported}</span>`}</td>
+<td data-label="Hooks">${one.hooks.length === 0 ? html`<span class="note">none</span>` : one.hooks.join(', ')}</td>
+<td data-label="Sees events" class="number">${one.seesEvents}</td>
+<td data-label="Scale set">${plain(one.scaleSet)}</td><td data-label="Group">${plain(one.resourceGroup)}</td></tr>`
+}

@@ -1,0 +1,175 @@
+// The pages of channels and subscriptions: whether they work, since when, what waits and what failed.
+import { html } from 'hono/html'
+import type { publicDelivery } from '../../core/event/public-view.ts'
+import { span, utc } from '../../core/event/time.ts'
+import { plain } from '../../core/message/message.ts'
+import type { Html } from '../event.ts'
+import type { Tone } from '../state.ts'
+import { utcOn, whole } from '../times.ts'
+import { chip, deliveryTones, noticePart, sendForm } from './parts.ts'
+
+/** A configured channel or a subscription, as the pages show it. */
+export interface ShownChannel {
+  name: string
+  /** Shown instead of the name. */
+  label?: string
+  /** `slack`, `webhook`, … */
+  kind: string
+  /** Path of its page. */
+  path: string
+  state: 'ok' | 'refusing' | 'unreachable' | 'pending' | 'active' | 'paused' | 'disabled'
+  /** Why it is in this state. */
+  note?: string
+  since?: number
+  deliveredAt?: number
+  pendingSince?: number
+  pending: number
+  failed: number
+  rate: string
+  fallback?: string
+}
+
+const tones: Record<ShownChannel['state'], [tone: Tone, words: string]> = {
+  ok: ['good', 'OK'],
+  active: ['good', 'Active'],
+  refusing: ['bad', 'Refusing'],
+  unreachable: ['bad', 'Unreachable'],
+  disabled: ['bad', 'Disabled'],
+  pending: ['ask', 'Not confirmed'],
+  paused: ['wait', 'Paused'],
+}
+
+interface Channels {
+  channels: ShownChannel[]
+  /** Absent: the visitor may not see them. */
+  subscriptions?: ShownChannel[]
+  /** More subscriptions exist. */
+  more: boolean
+}
+
+export function channelsBody({ channels, subscriptions, more }: Channels, now: number): Html {
+  return html`<h1>Channels</h1>
+${table('Channels', channels, now)}
+${
+  subscriptions === undefined
+    ? ''
+    : html`<h2 id="subscriptions">Subscriptions <span class="count">${subscriptions.length}</span></h2>
+${subscriptions.length === 0 ? html`<p class="empty">No system has subscribed. The API makes subscriptions.</p>` : table('Subscriptions', subscriptions, now)}
+${more ? html`<p class="note">These are the newest. The API lists all.</p>` : ''}`
+}`
+}
+
+function table(label: string, channels: ShownChannel[], now: number): Html {
+  return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table class="stack">
+<thead><tr><th scope="col">Name</th><th scope="col">Health</th><th scope="col">Last success</th><th scope="col" class="number">Pending</th><th scope="col" class="number">Failed</th><th scope="col">Rate</th><th scope="col">Fallback</th></tr></thead>
+<tbody>${channels.map((one) => row(one, now))}</tbody></table></div>`
+}
+
+function row(one: ShownChannel, now: number): Html {
+  const {
+    name,
+    label = name,
+    kind,
+    path,
+    note,
+    pending,
+    pendingSince,
+    failed,
+    rate,
+    fallback,
+  } = one
+  return html`<tr data-key="${name}"><th scope="row"><a href="${path}">${plain(label)}</a> ${chip(kind)}</th>
+<td data-label="Health">${stateOf(one)}${note === undefined ? '' : html`<br><span class="note">${whole(plain(note))}</span>`}</td>
+<td data-label="Last success">${agoOf(one.deliveredAt, now)}</td>
+<td data-label="Pending" class="number">${countOf(pending)}${pendingSince === undefined ? '' : html`<br><span class="note">oldest ${span(Math.max(0, now - pendingSince))}</span>`}</td>
+<td data-label="Failed" class="number">${failed === 0 ? '0' : html`<a href="${path}#failed">${countOf(failed)}</a>`}</td>
+<td data-label="Rate">${rate}</td><td data-label="Fallback">${fallback === undefined ? '' : plain(fallback)}</td></tr>`
+}
+
+function stateOf({ state }: ShownChannel): Html {
+  const [tone, words] = tones[state]
+  return html`<span class="badge ${tone}">${words}</span>`
+}
+
+/** Counting stops there. */
+const most = 1_000
+
+function countOf(count: number): string {
+  return count >= most ? `${most} or more` : String(count)
+}
+
+function agoOf(at: number | undefined, now: number): Html {
+  if (at === undefined) return html`<span class="note">unknown</span>`
+  return html`${whole(utcOn(at, now))} <span class="note">${span(Math.max(0, now - at))} ago</span>`
+}
+
+type Shown = ReturnType<typeof publicDelivery> & { fleet: string; eventId: string }
+
+interface OneChannel {
+  base: string
+  channel: ShownChannel
+  /** What the configuration or its maker says of it. */
+  facts: [name: string, value: string][]
+  deliveries: Shown[]
+  /** All deliveries of a subscription, or the failed ones of a channel. */
+  lists: 'all' | 'failed'
+  next?: string
+  after?: string
+  /** The token of the forms that send. Absent if the visitor may not. */
+  send?: string
+  /** Whether a test message can be sent. */
+  tests: boolean
+  notice?: string
+}
+
+export function channelBody(one: OneChannel, now: number): Html {
+  const { base, channel, facts, deliveries, lists, next, after, send, tests, notice } = one
+  const back = channel.path.slice(base.length)
+  const buttons =
+    send === undefined
+      ? ''
+      : html`<p class="pager">${tests ? sendForm(`${base}/test`, send, { name: channel.name, back }, 'Send a test message') : ''}
+${channel.failed === 0 ? '' : sendForm(`${base}/replay-all`, send, { name: channel.name, back }, 'Send everything that failed again')}</p>`
+  const all: [string, Html][] = [
+    ['Health', stateOf(channel)],
+    ...(channel.note === undefined ? [] : ([['Last answer', channel.note]] as [string, Html][])),
+    ...(channel.since === undefined
+      ? []
+      : ([['Since', whole(utc(channel.since))]] as [string, Html][])),
+    ['Last success', agoOf(channel.deliveredAt, now)],
+    ['Pending', countOf(channel.pending)],
+    ...(channel.pendingSince === undefined
+      ? []
+      : ([['Oldest pending', whole(utcOn(channel.pendingSince, now))]] as [string, Html][])),
+    ['Failed', countOf(channel.failed)],
+    ['Rate', channel.rate],
+    ...facts.map(([name, value]): [string, Html] => [name, whole(plain(value))]),
+  ]
+  return html`<p><a href="${base}/channels">All channels</a></p>
+<h1>${plain(channel.label ?? channel.name)} ${chip(channel.kind)}</h1>
+${noticePart(notice)}
+<dl>${all.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+${buttons}
+<h2 id="failed">${lists === 'all' ? 'Messages' : 'Failed messages'}</h2>
+${deliveries.length === 0 ? html`<p class="empty">${lists === 'all' ? 'No messages yet.' : 'No message failed.'}</p>` : failures(one, back, now)}
+<div class="pager">${after === undefined ? '' : html`<a href="${channel.path}">Newest</a>`}
+${next === undefined ? '' : html`<a href="${channel.path}?${new URLSearchParams({ after: next }).toString()}" rel="next">Older</a>`}</div>`
+}
+
+function failures({ base, deliveries, send }: OneChannel, back: string, now: number): Html {
+  return html`<div class="scroll" role="region" aria-labelledby="failed" tabindex="0"><table class="stack">
+<thead><tr><th scope="col">Message</th><th scope="col">State</th><th scope="col" class="number">Attempts</th><th scope="col">Planned</th><th scope="col">Result</th><th scope="col"><span class="away">Action</span></th></tr></thead>
+<tbody>${deliveries.map((one) => {
+    const [tone, mark] = deliveryTones[one.state]
+    const path = `${base}/events/${encodeURIComponent(one.fleet)}/${encodeURIComponent(one.eventId)}`
+    const isTest = one.moment === 'alert'
+    const hasFailed = one.state === 'refused' || one.state === 'given_up'
+    const again = { id: one.id, back }
+    return html`<tr><th scope="row">${isTest ? 'test or alert' : html`<a href="${path}">${one.moment.replaceAll('_', ' ')}</a> ${chip(one.fleet)}`}</th>
+<td data-label="State"><span class="mark ${tone}" aria-hidden="true">${mark}</span> ${one.state.replaceAll('_', ' ')}</td>
+<td data-label="Attempts" class="number">${one.attempts}</td>
+<td data-label="Planned">${whole(utcOn(Date.parse(one.plannedAt), now))}</td>
+<td data-label="Result">${whole(plain(one.note))}</td>
+<td data-label="">${hasFailed && send !== undefined ? sendForm(`${base}/replay`, send, again, html`Send again<span class="away"> ${one.moment}</span>`) : ''}</td></tr>`
+  })}</tbody></table></div>`
+}

@@ -1,0 +1,213 @@
+// The page of one event: its state and the choices, everything that happened, and each message with
+// its attempts.
+import { html } from 'hono/html'
+import type { EventRecord } from '../../core/event/event.ts'
+import type { PublicSighting, publicDelivery } from '../../core/event/public-view.ts'
+import { utc } from '../../core/event/time.ts'
+import { type EventView, viewOf } from '../../core/event/view.ts'
+import {
+  askedBy,
+  describeDuration,
+  describeInference,
+  describeVerdict,
+  drillLine,
+  drillMark,
+  impactOf,
+  plain,
+  subjectOf,
+} from '../../core/message/message.ts'
+import { choicePart, type Html, liveAttributes, type Seen, statePart } from '../event.ts'
+import { placed } from '../timeline.ts'
+import { utcOn, whole } from '../times.ts'
+import { chip, deliveryTones, noticePart, sendForm } from './parts.ts'
+
+/** The page shows the newest. The API has the others. */
+const maxDeliveries = 1_000
+
+interface Shown {
+  base: string
+  seen: Seen
+  deliveries: ReturnType<typeof publicDelivery>[]
+  seenBy: PublicSighting[]
+  /** Whether the visitor may decide some events. */
+  decides: boolean
+  /** The token of the forms that send again. Absent if the visitor may not. */
+  replay?: string
+  notice?: string
+}
+
+export function eventBody(shown: Shown, now: number): Html {
+  const { base, seen, deliveries, seenBy, decides, notice } = shown
+  const { record } = seen
+  const view = viewOf(record)
+  return html`<p><a href="${base}/events">All events</a></p>
+<article ${liveAttributes(seen)} data-key="event">
+<h1 id="h0">${drillMark(view)}${subjectOf(view)}</h1>
+${record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
+<p class="lead">${chip(record.fleet)} ${impactOf(view)}</p>
+${noticePart(notice)}
+<div class="columns"><div>
+${statePart(seen, now, 0)}
+${decides ? html`<div class="decide">${choicePart(seen, now, 0, true)}</div>` : ''}
+<h2 id="timeline">Timeline</h2>
+${daysOf(linesOf(record, deliveries)).map(
+  ({ day, lines }) => html`<h3 id="d${day}">${day}, UTC</h3>
+<ol class="record" aria-labelledby="timeline d${day}">${lines.map(
+    ({ at, text }) => html`<li><time
+ datetime="${new Date(at).toISOString()}">${timeOf(at)}</time>: ${whole(plain(text))}</li>`,
+  )}</ol>`,
+)}
+</div><div>
+<h2>Details</h2>
+<dl>${rowsOf(record).map(([name, value]) => html`<dt>${name}</dt><dd>${whole(plain(value))}</dd>`)}</dl>
+<h2 id="seen">Seen by</h2>
+${seenBy.length === 0 ? html`<p>${record.drill ? 'No VM sees a drill.' : 'No beacon that saw this event has reported in the last 7 days.'}</p>` : ''}
+<ul class="record" aria-labelledby="seen">${seenBy.map(
+    (one) => html`<li>${whole(plain(spanOf(one)))}</li>`,
+  )}</ul>
+</div></div>
+<h2 id="deliveries">Messages <span class="count">${deliveries.length}</span></h2>
+${deliveryTable(shown, now)}
+${deliveries.length > maxDeliveries ? html`<p>The events API also has the older messages.</p>` : ''}
+</article>`
+}
+
+/** The latest first. */
+function deliveryTable({ base, seen, deliveries, replay }: Shown, now: number): Html {
+  if (deliveries.length === 0) return html`<p class="empty">No channel was notified.</p>`
+  const { fleet, eventId } = seen.record
+  const back = `/events/${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
+  const rows = deliveries.slice(-maxDeliveries).reverse()
+  const again = (id: string, channel: string) =>
+    replay === undefined
+      ? ''
+      : sendForm(
+          `${base}/replay`,
+          replay,
+          { id, back },
+          html`Send again<span class="away"> to ${channel}</span>`,
+        )
+  return html`<div class="scroll" role="region" aria-labelledby="deliveries" tabindex="0"><table class="stack">
+<thead><tr><th scope="col">Channel</th><th scope="col">Message</th><th scope="col">State</th><th scope="col" class="number">Attempts</th><th scope="col">Planned</th><th scope="col">Result</th><th scope="col"><span class="away">Action</span></th></tr></thead>
+<tbody>${rows.map((one) => {
+    const [tone, mark] = deliveryTones[one.state]
+    const failed = one.state === 'refused' || one.state === 'given_up'
+    const at = one.nextAttemptAt ?? one.settledAt
+    const when =
+      at === undefined ? '' : `${one.nextAttemptAt ? 'next ' : ''}${utcOn(Date.parse(at), now)}`
+    return html`<tr><th scope="row">${plain(one.channel)}${one.insteadOf === undefined ? '' : html` <span class="note">instead of ${plain(one.insteadOf)}</span>`}</th>
+<td data-label="Message">${one.moment.replaceAll('_', ' ')}${one.epoch > 1 ? html` <span class="note">epoch ${one.epoch}</span>` : ''}</td>
+<td data-label="State"><span class="mark ${tone}" aria-hidden="true">${mark}</span> ${one.state.replaceAll('_', ' ')}</td>
+<td data-label="Attempts" class="number">${one.attempts}</td>
+<td data-label="Planned">${whole(utcOn(Date.parse(one.plannedAt), now))}</td>
+<td data-label="Result">${whole(plain([when, one.note].filter((text) => text !== '').join(': ')))}</td>
+<td data-label="">${failed ? again(one.id, one.channel) : ''}</td></tr>`
+  })}</tbody></table></div>`
+}
+
+function statusOf({ phase, ended }: EventView): string {
+  if (ended === undefined) return phase
+  const why = ended.inferred === undefined ? '' : ` (${describeInference(ended.inferred)})`
+  return ended.outcome + why
+}
+
+/** Why the event had started when it was first seen. */
+const startKinds: Record<NonNullable<EventRecord['startKind']>, string> = {
+  none: 'Azure gave none',
+  already_running: 'already running when first seen',
+  reported_late: 'reported late; it had been scheduled',
+}
+
+function rowsOf(record: EventRecord): [name: string, value: string][] {
+  const { facts, policy, startedAt, ended, startKind } = record
+  const rows: [name: string, value: string | undefined][] = [
+    ['Fleet', record.fleet],
+    ['Event', record.eventId],
+    ['Epoch', String(record.epoch)],
+    ['Status', statusOf(record)],
+    ['Rule', `"${policy.rule}": ${policy.decide}`],
+    ['NotBefore', facts.notBeforeAt === undefined ? 'unknown' : utc(facts.notBeforeAt)],
+    ['Started', startedAt && utc(startedAt)],
+    ['Ended', ended && utc(ended.at)],
+    ['Expected duration', describeDuration(facts.durationSeconds)],
+    ['Affected VMs', facts.resources.join(', ') || 'unknown'],
+    ['Notice', startKind && startKinds[startKind]],
+    ['Requested by', askedBy(record)],
+    ['Why', facts.description],
+    ...decisionsOf(record),
+  ].map(([name, value]) => [name, value || undefined] as [string, string | undefined])
+  return rows.filter((row): row is [string, string] => row[1] !== undefined)
+}
+
+function decisionsOf({ overruled, verdict, passedOn }: EventRecord): [string, string][] {
+  const decided = [overruled, verdict].filter((one) => one !== undefined)
+  return [
+    ...decided.map((one): [string, string] => [
+      'Decided',
+      `${describeVerdict(one)}, ${utc(one.at)}${one.lapsedAt ? `; it lapsed ${utc(one.lapsedAt)}` : ''}`,
+    ]),
+    ...(passedOn
+      ? [['Passed on', `by ${passedOn.vm}, ${utc(passedOn.at)}`] as [string, string]]
+      : []),
+  ]
+}
+
+interface Line {
+  at: number
+  text: string
+}
+
+/** History and messages in order. A moment has one line, at its planned time. */
+function linesOf(record: EventRecord, deliveries: Shown['deliveries']): Line[] {
+  const happened = placed(record)
+  const messages = Map.groupBy(
+    deliveries.slice(-maxDeliveries),
+    ({ moment, epoch, plannedAt }) => `${plannedAt} ${epoch} ${moment}`,
+  )
+  const lines = [...messages.values()].map((all) => {
+    const at = Date.parse(all[0]!.plannedAt)
+    return { at, place: at, text: `Message "${all[0]!.moment}": ${outcomesOf(all)}` }
+  })
+  return [...happened, ...lines].sort((one, other) => one.place - other.place)
+}
+
+/** Deliveries with the same outcome share one text. */
+function outcomesOf(deliveries: Shown['deliveries']): string {
+  const groups = Map.groupBy(deliveries, (one) => outcomeOf(one))
+  const texts = [...groups].map(([outcome, all]) => {
+    const names = all.map(({ channel }) => `"${channel}"`).join(', ')
+    return `${outcome}: ${names}`
+  })
+  return texts.join('; ')
+}
+
+/** `delivered`, `given up at 12:09:30 UTC after 9 attempts (HTTP 503)` */
+function outcomeOf({ state, attempts, note, plannedAt, settledAt = plannedAt }: Delivered): string {
+  const late = Date.parse(settledAt) - Date.parse(plannedAt) >= promptMs
+  const at = late ? ` at ${utcOn(Date.parse(settledAt), Date.parse(plannedAt))}` : ''
+  const times = attempts > 1 ? ` after ${attempts} attempts` : ''
+  const why = state === 'delivered' || note === '' ? '' : ` (${note})`
+  return `${state.replaceAll('_', ' ')}${at}${times}${why}`
+}
+
+type Delivered = Shown['deliveries'][number]
+
+/** The text of a slower delivery has its time. */
+const promptMs = 5_000
+
+function daysOf(lines: Line[]): { day: string; lines: Line[] }[] {
+  const days = Map.groupBy(lines, ({ at }) => utc(at).slice(0, 10))
+  return [...days].map(([day, all]) => ({ day, lines: all }))
+}
+
+function timeOf(at: number): string {
+  return utc(at).slice(11, 19)
+}
+
+function spanOf({ vm, hit, firstSeenAt, lastSeenAt, goneAt }: PublicSighting): string {
+  const last = Date.parse(lastSeenAt)
+  const first = firstSeenAt === undefined ? undefined : Date.parse(firstSeenAt)
+  const from = first === undefined ? '' : `from ${utc(first)} `
+  const gone = goneAt === undefined ? '' : `, gone at ${utcOn(Date.parse(goneAt), last)}`
+  return `${vm}${hit ? ' (affected)' : ''}: ${from}to ${first === undefined ? utc(last) : utcOn(last, first)}${gone}`
+}

@@ -1,0 +1,127 @@
+// The frame of every page of the console: who is signed in, the tabs, and the bars of an open page.
+import { html, raw } from 'hono/html'
+import { consoleScript, consoleScriptHash } from '../browser/embedded.ts'
+import type { Html } from '../event.ts'
+import { pagePolicy } from '../layout.ts'
+import { consoleStyle } from './style.ts'
+
+const tabs = {
+  now: { path: '', label: 'Now' },
+  upcoming: { path: '/upcoming', label: 'Upcoming' },
+  history: { path: '/events', label: 'History' },
+  beacons: { path: '/beacons', label: 'Beacons' },
+  channels: { path: '/channels', label: 'Channels' },
+  insights: { path: '/insights', label: 'Insights' },
+} as const
+type Tab = keyof typeof tabs
+
+export interface Frame {
+  /** The path of the console. */
+  base: string
+  /** Absent on the page of one thing. */
+  tab?: Tab
+  /** Who is signed in: `admin`, the name of a token or of a person. */
+  who: string
+  /** The token of the form that signs out. Absent for a person, whom the host signs out. */
+  signOut?: string
+  /** Epoch ms. */
+  now: number
+  /** An open page asks for news this often. Absent: never. */
+  refreshSeconds?: number
+  /** Identifies the content, so that an open page gets no answer that it has. */
+  etag?: string
+  /** Undecided events, for the title of the tab. */
+  undecided?: number
+}
+
+export function consolePolicy(): Promise<string> {
+  return pagePolicy(consoleStyle, consoleScriptHash)
+}
+
+export function consoleLayout(frame: Frame, title: string, body: Html) {
+  const { base, tab, now, refreshSeconds = 0, etag = '', undecided = 0 } = frame
+  const links = Object.entries(tabs).map(
+    ([name, { path, label }]) =>
+      html`<a href="${base}${path}"${name === tab ? html` aria-current="page"` : ''}>${label}</a>`,
+  )
+  const full = `${title} · Foghorn`
+  return bare(
+    full,
+    html`<a class="skip" href="#content">Skip to the content</a>
+<p class="lost" role="status" data-lost hidden></p>
+<header class="top"><a class="brand" href="${base}"><i></i>Foghorn</a>
+<nav class="tabs" aria-label="Console">${links}</nav>
+<div class="whom"><span>${frame.who}</span>${signOutOf(frame)}</div></header>
+<main id="content" tabindex="-1" data-page data-console data-now="${now}" data-refresh="${refreshSeconds}"
+ data-etag="${etag}" data-title="${full}" data-undecided="${undecided}">${body}</main>
+<p class="waiting" role="status" data-waiting hidden>This page has changed.
+<button class="slim" type="button">Show the new state</button></p>
+<script>${raw(consoleScript)}</script>`,
+  )
+}
+
+function signOutOf({ base, signOut }: Frame): Html {
+  if (signOut === undefined) return html`<a href="/.auth/logout">Sign out</a>`
+  return html`<form method="post" action="${base}/sign-out">
+<input type="hidden" name="form" value="${signOut}"><button class="slim">Sign out</button></form>`
+}
+
+function bare(title: string, body: Html) {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>${raw(consoleStyle)}</style>
+</head>
+<body class="console">${body}</body>
+</html>`
+}
+
+interface SignIn {
+  base: string
+  /** Absent: neither the admin key nor a token is accepted. */
+  form?: string
+  /** Where to go next, within the console. */
+  to: string
+  /** The host's own sign-in. */
+  signInUrl?: string
+  /** A person signed in, but is not among the viewers. */
+  stranger?: string
+  message?: string
+}
+
+export function signInPage({ base, form, to, signInUrl, stranger, message }: SignIn) {
+  const other =
+    stranger === undefined
+      ? ''
+      : html`<p class="said" role="alert">You are signed in as ${stranger}, who may not see this console.
+An owner can add you to <code>viewers</code> in the configuration.</p>`
+  const said = message === undefined ? '' : html`<p class="said" role="alert">${message}</p>`
+  const host =
+    signInUrl === undefined
+      ? ''
+      : html`<p><a class="button" href="${signInUrl}">Sign in with Microsoft Entra</a></p>`
+  const key =
+    form === undefined
+      ? ''
+      : html`<form method="post" action="${base}/sign-in">
+<input type="hidden" name="form" value="${form}"><input type="hidden" name="to" value="${to}">
+<label for="key">Admin key or token</label>
+<input id="key" name="key" type="password" autocomplete="current-password" required${signInUrl === undefined ? html` autofocus` : ''}>
+<button class="go">Sign in</button>
+</form>
+<p class="hint">The value of FOGHORN_ADMIN_KEY on the relay, or a token with the scope "read". You stay
+signed in for 8 hours.</p>`
+  return bare(
+    'Sign in · Foghorn',
+    html`<main class="narrow"><header class="brand"><i></i>Foghorn</header>
+<h1>Console</h1>
+${other}${said}${host}${key}</main>`,
+  )
+}
+
+export function consoleMessage(frame: Frame, title: string, text: string) {
+  return consoleLayout(frame, title, html`<h1>${title}</h1><p class="lead">${text}</p>`)
+}

@@ -1,0 +1,123 @@
+// The page "History": a search of all events, one line each.
+import { html } from 'hono/html'
+import type { EventStep, EventSummary } from '../../core/event/summary.ts'
+import { utc } from '../../core/event/time.ts'
+import { drillMark, plain, subjectOf } from '../../core/message/message.ts'
+import type { Html } from '../event.ts'
+import { whole } from '../times.ts'
+import { badge, chip, stepWords } from './parts.ts'
+
+/** As the address has them. Empty: no filter. */
+export interface HistoryFilter {
+  fleet: string
+  q: string
+  type: string
+  step: string
+  since: string
+  until: string
+}
+
+interface History {
+  base: string
+  /** Those that the visitor sees. */
+  fleets: string[]
+  filter: HistoryFilter
+  events: EventSummary[]
+  /** The cursor of this page. Absent: the newest. */
+  after?: string
+  /** The cursor of the next page. */
+  next?: string
+}
+
+const types = ['Freeze', 'Reboot', 'Redeploy', 'Preempt', 'Terminate']
+
+export function historyBody({ base, fleets, filter, events, after, next }: History): Html {
+  const address = (more: Record<string, string> = {}, kind = '') => {
+    const own = Object.entries({ ...filter, ...more }).filter(([, value]) => value !== '')
+    const query = new URLSearchParams(own).toString()
+    return `${base}/events${kind}${query && '?'}${query}`
+  }
+  const own: Record<string, string> = after === undefined ? {} : { after }
+  const isFiltered = Object.values(filter).some((value) => value !== '')
+  const none = isFiltered
+    ? 'No event matches. Try fewer filters, or a shorter name.'
+    : 'No events yet. They appear here as soon as a beacon reports one.'
+  return html`<h1>History</h1>
+${filterForm(base, fleets, filter)}
+${events.length === 0 ? html`<p class="empty">${next === undefined ? none : 'No event on this page matches.'}</p>` : table(base, events)}
+<div class="pager">${after === undefined ? '' : html`<a href="${address()}">Newest</a>`}
+${next === undefined ? '' : html`<a href="${address({ after: next })}" rel="next">Older</a>`}
+${events.length === 0 ? '' : html`<span class="note">Download these ${events.length}:</span> <a href="${address(own, '.csv')}">CSV</a> <a href="${address(own, '.json')}">JSON</a>`}</div>`
+}
+
+function filterForm(base: string, fleets: string[], filter: HistoryFilter): Html {
+  const { fleet, q, type, step, since, until } = filter
+  const allTypes = type === '' || types.includes(type) ? types : [...types, type]
+  const fleetField =
+    fleets.length < 2
+      ? ''
+      : html`<label>Fleet ${select('fleet', fleet, fleets, 'All fleets')}</label>`
+  return html`<form class="filter" method="get" action="${base}/events" role="search">
+<label>VM or event id <input name="q" value="${q}" placeholder="begins with …" maxlength="100"></label>
+${fleetField}
+<label>Type ${select('type', type, allTypes, 'All types')}</label>
+<label>State ${select('step', step, Object.keys(stepWords), 'All states', (one) => stepWords[one as EventStep])}</label>
+<label>First seen from <input type="date" name="since" value="${since}"></label>
+<label>to <input type="date" name="until" value="${until}"></label>
+<button class="slim go">Search</button>
+</form>`
+}
+
+function select(
+  name: string,
+  value: string,
+  options: string[],
+  all: string,
+  words = (option: string) => option,
+): Html {
+  const option = (one: string, text: string) =>
+    html`<option value="${one}"${one === value ? html` selected` : ''}>${text}</option>`
+  return html`<select name="${name}">${option('', all)}${options.map((one) => option(one, words(one)))}</select>`
+}
+
+function table(base: string, events: EventSummary[]): Html {
+  return html`<div class="scroll" role="region" aria-label="Events" tabindex="0"><table class="stack">
+<thead><tr><th scope="col">Event</th><th scope="col">State</th><th scope="col">Fleet</th><th scope="col">First seen</th><th scope="col">Due or started</th><th scope="col">Ended</th><th scope="col">Decided</th></tr></thead>
+<tbody>${events.map((event) => row(base, event))}</tbody></table></div>`
+}
+
+function row(base: string, event: EventSummary): Html {
+  const { fleet, eventId, firstSeenAt, notBeforeAt, startedAt, endedAt } = event
+  const path = `${base}/events/${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
+  return html`<tr data-key="${fleet}/${eventId}"><th scope="row"><a href="${path}">${titleOf(event)}</a></th>
+<td data-label="State">${badge(event.step, event.inferred)}</td><td data-label="Fleet">${chip(fleet)}</td>
+<td data-label="First seen">${time(firstSeenAt)}</td><td data-label="Due, started">${time(startedAt ?? notBeforeAt)}</td>
+<td data-label="Ended">${time(endedAt)}</td><td data-label="Decided">${decisionOf(event)}</td></tr>`
+}
+
+function titleOf(event: EventSummary): string {
+  const { eventType, vms, vmCount, drill } = event
+  const hidden = Array.from({ length: Math.max(0, vmCount - vms.length) }, () => '')
+  const facts = { eventType, resources: [...vms, ...hidden] }
+  return drillMark(drill ? { drill } : {}) + subjectOf({ facts } as Parameters<typeof subjectOf>[0])
+}
+
+/** To the minute. */
+function time(at: number | undefined): Html {
+  return at === undefined ? '' : whole(utc(at).replace(/:\d\d UTC$/, ' UTC'))
+}
+
+const ways = {
+  link: 'by link',
+  slack: 'in Slack',
+  entra: 'by a person',
+  admin: 'by admin key',
+  token: 'by a token',
+  policy: 'by a rule',
+}
+
+function decisionOf({ decidedAt, decidedHow, firstSeenAt }: EventSummary): Html {
+  if (decidedAt === undefined || decidedHow === undefined) return 'no'
+  const minutes = Math.max(0, Math.round((decidedAt - firstSeenAt) / 60_000))
+  return plain(`${ways[decidedHow]}, after ${minutes < 1 ? 'less than 1' : minutes} min`)
+}

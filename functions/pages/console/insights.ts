@@ -1,0 +1,112 @@
+// The page "Insights": small charts of the last months. Each bar has its numbers beside it as text.
+import { html } from 'hono/html'
+import type { Insights, Month } from '../../core/event/insights.ts'
+import { span } from '../../core/event/time.ts'
+import { plain } from '../../core/message/message.ts'
+import type { Html } from '../event.ts'
+
+interface View {
+  base: string
+  insights: Insights
+  /** How many events were counted, if there were more. */
+  cutAt?: number
+}
+
+const width = 1_000
+
+interface Bar {
+  label: Html
+  /** Class of the color, and how much of it. */
+  parts: [color: string, value: number][]
+  text: string
+}
+
+export function insightsBody({ base, insights, cutAt }: View): Html {
+  const { months, types, vms } = insights
+  const isEmpty = months.every((one) => totalOf(one) === 0)
+  const colorOf = (type: string) => `c${types.indexOf(type)}`
+  const legend = types.map((type) => html`<li><i class="${colorOf(type)}"></i>${plain(type)}</li>`)
+  const decisions = [
+    ['c0', 'people'],
+    ['c1', 'rules'],
+    ['c4', 'nobody'],
+  ].map(([color, words]) => html`<li><i class="${color!}"></i>${words}</li>`)
+  if (isEmpty)
+    return html`<h1>Insights</h1><p class="empty">No events in the last ${months.length} months.</p>`
+  return html`<h1>Insights</h1>
+<p class="note">The last ${months.length} months, without drills.${cutAt === undefined ? '' : ` Only the newest ${cutAt} events are counted.`}</p>
+<div class="charts">
+${chart(
+  'Events by type',
+  months.map((one) => typeBar(one, colorOf)),
+  legend,
+)}
+${chart('Decided before the start, by', months.map(decisionBar), decisions)}
+${chart(
+  'Median notice',
+  months.map((one) => timeBar(one, one.noticeMs)),
+)}
+${chart(
+  'Median time from notice to decision of a person',
+  months.map((one) => timeBar(one, one.decidedMs)),
+)}
+${chart(
+  'VMs hit most',
+  vms.map(({ fleet, vm, count }): Bar => {
+    const path = `${base}/events?${new URLSearchParams({ fleet, q: vm })}`
+    const label = html`<a href="${path}">${plain(vm)}</a> <span class="note">${plain(fleet)}</span>`
+    return { label, parts: [['c0', count]], text: String(count) }
+  }),
+)}
+</div>`
+}
+
+function typeBar(month: Month, colorOf: (type: string) => string): Bar {
+  const parts = month.types.filter(([, count]) => count > 0)
+  const words = parts.map(([type, count]) => `${type} ${count}`).join(', ')
+  return {
+    label: month.month,
+    parts: parts.map(([type, count]) => [colorOf(type), count]),
+    text: words === '' ? 'none' : `${totalOf(month)}: ${plain(words)}`,
+  }
+}
+
+function decisionBar({ month, people, rules, undecided }: Month): Bar {
+  const parts: Bar['parts'] = [
+    ['c0', people],
+    ['c1', rules],
+    ['c4', undecided],
+  ]
+  return { label: month, parts, text: `people ${people}, rules ${rules}, nobody ${undecided}` }
+}
+
+function timeBar({ month }: Month, ms: number | undefined): Bar {
+  return { label: month, parts: [['c2', ms ?? 0]], text: ms === undefined ? 'none' : span(ms) }
+}
+
+function totalOf({ types }: Month): number {
+  return types.reduce((sum, [, count]) => sum + count, 0)
+}
+
+function chart(title: string, bars: Bar[], legend: Html[] = []): Html {
+  const sumOf = ({ parts }: Bar) => parts.reduce((sum, [, value]) => sum + value, 0)
+  const most = Math.max(1, ...bars.map(sumOf))
+  const rows = bars.map(
+    (bar) => html`<li><span class="bar-label">${bar.label}</span>
+<svg viewBox="0 0 ${width} 20" preserveAspectRatio="none" aria-hidden="true">${rects(bar, most)}</svg>
+<span class="bar-text">${bar.text}</span></li>`,
+  )
+  return html`<section class="chart"><h2>${title}</h2>
+${legend.length === 0 ? '' : html`<ul class="legend" aria-hidden="true">${legend}</ul>`}
+<ol class="bars">${rows}</ol></section>`
+}
+
+function rects({ parts }: Bar, most: number): Html[] {
+  let x = 0
+  return parts.map(([color, value]) => {
+    const wide = Math.round((value / most) * width)
+    const rect = html`<rect class="${color}" x="${x}" y="0" width="${wide}" height="20"/>`
+    x += wide
+    return rect
+  })
+}

@@ -1,0 +1,109 @@
+// Small parts that pages of the console share.
+import { html } from 'hono/html'
+import type { Delivery } from '../../core/delivery/delivery.ts'
+import type { EventStep } from '../../core/event/summary.ts'
+import { plain } from '../../core/message/message.ts'
+import type { Html } from '../event.ts'
+import type { Tone } from '../state.ts'
+import { utcOn, whole } from '../times.ts'
+
+/** A name with what is to say of it. */
+export interface Mark {
+  name: string
+  text: string
+}
+
+export function chip(text: string, tone?: Tone): Html {
+  return html`<span class="chip${tone === undefined ? '' : ` ${tone}`}">${plain(text)}</span> `
+}
+
+type State = Delivery['state']
+
+export const deliveryTones: Record<State, [tone: Tone, mark: string]> = {
+  delivered: ['good', '✓'],
+  pending: ['ask', '…'],
+  refused: ['bad', '✗'],
+  given_up: ['bad', '✗'],
+  superseded: ['over', '–'],
+}
+
+/** For each channel, the last message of this epoch and whether it arrived. */
+export function sentPart(deliveries: Delivery[], epoch: number, now: number): Html {
+  const own = deliveries.filter(
+    ({ telling }) => telling.moment !== 'alert' && telling.event.epoch === epoch,
+  )
+  if (own.length === 0) return html`<p class="label">No channel was notified.</p>`
+  const channels = [...Map.groupBy(own, ({ channel }) => channel)]
+  return html`<p class="label">Notified</p>
+<ul class="sent">${channels.map(([channel, all]) => {
+    const last = all.findLast(({ state }) => state !== 'superseded') ?? all.at(-1)!
+    const [tone, mark] = deliveryTones[last.state]
+    return html`<li><b>${plain(channel)}</b> <span><span class="mark ${tone}" aria-hidden="true">${mark}</span>
+${whole(plain(fateOf(last, now)))}</span></li>`
+  })}</ul>`
+}
+
+/** `scheduled: delivered 12:00:03 UTC`, `reminder: pending, next attempt 12:01 UTC (HTTP 503)` */
+function fateOf({ telling, state, nextAt, note }: Delivery, now: number): string {
+  const what = telling.moment.replaceAll('_', ' ')
+  const why = note === '' ? '' : ` (${note})`
+  if (state === 'delivered') return `${what}: delivered ${utcOn(nextAt, now)}`
+  if (state === 'pending') {
+    const next = nextAt <= now ? 'due now' : `next attempt ${utcOn(nextAt, now)}`
+    return `${what}: pending, ${next}${why}`
+  }
+  return `${what}: ${state.replaceAll('_', ' ')}${why}`
+}
+
+export const stepWords: Record<EventStep, string> = {
+  open: 'Not decided',
+  declined: 'Not now',
+  approved: 'Approved',
+  started: 'Started',
+  completed: 'Completed',
+  cancelled: 'Cancelled',
+  lost: 'Lost',
+}
+
+const stepTones: Record<EventStep, Tone> = {
+  open: 'ask',
+  declined: 'wait',
+  approved: 'good',
+  started: 'wait',
+  completed: 'over',
+  cancelled: 'over',
+  lost: 'bad',
+}
+
+/** `inferred`: no beacon saw it end like this. */
+export function badge(step: EventStep, inferred?: boolean): Html {
+  const doubt = inferred && step !== 'lost' ? ', it seems' : ''
+  return html`<span class="badge ${stepTones[step]}">${stepWords[step]}${doubt}</span>`
+}
+
+/** What the form of a page has just done. */
+const notices = {
+  replayed: 'The message will be sent again.',
+  not_replayed: 'Nothing was sent: the message is not one that failed.',
+  tested: 'A test message is on its way.',
+  no_test: 'Nothing was sent.',
+} as const
+export type Notice = keyof typeof notices
+
+export function noticePart(notice: string | undefined): Html {
+  if (notice === undefined || !Object.hasOwn(notices, notice)) return ''
+  return html`<p class="said" role="status" data-said>${notices[notice as Notice]}</p>`
+}
+
+/** A button that sends something, with the token that proves that the form is ours. */
+export function sendForm(
+  action: string,
+  form: string,
+  fields: Record<string, string>,
+  label: Html,
+) {
+  const hidden = Object.entries(fields).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  )
+  return html`<form class="inline" method="post" action="${action}"><input type="hidden" name="form" value="${form}">${hidden}<button class="slim">${label}</button></form>`
+}

@@ -1,0 +1,141 @@
+// The style of the console, after that of all pages: the whole width, from a phone to a wall screen.
+import { style } from '../style.ts'
+
+export const consoleStyle = `${style}
+.console { max-width: none; padding: 0; font-size: 1rem }
+.skip { position: absolute; left: -99rem }
+.skip:focus { left: .5rem; top: .5rem; z-index: 3; background: var(--card); padding: .5rem 1rem }
+.console .top { display: flex; flex-wrap: wrap; gap: 0 1.25rem; padding: .25rem 1.25rem;
+  background: var(--card); border-bottom: 1px solid var(--line); color: var(--ink) }
+.console .brand { display: flex; gap: .5rem; align-items: center; font-weight: 700; min-height: 2.75rem;
+  color: var(--ink); text-decoration: none }
+.brand i { width: .75rem; height: .75rem; border-radius: 50%; background: var(--ask) }
+.tabs { display: flex; flex-wrap: wrap; flex: 1 1 auto }
+.tabs a { white-space: nowrap; flex: none; color: var(--soft); padding: .625rem .75rem; text-decoration: none; min-height: 2.75rem;
+  border-bottom: 3px solid transparent; font-weight: 600 }
+.tabs a:hover { color: var(--ink) }
+.tabs a[aria-current] { color: var(--ink); border-bottom-color: var(--ask) }
+.whom { display: flex; align-items: center; gap: .75rem; color: var(--soft); font-weight: 400;
+  font-size: .875rem }
+.whom form { margin: 0 }
+.console .slim, .console .slim.go { display: inline-block; width: auto; min-height: 2.75rem; padding: .375rem .875rem;
+  font-size: .9375rem; line-height: 1.5 }
+.console main { padding: .75rem 1.25rem 3rem; max-width: 120rem; margin: 0 auto }
+.console h1 { font-size: 1.5rem; margin: .5rem 0 }
+.console h2 { margin: 1.5rem 0 .5rem }
+.console .item h2 { font-size: 1.0625rem; margin: 0 0 .25rem }
+.count { color: var(--soft); font-weight: 400 }
+.tiles { display: flex; flex-wrap: wrap; gap: .75rem; margin: .5rem 0 0; padding: 0; list-style: none }
+.tiles li { flex: 1 1 10rem; max-width: 20rem; background: var(--card); border: 1px solid var(--line);
+  border-top: .25rem solid var(--tone, var(--line)); border-radius: .5rem; padding: .5rem .875rem }
+.tiles b { display: block; font-size: 1.75rem; line-height: 1.2; font-variant-numeric: tabular-nums }
+.tiles small { display: block; color: var(--soft); font-size: .875rem; min-height: 1.3em }
+.cards { display: grid; gap: .875rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 24rem), 1fr));
+  align-items: start }
+.cards .item { margin: 0; padding-bottom: .75rem }
+.cards .item form { display: grid; grid-template-columns: 1fr 1fr; gap: .25rem .5rem }
+.cards .item form > * { grid-column: 1 / -1 }
+.cards .item form > button { grid-column: auto; order: 1; font-size: .9375rem; padding: .5rem .25rem }
+.cards .item form > .hint { order: 2; margin: 0; font-size: .8125rem }
+.cards .item form > [data-prepare] { order: 3; grid-column: 1 / -1 }
+.groups { display: grid; gap: 0 1.5rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)) }
+.groups .wide { grid-column: 1 / -1 }
+.item h2 a { color: var(--ink); text-decoration-thickness: 1px; text-underline-offset: .2em }
+.cards .left b { font-size: 1.5rem }
+.cards .item > p { font-size: .9375rem; line-height: 1.4 }
+.meta { color: var(--soft); font-size: .9375rem; margin: 0 0 .375rem }
+.chip { display: inline-block; background: var(--over-ground); border-radius: .25rem; padding: 0 .375rem;
+  color: var(--ink); font-size: .875rem; margin-right: .25rem }
+.chip.bad, .chip.ask, .chip.good, .chip.wait { background: var(--tone-ground); border: 1px solid var(--tone) }
+.sent { list-style: none; margin: .25rem 0 .5rem; padding: 0; font-size: .9375rem }
+.sent li { display: flex; gap: .5rem; padding: .1875rem 0; border-top: 1px solid var(--line) }
+.sent b { flex: 0 0 7rem; font-weight: 600 }
+.sent .bad { color: var(--bad) }
+.mark { font-weight: 700; color: var(--tone) }
+.label { font-size: .8125rem; font-weight: 600; color: var(--soft); margin: .5rem 0 0 }
+.empty { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 1.25rem;
+  color: var(--soft); text-align: center }
+.scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: .5rem; background: var(--card) }
+table { border-collapse: collapse; width: 100%; font-size: .9375rem; line-height: 1.4 }
+th, td { text-align: left; padding: .5rem .75rem; vertical-align: top; border-top: 1px solid var(--line) }
+thead th { border-top: 0; color: var(--soft); font-size: .8125rem; white-space: nowrap; background: var(--card) }
+tbody th { font-weight: 600 }
+tbody tr:hover { background: var(--ground) }
+td .t, td .chip, td .badge { white-space: nowrap }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
+.filter { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: end; background: var(--card);
+  border: 1px solid var(--line); border-radius: .5rem; padding: .75rem; margin: .5rem 0 1rem }
+.filter label { margin: 0; font-size: .8125rem; font-weight: 600; color: var(--soft); flex: 1 1 9rem }
+.filter input, .filter select { display: block; width: 100%; min-height: 2.75rem; font: inherit; font-weight: 400;
+  color: var(--ink); background: var(--ground); border: 1px solid var(--edge); border-radius: .375rem;
+  padding: .375rem .625rem; font-size: .9375rem; margin-top: .125rem }
+.pager { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; margin: .75rem 0; align-items: center }
+.pager a { padding: .625rem 0 }
+.columns { display: grid; gap: 0 2rem; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr) }
+.columns > * { min-width: 0 }
+.waiting { position: fixed; left: 0; right: 0; bottom: 0; z-index: 2; padding: .5rem 1.25rem; text-align: center;
+  background: var(--wait-ground); color: var(--ink); border-top: 2px solid var(--wait) }
+.waiting button { margin-left: .75rem }
+.console .lost { margin: 0 }
+.away { position: absolute; left: -99rem }
+.decide form { display: grid; grid-template-columns: 1fr 1fr; gap: .25rem .5rem; margin: .5rem 0 }
+.decide form > * { grid-column: 1 / -1 }
+.decide form > button { grid-column: auto; order: 1 }
+.decide form > .hint { order: 2; margin: 0 }
+.decide form > [data-prepare] { order: 3; grid-column: 1 / -1 }
+.console .record li { margin: 0; padding: .375rem 0 }
+.lanes { margin: .75rem 0; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .5rem .875rem }
+.lane { display: grid; grid-template-columns: minmax(6rem, 14rem) minmax(0, 1fr); gap: .75rem; align-items: center;
+  border-top: 1px solid var(--line); padding: .125rem 0 }
+.lane b { font-weight: 600; font-size: .9375rem }
+.lane svg { display: block; width: 100%; height: 1.75rem }
+.lane rect { fill: var(--tone); stroke: var(--tone) }
+.lane.axis { border-top: 0; color: var(--soft); font-size: .8125rem }
+.lane.axis div { display: flex }
+.lane.axis span { flex: 1 1 0; font-variant-numeric: tabular-nums }
+.lane.clash { background: var(--bad-ground); box-shadow: -.375rem 0 0 var(--bad) }
+.console .record a { padding: .25rem 0 }
+tbody th { min-width: 7rem }
+.charts { columns: 30rem auto; column-gap: .875rem }
+.chart { break-inside: avoid; margin-bottom: .875rem; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem .875rem }
+.console .chart h2 { margin: 0 0 .5rem; font-size: 1.0625rem }
+.bars, .legend { list-style: none; margin: 0; padding: 0 }
+.bars li { display: grid; grid-template-columns: 8rem minmax(4rem, 1fr) minmax(5rem, 14rem); gap: .75rem; align-items: center;
+  padding: .1875rem 0; border-top: 1px solid var(--line); font-size: .9375rem }
+.bars svg { display: block; width: 100%; height: 1.125rem }
+.bar-text { font-variant-numeric: tabular-nums }
+.legend { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin-bottom: .5rem; font-size: .875rem; color: var(--soft) }
+.legend i { display: inline-block; width: .75rem; height: .75rem; border-radius: .125rem; margin-right: .375rem; background: var(--fill) }
+.bars rect { fill: var(--fill) }
+.c0 { --fill: var(--wait) } .c1 { --fill: var(--good) } .c2 { --fill: #8250df } .c3 { --fill: var(--ask) }
+.c4 { --fill: var(--bad) } .c5 { --fill: var(--over) }
+.narrow { max-width: 26rem; margin: 2rem auto }
+.note { color: var(--soft); font-size: .9375rem }
+.console form.inline { display: inline-block; margin: 0 }
+svg text { fill: var(--ink); font: .75rem system-ui, sans-serif }
+svg .soft { fill: var(--soft) }
+svg .grid { stroke: var(--line) }
+@media (max-width: 60rem) { .columns { grid-template-columns: minmax(0, 1fr) } }
+@media (max-width: 45rem) {
+  .console .top, .console main { padding-left: .875rem; padding-right: .875rem }
+  .tabs { order: 3; flex-wrap: nowrap; overflow-x: auto; flex-basis: 100%; margin: 0 -.875rem; padding: 0 .25rem }
+  .whom { margin-left: auto }
+  .tiles li { flex-basis: 8rem }
+  .lane { grid-template-columns: 1fr; gap: 0 }
+  .bars li { grid-template-columns: 6rem 1fr; gap: .125rem .75rem }
+  .bar-text { grid-column: 2 }
+  .lane.axis b { display: none }
+  .stack thead { position: absolute; left: -99rem }
+  .stack tr { display: block; padding: .5rem .75rem; border-top: 1px solid var(--line) }
+  .stack tr:first-child { border-top: 0 }
+  .stack th, .stack td { display: block; border: 0; padding: .125rem 0; text-align: left }
+  .stack td { position: relative; padding-left: 7.5rem }
+  .stack td.number { text-align: left }
+  .stack td::before { content: attr(data-label); position: absolute; left: 0; color: var(--soft); font-size: .875rem }
+  .stack td:empty { display: none }
+}
+@media (min-width: 110rem) { .console { font-size: 1.125rem } .console main { padding-left: 2rem; padding-right: 2rem }
+  .tiles b { font-size: 2.25rem } }
+@media print { .console { background: #fff; color: #000; font-size: .75rem } .tabs, .whom, .filter, .pager, form, .waiting, .skip { display: none !important }
+  .item, tr, .tiles li { break-inside: avoid } .scroll { overflow: visible } a { color: inherit; text-decoration: none } }
+`

@@ -1,0 +1,96 @@
+// What happened in each channel, from entries of the index, and when it last accepted a message. That
+// time is written at most once a minute, so that a delivery costs no second write.
+import type { Delivery } from '../../core/delivery/delivery.ts'
+import { type ChannelActivity, type FailedFound, type FailedPage, maxCounted } from '../browse.ts'
+import { type Found, partitions } from './index.ts'
+import { keyOf } from './keys.ts'
+import type { Parts } from './parts.ts'
+import {
+  deliveryPartition,
+  hasFailed,
+  isSameEntry,
+  ranges,
+  toDelivery,
+  toHeldEvent,
+} from './stored.ts'
+
+const notedMs = 60_000
+/** Channels whose last note is kept. */
+const maxKept = 2_000
+/** Each delivery that a page shows is one call. */
+const maxFailed = 8
+const deliveredPartition = keyOf('delivered')
+const all = { from: '', to: '~', limit: maxCounted }
+
+export class Activity {
+  readonly #parts: Parts
+  readonly #noted = new Map<string, number>()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Call this when a channel accepted a message. */
+  async note(channel: string, at: number): Promise<void> {
+    const last = this.#noted.get(channel)
+    if (last !== undefined && Math.abs(at - last) < notedMs) return
+    this.#noted.delete(channel)
+    this.#noted.set(channel, at)
+    const oldest = this.#noted.keys().next().value
+    if (this.#noted.size > maxKept && oldest !== undefined) this.#noted.delete(oldest)
+    const body = JSON.stringify({ at })
+    await this.#parts.rows.change(deliveredPartition, [{ kind: 'put', row: keyOf(channel), body }])
+  }
+
+  /** Six calls, however many channels there are. If one queue is very long, others look shorter. */
+  async of(channels: readonly string[], fleets?: readonly string[]): Promise<ChannelActivity[]> {
+    const { rows, index, together } = this.#parts
+    const queues = partitions.all('owed').map((partition) => () => index.list(partition, all))
+    const [pending, [failed = []], [delivered = []]] = await Promise.all([
+      together(queues),
+      together([() => index.list(partitions.failed, all)]),
+      together([() => rows.list(deliveredPartition, all)]),
+    ])
+    const times = new Map(
+      delivered.map(({ row, body }) => [row, JSON.parse(body) as { at: number }]),
+    )
+    const isOwn = ({ target }: Found) => fleets?.includes(target.fleet) ?? true
+    const waiting = Map.groupBy(pending.flat().filter(isOwn), ({ target }) => target.channel)
+    const ended = Map.groupBy(failed.filter(isOwn), ({ target }) => target.channel)
+    return channels.map((channel) => {
+      const own = waiting.get(channel) ?? []
+      const deliveredAt = times.get(keyOf(channel))?.at
+      const since = own.map(({ target, writtenAt }) => target.plannedAt ?? writtenAt)
+      return {
+        channel,
+        ...(deliveredAt === undefined ? {} : { deliveredAt }),
+        ...(since.length === 0 ? {} : { pendingSince: Math.min(...since) }),
+        pending: own.length,
+        failed: (ended.get(channel) ?? []).length,
+      }
+    })
+  }
+
+  async failed({ channel, fleets, after, limit }: FailedPage): Promise<FailedFound> {
+    const { index, together } = this.#parts
+    const found = await index.list(partitions.failed, { from: '', to: after ?? '~' })
+    const own = found
+      .filter(({ target }) => target.channel === channel)
+      .filter(({ target }) => fleets?.includes(target.fleet) ?? true)
+      .reverse()
+    const shown = own.slice(0, Math.min(limit, maxFailed))
+    const read = await together(shown.map((entry) => () => this.#read(entry)))
+    const next = own.length > shown.length ? { next: shown.at(-1)!.row } : {}
+    return { deliveries: read.flat(), ...next }
+  }
+
+  /** Empty if the entry is stale. */
+  async #read(entry: Found): Promise<Delivery[]> {
+    const partition = deliveryPartition(entry.target)
+    const { deliveries, views } = toHeldEvent(await this.#parts.rows.list(partition, ranges.whole))
+    const own = deliveries.find(({ stored }) => stored.delivery.id === entry.target.id)
+    if (own === undefined || !hasFailed(own)) return []
+    if (!isSameEntry(own.stored.entry, entry)) return []
+    return [toDelivery(own.stored, views.get(own.stored.view))]
+  }
+}

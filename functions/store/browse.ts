@@ -1,0 +1,92 @@
+// What the console reads: open events, searches of events and beacons, and what happened in
+// channels. Every list has a limit and goes on at a cursor that only the store can
+// read. A page may be shorter than its limit and still not be the last one.
+import type { Delivery } from '../core/delivery/delivery.ts'
+import type { EventRecord } from '../core/event/event.ts'
+import type { EventStep, EventSummary } from '../core/event/summary.ts'
+import type { ListedBeacon } from './listed-beacon.ts'
+
+interface Page {
+  /** `next` of the page before. */
+  after?: string | undefined
+  /** At least 1. */
+  limit: number
+}
+
+export interface EventSearch extends Page {
+  fleets: readonly string[]
+  eventType?: string | undefined
+  step?: EventStep | undefined
+  /**
+   * The beginning of the name of an affected VM, or of the event's id. Its case does not matter. If
+   * very many names begin with it, some may be missing.
+   */
+  prefix?: string | undefined
+  /** First seen at this time or later, and before. Epoch ms. */
+  since?: number | undefined
+  until?: number | undefined
+}
+
+export interface EventsFound {
+  events: EventSummary[]
+  /** Absent on the last page. */
+  next?: string
+}
+
+export interface BeaconSearch extends Page {
+  fleet: string
+  /** The beginning of the VM's name. Its case does not matter. */
+  prefix?: string | undefined
+  state?: 'heard' | 'silent' | 'left' | undefined
+  now: number
+}
+
+export interface BeaconsFound {
+  beacons: ListedBeacon[]
+  next?: string
+}
+
+export interface ChannelActivity {
+  channel: string
+  /** When it last accepted a message, at most a minute too early. Absent: never. */
+  deliveredAt?: number
+  /** When the oldest pending delivery was planned. Absent: none is pending. */
+  pendingSince?: number
+  /** How many are pending, and how many were refused or given up. Counting stops at `maxCounted`. */
+  pending: number
+  failed: number
+}
+
+export const maxCounted = 1_000
+
+export interface FailedPage extends Page {
+  channel: string
+  /** Absent: of all fleets. */
+  fleets?: readonly string[] | undefined
+}
+
+export interface FailedFound {
+  /** The one that was planned last comes first. */
+  deliveries: Delivery[]
+  next?: string
+}
+
+export interface BrowseStore {
+  /** Open events, without alerts, at most `limit`. Those whose NotBefore is next come first. */
+  listOpen(fleets: readonly string[], limit: number): Promise<EventRecord[]>
+
+  /** Events that match, without alerts. The event that was first seen last comes first. */
+  findEvents(search: EventSearch): Promise<EventsFound>
+
+  /** Beacons of a fleet that match, in an order that stays. */
+  findBeacons(search: BeaconSearch): Promise<BeaconsFound>
+
+  /** What happened in these channels, in the same order. `fleets`: counts only their deliveries. */
+  channelActivity(
+    channels: readonly string[],
+    fleets?: readonly string[],
+  ): Promise<ChannelActivity[]>
+
+  /** Deliveries of a channel that were refused or given up. */
+  listFailed(page: FailedPage): Promise<FailedFound>
+}

@@ -1,0 +1,48 @@
+// Sends failed messages again, because an owner asked for it.
+import { channelIn, subscriptionOf } from '../core/delivery/delivery.ts'
+import { type Access, isBound, nameOf } from '../core/rules/access.ts'
+import { tryAgain } from './channel-health.ts'
+import { channelNamed, type Relay } from './relay.ts'
+import { subscriptionFor } from './subscriptions.ts'
+
+/**
+ * Of a fleet that this user sees. `unchanged`: there is no such message, or it did not fail.
+ * Messages to subscriptions belong to their own page.
+ */
+export async function replayOne(
+  relay: Relay,
+  access: Access,
+  id: string,
+): Promise<'replayed' | 'unchanged'> {
+  const own = isBound(access) ? { fleets: access.fleets } : {}
+  const subscription = subscriptionOf(channelIn(id))
+  // a subscription may belong to another team, whatever fleet the event is of
+  if (subscription !== undefined && !(await subscriptionFor(relay, access, subscription)))
+    return 'unchanged'
+  const replayed = await relay.store.replay({ id, ...own }, relay.now(), 1)
+  if (replayed === 0) return 'unchanged'
+  // the owner may have repaired the channel
+  await tryAgain(relay, [channelIn(id)])
+  relay.log.info('replayed', { deliveries: replayed, by: nameOf(access) })
+  relay.wake(replayed)
+  return 'replayed'
+}
+
+const maxReplayed = 1_000
+
+/** Everything of a channel that failed since a time. Returns how many. */
+export async function replayChannel(
+  relay: Relay,
+  access: Access,
+  channel: string,
+  since: number,
+): Promise<number> {
+  const own = isBound(access) ? { fleets: access.fleets } : {}
+  if (channelNamed(relay, channel) === undefined) return 0
+  await tryAgain(relay, [channel])
+  const which = { since, channel, ...own }
+  const replayed = await relay.store.replay(which, relay.now(), maxReplayed)
+  relay.log.info('replayed', { deliveries: replayed, by: nameOf(access) })
+  relay.wake(replayed)
+  return replayed
+}

@@ -1,0 +1,49 @@
+// Beacons in the console: by fleet, name and state, and which expected ones are missing.
+import { beforeEach, expect, test } from 'vitest'
+import { checkAbsences } from '../../../functions/use-cases/check-absences.ts'
+import { asAdmin, asToken, type Visit } from '../../support/console.ts'
+import { textOf } from '../../support/people.ts'
+import { hour, startRelay, world } from '../../support/relay.ts'
+import { FakeBeacon, prodKey, testKey } from '../../support/world.ts'
+
+const fleets = {
+  prod: { key: prodKey, expectedBeacons: ['web_0', 'web_9'] },
+  test: { key: testKey },
+}
+
+beforeEach(async () => {
+  await startRelay({ fleets })
+  for (const name of ['web_0', 'web_1', 'db_0']) await new FakeBeacon(world, name).sees([])
+  await new FakeBeacon(world, 'secret_0', { fleet: 'test', key: testKey }).sees([])
+})
+
+const shown = async (visit: Visit, query = '') =>
+  textOf(await visit.get(`/console/beacons${query}`))
+
+test('heard and silent, by name and by state', async () => {
+  const visit = await asAdmin(world)
+  expect(await shown(visit)).toMatch(/db_0 Heard .* web_0 Heard .* web_1 Heard/)
+  expect(await shown(visit, '?q=WEB')).not.toContain('db_0')
+  await world.pass(2 * hour)
+  await new FakeBeacon(world, 'db_0').sees([])
+  await world.drain()
+  const silent = await shown(visit, '?state=silent')
+  expect(silent).toMatch(/web_0 Silent .* web_1 Silent/)
+  expect(silent).not.toContain('db_0')
+})
+
+test('the expected beacons that never reported', async () => {
+  await world.pass(2 * hour)
+  await checkAbsences(world.relay)
+  expect(await shown(await asAdmin(world))).toMatch(
+    /1 of 2 expected beacons have never reported web_9/,
+  )
+})
+
+test('a token of one fleet sees its beacons, and no other fleet by name', async () => {
+  const visit = await asToken(world, ['read'], ['prod'])
+  expect(await shown(visit)).not.toContain('secret')
+  const other = await visit.get('/console/beacons?fleet=test')
+  const none = await visit.get('/console/beacons?fleet=none')
+  expect([other.status, await textOf(other)]).toEqual([400, await textOf(none)])
+})

@@ -1,0 +1,241 @@
+// The open events in the console: who sees which, who may decide, and what an open page costs.
+import { beforeEach, describe, expect, test } from 'vitest'
+import { revokeToken, tokensFor } from '../../../functions/use-cases/tokens.ts'
+import { asAdmin, asPerson, asToken, type Visit } from '../../support/console.ts'
+import { buttonsOf } from '../../support/form.ts'
+import { textOf } from '../../support/people.ts'
+import { ann, annId, annInRecord, bobId, tenant } from '../../support/principals.ts'
+import { beacon, eventNow, report, startRelay, world } from '../../support/relay.ts'
+import { baseConfig, event, eventId, FakeBeacon, testKey } from '../../support/world.ts'
+
+const people = { signIn: { tenantId: tenant }, viewers: [ann] }
+
+/** An event in each of two fleets. */
+async function start(config: object = {}) {
+  await startRelay(config)
+  await report(event())
+  const other = new FakeBeacon(world, 'db_0', { fleet: 'test', key: testKey })
+  await other.sees([event({ eventId: 'other', resources: ['db_0'] })])
+  await world.drain()
+}
+
+beforeEach(() => start())
+
+const decided = async () => (await eventNow()).approvals
+
+async function shownTo(visit: Visit, path = '/console') {
+  const html = await (await visit.get(path)).text()
+  return { html, text: await textOf(new Response(html)), buttons: buttonsOf(html) }
+}
+
+describe('what it shows', () => {
+  test('open events, undecided first, with the time left and who was notified', async () => {
+    world.channels.answer = ({ url }) =>
+      new Response('ok', { status: url.includes('pager') ? 400 : 200 })
+    await report(
+      event(),
+      event({ eventId: 'soon', resources: ['web_9'], notBeforeAt: world.clock.now + 60_000 }),
+    )
+    const { text } = await shownTo(await asAdmin(world))
+    expect(text).toMatch(/3 to decide next in 1 min/)
+    expect(text.indexOf('web_9')).toBeLessThan(text.indexOf('Reboot of web_0'))
+    expect(text).toMatch(
+      /Reboot of web_9.*chat ✓ scheduled: delivered 12:00:00 UTC.*pager ✗ scheduled: refused/,
+    )
+  })
+
+  test('nothing is open', async () => {
+    await startRelay()
+    expect((await shownTo(await asAdmin(world))).text).toContain('announced no maintenance')
+  })
+
+  test('names from outside are text', async () => {
+    await report(event(), event({ eventId: '"><img>', resources: ['<script>alert(1)</script>'] }))
+    const { html } = await shownTo(await asAdmin(world))
+    expect(html).not.toMatch(/<img|<script>alert/)
+  })
+
+  test('the strict headers of every page', async () => {
+    const page = await (await asAdmin(world)).get('/console')
+    const policy = page.headers.get('content-security-policy')
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).not.toContain('unsafe')
+    expect(page.headers.get('cache-control')).toBe('no-store')
+  })
+
+  test('the root of the relay leads to it', async () => {
+    const response = await world.app.request('/')
+    expect([response.status, response.headers.get('location')]).toEqual([302, '/console'])
+  })
+})
+
+describe('who sees what', () => {
+  test('a token of one fleet learns of no other fleet', async () => {
+    const { html } = await shownTo(await asToken(world, ['read'], ['test']))
+    expect(html).toContain('db_0')
+    expect(html).not.toMatch(/prod|web_0/)
+  })
+
+  test('a token that is revoked or has expired opens nothing any more', async () => {
+    const visit = await asToken(world, ['read'])
+    expect((await visit.get('/console')).status).toBe(200)
+    const [token] = await tokensFor(world.relay, { by: 'admin' })
+    await revokeToken(world.relay, { by: 'admin' }, token!.id)
+    expect((await shownTo(visit)).text).toContain('Admin key or token')
+  })
+
+  test('a person whom `viewers` lists, without a key', async () => {
+    await start(people)
+    expect((await shownTo(asPerson(world))).text).toMatch(/Reboot of web_0.*Reboot of db_0/)
+  })
+
+  test('a person of one fleet', async () => {
+    const fleets = { prod: { key: testKey }, test: { key: testKey, viewers: [ann] } }
+    await start({
+      signIn: { tenantId: tenant },
+      fleets: { ...(baseConfig.fleets as object), test: fleets.test },
+    })
+    const { html } = await shownTo(asPerson(world))
+    expect(html).toContain('db_0')
+    expect(html).not.toMatch(/prod|web_0/)
+  })
+
+  test.each([
+    ['nobody is listed', { signIn: { tenantId: tenant } }, annId],
+    ['another person is', people, bobId],
+  ])('no other person: %s', async (_, config, user) => {
+    await start(config)
+    const { text } = await shownTo(asPerson(world, user))
+    expect(text).not.toContain('web_0')
+  })
+
+  test('a header of a host that signs nobody in counts for nothing', async () => {
+    expect((await shownTo(asPerson(world))).text).not.toContain('web_0')
+  })
+
+  test('after the sign-in the page that was asked for, and never another site', async () => {
+    const { headers } = await world.app.request('/console/events?vm=web')
+    const to = new URL(headers.get('location')!, 'https://x').searchParams.get('to')
+    expect(to).toBe('/events?vm=web')
+    const html = async (path: string) => (await world.app.request(path)).text()
+    expect(await html('/console?to=%2Fevents')).toContain('name="to" value="/events"')
+    for (const bad of ['//evil.example', 'https://evil.example', '/a//b', '/\\evil', '"><b>']) {
+      expect(await html(`/console?${new URLSearchParams({ to: bad })}`)).toContain(
+        'name="to" value=""',
+      )
+    }
+  })
+})
+
+describe('deciding', () => {
+  test.each([
+    ['the admin key', () => asAdmin(world), { how: 'admin', who: 'admin' }],
+    ['a token with decide', () => asToken(world, ['decide']), { how: 'token' }],
+  ])('%s', async (_, visit, by) => {
+    const response = await (await visit()).press('/console', 'approve')
+    expect(response.status).toBe(200)
+    expect(await textOf(response)).toContain('Your approval was stored.')
+    expect(await decided()).toMatchObject([{ decision: 'approved', ...by }])
+  })
+
+  test('a person, as on the page behind a link', async () => {
+    await start(people)
+    const own = asPerson(world)
+    expect((await own.press('/console', 'not_now')).status).toBe(200)
+    expect(await decided()).toMatchObject([{ decision: 'declined', ...annInRecord }])
+  })
+
+  test('a person whom the route does not list may not', async () => {
+    const routes = [{ match: {}, channels: ['chat'], approvers: [`entra:${tenant}/${bobId}`] }]
+    await start({ ...people, routes })
+    const visit = asPerson(world)
+    expect((await shownTo(visit)).buttons.filter((one) => one !== '')).toEqual([])
+    expect(await decided()).toEqual([])
+  })
+
+  test('a token that only reads: no button, and its form is refused', async () => {
+    const visit = await asToken(world, ['read'])
+    const { buttons, text } = await shownTo(visit)
+    expect(buttons.filter((one) => one !== '')).toEqual([])
+    expect(text).toContain('can read, but not decide')
+    const fields = { event: `prod/${eventId}`, decision: 'approve', form: 'x.y' }
+    expect((await visit.post('/console', fields)).status).toBe(403)
+    expect(await decided()).toEqual([])
+  })
+
+  test('a token of another fleet: the event does not exist', async () => {
+    const visit = await asToken(world, ['decide'], ['test'])
+    const admin = await asAdmin(world)
+    const foreign = await admin.press('/console', 'approve', { fields: { form: 'x.y' } })
+    expect(foreign.status).toBe(403)
+    const response = await visit.press('/console', 'approve', {
+      fields: { event: `prod/${eventId}` },
+    })
+    expect(response.status).toBe(403)
+    expect(await decided()).toEqual([])
+  })
+
+  test('no form of another site, of another browser or for another event', async () => {
+    const visit = await asAdmin(world)
+    const site = { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
+    expect((await visit.press('/console', 'approve', { headers: site })).status).toBe(403)
+    const other = { fields: { event: 'test/other' } }
+    expect((await visit.press('/console', 'approve', other)).status).toBe(403)
+    const fields = { event: `prod/${eventId}`, decision: 'approve' }
+    expect((await visit.post('/console', fields)).status).toBe(403)
+    expect(await decided()).toEqual([])
+  })
+
+  test('a form of a person that may come from another site', async () => {
+    await start(people)
+    const headers = { 'sec-fetch-site': 'none' }
+    expect((await asPerson(world).press('/console', 'approve', { headers })).status).toBe(403)
+    expect(await decided()).toEqual([])
+  })
+
+  test('the event changed after the page was shown: nothing is decided', async () => {
+    const visit = await asAdmin(world)
+    const [form] = [await (await visit.get('/console')).text()]
+    const token = /name="form" value="([^"]+)"><input type="hidden" name="event"/.exec(form!)![1]!
+    await beacon.sees([event({ resources: ['web_0', 'web_1'] })])
+    const fields = { event: `prod/${eventId}`, form: token, decision: 'approve' }
+    expect((await visit.post('/console', fields)).status).toBe(409)
+    expect(await decided()).toEqual([])
+  })
+})
+
+describe('an open page', () => {
+  test('asks again and gets no body while nothing changes', async () => {
+    const visit = await asAdmin(world)
+    const etag = (await visit.get('/console')).headers.get('etag')!
+    world.clock.now += 5_000
+    const again = await visit.get('/console', { 'if-none-match': etag })
+    expect([again.status, await again.text()]).toEqual([304, ''])
+    await report(event({ resources: ['web_0', 'web_1'] }))
+    world.clock.now += 5_000
+    const changed = await visit.get('/console', { 'if-none-match': etag })
+    expect(changed.status).toBe(200)
+    expect(changed.headers.get('etag')).not.toBe(etag)
+  })
+
+  test('fifty open pages cost one read in two seconds', async () => {
+    const visits = await Promise.all(Array.from({ length: 50 }, () => asAdmin(world)))
+    const { listOpen } = world.relay.store
+    let reads = 0
+    world.relay.store.listOpen = (...of) => {
+      reads += 1
+      return listOpen.apply(world.store, of)
+    }
+    for (const visit of visits) await visit.get('/console')
+    expect(reads).toBe(1)
+    world.clock.now += 2_000
+    for (const visit of visits) await visit.get('/console')
+    expect(reads).toBe(2)
+  })
+
+  test('a decision shows at once', async () => {
+    const visit = await asAdmin(world)
+    await visit.press('/console', 'approve')
+    expect((await shownTo(visit)).text).toMatch(/1 to decide/)
+  })
+})

@@ -1,0 +1,50 @@
+// Pictures of each page of the console, light and dark, at three widths, and the two of the README.
+import type { AddressInfo } from 'node:net'
+import { serve } from '@hono/node-server'
+import type { Browser } from 'playwright-core'
+import { adminKey } from '../support/world.ts'
+import { consoleWorld } from './console-world.ts'
+
+const screens = [
+  { width: 390, height: 844 },
+  { width: 1280, height: 860 },
+  { width: 1920, height: 1080 },
+]
+/** In the README, with this look. */
+const shown = ['now', 'upcoming']
+const shownLook = '1280-light'
+
+export async function consolePictures(browser: Browser, images: string): Promise<void> {
+  const world = await consoleWorld({ events: 80 })
+  const server = serve({ fetch: world.app.fetch, port: 0, hostname: '127.0.0.1' })
+  await new Promise((resolve) => server.once('listening', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/console`
+  const [event] = await world.store.listOpen(['prod'], 1)
+  const paths = {
+    ...{ now: '', upcoming: '/upcoming', history: '/events', beacons: '/beacons' },
+    ...{ channels: '/channels', channel: '/channels/on-call', insights: '/insights' },
+    event: `/events/${event!.fleet}/${event!.eventId}`,
+  }
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const viewport of screens) {
+      // a script would count down
+      const page = await browser.newPage({ colorScheme, viewport, javaScriptEnabled: false })
+      await page.goto(url)
+      await page.screenshot({
+        path: `dist/pages/console-sign-in-${viewport.width}-${colorScheme}.png`,
+      })
+      await page.getByLabel('Admin key or token').fill(adminKey)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      for (const [name, path] of Object.entries(paths)) {
+        await page.goto(url + path)
+        const look = `${viewport.width}-${colorScheme}`
+        await page.screenshot({ path: `dist/pages/console-${name}-${look}.png`, fullPage: true })
+        if (look === shownLook && shown.includes(name))
+          await page.screenshot({ path: `${images}/console-${name}.png` })
+      }
+      await page.close()
+    }
+  }
+  server.close()
+  world.store.close()
+}
