@@ -115,6 +115,7 @@ tbody th { min-width: 7rem }
 svg text { fill: var(--ink); font: .75rem system-ui, sans-serif }
 svg .soft { fill: var(--soft) }
 svg .grid { stroke: var(--line) }
+svg .now { stroke: var(--ink); stroke-width: 2 }
 @media (max-width: 60rem) { .columns { grid-template-columns: minmax(0, 1fr) } }
 @media (max-width: 45rem) {
   .console .top, .console main { padding-left: .875rem; padding-right: .875rem }

@@ -38,7 +38,23 @@ export function reachFor(lanes: Lane[], now: number): Reach {
 const width = 1_000
 const height = 28
 const leastBar = 8
-const marks = 6
+
+/** Between two marks of the picture, in hours. */
+const steps: Record<Reach, number> = { 1: 1 / 6, 6: 1, 24: 4, 72: 12, 168: 24 }
+
+/** The time that the picture shows: it begins and ends at a mark. Epoch ms. */
+interface Scale {
+  from: number
+  span: number
+  marks: number
+  now: number
+}
+
+function scaleOf(reach: Reach, now: number): Scale {
+  const step = steps[reach] * hourMs
+  const marks = Math.round(reach / steps[reach]) + 1
+  return { from: now - (now % step), span: marks * step, marks, now }
+}
 
 export function upcomingBody({ base, lanes, reach, more }: Upcoming, now: number): Html {
   const choices = reaches.map((hours) =>
@@ -62,27 +78,29 @@ function clashText({ fleet, set, slots }: Lane): Html {
 }
 
 function picture(lanes: Lane[], reach: Reach, now: number): Html {
-  const span = reach * hourMs
-  const ticks = Array.from({ length: marks }, (_, i) => now + (i * span) / marks)
+  const scale = scaleOf(reach, now)
+  const { from, span, marks } = scale
+  const ticks = Array.from({ length: marks }, (_, i) => from + (i * span) / marks)
   const axis = ticks.map((at) => html`<span>${axisText(at, reach)}</span>`)
   return html`<figure class="lanes"><div class="lane axis" aria-hidden="true"><b>UTC</b><div>${axis}</div></div>
-${lanes.map((lane) => laneRow(lane, now, span))}
-<figcaption class="note">Each line is a scale set. The list below says the same in words.</figcaption></figure>`
+${lanes.map((lane) => laneRow(lane, scale))}
+<figcaption class="note">Each line is a scale set. The thick line is now. The list below says the same in words.</figcaption></figure>`
 }
 
 function axisText(at: number, reach: Reach): string {
   const text = utc(at)
+  if (reach === 168) return text.slice(5, 10)
   return reach > 24 ? text.slice(5, 16) : text.slice(11, 16)
 }
 
-function laneRow(lane: Lane, now: number, span: number): Html {
-  const x = (at: number) => Math.round(((Math.max(at, now) - now) / span) * width)
+function laneRow(lane: Lane, { from: left, span, marks, now }: Scale): Html {
+  const x = (at: number) => Math.round(((Math.max(at, left) - left) / span) * width)
   const grid = Array.from({ length: marks }, (_, i) => {
     const at = Math.round((i * width) / marks)
     return html`<line class="grid" x1="${at}" x2="${at}" y1="0" y2="${height}"/>`
   })
   const bars = lane.slots
-    .filter(({ from }) => from < now + span)
+    .filter(({ from }) => from < left + span)
     .map((slot) => {
       const from = Math.min(x(slot.from), width - leastBar)
       const bar = Math.max(leastBar, x(slot.to) - from)
@@ -91,7 +109,7 @@ function laneRow(lane: Lane, now: number, span: number): Html {
   const label = `${lane.fleet}, ${lane.set}: ${lane.slots.map((slot) => slotText(slot, now)).join('; ')}`
   const clashes = lane.slots.some((slot) => slot.clashes)
   return html`<div class="lane${clashes ? ' clash' : ''}"><b>${plain(lane.set)} <span class="note">${plain(lane.fleet)}</span></b>
-<svg viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${plain(label)}">${grid}${bars}</svg></div>`
+<svg viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${plain(label)}">${grid}<line class="now" x1="${x(now)}" x2="${x(now)}" y1="0" y2="${height}"/>${bars}</svg></div>`
 }
 
 function barTone({ record }: Slot): string {
