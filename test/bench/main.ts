@@ -7,6 +7,7 @@ import { azure } from './azure/azure.ts'
 import { coldStart } from './azure/cold-start.ts'
 import { beacon } from './beacon.ts'
 import { cost } from './cost/cost.ts'
+import { fanout } from './fanout/fanout.ts'
 import type { Figure } from './figures.ts'
 import { latency } from './latency.ts'
 import { memory } from './memory.ts'
@@ -20,7 +21,7 @@ const { values, positionals: wanted } = parseArgs({
 const minutes = Number(values.minutes ?? (wanted.includes('beacon') ? 60 : 5))
 
 const benches: Record<string, () => Promise<Figure[]>> = {
-  ...{ latency: () => latency(), approval: () => approval(), throughput, storm, memory },
+  ...{ latency: () => latency(), approval: () => approval(), throughput, storm, fanout, memory },
   ...{ azure, 'cold-start': coldStart, cost, beacon: () => beacon(minutes) },
 }
 
