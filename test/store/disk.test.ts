@@ -17,7 +17,7 @@ test.each([undefined, setImmediate])(
   async (soon) => {
     const db = fullDatabase()
     const explain = (error: unknown) => explainDisk(error, path)
-    const writes = new SharedWrites(db, soon ?? ((flush) => flush()), explain)
+    const writes = new SharedWrites(db, { soon: soon ?? ((flush) => flush()), explain })
     const fill = () => db.prepare('INSERT INTO t VALUES (?)').run('x'.repeat(100_000))
     const outcome = writes.write(fill)
     await expect(outcome).rejects.toMatchObject({ code: 'disk_full' })
