@@ -22,19 +22,23 @@ const maxQuick = 1_000
 
 export class UnderWay {
   readonly #relay: Relay
+  readonly #wide: number
   readonly #counts = new Map<string, number>()
   readonly #quick = new Set<string>()
   readonly sends = new Set<Promise<void>>()
 
-  constructor(relay: Relay) {
+  /** With `wide` requests under way, no channel gets a second one. */
+  constructor(relay: Relay, wide = Number.POSITIVE_INFINITY) {
     this.#relay = relay
+    this.#wide = wide
   }
 
   /** `Infinity`: the channel gets no more until one has ended. */
   readonly countOf = (channel: string): number => {
     const count = this.#counts.get(channel) ?? 0
     const isSteady = subscriptionOf(channel) === undefined || this.#quick.has(channel)
-    return count === 0 || isSteady ? count : Number.POSITIVE_INFINITY
+    const mayShare = isSteady && this.sends.size < this.#wide
+    return count === 0 || mayShare ? count : Number.POSITIVE_INFINITY
   }
 
   /** Begins one request. Calls `ended` when it is over, even if settling failed. */

@@ -15,13 +15,20 @@ const absencesEveryMs = 5 * 60_000
 /** After a longer gap the process was halted and may have missed reports, so silence means nothing. */
 const gapMs = 4 * maxSleepMs
 const afterFailureMs = 1_000
-const maxUnderWay = 128
+/** Beyond `wide`, each channel gets one request: there is a place for every subscription. */
+const wide = 512
+const maxUnderWay = 2_048
+/** Of one claim, so that `wide` is exceeded by no more than this. */
+const maxClaimed = 256
+/** Requests that end within this time share one look at what is due. */
+const refillMs = 20
 
 export class Pump {
   readonly #relay: Relay
   readonly #underWay: UnderWay
   readonly #expander: ReturnType<typeof createExpander>
   #timer: NodeJS.Timeout | undefined
+  #refill: NodeJS.Timeout | undefined
   #forgetAt = 0
   #absencesAt = 0
   #workedAt: number | undefined
@@ -32,7 +39,7 @@ export class Pump {
 
   constructor(relay: Relay) {
     this.#relay = relay
-    this.#underWay = new UnderWay(relay)
+    this.#underWay = new UnderWay(relay, wide)
     this.#expander = createExpander(relay)
   }
 
@@ -47,8 +54,16 @@ export class Pump {
   async stop(limitMs: number): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
+    clearTimeout(this.#refill)
     const ended = this.#turned.then(() => Promise.all(this.#underWay.sends))
     await within(limitMs, ended)
+  }
+
+  #wakeSoon(): void {
+    this.#refill ??= setTimeout(() => {
+      this.#refill = undefined
+      this.wake()
+    }, refillMs)
   }
 
   async #turn(): Promise<void> {
@@ -76,19 +91,27 @@ export class Pump {
     if (expanded === 'more') this.#again = true
     const failed = swept + (expanded === 'failed' ? 1 : 0)
     const idleMs = expanded === 'failed' ? afterFailureMs : maxSleepMs
-    const limit = maxUnderWay - this.#underWay.sends.size
-    if (limit > 0 && !this.#stopped) {
-      const requests = await claimDue(this.#relay, limit, this.#underWay.countOf)
-      for (const group of requests) this.#underWay.begin(group, () => this.wake())
-      if (requests.length > 0) this.#again = true
-    }
+    const claimed = await this.#claim()
     await this.#forget()
     await this.#lookForAbsences()
+    if (this.#again) return 0
+    // a look at all queues costs more than a request
+    if (claimed > 0) return refillMs
     const nextAt = await nextDueAt(this.#relay, this.#underWay.countOf)
     const wait = nextAt === undefined ? idleMs : nextAt - this.#relay.now()
     const least =
       failed > 0 ? afterFailureMs : this.#underWay.sends.size < maxUnderWay ? 1 : maxSleepMs
     return Math.min(maxSleepMs, Math.max(wait, least))
+  }
+
+  /** Begins requests for what is due. Returns how many. */
+  async #claim(): Promise<number> {
+    const limit = Math.min(maxClaimed, maxUnderWay - this.#underWay.sends.size)
+    if (limit <= 0 || this.#stopped) return 0
+    const requests = await claimDue(this.#relay, limit, this.#underWay.countOf)
+    for (const group of requests) this.#underWay.begin(group, () => this.#wakeSoon())
+    if (requests.length === limit) this.#again = true
+    return requests.length
   }
 
   /** The clock was set, or the machine slept: beacons need time to report again. */
