@@ -98,7 +98,7 @@ export const relayEvents: Record<string, string> = {
   conclusion_failed: 'The relay could not check an event that was due. It tries again.',
   decision_refused:
     'A person without permission tried to decide an event. `who` and `permission` say why.',
-  delivered: 'A channel accepted a message.',
+  delivered: 'A channel accepted a message. For a subscription, the level is `debug`.',
   delivery_failed: 'A message was refused or given up. `note` is the last answer.',
   delivery_lease_lost:
     'An attempt took longer than its lease, so another worker took over the message.',

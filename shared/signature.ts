@@ -51,11 +51,12 @@ export async function sign(
   id: string,
   now: number,
   body: string,
+  hmac: Hmac = webHmac,
 ): Promise<SignatureHeaders> {
   const timestamp = String(Math.floor(now / 1000))
   const content = `${id}.${timestamp}.${body}`
   const signatures = await Promise.all(
-    secrets.map(async (secret) => `${version}${toBase64(await webHmac(keyOf(secret), content))}`),
+    secrets.map(async (secret) => `${version}${toBase64(await hmac(keyOf(secret), content))}`),
   )
   return {
     'webhook-id': id,
@@ -99,7 +100,7 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
 const encoder = new TextEncoder()
 const maxSignatures = 8
 const version = 'v1,'
-const maxCachedKeys = 256
+const maxCachedKeys = 2_048
 const keys = new Map<string, Uint8Array<ArrayBuffer>>()
 /** Cached, because importing a key costs as much as using it. */
 const importedKeys = new WeakMap<Uint8Array, ReturnType<typeof crypto.subtle.importKey>>()

@@ -7,7 +7,7 @@ import { createExpander } from '../use-cases/expand-moments.ts'
 import { forgetOld } from '../use-cases/forget.ts'
 import type { Relay } from '../use-cases/relay.ts'
 import { sweep } from '../use-cases/sweep.ts'
-import { UnderWay, within } from './under-way.ts'
+import { type Places, UnderWay, within } from './under-way.ts'
 
 const usualSleepMs = 30_000
 const forgetEveryMs = 3_600_000
@@ -15,7 +15,8 @@ const absencesEveryMs = 5 * 60_000
 /** After a longer gap the process was halted and may have missed reports, so silence means nothing. */
 const maxSleepsMissed = 4
 const afterFailureMs = 1_000
-const usualUnderWay = 128
+/** Requests that end within this time share one look at what is due. */
+const refillMs = 20
 
 export interface Timer {
   /** Calls `wake` of the pump after `ms`. Replaces the time that was set before. */
@@ -25,19 +26,27 @@ export interface Timer {
 
 interface PumpOptions {
   timer?: Timer
-  /** Requests to channels at once. */
-  maxUnderWay?: number
+  /** Requests to channels at once, and how they are shared. */
+  places?: Places
+  /** Requests of one claim, so that the shares are exceeded by no more than this. */
+  maxClaimed?: number
   /** The pump looks what is due at least this often. */
   maxSleepMs?: number
 }
 
+/** There is a place for every subscription. */
+const usualPlaces: Places = { all: 2_048, wide: 512 }
+const usualClaimed = 256
+
 export class Pump {
   readonly #relay: Relay
   readonly #timer: Timer
-  readonly #maxUnderWay: number
+  readonly #places: Places
+  readonly #maxClaimed: number
   readonly #maxSleepMs: number
   readonly #underWay: UnderWay
   readonly #expander: ReturnType<typeof createExpander>
+  #refill: NodeJS.Timeout | undefined
   #forgetAt = 0
   #absencesAt = 0
   #workedAt: number | undefined
@@ -49,9 +58,10 @@ export class Pump {
   constructor(relay: Relay, options: PumpOptions = {}) {
     this.#relay = relay
     this.#timer = options.timer ?? inProcess(() => this.wake())
-    this.#maxUnderWay = options.maxUnderWay ?? usualUnderWay
+    this.#places = options.places ?? usualPlaces
+    this.#maxClaimed = options.maxClaimed ?? usualClaimed
     this.#maxSleepMs = options.maxSleepMs ?? usualSleepMs
-    this.#underWay = new UnderWay(relay)
+    this.#underWay = new UnderWay(relay, this.#places)
     this.#expander = createExpander(relay)
   }
 
@@ -66,6 +76,7 @@ export class Pump {
   async stop(limitMs: number): Promise<void> {
     this.#stopped = true
     this.#timer.clear()
+    clearTimeout(this.#refill)
     await this.settled(limitMs)
   }
 
@@ -73,6 +84,13 @@ export class Pump {
   async settled(limitMs: number): Promise<void> {
     const ended = this.#turned.then(() => Promise.all(this.#underWay.sends))
     await within(limitMs, ended)
+  }
+
+  #wakeSoon(): void {
+    this.#refill ??= setTimeout(() => {
+      this.#refill = undefined
+      this.wake()
+    }, refillMs)
   }
 
   async #turn(): Promise<void> {
@@ -100,23 +118,34 @@ export class Pump {
     if (expanded === 'more') this.#again = true
     const failed = swept + (expanded === 'failed' ? 1 : 0)
     const idleMs = expanded === 'failed' ? afterFailureMs : this.#maxSleepMs
-    const limit = this.#maxUnderWay - this.#underWay.sends.size
-    if (limit > 0 && !this.#stopped) {
-      const requests = await claimDue(this.#relay, limit, this.#underWay.countOf)
-      for (const group of requests) this.#underWay.begin(group, () => this.wake())
-      if (requests.length > 0) this.#again = true
-    }
+    const claimed = await this.#claim()
     await this.#forget()
     await this.#lookForAbsences()
+    if (this.#again) return 0
+    if (claimed > 0) {
+      // a look at all queues costs more than a request
+      this.#wakeSoon()
+      return afterFailureMs
+    }
     const nextAt = await nextDueAt(this.#relay, this.#underWay.countOf)
     const wait = nextAt === undefined ? idleMs : nextAt - this.#relay.now()
     const least =
       failed > 0
         ? afterFailureMs
-        : this.#underWay.sends.size < this.#maxUnderWay
+        : this.#underWay.sends.size < this.#places.all
           ? 1
           : this.#maxSleepMs
     return Math.min(this.#maxSleepMs, Math.max(wait, least))
+  }
+
+  /** Begins requests for what is due. Returns how many. */
+  async #claim(): Promise<number> {
+    const limit = Math.min(this.#maxClaimed, this.#places.all - this.#underWay.sends.size)
+    if (limit <= 0 || this.#stopped) return 0
+    const requests = await claimDue(this.#relay, limit, this.#underWay.countOf)
+    for (const group of requests) this.#underWay.begin(group, () => this.#wakeSoon())
+    if (requests.length === limit) this.#again = true
+    return requests.length
   }
 
   /** The clock was set, or the machine slept: beacons need time to report again. */

@@ -20,21 +20,41 @@ const quickMs = 2_000
 /** As many as there may be subscriptions. Beyond it, all begin again. */
 const maxQuick = 1_000
 
+/** How many requests there may be at once. */
+export interface Places {
+  all: number
+  /** With so many under way, no channel gets a second one. Default: no limit. */
+  wide?: number
+  /** All subscriptions together get no more, so that configured channels have places. Default: no limit. */
+  toSubscriptions?: number
+}
+
 export class UnderWay {
   readonly #relay: Relay
+  readonly #wide: number
+  readonly #mostToSubscriptions: number
   readonly #counts = new Map<string, number>()
   readonly #quick = new Set<string>()
   readonly sends = new Set<Promise<void>>()
+  #toSubscriptions = 0
 
-  constructor(relay: Relay) {
+  constructor(
+    relay: Relay,
+    { wide = Infinity, toSubscriptions = Infinity }: Omit<Places, 'all'> = {},
+  ) {
     this.#relay = relay
+    this.#wide = wide
+    this.#mostToSubscriptions = toSubscriptions
   }
 
   /** `Infinity`: the channel gets no more until one has ended. */
   readonly countOf = (channel: string): number => {
     const count = this.#counts.get(channel) ?? 0
-    const isSteady = subscriptionOf(channel) === undefined || this.#quick.has(channel)
-    return count === 0 || isSteady ? count : Number.POSITIVE_INFINITY
+    const isSubscription = subscriptionOf(channel) !== undefined
+    if (isSubscription && this.#toSubscriptions >= this.#mostToSubscriptions) return Infinity
+    const isSteady = !isSubscription || this.#quick.has(channel)
+    const mayShare = isSteady && this.sends.size < this.#wide
+    return count === 0 || mayShare ? count : Number.POSITIVE_INFINITY
   }
 
   /** Begins one request. Calls `ended` when it is over, even if settling failed. */
@@ -61,6 +81,7 @@ export class UnderWay {
   }
 
   #count(channel: string, change: number): void {
+    if (subscriptionOf(channel) !== undefined) this.#toSubscriptions += change
     const count = (this.#counts.get(channel) ?? 0) + change
     if (count === 0) this.#counts.delete(channel)
     else this.#counts.set(channel, count)

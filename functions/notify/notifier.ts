@@ -1,6 +1,7 @@
 // The interface of a notifier, which sends to one kind of channel, and what notifiers share.
 
 import { parseRetryAfter } from '../../shared/retry.ts'
+import type { Hmac } from '../../shared/signature.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import type { Claimed, Telling } from '../core/delivery/delivery.ts'
 import type { Overtakes } from '../core/delivery/overtake.ts'
@@ -9,8 +10,23 @@ import type { Rate } from '../core/delivery/rate.ts'
 import type { Proof } from '../core/event/event.ts'
 import { type Message, plain } from '../core/message/message.ts'
 
-/** The part of `fetch` that notifiers use. The host checks addresses at connect. */
-export type Send = (url: string, init: RequestInit) => Promise<Response>
+interface Init {
+  method: 'POST' | 'OPTIONS'
+  redirect: 'manual'
+  headers?: Record<string, string>
+  body?: string
+  signal?: AbortSignal
+}
+
+/** The part of a `Response` that notifiers read. */
+interface Received {
+  status: number
+  headers: { get(name: string): string | null }
+  body: AsyncIterable<Uint8Array> | null
+}
+
+/** Follows no redirect. The host checks addresses at connect. */
+export type Send = (url: string, init: Init) => Promise<Received>
 
 /** The part of a message about one event. */
 export interface Part {
@@ -62,6 +78,8 @@ export interface Outgoing extends Part {
   posts: PostAccess
   /** Where outsiders reach the relay. */
   publicUrl: string
+  /** Signs. */
+  hmac: Hmac
   now: number
   /** Aborts the attempt. */
   signal: AbortSignal
@@ -103,12 +121,11 @@ export async function post(
   send: Send,
   url: string,
   body: string,
-  headers: NonNullable<RequestInit['headers']>,
+  headers: Record<string, string>,
   signal: AbortSignal,
   maxBytes = maxAnswerBytes,
 ): Promise<Answer> {
-  const init: RequestInit = { method: 'POST', body, headers, signal, redirect: 'manual' }
-  const response = await send(url, init)
+  const response = await send(url, { method: 'POST', redirect: 'manual', body, headers, signal })
   const { status } = response
   return {
     status,
@@ -183,26 +200,24 @@ export function oneLine(text: string): string {
 
 const lineBreak = /[\r\n]/
 
-async function readStart(
-  response: Response,
+/** Reads the first `maxBytes`, and ends the answer there. */
+export async function readStart(
+  { body }: Received,
   maxBytes: number,
 ): Promise<Pick<Answer, 'text' | 'end'>> {
-  if (response.body === null) return { text: '', end: 'read' }
-  const reader = response.body.getReader()
   const decoder = new TextDecoder()
   let text = ''
+  let bytes = 0
   try {
-    for (let bytes = 0; bytes < maxBytes; ) {
-      const { done, value } = await reader.read()
-      if (done) return { text: text + decoder.decode(), end: 'read' }
-      bytes += value.length
-      text += decoder.decode(value, { stream: true })
+    for await (const part of body ?? []) {
+      bytes += part.length
+      text += decoder.decode(part, { stream: true })
+      if (bytes >= maxBytes) return { text: text.slice(0, maxBytes), end: 'not_read' }
     }
-    await reader.cancel()
+    return { text: text + decoder.decode(), end: 'read' }
   } catch {
     return { text, end: 'broke_off' }
   }
-  return { text: text.slice(0, maxBytes), end: 'not_read' }
 }
 
 /** Names without information. */

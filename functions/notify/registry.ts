@@ -72,6 +72,7 @@ function piecesOf(url: string): string[] {
 }
 
 const maxNoteLength = 240
+const masks = new WeakMap<Channel, ReturnType<typeof maskOf>>()
 
 /**
  * Masks secrets in a notifier's notes. An answer may repeat the channel's address, or the message
@@ -82,7 +83,8 @@ function discreet(notifier: Notifier<never>): Notifier<never> {
     ...notifier,
     async notify(outgoing, channel, send) {
       const result = await notifier.notify(outgoing, channel, send)
-      const mask = maskOf(channelSecrets(channel))
+      const mask = masks.get(channel) ?? maskOf(channelSecrets(channel))
+      masks.set(channel, mask)
       const shown = (text: string) => maskTokens(mask(text))
       // Cut last: the masks would not recognize half a secret.
       const note = [...shown(result.note)].slice(0, maxNoteLength).join('')

@@ -6,6 +6,7 @@ import { type AlertTelling, type FleetAlert, isAlertOf, isPing } from '../core/d
 import { unlimited } from '../core/delivery/rate.ts'
 import { messageIdOf } from '../core/delivery/subscription.ts'
 import type { AbsenceNews } from '../core/event/alert-row.ts'
+import type { EventView } from '../core/event/view.ts'
 import { alertText } from '../core/message/alert.ts'
 import { cloudEventBody, type EventLinks, wholeCharacters } from '../core/message/cloud-event.ts'
 import { type AlertData, alertSchemaAddress } from '../schema/alert.ts'
@@ -21,6 +22,7 @@ import {
   type Notifier,
   type Outgoing,
   post,
+  readStart,
   type Send,
 } from './notifier.ts'
 
@@ -46,7 +48,7 @@ const notifier: Notifier<z.output<typeof schema>> = {
         return await shakeHands(send, channel.url, telling.about.handshake, { now, signal })
       }
       const body = bodyOf(id, outgoing, channel.links)
-      const signature = await sign(channel.secret, id, now, body)
+      const signature = await sign(channel.secret, id, now, body, outgoing.hmac)
       const headers = { ...signature, 'content-type': 'application/cloudevents+json' }
       const answer = await post(send, channel.url, body, headers, signal)
       const { status, text } = answer
@@ -85,10 +87,20 @@ function bodyOf(id: string, outgoing: Outgoing, wanted: 'read' | 'decide' | unde
     const { at, event } = telling
     return cloudEventBody({ id, telling: { moment: tests, at, event } }, outgoing.links!, outgoing)
   }
-  return isAlertOf(telling)
-    ? alertBody(id, telling, outgoing.publicUrl)
-    : cloudEventBody({ id, telling }, linksOf(outgoing, wanted), outgoing)
+  if (isAlertOf(telling)) return alertBody(id, telling, outgoing.publicUrl)
+  const links = linksOf(outgoing, wanted)
+  if (telling.moment === 'alert') return cloudEventBody({ id, telling }, links, outgoing)
+  const { event, moment, at } = telling
+  const key = [id, moment, at, outgoing.publicUrl, ...Object.values(links)].join(' ')
+  const known = bodies.get(event)
+  if (known?.key === key) return known.body
+  const body = cloudEventBody({ id, telling }, links, outgoing)
+  bodies.set(event, { key, body })
+  return body
 }
+
+/** All subscriptions get the same body of a moment, so it is composed once while its event is in use. */
+const bodies = new WeakMap<EventView, { key: string; body: string }>()
 
 /**
  * The endpoint consents by a header of its answer, whatever the status
@@ -101,10 +113,9 @@ async function shakeHands(
   { now, signal }: Pick<Outgoing, 'now' | 'signal'>,
 ): Promise<Notified> {
   const headers = { 'webhook-request-origin': origin }
-  const init: RequestInit = { method: 'OPTIONS', headers, signal, redirect: 'manual' }
-  const response = await send(url, init)
+  const response = await send(url, { method: 'OPTIONS', redirect: 'manual', headers, signal })
   const { status } = response
-  await response.body?.cancel()
+  await readStart(response, 1)
   const allowed = response.headers.get('webhook-allowed-origin')
   const reply = { status, text: '' }
   if (allowed === '*' || allowed === origin) {

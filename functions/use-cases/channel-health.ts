@@ -28,8 +28,14 @@ const maxAttempts = 20
  * address counts: a new secret repairs no endpoint.
  */
 function fingerprint(name: string, channel: Channel): string {
-  return hash(JSON.stringify(subscriptionOf(name) === undefined ? channel : channel.url))
+  const known = fingerprints.get(channel)
+  if (known !== undefined) return known
+  const of = hash(JSON.stringify(subscriptionOf(name) === undefined ? channel : channel.url))
+  fingerprints.set(channel, of)
+  return of
 }
+
+const fingerprints = new WeakMap<Channel, string>()
 
 /** A channel's health as it was read. `version` is 0 if there is no row. */
 interface Read {

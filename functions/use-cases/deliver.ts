@@ -21,7 +21,7 @@ import { type Context, copyFor } from '../core/delivery/follow-up.ts'
 import { mayHaveHeard, skippedBefore } from '../core/delivery/overtake.ts'
 import { judgeDelivery, withoutSending } from '../core/delivery/send-or-not.ts'
 import type { EventRecord } from '../core/event/event.ts'
-import { asksFor, compose } from '../core/message/message.ts'
+import { asksFor, compose, noText } from '../core/message/message.ts'
 import type { Channel } from '../core/rules/config.ts'
 import { channelsFor } from '../core/rules/routes.ts'
 import { eventLinks, listLink, pageLink } from '../links/link.ts'
@@ -114,10 +114,11 @@ async function prepare(
   { channel, kept }: Target,
   passage: Passage | undefined,
 ): Promise<Prepared> {
-  const subscription = subscriptionOf(claimed.channel)
+  const isConfigured = subscriptionOf(claimed.channel) === undefined
   try {
-    const record = await relay.store.readEvent(claimed)
-    const siblings = await relay.store.readDeliveries(claimed, subscription)
+    // a subscription gets every step in order, so no other step matters
+    const record = isConfigured ? await relay.store.readEvent(claimed) : undefined
+    const siblings = isConfigured ? await relay.store.readDeliveries(claimed) : []
     const isAboutChannel = channelTroubleIn(claimed.telling) !== undefined
     const judgement = judgeDelivery(claimed, {
       record,
@@ -130,7 +131,6 @@ async function prepare(
       judgement.go === 'send'
         ? { part: await partOf(relay, claimed, record, siblings) }
         : { result: withoutSending(judgement) }
-    const isConfigured = subscription === undefined
     const isGone = isConfigured && channel === undefined && judgement.go === 'refused'
     const instead = isGone
       ? await channelsInstead(relay, claimed, record, siblings)
@@ -177,9 +177,11 @@ async function partOf(
 ): Promise<Part> {
   const { telling } = claimed
   const now = relay.now()
-  const isPlain = subscriptionOf(claimed.channel) !== undefined
-  const asks =
-    !isPlain && record !== undefined && telling.moment !== 'alert' && asksFor(telling.event, now)
+  const links = hasEvent(telling) ? { links: eventLinks(relay, telling.event) } : {}
+  if (subscriptionOf(claimed.channel) !== undefined) {
+    return { delivery: claimed, message: noText, ...links, mayHaveHeard: [] }
+  }
+  const asks = record !== undefined && telling.moment !== 'alert' && asksFor(telling.event, now)
   const { buttons, askers } = asks
     ? await waysToDecide(relay, record, telling.event, claimed.channel)
     : {}
@@ -190,10 +192,8 @@ async function partOf(
     ...(hasPage(telling)
       ? { pageUrl: await pageLink(relay, claimed, issuedAt(telling, now)) }
       : {}),
-    ...(hasEvent(telling) ? { links: eventLinks(relay, telling.event) } : {}),
-    mayHaveHeard: isPlain
-      ? []
-      : mayHaveHeard(claimed, siblings, (name) => !channelNamed(relay, name)),
+    ...links,
+    mayHaveHeard: mayHaveHeard(claimed, siblings, (name) => !channelNamed(relay, name)),
   }
 }
 
@@ -223,8 +223,9 @@ async function send(relay: Relay, parts: Part[], channel: Channel): Promise<Send
   const posts = postsOf(relay, first.delivery)
   const listUrl = await listLink(relay, listedIn(parts), now)
   const list = listUrl === undefined ? {} : { listUrl }
-  const { publicUrl } = relay.config
-  const outgoing: Outgoing = { ...first, also, ...list, posts, publicUrl, now, signal }
+  const { hmac, config } = relay
+  const { publicUrl } = config
+  const outgoing: Outgoing = { ...first, also, ...list, posts, publicUrl, hmac, now, signal }
   try {
     const { reply, ...sent } = await notifierOf(relay, channel).notify(
       outgoing,

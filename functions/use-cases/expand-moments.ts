@@ -10,32 +10,29 @@ import type { Relay } from './relay.ts'
 
 /** Moments in one step of the position. */
 const pageSize = 20
-/** Deliveries in one write, so that each transaction stays small on every store. */
-const maxAdded = 50
-/** Of one call. Sending goes on in between. */
-const maxPages = 20
+/** Deliveries in one write. Each write touches a page on disk for every subscription. */
+const maxAdded = 1_000
 /** Another process may commit, which rings no bell here. */
 const lookEveryMs = 2_000
 
 type Parts = Pick<Relay, 'store' | 'now'>
 
 /**
- * Expands what is new. Returns whether there may be more. Moments are read before subscriptions: so
- * a subscription that becomes active meanwhile misses no later moment.
+ * Expands one page of what is new, so that sending goes on in between. Returns whether there may be
+ * more. Moments are read before subscriptions: so a subscription that becomes active meanwhile
+ * misses no later moment.
  */
 export async function expandMoments(relay: Parts): Promise<boolean> {
   const { store } = relay
-  for (let page = 0; page < maxPages; page++) {
-    const from = await positionFor(relay, await listSubscriptions(store))
-    if (from === undefined) return false
-    const moments = await store.readMoments(from.position, pageSize, relay.now())
-    const last = moments.at(-1)
-    if (last === undefined) return false
-    await addAll(relay, moments, await listSubscriptions(store))
-    // after a conflict, another worker goes on
-    if ((await writeExpansion(store, last.position, from.version)) === 'conflict') return true
-  }
-  return true
+  const from = await positionFor(relay, await listSubscriptions(store))
+  if (from === undefined) return false
+  const moments = await store.readMoments(from.position, pageSize, relay.now())
+  const last = moments.at(-1)
+  if (last === undefined) return false
+  await addAll(relay, moments, await listSubscriptions(store))
+  // after a conflict, another worker goes on
+  const written = await writeExpansion(store, last.position, from.version)
+  return written === 'conflict' || moments.length === pageSize
 }
 
 /** Where to go on. Undefined, and nothing read, if there is no subscription that hears moments. */

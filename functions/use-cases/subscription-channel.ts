@@ -40,9 +40,21 @@ export async function findChannel(relay: Relay, claimed: Claimed): Promise<Targe
   if (id === undefined) return { channel: channelNamed(relay, claimed.channel) }
   const subscription = await readSubscription(relay.store, id)
   if (subscription === undefined) return { channel: undefined }
-  const secret = secretsAt(subscription, relay.now())
-  const channel: WebhookChannel = { kind: 'webhook', url: subscription.url, secret }
+  const channel = channelOf(subscription, relay.now())
   return { channel, subscription, kept: whyKept(subscription, claimed.telling) }
+}
+
+/** What others derive from a channel they keep with the object, so it is made once. */
+const channels = new WeakMap<Subscription, WebhookChannel>()
+
+function channelOf(subscription: Subscription, now: number): WebhookChannel {
+  const secret = secretsAt(subscription, now)
+  const known = channels.get(subscription)
+  // with time, secrets only expire
+  if (known?.secret.length === secret.length) return known
+  const channel: WebhookChannel = { kind: 'webhook', url: subscription.url, secret }
+  channels.set(subscription, channel)
+  return channel
 }
 
 /**

@@ -18,3 +18,11 @@ export function spread(name: string, values: number[]): Figure[] {
     { name: `${name} p95`, value: percentile(values, 0.95), unit: 'ms' },
   ]
 }
+
+/** The usual and the worst, with `ending` after their names. */
+export function times(name: string, ending: string, values: number[]): Figure[] {
+  return [
+    { name: `${name} p50${ending}`, value: percentile(values, 0.5), unit: 'ms' },
+    { name: `${name} p99${ending}`, value: percentile(values, 0.99), unit: 'ms' },
+  ]
+}

@@ -9,6 +9,7 @@ import { beacon } from './beacon.ts'
 import { cloudflare } from './cloudflare.ts'
 import { consolePages } from './console/console.ts'
 import { cost } from './cost/cost.ts'
+import { fanout } from './fanout/fanout.ts'
 import type { Figure } from './figures.ts'
 import { latency } from './latency.ts'
 import { memory } from './memory.ts'
@@ -22,7 +23,7 @@ const { values, positionals: wanted } = parseArgs({
 const minutes = Number(values.minutes ?? (wanted.includes('beacon') ? 60 : 5))
 
 const benches: Record<string, () => Promise<Figure[]>> = {
-  ...{ latency: () => latency(), approval: () => approval(), throughput, storm, memory },
+  ...{ latency: () => latency(), approval: () => approval(), throughput, storm, fanout, memory },
   ...{ azure, 'cold-start': coldStart, cloudflare, cost, beacon: () => beacon(minutes) },
   console: consolePages,
 }

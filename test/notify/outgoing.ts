@@ -8,6 +8,7 @@ import { viewOf } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'
 import type { Outgoing, PostAccess, Send } from '../../functions/notify/notifier.ts'
 import { notifiers } from '../../functions/notify/registry.ts'
+import { webHmac } from '../../shared/signature.ts'
 import { at, claimed, facts, record, telling } from '../support/records.ts'
 import { eventId } from '../support/world.ts'
 import { channels, type Json, type Kind, kindTable } from './kinds.ts'
@@ -31,6 +32,7 @@ export function outgoing(changes: Partial<Outgoing> = {}, told: Partial<Telling>
     posts: memoryPosts(),
     publicUrl: 'https://foghorn.example',
     now,
+    hmac: webHmac,
     signal: new AbortController().signal,
     ...changes,
   }

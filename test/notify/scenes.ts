@@ -21,6 +21,7 @@ import { maxOpenOfBeacon, refusalOf } from '../../functions/core/event/share.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'
 import type { Outgoing, Part } from '../../functions/notify/notifier.ts'
+import { webHmac } from '../../shared/signature.ts'
 import { at, claimed, type Fields, facts, record } from '../support/records.ts'
 import { eventId } from '../support/world.ts'
 import { channels } from './kinds.ts'
@@ -441,6 +442,7 @@ function sent(
     mayHaveHeard: heard.map((moment) => ({ moment, at, event: telling.event })),
     also: [],
     now,
+    hmac: webHmac,
     signal: new AbortController().signal,
     posts: lastingPosts(heard.length === 0 ? undefined : posted),
   }

@@ -12,6 +12,7 @@ import type { PostState } from '../../functions/core/delivery/post.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
 import { readHealthRows, readPost, writePost } from '../../functions/store/memos.ts'
 import { openFile } from '../../functions/store/sqlite/file.ts'
+import { sql } from '../../functions/store/sqlite/sql.ts'
 import { SqliteStore } from '../../functions/store/sqlite/store.ts'
 import { claim } from '../support/claims.ts'
 import { at, commitOf, delivery, key, record, telling } from '../support/records.ts'
@@ -26,16 +27,24 @@ function newPath(): string {
   return join(directory, `${randomUUID()}.sqlite`)
 }
 
-const modes = { 'each write at once': undefined, 'writes that share a transaction': setImmediate }
+const modes: Record<string, { soon?: typeof setImmediate; alone?: boolean }> = {
+  'each write at once': {},
+  'writes that share a transaction': { soon: setImmediate },
+  'alone on the file': { soon: setImmediate, alone: true },
+}
 
-for (const [mode, soon] of Object.entries(modes)) {
+for (const [mode, options] of Object.entries(modes)) {
   storeContract(`SqliteStore, ${mode}`, async () => {
     const path = newPath()
-    const stores = [new SqliteStore(openFile(path), { random: randomUUID, ...(soon && { soon }) })]
+    const { alone = false, ...rest } = options
+    const open = () => new SqliteStore(openFile(path, { alone }), { random: randomUUID, ...rest })
+    const stores = [open()]
     return {
       store: stores[0]!,
       async reopen() {
-        const store = new SqliteStore(openFile(path), { random: randomUUID, ...(soon && { soon }) })
+        // nobody else can open it
+        if (alone) return stores[0]!
+        const store = open()
         stores.push(store)
         return store
       },
@@ -113,6 +122,17 @@ test('if one of the writes that share a transaction fails, the others succeed', 
   const left = await store.listEvents({ limit: 9 })
   expect(left.map(({ eventId }) => eventId)).toEqual(['a', 'c'])
   store.close()
+})
+
+test('a look at the queues jumps over their rows, however many wait', () => {
+  const path = newPath()
+  openFile(path).close()
+  const db = new DatabaseSync(path)
+  const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql.queues}`).all()
+  const searches = plan.map(({ detail }) => /deliveries_turn \((.*)\)/.exec(String(detail))?.[1])
+  // a comparison of pairs, `(channel, fleet) > (?, ?)`, would read all rows of the channel
+  expect(searches.filter(Boolean)).toEqual(['channel=? AND fleet>?', 'channel>?'])
+  db.close()
 })
 
 test('a relay that is alone on a file locks out others until it closes the file', () => {

@@ -106,9 +106,9 @@ export async function createWorld(
   async function drain(expands = true): Promise<void> {
     for (let rounds = 0; rounds < 1_000; rounds++) {
       await sweep(relay)
-      if (expands) await expandMoments(relay)
+      const mayGrow = expands && (await expandMoments(relay))
       const requests = await claimDue(relay, 10)
-      if (requests.length === 0) return
+      if (requests.length === 0 && !mayGrow) return
       for (const group of requests) await deliverTogether(relay, group)
     }
     throw new Error('the relay never stops sending')

@@ -226,25 +226,27 @@ export function momentId(record: EventView, moment: Moment): string {
 
 function idOf(record: EventView, moment: Moment, channel: string[]): string {
   const parts = [record.fleet, record.eventId, String(record.epoch), moment, ...channel]
+  return [...parts.map(encode), ...whichOf(record, moment)].join('/')
+}
+
+/** Tells apart several messages about one kind of moment. */
+function whichOf(record: EventView, moment: Moment): string[] {
   const { notBeforeAt, resources, ...rest } = record.facts
   const { eventType, source, durationSeconds, description } = rest
-  const names = resources.map((name) => name.toLowerCase()).sort()
+  if (moment === 'reminder') {
+    return [`${record.reminder?.beforeSeconds}s`, shortHash(notBeforeAt ?? null)]
+  }
   const lapsedAt = lapsedAtOf(record)
   // after an approval lapsed, these may be sent again
   const again = lapsedAt === undefined ? [] : [shortHash(lapsedAt)]
+  if (['approved', 'declined', 'stuck'].includes(moment)) return again
+  if (moment !== 'changed') return []
+  const names = resources.map((name) => name.toLowerCase()).sort()
   const values = [
     ...[notBeforeAt, names, durationSeconds, description],
     ...[eventType, source, record.disputed],
   ]
-  const which = {
-    changed: [shortHash(values), ...again],
-    approved: again,
-    declined: again,
-    stuck: again,
-    reminder: [`${record.reminder?.beforeSeconds}s`, shortHash(notBeforeAt ?? null)],
-  }
-  const more = moment in which ? which[moment as keyof typeof which] : []
-  return [...parts.map(encode), ...more].join('/')
+  return [shortHash(values), ...again]
 }
 
 /** Older rows have no `lapsedAt` of their own, only the one in `overruled`. */

@@ -22,8 +22,11 @@ import { allSecrets } from '../settings.ts'
 import { createAlarm, cronMs } from './alarm.ts'
 import { readSettings } from './settings.ts'
 
-/** Cloudflare lets an object have 6 connections. One is left for keys and replies to presses. */
-const maxUnderWay = 5
+/**
+ * Cloudflare lets an object have 6 connections. One is left for keys and replies to presses. Two are
+ * for configured channels alone, so that subscriptions that hang delay none of them.
+ */
+const places = { all: 5, wide: 3, toSubscriptions: 3 }
 /** A heartbeat costs little here, and silence is noticed after three. */
 const idlePaceMs = 5 * 60_000
 /** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
@@ -133,7 +136,7 @@ async function compose(
     troubles: async () => [],
     backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),
   }
-  const pump = new Pump(relay, { timer, maxUnderWay, maxSleepMs: cronMs })
+  const pump = new Pump(relay, { timer, places, maxClaimed: 1, maxSleepMs: cronMs })
   log.info('relay_started', { publicUrl: config.publicUrl })
   pump.wake()
   return { relay, pump, app: createApp(relay) }

@@ -74,17 +74,21 @@ export class Claims {
 
   /** Channels with waiting messages and room for them. The one that is due longest comes first. */
   #waitingChannels({ roomOf }: Pacing): Waiting[] {
-    const rows = this.#statements
+    const queues = this.#statements
       .all(sql.queues)
-      .filter(({ next_at, channel }) => next_at !== null && roomOf(String(channel)) > 0)
-    const channels = Map.groupBy(rows, ({ channel }) => String(channel))
-    return [...channels]
+      .map(({ channel, fleet, spent_until }) => ({
+        ...{ channel: String(channel), fleet: String(fleet), spentUntil: Number(spent_until) },
+      }))
+      .filter(({ channel }) => roomOf(channel) > 0)
+      .flatMap((queue) => {
+        const due = this.#statements.get(sql.queueDueAt, queue.channel, queue.fleet)
+        return due === undefined ? [] : [{ ...queue, nextAt: Number(due.next_at) }]
+      })
+    return [...Map.groupBy(queues, ({ channel }) => channel)]
       .map(([channel, own]) => {
-        const fleets = own
-          .map(({ fleet, next_at }) => ({ fleet: String(fleet), nextAt: Number(next_at) }))
-          .sort((a, b) => a.nextAt - b.nextAt)
-        const spentUntil = Number(own[0]!.spent_until)
-        return { channel, nextAt: fleets[0]!.nextAt, spentUntil, fleets }
+        const fleets = own.toSorted((a, b) => a.nextAt - b.nextAt)
+        const { nextAt, spentUntil } = fleets[0]!
+        return { channel, nextAt, spentUntil, fleets }
       })
       .sort((a, b) => a.nextAt - b.nextAt)
   }

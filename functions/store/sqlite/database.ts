@@ -12,13 +12,16 @@ export interface Statement {
 }
 
 export interface Database {
+  /** No other process can write. */
+  readonly isAlone: boolean
   prepare(text: string): Statement
-  /** Stores all writes of `work`, or none if it throws. */
-  transaction<Result>(work: () => Result): Result
-  /** Within a transaction: undoes only the writes of `work` if it throws. */
-  part<Result>(work: () => Result): Result
-  /** False if an error has ended the transaction. */
-  readonly isTransaction: boolean
+  /**
+   * Stores all writes of `work`, or none if it throws. They are durable once it returns, unless
+   * `isPatient`.
+   */
+  transaction<Result>(work: () => Result, options: { isPatient: boolean }): Result
+  /** Resolves once all patient transactions so far are durable. Undefined: none can be patient. */
+  readonly sync: (() => Promise<void>) | undefined
   /** Replaces an error of the database by one that names the cause and a remedy, if it knows them. */
   explain(error: unknown): unknown
   close(): void

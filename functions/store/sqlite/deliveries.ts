@@ -14,8 +14,13 @@ import { deliveryBody, eventBody, parse, toDelivery, toEvent } from './rows.ts'
 import { sql } from './sql.ts'
 import type { Statements } from './statements.ts'
 
+/** Deliveries of one moment to many subscriptions are claimed soon after each other. */
+const maxCachedViews = 256
+
 export class Deliveries {
   readonly #statements: Statements
+  /** The name of a view contains a hash of it, so a view never changes. */
+  readonly #views = new Map<string, EventView>()
 
   constructor(statements: Statements) {
     this.#statements = statements
@@ -77,14 +82,26 @@ export class Deliveries {
 
   /** For a row that was read alone: reads its view and its answer, too. */
   toDelivery(row: Row): Delivery {
-    const { id, fleet, event_id, view, channel } = row
+    const { id, fleet, event_id, view, channel, attempts } = row
     if (view === null) return toDelivery(row, undefined)
-    const key = [String(fleet), String(event_id), String(view)]
-    const found = this.#statements.get(sql.readView, ...key)
-    const delivery = toDelivery(row, found && toEvent(found.body))
-    if (subscriptionOf(String(channel)) === undefined) return delivery
+    const event = this.#view(String(fleet), String(event_id), String(view))
+    const delivery = toDelivery(row, event)
+    if (attempts === 0 || subscriptionOf(String(channel)) === undefined) return delivery
     const answer = this.#statements.get(sql.readAnswer, String(id))
     return answer === undefined ? delivery : { ...delivery, answered: parse(answer.body) }
+  }
+
+  #view(fleet: string, eventId: string, view: string): EventView | undefined {
+    const name = JSON.stringify([fleet, eventId, view])
+    const known = this.#views.get(name)
+    if (known !== undefined) return known
+    const found = this.#statements.get(sql.readView, fleet, eventId, view)
+    if (found === undefined) return undefined
+    const event = toEvent<EventView>(found.body)
+    const [oldest] = this.#views.keys()
+    if (this.#views.size >= maxCachedViews) this.#views.delete(oldest!)
+    this.#views.set(name, event)
+    return event
   }
 
   #insertView(fleet: string, eventId: string, event: EventView): string {

@@ -32,7 +32,8 @@ export function openStorage(storage: ObjectStorage): Database {
     sql.exec(writeFormat, schemaVersion, schemaVersion)
   })
   return {
-    isTransaction: true,
+    isAlone: true,
+    sync: undefined,
     prepare: (text) => ({
       run(...values) {
         sql.exec(text, ...values)
@@ -42,7 +43,6 @@ export function openStorage(storage: ObjectStorage): Database {
       all: (...values) => all(text, values),
     }),
     transaction: (work) => storage.transactionSync(work),
-    part: (work) => storage.transactionSync(work),
     explain: (error) => error,
     close() {},
   }

@@ -1,11 +1,12 @@
 // Opens the file of the SQLite store with `node:sqlite`: sets its mode, locks it and checks its
-// format. A transaction is durable once it returns (`synchronous=FULL`).
+// format. A transaction is durable once it returns (`synchronous=FULL`), unless it is patient.
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Database, Statement, Value } from './database.ts'
 import { explainDisk } from './disk.ts'
 import { schema, schemaVersion, upgrades } from './sql.ts'
+import { openWal, type Wal } from './wal.ts'
 
 const inMemory = ':memory:'
 /** Only the relay's own user may read events, names of VMs and decisions. */
@@ -28,7 +29,7 @@ export function openFile(path: string, { alone = false } = {}): DatabaseFile {
     lockFile(db, path, alone)
     checkVersion(db, path)
     db.exec(`${schema} PRAGMA user_version = ${schemaVersion}`)
-    return new DatabaseFile(db, path)
+    return new DatabaseFile(db, path, alone && path !== inMemory ? openWal(path) : undefined)
   } catch (error) {
     db.close()
     throw explainDisk(error, path)
@@ -41,14 +42,22 @@ const copiedPages = 500
 class DatabaseFile implements Database {
   readonly #db: DatabaseSync
   readonly #path: string
+  readonly #wal: Wal | undefined
+  #waitsForDisk = true
 
-  constructor(db: DatabaseSync, path: string) {
+  /** With a `wal`, the process is alone on the file. */
+  constructor(db: DatabaseSync, path: string, wal: Wal | undefined) {
     this.#db = db
     this.#path = path
+    this.#wal = wal
   }
 
-  get isTransaction(): boolean {
-    return this.#db.isTransaction
+  get isAlone(): boolean {
+    return this.#wal !== undefined
+  }
+
+  get sync() {
+    return this.#wal?.sync
   }
 
   prepare(text: string): Statement {
@@ -60,29 +69,24 @@ class DatabaseFile implements Database {
     }
   }
 
-  transaction<Result>(work: () => Result): Result {
+  transaction<Result>(work: () => Result, { isPatient }: { isPatient: boolean }): Result {
+    this.#waitForDisk(!isPatient)
     this.#db.exec('BEGIN IMMEDIATE')
     try {
       const result = work()
       this.#db.exec('COMMIT')
       return result
     } catch (error) {
+      // if the disk is full, SQLite has already ended the transaction
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
       throw error
     }
   }
 
-  part<Result>(work: () => Result): Result {
-    this.#db.exec('SAVEPOINT part')
-    try {
-      const result = work()
-      this.#db.exec('RELEASE part')
-      return result
-    } catch (error) {
-      // if the disk is full, SQLite has already ended the whole transaction
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK TO part; RELEASE part')
-      throw error
-    }
+  #waitForDisk(waits: boolean): void {
+    if (waits === this.#waitsForDisk) return
+    this.#db.exec(`PRAGMA synchronous=${waits ? 'FULL' : 'NORMAL'}`)
+    this.#waitsForDisk = waits
   }
 
   explain(error: unknown): unknown {
@@ -90,6 +94,7 @@ class DatabaseFile implements Database {
   }
 
   close(): void {
+    this.#wal?.close()
     this.#db.close()
   }
 

@@ -175,17 +175,19 @@ export const sql = {
   queues: `WITH RECURSIVE queue (channel, fleet) AS (
       SELECT channel, fleet FROM (SELECT channel, fleet FROM deliveries
         WHERE state = 'pending' ORDER BY channel, fleet LIMIT 1)
-      UNION ALL SELECT n.channel, n.fleet FROM queue q JOIN deliveries n ON n.rowid = (
-        SELECT rowid FROM deliveries WHERE state = 'pending'
-          AND (channel, fleet) > (q.channel, q.fleet) ORDER BY channel, fleet LIMIT 1))
-    SELECT q.channel, q.fleet, coalesce(c.spent_until, 0) AS spent_until, (
-      SELECT d.next_at FROM deliveries d
-        WHERE d.state = 'pending' AND d.channel = q.channel AND d.fleet = q.fleet
-        AND ${inOrder} ORDER BY d.next_at LIMIT 1) AS next_at
+      UNION ALL SELECT n.channel, n.fleet FROM queue q JOIN deliveries n ON n.rowid = coalesce(
+        (SELECT rowid FROM deliveries WHERE state = 'pending'
+          AND channel = q.channel AND fleet > q.fleet ORDER BY fleet LIMIT 1),
+        (SELECT rowid FROM deliveries WHERE state = 'pending'
+          AND channel > q.channel ORDER BY channel, fleet LIMIT 1)))
+    SELECT q.channel, q.fleet, coalesce(c.spent_until, 0) AS spent_until
     FROM queue q LEFT JOIN channels c ON c.name = q.channel`,
+  queueDueAt: `SELECT d.next_at FROM deliveries d
+    WHERE d.state = 'pending' AND d.channel = ? AND d.fleet = ? AND ${inOrder}
+    ORDER BY d.next_at LIMIT 1`,
   due: `SELECT * FROM deliveries d
     WHERE d.state = 'pending' AND d.channel = ? AND d.fleet = ? AND d.next_at <= ?
-    AND ${inOrder} ORDER BY d.next_at, d.seq LIMIT ?`,
+    AND ${inOrder} ORDER BY d.next_at LIMIT ?`,
   lease: 'UPDATE deliveries SET lease = ?, next_at = ?, attempts = attempts + 1 WHERE id = ?',
   spend: `INSERT INTO channels (name, spent_until) VALUES (?, ?)
     ON CONFLICT DO UPDATE SET spent_until = excluded.spent_until`,

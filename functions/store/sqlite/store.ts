@@ -35,6 +35,7 @@ import { BrowseBeacons } from './browse-beacons.ts'
 import { Claims } from './claims.ts'
 import type { Database } from './database.ts'
 import { Deliveries } from './deliveries.ts'
+import { Memos } from './memos.ts'
 import { Moments } from './moments.ts'
 import { eventBody, parse, toEvent } from './rows.ts'
 import { SharedWrites } from './shared-writes.ts'
@@ -49,6 +50,9 @@ interface SqliteOptions {
   soon?: (flush: () => void) => void
 }
 
+/** These writes are many, and no report and no person waits for them. */
+const patient = { isPatient: true }
+
 export class SqliteStore implements Store {
   readonly #db: Database
   readonly #statements: Statements
@@ -57,6 +61,7 @@ export class SqliteStore implements Store {
   readonly #moments: Moments
   readonly #browse: Browse
   readonly #browseBeacons: BrowseBeacons
+  readonly #memos: Memos
   readonly #claims: Claims
   readonly #random: () => string
 
@@ -69,6 +74,7 @@ export class SqliteStore implements Store {
     this.#moments = new Moments(this.#statements)
     this.#browse = new Browse(this.#statements)
     this.#browseBeacons = new BrowseBeacons(this.#statements)
+    this.#memos = new Memos(this.#statements, db.isAlone)
     this.#claims = new Claims(this.#statements, this.#deliveries)
   }
 
@@ -176,7 +182,7 @@ export class SqliteStore implements Store {
 
   async claim(request: ClaimRequest): Promise<Claimed[][]> {
     const lease = this.#random()
-    return this.#writes.write(() => this.#claims.claim(request, lease))
+    return this.#writes.write(() => this.#claims.claim(request, lease), patient)
   }
 
   async settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
@@ -192,7 +198,7 @@ export class SqliteStore implements Store {
         this.#statements.run(sql.follow, now, fleet, eventId, channel, seq, now)
       this.#deliveries.insert(follow)
       return 'settled'
-    })
+    }, patient)
   }
 
   async readMoments(after: number, limit: number): Promise<LoggedMoment[]> {
@@ -204,28 +210,19 @@ export class SqliteStore implements Store {
   }
 
   async readMemo(key: MemoKey): Promise<Memo | undefined> {
-    const row = this.#statements.get(sql.readMemo, ...memoKey(key))
-    return row && parse<Memo>(row.body)
+    return this.#memos.read(key)
   }
 
   async listMemos(kind: MemoKind): Promise<Memo[]> {
-    return this.#statements.all(sql.listMemos, kind).map(({ body }) => parse<Memo>(body))
+    return this.#memos.list(kind)
   }
 
   async writeMemo(key: MemoKey, fields: object, basedOn: number) {
-    return this.#writes.write(() => {
-      const version = basedOn + 1
-      const values = [version, JSON.stringify({ version, ...fields }), ...memoKey(key)]
-      const written =
-        basedOn === 0
-          ? this.#statements.run(sql.insertMemo, ...values)
-          : this.#statements.run(sql.updateMemo, ...values, basedOn)
-      return written === 0 ? 'conflict' : 'written'
-    })
+    return this.#writes.write(() => this.#memos.write(key, fields, basedOn))
   }
 
   async removeMemo(key: MemoKey): Promise<void> {
-    await this.#writes.write(() => this.#statements.run(sql.removeMemo, ...memoKey(key)))
+    await this.#writes.write(() => this.#memos.remove(key))
   }
 
   async readDeliveries(key: EventKey, subscription?: string): Promise<Delivery[]> {
@@ -234,7 +231,7 @@ export class SqliteStore implements Store {
   }
 
   async addDeliveries(deliveries: Delivery[]): Promise<void> {
-    await this.#writes.write(() => this.#deliveries.insert(deliveries))
+    await this.#writes.write(() => this.#deliveries.insert(deliveries), patient)
   }
 
   async listDeliveries(channel: string, page: DeliveryPage): Promise<DeliveryList> {
@@ -256,10 +253,10 @@ export class SqliteStore implements Store {
     return this.#writes.write(() => {
       const ended = this.#statements.all(sql.endedBefore, before, limit)
       for (const { fleet, event_id } of ended) {
-        const key = [String(fleet), String(event_id)]
+        const key = [String(fleet), String(event_id)] as const
         this.#statements.run(sql.forgetDeliveries, ...key)
         this.#statements.run(sql.forgetViews, ...key)
-        this.#statements.run(sql.forgetMemos, ...key)
+        this.#memos.forget(...key)
         this.#statements.run(sql.forgetSightings, ...key)
         this.#statements.run(sql.forgetEvent, ...key)
       }
@@ -316,10 +313,6 @@ export class SqliteStore implements Store {
     const next = Math.min(delivery, typeof event === 'number' ? event : Infinity)
     return next === Infinity ? undefined : next
   }
-}
-
-function memoKey({ kind, event, name }: MemoKey): string[] {
-  return [event?.fleet ?? '', event?.eventId ?? '', kind, JSON.stringify(name)]
 }
 
 function withoutNulls<T extends object>(value: T): T {

@@ -52,7 +52,7 @@ export async function startRelayTarget(host: HostName = 'node'): Promise<Target>
 }
 
 /** Signs beforehand: the signature is the beacon's cost. */
-function preparation(port: number, fleetKey: string): Prepare {
+export function preparation(port: number, fleetKey: string): Prepare {
   const notBeforeAt = Date.now() + noticeMs
   return async (eventId, event, member, change) => {
     // each event has a tenant of its own, and its first member is the VM that is hit

@@ -1,7 +1,7 @@
 // A storm: every member of 100 tenants reports each of three changes of its tenant's event, over HTTP
 // to a process of its own, with this process as load and sink. Where Alertmanager is installed, the same
 // storm goes to it afterwards, from the same load.
-import { type Figure, percentile } from '../figures.ts'
+import { type Figure, times } from '../figures.ts'
 import { cpuSeconds, folderMb, memoryMb } from '../usage.ts'
 import { alertmanagerName, findAlertmanager, startAlertmanager } from './alertmanager.ts'
 import { type Answered, postAll } from './load.ts'
@@ -86,13 +86,6 @@ async function send(target: Target, { waves }: Storm, connections: number): Prom
     }
   }
   return all
-}
-
-function times(name: string, ending: string, values: number[]): Figure[] {
-  return [
-    { name: `${name} p50${ending}`, value: percentile(values, 0.5), unit: 'ms' },
-    { name: `${name} p99${ending}`, value: percentile(values, 0.99), unit: 'ms' },
-  ]
 }
 
 /** Ours against theirs: how many times as fast, and how much longer in ms. */
