@@ -11,8 +11,13 @@ import { bundleWorker } from './bundle.ts'
 /** As in wrangler.jsonc. Only Cloudflare itself runs cron triggers. */
 const cronMs = 60_000
 
-// nothing here needs the internet
-Object.assign(process.env, { WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' })
+Object.assign(process.env, {
+  // nothing here needs the internet
+  WRANGLER_SEND_METRICS: 'false',
+  CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+  // it would store the address of each request, and addresses of channels are secrets
+  X_LOCAL_OBSERVABILITY: 'false',
+})
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 
 try {

@@ -88,7 +88,8 @@ describe('links', () => {
     await report(event())
     const { pathname } = new URL(dataOf().links.page)
     const form = await world.app.request(pathname)
-    expect([form.status, form.headers.get('location')]).toEqual([303, '/console'])
+    const to = encodeURIComponent(pathname.replace('/console', ''))
+    expect([form.status, form.headers.get('location')]).toEqual([303, `/console?to=${to}`])
     world.relay.adminKey = undefined
     await report(event({ durationSeconds: 9 }))
     expect(dataOf().links).toEqual({ api: `https://foghorn.example${dataLink()}` })
