@@ -21,7 +21,7 @@ import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import { reportSchema } from '../../shared/report.ts'
 import { adminKey, noIdentity } from '../support/world.ts'
-import type { Channels } from './channels.ts'
+import { attemptMs, type Channels } from './channels.ts'
 import { directPage, httpPage, type PageDoor, Replies, type SlackDoor, slackDoor } from './doors.ts'
 import type { Faults } from './faults.ts'
 import type { Judge } from './judge.ts'
@@ -267,11 +267,12 @@ export class Worker {
     const watch = ([kind, notifier]: [string, Notifiers['slack']]) => {
       const notify = (outgoing: Outgoing, channel: never) => {
         const parts: Part[] = [outgoing, ...outgoing.also]
+        const endsAt = Math.min(outgoing.now + attemptMs, outgoing.delivery.leaseUntil)
         const send: Send = async (url, init) => {
           await this.step()
           // the signal of a real request would have fired
-          if (this.#parts.kernel.now >= outgoing.delivery.leaseUntil) throw timedOut()
-          const answered = await channels.take(this.process, parts, url, init)
+          if (this.#parts.kernel.now >= endsAt) throw timedOut()
+          const answered = await channels.take(this.process, parts, url, init, endsAt)
           await this.step(6)
           if (answered instanceof Response) return answered
           throw answered
