@@ -17,6 +17,11 @@ const atRows = 'at'
 const knownRows = 'known'
 /** Each moment takes two rows, and the head one. */
 const maxAppended = Math.floor((maxChanges - 1) / 2)
+/**
+ * Entries that an append looks at, in one list: a second list could show a later moment of an event
+ * whose earlier one the first list did not. The storage answers with at most 1,000 rows.
+ */
+const maxListed = 1_000
 /** Transactions of one read. The next read appends the rest. */
 const maxAppends = 100
 /** Of one append, while other workers append. */
@@ -65,17 +70,29 @@ export class Moments {
 
   async #appendWaiting(now: number): Promise<void> {
     for (let append = 0; append < maxAppends; append++) {
-      const range = { from: '', to: '~', limit: maxAppended }
+      const range = { from: '', to: '~', limit: maxListed }
       const found = await this.#parts.index.list(partitions.unlogged, range)
-      const waiting = await this.#waitingOf(found)
-      const stale = found.filter((one) => !waiting.some((own) => own.found === one))
-      await this.#parts.index.tidy(stale, now)
+      const waiting = await this.#firstWaiting(found, now)
       if (waiting.length === 0) return
       // a commit that was tried twice may have left two entries
       const each = [...new Map(waiting.map((one) => [one.entry.id, one])).values()]
       await this.#append(inOrder(each))
-      if (found.length < maxAppended) return
+      if (waiting.length < maxAppended) return
     }
+  }
+
+  /** As many as one append takes. Entries without rows hide none. */
+  async #firstWaiting(found: Found[], now: number): Promise<Waiting[]> {
+    const waiting: Waiting[] = []
+    for (let i = 0; i < found.length && waiting.length < maxAppended; ) {
+      const next = found.slice(i, i + maxAppended - waiting.length)
+      const own = await this.#waitingOf(next)
+      const stale = next.filter((one) => !own.some((waits) => waits.found === one))
+      await this.#parts.index.tidy(stale, now)
+      waiting.push(...own)
+      i += next.length
+    }
+    return waiting
   }
 
   /** Those whose rows exist. The others belong to a commit under way, or to none. */
