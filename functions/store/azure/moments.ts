@@ -74,9 +74,11 @@ export class Moments {
       const found = await this.#parts.index.list(partitions.unlogged, range)
       const waiting = await this.#firstWaiting(found, now)
       if (waiting.length === 0) return
-      // a commit that was tried twice may have left two entries
+      // several commits may have had the same moment
       const each = [...new Map(waiting.map((one) => [one.entry.id, one])).values()]
       await this.#append(inOrder(each))
+      const others = waiting.filter((one) => !each.includes(one))
+      await this.#parts.index.drop(others.map(({ found }) => found))
       if (waiting.length < maxAppended) return
     }
   }
