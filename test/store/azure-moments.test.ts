@@ -45,6 +45,26 @@ test('many entries without rows hide no later moment', async () => {
   expect((await read()).at(-1)).toBe('last')
 })
 
+test('the moments of an event are in the order of its commits, however many others wait', async () => {
+  const rows = new Table().plain()
+  const store = storeOn(rows)
+  // the second one was decided earlier, for a report whose first commit conflicted
+  const commits = [at + 2, at].map((decidedAt, i) => {
+    const own = record({ eventId: 'one', sequence: i + 1 })
+    const moment = { id: `one-${i + 1}`, telling: telling({ at: decidedAt, event: own }) }
+    return commitOf({ record: own, basedOn: i, moments: [moment] })
+  })
+  for (const commit of commits) expect(await store.commit(commit)).toBe('committed')
+  for (let i = 0; i < 120; i++) {
+    const other = commitWithMoment(`other-${i}`)
+    for (const { telling } of other.moments) telling.at = at + 1
+    expect(await store.commit(other)).toBe('committed')
+  }
+  const ids = (await store.readMoments(0, maxMoments, at)).map(({ id }) => id)
+  expect(ids).toHaveLength(122)
+  expect(ids.indexOf('one-1')).toBeLessThan(ids.indexOf('one-2'))
+})
+
 describe('a commit that conflicts with another one', () => {
   /** The other commit comes between the entries and the rows of this one. */
   const overtaken = (rows: Rows, by: string) => {

@@ -18,12 +18,12 @@ const knownRows = 'known'
 /** Each moment takes two rows, and the head one. */
 const maxAppended = Math.floor((maxChanges - 1) / 2)
 /**
- * Entries that an append looks at, in one list: a second list could show a later moment of an event
- * whose earlier one the first list did not. The storage answers with at most 1,000 rows.
+ * Entries that are put in order together. The storage answers a request with at most 1,000 rows,
+ * and a second request could show a later moment of an event whose earlier one the first did not.
  */
 const maxListed = 1_000
-/** Transactions of one read. The next read appends the rest. */
-const maxAppends = 100
+/** Of one read. The next read appends the rest. */
+const maxLists = 5
 /** Of one append, while other workers append. */
 const maxAttempts = 20
 
@@ -69,32 +69,23 @@ export class Moments {
   }
 
   async #appendWaiting(now: number): Promise<void> {
-    for (let append = 0; append < maxAppends; append++) {
+    const { index } = this.#parts
+    for (let list = 0; list < maxLists; list++) {
       const range = { from: '', to: '~', limit: maxListed }
-      const found = await this.#parts.index.list(partitions.unlogged, range)
-      const waiting = await this.#firstWaiting(found, now)
-      if (waiting.length === 0) return
+      const found = await index.list(partitions.unlogged, range)
+      const waiting = await this.#waitingOf(found)
+      const stale = found.filter((one) => !waiting.some((own) => own.found === one))
+      await index.tidy(stale, now)
       // several commits may have had the same moment
       const each = [...new Map(waiting.map((one) => [one.entry.id, one])).values()]
-      await this.#append(inOrder(each))
+      const ordered = inOrder(each)
+      for (let i = 0; i < ordered.length; i += maxAppended) {
+        await this.#append(ordered.slice(i, i + maxAppended))
+      }
       const others = waiting.filter((one) => !each.includes(one))
-      await this.#parts.index.drop(others.map(({ found }) => found))
-      if (waiting.length < maxAppended) return
+      await index.drop(others.map(({ found }) => found))
+      if (found.length < maxListed || waiting.length === 0) return
     }
-  }
-
-  /** As many as one append takes. Entries without rows hide none. */
-  async #firstWaiting(found: Found[], now: number): Promise<Waiting[]> {
-    const waiting: Waiting[] = []
-    for (let i = 0; i < found.length && waiting.length < maxAppended; ) {
-      const next = found.slice(i, i + maxAppended - waiting.length)
-      const own = await this.#waitingOf(next)
-      const stale = next.filter((one) => !own.some((waits) => waits.found === one))
-      await this.#parts.index.tidy(stale, now)
-      waiting.push(...own)
-      i += next.length
-    }
-    return waiting
   }
 
   /** Those whose rows exist. The others belong to a commit under way, or to none. */
