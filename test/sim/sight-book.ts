@@ -197,7 +197,8 @@ export class SightBook {
     // first seen late: this cannot be told from an event that is back
     const mayReopen = ({ isLate, vm }: Beacon) =>
       isLate &&
-      (isHit(record.facts, vm.name) || (this.#firstAt.get(`${vm.name} ${key}`) ?? at) > over)
+      // its own late document may show fewer affected VMs than were known
+      (isHit(before.facts, vm.name) || (this.#firstAt.get(`${vm.name} ${key}`) ?? at) > over)
     const lags = this.#docket.parts.beacons().some(mayReopen)
     // a liar may say anything of an event that it once saw
     if (this.#docket.lies.has(key)) return
