@@ -8,8 +8,8 @@ import type { Kernel, Process } from './kernel.ts'
 import { isAside } from './message-book.ts'
 import type { Random } from './random.ts'
 
-/** After this time an attempt is over, answer or not. */
-const attemptMs = 15_000
+/** After this time an attempt is over, answer or not, however many requests it makes. */
+export const attemptMs = 15_000
 
 type Fate = 'takes' | 'mute' | 'deaf' | 'busy' | 'fails' | 'refuses' | 'gone'
 
@@ -47,13 +47,17 @@ export class Channels {
     }
   }
 
-  /** One request; an error where no answer came. */
-  async take(process: Process, parts: Part[], url: string, init: RequestInit) {
+  /** One request; an error if no answer came by `endsAt`. */
+  async take(process: Process, parts: Part[], url: string, init: RequestInit, endsAt: number) {
     const { channel } = parts[0]!.delivery
     const body = String(init.body)
     const headers = Object.fromEntries(new Headers(init.headers))
     const request = { url, headers, body, json: JSON.parse(body) }
-    const fate = this.#fate(channel)
+    const meant = this.#fate(channel)
+    const answers = meant !== 'mute' && meant !== 'deaf'
+    const answersMs = answers ? this.#answersAfter(channel) : Number.POSITIVE_INFINITY
+    const leftMs = endsAt - this.#kernel.now
+    const fate = answers && answersMs >= leftMs ? lateFate(meant) : meant
     const takes = fate === 'takes' || fate === 'mute'
     const answer = takes && isOfBot(url) ? this.#postAsBot(request) : undefined
     // an edit alone is no message, nor is the end of an incident on the side: either may be repeated
@@ -69,13 +73,10 @@ export class Channels {
       if (fate === 'mute') this.#judge.answerLost(part.delivery)
     }
     if (fate === 'mute' || fate === 'deaf') {
-      await this.#kernel.pause(process, attemptMs)
+      await this.#kernel.pause(process, leftMs)
       return Object.assign(new Error('no answer'), { name: 'TimeoutError' })
     }
-    const ms = this.#isSlow(channel)
-      ? this.#random.int(4_000, attemptMs - 500)
-      : this.#random.int(1, 300)
-    await this.#kernel.pause(process, ms)
+    await this.#kernel.pause(process, answersMs)
     return fate === 'takes' ? (answer ?? usualAnswer(request)) : this.#answer(fate, channel)
   }
 
@@ -87,6 +88,12 @@ export class Channels {
     if (valid === true) this.#slackBot.accept(request)
     else this.#judge.broke('unexpected', `Slack refuses what a bot sends: ${valid}`)
     return Response.json(reply.body)
+  }
+
+  #answersAfter(channel: string): number {
+    return this.#isSlow(channel)
+      ? this.#random.int(4_000, attemptMs - 500)
+      : this.#random.int(1, 300)
   }
 
   /** Slowness lasts: a retry soon afterwards is slow, too. */
@@ -122,6 +129,11 @@ export class Channels {
     const after = this.#random.pick(['1', '30', at, 'soon'])
     return new Response('', { status: 429, headers: { 'retry-after': after } })
   }
+}
+
+/** The answer comes after the end of the attempt. */
+function lateFate(meant: Fate): Fate {
+  return meant === 'takes' ? 'mute' : 'deaf'
 }
 
 function isOfBot(url: string): boolean {

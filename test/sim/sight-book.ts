@@ -47,13 +47,15 @@ interface Sight {
   polledAt: number
 }
 
+const never: Sight = { heardAt: Number.POSITIVE_INFINITY, polledAt: Number.POSITIVE_INFINITY }
+
 export class SightBook {
   readonly #docket: Docket
   /** Reports that a relay is working on. */
   #arrivals: Arrival[] = []
   readonly #sights = new Map<string, Map<Beacon, Sight>>()
   /** By event and beacon: the first acknowledged report that lacks the event after it was shown. */
-  readonly #missing = new Map<string, Map<Beacon, number>>()
+  readonly #missing = new Map<string, Map<Beacon, Sight>>()
   readonly #scheduled = new Set<string>()
   /** By VM and event: the first poll that showed it. */
   readonly #firstAt = new Map<string, number>()
@@ -107,22 +109,27 @@ export class SightBook {
       if (!backAt.has(beacon) && polledAt >= overAt) backAt.set(beacon, this.#docket.now)
       if (!this.#isHit(key, beacon)) backAt.delete(beacon)
     }
-    if (report.document !== null) this.#noteMissing(beacon, report.document)
+    if (report.document !== null) this.#noteMissing(beacon, report.document, polledAt)
   }
 
-  #noteMissing(beacon: Beacon, document: NonNullable<Report['document']>): void {
+  #noteMissing(beacon: Beacon, document: NonNullable<Report['document']>, polledAt: number): void {
     const { kernel } = this.#docket.parts
+    const { bornAt } = beacon.process
     const { events: shown } = document
     // an event that an earlier process saw may be in an unreadable entry
     const hides = 'unreadable' in document && document.unreadable !== 0
     for (const [key, sights] of this.#sights) {
       const sight = sights.get(beacon)
-      if (sight === undefined || (hides && sight.polledAt < beacon.process.bornAt)) continue
+      if (sight === undefined || (hides && sight.polledAt < bornAt)) continue
       if (shown.some(({ eventId }) => key.endsWith(`/${eventId}`))) continue
-      const missing = this.#missing.get(key) ?? new Map<Beacon, number>()
+      const missing = this.#missing.get(key) ?? new Map<Beacon, Sight>()
       this.#missing.set(key, missing)
-      if (missing.has(beacon)) continue
-      missing.set(beacon, this.#docket.now)
+      const { reopenedAt = 0 } = this.#records.get(key) ?? {}
+      const before = missing.get(beacon)
+      // the first report after a restart shows that an event that is open again is not there
+      const isAnew = before !== undefined && before.polledAt <= reopenedAt && bornAt > reopenedAt
+      if (before !== undefined && !isAnew) continue
+      missing.set(beacon, { heardAt: this.#docket.now, polledAt })
       kernel.after(completedMs + 1, () => this.#checkLate(key))
     }
   }
@@ -190,7 +197,8 @@ export class SightBook {
     // first seen late: this cannot be told from an event that is back
     const mayReopen = ({ isLate, vm }: Beacon) =>
       isLate &&
-      (isHit(record.facts, vm.name) || (this.#firstAt.get(`${vm.name} ${key}`) ?? at) > over)
+      // its own late document may show fewer affected VMs than were known
+      (isHit(before.facts, vm.name) || (this.#firstAt.get(`${vm.name} ${key}`) ?? at) > over)
     const lags = this.#docket.parts.beacons().some(mayReopen)
     // a liar may say anything of an event that it once saw
     if (this.#docket.lies.has(key)) return
@@ -211,11 +219,16 @@ export class SightBook {
     const missing = this.#missing.get(key)!
     const hit = seers.filter((beacon) => isHit(record.facts, beacon.vm.name))
     const counting = hit.length > 0 ? hit : seers
-    const times = counting.map((beacon) => missing.get(beacon) ?? Number.POSITIVE_INFINITY)
+    const { reopenedAt = 0 } = record
+    // a VM that missed it before it was open again may be down
+    const times = counting.map((beacon) => {
+      const { heardAt, polledAt } = missing.get(beacon) ?? never
+      return polledAt > reopenedAt ? heardAt : never.heardAt
+    })
     const enough = hit.length > 0 ? times.length : Math.floor(times.length / 2) + 1
     const since = times.sort((a, b) => a - b)[enough - 1]!
-    // an event that is back is missed anew, and so is one that has only just started
-    const missedAt = Math.max(since, record.reopenedAt ?? 0, record.startedAt)
+    // an event that has only just started is missed anew
+    const missedAt = Math.max(since, reopenedAt, record.startedAt)
     const waitMs = missedAt + completedMs - now
     if (waitMs > 0) {
       if (Number.isFinite(waitMs)) kernel.after(waitMs + 1, () => this.#checkLate(key))

@@ -150,7 +150,11 @@ export class Table {
       const moments = written
         .filter(({ row }) => row.row.startsWith('unlogged|'))
         .map(({ row }) => toEntry(row.body))
-      const commit = { record, deliveries, basedOn: 0, supersede: [], moments, now: 0 }
+      const supersede = written
+        .filter(({ row, before }) => before !== undefined && row.row.startsWith('say|'))
+        .map(({ row }) => held<StoredDelivery>(row).stored.delivery)
+        .filter(({ state }) => state === 'superseded')
+      const commit = { record, deliveries, basedOn: 0, supersede, moments, now: 0 }
       judge.committed(process, commit, 'committed')
     }
   }

@@ -22,7 +22,7 @@ import { sweep } from '../../functions/use-cases/sweep.ts'
 import type { Log } from '../../shared/log.ts'
 import { reportSchema } from '../../shared/report.ts'
 import { adminKey, noIdentity } from '../support/world.ts'
-import type { Channels } from './channels.ts'
+import { attemptMs, type Channels } from './channels.ts'
 import { directPage, httpPage, type PageDoor, Replies, type SlackDoor, slackDoor } from './doors.ts'
 import type { Endpoints } from './endpoints.ts'
 import type { Faults } from './faults.ts'
@@ -293,13 +293,14 @@ export class Worker {
     const watch = ([kind, notifier]: [string, Notifiers['slack']]) => {
       const notify = (outgoing: Outgoing, channel: never) => {
         const parts: Part[] = [outgoing, ...outgoing.also]
+        const endsAt = Math.min(outgoing.now + attemptMs, outgoing.delivery.leaseUntil)
         const send: Send = async (url, init) => {
           await this.step()
           // the signal of a real request would have fired
-          if (this.#parts.kernel.now >= outgoing.delivery.leaseUntil) throw timedOut()
+          if (this.#parts.kernel.now >= endsAt) throw timedOut()
           const isOwn = subscriptionOf(outgoing.delivery.channel) === undefined
           const answered = isOwn
-            ? await channels.take(this.process, parts, url, init)
+            ? await channels.take(this.process, parts, url, init, endsAt)
             : await endpoints.take(this.process, outgoing.delivery, url, init)
           await this.step(6)
           if (answered instanceof Response) return answered

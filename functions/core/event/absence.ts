@@ -19,6 +19,9 @@ const majorityMs = 30_000
 /** How long to wait for a silent hit VM. Its uptime says whether it restarted. */
 const uptimeWaitMs = 3 * 60_000
 
+/** How often to look whether an affected VM has restarted since the event is open again. */
+const restartLookMs = 30_000
+
 type Span = NonNullable<EventRecord['gone']>
 
 /** These types restart or remove the VM, which its uptime shows. */
@@ -103,10 +106,18 @@ function misses({ sighting }: Witness): boolean {
  */
 export function nextAbsenceLook(record: EventRecord, witnesses: Witness[], now: number): number {
   const missing = missingIn(record, witnesses)
+  const hitMissed = witnesses.some((one) => isHit(record.facts, one.beacon.vm) && misses(one))
+  const restartAt = hitMissed ? nextRestartLook(record, now) : Number.POSITIVE_INFINITY
   const hiccupEndsAt = record.gone?.confirmAt ?? Number.POSITIVE_INFINITY
-  if (missing.length === 0) return hiccupEndsAt
+  if (missing.length === 0) return Math.min(hiccupEndsAt, restartAt)
   const staleAt = seeingIn(record, witnesses, now).map((one) => freshUntil(one) + 1)
-  return Math.min(confirmsAt(record, witnesses, now), ...staleAt)
+  return Math.min(confirmsAt(record, witnesses, now), restartAt, ...staleAt)
+}
+
+/** An affected VM that was down when the event opened again reports no more about it. */
+export function nextRestartLook({ phase, reopenedAt }: EventRecord, now: number): number {
+  const isAwaited = phase === 'started' && reopenedAt !== undefined
+  return isAwaited ? now + restartLookMs : Number.POSITIVE_INFINITY
 }
 
 /** What the absence means. Its span counts, not the time of this conclusion. */

@@ -1,6 +1,6 @@
 // Conclusions from passing time: an event is over, lost or stuck, or a reminder is due. The sweep
 // calls this at an event's due time, and a report that may confirm its end.
-import { confirmedSpan, judge, nextAbsenceLook } from './absence.ts'
+import { confirmedSpan, judge, nextAbsenceLook, nextRestartLook } from './absence.ts'
 import { drillDueAt, moveDrill } from './drill.ts'
 import {
   type DrillPlan,
@@ -192,6 +192,7 @@ export function nextLookOf(record: EventRecord, now: number, reminders: number[]
   const times = [
     lostAt(record, reporter),
     record.gone?.confirmAt ?? Number.POSITIVE_INFINITY,
+    nextRestartLook(record, now),
     silentFrom + vmGoneMs,
   ]
   return earliest(record, times, now, reminders)

@@ -14,7 +14,10 @@ export interface EventNews {
   inDocument: boolean
   /** The event's status in the document, if it is there. */
   status: ScheduledEvent['status'] | undefined
-  /** This beacon sees the event, or that the event hits its own VM, for the first time. */
+  /**
+   * This beacon sees the event, or that the event hits its own VM, for the first time. Or the event
+   * is back in its document.
+   */
   firstSighting: boolean
   /** The report has a run of a hook for the event. */
   ran: boolean
@@ -210,7 +213,10 @@ function newsOf(
     event,
   }
   const hitsNow = before !== undefined && !isHit(before.event, vm) && isHit(event, vm)
-  const common = { eventId, observations, starts, firstSighting: firstSighting || hitsNow }
+  // what its first report brought was not sent if its document lacked the event
+  const isBack = shown !== undefined && before?.gone !== undefined
+  const isFirst = firstSighting || hitsNow || isBack
+  const common = { eventId, observations, starts, firstSighting: isFirst }
   if (report.document === null || report.document.hidden.includes(eventId)) {
     return [{ ...common, inDocument: false, status: undefined, sighting: before ?? sighting }]
   }

@@ -57,17 +57,33 @@ export function heardSince(witnesses: Witness[], listeningSince: number): Witnes
   return witnesses.map(({ beacon, sighting }) => {
     if (beacon.heardAt >= listeningSince) return { beacon, sighting }
     const paceMs = Math.max(beacon.paceMs, returnMs)
-    const returned = { heardAt: listeningSince, polledAt: listeningSince, paceMs }
-    return { beacon: { ...beacon, ...returned }, sighting }
+    const returned = { ...beacon, heardAt: listeningSince, paceMs }
+    // a document that lacks the event is as old as it is
+    if (sighting.gone !== undefined) return { beacon: returned, sighting }
+    return { beacon: { ...returned, polledAt: listeningSince }, sighting }
   })
 }
 
-/** Observers that saw the event in this epoch, and whose last document lacks it. */
-export function missingIn(record: EventRecord, witnesses: Witness[]): Missing[] {
-  return witnesses.filter(
-    (one): one is Missing =>
-      one.sighting.gone !== undefined && one.sighting.gone.firstAt > (record.reopenedAt ?? 0),
-  )
+/**
+ * Observers whose last document lacks the event. After it is open again, they must have seen it
+ * again, or restarted: the first report after a restart shows what there is.
+ */
+export function missingIn({ reopenedAt = 0 }: EventRecord, witnesses: Witness[]): Missing[] {
+  return witnesses.flatMap(({ beacon, sighting }) => {
+    const gone = goneSince(reopenedAt, beacon, sighting.gone)
+    return gone === undefined ? [] : [{ beacon, sighting: { ...sighting, gone } }]
+  })
+}
+
+function goneSince(
+  reopenedAt: number,
+  beacon: Witness['beacon'],
+  gone: Witness['sighting']['gone'],
+): Witness['sighting']['gone'] {
+  if (gone === undefined || gone.firstAt > reopenedAt) return gone
+  const { bootHeardAt = 0 } = beacon
+  const hasRestarted = bootHeardAt > reopenedAt && polledAt(beacon) > reopenedAt
+  return hasRestarted ? { firstAt: bootHeardAt, lastSeenAt: reopenedAt } : undefined
 }
 
 /** Observers whose document still shows the event and is fresh. A failing IMDS proves nothing. */

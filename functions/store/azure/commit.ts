@@ -42,7 +42,7 @@ export function commitWrites(
   const fresh = insertions(found, deliveries, index, writes)
   writes.changes.push(...fresh)
   for (const [place, moment] of moments.entries()) {
-    const entry = index.unloggedAt(moment.id, moment.telling.at, place)
+    const entry = index.unloggedAt(moment.telling.at, place)
     writes.add.push({ entry, target: { ...keyIn(record), id: moment.id } })
     writes.changes.push({ kind: 'put', row: momentRow(moment.id), body: entryBody(moment) })
   }

@@ -2,7 +2,7 @@
 // not later than the row's: a crash may leave a stale entry, which no row names, but never a row
 // without an entry. Reads that meet a stale entry remove it.
 import type { EventKey } from '../store.ts'
-import { digestOf, keyOf, newestFirst, shardOf, startOf, timeKey } from './keys.ts'
+import { keyOf, newestFirst, shardOf, startOf, timeKey } from './keys.ts'
 import { type Change, maxChanges, type Range, type Rows } from './rows.ts'
 import type { Together } from './together.ts'
 
@@ -77,15 +77,10 @@ export class Index {
     return { partition: partitions.failed, row: `${timeKey(at)}|${this.#name()}` }
   }
 
-  /**
-   * Moments of one time are sorted by `place`. The name depends on nothing else, so a commit that is
-   * written again adds no second entry.
-   */
-  unloggedAt(id: string, at: number, place: number): Entry {
-    return {
-      partition: partitions.unlogged,
-      row: `${timeKey(at)}|${timeKey(place)}|${digestOf(id)}`,
-    }
+  /** Moments of one time are sorted by `place`. */
+  unloggedAt(at: number, place: number): Entry {
+    const row = `${timeKey(at)}|${timeKey(place)}|${this.#name()}`
+    return { partition: partitions.unlogged, row }
   }
 
   heardAt(beacon: string, at: number): Entry {

@@ -17,8 +17,13 @@ const atRows = 'at'
 const knownRows = 'known'
 /** Each moment takes two rows, and the head one. */
 const maxAppended = Math.floor((maxChanges - 1) / 2)
-/** Transactions of one read. The next read appends the rest. */
-const maxAppends = 100
+/**
+ * Entries that are put in order together. The storage answers a request with at most 1,000 rows,
+ * and a second request could show a later moment of an event whose earlier one the first did not.
+ */
+const maxListed = 1_000
+/** Of one read. The next read appends the rest. */
+const maxLists = 5
 /** Of one append, while other workers append. */
 const maxAttempts = 20
 
@@ -64,17 +69,22 @@ export class Moments {
   }
 
   async #appendWaiting(now: number): Promise<void> {
-    for (let append = 0; append < maxAppends; append++) {
-      const range = { from: '', to: '~', limit: maxAppended }
-      const found = await this.#parts.index.list(partitions.unlogged, range)
+    const { index } = this.#parts
+    for (let list = 0; list < maxLists; list++) {
+      const range = { from: '', to: '~', limit: maxListed }
+      const found = await index.list(partitions.unlogged, range)
       const waiting = await this.#waitingOf(found)
       const stale = found.filter((one) => !waiting.some((own) => own.found === one))
-      await this.#parts.index.tidy(stale, now)
-      if (waiting.length === 0) return
-      // a commit that was tried twice may have left two entries
+      await index.tidy(stale, now)
+      // several commits may have had the same moment
       const each = [...new Map(waiting.map((one) => [one.entry.id, one])).values()]
-      await this.#append(inOrder(each))
-      if (found.length < maxAppended) return
+      const ordered = inOrder(each)
+      for (let i = 0; i < ordered.length; i += maxAppended) {
+        await this.#append(ordered.slice(i, i + maxAppended))
+      }
+      const others = waiting.filter((one) => !each.includes(one))
+      await index.drop(others.map(({ found }) => found))
+      if (found.length < maxListed || waiting.length === 0) return
     }
   }
 

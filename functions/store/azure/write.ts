@@ -5,7 +5,14 @@ import type { Writes } from './commit.ts'
 import { type Entry, partitions } from './index.ts'
 import type { Parts } from './parts.ts'
 import type { Change, Row } from './rows.ts'
-import { deliveryPartition, entriesOf, isSameEntry, ranges, toHeldEvent } from './stored.ts'
+import {
+  deliveryPartition,
+  entriesOf,
+  isSameEntry,
+  momentRow,
+  ranges,
+  toHeldEvent,
+} from './stored.ts'
 
 /** Returns false if another writer was faster. */
 export async function write(
@@ -50,19 +57,19 @@ function split(entries: Entry[]) {
 
 /** The second half. Returns false if another writer was faster. */
 export async function changeRows(
-  { rows, index }: Parts,
+  parts: Parts,
   partition: string,
   { changes, add, drop }: Writes,
 ): Promise<boolean> {
+  const { rows, index } = parts
   if ((await rows.change(partition, changes)) === 'conflict') {
     const found = await rows.list(partition, ranges.withoutViews)
     const named = entriesOf(toHeldEvent(found))
-    // rows of moments were not read: a reader of the log tidies their entries
-    const own = add
-      .map(({ entry }) => entry)
-      .filter((entry) => entry.partition !== partitions.unlogged)
+    const ofMoments = add.filter(({ entry }) => entry.partition === partitions.unlogged)
+    const own = add.filter((one) => !ofMoments.includes(one)).map(({ entry }) => entry)
     const unnamed = own.filter((entry) => !named.some((one) => isSameEntry(one, entry)))
-    await dropEntries({ index }, unnamed)
+    const unwritten = await entriesWithoutMoment(parts, partition, ofMoments)
+    await dropEntries({ index }, [...unnamed, ...unwritten])
     // if the answer to a write is lost, the client writes again and conflicts with its own rows
     // another worker may have dropped the entries since
     const isWritten = unnamed.length < own.length || isThere(found, changes[0]!)
@@ -70,6 +77,18 @@ export async function changeRows(
   }
   await dropEntries({ index }, drop)
   return true
+}
+
+/** A row of a moment names no entry. If it is there, its entry must stay. */
+async function entriesWithoutMoment(
+  { rows, together }: Parts,
+  partition: string,
+  ofMoments: Writes['add'],
+): Promise<Entry[]> {
+  const works = ofMoments.map(({ entry, target: { id = '' } }) => async () => {
+    return (await rows.read(partition, momentRow(id))) === undefined ? [entry] : []
+  })
+  return (await together(works)).flat()
 }
 
 /** An entry that leads to another partition would be stale, and its delivery lost. */

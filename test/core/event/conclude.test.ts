@@ -29,6 +29,14 @@ const paused = (beacon = {}) =>
     { gone: { firstAt: at + 20 * second, lastSeenAt: at } },
   )
 const seeing = (vm: string, beacon = {}) => observer(vm, { ...heard, ...beacon })
+const openAgain: Fields = { phase: 'started', startedAt: at + second, reopenedAt: at }
+/** The hit VM missed the event before it was open again. */
+const missedBefore = (beacon: object) =>
+  observer(
+    'web_0',
+    { ...heard, ...beacon },
+    { gone: { firstAt: at - minute, lastSeenAt: at - minute - second } },
+  )
 
 interface Row {
   name: string
@@ -138,6 +146,30 @@ const settled: Row[] = [
     name: 'it was missed before this epoch began',
     record: { ...noted, reopenedAt: at + 20 * second },
     observers: [gone('web_0')],
+  },
+  {
+    name: 'the hit VM missed it before this epoch began, restarted, and still misses it',
+    record: openAgain,
+    observers: [missedBefore({ bootHeardAt: at + 20 * second }), seeing('web_1')],
+    ended: ['completed'],
+  },
+  {
+    name: 'the same of a VM that has not restarted',
+    record: openAgain,
+    observers: [missedBefore({ bootHeardAt: at - minute }), seeing('web_1')],
+  },
+  {
+    name: 'the same of a VM that restarted a few seconds ago',
+    record: openAgain,
+    observers: [missedBefore({ bootHeardAt: at + 21 * second }), seeing('web_1')],
+  },
+  {
+    name: 'the same of a restarted VM whose polls fail',
+    record: openAgain,
+    observers: [
+      missedBefore({ bootHeardAt: at + 20 * second, polledAt: at - minute }),
+      seeing('web_1'),
+    ],
   },
   { name: 'nobody misses it', record: noted, observers: [seeing('web_0')] },
   {

@@ -62,3 +62,27 @@ test('if a VM first reports an event while it is over, its channels are notified
   expect((await world.getEvent(shown.eventId)).body.epoch).toBe(2)
   expect(world.sent.filter(({ url }) => url.startsWith('https://teams.'))).toHaveLength(1)
 })
+
+test('if a VM first reports an event that its document lacks again, its channels are notified once it is back', async () => {
+  const world = await createWorld({ config: byTag })
+  const web = new FakeBeacon(world, 'web_0')
+  const data = new FakeBeacon(world, 'db_0', { vm: { tags: { tier: 'data' } } })
+  const shown = event({ ...far, ...grown })
+  await web.sees([shown])
+
+  // another beacon shows the event before the new beacon is stored
+  const { store } = world.relay
+  const writeBeacon = store.writeBeacon.bind(store)
+  store.writeBeacon = async (...args) => {
+    store.writeBeacon = writeBeacon
+    await web.sees([shown])
+    return writeBeacon(...args)
+  }
+  const common = { event: shown, firstPoll: false }
+  const appeared = { ...common, kind: 'appeared' as const, ageMs: 2_000 }
+  const gone = { ...common, kind: 'gone' as const, ageMs: 1_000, lastSeenAgeMs: 2_000 }
+  await data.sees([], { changes: [appeared, gone] })
+  await data.sees([shown])
+  await world.drain()
+  expect(world.sent.filter(({ url }) => url.startsWith('https://teams.'))).toHaveLength(1)
+})

@@ -1,0 +1,58 @@
+// An event that seemed over is open again. The affected VM was down then, so it never shows the
+// event again. Its restart proves that its documents lack the event now.
+import { beforeEach, expect, test } from 'vitest'
+import { moments, startRelay, world } from '../../support/relay.ts'
+import { event, FakeBeacon, startAt, started } from '../../support/world.ts'
+
+let hit: FakeBeacon
+/** Its document is late: it shows the event long after its end. */
+let late: FakeBeacon
+
+beforeEach(async () => {
+  await startRelay()
+  hit = new FakeBeacon(world, 'web_0')
+  late = new FakeBeacon(world, 'web_1')
+  for (const one of [hit, late]) await one.sees([])
+  for (const one of [hit, late]) await one.sees([event({ notBeforeAt: startAt + 1_000 })])
+  await world.pass(2_000)
+  // IMDS shows nothing for a moment, and then the affected VM is down
+  for (const one of [hit, late]) await one.sees([])
+  await world.pass(11_000)
+  await late.sees([started()])
+  await world.drain()
+  expect(moments()).toEqual(['scheduled', 'completed', 'started'])
+})
+
+/** The late document shows the event, for as long as it takes. */
+async function passWhileShown(seconds: number): Promise<void> {
+  for (let second = 0; second < seconds; second++) {
+    await late.sees([started()])
+    await world.pass(1_000)
+  }
+}
+
+test('it is over within 30 s of the first report after the restart', async () => {
+  await passWhileShown(40)
+  hit.bootId = 'after-the-event'
+  hit.uptimeMs = 5_000
+  await hit.sees([])
+  await passWhileShown(30)
+  expect(moments()).toEqual(['scheduled', 'completed', 'started', 'completed'])
+})
+
+test('it is not over while the affected VM is down, even if the relay restarts', async () => {
+  await passWhileShown(60)
+  world.relay.listeningSince = world.clock.now
+  await passWhileShown(60)
+  expect(moments()).toEqual(['scheduled', 'completed', 'started'])
+})
+
+test('it is not over while the restarted VM cannot poll, even if the relay restarts', async () => {
+  await passWhileShown(1)
+  hit.bootId = 'after-the-event'
+  hit.uptimeMs = 5_000
+  await hit.sees(null)
+  world.relay.listeningSince = world.clock.now + 1
+  await passWhileShown(60)
+  expect(moments()).toEqual(['scheduled', 'completed', 'started'])
+})
