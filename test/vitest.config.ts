@@ -44,7 +44,7 @@ const workerd = cloudflareTest({
 export default defineConfig({
   test: {
     // many tests wait for the times of the product itself: more files at once than cores
-    maxWorkers: 5,
+    maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
     globalSetup: 'test/support/test-folder.ts',
     testTimeout: 40_000,

@@ -11,14 +11,18 @@ const requireBanner =
 const root = join(import.meta.dirname, '../..')
 
 /** Replaces the folder. Without a configuration, the relay does not start. */
-export async function bundleWorker(folder: string, config: string | undefined): Promise<void> {
+export async function bundleWorker(
+  folder: string,
+  config: string | undefined,
+  { minify = true } = {},
+): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   await build({
     bundle: true,
     format: 'esm',
     target: 'es2024',
-    minify: true,
+    minify,
     // names of classes are part of the deployment
     keepNames: true,
     conditions: ['workerd', 'worker', 'import'],

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { unstable_startWorker as startWorker } from 'wrangler'
 import { developmentName } from '../../functions/host/cloudflare/settings.ts'
 import { readConfigFile } from '../../functions/host/config-file.ts'
-import { readSettings } from '../../functions/host/node/main.ts'
+import { readSettings } from '../../functions/host/node/settings.ts'
 import { messageOf } from '../../shared/errors.ts'
 import { bundleWorker } from './bundle.ts'
 
@@ -31,7 +31,7 @@ async function start(): Promise<void> {
   const { port, address, dataDirectory } = readSettings(process.env)
   const { name: config, text } = readConfigFile(process.env)
   const folder = join(dataDirectory, 'worker')
-  await bundleWorker(folder, config)
+  await bundleWorker(folder, config, { minify: false })
   const worker = await startWorker({
     config: join(folder, 'wrangler.jsonc'),
     bindings: bindingsOf(text),

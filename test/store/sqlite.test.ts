@@ -1,8 +1,7 @@
 // The contract on `node:sqlite`, and what a file must also promise, as it outlives its process.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chmodSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
@@ -15,10 +14,11 @@ import { openFile } from '../../functions/store/sqlite/file.ts'
 import { sql } from '../../functions/store/sqlite/sql.ts'
 import { SqliteStore } from '../../functions/store/sqlite/store.ts'
 import { claim } from '../support/claims.ts'
+import { newFolder } from '../support/folder.ts'
 import { at, commitOf, delivery, key, record, telling } from '../support/records.ts'
 import { storeContract } from './contract.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'foghorn-store-'))
+const directory = newFolder('store')
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 const channel = subscriptionChannel('s1')

@@ -1,7 +1,6 @@
 // The relay on plain Node, started by `npm start`: one process with an embedded SQLite.
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { serve } from '@hono/node-server'
 import { FoghornError } from '../../../shared/errors.ts'
@@ -16,37 +15,18 @@ import { openFile } from '../../store/sqlite/file.ts'
 import { SqliteStore } from '../../store/sqlite/store.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createBell } from '../bell.ts'
-import { readConfigFile } from '../config-file.ts'
 import { nodeHmac } from '../hmac.ts'
 import { Pump } from '../pump.ts'
-import { type Attempt, allSecrets, type Common, readEnvironment } from '../settings.ts'
+import { allSecrets } from '../settings.ts'
 import { createBackup } from './backup.ts'
 import { finishing, watchBody } from './body.ts'
+import { readSettings, type Settings } from './settings.ts'
 
 const drainMs = 5_000
 /** A stream sends something every 15 s, so its reader has stopped reading by then. */
 const idleSocketMs = 60_000
 /** A heartbeat costs nothing here, and silence is noticed after three. */
 const idlePaceMs = 5 * 60_000
-/** The relay speaks plain HTTP, so other machines reach it only if the owner sets HOST. */
-const usualAddress = '127.0.0.1'
-
-interface Settings extends Common {
-  port: number
-  /** The address to listen on. */
-  address: string
-  dataDirectory: string
-}
-
-/** Throws one error with all mistakes in the environment and the configuration. */
-export function readSettings(environment: NodeJS.ProcessEnv): Settings {
-  const own = (attempt: Attempt) => ({
-    port: attempt(() => portOf(environment.PORT ?? '7071')),
-    address: attempt(() => addressOf(environment.HOST || usualAddress)),
-    dataDirectory: environment.FOGHORN_DATA ?? '.foghorn',
-  })
-  return readEnvironment(environment, own, () => readConfigFile(environment))
-}
 
 async function start(settings: Settings, write: (line: string) => void) {
   const { config, linkKeys, adminKey, port, address, dataDirectory } = settings
@@ -134,21 +114,6 @@ async function answer(app: ReturnType<typeof createApp>, request: Request): Prom
     new Request(request, { body: sent.body, duplex: 'half' } as RequestInit),
   )
   return new Response(finishing(body, sent), { status, headers })
-}
-
-function portOf(text: string): number {
-  const port = Number(text)
-  if (Number.isInteger(port) && port >= 0 && port < 65_536) return port
-  throw new FoghornError('port_invalid', `PORT is "${text}"; write a number from 0 to 65535`)
-}
-
-function addressOf(text: string): string {
-  if (isIP(text) !== 0 || text === 'localhost') return text
-  throw new FoghornError(
-    'address_invalid',
-    `HOST is "${text}"; write the address to listen on: 127.0.0.1, 0.0.0.0 for all networks, ` +
-      'or another IP',
-  )
 }
 
 /** Explains the errors that a variable can fix. */

@@ -28,7 +28,7 @@ export function openFile(path: string, { alone = false } = {}): DatabaseFile {
   try {
     lockFile(db, path, alone)
     checkVersion(db, path)
-    db.exec(`${schema} PRAGMA user_version = ${schemaVersion}`)
+    db.exec(`BEGIN IMMEDIATE; ${schema} PRAGMA user_version = ${schemaVersion}; COMMIT`)
     return new DatabaseFile(db, path, alone && path !== inMemory ? openWal(path) : undefined)
   } catch (error) {
     db.close()

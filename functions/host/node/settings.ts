@@ -1,0 +1,40 @@
+// What a relay that listens on a port takes from its environment.
+import { isIP } from 'node:net'
+import { FoghornError } from '../../../shared/errors.ts'
+import { readConfigFile } from '../config-file.ts'
+import { type Attempt, type Common, readEnvironment } from '../settings.ts'
+
+/** The relay speaks plain HTTP, so other machines reach it only if the owner sets HOST. */
+const usualAddress = '127.0.0.1'
+
+export interface Settings extends Common {
+  port: number
+  /** The address to listen on. */
+  address: string
+  dataDirectory: string
+}
+
+/** Throws one error with all mistakes in the environment and the configuration. */
+export function readSettings(environment: NodeJS.ProcessEnv): Settings {
+  const own = (attempt: Attempt) => ({
+    port: attempt(() => portOf(environment.PORT ?? '7071')),
+    address: attempt(() => addressOf(environment.HOST || usualAddress)),
+    dataDirectory: environment.FOGHORN_DATA ?? '.foghorn',
+  })
+  return readEnvironment(environment, own, () => readConfigFile(environment))
+}
+
+function portOf(text: string): number {
+  const port = Number(text)
+  if (Number.isInteger(port) && port >= 0 && port < 65_536) return port
+  throw new FoghornError('port_invalid', `PORT is "${text}"; write a number from 0 to 65535`)
+}
+
+function addressOf(text: string): string {
+  if (isIP(text) !== 0 || text === 'localhost') return text
+  throw new FoghornError(
+    'address_invalid',
+    `HOST is "${text}"; write the address to listen on: 127.0.0.1, 0.0.0.0 for all networks, ` +
+      'or another IP',
+  )
+}
