@@ -96,7 +96,7 @@ export function signInPage({ base, form, to, signInUrl, stranger, message }: Sig
   const other =
     stranger === undefined
       ? ''
-      : html`<p class="said" role="alert">You are signed in as ${stranger}, who may not see this console.
+      : html`<p class="said" role="alert">You are signed in as ${stranger}. This account has no access to the console.
 An owner can add you to <code>viewers</code> in the configuration.</p>`
   const said = message === undefined ? '' : html`<p class="said" role="alert">${message}</p>`
   const host =
