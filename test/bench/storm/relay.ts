@@ -17,7 +17,10 @@ const noticeMs = 15 * 60_000
 const ageMs = 10
 const pollMs = 1_000
 
-export async function startRelayTarget(host: HostName = 'node'): Promise<Target> {
+export async function startRelayTarget(
+  host: HostName = 'node',
+  environment: Record<string, string> = {},
+): Promise<Target> {
   const sink = await startStormSink(({ subject, type }) => ({
     eventId: subject,
     moment: type.replace('foghorn.event.', ''),
@@ -32,7 +35,7 @@ export async function startRelayTarget(host: HostName = 'node'): Promise<Target>
     await sink.stop()
   }
   try {
-    const { pid } = await stage.startRelay()
+    const { pid } = await stage.startRelay({ environment })
     untie = tieToThisProcess(pid, stage.directory)
     const port = Number(new URL(stage.relayUrl).port)
     return {
