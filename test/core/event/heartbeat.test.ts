@@ -1,0 +1,105 @@
+// When idle beacons report: a relay's heartbeats by its size, and each beacon's slot.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { alignedHeartbeats, untilHeartbeat } from '../../../functions/core/event/heartbeat.ts'
+import { assumed } from '../../bench/cost/prices.ts'
+
+const second = 1_000
+const minute = 60 * second
+const publicUrl = 'https://foghorn.example.com'
+const at = Date.UTC(2026, 10, 21, 12, 0, 0, 123)
+
+describe('the pace and the window of a relay with', () => {
+  test.each([
+    [0, 5 * minute, 10 * second],
+    [1, 5 * minute, 10 * second],
+    [500, 5 * minute, 12.5 * second],
+    [501, 15 * minute, 12.525 * second],
+    [1_000, 15 * minute, 25 * second],
+    [36_000, 15 * minute, 15 * minute],
+    [36_001, 30 * minute, 900.025 * second],
+    [100_000, 45 * minute, 2_500 * second],
+    [144_000, 60 * minute, 60 * minute],
+    // more than the smallest instance can do: the host adds another one
+    [1_000_000, 60 * minute, 60 * minute],
+  ])('%i beacons', (beacons, paceMs, lengthMs) => {
+    const heartbeats = alignedHeartbeats(publicUrl, beacons)
+    expect(heartbeats).toMatchObject({ paceMs, window: { lengthMs } })
+  })
+
+  test('other relays begin theirs at other times, and its own at any size at the same', () => {
+    const starts = [publicUrl, 'https://a.example.com', 'https://b.example.com'].map(
+      (url) => alignedHeartbeats(url, 1_000).window!.startMs,
+    )
+    expect(new Set(starts.map((ms) => Math.round(ms / minute))).size).toBe(3)
+    expect(alignedHeartbeats(publicUrl, 100_000).window!.startMs).toBe(starts[0])
+  })
+})
+
+test('without a window, a heartbeat follows a pace after the last report', () => {
+  expect(untilHeartbeat({ paceMs: 5 * minute }, 'prod', 'web_0', at)).toBe(5 * minute)
+})
+
+/** The window that a time belongs to, and where in it the time is, in ms. */
+function placeOf(time: number, { paceMs, window }: ReturnType<typeof alignedHeartbeats>) {
+  const since = time - window!.startMs
+  return { window: Math.floor(since / paceMs), ms: since - Math.floor(since / paceMs) * paceMs }
+}
+
+describe('one pace of a relay with', () => {
+  // 250 ms of a core a second, of which a heartbeat takes 3
+  const cores = (assumed.flexMemoryMb / 1_024) * assumed.coresPerGb
+  const limit = (cores * 1_000) / assumed.processorMs
+  const sizes = [1, 10, 200, 500, 501, 1_000, 4_000, 10_000, 36_000, 36_001, 72_001, 100_000]
+  test.each(sizes)('%i beacons: each reports once, and no second has too many', (beacons) => {
+    const heartbeats = alignedHeartbeats(publicUrl, beacons)
+    const { paceMs, window } = heartbeats
+    const seconds = new Map<number, number>()
+    for (let i = 0; i < beacons; i++) {
+      const waitMs = untilHeartbeat(heartbeats, 'prod', `rg/web_${i}`, at)
+      const { ms } = placeOf(at + waitMs, heartbeats)
+      expect(ms).toBeLessThanOrEqual(window!.lengthMs + 1)
+      expect(waitMs).toBeGreaterThan(paceMs / 100)
+      expect(waitMs).toBeLessThanOrEqual(paceMs * 1.01)
+      const one = Math.floor(ms / second)
+      seconds.set(one, (seconds.get(one) ?? 0) + 1)
+    }
+    expect(Math.max(...seconds.values())).toBeLessThanOrEqual(limit)
+  })
+})
+
+test('a beacon of a released version reports in every window, whatever its clock and the network do', () => {
+  const beacon = fc.record({
+    size: fc.integer({ min: 1, max: 100_000 }),
+    id: fc.uuid(),
+    // it starts, or an event ends, at any time
+    startedAt: fc.integer({ min: at, max: at + 60 * minute }),
+    // its clock is fast or slow by this part
+    drift: fc.double({ min: -0.0005, max: 0.0005, noNaN: true }),
+    // until the relay has the report, and until the beacon has the answer
+    delaysMs: fc.array(fc.tuple(fc.nat(2_000), fc.nat(2_000)), { minLength: 8, maxLength: 8 }),
+  })
+  fc.assert(
+    fc.property(beacon, ({ size, id, startedAt, drift, delaysMs }) => {
+      const heartbeats = alignedHeartbeats(publicUrl, size)
+      const { paceMs, window } = heartbeats
+      let sentAt = startedAt
+      let previous: { heardAt: number; window: number } | undefined
+      for (const [thereMs, backMs] of delaysMs) {
+        const heardAt = sentAt + thereMs
+        if (previous !== undefined) {
+          const fastMs = paceMs * 1.01 * 0.0005
+          const place = placeOf(heardAt + fastMs, heartbeats)
+          expect(place.ms).toBeLessThanOrEqual(window!.lengthMs + 4_000 + 2 * fastMs)
+          expect(place.window).toBe(previous.window + 1)
+          expect(heardAt - previous.heardAt).toBeLessThanOrEqual(paceMs * 1.0105 + 4_000)
+        }
+        const waitMs = untilHeartbeat(heartbeats, 'prod', id, heardAt)
+        sentAt = heardAt + backMs + waitMs * (1 + drift)
+        // the window before the one in which it comes next
+        const next = placeOf(heardAt + waitMs, heartbeats).window
+        previous = { heardAt, window: next - 1 }
+      }
+    }),
+  )
+})
