@@ -16,9 +16,10 @@ export const flex = {
   /**
    * learn.microsoft.com/azure/azure-functions/flex-consumption-plan, "Billing": an instance is billed for at
    * least a second. The host reports overlapping executions once (Azure/azure-functions-host,
-   * FlexConsumptionMetricsPublisher.cs).
+   * FlexConsumptionMetricsPublisher.cs, and its options).
    */
   leastActiveMs: 1_000,
+  stepMs: 100,
 } as const
 
 /** The same page, and learn.microsoft.com/azure/azure-functions/functions-consumption-costs. */
