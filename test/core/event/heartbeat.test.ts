@@ -50,25 +50,25 @@ describe('one pace of a relay with', () => {
   // 250 ms of a core a second, of which a heartbeat takes 3
   const cores = (assumed.flexMemoryMb / 1_024) * assumed.coresPerGb
   const limit = (cores * 1_000) / assumed.processorMs
-  const sizes = [1, 10, 200, 500, 501, 1_000, 4_000, 10_000, 36_000, 36_001, 72_001, 100_000]
+  const sizes = [1, 10, 200, 500, 501, 1_000, 10_000, 36_000, 100_000]
   test.each(sizes)('%i beacons: each reports once, and no second has too many', (beacons) => {
     const heartbeats = alignedHeartbeats(publicUrl, beacons)
     const { paceMs, window } = heartbeats
-    const seconds = new Map<number, number>()
-    for (let i = 0; i < beacons; i++) {
-      const waitMs = untilHeartbeat(heartbeats, 'prod', `rg/web_${i}`, at)
-      const { ms } = placeOf(at + waitMs, heartbeats)
-      expect(ms).toBeLessThanOrEqual(window!.lengthMs + 1)
-      expect(waitMs).toBeGreaterThan(paceMs / 100)
-      expect(waitMs).toBeLessThanOrEqual(paceMs * 1.01)
-      const one = Math.floor(ms / second)
-      seconds.set(one, (seconds.get(one) ?? 0) + 1)
-    }
-    expect(Math.max(...seconds.values())).toBeLessThanOrEqual(limit)
+    const waits = Array.from({ length: beacons }, (_, i) =>
+      untilHeartbeat(heartbeats, 'prod', `rg/web_${i}`, at),
+    ).sort((a, b) => a - b)
+    expect(waits[0]).toBeGreaterThan(paceMs / 100)
+    expect(waits.at(-1)).toBeLessThanOrEqual(paceMs * 1.01)
+    const places = waits.map((waitMs) => placeOf(at + waitMs, heartbeats).ms)
+    expect(places.every((ms) => ms <= window!.lengthMs + 1)).toBe(true)
+    const seconds = Map.groupBy(places, (ms) => Math.floor(ms / second))
+    const counts = [...seconds.values()].map((arrivals) => arrivals.length)
+    expect(Math.max(...counts)).toBeLessThanOrEqual(limit)
   })
 })
 
-test('a beacon of a released version reports in every window, whatever its clock and the network do', () => {
+test('a beacon of a released version reports in each of its slots once, whatever its clock does', () => {
+  const delay = fc.oneof(fc.constant(0), fc.nat(2_000))
   const beacon = fc.record({
     size: fc.integer({ min: 1, max: 100_000 }),
     id: fc.uuid(),
@@ -77,28 +77,26 @@ test('a beacon of a released version reports in every window, whatever its clock
     // its clock is fast or slow by this part
     drift: fc.double({ min: -0.0005, max: 0.0005, noNaN: true }),
     // until the relay has the report, and until the beacon has the answer
-    delaysMs: fc.array(fc.tuple(fc.nat(2_000), fc.nat(2_000)), { minLength: 8, maxLength: 8 }),
+    delaysMs: fc.array(fc.tuple(delay, delay), { minLength: 8, maxLength: 8 }),
   })
   fc.assert(
     fc.property(beacon, ({ size, id, startedAt, drift, delaysMs }) => {
       const heartbeats = alignedHeartbeats(publicUrl, size)
-      const { paceMs, window } = heartbeats
+      const { paceMs } = heartbeats
+      const offMs = paceMs * 1.01 * 0.0005
+      const slotAt = at + untilHeartbeat(heartbeats, 'prod', id, at)
       let sentAt = startedAt
-      let previous: { heardAt: number; window: number } | undefined
-      for (const [thereMs, backMs] of delaysMs) {
+      let heard: { at: number; slot: number } | undefined
+      for (const [i, [thereMs, backMs]] of delaysMs.entries()) {
         const heardAt = sentAt + thereMs
-        if (previous !== undefined) {
-          const fastMs = paceMs * 1.01 * 0.0005
-          const place = placeOf(heardAt + fastMs, heartbeats)
-          expect(place.ms).toBeLessThanOrEqual(window!.lengthMs + 4_000 + 2 * fastMs)
-          expect(place.window).toBe(previous.window + 1)
-          expect(heardAt - previous.heardAt).toBeLessThanOrEqual(paceMs * 1.0105 + 4_000)
+        const slot = Math.round((heardAt - slotAt) / paceMs)
+        if (i > 0) {
+          expect(heardAt - heard!.at).toBeLessThanOrEqual(paceMs * 1.01 + offMs + 4_000)
+          expect(Math.abs(heardAt - slotAt - slot * paceMs)).toBeLessThanOrEqual(offMs + 4_000)
         }
-        const waitMs = untilHeartbeat(heartbeats, 'prod', id, heardAt)
-        sentAt = heardAt + backMs + waitMs * (1 + drift)
-        // the window before the one in which it comes next
-        const next = placeOf(heardAt + waitMs, heartbeats).window
-        previous = { heardAt, window: next - 1 }
+        if (i > 1) expect(slot).toBe(heard!.slot + 1)
+        heard = { at: heardAt, slot }
+        sentAt = heardAt + backMs + untilHeartbeat(heartbeats, 'prod', id, heardAt) * (1 + drift)
       }
     }),
   )
