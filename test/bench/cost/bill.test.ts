@@ -1,14 +1,6 @@
 // The arithmetic of the cost table, against rows that were worked out by hand.
 import { expect, test } from 'vitest'
-import {
-  activeShare,
-  type Bill,
-  billedMs,
-  consumptionBill,
-  flexBill,
-  type Month,
-  monthSeconds,
-} from './bill.ts'
+import { activeShare, type Bill, billedMs, flexBill, type Month, monthSeconds } from './bill.ts'
 import { type WorkersBill, workersBill } from './cloudflare-bill.ts'
 
 const minute = 60_000
@@ -30,33 +22,30 @@ const seconds = Array.from({ length: 1_000 }, (_, i) => i * 1_000)
 /** 1,000 requests, one each 25 ms. */
 const together = Array.from({ length: 1_000 }, (_, i) => i * 25)
 
-type Row = [what: string, plan: typeof flexBill, month: Partial<Month>, expected: Partial<Bill>]
+type Row = [what: string, month: Partial<Month>, expected: Partial<Bill>]
 
 test.each<Row>([
   // the host asks its queue every two seconds
-  ['nothing but the queue', flexBill, {}, { total: (monthSeconds / 2) * 0.0000004 }],
+  ['nothing but the queue', {}, { total: (monthSeconds / 2) * 0.0000004 }],
   // 300 000 runs at 1 s at least and 0.5 GB are 150 000 GB-s; 50 000 of them and 50 000 runs are not free
-  ['a second for each run', flexBill, { timerRuns: 300_000 }, { time: 1.3, executions: 0.02 }],
+  ['a second for each run', { timerRuns: 300_000 }, { time: 1.3, executions: 0.02 }],
   // 0.5 GB have a quarter of a core, of which 0.15 may be used: 3 s of work a second need twenty
   [
     'twenty instances, always',
-    flexBill,
     { requests: 1_000 * monthSeconds },
     { time: (20 * 1_314_900 * activeShare(50, 40) - 100_000) * 0.000026 },
   ],
   // 300 000 runs of 2 s
-  ['a slow timer', flexBill, { timerRuns: 300_000, timerMs: 2_000 }, { time: 5.2 }],
+  ['a slow timer', { timerRuns: 300_000, timerMs: 2_000 }, { time: 5.2 }],
   // 40 a second keep one instance busy for 25.1 s of 300: 110 017 GB-s. 8.766 million are executed
   [
     'heartbeats in a window',
-    flexBill,
     { heartbeats: { paceMs: 5 * minute, arrivalsMs: together } },
     { time: 0.26, executions: 3.41 },
   ],
   // the same, while 100 others a second keep two instances busy: three in the window
   [
     'a window in a storm',
-    flexBill,
     { heartbeats: { paceMs: 5 * minute, arrivalsMs: together }, requests: 100 * monthSeconds },
     {
       time:
@@ -70,24 +59,14 @@ test.each<Row>([
   // 100 events of a tenant, each billed for 1 000 s, are 0.038 of the month, and those of ten 0.322
   [
     'events of ten tenants',
-    flexBill,
     { events: { tenants: 10, each: 100, arrivalsMs: seconds } },
     {
       time: (1 - (1 - 100_000 / monthSeconds) ** 10) * 1_314_900 * 0.000026 - 2.6,
       executions: 0.3,
     },
   ],
-  // 100 ms at least and 512 MB: 20 million are 1 000 000 GB-s, of which 400 000 are free
-  ['short runs', consumptionBill, { requests: 20_000_000 }, { time: 9.6, executions: 3.8 }],
-  [
-    'short heartbeats',
-    consumptionBill,
-    { heartbeats: { paceMs: 5 * minute, arrivalsMs: together } },
-    { time: 0.61, executions: 1.55 },
-  ],
-  ['250 ms each', consumptionBill, { requests: 20_000_000, requestMs: 250 }, { time: 33.6 }],
-])('%s', (_what, plan, month, expected) => {
-  const bill = plan({ ...quiet, ...month })
+])('%s', (_what, month, expected) => {
+  const bill = flexBill({ ...quiet, ...month })
   for (const [part, usd] of Object.entries(expected)) {
     expect(bill[part as keyof Bill], part).toBeCloseTo(usd, 2)
   }

@@ -1,5 +1,5 @@
 // From what a month asks of the relay to what it costs. Pure: figures in, figures out.
-import { assumed, consumption, flex, storage } from './prices.ts'
+import { assumed, flex, storage } from './prices.ts'
 
 /** A twelfth of a year. */
 export const monthSeconds = (365.25 * 86_400) / 12
@@ -45,7 +45,7 @@ export function flexBill(month: Month): Bill {
     share * (instancesFor(inWindow) === 1 ? 1 : activeInstances(inWindow, month.requestMs)) +
     (1 - share) * activeBetween(month, others)
   const timerSeconds = (month.timerRuns * Math.max(month.timerMs, flex.leastActiveMs)) / 1_000
-  return billOf(month, (active * monthSeconds + timerSeconds) * gb, flex)
+  return billOf(month, (active * monthSeconds + timerSeconds) * gb)
 }
 
 /** How many instances are billed on average while no heartbeat comes. */
@@ -88,14 +88,6 @@ export function billedMs(startsMs: number[], durationMs: number): number {
   return total
 }
 
-/** The old plan bills every execution for itself. */
-export function consumptionBill(month: Month): Bill {
-  const ms = Math.max(consumption.leastMs, month.requestMs)
-  const runsMs = Math.max(consumption.leastMs, month.timerMs) * month.timerRuns
-  const seconds = (requestsOf(month) * ms + runsMs) / 1_000
-  return billOf(month, seconds * (assumed.consumptionMemoryMb / 1_024), consumption)
-}
-
 /**
  * Share of the time that an instance is billed when requests come independently of each other, as
  * those of many beacons do. A billed second is followed by another one if a request is under way at
@@ -115,13 +107,13 @@ function ofEvents({ events: { tenants, each, arrivalsMs } }: Month): number {
   return tenants * each * arrivalsMs.length
 }
 
-function billOf(month: Month, gbSeconds: number, plan: typeof flex | typeof consumption): Bill {
+function billOf(month: Month, gbSeconds: number): Bill {
   const above = (amount: number, free: number) => Math.max(0, amount - free)
   const executions = requestsOf(month) + month.timerRuns
   const polls = monthSeconds / assumed.queuePollSeconds
   const parts = {
-    time: above(gbSeconds, plan.freeGbSeconds) * plan.gbSecondUsd,
-    executions: above(executions, plan.freeExecutions) * plan.executionUsd,
+    time: above(gbSeconds, flex.freeGbSeconds) * flex.gbSecondUsd,
+    executions: above(executions, flex.freeExecutions) * flex.executionUsd,
     storage: month.tableOperations * storage.tableOperationUsd + polls * storage.queueOperationUsd,
     rest: month.timerRuns * assumed.blobWritesPerTimerRun * storage.blobWriteUsd,
   }

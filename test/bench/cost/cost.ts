@@ -7,7 +7,7 @@ import {
   untilHeartbeat,
 } from '../../../functions/core/event/heartbeat.ts'
 import type { Figure } from '../figures.ts'
-import { type Bill, consumptionBill, flexBill, type Month, monthSeconds } from './bill.ts'
+import { type Bill, flexBill, type Month, monthSeconds } from './bill.ts'
 import { workersBill } from './cloudflare-bill.ts'
 import { type Action, type EventCourse, measureEvent, measureIdle } from './measure.ts'
 import { assumed } from './prices.ts'
@@ -18,7 +18,6 @@ const fleets = [10, 1_000, 100_000]
 const heartbeatMinutes = [5, 15, 30, 45, 60]
 const tenantVms = 100
 const nothing: EventCourse = { actions: [], arrivalsMs: [] }
-const plans = { Flex: flexBill, old: consumptionBill }
 const parts: (keyof Bill)[] = ['time', 'executions', 'storage', 'rest', 'total']
 
 export async function cost(): Promise<Figure[]> {
@@ -28,25 +27,31 @@ export async function cost(): Promise<Figure[]> {
     wave: await bySize((vms) => measureEvent(vms, 5 * minute)),
     undecided: await bySize((vms) => measureEvent(vms)),
   }
-  const rows = Object.entries(plans).flatMap(([plan, billOf]) =>
-    fleets.flatMap((vms) =>
-      Object.entries(events).map(([wave, of]) => {
-        const bill = billOf(monthOf(idle, heartbeatsOf(vms), of(vms), vms))
-        return [plan, vms, wave, ...parts.map((part) => bill[part])]
-      }),
-    ),
+  const rows = fleets.flatMap((vms) =>
+    Object.entries(events).map(([wave, of]) => {
+      const bill = flexBill(monthOf(idle, heartbeatsOf(vms), of(vms), vms))
+      return [vms, wave, ...parts.map((part) => bill[part])]
+    }),
   )
-  const head = ['plan', 'VMs', 'case', 'execution time', 'executions', 'storage operations']
-  print([...head, 'rest', '**total**'], rows)
+  print(
+    ['VMs', 'case', 'execution time', 'executions', 'storage operations', 'rest', '**total**'],
+    rows,
+  )
   print(
     ['VMs', 'window', ...heartbeatMinutes.map((n) => `${n} min`), '15 min, at any time', 'chosen'],
-    [10, 100, 500, 1_000, 2_000, 10_000, 36_000, 100_000].map((vms) => {
+    [10, 500, 1_000, 2_000, 10_000, 100_000].map((vms) => {
       const { paceMs, window } = alignedHeartbeats(publicUrl, vms)
       const at = (ms: number) => flexBill(monthOf(idle, heartbeatsOf(vms, ms), nothing, vms)).total
       const spread = flexBill(asSpread(monthOf(idle, heartbeatsOf(vms, 15 * minute), nothing, vms)))
       const totals = heartbeatMinutes.map((n) => at(n * minute))
       const chosen = `${paceMs / minute} min`
-      return [vms, `${Math.round(window!.lengthMs / 1_000)} s`, ...totals, spread.total, chosen]
+      return [
+        vms,
+        `${Math.round(window!.lengthMs / 1_000).toLocaleString('en-US')} s`,
+        ...totals,
+        spread.total,
+        chosen,
+      ]
     }),
   )
   const workers = [10, 1_000, 10_000, 100_000].flatMap((vms) =>

@@ -22,15 +22,6 @@ export const flex = {
   stepMs: 100,
 } as const
 
-/** The same page, and learn.microsoft.com/azure/azure-functions/functions-consumption-costs. */
-export const consumption = {
-  gbSecondUsd: 0.000016,
-  executionUsd: 0.2 / million,
-  freeGbSeconds: 400_000,
-  freeExecutions: 1 * million,
-  leastMs: 100,
-} as const
-
 export const storage = {
   /**
    * azure.microsoft.com/pricing/details/storage/tables: 0.00036 for 10 000 "of any type". A request is a
@@ -80,8 +71,6 @@ export const assumed = {
   coresPerGb: 0.5,
   /** infra/azure/main.bicep: instanceMemoryMB. */
   flexMemoryMb: 512,
-  /** On the old plan, host and worker together: the worker has 320 under load in `npm run bench -- azure`. */
-  consumptionMemoryMb: 512,
   /** The schedule's state, and the lock that keeps a timer single. */
   blobWritesPerTimerRun: 2,
   /** The host asks its queue so often (infra/azure/host.json: maxPollingInterval). */
