@@ -18,10 +18,15 @@ interface Window {
 }
 
 /**
- * In the window, on average. The smallest instance of Azure Functions does twice as many: slots are
+ * In the window, after its ramp. The smallest instance of Azure Functions does twice as many: slots are
  * random, and a second in which more beacons than usual report must cause no queue.
  */
 const arrivalsPerSecond = 40
+/**
+ * At the begin of the window, ever more beacons report. The first ones may have to wait until an
+ * instance has started, and the host would start others for those that join them.
+ */
+const rampMs = 6_000
 /** While a relay does not know yet how many beacons there are, they must not all come at once. */
 const leastWindowMs = 10_000
 
@@ -38,7 +43,7 @@ const earlyShare = 0.01
 /** For a host that bills time. Relays with different addresses have different windows. */
 export function alignedHeartbeats(publicUrl: string, beacons: number): Heartbeats {
   const paceMs = beacons <= fewBeacons ? shortPaceMs : longPaceFor(beacons)
-  const neededMs = (beacons / arrivalsPerSecond) * 1_000
+  const neededMs = rampMs / 2 + (beacons / arrivalsPerSecond) * 1_000
   const lengthMs = Math.min(paceMs, Math.max(leastWindowMs, neededMs))
   return { paceMs, window: { startMs: shareOf(publicUrl) * longestPaceMs, lengthMs } }
 }
@@ -56,9 +61,15 @@ export function untilHeartbeat(
   now: number,
 ): number {
   if (window === undefined) return paceMs
-  const slotMs = window.startMs + shareOf(JSON.stringify([fleet, beacon])) * window.lengthMs
+  const slotMs = window.startMs + placeIn(window, shareOf(JSON.stringify([fleet, beacon])))
   const waitMs = (((Math.round(slotMs) - now) % paceMs) + paceMs) % paceMs
   return waitMs <= paceMs * earlyShare ? waitMs + paceMs : waitMs
+}
+
+/** When this share of all beacons has reported, in ms from the begin of the window. */
+function placeIn({ lengthMs }: Window, share: number): number {
+  const evenMs = share * (lengthMs - rampMs / 2)
+  return evenMs < rampMs / 2 ? Math.sqrt(2 * rampMs * evenMs) : rampMs / 2 + evenMs
 }
 
 /** In [0, 1), the same for the same text. */
