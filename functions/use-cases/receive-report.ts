@@ -52,7 +52,9 @@ export async function receive(
   if (failures.includes('busy')) return { outcome: 'busy' }
   if (failures.length > 0) throw failures[0]
   if (refused.length > 0) await raiseOverLimits(relay, fleet, reading.beacon.vm, refused)
-  const usualPaceMs = paceFor(seen, key, now, relay.heartbeats.paceMs)
+  // a host may replace them while the row is written, and row and answer must agree
+  const { heartbeats } = relay
+  const usualPaceMs = paceFor(seen, key, now, heartbeats.paceMs)
   // there may be room soon, or a hidden event may be shown again, so the beacon reports again soon
   const isSoon = refused.length > 0 || reading.hidden.length > 0
   const paceMs = isSoon ? Math.min(usualPaceMs, openPaceMs) : usualPaceMs
@@ -79,7 +81,7 @@ export async function receive(
   const answer: Answer = {
     ...{ outcome: 'accepted', time: now, directives, refused: listed },
     // the beacon's row keeps the usual pace: silence is judged by it, not by this one wait
-    paceMs: isIdle ? untilHeartbeat(relay.heartbeats, fleet, key, now) : paceMs,
+    paceMs: isIdle ? untilHeartbeat(heartbeats, fleet, key, now) : paceMs,
     preparations: seen.flatMap(({ record }) => {
       const when = preparationFor(record, own, now)
       return when === undefined ? [] : [{ eventId: record.eventId, when }]

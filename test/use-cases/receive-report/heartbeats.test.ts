@@ -48,6 +48,18 @@ test('a beacon is back in its slot after an event, and its row has the usual pac
   expect((await rowOf(beacon)).paceMs).toBe(heartbeats.paceMs)
 })
 
+test('if the relay learns its size while it writes the row, row and answer agree', async () => {
+  const { writeBeacon } = world.store
+  world.relay.store.writeBeacon = (...args) => {
+    world.relay.heartbeats = alignedHeartbeats(world.relay.config.publicUrl, 100_000)
+    return writeBeacon.apply(world.store, args)
+  }
+  const beacon = new FakeBeacon(world, 'web_0')
+  const { paceMs } = await beacon.sees([])
+  expect(isInWindow(world.clock.now + paceMs)).toBe(true)
+  expect((await rowOf(beacon)).paceMs).toBe(heartbeats.paceMs)
+})
+
 test('the first heartbeat may come soon after the start: the beacon counts as heard all the time', async () => {
   const beacon = new FakeBeacon(world, 'web_0')
   let dueAt = world.clock.now
