@@ -115,6 +115,8 @@ export const relayEvents: Record<string, string> = {
   events_refused: 'A report had events above a limit.',
   expansion_failed:
     'Messages for subscriptions could not be planned from the log of moments. The relay tries again.',
+  fleet_size_unread:
+    'Azure Functions only. The number of beacons could not be read. Heartbeats follow the last one.',
   fleet_alert: 'The text of an alert. If there are `owners`, their channels receive it too.',
   forgotten: 'Old events and beacons were removed.',
   forms_refused: 'The relay refused forms that did not come from its own pages.',

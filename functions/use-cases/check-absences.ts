@@ -35,7 +35,7 @@ export function missingIn(
 
 /** Keeps the alerts about absent beacons right. What fails is logged, and tried again. */
 export async function checkAbsences(relay: Relay): Promise<void> {
-  const listensLong = relay.now() - relay.listeningSince >= silentPaces * relay.idlePaceMs
+  const listensLong = relay.now() - relay.listeningSince >= silentPaces * relay.heartbeats.paceMs
   for (const [name, fleet] of Object.entries(relay.config.fleets)) {
     try {
       await checkSilent(relay, name)

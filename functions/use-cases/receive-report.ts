@@ -6,6 +6,7 @@ import type { Answer, Directive, Refused, Report } from '../../shared/report.ts'
 import { agreedOf } from '../core/event/agreed.ts'
 import { decideReport } from '../core/event/decide.ts'
 import type { EventRecord } from '../core/event/event.ts'
+import { untilHeartbeat } from '../core/event/heartbeat.ts'
 import type { Beacon, Observer, Sighting } from '../core/event/observer.ts'
 import { openPaceMs, paceFor, type Seen } from '../core/event/pace.ts'
 import { preparationFor } from '../core/event/preparation.ts'
@@ -51,10 +52,13 @@ export async function receive(
   if (failures.includes('busy')) return { outcome: 'busy' }
   if (failures.length > 0) throw failures[0]
   if (refused.length > 0) await raiseOverLimits(relay, fleet, reading.beacon.vm, refused)
-  const usualPaceMs = paceFor(seen, reading.beacon.beacon, now, relay.idlePaceMs)
+  // a host may replace them while the row is written, and row and answer must agree
+  const { heartbeats } = relay
+  const usualPaceMs = paceFor(seen, key, now, heartbeats.paceMs)
   // there may be room soon, or a hidden event may be shown again, so the beacon reports again soon
   const isSoon = refused.length > 0 || reading.hidden.length > 0
   const paceMs = isSoon ? Math.min(usualPaceMs, openPaceMs) : usualPaceMs
+  const isIdle = seen.length === 0 && !isSoon
   const outside = new Set(refused.map(({ eventId }) => eventId))
   const isStored = (id: string) => !outside.has(id)
   const sees = reading.beacon.sees.filter(isStored)
@@ -75,7 +79,9 @@ export async function receive(
   const listed = refused.slice(0, limits.events)
   const own = { vm: beacon.vm, document: report.document?.events ?? [] }
   const answer: Answer = {
-    ...{ outcome: 'accepted', time: now, paceMs, directives, refused: listed },
+    ...{ outcome: 'accepted', time: now, directives, refused: listed },
+    // the beacon's row keeps the usual pace: silence is judged by it, not by this one wait
+    paceMs: isIdle ? untilHeartbeat(heartbeats, fleet, key, now) : paceMs,
     preparations: seen.flatMap(({ record }) => {
       const when = preparationFor(record, own, now)
       return when === undefined ? [] : [{ eventId: record.eventId, when }]

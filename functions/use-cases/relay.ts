@@ -6,6 +6,7 @@ import { subscriptionOf } from '../core/delivery/delivery.ts'
 import { type Rate, unlimited } from '../core/delivery/rate.ts'
 import { subscriptionRate } from '../core/delivery/subscription.ts'
 import type { Context } from '../core/event/decide.ts'
+import type { Heartbeats } from '../core/event/heartbeat.ts'
 import type { Channel, Config } from '../core/rules/config.ts'
 import { remindersOf } from '../core/rules/routes.ts'
 import type { Identity } from '../identity/identity.ts'
@@ -40,8 +41,8 @@ export interface Relay {
   log: Log
   /** Epoch ms. Before this time the relay may have missed reports. */
   listeningSince: number
-  /** Beacons that see no event report this often. It decides what an idle fleet costs. */
-  idlePaceMs: number
+  /** When beacons that see no event report. It decides what an idle fleet costs. */
+  heartbeats: Heartbeats
   /**
    * A hint after every commit: this many messages are pending, and the event may be due later.
    * A lost hint costs time, never a message.

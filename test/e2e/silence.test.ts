@@ -19,7 +19,7 @@ let witness: FakeBeacon
 
 beforeEach(async () => {
   await startRelay({ owners: ['hook'] })
-  world.relay.idlePaceMs = idleMs
+  world.relay.heartbeats = { paceMs: idleMs }
   simulator = await startSimulator({ vms: [['web_0']] })
   server = await new Promise((resolve) => {
     const started: ServerType = serve(

@@ -6,8 +6,9 @@ import { TableServiceClient } from '@azure/data-tables'
 import { QueueServiceClient } from '@azure/storage-queue'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deliveryLeaseMs } from '../../functions/core/delivery/attempt.ts'
+import { alignedHeartbeats } from '../../functions/core/event/heartbeat.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
-import { maxReportBytes } from '../../shared/report.ts'
+import { answerSchema, maxReportBytes } from '../../shared/report.ts'
 import type { Received } from '../simulator/sinks.ts'
 import type { Row } from '../support/deliveries.ts'
 import { type Kind, postDecision } from '../support/expect.ts'
@@ -140,6 +141,14 @@ describe('a report', () => {
     expect(await webhookOf(slow)).toMatchObject({ state: 'delivered' })
     expect(reached(slow, 'webhook')).toHaveLength(1)
     expect(reached(next, 'webhook')).toHaveLength(1)
+  })
+
+  test('without events is answered with the time until its slot in the next window', async () => {
+    const { paceMs, window } = alignedHeartbeats(stage.relayUrl, 2)
+    const response = await reporter(stage, 'web_9')([])
+    const answer = answerSchema.parse(await response.json())
+    const ms = (answer.time + answer.paceMs - window!.startMs) % paceMs
+    expect([answer.paceMs <= paceMs * 1.01, ms <= window!.lengthMs + 1]).toEqual([true, true])
   })
 
   test.each([false, true])(

@@ -11,6 +11,7 @@ import type { Item, Pending, Spool } from '../../beacon/spool.ts'
 import { createStarter } from '../../beacon/starter.ts'
 import type { Parts, State } from '../../beacon/state.ts'
 import type { Observer } from '../../functions/core/event/observer.ts'
+import { nearPaceMs, openPaceMs } from '../../functions/core/event/pace.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import { type Answer, type Report, vmSchema } from '../../shared/report.ts'
 import { quiet } from './around.ts'
@@ -26,6 +27,7 @@ interface Acked {
   at: number
   /** When the relay had taken it in. */
   ackedAt: number
+  /** By which silence is judged. One wait for a heartbeat may be shorter. */
   paceMs: number
   sees: string[]
   values: Map<string, ScheduledEvent>
@@ -62,11 +64,13 @@ export class Beacon {
   onAppeared: (eventId: string) => void = () => {}
   readonly #kernel: Kernel
   readonly #random: Random
+  readonly #idlePaceMs: number
   readonly #spool: MemorySpool
   #boots = 0
 
-  constructor(kernel: Kernel, vm: PlannedVm, random: Random) {
+  constructor(kernel: Kernel, vm: PlannedVm, random: Random, idlePaceMs: number) {
     this.vm = vm
+    this.#idlePaceMs = idlePaceMs
     this.#kernel = kernel
     this.#random = random
     this.process = new Process(vm.name)
@@ -165,8 +169,9 @@ export class Beacon {
     return this.#unanswered.some((sees) => !sees.includes(eventId))
   }
 
-  acknowledged(report: Report, { time, paceMs }: Answer): void {
+  acknowledged(report: Report, { time, paceMs: waitMs }: Answer): void {
     this.#unanswered = []
+    const paceMs = [nearPaceMs, openPaceMs].includes(waitMs) ? waitMs : this.#idlePaceMs
     const at = time - (report.document?.ageMs ?? 0)
     const shown = (report.document?.events ?? []).map((event) => [event.eventId, event] as const)
     const hidden = report.document?.hidden ?? []

@@ -1,6 +1,7 @@
 // What a seed makes of the world before it begins: tenants, their VMs, the configuration of the relay,
 // and the course of every event as Azure and the owner of the VMs intend it.
 import { readConfig } from '../../functions/config/config.ts'
+import { alignedHeartbeats, type Heartbeats } from '../../functions/core/event/heartbeat.ts'
 import type { EventPatch } from '../simulator/requests.ts'
 import { ann, annId, bobId, tenant } from '../support/principals.ts'
 import { botChannel } from '../support/slack-bot.ts'
@@ -26,6 +27,8 @@ export interface Plan {
   vms: PlannedVm[]
   events: PlannedEvent[]
   config: ReturnType<typeof readConfig>
+  /** When idle beacons report. Not every host has a window. */
+  heartbeats: Heartbeats
   /** Absent if no VM has hooks. */
   hooks: HookPlan | undefined
   /** People who look at messages; each may decide. */
@@ -62,12 +65,20 @@ export function makePlan(random: Random, faults: Faults): Plan {
     ...{ tenants, vms, away: troubles.away },
     events: [...events, ...mirrored, ...troubles.events],
     config: { ...configOf(random), ...(hooks && { policy: [hooks.rule] }) },
+    heartbeats: heartbeatsOf(random.fork('heartbeats')),
     hooks,
     drills: drillsOf(random.fork('drills'), vms),
     people: random.pick([0, 1, 1, 2, 3]),
     subscriptions: subscriptionsOf(random.fork('subscriptions'), faults),
     replayAfterMs: random.chance(0.3) ? [random.int(30, 200) * second, 12 * minute] : [],
   }
+}
+
+/** The window of a world is anywhere, as if each had a relay at another address. */
+function heartbeatsOf(random: Random): Heartbeats {
+  const beacons = random.pick([10, 1_000, 1_000])
+  const aligned = alignedHeartbeats(`https://${random.next()}.example`, beacons)
+  return random.chance(0.5) ? aligned : { paceMs: 15 * minute }
 }
 
 /** Among the real events: of VMs that exist and are hit by those, too. */

@@ -108,7 +108,7 @@ export class Worker {
       now: () => kernel.now,
       random: () => this.#random.next(),
       listeningSince: kernel.now,
-      idlePaceMs: 15 * 60_000,
+      heartbeats: plan.heartbeats,
       wake: () => this.#hint(),
       bell: createBell(),
       holdsConnections: true,

@@ -196,7 +196,7 @@ function raise(
   )
   return plan.vms.map((vm) => {
     const luck = random.fork(`vm ${vm.name}`)
-    const beacon = new Beacon(kernel, vm, luck)
+    const beacon = new Beacon(kernel, vm, luck, plan.heartbeats.paceMs)
     const { process } = beacon
     if (plan.hooks?.vms.includes(vm.name)) {
       const hooks = new Hooks(kernel, vm.name, luck.fork('hooks'))

@@ -93,7 +93,7 @@ export async function createWorld(
       secrets: secretsOf(config),
     }),
     listeningSince: 0,
-    idlePaceMs: 15 * 60_000,
+    heartbeats: { paceMs: 15 * 60_000 },
     wake: () => {},
     bell: createBell(),
     holdsConnections: true,

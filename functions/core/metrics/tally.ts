@@ -107,6 +107,12 @@ export function beaconCount({ fleet, version = '', ...rest }: Beacon): Count {
   return { what: 'beacon', fleet, one: version, two: state, n: 1 }
 }
 
+/** Beacons that report, or may do so again. */
+export function beaconsIn({ counts }: Pick<Tally, 'counts'>): number {
+  const present = counts.filter(({ what, two }) => what === 'beacon' && two !== 'left')
+  return present.reduce((sum, { n }) => sum + n, 0)
+}
+
 /** For each fleet that has undecided events. */
 export function undecidedIn(open: EventRecord[]): Undecided[] {
   const byFleet = Map.groupBy(open.filter(isUndecided), ({ fleet }) => fleet)

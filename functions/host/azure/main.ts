@@ -6,6 +6,7 @@ import { app } from '@azure/functions'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'
 import { createApp } from '../../app.ts'
+import { alignedHeartbeats } from '../../core/event/heartbeat.ts'
 import { interactionsPath } from '../../http/people/slack.ts'
 import { createEntra } from '../../identity/entra.ts'
 import { notifiers } from '../../notify/registry.ts'
@@ -15,13 +16,13 @@ import { AzureStore } from '../../store/azure/store.ts'
 import { noteListening } from '../../store/memos.ts'
 import { checkAbsences } from '../../use-cases/check-absences.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
-import { countAll } from '../../use-cases/read-metrics.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createBell } from '../bell.ts'
 import { readConfigFile } from '../config-file.ts'
 import { nodeHmac } from '../hmac.ts'
 import { misconfigured } from '../misconfigured.ts'
 import { type Attempt, allSecrets, type Environment, readEnvironment } from '../settings.ts'
+import { FleetSize } from './fleet-size.ts'
 import { httpHandler } from './http.ts'
 import { createAzureLog } from './log.ts'
 import { pressWaitMs, Rounds, requestWaitMs, timerMs } from './rounds.ts'
@@ -42,8 +43,6 @@ const brokenOffMs = 1_000
 const schedule = '0 * * * * *'
 /** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
 const gapMs = 4 * timerMs
-/** Each heartbeat is an execution: see the cost table in docs/performance-and-cost.md. */
-const idlePaceMs = 15 * 60_000
 /** Per run of the timer. */
 const maxForgetSteps = 10
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
@@ -141,7 +140,8 @@ function compose(environment: Environment, write: (line: string) => void, folder
     random: Math.random,
     log: logs.log,
     listeningSince: Date.now(),
-    idlePaceMs,
+    // until the first count
+    heartbeats: alignedHeartbeats(config.publicUrl, 0),
     wake: (messages) => rounds.hint(messages),
     bell: createBell(),
     holdsConnections: false,
@@ -149,6 +149,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     troubles: () => troublesOf(logs.log, queue),
   }
   const rounds: Rounds = new Rounds(relay, (delayMs) => queue.set(delayMs))
+  const size = new FleetSize(relay)
   const listen = async () => {
     relay.listeningSince = await noteListening(store, relay.now(), gapMs)
   }
@@ -158,13 +159,14 @@ function compose(environment: Environment, write: (line: string) => void, folder
     store,
     queue,
     rounds,
+    size,
     logs,
     app: createApp(relay),
     /** Opens the store once. If that fails, the next invocation tries again. */
     ready(): Promise<void> {
       const open = async () => {
         await store.open()
-        await listen()
+        await Promise.all([listen(), size.follow(Number.POSITIVE_INFINITY)])
         relay.log.info('relay_started', { publicUrl: config.publicUrl })
         // an instance that ended may have left work; no request waits for this
         void rounds.begin()
@@ -185,7 +187,8 @@ function compose(environment: Environment, write: (line: string) => void, folder
   }
 }
 
-async function answer({ app, rounds, relay }: Parts, request: Request): Promise<Response> {
+async function answer({ app, rounds, relay, size }: Parts, request: Request): Promise<Response> {
+  size.refresh()
   const { method } = request
   const from = performance.now()
   const { pathname } = new URL(request.url)
@@ -206,11 +209,12 @@ async function wake({ relay, rounds, listen }: Parts, message: unknown): Promise
 }
 
 /** Runs all parts even if one fails, and then fails. */
-async function onTimer({ relay, rounds, listen, queue }: Parts): Promise<void> {
+async function onTimer({ relay, rounds, listen, queue, size }: Parts): Promise<void> {
   await listen()
   const parts = [
     ...[() => rounds.turn(), () => logTroubles(relay, queue)],
-    ...[() => prepareTally(relay), () => hourly(relay)],
+    // metrics find counts that are at most a minute old
+    ...[() => size.follow(timerMs / 2), () => hourly(relay)],
   ]
   const outcomes: PromiseSettledResult<void>[] = []
   for (const part of parts) outcomes.push(...(await Promise.allSettled([part()])))
@@ -221,11 +225,6 @@ async function onTimer({ relay, rounds, listen, queue }: Parts): Promise<void> {
 async function logTroubles(relay: Relay, queue: WakeQueue): Promise<void> {
   for (const trouble of await troublesOf(relay.log, queue))
     relay.log.error('host_troubled', { trouble })
-}
-
-/** Counts for metrics, so that a scrape finds counts that are at most a minute old. */
-async function prepareTally(relay: Relay): Promise<void> {
-  await countAll(relay, timerMs / 2)
 }
 
 /** Once an hour, in the run nearest to the full hour: the timer may run a moment early. */

@@ -126,7 +126,7 @@ async function compose(
     random: Math.random,
     log,
     listeningSince: await noteListening(store, Date.now(), gapMs),
-    idlePaceMs,
+    heartbeats: { paceMs: idlePaceMs },
     wake() {
       timer.set(backstopMs)
       pump.wake()

@@ -53,7 +53,7 @@ async function start(settings: Settings, write: (line: string) => void) {
     random: Math.random,
     log,
     listeningSince: Date.now(),
-    idlePaceMs,
+    heartbeats: { paceMs: idlePaceMs },
     wake: () => pump.wake(),
     bell: createBell(),
     holdsConnections: true,

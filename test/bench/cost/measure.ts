@@ -23,6 +23,8 @@ const minute = 60_000
 const noticeMs = 30 * minute
 /** How long the VM is away. */
 const impactMs = 2 * minute
+/** Of a report and its answer. It differs, so beacons that report together drift apart. */
+const travelMs = (i: number) => 20 + 7 * (i % 5)
 /** From the event's disappearance to the last message. */
 const afterMs = 3 * minute
 
@@ -31,6 +33,13 @@ export interface Action {
   times: number
   /** Table operations of one, on average. */
   operations: number
+}
+
+/** What one event causes. */
+export interface EventCourse {
+  actions: Action[]
+  /** When its requests begin, ms, ascending. */
+  arrivalsMs: number[]
 }
 
 /** The rows, and how many requests Azure would bill: a list is billed by the page of 1,000 rows. */
@@ -110,7 +119,7 @@ export async function measureIdle(): Promise<Action[]> {
 }
 
 /** One event that `vms` see; a person approves it after `approveAfterMs`, or Azure starts it at NotBefore. */
-export async function measureEvent(vms: number, approveAfterMs?: number): Promise<Action[]> {
+export async function measureEvent(vms: number, approveAfterMs?: number): Promise<EventCourse> {
   const meter = await createMeter()
   const { world, timer } = meter
   const beacons = Array.from({ length: vms }, (_, i) => new FakeBeacon(world, `web_${i}`))
@@ -128,22 +137,30 @@ export async function measureEvent(vms: number, approveAfterMs?: number): Promis
   // the VM that is hit reports at once, others within two seconds
   const dueAt = beacons.map((_, i) => from + (i / vms) * 2_000)
   const saw = beacons.map(() => '')
+  const arrivalsMs: number[] = []
   for (let tickAt = from; tickAt < endsAt + afterMs; tickAt += 1_000) {
     world.clock.now = tickAt
-    if (approveAfterMs !== undefined && tickAt === startsAt - 1_000) await approve(meter)
+    if (approveAfterMs !== undefined && tickAt === startsAt - 1_000) {
+      await approve(meter)
+      // the page, and its form
+      arrivalsMs.push(tickAt, tickAt)
+    }
     const [state, document] = shown(tickAt)
     for (const [i, beacon] of beacons.entries()) {
       const isNews = saw[i] !== state
       if (!isNews && dueAt[i]! > tickAt) continue
       saw[i] = state
+      arrivalsMs.push(isNews ? tickAt + (i / vms) * 2_000 : dueAt[i]!)
       const name = isNews ? `report of "${state}"` : 'report without news'
       const { paceMs } = await meter.acting(name, () => beacon.sees(document))
-      dueAt[i] = tickAt + paceMs
+      dueAt[i] = (isNews ? tickAt : dueAt[i]!) + paceMs + travelMs(i)
     }
     if ((tickAt - from) % minute === 0) await timer()
   }
   if (world.told().at(-1) !== 'foghorn.event.completed') throw new Error('the event did not end')
-  return [...meter.actions.values()].filter(({ name }) => name !== 'run of the timer')
+  const all = [...meter.actions.values()]
+  const actions = all.filter(({ name }) => name !== 'run of the timer')
+  return { actions, arrivalsMs: arrivalsMs.sort((a, b) => a - b) }
 }
 
 async function approve({ world, acting }: Meter): Promise<void> {

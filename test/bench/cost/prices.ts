@@ -16,18 +16,10 @@ export const flex = {
   /**
    * learn.microsoft.com/azure/azure-functions/flex-consumption-plan, "Billing": an instance is billed for at
    * least a second. The host reports overlapping executions once (Azure/azure-functions-host,
-   * FlexConsumptionMetricsPublisher.cs).
+   * FlexConsumptionMetricsPublisher.cs, and its options).
    */
   leastActiveMs: 1_000,
-} as const
-
-/** The same page, and learn.microsoft.com/azure/azure-functions/functions-consumption-costs. */
-export const consumption = {
-  gbSecondUsd: 0.000016,
-  executionUsd: 0.2 / million,
-  freeGbSeconds: 400_000,
-  freeExecutions: 1 * million,
-  leastMs: 100,
+  stepMs: 100,
 } as const
 
 export const storage = {
@@ -79,8 +71,6 @@ export const assumed = {
   coresPerGb: 0.5,
   /** infra/azure/main.bicep: instanceMemoryMB. */
   flexMemoryMb: 512,
-  /** On the old plan, host and worker together: the worker has 320 under load in `npm run bench -- azure`. */
-  consumptionMemoryMb: 512,
   /** The schedule's state, and the lock that keeps a timer single. */
   blobWritesPerTimerRun: 2,
   /** The host asks its queue so often (infra/azure/host.json: maxPollingInterval). */

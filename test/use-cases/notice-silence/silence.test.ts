@@ -19,7 +19,7 @@ const idleMs = 5 * minute
 
 beforeEach(async () => {
   await startRelay({ owners: ['hook'] })
-  world.relay.idlePaceMs = idleMs
+  world.relay.heartbeats = { paceMs: idleMs }
 })
 afterEach(() => world.store.close())
 
