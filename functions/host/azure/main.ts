@@ -15,6 +15,7 @@ import { AzureStore } from '../../store/azure/store.ts'
 import { noteListening } from '../../store/memos.ts'
 import { checkAbsences } from '../../use-cases/check-absences.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
+import { createOwnWatch } from '../../use-cases/own-troubles.ts'
 import { countAll } from '../../use-cases/read-metrics.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createBell } from '../bell.ts'
@@ -44,6 +45,8 @@ const schedule = '0 * * * * *'
 const gapMs = 4 * timerMs
 /** Each heartbeat is an execution: see the cost table in docs/performance-and-cost.md. */
 const idlePaceMs = 15 * 60_000
+/** Runs of the timer between two checks of the relay itself. */
+const checkEvery = 5
 /** Per run of the timer. */
 const maxForgetSteps = 10
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
@@ -158,6 +161,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     store,
     queue,
     rounds,
+    checkItself: createOwnWatch(relay),
     logs,
     app: createApp(relay),
     /** Opens the store once. If that fails, the next invocation tries again. */
@@ -206,11 +210,11 @@ async function wake({ relay, rounds, listen }: Parts, message: unknown): Promise
 }
 
 /** Runs all parts even if one fails, and then fails. */
-async function onTimer({ relay, rounds, listen, queue }: Parts): Promise<void> {
+async function onTimer({ relay, rounds, listen, queue, checkItself }: Parts): Promise<void> {
   await listen()
   const parts = [
     ...[() => rounds.turn(), () => logTroubles(relay, queue)],
-    ...[() => prepareTally(relay), () => hourly(relay)],
+    ...[() => prepareTally(relay), () => checkSometimes(relay, checkItself), () => hourly(relay)],
   ]
   const outcomes: PromiseSettledResult<void>[] = []
   for (const part of parts) outcomes.push(...(await Promise.allSettled([part()])))
@@ -226,6 +230,12 @@ async function logTroubles(relay: Relay, queue: WakeQueue): Promise<void> {
 /** Counts for metrics, so that a scrape finds counts that are at most a minute old. */
 async function prepareTally(relay: Relay): Promise<void> {
   await countAll(relay, timerMs / 2)
+}
+
+/** After the counts are prepared, which it reads. */
+async function checkSometimes(relay: Relay, checkItself: () => Promise<void>): Promise<void> {
+  const minute = new Date(relay.now() + timerMs / 2).getUTCMinutes()
+  if (minute % checkEvery === 0) await checkItself()
 }
 
 /** Once an hour, in the run nearest to the full hour: the timer may run a moment early. */

@@ -2,7 +2,7 @@
 // visitor of some fleets sees the channels that are routed for them. Subscriptions need `manage`.
 import type { Context } from 'hono'
 import { z } from 'zod'
-import { type Delivery, subscriptionChannel } from '../../core/delivery/delivery.ts'
+import { type Delivery, noFleet, subscriptionChannel } from '../../core/delivery/delivery.ts'
 import type { Subscription } from '../../core/delivery/subscription.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'
 import { type Access, isBound, may, seesFleet } from '../../core/rules/access.ts'
@@ -16,6 +16,7 @@ import {
   subscriptionFor,
   subscriptionsFor,
 } from '../../use-cases/subscriptions.ts'
+import { lastTest } from '../../use-cases/test-channel.ts'
 import { tokenFor } from '../admin/console-form.ts'
 import { publicSubscription } from '../admin/subscription-body.ts'
 import { readQuery } from '../query.ts'
@@ -119,16 +120,18 @@ export async function showChannel(relay: Relay, c: Context, visitor: Visitor): P
     return unknown(relay, c, visitor)
   const { access } = visitor
   const own = isBound(access) ? { fleets: access.fleets } : {}
-  const [[activity], troubles, failed] = await Promise.all([
+  const [[activity], troubles, failed, tested] = await Promise.all([
     activityFor(relay, access, [name]),
     channelsInTrouble(relay),
     relay.store.listFailed({ channel: name, limit: pageSize, ...own, ...(after && { after }) }),
+    lastTest(relay, name),
   ])
   const shown = shownChannel(relay, activity!, troubles)
   const facts: [string, string][] =
     shown.fallback === undefined ? [] : [['Fallback', shown.fallback]]
   return show(relay, c, visitor, {
-    ...{ channel: shown, facts, lists: 'failed', tests: false, ...failed },
+    ...{ channel: shown, facts, lists: 'failed', tests: true, ...failed },
+    ...(tested && { tested: publicDelivery(tested) }),
     ...(after && { after }),
     ...(said && { notice: said }),
   })
@@ -201,9 +204,9 @@ async function show(relay: Relay, c: Context, visitor: Visitor, page: Page): Pro
   return answerPage(relay, c, visitor, { title: name, body, refreshSeconds })
 }
 
-/** A ping belongs to no fleet. */
+/** A ping or a test belongs to no fleet. */
 function isShown(access: Access, fleet: string): boolean {
-  return fleet === '-' || seesFleet(access, fleet)
+  return fleet === noFleet || seesFleet(access, fleet)
 }
 
 function unknown(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {

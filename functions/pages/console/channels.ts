@@ -119,11 +119,13 @@ interface OneChannel {
   send?: string
   /** Whether a test message can be sent. */
   tests: boolean
+  /** The last test of a channel, if it was today. */
+  tested?: ReturnType<typeof publicDelivery>
   notice?: string
 }
 
 export function channelBody(one: OneChannel, now: number): Html {
-  const { base, channel, facts, deliveries, lists, next, after, send, tests, notice } = one
+  const { base, channel, facts, deliveries, lists, next, after, send, tests, tested, notice } = one
   const back = channel.path.slice(base.length)
   const buttons =
     send === undefined
@@ -142,6 +144,7 @@ ${channel.failed === 0 ? '' : sendForm(`${base}/replay-all`, send, { name: chann
       ? []
       : ([['Oldest pending', whole(utcOn(channel.pendingSince, now))]] as [string, Html][])),
     ['Failed', countOf(channel.failed)],
+    ...(tested === undefined ? [] : ([['Last test', fateOf(tested, now)]] as [string, Html][])),
     ['Rate', channel.rate],
     ...facts.map(([name, value]): [string, Html] => [name, whole(plain(value))]),
   ]
@@ -154,6 +157,12 @@ ${buttons}
 ${deliveries.length === 0 ? html`<p class="empty">${lists === 'all' ? 'No messages yet.' : 'No message failed.'}</p>` : failures(one, back, now)}
 <div class="pager">${after === undefined ? '' : html`<a href="${channel.path}">Newest</a>`}
 ${next === undefined ? '' : html`<a href="${channel.path}?${new URLSearchParams({ after: next }).toString()}" rel="next">Older</a>`}</div>`
+}
+
+function fateOf({ state, plannedAt, note }: NonNullable<OneChannel['tested']>, now: number): Html {
+  const [tone, mark] = deliveryTones[state]
+  const at = Date.parse(plannedAt!)
+  return html`<span class="mark ${tone}" aria-hidden="true">${mark}</span> ${state.replaceAll('_', ' ')}, sent at ${whole(utcOn(at, now))}${note === '' ? '' : html` <span class="note">${whole(plain(note))}</span>`}`
 }
 
 function failures({ base, deliveries, send }: OneChannel, back: string, now: number): Html {
