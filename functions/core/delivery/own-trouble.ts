@@ -66,7 +66,7 @@ export interface Clocks {
   monotonic: number
 }
 
-export interface ClockWatch {
+interface ClockWatch {
   last: Clocks
   /** By the monotonic clock. */
   startedAt: number

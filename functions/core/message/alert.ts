@@ -97,10 +97,13 @@ const troubles: Record<TroubleKind, Record<AbsenceNews['form'], TroubleText>> = 
     over: (news) => {
       const { count, left, vms } = news
       const back = count - left.length
-      const accepts = `Channel${back === 1 ? '' : 's'} again in order: ${listed(vms, back, fewNames)}`
+      if (back === 0) {
+        const title = `No longer in trouble: ${listed(left, count, fewNames)}`
+        return { title, lines: ['The configuration no longer has this channel.'] }
+      }
       return {
-        title: back === 0 ? `Channels removed: ${listed(left, count, fewNames)}` : accepts,
-        lines: [],
+        title: `In order again: channel${back === 1 ? '' : 's'} ${listed(vms, back, fewNames)}`,
+        lines: ['Messages that failed can be sent again, in the console under Channels.'],
       }
     },
   },
@@ -112,7 +115,7 @@ const troubles: Record<TroubleKind, Record<AbsenceNews['form'], TroubleText>> = 
         "Look at the load of the relay's machine, and at its log for delivery_retried.",
       ],
     }),
-    over: () => ({ title: 'Messages no longer pile up', lines: [] }),
+    over: () => ({ title: 'Messages no longer pile up', lines: ['The relay keeps up again.'] }),
   },
   disk_nearly_full: {
     absent: (_, [reason = '']) => ({
@@ -124,7 +127,7 @@ const troubles: Record<TroubleKind, Record<AbsenceNews['form'], TroubleText>> = 
     }),
     over: (_, [reason = '']) => ({
       title: `The relay's disk has space again: ${reason}`,
-      lines: [],
+      lines: ['The relay can store events and messages.'],
     }),
   },
   clock_jumped: {
@@ -135,7 +138,10 @@ const troubles: Record<TroubleKind, Record<AbsenceNews['form'], TroubleText>> = 
         'Check the time synchronization of its machine. A machine that was suspended looks the same.',
       ],
     }),
-    over: () => ({ title: `The relay's clock has been steady for ${span(steadyMs)}`, lines: [] }),
+    over: () => ({
+      title: `The relay's clock has been steady for ${span(steadyMs)}`,
+      lines: ['No further jump was seen.'],
+    }),
   },
 }
 
