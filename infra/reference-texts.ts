@@ -117,6 +117,7 @@ export const relayEvents: Record<string, string> = {
   expansion_failed:
     'Messages for subscriptions could not be planned from the log of moments. The relay tries again.',
   fleet_alert: 'The text of an alert. If there are `owners`, their channels receive it too.',
+  fleet_alert_over: 'The cause of an alert has not occurred for 15 min (`kind`).',
   forgotten: 'Old events and beacons were removed.',
   forms_refused: 'The relay refused forms that did not come from its own pages.',
   health_failed: '`/healthz` could not read the store.',

@@ -467,6 +467,13 @@ function overLimits(): Outgoing {
   return alert({ kind: 'over_limits', vm: 'web_0', reason })
 }
 
+function withinLimits(): Outgoing {
+  const met = { kind: 'over_limits' as const, vm: 'web_0', reason: 'full' }
+  const first = sendAlert(withOccurrence(undefined, 'prod', met, at) as never, ['ops'], at + minute)
+  const { deliveries } = sendAlert(first.record as never, ['ops'], at + 17 * minute)
+  return sent(deliveries[0]!.id, deliveries[0]!.telling)
+}
+
 function disabledSubscription(): Outgoing {
   const id = '4f0c7a1be29d3356'
   const reason = `${id} (cmdb): its endpoint answered 410 Gone`
@@ -536,6 +543,7 @@ export const scenes: Record<string, Outgoing> = {
     'completed',
   ]),
   'a fleet is over its limits': overLimits(),
+  'a fleet is within its limits again': withinLimits(),
   'a subscription is disabled': disabledSubscription(),
   'a beacon is silent': absence('beacons_silent', ['web_3'], { of: 40 }),
   'many beacons are silent': absence('beacons_silent', webs(12), { of: 40 }),

@@ -38,13 +38,16 @@ export function withOccurrence(
   now: number,
 ): EventRecord | undefined {
   const known = before?.alert
-  const isOver = before === undefined || known === undefined || now - known.lastAt >= quietMs
+  const isOver =
+    before === undefined ||
+    known === undefined ||
+    (before.ended !== undefined && now - known.lastAt >= quietMs)
   if (isOver || isMissed(before, kind, vm)) {
     const alert = { kind, since: now, lastAt: now, vms: [vm], reasons: [reason] }
     const dueAt = Math.max(now + collectMs, isOver ? 0 : (before.ended?.at ?? 0) + quietMs)
     return { ...alertRow(fleet, alert, before, now), dueAt }
   }
-  const collects = before.ended === undefined
+  const collects = before.ended === undefined && known.sentAt === undefined
   const vms = collects ? joined(known.vms, vm, maxVms) : known.vms
   const reasons = collects ? joined(known.reasons, reason, maxReasons) : known.reasons
   const isNews = vms !== known.vms || reasons !== known.reasons
@@ -83,16 +86,43 @@ export function alertRow(
   }
 }
 
-/** Plans one message for each owner, and ends the row. */
-export function sendAlert(
-  before: EventRecord & { alert: Alert },
-  owners: string[],
-  now: number,
-): { record: EventRecord; deliveries: Delivery[] } {
+interface Sent {
+  record: EventRecord
+  deliveries: Delivery[]
+}
+
+type AlertRecord = EventRecord & { alert: Alert }
+
+/** Kinds whose owners also learn when the cause did not occur for `quietMs`. */
+const saysOver: Alert['kind'][] = ['over_limits']
+
+/** Plans one message for each owner. Ends the row, unless the end of the trouble is news, too. */
+export function sendAlert(before: AlertRecord, owners: string[], now: number): Sent {
+  const { alert, epoch } = before
   const sequence = before.sequence + 1
-  const record = { ...withEnd(before, { at: now, outcome: 'completed' }), sequence }
-  const about = { alert: before.alert.kind, episode: before.epoch }
+  const about = { alert: alert.kind, episode: epoch }
+  if (alert.sentAt !== undefined) return sendOver(before, alert.sentAt, owners, now)
+  const record = saysOver.includes(alert.kind)
+    ? waitingFor({ ...before, sequence, alert: { ...alert, sentAt: now } }, now + quietMs)
+    : { ...withEnd(before, { at: now, outcome: 'completed' }), sequence }
   return { record, deliveries: alertsTo(owners, viewOf(record), about, now) }
+}
+
+function waitingFor(record: AlertRecord, dueAt: number): EventRecord {
+  return { ...record, dueAt } as EventRecord
+}
+
+function sendOver(before: AlertRecord, since: number, owners: string[], now: number): Sent {
+  const { alert, epoch } = before
+  // a time in the future is from before the clock was set back
+  const quietAt = Math.min(alert.lastAt, now) + quietMs
+  if (quietAt > now) return { record: waitingFor(before, quietAt), deliveries: [] }
+  const ended = withEnd(before, { at: now, outcome: 'completed' })
+  const record = { ...ended, sequence: before.sequence + 1 }
+  const news = { form: 'over' as const, count: alert.vms.length, since, remaining: 0, left: [] }
+  const view = { ...viewOf(record), alert: { ...alert, news } }
+  const about = { alert: alert.kind, episode: epoch, message: 2 }
+  return { record, deliveries: alertsTo(owners, view, about, now) }
 }
 
 /** A channel gets no more than one test in this time. */

@@ -35,6 +35,8 @@ export interface Alert {
   vms: string[]
   /** One sentence each. */
   reasons: string[]
+  /** When owners were notified, while they wait for the end. Only of kinds that say it once. */
+  sentAt?: number
   /** Only in the row of an alert of a lasting kind. */
   absence?: Absence
   /** Only in a message of such an alert. */

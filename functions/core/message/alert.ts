@@ -1,5 +1,6 @@
 // The texts of alerts to owners: what is wrong, what follows from it, and what to do.
 
+import { quietMs } from '../delivery/alert.ts'
 import { steadyMs } from '../delivery/own-trouble.ts'
 import type { AbsenceKind, AbsenceNews, Alert, TroubleKind } from '../event/alert-row.ts'
 import { maxOpenOfBeacon, maxOpenOfFleet } from '../event/share.ts'
@@ -18,7 +19,7 @@ const [fewNames, manyNames] = [3, 10]
 /** `at` is when the alert was planned, so a retry says the same. */
 export function alertText(fleet: string, alert: Alert, at: number): AlertText {
   const { kind, news, vms, reasons } = alert
-  if (kind === 'over_limits') return overLimits(fleet, reasons)
+  if (kind === 'over_limits') return overLimits(fleet, reasons, news)
   if (kind === 'subscription_disabled') return subscriptionDisabled(reasons)
   if (kind === 'channel_test') return channelTest(vms, reasons)
   if (news === undefined) throw new Error(`an alert of kind ${kind} has no news`)
@@ -48,7 +49,13 @@ export function isGoodNews({ news }: Alert): boolean {
   return news?.form === 'over'
 }
 
-function overLimits(fleet: string, reasons: string[]): AlertText {
+function overLimits(fleet: string, reasons: string[], news: AbsenceNews | undefined): AlertText {
+  if (news !== undefined) {
+    return {
+      title: `Fleet "${fleet}" is within its limits again`,
+      lines: [`The relay has refused no event of these VMs for ${span(quietMs)}.`],
+    }
+  }
   return {
     title: `Fleet "${fleet}" is over its limits: the relay refuses events`,
     lines: [
