@@ -26,8 +26,8 @@ import { seesChannel } from './now.ts'
 import type { Visitor } from './visitor.ts'
 
 const refreshSeconds = 15
-/** On Azure Tables, each message of a subscription is one call. */
 const pageSize = 8
+const dayMs = 86_400_000
 /** The API lists all. */
 const maxSubscriptions = 50
 
@@ -69,9 +69,10 @@ async function activityFor(
   { store }: Relay,
   access: Access,
   channels: string[],
+  since: { since?: number } = {},
 ): Promise<ChannelActivity[]> {
-  if (!isBound(access)) return store.channelActivity(channels)
-  const found = await store.channelActivity(channels, access.fleets)
+  if (!isBound(access)) return store.channelActivity(channels, since)
+  const found = await store.channelActivity(channels, { fleets: access.fleets, ...since })
   return found.map(({ deliveredAt: _, ...own }) => own)
 }
 
@@ -150,9 +151,10 @@ export async function showSubscription(
     ? await subscriptionFor(relay, access, c.req.param('id')!)
     : undefined
   if (found === undefined) return unknown(relay, c, visitor)
-  const page = { limit: pageSize, ...(after && { before: after }) }
+  const page = { limit: pageSize, brief: true as const, ...(after && { before: after }) }
+  const since = relay.now() - dayMs
   const [[activity], health, list] = await Promise.all([
-    activityFor(relay, access, [subscriptionChannel(found.id)]),
+    activityFor(relay, access, [subscriptionChannel(found.id)], { since }),
     healthOf(relay, found),
     deliveriesTo(relay, found, page),
   ])

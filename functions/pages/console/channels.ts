@@ -25,6 +25,8 @@ export interface ShownChannel {
   pendingSince?: number
   pending: number
   failed: number
+  /** Of a subscription, in the last 24 hours. */
+  recent?: { planned: number; failed: number }
   rate: string
   fallback?: string
 }
@@ -119,6 +121,8 @@ interface OneChannel {
   send?: string
   /** Whether a test message can be sent. */
   tests: boolean
+  /** Of a subscription, in the last 24 hours. */
+  recent?: { planned: number; failed: number }
   /** The last test of a channel, if it was today. */
   tested?: ReturnType<typeof publicDelivery>
   notice?: string
@@ -145,6 +149,9 @@ ${channel.failed === 0 ? '' : sendForm(`${base}/replay-all`, send, { name: chann
       : ([['Oldest pending', whole(utcOn(channel.pendingSince, now))]] as [string, Html][])),
     ['Failed', countOf(channel.failed)],
     ...(tested === undefined ? [] : ([['Last test', fateOf(tested, now)]] as [string, Html][])),
+    ...(channel.recent === undefined
+      ? []
+      : ([['Last 24 hours', recentOf(channel.recent)]] as [string, Html][])),
     ['Rate', channel.rate],
     ...facts.map(([name, value]): [string, Html] => [name, whole(plain(value))]),
   ]
@@ -157,6 +164,10 @@ ${buttons}
 ${deliveries.length === 0 ? html`<p class="empty">${lists === 'all' ? 'No messages yet.' : 'No message failed.'}</p>` : failures(one, back, now)}
 <div class="pager">${after === undefined ? '' : html`<a href="${channel.path}">Newest</a>`}
 ${next === undefined ? '' : html`<a href="${channel.path}?${new URLSearchParams({ after: next }).toString()}" rel="next">Older</a>`}</div>`
+}
+
+function recentOf({ planned, failed }: NonNullable<ShownChannel['recent']>): string {
+  return `${countOf(planned)} messages, ${countOf(failed)} of them failed`
 }
 
 function fateOf({ state, plannedAt, note }: NonNullable<OneChannel['tested']>, now: number): Html {
