@@ -134,8 +134,8 @@ export function channelBody(one: OneChannel, now: number): Html {
   const buttons =
     send === undefined
       ? ''
-      : html`<p class="pager">${tests ? sendForm(`${base}/test`, send, { name: channel.name, back }, 'Send a test message') : ''}
-${channel.failed === 0 ? '' : sendForm(`${base}/replay-all`, send, { name: channel.name, back }, 'Send everything that failed again')}</p>`
+      : html`<div class="pager">${tests ? sendForm(`${base}/test`, send, { name: channel.name, back }, 'Send a test message') : ''}
+${channel.failed === 0 ? '' : sendForm(`${base}/replay-all`, send, { name: channel.name, back }, 'Send everything that failed again')}</div>`
   const all: [string, Html][] = [
     ['Health', stateOf(channel)],
     ...(channel.note === undefined ? [] : ([['Last answer', channel.note]] as [string, Html][])),
