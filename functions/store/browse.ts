@@ -31,6 +31,8 @@ export interface EventsFound {
   events: EventSummary[]
   /** Absent on the last page. */
   next?: string
+  /** Too many names begin with the prefix: some events are missing. */
+  partial?: true
 }
 
 export interface BeaconSearch extends Page {
