@@ -157,7 +157,7 @@ function alertBody(
     ...(fleet === noFleet ? {} : { fleet }),
     ...{ kind: about.alert, episode: about.episode },
     ...(alert && { since: new Date(alert.since).toISOString(), ...alertText(fleet, alert, at) }),
-    ...(alert && { vms: alert.vms, reasons: alert.reasons }),
+    ...(alert && { vms: alert.vms.filter(Boolean), reasons: alert.reasons }),
     ...(alert?.news && newsOf(alert.news)),
   }
   const body = {

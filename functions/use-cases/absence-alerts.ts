@@ -90,8 +90,10 @@ function logNews(
   owners: string[],
 ): void {
   if (fleet === noFleet) {
-    if (form === 'absent') log.warn('relay_troubled', { kind, what: vms, reasons, owners })
-    else log.info('relay_recovered', { kind, what: [...vms, ...left], owners })
+    const channels = [...vms, ...left].filter(Boolean)
+    const what = { kind, ...(channels.length > 0 && { channels }) }
+    if (form === 'absent') log.warn('relay_troubled', { ...what, reasons, owners })
+    else log.info('relay_recovered', { ...what, owners })
     return
   }
   const fields = { fleet, kind, form, count, remaining, vms, left, owners }
