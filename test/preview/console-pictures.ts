@@ -3,6 +3,7 @@
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import type { Browser } from 'playwright-core'
+import { listSubscriptions } from '../../functions/store/memos.ts'
 import { adminKey } from '../support/world.ts'
 import { consoleWorld } from './console-world.ts'
 
@@ -23,10 +24,14 @@ export async function consolePictures(browser: Browser, images: string): Promise
   await new Promise((resolve) => server.once('listening', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/console`
   const [event] = await world.store.listOpen(['prod'], 1)
+  const [subscription] = await listSubscriptions(world.store)
   const paths = {
     ...{ now: '', upcoming: '/upcoming', history: '/events', beacons: '/beacons' },
     ...{ channels: '/channels', channel: '/channels/on-call', insights: '/insights' },
-    event: `/events/${event!.fleet}/${event!.eventId}`,
+    ...{
+      subscription: `/subscriptions/${subscription!.id}`,
+      event: `/events/${event!.fleet}/${event!.eventId}`,
+    },
   }
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const viewport of screens) {

@@ -158,9 +158,11 @@ export async function showSubscription(
     healthOf(relay, found),
     deliveriesTo(relay, found, page),
   ])
+  // the facts have the reason of its state
+  const { note: _, ...shown } = shownSubscription(relay, found, activity!)
   const trouble = health === undefined || health.state === 'ok' ? {} : { note: health.note }
   return show(relay, c, visitor, {
-    channel: { ...shownSubscription(relay, found, activity!), ...trouble },
+    channel: { ...shown, ...trouble },
     facts: factsOf(found, relay.now()),
     ...{ lists: 'all', tests: found.state !== 'disabled', ...list },
     ...(after && { after }),
@@ -172,7 +174,6 @@ function factsOf(one: Subscription, now: number): [name: string, value: string][
   const shown = publicSubscription(one, now) as Record<string, string | string[] | undefined>
   const named: [string, string][] = [
     ['Address', 'url'],
-    ['Description', 'description'],
     ['State because', 'reason'],
     ['Fleets', 'fleets'],
     ['Types', 'eventTypes'],
