@@ -94,6 +94,7 @@ export const relayEvents: Record<string, string> = {
   channel_recovered: 'A channel that was in trouble accepted a message.',
   channel_refuses:
     'A channel rejects whatever it is sent. `note` is its answer. An owner has to repair it.',
+  channel_tested: 'An owner sent a channel a test message. `by` says who.',
   channel_unreachable: 'A channel has not accepted a message for too long.',
   conclusion_failed: 'The relay could not check an event that was due. It tries again.',
   decision_refused:
@@ -118,6 +119,7 @@ export const relayEvents: Record<string, string> = {
   fleet_size_unread:
     'Azure Functions only. The number of beacons could not be read. Heartbeats follow the last one.',
   fleet_alert: 'The text of an alert. If there are `owners`, their channels receive it too.',
+  fleet_alert_over: 'The cause of an alert has not occurred for 15 min (`kind`).',
   forgotten: 'Old events and beacons were removed.',
   forms_refused: 'The relay refused forms that did not come from its own pages.',
   health_failed: '`/healthz` could not read the store.',
@@ -129,6 +131,7 @@ export const relayEvents: Record<string, string> = {
   notifier_failed: 'The code of one kind of channel failed. This is a bug; the relay tries again.',
   press_failed: 'A press of a Slack button could not be handled.',
   press_refused: 'A press of a Slack button had no effect. `reason` says why.',
+  own_check_failed: 'The relay could not check itself (`kind`). It tries again.',
   principal_ignored: 'A request came with a sign-in that does not count.',
   pump_failed: 'Plain Node and Cloudflare only. One round of sending failed. The next one follows.',
   queue_failed: 'Azure Functions only. The queue of wake-ups does not answer.',
@@ -136,8 +139,11 @@ export const relayEvents: Record<string, string> = {
     'Plain Node and Cloudflare only. The process did nothing for so long, or its clock was set. Silence of beacons counts anew from here.',
   relay_misconfigured:
     'Azure Functions and Cloudflare only. The settings are wrong, and the line says how.',
+  relay_recovered: 'A trouble of the relay itself is over (`kind`).',
   relay_started: 'The relay is ready.',
   relay_stopped: 'Plain Node only. The relay has stopped.',
+  relay_troubled:
+    'The relay is in trouble: its disk, its clock, a backlog, or channels (`kind`). If there are `owners`, their channels receive this too.',
   replayed: 'Failed messages were sent again. `by` says by whom.',
   report_refused:
     'Reports were refused. `code`, `detail` and `fleet` say why. `vm` is present if the sender was authenticated.',
@@ -272,6 +278,7 @@ export const problemCodes: Record<string, Code> = {
     status: '403',
     about: 'The address of the calendar takes only a token with the one scope `calendar`.',
   },
+  channel_unknown: { status: '404', about: 'The configuration has no such channel.' },
   check_malformed: { status: '400', about: 'The detail lists what is wrong with the request.' },
   clock_outside_tolerance: {
     status: '401',
@@ -336,6 +343,7 @@ export const problemCodes: Record<string, Code> = {
     about: 'The subscription must be active, or for a test not disabled.',
   },
   subscription_unknown: { status: '404', about: 'There is no such subscription.' },
+  test_too_soon: { status: '429', about: 'The channel got another test less than 10 s ago.' },
   token_invalid: { status: '401', about: 'The detail names the claim that was refused.' },
   token_malformed: { status: '400', about: 'The detail lists what is wrong with the token.' },
   token_unknown: { status: '404', about: 'There is no such token.' },

@@ -5,13 +5,14 @@ import { checkAbsences } from '../use-cases/check-absences.ts'
 import { claimDue, nextDueAt } from '../use-cases/deliver.ts'
 import { createExpander } from '../use-cases/expand-moments.ts'
 import { forgetOld } from '../use-cases/forget.ts'
+import { createOwnWatch, type Machine } from '../use-cases/own-troubles.ts'
 import type { Relay } from '../use-cases/relay.ts'
 import { sweep } from '../use-cases/sweep.ts'
 import { type Places, UnderWay, within } from './under-way.ts'
 
 const usualSleepMs = 30_000
 const forgetEveryMs = 3_600_000
-const absencesEveryMs = 5 * 60_000
+const checkEveryMs = 5 * 60_000
 /** After a longer gap the process was halted and may have missed reports, so silence means nothing. */
 const maxSleepsMissed = 4
 const afterFailureMs = 1_000
@@ -32,6 +33,7 @@ interface PumpOptions {
   maxClaimed?: number
   /** The pump looks what is due at least this often. */
   maxSleepMs?: number
+  machine?: Machine
 }
 
 /** There is a place for every subscription. */
@@ -46,9 +48,10 @@ export class Pump {
   readonly #maxSleepMs: number
   readonly #underWay: UnderWay
   readonly #expander: ReturnType<typeof createExpander>
+  readonly #checkItself: () => Promise<void>
   #refill: NodeJS.Timeout | undefined
   #forgetAt = 0
-  #absencesAt = 0
+  #checkAt = 0
   #workedAt: number | undefined
   #turning = false
   #turned: Promise<void> = Promise.resolve()
@@ -63,6 +66,7 @@ export class Pump {
     this.#maxSleepMs = options.maxSleepMs ?? usualSleepMs
     this.#underWay = new UnderWay(relay, this.#places)
     this.#expander = createExpander(relay)
+    this.#checkItself = createOwnWatch(relay, options.machine)
   }
 
   /** Looks at what is due now. The first call starts the pump. */
@@ -120,7 +124,7 @@ export class Pump {
     const idleMs = expanded === 'failed' ? afterFailureMs : this.#maxSleepMs
     const claimed = await this.#claim()
     await this.#forget()
-    await this.#lookForAbsences()
+    await this.#check()
     if (this.#again) return 0
     if (claimed > 0) {
       // a look at all queues costs more than a request
@@ -153,16 +157,22 @@ export class Pump {
     const now = this.#relay.now()
     const gap = now - (this.#workedAt ?? now)
     this.#workedAt = now
+    // if the clock was set back, these times are far away
+    if (gap < 0) {
+      this.#checkAt = 0
+      this.#forgetAt = 0
+    }
     if (gap <= maxSleepsMissed * this.#maxSleepMs) return
     this.#relay.listeningSince = now
     this.#relay.log.warn('relay_halted', { seconds: Math.round(gap / 1_000) })
   }
 
-  async #lookForAbsences(): Promise<void> {
+  async #check(): Promise<void> {
     const now = this.#relay.now()
-    if (now < this.#absencesAt) return
+    if (now < this.#checkAt) return
     await checkAbsences(this.#relay)
-    this.#absencesAt = now + absencesEveryMs
+    await this.#checkItself()
+    this.#checkAt = now + checkEveryMs
   }
 
   /** Once an hour, and at every turn while there is more to remove. */

@@ -9,7 +9,9 @@ import {
   type AlertTelling,
   type Delivery,
   isAlertOf,
+  isTestOf,
   lapsedAtOf,
+  noFleet,
   type Telling,
 } from '../core/delivery/delivery.ts'
 import { ends } from '../core/delivery/overtake.ts'
@@ -129,7 +131,12 @@ function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
     const isOver = telling.event.alert.news.remaining === 0
     return isOver ? [{ key: keyOf(telling), action: 'resolve' }] : []
   }
-  if (telling.moment === 'alert') return [{ key: keyOf(telling), action: 'trigger' }]
+  if (telling.moment === 'alert') {
+    const key = keyOf(telling)
+    const trigger: Step = { key, action: 'trigger' }
+    // a test leaves no incident open
+    return isTestOf(telling) ? [trigger, { key, action: 'resolve' }] : [trigger]
+  }
   if (telling.moment === 'stuck') return [{ key: stuckKeyOf(telling), action: 'trigger' }]
   const action = actionOf(telling)
   const known = openedBy(mayHaveHeard)
@@ -194,7 +201,8 @@ function actionOf(telling: Delivery['telling']): Action {
 function keyOf(telling: Delivery['telling']): string {
   if (isAlertOf(telling)) {
     const { alert, episode } = telling.about
-    return `foghorn/alert/${telling.event.fleet}/${alert}/${episode}`
+    const { fleet, eventId } = telling.event
+    return `foghorn/alert/${fleet}/${isTestOf(telling) ? eventId : alert}/${episode}`
   }
   if (telling.moment === 'alert') return `foghorn/channel/${channelIn(telling)}`
   const lapsedAt = lapsedAtOf(telling.event)
@@ -242,13 +250,13 @@ function payloadOf({ message, delivery: { telling } }: Outgoing) {
     source: cut(shown(sourceOf(telling)), limit.source),
     severity: severityIn(telling),
     timestamp: new Date(telling.at).toISOString(),
-    group: cut(shown(event.fleet), limit.source),
+    ...(event.fleet === noFleet ? {} : { group: cut(shown(event.fleet), limit.source) }),
     class: cut(shown(event.facts.eventType), limit.source),
   }
 }
 
 function severityIn(telling: Delivery['telling']) {
-  if (isAlertOf(telling)) return 'warning' as const
+  if (isAlertOf(telling)) return isTestOf(telling) ? ('info' as const) : ('warning' as const)
   return telling.moment === 'alert' ? ('error' as const) : severityOf(telling)
 }
 
@@ -257,9 +265,11 @@ function channelIn({ about }: AlertTelling): string {
   return 'alert' in about ? about.alert : about.ping
 }
 
-/** What has the problem: a VM, a channel or a fleet. */
+/** What has the problem: a VM, a channel, a fleet or the relay. */
 function sourceOf(telling: Delivery['telling']): string {
-  if (isAlertOf(telling)) return telling.event.fleet
+  if (isAlertOf(telling)) {
+    return telling.event.fleet === noFleet ? 'Foghorn' : telling.event.fleet
+  }
   if (telling.moment === 'alert') return channelIn(telling)
   return telling.event.facts.resources[0] ?? telling.event.fleet
 }
@@ -268,7 +278,7 @@ function detailsOf({ message, delivery: { telling } }: Outgoing) {
   const { fleet, eventId } = telling.event
   const facts = message.facts.map(({ name, value }) => [name, linkless(value)])
   const which = [
-    ['Fleet', shown(fleet)],
+    ...(fleet === noFleet ? [] : [['Fleet', shown(fleet)]]),
     ...(isAlertOf(telling) ? [] : [['Event', shown(eventId)]]),
   ]
   return Object.fromEntries([['In short', linkless(message.lines.join(' '))], ...facts, ...which])

@@ -2,7 +2,13 @@
 import type { z } from 'zod'
 import { sign } from '../../shared/signature.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
-import { type AlertTelling, type FleetAlert, isAlertOf, isPing } from '../core/delivery/delivery.ts'
+import {
+  type AlertTelling,
+  type FleetAlert,
+  isAlertOf,
+  isPing,
+  noFleet,
+} from '../core/delivery/delivery.ts'
 import { unlimited } from '../core/delivery/rate.ts'
 import { messageIdOf } from '../core/delivery/subscription.ts'
 import type { AbsenceNews } from '../core/event/alert-row.ts'
@@ -148,15 +154,16 @@ function alertBody(
   publicUrl: string,
 ): string {
   const data: AlertData = {
-    ...{ fleet, kind: about.alert, episode: about.episode },
+    ...(fleet === noFleet ? {} : { fleet }),
+    ...{ kind: about.alert, episode: about.episode },
     ...(alert && { since: new Date(alert.since).toISOString(), ...alertText(fleet, alert, at) }),
-    ...(alert && { vms: alert.vms, reasons: alert.reasons }),
+    ...(alert && { vms: alert.vms.filter(Boolean), reasons: alert.reasons }),
     ...(alert?.news && newsOf(alert.news)),
   }
   const body = {
     specversion: '1.0',
     id,
-    source: `/fleets/${encodeURIComponent(fleet)}`,
+    source: fleet === noFleet ? '/relay' : `/fleets/${encodeURIComponent(fleet)}`,
     type: `foghorn.alert.${about.alert}`,
     time: new Date(at).toISOString(),
     subject: about.alert,
@@ -167,7 +174,7 @@ function alertBody(
   return JSON.stringify(body, wholeCharacters)
 }
 
-/** Of an alert about absent beacons. `vms` has the first of `count`. */
+/** Of an alert that lasts. `vms` has the first of `count`. */
 function newsOf({ form, count, remaining, left }: AbsenceNews) {
   return { form, count, remaining, left }
 }

@@ -1,6 +1,7 @@
 // The frame of every page, and its headers: no content from elsewhere, no caching, no framing, no
 // indexing. The policy allows style and script by their hashes, so injected ones do not run.
 import { html, raw } from 'hono/html'
+import { utc } from '../core/event/time.ts'
 import { liveScript, liveScriptHash } from './browser/embedded.ts'
 import { style } from './style.ts'
 
@@ -52,7 +53,7 @@ export function layout(title: string, body: ReturnType<typeof html>, now?: numbe
 <body>
 ${isLive ? html`<p class="lost" role="status" data-lost hidden></p>` : ''}
 <header><i></i>Foghorn</header>
-<main data-page${isLive ? html` data-now="${now}"` : ''}>${body}</main>
+<main data-page${isLive ? html` data-now="${now}" data-at="${utc(now)}"` : ''}>${body}</main>
 ${isLive ? html`<script>${raw(liveScript)}</script>` : ''}
 </body>
 </html>`

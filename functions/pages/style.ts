@@ -6,7 +6,7 @@ export const style = `
   --ask: #9a6700; --ask-ground: #fff8c5; --wait: #0550ae; --wait-ground: #ddf4ff;
   --bad: #cf222e; --bad-ground: #ffebe9; --good: #1a7f37; --good-ground: #dafbe1;
   --over: #57606a; --over-ground: #eaeef2 }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9aa4af; --ground: #0d1117;
+@media screen and (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9aa4af; --ground: #0d1117;
   --card: #161b22; --line: #30363d; --go: #238636; --stay: #21262d; --edge: #848d97; --link: #79c0ff;
   --ask: #d29922; --ask-ground: #2b2311; --wait: #58a6ff; --wait-ground: #10233d;
   --bad: #ff7b72; --bad-ground: #351a1c; --good: #3fb950; --good-ground: #10281a;
@@ -107,4 +107,12 @@ nav a, nav strong { display: inline-block; padding: .625rem .75rem .625rem 0 }
 @media (max-width: 26rem) { dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: .625rem }
   .id { font-size: .75rem } }
 @media (forced-colors: active) { .state { border-left-width: 1px } }
+@page { margin: 12mm }
+@media print { :root { color-scheme: light; --ink: #000; --soft: #333; --ground: #fff; font-size: 70% }
+  body { max-width: none; padding: 0 }
+  form, nav, button, .button, .lost, .moved, .hint { display: none !important }
+  .item, .state, .refusal, dl, li, tr { break-inside: avoid }
+  h1, h2, h3 { break-after: avoid }
+  a { color: inherit; text-decoration: none }
+  [data-at]::before { content: 'As of ' attr(data-at); display: block; color: var(--soft) } }
 `

@@ -10,20 +10,28 @@ export const alertSchemaPath = '/schemas/alert.json'
 export const alertSchemaAddress = `${alertSchemaPath}?version=${version}`
 
 export const alertDataSchema = z.object({
-  fleet: z.string().describe('The fleet that it is about.'),
+  fleet: z
+    .string()
+    .exactOptional()
+    .describe('The fleet that it is about. Absent if it is about the relay itself.'),
   kind: z.enum(alertKinds).describe('Also in `type`, and the `subject`.'),
-  episode: z.int().min(1).describe('How often this alert has begun in this fleet.'),
+  episode: z.int().min(1).describe('How often this alert has begun.'),
   since: time.exactOptional().describe('When the trouble began.'),
   title: z.string().exactOptional().describe('For people.'),
   lines: z.array(z.string()).exactOptional().describe('For people.'),
-  vms: z.array(z.string()).exactOptional().describe('The first 50 names.'),
+  vms: z
+    .array(z.string())
+    .exactOptional()
+    .describe('The first 50 names: of VMs, subscriptions or channels.'),
   reasons: z.array(z.string()).exactOptional().describe('One sentence each.'),
   form: z
     .enum(['absent', 'over'])
     .exactOptional()
-    .describe('Of alerts about beacons. `over`: they are back, or have left.'),
-  count: count.exactOptional().describe('How many beacons the alert is about.'),
-  remaining: count.exactOptional().describe('How many are still absent.'),
+    .describe(
+      'Of alerts that last. `over`: the beacons are back or have left, or the trouble is over.',
+    ),
+  count: count.exactOptional().describe('How many beacons, or other things, the alert is about.'),
+  remaining: count.exactOptional().describe('How many are still absent or in trouble.'),
   left: z.array(z.string()).exactOptional().describe('Of `over`: VMs that have left.'),
 })
 

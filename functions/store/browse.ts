@@ -31,6 +31,8 @@ export interface EventsFound {
   events: EventSummary[]
   /** Absent on the last page. */
   next?: string
+  /** Too many names begin with the prefix: some events are missing. */
+  partial?: true
 }
 
 export interface BeaconSearch extends Page {
@@ -55,6 +57,21 @@ export interface ChannelActivity {
   /** How many are pending, and how many were refused or given up. Counting stops at `maxCounted`. */
   pending: number
   failed: number
+  /** Only of a subscription, if the question has `since`. */
+  recent?: Recent
+}
+
+/** What was planned since a time, and how much of it was refused or given up. */
+interface Recent {
+  planned: number
+  failed: number
+}
+
+export interface ActivityQuestion {
+  /** Counts only deliveries of these fleets. */
+  fleets?: readonly string[] | undefined
+  /** Also counts what was planned for each subscription since then. Epoch ms. */
+  since?: number
 }
 
 export const maxCounted = 1_000
@@ -81,10 +98,10 @@ export interface BrowseStore {
   /** Beacons of a fleet that match, in an order that stays. */
   findBeacons(search: BeaconSearch): Promise<BeaconsFound>
 
-  /** What happened in these channels, in the same order. `fleets`: counts only their deliveries. */
+  /** What happened in these channels, in the same order. */
   channelActivity(
     channels: readonly string[],
-    fleets?: readonly string[],
+    question?: ActivityQuestion,
   ): Promise<ChannelActivity[]>
 
   /** Deliveries of a channel that were refused or given up. */

@@ -19,6 +19,7 @@ export interface EventKey {
 }
 
 export type {
+  ActivityQuestion,
   BeaconSearch,
   BeaconsFound,
   ChannelActivity,
@@ -122,6 +123,8 @@ export interface DeliveryPage {
   before?: string
   /** At least 1. */
   limit: number
+  /** The page may be shorter if that saves reads. */
+  brief?: true
 }
 
 export interface DeliveryList {

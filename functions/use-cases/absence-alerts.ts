@@ -1,5 +1,5 @@
-// Alerts about beacons that are not heard, as rows of the store. The code that finds an absence or
-// its end notes it, and the sweep sends what is due.
+// Alerts that last, as rows of the store. The code that finds an absence, a trouble or its end notes
+// it, and the sweep sends what is due.
 import {
   type AbsenceChange,
   type AbsenceRow,
@@ -9,8 +9,8 @@ import {
   withAbsence,
 } from '../core/delivery/absence-alert.ts'
 import { alertId } from '../core/delivery/alert.ts'
-import type { Delivery } from '../core/delivery/delivery.ts'
-import type { AbsenceKind } from '../core/event/alert-row.ts'
+import { type Delivery, noFleet } from '../core/delivery/delivery.ts'
+import type { LastingKind } from '../core/event/alert-row.ts'
 import type { Decision } from '../core/event/decision.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { isBack } from '../core/event/silence.ts'
@@ -22,7 +22,7 @@ import { channelNamed, type Relay } from './relay.ts'
 export async function noteAbsence(
   relay: Relay,
   fleet: string,
-  kind: AbsenceKind,
+  kind: LastingKind,
   change: AbsenceChange,
 ): Promise<EventRecord | undefined> {
   const key = { fleet, eventId: alertId(kind) }
@@ -85,10 +85,17 @@ async function noLongerSilent(
 
 function logNews(
   { log }: Relay,
-  { fleet, alert: { kind } }: AbsenceRow,
+  { fleet, alert: { kind, reasons } }: AbsenceRow,
   { form, vms, count, remaining, left }: SentNews,
   owners: string[],
 ): void {
+  if (fleet === noFleet) {
+    const channels = [...vms, ...left].filter(Boolean)
+    const what = { kind, ...(channels.length > 0 && { channels }) }
+    if (form === 'absent') log.warn('relay_troubled', { ...what, reasons, owners })
+    else log.info('relay_recovered', { ...what, owners })
+    return
+  }
   const fields = { fleet, kind, form, count, remaining, vms, left, owners }
   if (form === 'absent') log.warn('beacons_absent', fields)
   else log.info('beacons_back', fields)

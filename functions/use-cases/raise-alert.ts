@@ -52,7 +52,9 @@ export async function concludeAlert(
   if (committed.outcome !== 'committed') return
   // another worker may have added reasons after `first` was read
   const { kind, vms, reasons } = committed.record?.alert ?? first.alert
-  relay.log.warn('fleet_alert', { fleet, kind, vms, reasons, owners })
+  const isOver = first.alert.sentAt !== undefined
+  if (!isOver) relay.log.warn('fleet_alert', { fleet, kind, vms, reasons, owners })
+  else if (committed.record?.ended) relay.log.info('fleet_alert_over', { fleet, kind, owners })
 }
 
 /** The channels for a fleet's alerts: the fleet's own owners, else those of the configuration. */

@@ -183,6 +183,30 @@ describe('an open page', () => {
   })
 })
 
+test('on A4, pages are tables in dark ink, with their time and without buttons', {
+  timeout: patience,
+}, async () => {
+  const url = await open(await consoleWorld({ events: 12 }))
+  const page = await browser.newPage({
+    viewport: { width: 718, height: 1046 },
+    colorScheme: 'dark',
+  })
+  await signIn(page, url)
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+  for (const path of ['', '/upcoming', '/events', '/beacons', '/channels', '/insights']) {
+    await page.goto(url + path)
+    expect([path, await page.evaluate(overflow)]).toEqual([path, 0])
+    expect(await page.locator('button:visible, nav:visible').count()).toBe(0)
+    const ink = await page.evaluate('getComputedStyle(document.body).color')
+    expect([path, ink]).toEqual([path, 'rgb(0, 0, 0)'])
+    const heads = page.locator('thead th')
+    for (const head of await heads.all())
+      expect((await head.boundingBox())!.x).toBeGreaterThanOrEqual(0)
+  }
+  const at = "getComputedStyle(document.querySelector('main'), '::before').content"
+  expect(await page.evaluate(at)).toContain('As of ')
+})
+
 test('without a script: sign in, decide, sign out', { timeout: patience }, async () => {
   const world = await createWorld({ config: { publicUrl: 'http://127.0.0.1:7071' } })
   const names = Array.from({ length: 40 }, (_, i) => `a-vm-with-a-long-name-${i}`)

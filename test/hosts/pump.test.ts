@@ -113,6 +113,26 @@ test('after a long halt, silence counts anew', async () => {
   expect(world.lines.some((line) => line.includes('relay_halted'))).toBe(true)
 })
 
+test('checks itself every 5 minutes, and at once after its clock was set back', async () => {
+  let checks = 0
+  const disk = async () => {
+    checks += 1
+    return { freeBytes: 1, totalBytes: 1 }
+  }
+  const clocks = () => ({ wall: world.clock.now, monotonic: 0 })
+  pump = new Pump(world.relay, { machine: { disk, clocks } })
+  const after = async (ms: number) => {
+    world.clock.now += ms
+    pump!.wake()
+    await pump!.settled(10_000)
+    return checks
+  }
+  expect(await after(0)).toBe(1)
+  expect(await after(60_000)).toBe(1)
+  expect(await after(240_000)).toBe(2)
+  expect(await after(-86_400_000)).toBe(3)
+})
+
 test('subscriptions get what happens, also after the expansion failed once', async () => {
   await subscribe(world)
   const heard = Promise.withResolvers<void>()

@@ -180,6 +180,9 @@ describe('answers', () => {
     await world.drain()
     const { channels } = await expectDescribed('listChannels', await ask('/v1/channels'))
     expect(channels.map(({ state }: { state: string }) => state)).toContain('refusing')
+    await expectDescribed('testChannel', await send('/v1/channels/hook/test', {}))
+    await expectDescribed('testChannel', await send('/v1/channels/hook/test', {}))
+    await expectDescribed('testChannel', await send('/v1/channels/none/test', {}))
     const since = '2026-11-21T00:00:00Z'
     await expectDescribed('replayDeliveries', await send('/v1/deliveries/replay', { since }))
     await expectDescribed('replayDeliveries', await send('/v1/deliveries/replay', {}))

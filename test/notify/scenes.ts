@@ -6,15 +6,22 @@ import {
   sendAbsence,
   withAbsence,
 } from '../../functions/core/delivery/absence-alert.ts'
-import { type Occurrence, sendAlert, withOccurrence } from '../../functions/core/delivery/alert.ts'
+import {
+  type Occurrence,
+  planChannelTest,
+  sendAlert,
+  withOccurrence,
+} from '../../functions/core/delivery/alert.ts'
 import {
   type AlertTelling,
   channelTroubleIn,
+  type Delivery,
   isAlertOf,
+  noFleet,
   type Telling,
 } from '../../functions/core/delivery/delivery.ts'
 import type { Posted } from '../../functions/core/delivery/post.ts'
-import type { AbsenceKind } from '../../functions/core/event/alert-row.ts'
+import type { LastingKind } from '../../functions/core/event/alert-row.ts'
 import { stampOf } from '../../functions/core/event/approval.ts'
 import type { Moment, Verdict } from '../../functions/core/event/event.ts'
 import { maxOpenOfBeacon, refusalOf } from '../../functions/core/event/share.ts'
@@ -460,6 +467,13 @@ function overLimits(): Outgoing {
   return alert({ kind: 'over_limits', vm: 'web_0', reason })
 }
 
+function withinLimits(): Outgoing {
+  const met = { kind: 'over_limits' as const, vm: 'web_0', reason: 'full' }
+  const first = sendAlert(withOccurrence(undefined, 'prod', met, at) as never, ['ops'], at + minute)
+  const { deliveries } = sendAlert(first.record as never, ['ops'], at + 17 * minute)
+  return sent(deliveries[0]!.id, deliveries[0]!.telling)
+}
+
 function disabledSubscription(): Outgoing {
   const id = '4f0c7a1be29d3356'
   const reason = `${id} (cmdb): its endpoint answered 410 Gone`
@@ -475,20 +489,21 @@ function alert(met: Occurrence): Outgoing {
 
 /** The last message of an alert about these VMs, of which some are back or have left. */
 function absence(
-  kind: AbsenceKind,
+  kind: LastingKind,
   vms: string[],
   { back = [], left = [], ...rest }: Partial<Omit<AbsenceChange, 'add'>>,
 ): Outgoing {
+  const fleet = kind.startsWith('beacons') ? 'prod' : noFleet
   const add = vms.map((vm, i) => ({ beacon: `${vm}${i}`, vm, since: at, from: at + 15 * minute }))
   const idsOf = (some: string[]) =>
     add.filter(({ vm }) => some.includes(vm)).map(({ beacon }) => beacon)
-  const first = withAbsence(undefined, 'prod', kind, { add, back: [], left: [], ...rest }, at)!
+  const first = withAbsence(undefined, fleet, kind, { add, back: [], left: [], ...rest }, at)!
   const nobody = { back: [], left: [] }
   const told = sendAbsence(first as never, nobody, ['ops'], at + 15 * minute)
   const isOver = back.length + left.length > 0
-  const change = { add: [], back: idsOf(back), left: idsOf(left) }
+  const change = { add: [], back: idsOf(back), left: idsOf(left), ...rest }
   const later = isOver
-    ? withAbsence(told.record, 'prod', kind, change, at + 20 * minute)!
+    ? withAbsence(told.record, fleet, kind, change, at + 20 * minute)!
     : undefined
   const { deliveries } = later
     ? sendAbsence(later as never, nobody, ['ops'], at + 31 * minute)
@@ -499,6 +514,11 @@ function absence(
 
 function webs(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `web_${i}`)
+}
+
+function channelTest(): Outgoing {
+  const [{ id, telling }] = planChannelTest(undefined, 'ops', 'admin', at)!.deliveries as [Delivery]
+  return sent(id, telling)
 }
 
 /** As many as a chat is told in one message, of several moments. */
@@ -523,6 +543,7 @@ export const scenes: Record<string, Outgoing> = {
     'completed',
   ]),
   'a fleet is over its limits': overLimits(),
+  'a fleet is within its limits again': withinLimits(),
   'a subscription is disabled': disabledSubscription(),
   'a beacon is silent': absence('beacons_silent', ['web_3'], { of: 40 }),
   'many beacons are silent': absence('beacons_silent', webs(12), { of: 40 }),
@@ -534,4 +555,21 @@ export const scenes: Record<string, Outgoing> = {
   'expected beacons are missing': absence('beacons_missing', ['db_0', 'db_1'], { of: 40 }),
   'a number of beacons is missing': absence('beacons_missing', [''], { of: 40 }),
   'a missing beacon reports': absence('beacons_missing', ['db_0'], { of: 40, back: ['db_0'] }),
+  'channels are in trouble': absence('channels_in_trouble', ['ops-teams', 'pager'], {
+    reasons: ['ops-teams is refusing: HTTP 404', 'pager is unreachable: no answer in time'],
+  }),
+  'a channel is in order again': absence('channels_in_trouble', ['pager'], { back: ['pager'] }),
+  'messages pile up': absence('backlog_grows', [''], {
+    reasons: ['340 messages wait, the oldest for 6 min'],
+  }),
+  'messages no longer pile up': absence('backlog_grows', [''], { back: [''] }),
+  'the disk is nearly full': absence('disk_nearly_full', [''], {
+    reasons: ['612 MB of 20.0 GB are free'],
+  }),
+  'the disk has space again': absence('disk_nearly_full', [''], {
+    ...{ back: [''], reasons: ['4.2 GB of 20.0 GB are free'] },
+  }),
+  'the clock jumped': absence('clock_jumped', [''], { reasons: ['2 h back'] }),
+  'the clock is steady': absence('clock_jumped', [''], { back: [''] }),
+  'a test of a channel': channelTest(),
 }

@@ -1,7 +1,9 @@
-// Pictures of each page of the console, light and dark, at three widths, and the two of the README.
+// Pictures of each page of the console, light and dark, at three widths and on paper, and the two of the
+// README.
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import type { Browser } from 'playwright-core'
+import { listSubscriptions } from '../../functions/store/memos.ts'
 import { adminKey } from '../support/world.ts'
 import { consoleWorld } from './console-world.ts'
 
@@ -10,6 +12,8 @@ const screens = [
   { width: 1280, height: 860 },
   { width: 1920, height: 1080 },
 ]
+/** The part of A4 between the margins of a browser. */
+const paper = { width: 718, height: 1046 }
 /** In the README, with this look. */
 const shown = ['now', 'upcoming']
 const shownLook = '1280-light'
@@ -20,10 +24,14 @@ export async function consolePictures(browser: Browser, images: string): Promise
   await new Promise((resolve) => server.once('listening', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/console`
   const [event] = await world.store.listOpen(['prod'], 1)
+  const [subscription] = await listSubscriptions(world.store)
   const paths = {
     ...{ now: '', upcoming: '/upcoming', history: '/events', beacons: '/beacons' },
     ...{ channels: '/channels', channel: '/channels/on-call', insights: '/insights' },
-    event: `/events/${event!.fleet}/${event!.eventId}`,
+    ...{
+      subscription: `/subscriptions/${subscription!.id}`,
+      event: `/events/${event!.fleet}/${event!.eventId}`,
+    },
   }
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const viewport of screens) {
@@ -41,6 +49,15 @@ export async function consolePictures(browser: Browser, images: string): Promise
         await page.screenshot({ path: `dist/pages/console-${name}-${look}.png`, fullPage: true })
         if (look === shownLook && shown.includes(name))
           await page.screenshot({ path: `${images}/console-${name}.png` })
+      }
+      if (viewport === screens[0]) {
+        await page.setViewportSize(paper)
+        await page.emulateMedia({ media: 'print' })
+        for (const [name, path] of Object.entries(paths)) {
+          await page.goto(url + path)
+          const picture = `dist/pages/console-${name}-print-${colorScheme}.png`
+          await page.screenshot({ path: picture, fullPage: true })
+        }
       }
       await page.close()
     }

@@ -13,7 +13,16 @@ import { receive } from '../../functions/use-cases/receive-report.ts'
 import { around, entriesIn, newRows, rowsOf, storeOn, unfound } from '../support/azure-store.ts'
 import { type Azurite, startAzurite } from '../support/azurite.ts'
 import { claim, free, freeBut } from '../support/claims.ts'
-import { at, beaconOf, commitOf, delivery, key, record, sighting } from '../support/records.ts'
+import {
+  at,
+  beaconOf,
+  commitOf,
+  delivery,
+  facts,
+  key,
+  record,
+  sighting,
+} from '../support/records.ts'
 import { createWorld, event, FakeBeacon } from '../support/world.ts'
 
 let azurite: Azurite
@@ -261,4 +270,17 @@ test('if a pause cannot be stored because too many workers write it, nothing is 
   const settled = storeOn(busy).settle(one!, settlement, at, [])
   await expect(settled).rejects.toThrow('too many workers write channel "chat" at once')
   expect(await store.readDeliveries(key)).toMatchObject([{ state: 'pending', note: '' }])
+})
+
+test('a search by a name that too many names begin with says that it is not complete', async () => {
+  const resources = upTo(1_000).map((i) => `web_${i}`)
+  await commit({ record: record({ eventId: 'large', facts: facts({ resources }) }) })
+  await commit({ record: record({ eventId: 'z', facts: facts({ resources: ['web_z'] }) }) })
+  const find = async (prefix: string) => {
+    const found = await store.findEvents({ fleets: ['prod'], limit: 9, prefix })
+    return { ids: found.events.map(({ eventId }) => eventId), partial: found.partial }
+  }
+  expect(await find('web')).toEqual({ ids: ['large'], partial: true })
+  expect(await find('web_z')).toEqual({ ids: ['z'], partial: undefined })
+  expect(await find('web_99')).toEqual({ ids: ['large'], partial: undefined })
 })

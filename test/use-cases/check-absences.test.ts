@@ -90,7 +90,7 @@ describe('a number', () => {
     await start(3)
     const web = new FakeBeacon(world, 'web_0')
     await pass(20 * minute, web)
-    expect(said()).toEqual(['absent 2 ,'])
+    expect(said()).toEqual(['absent 2'])
     expect(alerts()[0].data.title).toContain('2 of 3 expected beacons')
     expect(await list()).toMatchObject({ expected: 3, missing: 2 })
     const all = [web, new FakeBeacon(world, 'web_1'), new FakeBeacon(world, 'web_2')]

@@ -1,8 +1,8 @@
-// Alerts about beacons that are not heard: silent ones, and expected ones that never reported. The
-// row of the alert lists them until they are back. So owners are notified of each absence once,
-// also after a restart, and once of its end. An episode, and so an epoch, may have several messages.
+// Alerts that last: about beacons that are not heard, and about troubles of the relay. The row of
+// the alert lists what is absent or in trouble until that is over. So owners are notified once, also
+// after a restart, and once of the end. An episode, and so an epoch, may have several messages.
 import { cut } from '../../../shared/document.ts'
-import type { Absence, AbsenceKind, AbsenceNews, Absent, Alert } from '../event/alert-row.ts'
+import type { Absence, AbsenceNews, Absent, Alert, LastingKind } from '../event/alert-row.ts'
 import type { EventRecord } from '../event/event.ts'
 import { withEnd } from '../event/event.ts'
 import { viewOf } from '../event/view.ts'
@@ -21,6 +21,8 @@ export interface AbsenceChange {
   back: string[]
   left: string[]
   of?: number
+  /** One sentence each, for the next message. */
+  reasons?: string[]
 }
 
 export type AbsenceRow = EventRecord & { alert: Alert & { absence: Absence } }
@@ -33,7 +35,7 @@ export function isAbsence(record: EventRecord): record is AbsenceRow {
 export function withAbsence(
   before: EventRecord | undefined,
   fleet: string,
-  kind: AbsenceKind,
+  kind: LastingKind,
   change: AbsenceChange,
   now: number,
 ): EventRecord | undefined {
@@ -45,17 +47,24 @@ export function withAbsence(
   const added = addTo(removed, change.add)
   if (added.absent === known.absent) return before
   const of = change.of ?? known.of
-  return settled(row, { ...added, ...(of === undefined ? {} : { of }) }, now)
+  const { reasons = row.alert.reasons } = change
+  const noted = { ...row, alert: { ...row.alert, reasons } }
+  return settled(noted, { ...added, ...(of === undefined ? {} : { of }) }, now)
 }
 
 function begun(
   before: EventRecord | undefined,
   fleet: string,
-  kind: AbsenceKind,
+  kind: LastingKind,
   now: number,
 ): AbsenceRow {
-  const { notifiedAt, overNotifiedAt } = before?.alert?.absence ?? {}
-  const times = { ...(notifiedAt && { notifiedAt }), ...(overNotifiedAt && { overNotifiedAt }) }
+  const { notifiedAt = 0, overNotifiedAt = 0 } = before?.alert?.absence ?? {}
+  // a time in the future is from before the clock was set back
+  const isPast = (at: number) => at > 0 && at <= now
+  const times = {
+    ...(isPast(notifiedAt) && { notifiedAt }),
+    ...(isPast(overNotifiedAt) && { overNotifiedAt }),
+  }
   const absence: Absence = { absent: [], back: [], left: [], messages: 0, ...times }
   const alert = { kind, since: now, lastAt: now, vms: [], reasons: [], absence }
   return { ...alertRow(fleet, alert, before, now), alert }

@@ -1,17 +1,17 @@
-// Alerts: messages about Foghorn itself, for the owners of a fleet. Each fleet and kind has one
-// row, stored like an event. Its epoch counts the episodes. To add a kind, add an entry to
-// `alertKinds` in event.ts and one to message/alert.ts.
+// Alerts: messages about Foghorn itself, for the owners of a fleet or of the whole configuration.
+// Each fleet and kind has one row, stored like an event. Its epoch counts the episodes. To add a
+// kind, add an entry to `alertKinds` in alert-row.ts and one to message/alert.ts.
 import { alertPrefix } from '../../../shared/report.ts'
-import type { AbsenceKind, Alert } from '../event/alert-row.ts'
+import type { Alert, LastingKind } from '../event/alert-row.ts'
 import { type EventRecord, type OpenRecord, withEnd } from '../event/event.ts'
 import { type EventView, viewOf } from '../event/view.ts'
-import { alertDeliveryId, type Delivery, type FleetAlert, urgentMs } from './delivery.ts'
+import { alertDeliveryId, type Delivery, type FleetAlert, noFleet, urgentMs } from './delivery.ts'
 
 /** Occurrences within this time go into one message. */
 export const collectMs = 60_000
 /**
  * An episode ends when its cause did not occur for this long. Each sends at most one message. Alerts
- * about absent beacons end otherwise (absence-alert.ts), and send no more than one in this time.
+ * that last end otherwise (absence-alert.ts), and send no more than one in this time.
  */
 export const quietMs = 15 * 60_000
 /** How often the row is written while the cause lasts. */
@@ -21,7 +21,7 @@ const maxReasons = 5
 const seqPerEpisode = 64
 
 export interface Occurrence {
-  kind: Exclude<Alert['kind'], AbsenceKind>
+  kind: Exclude<Alert['kind'], LastingKind | 'channel_test'>
   vm: string
   reason: string
 }
@@ -38,13 +38,16 @@ export function withOccurrence(
   now: number,
 ): EventRecord | undefined {
   const known = before?.alert
-  const isOver = before === undefined || known === undefined || now - known.lastAt >= quietMs
+  const isOver =
+    before === undefined ||
+    known === undefined ||
+    (before.ended !== undefined && now - known.lastAt >= quietMs)
   if (isOver || isMissed(before, kind, vm)) {
     const alert = { kind, since: now, lastAt: now, vms: [vm], reasons: [reason] }
     const dueAt = Math.max(now + collectMs, isOver ? 0 : (before.ended?.at ?? 0) + quietMs)
     return { ...alertRow(fleet, alert, before, now), dueAt }
   }
-  const collects = before.ended === undefined
+  const collects = before.ended === undefined && known.sentAt === undefined
   const vms = collects ? joined(known.vms, vm, maxVms) : known.vms
   const reasons = collects ? joined(known.reasons, reason, maxReasons) : known.reasons
   const isNews = vms !== known.vms || reasons !== known.reasons
@@ -83,16 +86,70 @@ export function alertRow(
   }
 }
 
-/** Plans one message for each owner, and ends the row. */
-export function sendAlert(
-  before: EventRecord & { alert: Alert },
-  owners: string[],
-  now: number,
-): { record: EventRecord; deliveries: Delivery[] } {
+interface Sent {
+  record: EventRecord
+  deliveries: Delivery[]
+}
+
+type AlertRecord = EventRecord & { alert: Alert }
+
+/** Kinds whose owners also learn when the cause did not occur for `quietMs`. */
+const saysOver: Alert['kind'][] = ['over_limits']
+
+/** Plans one message for each owner. Ends the row, unless the end of the trouble is news, too. */
+export function sendAlert(before: AlertRecord, owners: string[], now: number): Sent {
+  const { alert, epoch } = before
   const sequence = before.sequence + 1
-  const record = { ...withEnd(before, { at: now, outcome: 'completed' }), sequence }
-  const about = { alert: before.alert.kind, episode: before.epoch }
+  const about = { alert: alert.kind, episode: epoch }
+  if (alert.sentAt !== undefined) return sendOver(before, alert.sentAt, owners, now)
+  const record = saysOver.includes(alert.kind)
+    ? waitingFor({ ...before, sequence, alert: { ...alert, sentAt: now } }, now + quietMs)
+    : { ...withEnd(before, { at: now, outcome: 'completed' }), sequence }
   return { record, deliveries: alertsTo(owners, viewOf(record), about, now) }
+}
+
+function waitingFor(record: AlertRecord, dueAt: number): EventRecord {
+  return { ...record, dueAt } as EventRecord
+}
+
+function sendOver(before: AlertRecord, since: number, owners: string[], now: number): Sent {
+  const { alert, epoch } = before
+  // a time in the future is from before the clock was set back
+  const quietAt = Math.min(alert.lastAt, now) + quietMs
+  if (quietAt > now) return { record: waitingFor(before, quietAt), deliveries: [] }
+  const ended = withEnd(before, { at: now, outcome: 'completed' })
+  const record = { ...ended, sequence: before.sequence + 1 }
+  const news = { form: 'over' as const, count: alert.vms.length, since, remaining: 0, left: [] }
+  const view = { ...viewOf(record), alert: { ...alert, news } }
+  const about = { alert: alert.kind, episode: epoch, message: 2 }
+  return { record, deliveries: alertsTo(owners, view, about, now) }
+}
+
+/** A channel gets no more than one test in this time. */
+export const testEveryMs = 10_000
+
+/** The row of a channel's tests of one day. The relay forgets it as it forgets events. */
+export function testRowId(channel: string, now: number): string {
+  const day = new Date(now).toISOString().slice(0, 10)
+  return `${alertId('channel_test')}-${day}-${channel}`
+}
+
+/** A message that an owner sends to try a channel. Undefined: another one was sent a moment ago. */
+export function planChannelTest(
+  before: EventRecord | undefined,
+  channel: string,
+  by: string,
+  now: number,
+): { record: EventRecord; deliveries: Delivery[] } | undefined {
+  const sinceLastMs = now - (before?.alert?.since ?? Number.NEGATIVE_INFINITY)
+  // a time in the future is from before the clock was set back
+  if (sinceLastMs >= 0 && sinceLastMs < testEveryMs) return undefined
+  const alert: Alert = {
+    ...{ kind: 'channel_test', since: now, lastAt: now },
+    ...{ vms: [channel], reasons: [by] },
+  }
+  const row = { ...alertRow(noFleet, alert, before, now), alert }
+  return sendAlert({ ...row, eventId: testRowId(channel, now) }, [channel], now)
 }
 
 /** One message for each owner. */

@@ -6,6 +6,9 @@ import type { EventRecord, Moment } from '../event/event.ts'
 import { type EventView, viewOf } from '../event/view.ts'
 import { hash } from '../hash.ts'
 
+/** Of what belongs to no fleet: pings, and alerts about the relay. A configured name has another form. */
+export const noFleet = '-'
+
 /** How long retries are dense if NotBefore sets no deadline. */
 export const urgentMs = 15 * 60_000
 
@@ -195,6 +198,11 @@ export function isAlertOf(
   telling: Telling | AlertTelling,
 ): telling is AlertTelling & { about: FleetAlert } {
   return telling.moment === 'alert' && 'alert' in telling.about
+}
+
+/** Whether an owner sent it to try the channel. */
+export function isTestOf(telling: Telling | AlertTelling): boolean {
+  return isAlertOf(telling) && telling.about.alert === 'channel_test'
 }
 
 export function isPing(telling: Telling | AlertTelling): telling is AlertTelling & { about: Ping } {

@@ -11,6 +11,7 @@ import {
   isAlertOf,
   isPing,
   isSameStory,
+  isTestOf,
   planChannelAlert,
 } from './delivery.ts'
 import type { Rate } from './rate.ts'
@@ -83,7 +84,7 @@ function isRefusedEverywhere(claimed: Claimed, { instead, siblings }: Context): 
     return copy !== undefined && ['refused', 'given_up'].includes(copy.state)
   }
   const { telling } = claimed
-  if (isPing(telling)) return false
+  if (isPing(telling) || isTestOf(telling)) return false
   if (telling.moment === 'alert' && (!isAlertOf(telling) || instead.length === 0)) return true
   const own = [...siblings.filter((one) => isSameStory(one, claimed)), claimed]
   const isFallback = own.some(({ telling }) => telling.moment !== 'alert' && telling.insteadOf)
@@ -124,7 +125,8 @@ function followUps(
           }),
         )
       : []
-  const isAlert = isAlertOf(claimed.telling)
+  // a test is about this channel alone
+  const isAlert = isAlertOf(claimed.telling) && !isTestOf(claimed.telling)
   if (claimed.telling.moment === 'alert' && !isAlert) return trouble
   const isSilent = result.outcome === 'retry' && !result.unsent
   // no message waits for a channel that is in trouble already

@@ -2,11 +2,14 @@
 // or a made-up event, which tests the endpoint. Each has an id that no event of a fleet has.
 import type { Moment } from '../event/event.ts'
 import { testEvent } from '../event/test-event.ts'
-import { type AlertTelling, type Delivery, subscriptionChannel, urgentMs } from './delivery.ts'
+import {
+  type AlertTelling,
+  type Delivery,
+  noFleet,
+  subscriptionChannel,
+  urgentMs,
+} from './delivery.ts'
 import type { Subscription } from './subscription.ts'
-
-/** Their deliveries belong to no fleet. A configured name has another form. */
-const noFleet = '-'
 
 /** The last ping that was counted. Planning it twice changes nothing. */
 export function planPing(one: Subscription, origin: string, now: number): Delivery {

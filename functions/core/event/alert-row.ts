@@ -5,12 +5,22 @@ export const alertKinds = [
   'beacons_silent',
   'beacons_missing',
   'subscription_disabled',
+  'channels_in_trouble',
+  'backlog_grows',
+  'disk_nearly_full',
+  'clock_jumped',
+  'channel_test',
 ] as const
 /** Kinds about beacons that are not heard. They last until the beacons are back. */
-export type AbsenceKind = Exclude<
-  (typeof alertKinds)[number],
-  'over_limits' | 'subscription_disabled'
->
+export type AbsenceKind = 'beacons_silent' | 'beacons_missing'
+/** Kinds about the relay itself, see core/delivery/own-trouble.ts. They last until it is over. */
+export type TroubleKind =
+  | 'channels_in_trouble'
+  | 'backlog_grows'
+  | 'disk_nearly_full'
+  | 'clock_jumped'
+/** Owners are notified of these once, and once when they are over. */
+export type LastingKind = AbsenceKind | TroubleKind
 
 /** A problem of Foghorn itself while it lasts. There is one for each fleet and kind. */
 export interface Alert {
@@ -18,22 +28,28 @@ export interface Alert {
   since: number
   /** When it last occurred, to the minute. */
   lastAt: number
-  /** The first VMs with the problem, or of the news; the files of alerts limit how many. */
+  /**
+   * The first VMs with the problem, or of the news; the files of alerts limit how many. Of other
+   * kinds, the names of the subscriptions or channels.
+   */
   vms: string[]
   /** One sentence each. */
   reasons: string[]
-  /** Only in the row of an alert about absent beacons. */
+  /** When owners were notified, while they wait for the end. Only of kinds that say it once. */
+  sentAt?: number
+  /** Only in the row of an alert of a lasting kind. */
   absence?: Absence
   /** Only in a message of such an alert. */
   news?: AbsenceNews
 }
 
-/** A beacon that is not heard. */
+/** A beacon that is not heard, or another thing in trouble. */
 export interface Absent {
   /** Its id. Of a beacon that was never heard, the name of its VM. */
   beacon: string
+  /** Its name. Empty if it needs none. */
   vm: string
-  /** When it was last heard. */
+  /** When it was last heard, or when the trouble began. */
   since: number
   /** Owners are notified from this time on. */
   from: number

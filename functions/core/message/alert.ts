@@ -1,7 +1,10 @@
 // The texts of alerts to owners: what is wrong, what follows from it, and what to do.
-import type { AbsenceKind, AbsenceNews, Alert } from '../event/alert-row.ts'
+
+import { quietMs } from '../delivery/alert.ts'
+import { steadyMs } from '../delivery/own-trouble.ts'
+import type { AbsenceKind, AbsenceNews, Alert, TroubleKind } from '../event/alert-row.ts'
 import { maxOpenOfBeacon, maxOpenOfFleet } from '../event/share.ts'
-import { lastingClock } from '../event/time.ts'
+import { lastingClock, span } from '../event/time.ts'
 
 interface AlertText {
   title: string
@@ -16,10 +19,14 @@ const [fewNames, manyNames] = [3, 10]
 /** `at` is when the alert was planned, so a retry says the same. */
 export function alertText(fleet: string, alert: Alert, at: number): AlertText {
   const { kind, news, vms, reasons } = alert
-  if (kind === 'over_limits') return overLimits(fleet, reasons)
+  if (kind === 'over_limits') return overLimits(fleet, reasons, news)
   if (kind === 'subscription_disabled') return subscriptionDisabled(reasons)
+  if (kind === 'channel_test') return channelTest(vms, reasons)
   if (news === undefined) throw new Error(`an alert of kind ${kind} has no news`)
-  return absences[kind][news.form]({ ...news, vms: vms.filter(Boolean), fleet, at })
+  const named = { ...news, vms: vms.filter(Boolean) }
+  return kind === 'beacons_silent' || kind === 'beacons_missing'
+    ? absences[kind][news.form]({ ...named, fleet, at })
+    : troubles[kind][news.form](named, reasons)
 }
 
 export function alertFacts({ kind, vms, news }: Alert): { name: string; value: string }[] {
@@ -31,6 +38,7 @@ export function alertFacts({ kind, vms, news }: Alert): { name: string; value: s
     ]
   }
   if (kind === 'subscription_disabled') return [{ name: 'Subscriptions', value: vms.join(', ') }]
+  if (kind !== 'beacons_silent' && kind !== 'beacons_missing') return []
   const named = vms.filter(Boolean)
   const count = (news?.count ?? 0) - (news?.left.length ?? 0)
   return named.length > fewNames ? [{ name: 'VMs', value: listed(named, count, manyNames) }] : []
@@ -41,7 +49,13 @@ export function isGoodNews({ news }: Alert): boolean {
   return news?.form === 'over'
 }
 
-function overLimits(fleet: string, reasons: string[]): AlertText {
+function overLimits(fleet: string, reasons: string[], news: AbsenceNews | undefined): AlertText {
+  if (news !== undefined) {
+    return {
+      title: `Fleet "${fleet}" is within its limits again`,
+      lines: [`The relay has refused no event of these VMs for ${span(quietMs)}.`],
+    }
+  }
   return {
     title: `Fleet "${fleet}" is over its limits: the relay refuses events`,
     lines: [
@@ -63,6 +77,79 @@ function subscriptionDisabled(reasons: string[]): AlertText {
       'Repair the endpoint, resume the subscription, then replay what it missed.',
     ],
   }
+}
+
+function channelTest([channel = '']: string[], [by = '']: string[]): AlertText {
+  return {
+    title: `Test of channel "${channel}"`,
+    lines: [
+      'Messages of Foghorn reach this channel. There is no maintenance, and nobody has to act.',
+      `Requested by ${by}.`,
+    ],
+  }
+}
+
+type Named = Pick<News, 'count' | 'left' | 'vms'>
+type TroubleText = (news: Named, reasons: string[]) => AlertText
+
+const troubles: Record<TroubleKind, Record<AbsenceNews['form'], TroubleText>> = {
+  channels_in_trouble: {
+    absent: (news, reasons) => ({
+      title: `Channel${news.count === 1 ? '' : 's'} in trouble: ${names(news)}`,
+      lines: [
+        ...reasons.map((reason) => `${reason.replace(/[\s.]+$/, '')}.`),
+        'Check each channel and its entry in the configuration. Then run a test in the console.',
+      ],
+    }),
+    over: (news) => {
+      const { count, left, vms } = news
+      const back = count - left.length
+      if (back === 0) {
+        const title = `No longer in trouble: ${listed(left, count, fewNames)}`
+        return { title, lines: ['The configuration no longer has this channel.'] }
+      }
+      return {
+        title: `In order again: channel${back === 1 ? '' : 's'} ${listed(vms, back, fewNames)}`,
+        lines: ['Messages that failed can be sent again, in the console under Channels.'],
+      }
+    },
+  },
+  backlog_grows: {
+    absent: (_, [reason = '']) => ({
+      title: `Messages pile up: ${reason}`,
+      lines: [
+        'Their channels answer, but the relay sends less than it has to send.',
+        "Look at the load of the relay's machine, and at its log for delivery_retried.",
+      ],
+    }),
+    over: () => ({ title: 'Messages no longer pile up', lines: ['The relay keeps up again.'] }),
+  },
+  disk_nearly_full: {
+    absent: (_, [reason = '']) => ({
+      title: `The relay's disk is nearly full: ${reason}`,
+      lines: [
+        'When it is full, the relay stores nothing and notifies nobody.',
+        'Free space on the disk of FOGHORN_DATA, or move that folder to a larger disk.',
+      ],
+    }),
+    over: (_, [reason = '']) => ({
+      title: `The relay's disk has space again: ${reason}`,
+      lines: ['The relay can store events and messages.'],
+    }),
+  },
+  clock_jumped: {
+    absent: (_, [reason = 'an unknown time']) => ({
+      title: `The relay's clock jumped: ${reason}`,
+      lines: [
+        'Times in messages and reminders may be wrong by as much.',
+        'Check the time synchronization of its machine. A machine that was suspended looks the same.',
+      ],
+    }),
+    over: () => ({
+      title: `The relay's clock has been steady for ${span(steadyMs)}`,
+      lines: ['No further jump was seen.'],
+    }),
+  },
 }
 
 const absences: Record<AbsenceKind, Record<AbsenceNews['form'], (news: News) => AlertText>> = {
@@ -135,7 +222,7 @@ function remainingLine({ remaining }: News, what: string): string[] {
   return [`${remaining} ${remaining === 1 ? 'is' : 'are'} still ${what}.`]
 }
 
-function names({ vms, count }: News): string {
+function names({ vms, count }: Named): string {
   return listed(vms, count, fewNames)
 }
 

@@ -1,6 +1,11 @@
 // Composes every message that people read. Notifiers and pages only lay it out. The surprise: `now`
 // is an argument, as texts such as "in 14 min" depend on it.
-import type { AlertTelling, ChannelTrouble, Telling } from '../delivery/delivery.ts'
+import {
+  type AlertTelling,
+  type ChannelTrouble,
+  noFleet,
+  type Telling,
+} from '../delivery/delivery.ts'
 import type { Moment } from '../event/event.ts'
 import { lastingClock, span } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
@@ -180,8 +185,8 @@ function fleetAlertOf({ fleet, alert }: EventView, at: number): Message {
   if (alert === undefined) throw new Error('the row of an alert has no alert')
   const { title, lines } = alertText(fleet, alert, at)
   const facts = alertFacts(alert)
-  const reference = `Fleet ${fleet}.`
-  const tone = isGoodNews(alert) ? 'good' : 'warning'
+  const reference = fleet === noFleet ? 'About Foghorn itself.' : `Fleet ${fleet}.`
+  const tone = alert.kind === 'channel_test' ? 'info' : isGoodNews(alert) ? 'good' : 'warning'
   const calm = { tone, asks: false, declined: false } as const
   return { ...calm, title, lastingTitle: title, lines, facts, reference }
 }

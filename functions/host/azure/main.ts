@@ -16,6 +16,7 @@ import { AzureStore } from '../../store/azure/store.ts'
 import { noteListening } from '../../store/memos.ts'
 import { checkAbsences } from '../../use-cases/check-absences.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
+import { createOwnWatch } from '../../use-cases/own-troubles.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createBell } from '../bell.ts'
 import { readConfigFile } from '../config-file.ts'
@@ -43,6 +44,8 @@ const brokenOffMs = 1_000
 const schedule = '0 * * * * *'
 /** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
 const gapMs = 4 * timerMs
+/** Runs of the timer between two checks of the relay itself. */
+const checkEvery = 5
 /** Per run of the timer. */
 const maxForgetSteps = 10
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
@@ -160,6 +163,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     queue,
     rounds,
     size,
+    checkItself: createOwnWatch(relay),
     logs,
     app: createApp(relay),
     /** Opens the store once. If that fails, the next invocation tries again. */
@@ -209,12 +213,14 @@ async function wake({ relay, rounds, listen }: Parts, message: unknown): Promise
 }
 
 /** Runs all parts even if one fails, and then fails. */
-async function onTimer({ relay, rounds, listen, queue, size }: Parts): Promise<void> {
+async function onTimer(all: Parts): Promise<void> {
+  const { relay, rounds, listen, queue, size, checkItself } = all
   await listen()
   const parts = [
     ...[() => rounds.turn(), () => logTroubles(relay, queue)],
     // metrics find counts that are at most a minute old
-    ...[() => size.follow(timerMs / 2), () => hourly(relay)],
+    () => size.follow(timerMs / 2),
+    ...[() => checkSometimes(relay, checkItself), () => hourly(relay)],
   ]
   const outcomes: PromiseSettledResult<void>[] = []
   for (const part of parts) outcomes.push(...(await Promise.allSettled([part()])))
@@ -225,6 +231,12 @@ async function onTimer({ relay, rounds, listen, queue, size }: Parts): Promise<v
 async function logTroubles(relay: Relay, queue: WakeQueue): Promise<void> {
   for (const trouble of await troublesOf(relay.log, queue))
     relay.log.error('host_troubled', { trouble })
+}
+
+/** After the counts are prepared, which it reads. */
+async function checkSometimes(relay: Relay, checkItself: () => Promise<void>): Promise<void> {
+  const minute = new Date(relay.now() + timerMs / 2).getUTCMinutes()
+  if (minute % checkEvery === 0) await checkItself()
 }
 
 /** Once an hour, in the run nearest to the full hour: the timer may run a moment early. */

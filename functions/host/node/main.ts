@@ -20,6 +20,7 @@ import { Pump } from '../pump.ts'
 import { allSecrets } from '../settings.ts'
 import { createBackup } from './backup.ts'
 import { finishing, watchBody } from './body.ts'
+import { machineOf, troublesOf } from './machine.ts'
 import { readSettings, type Settings } from './settings.ts'
 
 const drainMs = 5_000
@@ -36,6 +37,7 @@ async function start(settings: Settings, write: (line: string) => void) {
   const file = openFile(join(dataDirectory, 'foghorn.sqlite'), { alone: true })
   const store = new SqliteStore(file, { random: randomUUID, soon: setImmediate })
   store.freeLeases(Date.now())
+  const machine = machineOf(dataDirectory)
   const outbound = createOutbound(config.allowNetworks)
   const relay: Relay = {
     config,
@@ -58,9 +60,9 @@ async function start(settings: Settings, write: (line: string) => void) {
     bell: createBell(),
     holdsConnections: true,
     backup: createBackup(file, dataDirectory),
-    troubles: async () => [],
+    troubles: () => troublesOf(machine),
   }
-  const pump = new Pump(relay)
+  const pump = new Pump(relay, { machine })
   const server = await listen(createApp(relay), port, address)
   log.info('relay_started', {
     address,

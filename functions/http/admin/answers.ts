@@ -143,4 +143,6 @@ export const channelsAnswer = z.object({
   ),
 })
 
+export const channelTestAnswer = z.object({ delivery: deliveryAnswer })
+
 export const replayAnswer = z.object({ replayed: count })

@@ -12,11 +12,9 @@ import { publicDelivery, publicHistory, publicView } from '../../core/event/publ
 import { viewOf } from '../../core/event/view.ts'
 import { describeVerdict } from '../../core/message/message.ts'
 import { deciderOf, isBound, nameOf, seesFleet } from '../../core/rules/access.ts'
-import type { Channel } from '../../core/rules/config.ts'
-import { channelsRouted } from '../../core/rules/routes.ts'
 import { remedyOf } from '../../schema/checks.ts'
 import type { EventKey } from '../../store/store.ts'
-import { channelsInTrouble, tryAgain } from '../../use-cases/channel-health.ts'
+import { tryAgain } from '../../use-cases/channel-health.ts'
 import { type Decided, decideEvent } from '../../use-cases/decide-event.ts'
 import { readPage, readRecord } from '../../use-cases/read-events.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -26,6 +24,7 @@ import { accessOf, authenticate, fleetsFor, need } from './access.ts'
 import type { KeyGuard } from './admin-key.ts'
 import { postBackup } from './backup.ts'
 import { deleteBeacon, getBeacons } from './beacons.ts'
+import { channelsFor, getChannels, postChannelTest } from './channels.ts'
 import { streamRoute } from './stream.ts'
 import { subscriptionRoutes } from './subscriptions.ts'
 import { deleteToken, getToken, getTokens, maxTokenBytes, postToken } from './tokens.ts'
@@ -57,6 +56,7 @@ export function adminRoutes(relay: Relay, guard: KeyGuard): Hono {
   // an id may contain slashes, and a proxy may decode those of an address
   routes.delete('/beacons/:fleet/:beacon{.+}', manages, (c) => deleteBeacon(relay, c))
   routes.get('/channels', reads, (c) => getChannels(relay, c))
+  routes.post('/channels/:name/test', manages, (c) => postChannelTest(relay, c))
   routes.get('/events', reads, (c) => getEvents(relay, c))
   routes.get('/events/stream', reads, streamRoute(relay))
   routes.get('/events/:fleet/:eventId', reads, (c) => getEvent(relay, c))
@@ -81,39 +81,6 @@ async function getEvents(relay: Relay, c: Context): Promise<Response> {
   const page = await readPage(relay, (name) => c.req.query(name), all)
   if (page.outcome === 'refused') return problem(c, 400, 'query_invalid', page.reason)
   return c.json({ events: page.records.map((record) => publicView(viewOf(record))) })
-}
-
-/** The configured channels and their health, without addresses and keys. */
-async function getChannels(relay: Relay, c: Context): Promise<Response> {
-  const inTrouble = await channelsInTrouble(relay)
-  const shown = channelsFor(relay, c)
-  const channels = Object.entries(relay.config.channels).flatMap(([name, { kind, fallback }]) => {
-    if (shown?.includes(name) === false) return []
-    const health = inTrouble.find(({ channel }) => channel === name)
-    const what = { name, ...asConfigured(kind), fallback }
-    if (health === undefined) return { ...what, state: 'ok' }
-    const { state, since, note } = health
-    const next = state === 'refusing' ? { nextTryAt: isoOf(health.nextTryAt) } : {}
-    return { ...what, state, since: isoOf(since), note, ...next }
-  })
-  return c.json({ channels })
-}
-
-/** Those that may receive events of the sender's fleets. Undefined: all. */
-function channelsFor({ config }: Relay, c: Context): string[] | undefined {
-  const access = accessOf(c)
-  const { routes, channels } = config
-  return isBound(access) ? channelsRouted(routes, channels, access.fleets) : undefined
-}
-
-/** Inside the relay, Slack's webhook and bot are two kinds. In the configuration they are one. */
-function asConfigured(kind: Channel['kind']) {
-  if (kind === 'slack') return { kind, by: 'webhook' }
-  return kind === 'slack_bot' ? { kind: 'slack', by: 'bot' } : { kind }
-}
-
-function isoOf(at: number): string {
-  return new Date(at).toISOString()
 }
 
 async function getEvent(relay: Relay, c: Context): Promise<Response> {

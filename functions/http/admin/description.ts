@@ -8,6 +8,7 @@ import {
   beaconAnswer,
   beaconsAnswer,
   channelsAnswer,
+  channelTestAnswer,
   drillAnswer,
   eventAnswer,
   eventsAnswer,
@@ -99,6 +100,20 @@ export const adminDescriptions: RouteDescription[] = [
     group: 'Channels',
     caller: 'admin',
     answers: { 200: { about: 'All channels.', schema: channelsAnswer } },
+  },
+  {
+    method: 'post',
+    path: '/v1/channels/{name}/test',
+    name: 'testChannel',
+    summary: 'Sends a test message to a channel.',
+    about:
+      'The message says that it is a test. PagerDuty opens an incident and resolves it at once. ' +
+      'A channel gets one test in 10 s.',
+    group: 'Channels',
+    caller: 'admin',
+    params: { name: 'Its name in the configuration.' },
+    answers: { 202: { about: 'The message, which is on its way.', schema: channelTestAnswer } },
+    problems: [404, 429],
   },
   {
     method: 'post',

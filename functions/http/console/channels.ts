@@ -2,7 +2,7 @@
 // visitor of some fleets sees the channels that are routed for them. Subscriptions need `manage`.
 import type { Context } from 'hono'
 import { z } from 'zod'
-import { type Delivery, subscriptionChannel } from '../../core/delivery/delivery.ts'
+import { type Delivery, noFleet, subscriptionChannel } from '../../core/delivery/delivery.ts'
 import type { Subscription } from '../../core/delivery/subscription.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'
 import { type Access, isBound, may, seesFleet } from '../../core/rules/access.ts'
@@ -16,6 +16,7 @@ import {
   subscriptionFor,
   subscriptionsFor,
 } from '../../use-cases/subscriptions.ts'
+import { lastTest } from '../../use-cases/test-channel.ts'
 import { tokenFor } from '../admin/console-form.ts'
 import { publicSubscription } from '../admin/subscription-body.ts'
 import { readQuery } from '../query.ts'
@@ -25,8 +26,8 @@ import { seesChannel } from './now.ts'
 import type { Visitor } from './visitor.ts'
 
 const refreshSeconds = 15
-/** On Azure Tables, each message of a subscription is one call. */
 const pageSize = 8
+const dayMs = 86_400_000
 /** The API lists all. */
 const maxSubscriptions = 50
 
@@ -68,9 +69,10 @@ async function activityFor(
   { store }: Relay,
   access: Access,
   channels: string[],
+  since: { since?: number } = {},
 ): Promise<ChannelActivity[]> {
-  if (!isBound(access)) return store.channelActivity(channels)
-  const found = await store.channelActivity(channels, access.fleets)
+  if (!isBound(access)) return store.channelActivity(channels, since)
+  const found = await store.channelActivity(channels, { fleets: access.fleets, ...since })
   return found.map(({ deliveredAt: _, ...own }) => own)
 }
 
@@ -119,16 +121,18 @@ export async function showChannel(relay: Relay, c: Context, visitor: Visitor): P
     return unknown(relay, c, visitor)
   const { access } = visitor
   const own = isBound(access) ? { fleets: access.fleets } : {}
-  const [[activity], troubles, failed] = await Promise.all([
+  const [[activity], troubles, failed, tested] = await Promise.all([
     activityFor(relay, access, [name]),
     channelsInTrouble(relay),
     relay.store.listFailed({ channel: name, limit: pageSize, ...own, ...(after && { after }) }),
+    lastTest(relay, name),
   ])
   const shown = shownChannel(relay, activity!, troubles)
   const facts: [string, string][] =
     shown.fallback === undefined ? [] : [['Fallback', shown.fallback]]
   return show(relay, c, visitor, {
-    ...{ channel: shown, facts, lists: 'failed', tests: false, ...failed },
+    ...{ channel: shown, facts, lists: 'failed', tests: true, ...failed },
+    ...(tested && { tested: publicDelivery(tested) }),
     ...(after && { after }),
     ...(said && { notice: said }),
   })
@@ -147,15 +151,18 @@ export async function showSubscription(
     ? await subscriptionFor(relay, access, c.req.param('id')!)
     : undefined
   if (found === undefined) return unknown(relay, c, visitor)
-  const page = { limit: pageSize, ...(after && { before: after }) }
+  const page = { limit: pageSize, brief: true as const, ...(after && { before: after }) }
+  const since = relay.now() - dayMs
   const [[activity], health, list] = await Promise.all([
-    activityFor(relay, access, [subscriptionChannel(found.id)]),
+    activityFor(relay, access, [subscriptionChannel(found.id)], { since }),
     healthOf(relay, found),
     deliveriesTo(relay, found, page),
   ])
+  // the facts have the reason of its state
+  const { note: _, ...shown } = shownSubscription(relay, found, activity!)
   const trouble = health === undefined || health.state === 'ok' ? {} : { note: health.note }
   return show(relay, c, visitor, {
-    channel: { ...shownSubscription(relay, found, activity!), ...trouble },
+    channel: { ...shown, ...trouble },
     facts: factsOf(found, relay.now()),
     ...{ lists: 'all', tests: found.state !== 'disabled', ...list },
     ...(after && { after }),
@@ -167,7 +174,6 @@ function factsOf(one: Subscription, now: number): [name: string, value: string][
   const shown = publicSubscription(one, now) as Record<string, string | string[] | undefined>
   const named: [string, string][] = [
     ['Address', 'url'],
-    ['Description', 'description'],
     ['State because', 'reason'],
     ['Fleets', 'fleets'],
     ['Types', 'eventTypes'],
@@ -201,9 +207,9 @@ async function show(relay: Relay, c: Context, visitor: Visitor, page: Page): Pro
   return answerPage(relay, c, visitor, { title: name, body, refreshSeconds })
 }
 
-/** A ping belongs to no fleet. */
+/** A ping or a test belongs to no fleet. */
 function isShown(access: Access, fleet: string): boolean {
-  return fleet === '-' || seesFleet(access, fleet)
+  return fleet === noFleet || seesFleet(access, fleet)
 }
 
 function unknown(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {

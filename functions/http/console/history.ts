@@ -43,6 +43,7 @@ interface Found {
   after: string | undefined
   events: EventSummary[]
   next?: string
+  partial?: true
 }
 
 /** Undefined, and the answer is a page: the address is wrong. */

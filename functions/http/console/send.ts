@@ -3,9 +3,10 @@
 import type { Context } from 'hono'
 import { may } from '../../core/rules/access.ts'
 import type { Notice } from '../../pages/console/parts.ts'
-import type { Relay } from '../../use-cases/relay.ts'
+import { channelNamed, type Relay } from '../../use-cases/relay.ts'
 import { replayChannel, replayOne } from '../../use-cases/replay.ts'
 import { replayTo, subscriptionFor, test } from '../../use-cases/subscriptions.ts'
+import { testChannel } from '../../use-cases/test-channel.ts'
 import { readForm } from '../admin/console-form.ts'
 import { answerMessage, baseOf } from './answer.ts'
 import { seesChannel } from './now.ts'
@@ -58,9 +59,17 @@ export function replayAll(relay: Relay, c: Context, visitor: Visitor): Promise<R
   })
 }
 
+/** A name is that of a configured channel, or the id of a subscription. */
 export function sendTest(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
   return sendBy(relay, c, visitor, async (fields) => {
-    const tested = await test(relay, visitor.access, fields.get('name') ?? '', 'scheduled')
-    return tested?.outcome === 'planned' ? 'tested' : 'no_test'
+    const name = fields.get('name') ?? ''
+    const { access } = visitor
+    if ((await subscriptionFor(relay, access, name)) !== undefined) {
+      const tested = await test(relay, access, name, 'scheduled')
+      return tested?.outcome === 'planned' ? 'tested' : 'no_test'
+    }
+    if (channelNamed(relay, name) === undefined || !seesChannel(relay, visitor, name))
+      return 'no_test'
+    return (await testChannel(relay, access, name)).outcome === 'planned' ? 'tested' : 'too_soon'
   })
 }

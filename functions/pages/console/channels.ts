@@ -25,6 +25,8 @@ export interface ShownChannel {
   pendingSince?: number
   pending: number
   failed: number
+  /** Of a subscription, in the last 24 hours. */
+  recent?: { planned: number; failed: number }
   rate: string
   fallback?: string
 }
@@ -119,17 +121,21 @@ interface OneChannel {
   send?: string
   /** Whether a test message can be sent. */
   tests: boolean
+  /** Of a subscription, in the last 24 hours. */
+  recent?: { planned: number; failed: number }
+  /** The last test of a channel, if it was today. */
+  tested?: ReturnType<typeof publicDelivery>
   notice?: string
 }
 
 export function channelBody(one: OneChannel, now: number): Html {
-  const { base, channel, facts, deliveries, lists, next, after, send, tests, notice } = one
+  const { base, channel, facts, deliveries, lists, next, after, send, tests, tested, notice } = one
   const back = channel.path.slice(base.length)
   const buttons =
     send === undefined
       ? ''
-      : html`<p class="pager">${tests ? sendForm(`${base}/test`, send, { name: channel.name, back }, 'Send a test message') : ''}
-${channel.failed === 0 ? '' : sendForm(`${base}/replay-all`, send, { name: channel.name, back }, 'Send everything that failed again')}</p>`
+      : html`<div class="pager">${tests ? sendForm(`${base}/test`, send, { name: channel.name, back }, 'Send a test message') : ''}
+${channel.failed === 0 ? '' : sendForm(`${base}/replay-all`, send, { name: channel.name, back }, 'Send everything that failed again')}</div>`
   const all: [string, Html][] = [
     ['Health', stateOf(channel)],
     ...(channel.note === undefined ? [] : ([['Last answer', channel.note]] as [string, Html][])),
@@ -142,6 +148,10 @@ ${channel.failed === 0 ? '' : sendForm(`${base}/replay-all`, send, { name: chann
       ? []
       : ([['Oldest pending', whole(utcOn(channel.pendingSince, now))]] as [string, Html][])),
     ['Failed', countOf(channel.failed)],
+    ...(tested === undefined ? [] : ([['Last test', fateOf(tested, now)]] as [string, Html][])),
+    ...(channel.recent === undefined
+      ? []
+      : ([['Last 24 hours', recentOf(channel.recent)]] as [string, Html][])),
     ['Rate', channel.rate],
     ...facts.map(([name, value]): [string, Html] => [name, whole(plain(value))]),
   ]
@@ -154,6 +164,16 @@ ${buttons}
 ${deliveries.length === 0 ? html`<p class="empty">${lists === 'all' ? 'No messages yet.' : 'No message failed.'}</p>` : failures(one, back, now)}
 <div class="pager">${after === undefined ? '' : html`<a href="${channel.path}">Newest</a>`}
 ${next === undefined ? '' : html`<a href="${channel.path}?${new URLSearchParams({ after: next }).toString()}" rel="next">Older</a>`}</div>`
+}
+
+function recentOf({ planned, failed }: NonNullable<ShownChannel['recent']>): string {
+  return `${countOf(planned)} messages, ${countOf(failed)} of them failed`
+}
+
+function fateOf({ state, plannedAt, note }: NonNullable<OneChannel['tested']>, now: number): Html {
+  const [tone, mark] = deliveryTones[state]
+  const at = Date.parse(plannedAt!)
+  return html`<span class="mark ${tone}" aria-hidden="true">${mark}</span> ${state.replaceAll('_', ' ')}, sent at ${whole(utcOn(at, now))}${note === '' ? '' : html` <span class="note">${whole(plain(note))}</span>`}`
 }
 
 function failures({ base, deliveries, send }: OneChannel, back: string, now: number): Html {

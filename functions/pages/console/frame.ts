@@ -1,5 +1,6 @@
 // The frame of every page of the console: who is signed in, the tabs, and the bars of an open page.
 import { html, raw } from 'hono/html'
+import { utc } from '../../core/event/time.ts'
 import { consoleScript, consoleScriptHash } from '../browser/embedded.ts'
 import type { Html } from '../event.ts'
 import { pagePolicy } from '../layout.ts'
@@ -53,7 +54,7 @@ export function consoleLayout(frame: Frame, title: string, body: Html) {
 <nav class="tabs" aria-label="Console">${links}</nav>
 <div class="whom"><span>${frame.who}</span>${signOutOf(frame)}</div></header>
 <main id="content" tabindex="-1" data-page data-console data-now="${now}" data-refresh="${refreshSeconds}"
- data-etag="${etag}" data-title="${full}" data-undecided="${undecided}">${body}</main>
+ data-at="${utc(now)}" data-etag="${etag}" data-title="${full}" data-undecided="${undecided}">${body}</main>
 <p class="waiting" role="status" data-waiting hidden>This page has changed.
 <button class="slim" type="button">Show the new state</button></p>
 <script>${raw(consoleScript)}</script>`,

@@ -27,11 +27,13 @@ interface History {
   after?: string
   /** The cursor of the next page. */
   next?: string
+  /** Too many names begin so, so some events are missing. */
+  partial?: true
 }
 
 const types = ['Freeze', 'Reboot', 'Redeploy', 'Preempt', 'Terminate']
 
-export function historyBody({ base, fleets, filter, events, after, next }: History): Html {
+export function historyBody({ base, fleets, filter, events, after, next, partial }: History): Html {
   const address = (more: Record<string, string> = {}, kind = '') => {
     const own = Object.entries({ ...filter, ...more }).filter(([, value]) => value !== '')
     const query = new URLSearchParams(own).toString()
@@ -44,6 +46,7 @@ export function historyBody({ base, fleets, filter, events, after, next }: Histo
     : 'No events yet. They appear here as soon as a beacon reports one.'
   return html`<h1>History</h1>
 ${filterForm(base, fleets, filter)}
+${partial ? html`<p class="note">Very many names begin with this text, so some events are missing. Type more of the name.</p>` : ''}
 ${events.length === 0 ? html`<p class="empty">${next === undefined ? none : 'No event on this page matches.'}</p>` : table(base, events)}
 <div class="pager">${after === undefined ? '' : html`<a href="${address()}">Newest</a>`}
 ${next === undefined ? '' : html`<a href="${address({ after: next })}" rel="next">Older</a>`}

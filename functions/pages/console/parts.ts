@@ -87,6 +87,7 @@ const notices = {
   not_replayed: 'Nothing was sent: the message is not one that failed.',
   tested: 'A test message is on its way.',
   no_test: 'Nothing was sent.',
+  too_soon: 'Nothing was sent: another test was sent less than 10 s ago.',
 } as const
 export type Notice = keyof typeof notices
 

@@ -117,7 +117,7 @@ svg .soft { fill: var(--soft) }
 svg .grid { stroke: var(--line) }
 svg .now { stroke: var(--ink); stroke-width: 2 }
 @media (max-width: 60rem) { .columns { grid-template-columns: minmax(0, 1fr) } }
-@media (max-width: 45rem) {
+@media screen and (max-width: 45rem) {
   .console .top, .console main { padding-left: .875rem; padding-right: .875rem }
   .tabs { order: 3; flex-wrap: nowrap; overflow-x: auto; flex-basis: 100%; margin: 0 -.875rem; padding: 0 .25rem }
   .whom { margin-left: auto }
@@ -137,6 +137,10 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
 }
 @media (min-width: 110rem) { .console { font-size: 1.125rem } .console main { padding-left: 2rem; padding-right: 2rem }
   .tiles b { font-size: 2.25rem } }
-@media print { .console { background: #fff; color: #000; font-size: .75rem } .tabs, .whom, .filter, .pager, form, .waiting, .skip { display: none !important }
-  .item, tr, .tiles li { break-inside: avoid } .scroll { overflow: visible } a { color: inherit; text-decoration: none } }
+@media print { .console .top, .console main { padding: 0; border: 0 }
+  .whom, .pager, .waiting, .skip { display: none !important }
+  .scroll { overflow: visible; border: 0 }
+  th, td { padding: .25rem .5rem }
+  td .t { white-space: normal }
+  .legend i { print-color-adjust: exact } }
 `

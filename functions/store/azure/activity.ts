@@ -1,9 +1,15 @@
 // What happened in each channel, from entries of the index, and when it last accepted a message. That
 // time is written at most once a minute, so that a delivery costs no second write.
-import type { Delivery } from '../../core/delivery/delivery.ts'
-import { type ChannelActivity, type FailedFound, type FailedPage, maxCounted } from '../browse.ts'
+import { type Delivery, subscriptionOf } from '../../core/delivery/delivery.ts'
+import {
+  type ActivityQuestion,
+  type ChannelActivity,
+  type FailedFound,
+  type FailedPage,
+  maxCounted,
+} from '../browse.ts'
 import { type Found, partitions } from './index.ts'
-import { keyOf } from './keys.ts'
+import { keyOf, newestFirst } from './keys.ts'
 import type { Parts } from './parts.ts'
 import {
   deliveryPartition,
@@ -18,7 +24,7 @@ const notedMs = 60_000
 /** Channels whose last note is kept. */
 const maxKept = 2_000
 /** Each delivery that a page shows is one call. */
-const maxFailed = 8
+const maxFailed = 4
 const deliveredPartition = keyOf('delivered')
 const all = { from: '', to: '~', limit: maxCounted }
 
@@ -42,14 +48,23 @@ export class Activity {
     await this.#parts.rows.change(deliveredPartition, [{ kind: 'put', row: keyOf(channel), body }])
   }
 
-  /** Six calls, however many channels there are. If one queue is very long, others look shorter. */
-  async of(channels: readonly string[], fleets?: readonly string[]): Promise<ChannelActivity[]> {
+  /**
+   * At most six calls, however many channels there are, and with `since` one more for each
+   * subscription. If one queue is very long, others look shorter.
+   */
+  async of(
+    channels: readonly string[],
+    { fleets, since }: ActivityQuestion = {},
+  ): Promise<ChannelActivity[]> {
     const { rows, index, together } = this.#parts
-    const queues = partitions.all('owed').map((partition) => () => index.list(partition, all))
-    const [pending, [failed = []], [delivered = []]] = await Promise.all([
+    const shards = new Set(channels.map(partitions.pending))
+    const queues = [...shards].map((partition) => () => index.list(partition, all))
+    const histories = channels.map((channel) => () => this.#since(channel, since))
+    const [pending, [failed = []], [delivered = []], recent] = await Promise.all([
       together(queues),
       together([() => index.list(partitions.failed, all)]),
       together([() => rows.list(deliveredPartition, all)]),
+      together(histories),
     ])
     const times = new Map(
       delivered.map(({ row, body }) => [row, JSON.parse(body) as { at: number }]),
@@ -57,18 +72,31 @@ export class Activity {
     const isOwn = ({ target }: Found) => fleets?.includes(target.fleet) ?? true
     const waiting = Map.groupBy(pending.flat().filter(isOwn), ({ target }) => target.channel)
     const ended = Map.groupBy(failed.filter(isOwn), ({ target }) => target.channel)
-    return channels.map((channel) => {
+    const isRecent = ({ target, writtenAt }: Found) => (target.plannedAt ?? writtenAt) >= since!
+    return channels.map((channel, i) => {
       const own = waiting.get(channel) ?? []
+      const [lost, found] = [ended.get(channel) ?? [], recent[i]]
       const deliveredAt = times.get(keyOf(channel))?.at
-      const since = own.map(({ target, writtenAt }) => target.plannedAt ?? writtenAt)
+      const planned = own.map(({ target, writtenAt }) => target.plannedAt ?? writtenAt)
       return {
         channel,
         ...(deliveredAt === undefined ? {} : { deliveredAt }),
-        ...(since.length === 0 ? {} : { pendingSince: Math.min(...since) }),
+        ...(planned.length === 0 ? {} : { pendingSince: Math.min(...planned) }),
         pending: own.length,
-        failed: (ended.get(channel) ?? []).length,
+        failed: lost.length,
+        ...(found && {
+          recent: { planned: found.filter(isOwn).length, failed: lost.filter(isRecent).length },
+        }),
       }
     })
+  }
+
+  /** Undefined if nobody asks, or for a configured channel. */
+  async #since(channel: string, since: number | undefined): Promise<Found[] | undefined> {
+    const subscription = subscriptionOf(channel)
+    if (since === undefined || subscription === undefined) return undefined
+    const range = { ...all, to: `${newestFirst(since)}~` }
+    return this.#parts.index.list(partitions.history(subscription), range)
   }
 
   async failed({ channel, fleets, after, limit }: FailedPage): Promise<FailedFound> {

@@ -151,7 +151,9 @@ export class Browse {
       const rows = await this.#parts.rows.list(partitionOf(fleet), range)
       return rows.map(({ row }) => ({ fleet, ...timeAndEvent(row) }))
     })
-    const found = (await this.#parts.together(works)).flat()
+    const lists = await this.#parts.together(works)
+    const found = lists.flat()
+    const partial = lists.some(({ length }) => length === maxRows) && { partial: true as const }
     const places = [...new Map(found.map((one) => [`${one.fleet}|${one.event}`, one])).values()]
       .filter(({ at }) => at >= since && at < until)
       .sort(byPlace)
@@ -165,7 +167,7 @@ export class Browse {
     const events = read.flatMap((row) => (row === undefined ? [] : [parse(row).summary]))
     const last = shown.at(-1)
     const next = rest.length > shown.length && last ? { next: cursorOf(last) } : {}
-    return { events: events.filter(matches(search)), ...next }
+    return { events: events.filter(matches(search)), ...next, ...partial }
   }
 }
 

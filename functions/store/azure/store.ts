@@ -86,8 +86,8 @@ export class AzureStore implements Store {
   readonly listOpen: Store['listOpen'] = (fleets, limit) => this.#browse.open(fleets, limit)
   readonly findEvents: Store['findEvents'] = (search) => this.#browse.events(search)
   readonly findBeacons: Store['findBeacons'] = (search) => this.#beacons.find(search)
-  readonly channelActivity: Store['channelActivity'] = (channels, fleets) =>
-    this.#activity.of(channels, fleets)
+  readonly channelActivity: Store['channelActivity'] = (channels, question) =>
+    this.#activity.of(channels, question)
   readonly listFailed: Store['listFailed'] = (page) => this.#activity.failed(page)
   readonly replay: Store['replay'] = (which, now, limit) => this.#events.replay(which, now, limit)
 

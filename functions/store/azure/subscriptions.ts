@@ -15,9 +15,10 @@ import {
   isPending,
   isSameEntry,
   ownViewRow,
+  ranges,
   type StoredDelivery,
   toDelivery,
-  toView,
+  toHeldEvent,
 } from './stored.ts'
 import { addEntries, changeRows, dropEntries } from './write.ts'
 
@@ -25,6 +26,8 @@ import { addEntries, changeRows, dropEntries } from './write.ts'
 const pageSize = 100
 /** Pages of one call to forget, because pending deliveries stay. */
 const maxForgetPages = 50
+/** Each delivery of a list is one call. */
+const maxBrief = 3
 /** Pages of one list, because it skips stale entries. */
 const maxListPages = 5
 /** As names of entries are, so nothing else reaches a query. */
@@ -64,11 +67,12 @@ export class SubscriptionDeliveries {
     await together(works)
   }
 
-  async list(channel: string, { before, limit }: DeliveryPage): Promise<DeliveryList> {
+  async list(channel: string, { before, limit: most, brief }: DeliveryPage): Promise<DeliveryList> {
     const subscription = subscriptionOf(channel)
     const isPlace = before === undefined || placePattern.test(before)
     if (subscription === undefined || !isPlace) return { deliveries: [] }
     const { index, together } = this.#parts
+    const limit = brief ? Math.min(most, maxBrief) : most
     const size = limit + 1
     const found: Listed[] = []
     let last = before
@@ -133,12 +137,14 @@ export class SubscriptionDeliveries {
   /** The delivery that an entry leads to, if its row names the entry. */
   async #listed(entry: Found): Promise<Listed[]> {
     const { target } = entry
-    const one = await this.#read(target)
-    if (one === undefined || !names(one, entry)) return []
-    const view = await this.#parts.rows.read(deliveryPartition(target), one.stored.view)
+    const { deliveries, views } = toHeldEvent(
+      await this.#parts.rows.list(deliveryPartition(target), ranges.whole),
+    )
+    const one = deliveries.find((own) => names(own, entry))
+    const view = one && views.get(one.stored.view)
     // it was removed meanwhile
-    if (view === undefined) return []
-    return [{ entry, delivery: toDelivery(one.stored, toView(view)) }]
+    if (one === undefined || view === undefined) return []
+    return [{ entry, delivery: toDelivery(one.stored, view) }]
   }
 
   async #read(of: Parameters<typeof deliveryPartition>[0] & { id?: string }) {

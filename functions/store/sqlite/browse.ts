@@ -1,8 +1,11 @@
 // The searches of the SQLite store. An index contains all that a search compares, so that it reads
 // only the events that it returns.
+
+import { subscriptionOf } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { summaryOf } from '../../core/event/summary.ts'
 import {
+  type ActivityQuestion,
   type ChannelActivity,
   type EventSearch,
   type EventsFound,
@@ -12,6 +15,7 @@ import {
 import { browseSql } from './browse-sql.ts'
 import type { Row } from './database.ts'
 import { toEvent } from './rows.ts'
+import { sql } from './sql.ts'
 import type { Statements } from './statements.ts'
 
 /** If more names begin with the text, a search walks through the newest events instead. */
@@ -56,8 +60,15 @@ export class Browse {
     return end === undefined ? found : { ...found, next: cursorOf(end) }
   }
 
-  activity(channels: readonly string[], fleets?: readonly string[]): ChannelActivity[] {
+  activity(
+    channels: readonly string[],
+    { fleets, since }: ActivityQuestion = {},
+  ): ChannelActivity[] {
     const of = fleets === undefined ? null : JSON.stringify(fleets)
+    const recent = (channel: string) => {
+      const row = this.#statements.get(sql.plannedSince, channel, since!, of, of, maxCounted)
+      return { planned: Number(row?.planned), failed: Number(row?.failed) }
+    }
     return channels.map((channel) => {
       const done = this.#statements.get(browseSql.deliveredAt, channel)
       const pending = this.#statements.get(browseSql.pendingOf, channel, of, of, maxCounted)
@@ -68,6 +79,8 @@ export class Browse {
         ...(typeof pending?.since === 'number' ? { pendingSince: pending.since } : {}),
         pending: Number(pending?.count),
         failed: Number(failed?.count),
+        ...(since !== undefined &&
+          subscriptionOf(channel) !== undefined && { recent: recent(channel) }),
       }
     })
   }

@@ -228,6 +228,10 @@ export const sql = {
     .join(' UNION ALL ')}) ORDER BY seq, rowid`,
   readDeliveriesTo: `SELECT * FROM deliveries WHERE fleet = ? AND event_id = ? AND channel = ?
     ORDER BY seq, rowid`,
+  plannedSince: `SELECT count(*) AS planned,
+      count(CASE WHEN state IN ('refused', 'given_up') THEN 1 END) AS failed
+    FROM (SELECT state FROM deliveries WHERE ${toSubscription} AND channel = ? AND owed_at >= ?
+      AND (? IS NULL OR fleet IN (SELECT value FROM json_each(?))) ORDER BY owed_at DESC LIMIT ?)`,
   listDeliveries: `SELECT * FROM deliveries WHERE ${toSubscription} AND channel = ?
     AND (owed_at, seq, id) < (?, ?, ?) ORDER BY owed_at DESC, seq DESC, id DESC LIMIT ?`,
   readAnswer: 'SELECT body FROM answers WHERE id = ?',

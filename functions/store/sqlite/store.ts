@@ -6,6 +6,7 @@ import type { EventRecord } from '../../core/event/event.ts'
 import type { Beacon, Observer, Sighting } from '../../core/event/observer.ts'
 import { maxOpenOfBeacon, maxOpenOfFleet } from '../../core/event/share.ts'
 import type {
+  ActivityQuestion,
   BeaconKey,
   BeaconPage,
   BeaconSearch,
@@ -287,9 +288,9 @@ export class SqliteStore implements Store {
 
   async channelActivity(
     channels: readonly string[],
-    fleets?: readonly string[],
+    question?: ActivityQuestion,
   ): Promise<ChannelActivity[]> {
-    return this.#browse.activity(channels, fleets)
+    return this.#browse.activity(channels, question)
   }
 
   async listFailed(page: FailedPage): Promise<FailedFound> {

@@ -103,6 +103,10 @@ const addresses: Record<string, Address> = {
     about: (fleet) => [{ path: `/v1/beacons/${fleet}/id-${hidden}-hidden_0` }],
   },
   'GET /v1/channels': { scope: 'read', about: () => [{ path: '/v1/channels' }] },
+  'POST /v1/channels/:name/test': {
+    scope: 'manage',
+    about: (fleet) => [{ path: `/v1/channels/${fleet}-chat/test` }],
+  },
   'POST /v1/deliveries/replay': {
     scope: 'manage',
     about: (fleet) => [

@@ -1,9 +1,11 @@
 // What a page of the console costs on Azure Tables: at most ten calls of the storage.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApp } from '../../../functions/app.ts'
+import { claimDue, deliverTogether } from '../../../functions/use-cases/deliver.ts'
 import { newRows, storeOn } from '../../support/azure-store.ts'
 import { type Azurite, startAzurite } from '../../support/azurite.ts'
 import { asAdmin } from '../../support/console.ts'
+import { expandAll, happen, subscribe } from '../../support/subscriptions.ts'
 import { createWorld, event, eventId, FakeBeacon, startAt, testKey } from '../../support/world.ts'
 
 let azurite: Azurite
@@ -43,12 +45,22 @@ test('each page', { timeout: 120_000 }, async () => {
   await beacons[0]!.sees(seen)
   const other = new FakeBeacon(on, 'db_0', { fleet: 'test', key: testKey })
   await other.sees([event({ eventId: 'other', resources: ['db_0'] })])
+  const { id } = await subscribe(on)
+  await happen(on, 12, { vm: { name: 'web_20' } })
+  await expandAll(on)
+  for (let rounds = 0; rounds < 20; rounds++) {
+    for (const group of await claimDue(relay, 20)) {
+      world.channels.answer = () => new Response('no', { status: 400 })
+      await deliverTogether(relay, group)
+    }
+  }
   const visit = await asAdmin(on)
   const costs: Record<string, number> = {}
   for (const path of [
     ...['', '/upcoming', '/events', '/events?q=web', '/events?type=Reboot', '/insights'],
     ...[`/events/prod/${eventId}`, '/beacons?fleet=prod', '/beacons?fleet=prod&q=web'],
     ...['/beacons?fleet=prod&state=silent', '/channels', '/channels/chat'],
+    `/subscriptions/${id}`,
   ]) {
     world.clock.now += 120_000
     calls = []

@@ -176,7 +176,7 @@ export function browsePromises(bench: Bench): void {
         { channel: 'chat', pendingSince: at - 90, pending: 2, failed: 0 },
         { channel: 'none', ...quiet },
       ])
-      const foreign = await bench.store.channelActivity(['chat'], ['test'])
+      const foreign = await bench.store.channelActivity(['chat'], { fleets: ['test'] })
       expect(foreign).toEqual([{ channel: 'chat', ...quiet }])
       for (const one of await claim(bench.store, { leaseMs: 20_000, limit: 9 })) {
         const state = one.id === 'c' ? ('refused' as const) : ('delivered' as const)

@@ -162,6 +162,29 @@ export function subscriptionPromises(bench: Bench): void {
     })
   })
 
+  describe('the counts of a subscription', () => {
+    test('say what was planned since a time, and how much of it failed', async () => {
+      const states = ['refused', 'given_up', 'delivered', 'pending', 'refused'] as const
+      const rows = states.map((state, i) =>
+        toSubscription(`${i}`, { state, plannedAt: at + i, eventId: `e${i}` }),
+      )
+      await add(...rows, toSubscription('other', { channel: subscriptionChannel('s11') }))
+      await add(toSubscription('older', { plannedAt: at - 1, state: 'refused' }))
+      const since = async (from: number, ...fleets: string[]) => {
+        const question = { since: from, ...(fleets.length > 0 && { fleets }) }
+        return (await bench.store.channelActivity([channel, 'chat'], question)).map(
+          ({ recent }) => recent,
+        )
+      }
+      expect(await since(at)).toEqual([{ planned: 5, failed: 3 }, undefined])
+      expect(await since(at + 2)).toEqual([{ planned: 3, failed: 1 }, undefined])
+      expect(await since(at + 9)).toEqual([{ planned: 0, failed: 0 }, undefined])
+      expect(await since(at, 'test')).toEqual([{ planned: 0, failed: 0 }, undefined])
+      const [without] = await bench.store.channelActivity([channel])
+      expect(without).not.toHaveProperty('recent')
+    })
+  })
+
   describe('the list of a subscription', () => {
     test('has its deliveries of all events and states, the one planned last first', async () => {
       await add(toSubscription('a', { plannedAt: at - 2 }))

@@ -193,14 +193,38 @@ describe('the alert', () => {
     expect(alerts()).toHaveLength(1)
   })
 
-  test('comes again if the cause begins again after 15 min of quiet', async () => {
+  test('is over after 15 min of quiet, and comes again if the cause begins again', async () => {
     await liar.sees(many)
     await world.pass(60_000)
-    await world.pass(15 * 60_000)
+    for (let minutes = 0; minutes < 30; minutes += 10) {
+      await liar.sees(many)
+      await passInSteps(world, 10 * 60_000, 60_000)
+    }
+    await passInSteps(world, 6 * 60_000, 60_000)
+    const said = () => alerts().map(({ json: { data } }) => [data.episode, data.form])
+    expect(said()).toEqual([
+      [1, undefined],
+      [1, 'over'],
+    ])
     await liar.sees(many)
     await world.pass(60_000)
-    expect(alerts().map(({ json }) => json.data.episode)).toEqual([1, 2])
-    expect(new Set(alerts().map(({ headers }) => headers['webhook-id'])).size).toBe(2)
+    expect(said()).toEqual([
+      [1, undefined],
+      [1, 'over'],
+      [2, undefined],
+    ])
+    expect(new Set(alerts().map(({ headers }) => headers['webhook-id'])).size).toBe(3)
+  })
+
+  test('of a cause that begins again before its end was sent goes on', async () => {
+    await liar.sees(many)
+    await world.pass(60_000)
+    world.clock.now += 20 * 60_000
+    await liar.sees(many)
+    await passInSteps(world, 14 * 60_000, 60_000)
+    expect(alerts()).toHaveLength(1)
+    await passInSteps(world, 2 * 60_000, 60_000)
+    expect(alerts().map(({ json }) => json.data.form)).toEqual([undefined, 'over'])
   })
 
   test("is one for each fleet, on that fleet's channels, of any kind", async () => {
@@ -284,6 +308,7 @@ describe('the alert', () => {
     const list = await (await world.app.request('/v1/events?limit=200', { headers })).text()
     expect(list).not.toContain('alert-')
     expect((await world.getEvent(key.eventId)).status).toBe(404)
+    await world.pass(15 * 60_000)
     await world.store.forget(world.clock.now + 1, 100)
     expect(await world.store.readEvent(key)).toBeUndefined()
     expect(await world.store.readDeliveries(key)).toEqual([])

@@ -1,0 +1,60 @@
+// `/v1/channels`: the configured channels, their health, and a test message.
+import type { Context } from 'hono'
+import { publicDelivery } from '../../core/event/public-view.ts'
+import { isBound } from '../../core/rules/access.ts'
+import type { Channel } from '../../core/rules/config.ts'
+import { channelsRouted } from '../../core/rules/routes.ts'
+import { channelsInTrouble } from '../../use-cases/channel-health.ts'
+import { channelNamed, type Relay } from '../../use-cases/relay.ts'
+import { testChannel } from '../../use-cases/test-channel.ts'
+import { named, problem } from '../problem.ts'
+import { accessOf } from './access.ts'
+
+/** The configured channels and their health, without addresses and keys. */
+export async function getChannels(relay: Relay, c: Context): Promise<Response> {
+  const inTrouble = await channelsInTrouble(relay)
+  const shown = channelsFor(relay, c)
+  const channels = Object.entries(relay.config.channels).flatMap(([name, { kind, fallback }]) => {
+    if (shown?.includes(name) === false) return []
+    const health = inTrouble.find(({ channel }) => channel === name)
+    const what = { name, ...asConfigured(kind), fallback }
+    if (health === undefined) return { ...what, state: 'ok' }
+    const { state, since, note } = health
+    const next = state === 'refusing' ? { nextTryAt: isoOf(health.nextTryAt) } : {}
+    return { ...what, state, since: isoOf(since), note, ...next }
+  })
+  return c.json({ channels })
+}
+
+/** Those that may receive events of the sender's fleets. Undefined: all. */
+export function channelsFor({ config }: Relay, c: Context): string[] | undefined {
+  const access = accessOf(c)
+  const { routes, channels } = config
+  return isBound(access) ? channelsRouted(routes, channels, access.fleets) : undefined
+}
+
+/** Inside the relay, Slack's webhook and bot are two kinds. In the configuration they are one. */
+function asConfigured(kind: Channel['kind']) {
+  if (kind === 'slack') return { kind, by: 'webhook' }
+  return kind === 'slack_bot' ? { kind: 'slack', by: 'bot' } : { kind }
+}
+
+function isoOf(at: number): string {
+  return new Date(at).toISOString()
+}
+
+export async function postChannelTest(relay: Relay, c: Context): Promise<Response> {
+  const name = c.req.param('name')!
+  const isShown = channelsFor(relay, c)?.includes(name) ?? true
+  if (!isShown || channelNamed(relay, name) === undefined) {
+    const detail = `there is no channel ${named(name)}; GET /v1/channels lists all`
+    return problem(c, 404, 'channel_unknown', detail)
+  }
+  const tested = await testChannel(relay, accessOf(c), name)
+  if (tested.outcome === 'planned')
+    return c.json({ delivery: publicDelivery(tested.delivery) }, 202)
+  const seconds = Math.ceil(tested.waitMs / 1_000)
+  c.header('retry-after', String(seconds))
+  const detail = `another test was sent a moment ago; send the next one in ${seconds} s`
+  return problem(c, 429, 'test_too_soon', detail)
+}
