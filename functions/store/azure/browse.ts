@@ -1,7 +1,8 @@
 // The searches of the Azure store. Each fleet has one partition of rows for lists: a summary of each
 // event, the record of each open one, and a row for each name. The surprise: they are no part of the
 // event's transaction. Those of a new event are written before it and later ones after it, so a
-// crash may leave an older state in a list until the next change, but never a missing event.
+// crash may leave an older state in a list until the next change, but never a missing event. A change
+// that no list shows is not written.
 import type { EventRecord } from '../../core/event/event.ts'
 import { packEvent, unpackEvent } from '../../core/event/event-size.ts'
 import { type EventSummary, namesOf, summaryOf } from '../../core/event/summary.ts'
@@ -62,6 +63,7 @@ export class Browse {
   /** Call this after a commit. */
   async after(known: EventRecord | undefined, record: EventRecord): Promise<void> {
     if (record.alert !== undefined || known === undefined) return
+    if (shownOf(known) === shownOf(record)) return
     await this.#replace(record, [])
     const now = new Set(namesOf(record))
     const gone = namesOf(known).filter((name) => !now.has(name))
@@ -167,6 +169,14 @@ export class Browse {
     const next = rest.length > shown.length && last ? { next: cursorOf(last) } : {}
     return { events: events.filter(matches(search)), ...next }
   }
+}
+
+/** What lists show of an event. Beacons that come and go change other fields. */
+function shownOf(record: EventRecord): string {
+  const { sequence: _s, history: _h, ...rest } = record
+  if (rest.ended !== undefined) return JSON.stringify(rest)
+  const { watchers: _w, heard: _e, onlyBeacon: _o, dueAt: _d, ...shown } = rest
+  return JSON.stringify(shown)
 }
 
 /** The summary of an event and, if it is open, its record. */

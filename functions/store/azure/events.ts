@@ -18,10 +18,12 @@ import type { Parts } from './parts.ts'
 import {
   deliveryPartition,
   eventPartition,
+  type Held,
   type HeldEvent,
   isSameEntry,
   ranges,
   readHeldEvent,
+  type StoredEvent,
   toDelivery,
   toHeldEvent,
 } from './stored.ts'
@@ -36,6 +38,8 @@ const end = '~'
 export class Events {
   readonly #parts: Parts
   readonly #browse: Browse
+  /** The row of each event that was read, so that its commit need not read it again. */
+  readonly #known = new WeakMap<EventRecord, Held<StoredEvent>>()
 
   constructor(parts: Parts, browse: Browse) {
     this.#parts = parts
@@ -43,7 +47,9 @@ export class Events {
   }
 
   async read(key: EventKey): Promise<EventRecord | undefined> {
-    return (await this.#event(key))?.stored.record
+    const event = await this.#event(key)
+    if (event !== undefined) this.#known.set(event.stored.record, event)
+    return event?.stored.record
   }
 
   async deliveries(key: EventKey, subscription?: string): Promise<Delivery[]> {
@@ -54,11 +60,11 @@ export class Events {
     return deliveries.map(({ stored }) => toDelivery(stored, views.get(stored.view)))
   }
 
-  async commit(commit: Commit): Promise<'committed' | 'conflict'> {
+  async commit(commit: Commit, before?: EventRecord): Promise<'committed' | 'conflict'> {
     const partition = eventPartition(commit.record)
     const quiet = commit.deliveries.length + commit.supersede.length === 0
     const found = quiet
-      ? await this.#withoutDeliveries(commit.record)
+      ? await this.#withoutDeliveries(commit.record, before)
       : await this.#withDeliveries(partition)
     const writes = commitWrites(found, commit, this.#parts.index)
     const known = found.event?.stored.record
@@ -193,8 +199,9 @@ export class Events {
     return readHeldEvent(this.#parts.rows, key)
   }
 
-  async #withoutDeliveries(key: EventKey): Promise<HeldEvent> {
-    return { event: await this.#event(key), deliveries: [], views: new Map() }
+  async #withoutDeliveries(key: EventKey, before?: EventRecord): Promise<HeldEvent> {
+    const event = (before && this.#known.get(before)) ?? (await this.#event(key))
+    return { event, deliveries: [], views: new Map() }
   }
 
   async #withDeliveries(partition: string): Promise<HeldEvent> {

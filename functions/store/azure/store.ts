@@ -3,6 +3,7 @@
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Settlement } from '../../core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../../core/delivery/delivery.ts'
+import type { EventRecord } from '../../core/event/event.ts'
 import type { Attention } from '../attention.ts'
 import type { Commit, EventKey, Pacing, Store } from '../store.ts'
 import { Activity } from './activity.ts'
@@ -57,9 +58,12 @@ export class AzureStore implements Store {
   readonly countOpen: Store['countOpen'] = (fleet, beacon, now) =>
     this.#open.count(fleet, beacon, now)
   readonly readObservers: Store['readObservers'] = (key) => this.#beacons.observers(key)
-  readonly listBeacons: Store['listBeacons'] = (fleet, page) => this.#beacons.list(fleet, page)
-  readonly writeBeacon: Store['writeBeacon'] = (beacon, sightings) =>
-    this.#beacons.write(beacon, sightings)
+  readonly listBeacons: Store['listBeacons'] = (fleet, page) =>
+    this.#beacons.lists.list(fleet, page)
+  readonly writeBeacon: Store['writeBeacon'] = (beacon, sightings, known) =>
+    this.#beacons.write(beacon, sightings, known)
+  readonly readSightings: Store['readSightings'] = (fleet, beacon, eventIds, known) =>
+    this.#beacons.sightings(fleet, beacon, eventIds, known)
   readonly replaceBeacon: Store['replaceBeacon'] = (before, after) =>
     this.#beacons.replace(before, after)
   readonly dueBeacons: Store['dueBeacons'] = (now, limit) => this.#beacons.due(now, limit)
@@ -85,7 +89,7 @@ export class AzureStore implements Store {
   readonly tally: Store['tally'] = (request) => this.#tallies.read(request)
   readonly listOpen: Store['listOpen'] = (fleets, limit) => this.#browse.open(fleets, limit)
   readonly findEvents: Store['findEvents'] = (search) => this.#browse.events(search)
-  readonly findBeacons: Store['findBeacons'] = (search) => this.#beacons.find(search)
+  readonly findBeacons: Store['findBeacons'] = (search) => this.#beacons.lists.find(search)
   readonly channelActivity: Store['channelActivity'] = (channels, fleets) =>
     this.#activity.of(channels, fleets)
   readonly listFailed: Store['listFailed'] = (page) => this.#activity.failed(page)
@@ -126,16 +130,10 @@ export class AzureStore implements Store {
     throw new FoghornError('data_version', `${what}; deploy the version that wrote it`)
   }
 
-  async commit(commit: Commit) {
-    const outcome = await this.#events.commit(commit)
+  async commit(commit: Commit, before?: EventRecord) {
+    const outcome = await this.#events.commit(commit, before)
     if (outcome === 'committed') this.#open.note(commit.record)
     return outcome
-  }
-
-  async readSightings(fleet: string, beacon: string, eventIds: string[]) {
-    if (eventIds.length === 0) return []
-    const known = await this.#beacons.read(fleet, beacon)
-    return (known?.sightings ?? []).filter(({ eventId }) => eventIds.includes(eventId))
   }
 
   async settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
