@@ -45,9 +45,10 @@ export interface EventStore {
 
   /**
    * Writes an event with its deliveries and moments, all or nothing. `conflict` if the stored record's sequence
-   * is not `basedOn`: then read and decide again. Durable once it returns.
+   * is not `basedOn`: then read and decide again. Durable once it returns. `before`: the record as
+   * `readEvent` just returned it, which may save a call.
    */
-  commit(commit: Commit): Promise<'committed' | 'conflict'>
+  commit(commit: Commit, before?: EventRecord): Promise<'committed' | 'conflict'>
 
   /**
    * The event that was first seen last comes first. A page is longer than `limit` if more events
@@ -82,17 +83,26 @@ interface BeaconStore {
   /** A fleet's beacons, sorted by id, at most `limit`. */
   listBeacons(fleet: string, page: BeaconPage): Promise<ListedBeacon[]>
 
-  /** This beacon's sightings of the given events, those that exist. */
-  readSightings(fleet: string, beacon: string, eventIds: string[]): Promise<Sighting[]>
+  /**
+   * This beacon's sightings of the given events, those that exist. `known`: the beacon as
+   * `readBeacon` just returned it, which may save a call.
+   */
+  readSightings(
+    fleet: string,
+    beacon: string,
+    eventIds: string[],
+    known?: Beacon,
+  ): Promise<Sighting[]>
 
   /** All beacons that have seen the event, each with its sighting. */
   readObservers(key: EventKey): Promise<Observer[]>
 
   /**
    * Writes a beacon with changed sightings, all or nothing. `stale`, and nothing written, if a
-   * later counter of the same boot was written before, or a boot that retired this one.
+   * later counter of the same boot was written before, or a boot that retired this one. `known` as
+   * for `readSightings`, even if another worker has written the beacon since.
    */
-  writeBeacon(beacon: Beacon, sightings: Sighting[]): Promise<'written' | 'stale'>
+  writeBeacon(beacon: Beacon, sightings: Sighting[], known?: Beacon): Promise<'written' | 'stale'>
 
   /**
    * Replaces a beacon as it was read by what the relay concludes of it. `stale`, and nothing
@@ -181,6 +191,18 @@ export interface DeliveryStore {
    * it leaves out those to subscriptions. Returns how many.
    */
   replay(which: Replay, now: number, limit: number): Promise<number>
+}
+
+/** A store whose workers can claim what they have just committed, without a look at what else is due. */
+export interface PlannedStore {
+  /** As `DeliveryStore.claim`, but only deliveries of these events to configured channels. */
+  claimOf(events: EventKey[], request: ClaimRequest): Promise<PlannedClaims>
+}
+
+export interface PlannedClaims {
+  requests: Claimed[][]
+  /** False: some deliveries of these events are still pending, and were not claimed now. */
+  isAll: boolean
 }
 
 interface MomentStore {

@@ -5,7 +5,8 @@ import { type Commit, commitPlan } from '../core/delivery/commit.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
 import type { Decision, Known, Needs } from '../core/event/decision.ts'
 import type { EventRecord } from '../core/event/event.ts'
-import type { EventKey } from '../store/store.ts'
+import type { Observer } from '../core/event/observer.ts'
+import type { EventKey, Store } from '../store/store.ts'
 import { channelFacts, type Relay } from './relay.ts'
 import { takeTurn } from './take-turn.ts'
 
@@ -17,9 +18,12 @@ type Parts = Pick<
   | 'listeningSince'
 >
 
-/** A decision asks for a fact by its name. */
+/** A decision asks for a fact by its name. `before`: the event, if it is known. */
 type Loaders = {
-  [Need in keyof Known]-?: (asked: Needs & { needs: Need }) => Promise<NonNullable<Known[Need]>>
+  [Need in keyof Known]-?: (
+    asked: Needs & { needs: Need },
+    before?: EventRecord,
+  ) => Promise<NonNullable<Known[Need]>>
 }
 
 /** If `deliveries` is set, they replace those of the routes: alerts have no routes. */
@@ -51,21 +55,25 @@ export async function commitEvent<D extends Decided>(
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const now = clock()
     const loaders: Loaders = {
-      observers: () => store.readObservers(key),
+      observers: () => readObservers(store, key, before),
       deliveries: () => store.readDeliveries(key),
       isWatched: () => relay.attention.isOn(key, now),
       room: async () => ({ refusal: undefined }),
       turn: ({ wish, epoch }) => takeTurn(store, { ...key, epoch }, wish),
       ...load,
     }
-    const { decision, known } = await decideWith(loaders, (facts) => decide(before, facts, now))
+    const { decision, known } = await decideWith(loaders, before, (facts) =>
+      decide(before, facts, now),
+    )
     const { record, moments } = decision
     const isIdle = record === before && moments.length === 0
     if (record === undefined || isIdle) return { outcome: 'unchanged', decision, record }
     const commit = await plan(relay, before, { ...decision, record }, known, loaders, now)
-    if ((await store.commit(commit)) === 'committed') {
+    if ((await store.commit(commit, before)) === 'committed') {
       // a moment may also cause messages to subscriptions
-      relay.wake(Math.max(commit.deliveries.length, commit.moments.length))
+      const { deliveries, moments: logged } = commit
+      const about = { event: key, deliveries: deliveries.length, dueAt: commit.record.dueAt }
+      relay.wake(Math.max(deliveries.length, logged.length), about)
       if (commit.moments.length > 0) relay.bell.ring()
       if (log !== undefined) logStep(relay, commit.record, decision, log)
       return { outcome: 'committed', decision, record: commit.record }
@@ -78,6 +86,7 @@ export async function commitEvent<D extends Decided>(
 /** Repeats the decision until it has all facts that it needs. Each fact is read once. */
 async function decideWith<D>(
   loaders: Loaders,
+  before: EventRecord | undefined,
   decide: (known: Known) => D | Needs,
 ): Promise<{ decision: D; known: Known }> {
   let known: Known = {}
@@ -85,9 +94,21 @@ async function decideWith<D>(
     const decision = decide(known)
     if (!isNeed(decision)) return { decision, known }
     if (decision.needs in known) throw new Error(`the decision asks for ${decision.needs} twice`)
-    const load = loaders[decision.needs] as (asked: Needs) => Promise<unknown>
-    known = { ...known, [decision.needs]: await load(decision) }
+    const load = loaders[decision.needs] as (
+      asked: Needs,
+      before: EventRecord | undefined,
+    ) => Promise<unknown>
+    known = { ...known, [decision.needs]: await load(decision, before) }
   }
+}
+
+/** Nobody has seen an event that is not stored. */
+export async function readObservers(
+  store: Pick<Store, 'readObservers'>,
+  key: EventKey,
+  before: EventRecord | undefined,
+): Promise<Observer[]> {
+  return before === undefined ? [] : store.readObservers(key)
 }
 
 function isNeed<D>(decision: D | Needs): decision is Needs {
@@ -111,7 +132,8 @@ async function plan(
   // without a moment no route is looked up, so save the reads
   const isNews = moments.length > 0
   const context = {
-    observers: known.observers ?? (isNews ? await loaders.observers({ needs: 'observers' }) : []),
+    observers:
+      known.observers ?? (isNews ? await loaders.observers({ needs: 'observers' }, before) : []),
     deliveries:
       isNews && before !== undefined
         ? (known.deliveries ?? (await loaders.deliveries({ needs: 'deliveries' })))

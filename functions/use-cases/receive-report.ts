@@ -14,7 +14,7 @@ import { type EventNews, type Reading, readReport } from '../core/event/reading.
 import { isBack, withReport } from '../core/event/silence.ts'
 import { tidyReport } from '../core/event/tidy.ts'
 import type { EventKey } from '../store/store.ts'
-import { commitEvent } from './commit-event.ts'
+import { commitEvent, readObservers } from './commit-event.ts'
 import { raiseAlert } from './raise-alert.ts'
 import { contextOf, type Relay } from './relay.ts'
 import { Share } from './share.ts'
@@ -45,7 +45,8 @@ export async function receive(
   if (freshness === 'repeated') return { outcome: 'answered', answer: repeat(relay, known!) }
 
   const ids = [...new Set([...(known?.sees ?? []), ...idsIn(report)])]
-  const sightings = await relay.store.readSightings(fleet, key, ids)
+  // a beacon without a row has no sightings
+  const sightings = known ? await relay.store.readSightings(fleet, key, ids, known) : []
   const reading = readReport(fleet, key, report, known, sightings, now)
   const { seen, directives, refused, failures } = await joinAll(relay, reading, now)
   // the other events are stored; without a 2xx the beacon sends this event again
@@ -70,7 +71,7 @@ export async function receive(
   )
   if (counts || isWorthNoting(known, beacon, sightingsToWrite)) {
     // `stale` is fine: a later report of this beacon was faster, and contains all of this one
-    await relay.store.writeBeacon(beacon, sightingsToWrite)
+    await relay.store.writeBeacon(beacon, sightingsToWrite, known)
   }
   if (known?.bootId !== beacon.bootId) {
     const { vm, bootId } = beacon
@@ -223,7 +224,7 @@ async function joinEvent(
     decide: (before, known) => decideReport(before, { reading, news }, known, context, now),
     now: () => now,
     load: {
-      observers: () => observersWith(relay, key, reading.asObserver(news)),
+      observers: (_asked, before) => observersWith(relay, key, before, reading.asObserver(news)),
       room: async () => ({ refusal: await share.refusal() }),
     },
     log: { event: 'event_stepped', fields: () => ({ vm: beacon.vm }) },
@@ -237,7 +238,12 @@ async function joinEvent(
 }
 
 /** The committed observers, with what this report says of its own beacon. */
-async function observersWith({ store }: Relay, key: EventKey, self: Observer): Promise<Observer[]> {
-  const committed = await store.readObservers(key)
+async function observersWith(
+  { store }: Relay,
+  key: EventKey,
+  before: EventRecord | undefined,
+  self: Observer,
+): Promise<Observer[]> {
+  const committed = await readObservers(store, key, before)
   return [...committed.filter((one) => one.beacon.beacon !== self.beacon.beacon), self]
 }

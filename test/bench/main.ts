@@ -3,7 +3,7 @@
 // are watched: an hour if the bench is named, else some minutes.
 import { parseArgs } from 'node:util'
 import { approval } from './approval.ts'
-import { azure } from './azure/azure.ts'
+import { azure, eventReports } from './azure/azure.ts'
 import { coldStart } from './azure/cold-start.ts'
 import { beacon } from './beacon.ts'
 import { cloudflare } from './cloudflare.ts'
@@ -24,7 +24,14 @@ const minutes = Number(values.minutes ?? (wanted.includes('beacon') ? 60 : 5))
 
 const benches: Record<string, () => Promise<Figure[]>> = {
   ...{ latency: () => latency(), approval: () => approval(), throughput, storm, fanout, memory },
-  ...{ azure, 'cold-start': coldStart, cloudflare, cost, beacon: () => beacon(minutes) },
+  ...{
+    azure,
+    'azure-events': eventReports,
+    'cold-start': coldStart,
+    cloudflare,
+    cost,
+    beacon: () => beacon(minutes),
+  },
   console: consolePages,
 }
 

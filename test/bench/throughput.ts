@@ -31,8 +31,8 @@ interface Plan {
   beacons?: number
   reportsPerBeacon: number
   concurrency: number
-  /** Whether they see an event, as they do unless this is false. */
-  open?: boolean
+  /** Whether they all see one event, as they do unless this is false. `each`: every report brings a new one. */
+  open?: boolean | 'each'
 }
 
 /** All over HTTP to the stage's relay. Beacons are new each time. */
@@ -61,9 +61,11 @@ async function prepare(stage: Stage, plan: Plan): Promise<Prepared[]> {
   const prepared: Prepared[] = []
   const { open = true, beacons = beaconCount } = plan
   const bootIds = [...Array(beacons)].map(() => randomUUID())
-  const events = open ? [event({ notBeforeAt: Date.now() + 15 * 60_000 })] : []
+  const notBeforeAt = Date.now() + 15 * 60_000
+  const shared = open === true ? [event({ notBeforeAt })] : []
   for (let counter = 1; counter <= plan.reportsPerBeacon; counter++) {
     for (const [i, bootId] of bootIds.entries()) {
+      const events = open === 'each' ? [event({ eventId: randomUUID(), notBeforeAt })] : shared
       const body = JSON.stringify({
         version: 1,
         vm: { name: `web_${i}`, vmId: `vm-${i}`, resourceGroup: 'rg' },

@@ -11,7 +11,8 @@ import { interactionsPath } from '../../http/people/slack.ts'
 import { createEntra } from '../../identity/entra.ts'
 import { notifiers } from '../../notify/registry.ts'
 import { createSlackDesk } from '../../notify/slack/desk.ts'
-import { createOutbound } from '../../notify/undici.ts'
+import type { Outbound } from '../../notify/undici.ts'
+import { JoinedRows } from '../../store/azure/joined.ts'
 import { AzureStore } from '../../store/azure/store.ts'
 import { noteListening } from '../../store/memos.ts'
 import { checkAbsences } from '../../use-cases/check-absences.ts'
@@ -78,7 +79,11 @@ export function register(
       return otherwise()
     }
     await parts.ready()
-    return work(parts)
+    try {
+      return await work(parts)
+    } finally {
+      parts.begin()
+    }
   }
   app.setup({ enableHttpStream: true })
   app.http('relay', {
@@ -125,9 +130,11 @@ function compose(environment: Environment, write: (line: string) => void, folder
   const settings = readEnvironment(environment, own, () => readConfigFile(environment, folder))
   const { config, linkKeys, adminKey, level, storage } = settings
   const logs = createAzureLog({ write, now: Date.now, level, secrets: allSecrets(settings) })
-  const { rows, queue } = storage
+  const { queue } = storage
+  const wait = (ms: number) => sleep(ms, undefined, { ref: false })
+  const rows = new JoinedRows(storage.rows, wait)
   const store = new AzureStore({ rows, newId: randomUUID, random: Math.random, wait: sleep })
-  const outbound = createOutbound(config.allowNetworks)
+  const outbound = createLater(config.allowNetworks)
   const relay: Relay = {
     config,
     store,
@@ -145,18 +152,19 @@ function compose(environment: Environment, write: (line: string) => void, folder
     listeningSince: Date.now(),
     // until the first count
     heartbeats: alignedHeartbeats(config.publicUrl, 0),
-    wake: (messages) => rounds.hint(messages),
+    wake: (messages, about) => rounds.hint(messages, about),
     bell: createBell(),
     holdsConnections: false,
     backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),
     troubles: () => troublesOf(logs.log, queue),
   }
-  const rounds: Rounds = new Rounds(relay, (delayMs) => queue.set(delayMs))
+  const rounds: Rounds = new Rounds(relay, (delayMs) => queue.set(delayMs), store)
   const size = new FleetSize(relay)
   const listen = async () => {
     relay.listeningSince = await noteListening(store, relay.now(), gapMs)
   }
   let opened: Promise<void> | undefined
+  let hasBegun = false
   return {
     relay,
     store,
@@ -172,8 +180,6 @@ function compose(environment: Environment, write: (line: string) => void, folder
         await store.open()
         await Promise.all([listen(), size.follow(Number.POSITIVE_INFINITY)])
         relay.log.info('relay_started', { publicUrl: config.publicUrl })
-        // an instance that ended may have left work; no request waits for this
-        void rounds.begin()
       }
       opened ??= open().catch((error) => {
         opened = undefined
@@ -182,6 +188,11 @@ function compose(environment: Environment, write: (line: string) => void, folder
       return opened
     },
     listen,
+    /** An instance that ended may have left work. The first request does not wait for it. */
+    begin(): void {
+      if (!hasBegun) void rounds.begin()
+      hasBegun = true
+    },
     async stop() {
       await rounds.stop(attemptsEndMs)
       const closed = outbound.close()
@@ -255,6 +266,24 @@ async function troublesOf(log: Log, queue: WakeQueue): Promise<string[]> {
   } catch (error) {
     log.warn('queue_failed', { error: messageOf(error) })
     return ['the wake-up queue failed, so messages wait for the timer; see the log for the reason']
+  }
+}
+
+/** Loads the library with the first message: it is large, and reports do not need it. */
+function createLater(allowNetworks: string[]): Outbound {
+  let loaded: Promise<Outbound> | undefined
+  const load = async () => {
+    const { createOutbound } = await import('../../notify/undici.ts')
+    return createOutbound(allowNetworks)
+  }
+  return {
+    async send(url, init) {
+      loaded ??= load()
+      return (await loaded).send(url, init)
+    },
+    async close() {
+      await (await loaded)?.close()
+    },
   }
 }
 

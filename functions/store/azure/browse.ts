@@ -1,7 +1,8 @@
 // The searches of the Azure store. Each fleet has one partition of rows for lists: a summary of each
 // event, the record of each open one, and a row for each name. The surprise: they are no part of the
 // event's transaction. Those of a new event are written before it and later ones after it, so a
-// crash may leave an older state in a list until the next change, but never a missing event.
+// crash may leave an older state in a list until the next change, but never a missing event. A change
+// that no list shows is not written.
 import type { EventRecord } from '../../core/event/event.ts'
 import { packEvent, unpackEvent } from '../../core/event/event-size.ts'
 import { type EventSummary, namesOf, summaryOf } from '../../core/event/summary.ts'
@@ -53,7 +54,7 @@ export class Browse {
     if (own.length + puts.length === 0 || text === this.#written) return
     const partition = partitionOf(record.fleet)
     const [first = [], ...others] = inSteps([...own, ...puts])
-    const isNew = (await this.#parts.rows.change(partition, first)) === 'changed'
+    const isNew = (await this.#parts.rows.change(partition, first)) !== 'conflict'
     await this.#parts.together(others.map((step) => () => this.#parts.rows.change(partition, step)))
     if (!isNew) await this.#replace(record, puts)
     this.#written = text
@@ -62,6 +63,7 @@ export class Browse {
   /** Call this after a commit. */
   async after(known: EventRecord | undefined, record: EventRecord): Promise<void> {
     if (record.alert !== undefined || known === undefined) return
+    if (shownOf(known) === shownOf(record)) return
     await this.#replace(record, [])
     const now = new Set(namesOf(record))
     const gone = namesOf(known).filter((name) => !now.has(name))
@@ -107,7 +109,7 @@ export class Browse {
       const changes = changesOf(record, known)
       const isListed = record.ended !== undefined && (await rows.read(partition, open))
       if (isListed) changes.push({ kind: 'remove', row: open })
-      if ((await rows.change(partition, changes)) === 'changed') return
+      if ((await rows.change(partition, changes)) !== 'conflict') return
       await this.#parts.stepAside()
     }
   }
@@ -118,7 +120,7 @@ export class Browse {
     const partition = partitionOf(fleet)
     const removals = found.map((row): Change => ({ kind: 'remove', row }))
     const works = inSteps(removals).map((step) => async () => {
-      if ((await rows.change(partition, step)) === 'changed' || step.length === 1) return
+      if ((await rows.change(partition, step)) !== 'conflict' || step.length === 1) return
       for (const one of step) await rows.change(partition, [one])
     })
     await together(works)
@@ -169,6 +171,14 @@ export class Browse {
     const next = rest.length > shown.length && last ? { next: cursorOf(last) } : {}
     return { events: events.filter(matches(search)), ...next, ...partial }
   }
+}
+
+/** What lists show of an event. Beacons that come and go change other fields. */
+function shownOf(record: EventRecord): string {
+  const { sequence: _s, history: _h, ...rest } = record
+  if (rest.ended !== undefined) return JSON.stringify(rest)
+  const { watchers: _w, heard: _e, onlyBeacon: _o, dueAt: _d, ...shown } = rest
+  return JSON.stringify(shown)
 }
 
 /** The summary of an event and, if it is open, its record. */

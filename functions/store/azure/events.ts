@@ -14,14 +14,17 @@ import type { Browse } from './browse.ts'
 import { commitWrites, replayWrites, settleWrites } from './commit.ts'
 import { type Found, partitions, timeOf } from './index.ts'
 import { newestFirst, timeKey } from './keys.ts'
+import type { NewEvents } from './new-events.ts'
 import type { Parts } from './parts.ts'
 import {
   deliveryPartition,
   eventPartition,
+  type Held,
   type HeldEvent,
   isSameEntry,
   ranges,
   readHeldEvent,
+  type StoredEvent,
   toDelivery,
   toHeldEvent,
 } from './stored.ts'
@@ -36,14 +39,20 @@ const end = '~'
 export class Events {
   readonly #parts: Parts
   readonly #browse: Browse
+  readonly #fresh: NewEvents
+  /** The row of each event that was read, so that its commit need not read it again. */
+  readonly #known = new WeakMap<EventRecord, Held<StoredEvent>>()
 
-  constructor(parts: Parts, browse: Browse) {
+  constructor(parts: Parts, browse: Browse, fresh: NewEvents) {
     this.#parts = parts
     this.#browse = browse
+    this.#fresh = fresh
   }
 
   async read(key: EventKey): Promise<EventRecord | undefined> {
-    return (await this.#event(key))?.stored.record
+    const event = await this.#event(key)
+    if (event !== undefined) this.#known.set(event.stored.record, event)
+    return event?.stored.record
   }
 
   async deliveries(key: EventKey, subscription?: string): Promise<Delivery[]> {
@@ -54,17 +63,16 @@ export class Events {
     return deliveries.map(({ stored }) => toDelivery(stored, views.get(stored.view)))
   }
 
-  async commit(commit: Commit): Promise<'committed' | 'conflict'> {
+  async commit(commit: Commit, before?: EventRecord): Promise<'committed' | 'conflict'> {
     const partition = eventPartition(commit.record)
-    const quiet = commit.deliveries.length + commit.supersede.length === 0
-    const found = quiet
-      ? await this.#withoutDeliveries(commit.record)
-      : await this.#withDeliveries(partition)
+    const found = await this.#foundFor(commit, before)
     const writes = commitWrites(found, commit, this.#parts.index)
     const known = found.event?.stored.record
     if (writes !== 'conflict') {
-      await this.#browse.before(known, commit.record)
-      if (await write(this.#parts, partition, writes, commit.now)) {
+      const lists = () => this.#browse.before(known, commit.record)
+      const etags = await write(this.#parts, partition, writes, commit.now, lists)
+      if (etags !== false) {
+        if (commit.basedOn === 0) this.#fresh.keep(partition, writes.changes, etags, commit.now)
         await this.#browse.after(known, commit.record)
         return 'committed'
       }
@@ -80,15 +88,18 @@ export class Events {
     follow: Delivery[],
     /** Pauses the channel. Called only if the lease is valid. */
     rest: () => Promise<void>,
+    /** The event as it was claimed. If it has changed since, it is read again. */
+    claimedFrom?: HeldEvent,
   ): Promise<'settled' | 'lost'> {
     const { index, stepAside } = this.#parts
     const partition = deliveryPartition(claimed)
     for (let attempt = 0; attempt < maxWriteAttempts; attempt++) {
-      const found = await this.#withDeliveries(partition)
+      const held = attempt === 0 ? claimedFrom : undefined
+      const found = held ?? (await this.#withDeliveries(partition))
       const writes = settleWrites(found, claimed, settlement, now, follow, index)
       if (writes === 'lost') return 'lost'
       if (attempt === 0) await rest()
-      if (await write(this.#parts, partition, writes, now)) return 'settled'
+      if ((await write(this.#parts, partition, writes, now)) !== false) return 'settled'
       await stepAside()
     }
     const what = `too many workers write event "${claimed.eventId}" at once`
@@ -158,7 +169,7 @@ export class Events {
         const own = found.deliveries.find(({ stored }) => stored.delivery.id === id)
         const isIts = isSameEntry(own?.stored.entry, entry)
         const writes = isIts ? replayWrites(found, id, now, index) : undefined
-        return writes !== undefined && (await write(this.#parts, partition, writes, now))
+        return writes !== undefined && (await write(this.#parts, partition, writes, now)) !== false
       })
       replayed += (await together(works)).filter((done) => done).length
     }
@@ -189,12 +200,22 @@ export class Events {
     return due
   }
 
-  #event(key: EventKey) {
-    return readHeldEvent(this.#parts.rows, key)
+  /** What a commit may change. */
+  async #foundFor(commit: Commit, before: EventRecord | undefined): Promise<HeldEvent> {
+    const { record, basedOn, deliveries, supersede } = commit
+    const partition = eventPartition(record)
+    const nothing = { event: undefined, deliveries: [], views: new Map() }
+    // the insertion fails if another worker was faster
+    if (basedOn === 0 && this.#fresh.begins(partition)) return nothing
+    // an event that is not stored has no deliveries
+    const isQuiet = basedOn === 0 || deliveries.length + supersede.length === 0
+    if (!isQuiet) return this.#withDeliveries(partition)
+    const known = before && this.#known.get(before)
+    return { ...nothing, event: known ?? (await this.#event(record)) }
   }
 
-  async #withoutDeliveries(key: EventKey): Promise<HeldEvent> {
-    return { event: await this.#event(key), deliveries: [], views: new Map() }
+  #event(key: EventKey) {
+    return readHeldEvent(this.#parts.rows, key)
   }
 
   async #withDeliveries(partition: string): Promise<HeldEvent> {

@@ -15,9 +15,16 @@ const lookMs = 60_000
 /** Fleets and beacons whose last count or check is kept. */
 const maxKept = 1_000
 
+interface Counted {
+  at: number
+  all: number
+  /** By the start of the entries' rows, which names the beacon. */
+  byBeacon: Map<string, number>
+}
+
 export class OpenEvents {
   readonly #parts: Parts
-  readonly #fleets = new Map<string, { at: number; count: number }>()
+  readonly #fleets = new Map<string, Counted>()
   readonly #looks = new Map<string, number>()
 
   constructor(parts: Parts) {
@@ -25,36 +32,54 @@ export class OpenEvents {
   }
 
   async count(fleet: string, beacon: string, now: number): Promise<OpenCounts> {
-    const own = { from: startOf(beacon), to: endOf(beacon), limit: maxOpenOfBeacon }
-    const [ofBeacon = 0, ofFleet = 0] = await this.#parts.together([
-      () => this.#countIn(fleet, own, now),
-      () => this.#ofFleet(fleet, now),
-    ])
-    return { ofBeacon, ofFleet }
+    const { all, byBeacon } = await this.#ofFleet(fleet, now)
+    const from = startOf(beacon)
+    const ofBeacon = byBeacon.get(from) ?? 0
+    if (ofBeacon < maxOpenOfBeacon) return { ofBeacon, ofFleet: all }
+    // its share is full: this must be exact
+    const own = { from, to: endOf(beacon), limit: maxOpenOfBeacon }
+    return { ofBeacon: await this.#countIn(fleet, own, now), ofFleet: all }
   }
 
   /** Adds an event that this worker has written to the count at once, if it is new. */
-  note({ fleet, sequence, ended }: EventRecord): void {
+  note({ fleet, sequence, ended, alert, onlyBeacon = '' }: EventRecord): void {
     const known = this.#fleets.get(fleet)
-    if (known !== undefined && sequence === 1 && ended === undefined) known.count += 1
+    if (known === undefined || sequence !== 1 || ended !== undefined || alert !== undefined) return
+    known.all += 1
+    addOne(known.byBeacon, startOf(onlyBeacon))
   }
 
-  async #ofFleet(fleet: string, now: number): Promise<number> {
+  async #ofFleet(fleet: string, now: number): Promise<Counted> {
     const known = this.#fleets.get(fleet)
-    if (known !== undefined && Math.abs(now - known.at) < countMs) return known.count
-    const count = await this.#countIn(fleet, { from: '', to: '~', limit: maxOpenOfFleet }, now)
-    keep(this.#fleets, fleet, { at: now, count })
-    return count
+    if (known !== undefined && Math.abs(now - known.at) < countMs) return known
+    const range = { from: '', to: '~', limit: maxOpenOfFleet }
+    const found = await this.#parts.index.list(partitions.open(fleet), range)
+    const counted: Counted = { at: now, all: found.length, byBeacon: new Map() }
+    for (const { row } of found) addOne(counted.byBeacon, row.slice(0, row.lastIndexOf('|') + 1))
+    counted.all -= await this.#staleIn(fleet, found, range, now)
+    keep(this.#fleets, fleet, counted)
+    return counted
   }
 
   async #countIn(fleet: string, range: Range & { limit: number }, now: number): Promise<number> {
     const found = await this.#parts.index.list(partitions.open(fleet), range)
-    const name = JSON.stringify([fleet, range.from])
-    const looked = this.#looks.get(name) ?? Number.NEGATIVE_INFINITY
-    if (found.length < range.limit || Math.abs(now - looked) < lookMs) return found.length
-    keep(this.#looks, name, now)
-    return found.length - (await tidyOpen(this.#parts, found, now))
+    return found.length - (await this.#staleIn(fleet, found, range, now))
   }
+
+  /** Looks for stale entries if the share is full, and not too often. Returns how many there were. */
+  async #staleIn(fleet: string, found: Found[], { from, limit }: Limited, now: number) {
+    const name = JSON.stringify([fleet, from])
+    const looked = this.#looks.get(name) ?? Number.NEGATIVE_INFINITY
+    if (found.length < limit || Math.abs(now - looked) < lookMs) return 0
+    keep(this.#looks, name, now)
+    return tidyOpen(this.#parts, found, now)
+  }
+}
+
+type Limited = Pick<Range, 'from'> & { limit: number }
+
+function addOne(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1)
 }
 
 /** Removes the entries of events that are no longer open. Returns how many there were. */

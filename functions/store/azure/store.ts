@@ -3,8 +3,9 @@
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Settlement } from '../../core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../../core/delivery/delivery.ts'
+import type { EventRecord } from '../../core/event/event.ts'
 import type { Attention } from '../attention.ts'
-import type { Commit, EventKey, Pacing, Store } from '../store.ts'
+import type { ClaimRequest, Commit, EventKey, Pacing, PlannedStore, Store } from '../store.ts'
 import { Activity } from './activity.ts'
 import { AzureAttention } from './attention.ts'
 import { Beacons } from './beacons.ts'
@@ -15,9 +16,13 @@ import { Forgetting } from './forget.ts'
 import { Index } from './index.ts'
 import { Memos } from './memos.ts'
 import { Moments } from './moments.ts'
+import { NewEvents } from './new-events.ts'
 import { OpenEvents } from './open.ts'
+import type { Parts } from './parts.ts'
+import { claimPlanned } from './planned-claims.ts'
 import type { Rows } from './rows.ts'
 import { SubscriptionDeliveries } from './subscriptions.ts'
+import { Taker } from './take.ts'
 import { Tallies } from './tally.ts'
 import { together as atOnce, type Together } from './together.ts'
 
@@ -37,10 +42,13 @@ interface AzureOptions {
   together?: Together
 }
 
-export class AzureStore implements Store {
+export class AzureStore implements Store, PlannedStore {
   readonly #rows: Rows
   readonly #together: Together
   readonly #events: Events
+  readonly #parts: Parts
+  readonly #taker: Taker
+  readonly #fresh = new NewEvents()
   readonly #claims: Claims
   readonly #beacons: Beacons
   readonly #forgetting: Forgetting
@@ -57,9 +65,12 @@ export class AzureStore implements Store {
   readonly countOpen: Store['countOpen'] = (fleet, beacon, now) =>
     this.#open.count(fleet, beacon, now)
   readonly readObservers: Store['readObservers'] = (key) => this.#beacons.observers(key)
-  readonly listBeacons: Store['listBeacons'] = (fleet, page) => this.#beacons.list(fleet, page)
-  readonly writeBeacon: Store['writeBeacon'] = (beacon, sightings) =>
-    this.#beacons.write(beacon, sightings)
+  readonly listBeacons: Store['listBeacons'] = (fleet, page) =>
+    this.#beacons.lists.list(fleet, page)
+  readonly writeBeacon: Store['writeBeacon'] = (beacon, sightings, known) =>
+    this.#beacons.write(beacon, sightings, known)
+  readonly readSightings: Store['readSightings'] = (fleet, beacon, eventIds, known) =>
+    this.#beacons.sightings(fleet, beacon, eventIds, known)
   readonly replaceBeacon: Store['replaceBeacon'] = (before, after) =>
     this.#beacons.replace(before, after)
   readonly dueBeacons: Store['dueBeacons'] = (now, limit) => this.#beacons.due(now, limit)
@@ -85,7 +96,7 @@ export class AzureStore implements Store {
   readonly tally: Store['tally'] = (request) => this.#tallies.read(request)
   readonly listOpen: Store['listOpen'] = (fleets, limit) => this.#browse.open(fleets, limit)
   readonly findEvents: Store['findEvents'] = (search) => this.#browse.events(search)
-  readonly findBeacons: Store['findBeacons'] = (search) => this.#beacons.find(search)
+  readonly findBeacons: Store['findBeacons'] = (search) => this.#beacons.lists.find(search)
   readonly channelActivity: Store['channelActivity'] = (channels, question) =>
     this.#activity.of(channels, question)
   readonly listFailed: Store['listFailed'] = (page) => this.#activity.failed(page)
@@ -100,8 +111,10 @@ export class AzureStore implements Store {
     const parts = { rows, index, together, newId, stepAside }
     this.#browse = new Browse(parts)
     this.#activity = new Activity(parts)
-    this.#events = new Events(parts, this.#browse)
-    this.#claims = new Claims(parts)
+    this.#events = new Events(parts, this.#browse, this.#fresh)
+    this.#taker = new Taker(parts)
+    this.#claims = new Claims(parts, this.#taker)
+    this.#parts = parts
     this.#beacons = new Beacons(parts)
     this.#forgetting = new Forgetting(parts, this.#browse)
     this.#memos = new Memos(rows)
@@ -119,23 +132,20 @@ export class AzureStore implements Store {
     const body = JSON.stringify({ version: formatVersion })
     const read = () => this.#rows.read(relayPartition, 'format')
     const insert = { kind: 'insert' as const, row: 'format', body }
-    if ((await read()) === undefined) await this.#rows.change(relayPartition, [insert])
-    const found = (await read())?.body
+    let found = (await read())?.body
+    if (found === undefined) {
+      await this.#rows.change(relayPartition, [insert])
+      found = (await read())?.body
+    }
     if (found === body) return
     const what = `the table has format ${found}, but this relay needs ${body}`
     throw new FoghornError('data_version', `${what}; deploy the version that wrote it`)
   }
 
-  async commit(commit: Commit) {
-    const outcome = await this.#events.commit(commit)
+  async commit(commit: Commit, before?: EventRecord) {
+    const outcome = await this.#events.commit(commit, before)
     if (outcome === 'committed') this.#open.note(commit.record)
     return outcome
-  }
-
-  async readSightings(fleet: string, beacon: string, eventIds: string[]) {
-    if (eventIds.length === 0) return []
-    const known = await this.#beacons.read(fleet, beacon)
-    return (known?.sightings ?? []).filter(({ eventId }) => eventIds.includes(eventId))
   }
 
   async settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
@@ -143,10 +153,16 @@ export class AzureStore implements Store {
     const rest = async () => {
       if (spentUntil !== undefined) await this.#claims.pause(claimed.channel, spentUntil)
     }
-    const outcome = await this.#events.settle(claimed, settlement, now, follow, rest)
+    const held = this.#taker.heldBy(claimed)
+    const outcome = await this.#events.settle(claimed, settlement, now, follow, rest, held)
     if (outcome === 'settled' && state === 'delivered')
       await this.#activity.note(claimed.channel, now)
     return outcome
+  }
+
+  /** As `claim`, but only deliveries of events that this worker has just committed. */
+  claimOf(events: EventKey[], request: ClaimRequest) {
+    return claimPlanned(this.#parts, this.#taker, this.#fresh, events, request)
   }
 
   async forget(before: number, limit: number, unheardSince = before) {

@@ -8,6 +8,7 @@ import {
 } from '../../../functions/core/event/heartbeat.ts'
 import type { Figure } from '../figures.ts'
 import { type Bill, flexBill, type Month, monthSeconds } from './bill.ts'
+import { storageCalls } from './calls.ts'
 import { workersBill } from './cloudflare-bill.ts'
 import { type Action, type EventCourse, measureEvent, measureIdle } from './measure.ts'
 import { assumed } from './prices.ts'
@@ -59,6 +60,7 @@ export async function cost(): Promise<Figure[]> {
   )
   print(['VMs', 'heartbeat', 'plan', 'requests', 'duration', 'rows', '**total**'], workers)
   return [
+    ...(await storageCalls()),
     ...idle.map((action) => figure('', action)),
     ...events.wave(tenantVms).actions.map((action) => figure('approved event, ', action)),
     ...events.undecided(tenantVms).actions.map((action) => figure('undecided event, ', action)),

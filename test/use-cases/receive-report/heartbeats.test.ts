@@ -50,9 +50,9 @@ test('a beacon is back in its slot after an event, and its row has the usual pac
 
 test('if the relay learns its size while it writes the row, row and answer agree', async () => {
   const { writeBeacon } = world.store
-  world.relay.store.writeBeacon = (...args) => {
+  world.relay.store.writeBeacon = (beacon, sightings) => {
     world.relay.heartbeats = alignedHeartbeats(world.relay.config.publicUrl, 100_000)
-    return writeBeacon.apply(world.store, args)
+    return writeBeacon.call(world.store, beacon, sightings)
   }
   const beacon = new FakeBeacon(world, 'web_0')
   const { paceMs } = await beacon.sees([])

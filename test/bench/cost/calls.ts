@@ -1,0 +1,110 @@
+// Storage calls of one step of the relay on Azure Functions: every request to the tables, and every
+// wake-up in the queue. The store of Azure Tables keeps its rows in memory, and the real rounds send.
+import { randomUUID } from 'node:crypto'
+import { Rounds } from '../../../functions/host/azure/rounds.ts'
+import { JoinedRows } from '../../../functions/store/azure/joined.ts'
+import type { Rows } from '../../../functions/store/azure/rows.ts'
+import { AzureStore } from '../../../functions/store/azure/store.ts'
+import { Table } from '../../sim/table.ts'
+import { baseConfig, createWorld, event, FakeBeacon, hookSecret } from '../../support/world.ts'
+import type { Figure } from '../figures.ts'
+
+const minute = 60_000
+const second = { kind: 'webhook', url: 'https://hook.example/second', secret: hookSecret }
+
+/** The calls, in order: what was asked of which partition. */
+function notedRows(rows: Rows, calls: string[]): Rows {
+  return {
+    read: (partition, row) => {
+      calls.push(`read ${partition} ${row}`)
+      return rows.read(partition, row)
+    },
+    list: (partition, range) => {
+      calls.push(`list ${partition} ${range.from}`)
+      return rows.list(partition, range)
+    },
+    change: (partition, changes) => {
+      const names = changes.map(({ kind, row }) => `${kind} ${row}`)
+      if (changes.length > 0) calls.push(`change ${partition} ${names.join(', ')}`)
+      return rows.change(partition, changes)
+    },
+  }
+}
+
+async function createMeter(channels: string[]) {
+  const calls: string[] = []
+  const world = await createWorld({
+    config: {
+      ...baseConfig,
+      channels: { ...(baseConfig.channels as object), second },
+      routes: [{ match: {}, channels }],
+    },
+    paced: true,
+  })
+  const noted = notedRows(new Table().plain(), calls)
+  // joined as on Azure, so that the calls of one moment are one
+  const rows = new JoinedRows(noted, () => new Promise(() => {}))
+  const store = new AzureStore({ rows, newId: randomUUID, random: () => 0.5, wait: async () => {} })
+  const schedule = async () => void calls.push('queue')
+  const rounds = new Rounds(world.relay, schedule, store)
+  let committed = 0
+  const wake: Rounds['hint'] = (...args) => {
+    committed = calls.length
+    rounds.hint(...args)
+  }
+  Object.assign(world.relay, { store, attention: store.attention, wake })
+  /** `sending`: calls after the last commit, except those of the beacon's own row. */
+  const count = async (act: () => Promise<unknown>) => {
+    calls.length = 0
+    committed = 0
+    await rounds.during(act)
+    const all = [...calls]
+    const isSending = (call: string, i: number) => i >= committed && !/ (beacons|silent)/.test(call)
+    return { all, sending: committed === 0 ? [] : all.filter(isSending) }
+  }
+  return { world, count }
+}
+
+/** Each step with its calls, in order. A heartbeat and an earlier event were before. */
+export async function measureCalls(): Promise<Record<string, string[]>> {
+  const { world, count } = await createMeter(['hook', 'second'])
+  const beacons = Array.from({ length: 6 }, (_, i) => new FakeBeacon(world, `web_${i}`))
+  for (const beacon of beacons) await count(() => beacon.sees([]))
+  world.clock.now += 15 * minute
+  const heartbeats: string[][] = []
+  for (const beacon of beacons) heartbeats.push((await count(() => beacon.sees([]))).all)
+  // the first message of a channel in a minute also notes that it works
+  await count(() => beacons[5]!.sees([event({ eventId: 'an-earlier-one' })]))
+  world.clock.now += 10_000
+  const reports = []
+  for (const beacon of beacons) reports.push(await count(() => beacon.sees([event()])))
+  const [first, secondOne, third] = reports
+  return {
+    heartbeat: heartbeats[0]!,
+    'first report of an event, without its messages': first!.all.filter(
+      (call) => !first!.sending.includes(call),
+    ),
+    'its two messages': first!.sending,
+    'its message to a channel with a rate': await pacedMessage(),
+    "second observer's report": secondOne!.all,
+    "further observer's report, which becomes a watcher": third!.all,
+    "further observer's report": reports[4]!.all,
+  }
+}
+
+/** Slack takes one message a second, and all workers share that rate. */
+async function pacedMessage(): Promise<string[]> {
+  const { world, count } = await createMeter(['chat'])
+  const beacon = new FakeBeacon(world, 'web_0')
+  await count(() => beacon.sees([]))
+  await count(() => beacon.sees([event({ eventId: 'an-earlier-one' })]))
+  world.clock.now += 10_000
+  return (await count(() => beacon.sees([event()]))).sending
+}
+
+export async function storageCalls(): Promise<Figure[]> {
+  const steps = await measureCalls()
+  return Object.entries(steps).map(([name, calls]) => {
+    return { name: `${name}, storage calls`, value: calls.length, unit: '' }
+  })
+}
