@@ -5,6 +5,7 @@ import { type Commit, commitPlan } from '../core/delivery/commit.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
 import type { Decision, Known, Needs } from '../core/event/decision.ts'
 import type { EventRecord } from '../core/event/event.ts'
+import { concernsBeacons } from '../core/event/pace.ts'
 import type { EventKey } from '../store/store.ts'
 import { channelFacts, type Relay } from './relay.ts'
 import { takeTurn } from './take-turn.ts'
@@ -14,7 +15,7 @@ const maxAttempts = 100
 type Parts = Pick<
   Relay,
   | ('store' | 'config' | 'notifiers' | 'attention' | 'wake' | 'bell' | 'log' | 'now')
-  | 'listeningSince'
+  | ('listeningSince' | 'holds')
 >
 
 /** A decision asks for a fact by its name. */
@@ -67,6 +68,7 @@ export async function commitEvent<D extends Decided>(
       // a moment may also cause messages to subscriptions
       relay.wake(Math.max(commit.deliveries.length, commit.moments.length))
       if (commit.moments.length > 0) relay.bell.ring()
+      if (concernsBeacons(before, commit.record)) relay.holds.wake(key)
       if (log !== undefined) logStep(relay, commit.record, decision, log)
       return { outcome: 'committed', decision, record: commit.record }
     }

@@ -7,7 +7,7 @@ import { agreedOf } from '../core/event/agreed.ts'
 import { decideReport } from '../core/event/decide.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Beacon, Observer, Sighting } from '../core/event/observer.ts'
-import { openPaceMs, paceFor, type Seen } from '../core/event/pace.ts'
+import { holdFor, openPaceMs, paceFor, type Seen } from '../core/event/pace.ts'
 import { preparationFor } from '../core/event/preparation.ts'
 import { type EventNews, type Reading, readReport } from '../core/event/reading.ts'
 import { isBack, withReport } from '../core/event/silence.ts'
@@ -24,7 +24,7 @@ const maxFailures = 50
 /** A report that comes after this part of the pace counts as on time. */
 const punctual = 0.8
 
-type Received =
+export type Received =
   | { outcome: 'answered'; answer: Answer }
   /** `retired`: a newer boot of this VM has reported. `busy`: other writers were always faster. */
   | { outcome: 'retired' | 'busy' }
@@ -55,10 +55,21 @@ export async function receive(
   // there may be room soon, or a hidden event may be shown again, so the beacon reports again soon
   const isSoon = refused.length > 0 || reading.hidden.length > 0
   const paceMs = isSoon ? Math.min(usualPaceMs, openPaceMs) : usualPaceMs
+  const own = { vm: reading.beacon.vm, document: report.document?.events ?? [] }
+  const preparations = seen.flatMap(({ record }) => {
+    const when = preparationFor(record, own, now)
+    return when === undefined ? [] : [{ eventId: record.eventId, when }]
+  })
+  const mayHold = preparations.length === 0 && relay.holds.hasRoom(fleet, key)
+  const waitMs = mayHold ? holdFor(seen, usualPaceMs) : undefined
+  const isHeld = waitMs !== undefined && report.waitMs !== undefined
   const outside = new Set(refused.map(({ eventId }) => eventId))
   const isStored = (id: string) => !outside.has(id)
   const sees = reading.beacon.sees.filter(isStored)
-  const beacon = withReport({ ...reading.beacon, paceMs, sees }, known)
+  const beacon = withReport(
+    { ...reading.beacon, paceMs: isHeld ? paceMs + waitMs : paceMs, sees },
+    known,
+  )
   const sightingsToWrite = reading.changedSightings.filter(({ eventId }) => isStored(eventId))
   // store the counter: a repeat of a report that may get a directive must be recognized
   const counts = reading.news.some(
@@ -73,13 +84,9 @@ export async function receive(
     relay.log.info('beacon_first_heard', { fleet, vm, bootId })
   }
   const listed = refused.slice(0, limits.events)
-  const own = { vm: beacon.vm, document: report.document?.events ?? [] }
   const answer: Answer = {
-    ...{ outcome: 'accepted', time: now, paceMs, directives, refused: listed },
-    preparations: seen.flatMap(({ record }) => {
-      const when = preparationFor(record, own, now)
-      return when === undefined ? [] : [{ eventId: record.eventId, when }]
-    }),
+    ...{ outcome: 'accepted', time: now, paceMs, directives, refused: listed, preparations },
+    ...(waitMs !== undefined && { waitMs }),
   }
   return { outcome: 'answered', answer }
 }

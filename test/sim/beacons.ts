@@ -24,6 +24,8 @@ import type { Random } from './random.ts'
 interface Acked {
   /** Poll time of the document, as the relay counts. */
   at: number
+  /** The relay's time in the answer. */
+  takenAt: number
   /** When the relay had taken it in. */
   ackedAt: number
   paceMs: number
@@ -166,8 +168,9 @@ export class Beacon {
   }
 
   acknowledged(report: Report, { time, paceMs }: Answer): void {
-    this.#unanswered = []
     const at = time - (report.document?.ageMs ?? 0)
+    this.#unanswered = []
+    const { waitMs } = report
     const shown = (report.document?.events ?? []).map((event) => [event.eventId, event] as const)
     const hidden = report.document?.hidden ?? []
     const values = new Map([...(this.acked?.values ?? []), ...shown])
@@ -178,8 +181,9 @@ export class Beacon {
     )
     this.acked = {
       at,
-      ackedAt: this.#kernel.now,
-      paceMs,
+      takenAt: time,
+      ackedAt: waitMs === undefined ? this.#kernel.now : time,
+      paceMs: paceMs + (waitMs ?? 0),
       sees: [...shown.map(([id]) => id), ...hidden],
       values,
       missing,
