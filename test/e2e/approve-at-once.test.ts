@@ -21,11 +21,11 @@ test('a click reaches a beacon that waits', { timeout: 60_000 }, async () => {
   await Promise.all(beacons.map((one) => one.waitFor('report_accepted', (entry) => !!entry.waitMs)))
   const before = answers().map((own) => own.at(-1)!)
   await submit(link, 'approve')
-  await simulator.waitFor(() => simulator.startRequests().length > 0, 15_000)
-  const [{ vm }] = simulator.startRequests() as [{ vm: string }]
+  await simulator.waitFor(() => simulator.startRequests().length > 0, 10_000)
+  const { vm } = simulator.startRequests()[0]!
   const index = beacons.findIndex(({ name }) => name === vm)
   const since = answers()[index]!.filter(({ time }) => time > before[index]!.time)
-  // the held answer, and the one with the directive
-  expect(since.slice(0, 2).map(({ waitMs }) => typeof waitMs)).toEqual(['number', 'undefined'])
+  // the held answer, if the click did not come before it was held, and the one with the directive
+  expect(since.slice(0, 2).some(({ waitMs }) => waitMs === undefined)).toBe(true)
   expect(beacons[index]!.entries.some((one) => one.event === 'relay_failing')).toBe(false)
 })
