@@ -6,6 +6,8 @@ export interface Due {
   bring(at: number): void
   /** Resolves when due, but not before `notBefore`, or when `stop` aborts. Then clears it. */
   wait(stop: AbortSignal, notBefore?: number): Promise<void>
+  /** Aborts with the next `bring`. Only for the loop that waits. */
+  brought(): AbortController
 }
 
 /** Timers count in 32 bits, so a longer wait takes several. */
@@ -31,6 +33,11 @@ export function createDue(clock: Clock): Due {
       }
       stop.removeEventListener('abort', stopped)
       due = Number.POSITIVE_INFINITY
+    },
+    brought() {
+      nudge = new AbortController()
+      if (due !== Number.POSITIVE_INFINITY) nudge.abort()
+      return nudge
     },
   }
 }

@@ -44,7 +44,7 @@ export async function pollLoop(parts: Parts, state: State, stop: AbortSignal): P
   }
 }
 
-/** Handles a good document: spools the changes first, then logs and reports them. */
+/** Handles a good document: spools the changes first, then reports them. */
 function observe(parts: Parts, state: State, poll: Poll & { kind: 'document' }): void {
   const { clock, log, random, spool } = parts
   const { oddities: _, ...document } = poll.document
@@ -54,10 +54,10 @@ function observe(parts: Parts, state: State, poll: Poll & { kind: 'document' }):
     ...{ seenAt, apiVersion: poll.apiVersion },
     ...document,
   })
+  for (const step of steps) logStep(log, step)
   if (steps.length > 0) spool.append(steps)
   state.document = snapshot
   state.hooks?.documentSeen()
-  for (const step of steps) logStep(log, step)
   // The first document is news even if it is empty: before it, the events were unknown.
   const news = [...steps.map(({ event }) => event), ...learned]
   if (state.vm === undefined || (news.length === 0 && last !== undefined)) return

@@ -25,8 +25,11 @@ export interface RelayOptions {
 export type Posted = Exchanged | Unready
 
 export interface RelayClient {
-  /** Calls `build` for every attempt: no body is sent twice. Never rejects. */
-  post(path: string, build: () => string, signal: AbortSignal): Promise<Posted>
+  /**
+   * Calls `build` for every attempt: no body is sent twice. The relay may hold its answer for
+   * `waitMs`. Never rejects.
+   */
+  post(path: string, build: () => string, signal: AbortSignal, waitMs?: number): Promise<Posted>
   close(): void
 }
 
@@ -37,7 +40,12 @@ export function createRelayClient(options: RelayOptions): RelayClient {
   /** What to add to this VM's clock to get the relay's. */
   let offsetMs = 0
 
-  const attempt = async (url: URL, build: () => string, signal: AbortSignal): Promise<Posted> => {
+  const attempt = async (
+    url: URL,
+    build: () => string,
+    signal: AbortSignal,
+    waitMs: number,
+  ): Promise<Posted> => {
     const authenticate = await credential.ready(signal)
     if (typeof authenticate !== 'function') return authenticate
     const body = build()
@@ -49,18 +57,18 @@ export function createRelayClient(options: RelayOptions): RelayClient {
     }
     return transport.exchange({
       ...{ url, method: 'POST', headers, body, signal, maxBytes: maxAnswerBytes },
-      timeoutMs: options.timeoutMs ?? timeoutMs,
+      timeoutMs: (options.timeoutMs ?? timeoutMs) + waitMs,
     })
   }
 
   return {
-    async post(path, build, signal) {
+    async post(path, build, signal, waitMs = 0) {
       const url = new URL(`${base}${path}`)
-      const first = await attempt(url, build, signal)
+      const first = await attempt(url, build, signal, waitMs)
       const { code, time } = refusalIn(first)
       if (code === clockCode && time !== undefined) offsetMs = time - clock.now()
       else if (code !== tokenCode || !(await credential.renew(signal))) return first
-      return attempt(url, build, signal)
+      return attempt(url, build, signal, waitMs)
     },
     close: () => transport.close(),
   }

@@ -25,6 +25,8 @@ export interface Facts {
   hooks?: Report['hooks']
   /** Only in the last report. */
   goodbye?: Goodbye | undefined
+  /** How long the relay may hold its answer. */
+  waitMs?: number | undefined
   /** Monotonic ms. */
   now: number
 }
@@ -66,9 +68,10 @@ export function buildReport(facts: Facts, maxBytes = maxReportBytes): BuiltRepor
 }
 
 function headOf(facts: Facts, form: BuiltReport['document']): Omit<Report, 'changes' | 'starts'> {
-  const { vm, beacon, document, hooks, goodbye, now } = facts
+  const { vm, beacon, document, hooks, goodbye, waitMs, now } = facts
   const uptimeMs = clampAge(beacon.uptimeMs)
-  const head = { version: 1 as const, vm, beacon: { ...beacon, uptimeMs }, hooks, goodbye }
+  const own = { ...beacon, uptimeMs }
+  const head = { version: 1 as const, vm, beacon: own, hooks, goodbye, waitMs }
   if (document === undefined || form === 'left_out') return { ...head, document: null }
   const { seenAt, apiVersion, incarnation, events, kept, unreadable } = document
   return {

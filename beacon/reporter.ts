@@ -4,7 +4,7 @@ import type { Log } from '../shared/log.ts'
 import type { Directive, Goodbye, Refused } from '../shared/report.ts'
 import { type Backoff, backoffMs } from '../shared/retry.ts'
 import { createEpisode, type Episode } from './episode.ts'
-import { type BuiltReport, buildReport } from './report.ts'
+import { type BuiltReport, buildReport, type Facts } from './report.ts'
 import type { Sent } from './send.ts'
 import type { Parts, State } from './state.ts'
 
@@ -36,11 +36,28 @@ export async function reportLoop(
     await state.reportDue.wait(stop, sentAt + shortestGapMs)
     if (stop.aborted) break
     sentAt = parts.clock.monotonic()
-    const sent = await parts.relay.send(() => reporter.build(), stop)
+    const { waitMs } = reporter
+    const send = (signal: AbortSignal) =>
+      parts.relay.send(() => reporter.build({ waitMs }), signal, waitMs)
+    const sent = await (waitMs === undefined ? send(stop) : sendUntilNews(state, stop, send))
     if (stop.aborted) break
-    state.reportDue.bring(parts.clock.monotonic() + reporter.handle(sent))
+    if (sent !== undefined) state.reportDue.bring(parts.clock.monotonic() + reporter.handle(sent))
   }
   if (reporter.isKnown) await sayGoodbye(parts, reporter, whyStopping)
+}
+
+/** Breaks the report off once there is news. Then undefined. */
+async function sendUntilNews(
+  state: State,
+  stop: AbortSignal,
+  send: (signal: AbortSignal) => Promise<Sent>,
+): Promise<Sent | undefined> {
+  const news = state.reportDue.brought()
+  const end = () => news.abort()
+  stop.addEventListener('abort', end)
+  const sent = await send(news.signal)
+  stop.removeEventListener('abort', end)
+  return news.signal.aborted && sent.kind === 'failed' ? undefined : sent
 }
 
 async function sayGoodbye(
@@ -52,7 +69,7 @@ async function sayGoodbye(
   void clock.sleep(goodbyeMs, over.signal).then(() => over.abort())
   const goodbye = await whyStopping()
   if (goodbye !== undefined) {
-    const sent = await relay.send(() => reporter.build(goodbye), over.signal)
+    const sent = await relay.send(() => reporter.build({ goodbye }), over.signal)
     reporter.handleLast(sent)
     log.info('goodbye_sent', { goodbye, accepted: sent.kind === 'accepted' })
   }
@@ -64,6 +81,9 @@ interface Boot {
   id: string
   counter: number
 }
+
+/** What only some reports have. */
+type Special = Pick<Facts, 'goodbye' | 'waitMs'>
 
 type Direct = (directives: readonly Directive[]) => void
 
@@ -80,6 +100,8 @@ class Reporter {
   #contentRefusals = 0
   #lastKind: Sent['kind'] = 'accepted'
   #reached = false
+  /** The relay offered in its last answer to hold the next one for this time. */
+  #offeredMs: number | undefined
   /** Events that the relay refused in its last answer. */
   #refusedEvents: ReadonlySet<string> = new Set()
 
@@ -96,9 +118,14 @@ class Reporter {
     return this.#reached
   }
 
-  build(goodbye?: Goodbye): string {
+  /** How long the relay may hold the next answer. News are answered at once. */
+  get waitMs(): number | undefined {
+    return this.#parts.spool.read().length === 0 ? this.#offeredMs : undefined
+  }
+
+  build(special: Special): string {
     this.#boot.counter += 1
-    this.#built = buildFitting(this.#parts, this.#state, this.#boot, goodbye)
+    this.#built = buildFitting(this.#parts, this.#state, this.#boot, special)
     return this.#built.body
   }
 
@@ -106,6 +133,7 @@ class Reporter {
   handle(sent: Sent): number {
     const again = sent.kind === this.#lastKind
     this.#lastKind = sent.kind
+    this.#offeredMs = sent.kind === 'accepted' ? sent.answer.waitMs : undefined
     if (sent.kind === 'accepted') return this.#accepted(sent)
     if (sent.kind === 'retired') return this.#retired(again)
     logFailure(this.#parts.log, this.#episode, sent)
@@ -113,12 +141,12 @@ class Reporter {
   }
 
   #accepted({ answer }: Sent & { kind: 'accepted' }): number {
-    const { outcome, paceMs, directives, preparations, refused } = answer
+    const { outcome, paceMs, waitMs, directives, preparations, refused } = answer
     const { log } = this.#parts
     // once, so that an owner who installs a beacon sees that it works
     if (!this.#reached) log.info('relay_reached', { bootId: this.#boot.id, paceMs })
     this.#reached = true
-    log.debug('report_accepted', { outcome, counter: this.#boot.counter, paceMs })
+    log.debug('report_accepted', { outcome, counter: this.#boot.counter, paceMs, waitMs })
     this.#episode.recovered()
     // The relay stored nothing of a repeated report, so keep its items.
     if (outcome === 'repeated') return this.#backoffMs(openBackoff)
@@ -128,7 +156,7 @@ class Reporter {
     this.#dropIncluded()
     this.#state.hooks?.answered(preparations)
     this.#direct(directives.map((one) => ({ ...one, eventId: one.eventId.toLowerCase() })))
-    return this.#built?.more ? 0 : paceMs
+    return this.#built?.more || this.#offeredMs !== undefined ? 0 : paceMs
   }
 
   /** Nobody is left to carry out a directive. */
@@ -197,12 +225,7 @@ function logFailure(log: Log, episode: Episode, sent: Sent & { kind: 'refused' |
 }
 
 /** Gives up items that fit into no report. No event of Azure should cause that. */
-function buildFitting(
-  parts: Parts,
-  state: State,
-  boot: Boot,
-  goodbye: Goodbye | undefined,
-): BuiltReport {
+function buildFitting(parts: Parts, state: State, boot: Boot, special: Special): BuiltReport {
   const { clock, log, spool, uptimeMs, version } = parts
   const { vm, document } = state
   if (vm === undefined) throw new Error('a report was due before the VM was identified')
@@ -210,7 +233,7 @@ function buildFitting(
   for (;;) {
     const beacon = { version, bootId: boot.id, counter: boot.counter, uptimeMs: uptimeMs() }
     const pending = spool.read()
-    const facts = { vm, beacon, document, pending, hooks, goodbye }
+    const facts = { vm, beacon, document, pending, hooks, ...special }
     const built = buildReport({ ...facts, now: clock.monotonic() })
     if (typeof built !== 'number') return built
     log.error('item_given_up', { sequence: built, reason: 'it does not fit into a report' })

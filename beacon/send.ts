@@ -22,15 +22,18 @@ export type Sent =
 
 /** The relay as the beacon uses it. Never rejects. */
 export interface Relay {
-  /** Calls `build` for every attempt: no body is sent twice. */
-  send(build: () => string, signal: AbortSignal): Promise<Sent>
+  /**
+   * Calls `build` for every attempt: no body is sent twice. With `waitMs`, the relay may hold its
+   * answer for this time.
+   */
+  send(build: () => string, signal: AbortSignal, waitMs?: number): Promise<Sent>
 }
 
 export function createRelay(options: RelayOptions): Relay & { close(): void } {
   const client = createRelayClient(options)
   return {
-    async send(build, signal) {
-      const posted = await client.post(reportPath, build, signal)
+    async send(build, signal, waitMs) {
+      const posted = await client.post(reportPath, build, signal, waitMs)
       return readSent(posted, options.clock.now())
     },
     close: () => client.close(),

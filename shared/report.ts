@@ -183,6 +183,11 @@ export const reportSchema = z
     ),
     /** Only in the last report of a boot. */
     goodbye: z.optional(z.enum(goodbyes)),
+    /**
+     * The relay may hold the answer this long, as it offered in its last answer. The beacon breaks
+     * the request off once it has news.
+     */
+    waitMs: z.optional(z.number().check(z.minimum(0), z.maximum(86_400_000))),
   })
   .check(
     z.superRefine(({ document, changes, starts }, { addIssue }) => {
@@ -243,6 +248,11 @@ export const answerSchema = z.object({
   preparations: z._default(z.array(preparationSchema).check(z.maxLength(limits.events)), []),
   /** Events that the relay did not store, and why. It stored the rest of the report. */
   refused: z._default(z.array(refusedSchema).check(z.maxLength(limits.events)), []),
+  /**
+   * A decision may be near. If the beacon has no news, it reports again at once, with this `waitMs`:
+   * the relay answers after this time, or as soon as there is a decision.
+   */
+  waitMs: z.optional(z.number().check(z.minimum(1), z.maximum(60_000))),
 })
 export type Answer = z.infer<typeof answerSchema>
 export type Refused = Answer['refused'][number]

@@ -6,6 +6,7 @@ import type { Delivery } from '../core/delivery/delivery.ts'
 import type { Decision, Known, Needs } from '../core/event/decision.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Observer } from '../core/event/observer.ts'
+import { concernsBeacons } from '../core/event/pace.ts'
 import type { EventKey, Store } from '../store/store.ts'
 import { channelFacts, type Relay } from './relay.ts'
 import { takeTurn } from './take-turn.ts'
@@ -15,7 +16,7 @@ const maxAttempts = 100
 type Parts = Pick<
   Relay,
   | ('store' | 'config' | 'notifiers' | 'attention' | 'wake' | 'bell' | 'log' | 'now')
-  | 'listeningSince'
+  | ('listeningSince' | 'holds')
 >
 
 /** A decision asks for a fact by its name. `before`: the event, if it is known. */
@@ -75,6 +76,7 @@ export async function commitEvent<D extends Decided>(
       const about = { event: key, deliveries: deliveries.length, dueAt: commit.record.dueAt }
       relay.wake(Math.max(deliveries.length, logged.length), about)
       if (commit.moments.length > 0) relay.bell.ring()
+      if (concernsBeacons(before, commit.record)) relay.holds.wake(key)
       if (log !== undefined) logStep(relay, commit.record, decision, log)
       return { outcome: 'committed', decision, record: commit.record }
     }

@@ -8,7 +8,7 @@ import { decideReport } from '../core/event/decide.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { untilHeartbeat } from '../core/event/heartbeat.ts'
 import type { Beacon, Observer, Sighting } from '../core/event/observer.ts'
-import { openPaceMs, paceFor, type Seen } from '../core/event/pace.ts'
+import { holdFor, openPaceMs, paceFor, type Seen } from '../core/event/pace.ts'
 import { preparationFor } from '../core/event/preparation.ts'
 import { type EventNews, type Reading, readReport } from '../core/event/reading.ts'
 import { isBack, withReport } from '../core/event/silence.ts'
@@ -25,7 +25,7 @@ const maxFailures = 50
 /** A report that comes after this part of the pace counts as on time. */
 const punctual = 0.8
 
-type Received =
+export type Received =
   | { outcome: 'answered'; answer: Answer }
   /** `retired`: a newer boot of this VM has reported. `busy`: other writers were always faster. */
   | { outcome: 'retired' | 'busy' }
@@ -60,10 +60,21 @@ export async function receive(
   const isSoon = refused.length > 0 || reading.hidden.length > 0
   const paceMs = isSoon ? Math.min(usualPaceMs, openPaceMs) : usualPaceMs
   const isIdle = seen.length === 0 && !isSoon
+  const own = { vm: reading.beacon.vm, document: report.document?.events ?? [] }
+  const preparations = seen.flatMap(({ record }) => {
+    const when = preparationFor(record, own, now)
+    return when === undefined ? [] : [{ eventId: record.eventId, when }]
+  })
+  const mayHold = preparations.length === 0 && relay.holds.hasRoom(fleet, key)
+  const waitMs = mayHold ? holdFor(seen, usualPaceMs) : undefined
+  const isHeld = waitMs !== undefined && report.waitMs !== undefined
   const outside = new Set(refused.map(({ eventId }) => eventId))
   const isStored = (id: string) => !outside.has(id)
   const sees = reading.beacon.sees.filter(isStored)
-  const beacon = withReport({ ...reading.beacon, paceMs, sees }, known)
+  const beacon = withReport(
+    { ...reading.beacon, paceMs: isHeld ? paceMs + waitMs : paceMs, sees },
+    known,
+  )
   const sightingsToWrite = reading.changedSightings.filter(({ eventId }) => isStored(eventId))
   // store the counter: a repeat of a report that may get a directive must be recognized
   const counts = reading.news.some(
@@ -78,15 +89,11 @@ export async function receive(
     relay.log.info('beacon_first_heard', { fleet, vm, bootId })
   }
   const listed = refused.slice(0, limits.events)
-  const own = { vm: beacon.vm, document: report.document?.events ?? [] }
   const answer: Answer = {
-    ...{ outcome: 'accepted', time: now, directives, refused: listed },
+    ...{ outcome: 'accepted', time: now, directives, refused: listed, preparations },
     // the beacon's row keeps the usual pace: silence is judged by it, not by this one wait
     paceMs: isIdle ? untilHeartbeat(heartbeats, fleet, key, now) : paceMs,
-    preparations: seen.flatMap(({ record }) => {
-      const when = preparationFor(record, own, now)
-      return when === undefined ? [] : [{ eventId: record.eventId, when }]
-    }),
+    ...(waitMs !== undefined && { waitMs }),
   }
   return { outcome: 'answered', answer }
 }

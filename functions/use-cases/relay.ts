@@ -51,6 +51,8 @@ export interface Relay {
   wake(messages: number, about?: Planned): void
   /** Rings after each commit of this process that has moments. */
   bell: Bell
+  /** Answers that wait for a decision. Without places where a waiting request costs money. */
+  holds: Holds
   /** Whether the host can keep an answer open for minutes. */
   holdsConnections: boolean
   /** Copies all that is stored, while the relay works. Throws FoghornError `disk_full`. */
@@ -83,6 +85,27 @@ export interface Bell {
   close(): void
   /** Resolves once it has rung more than `seen` times or is closed, at the latest after `ms`. */
   next(seen: number, ms: number): Promise<void>
+}
+
+/** Only a hint: a beacon whose answer is not held reports every 2 s. */
+export interface Holds {
+  /** Whether `take` would give this beacon a place. */
+  hasRoom(fleet: string, beacon: string): boolean
+  /**
+   * A place for the answer to a report that shows these events. A beacon has one place: the answer
+   * that it had is released. Undefined if the fleet or the process has no more places.
+   */
+  take(fleet: string, beacon: string, eventIds: string[]): Place | undefined
+  /** Ends the waits of beacons that see the event, also those that begin later in a place taken now. */
+  wake(event: EventKey): void
+  /** The host stops: releases all answers, and gives no more places. */
+  close(): void
+}
+
+export interface Place {
+  /** Waits at most `ms`. `released`: the beacon must not wait again at once. */
+  wait(ms: number): Promise<'over' | 'released'>
+  leave(): void
 }
 
 type RelayParts = Pick<Relay, 'config' | 'notifiers'>

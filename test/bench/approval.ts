@@ -1,5 +1,5 @@
-// From the click on the page to the StartRequests at Azure: whichever of the beacons comes back first takes
-// the approval along. They come every two seconds while a decision is near, each at a time of its own.
+// From the click on the page to the StartRequests at Azure: beacons wait at the relay while a decision
+// is near, and the approval goes to the first that comes back.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { HostName } from '../support/relay-hosts.ts'
 import { startStage } from '../support/stage.ts'
@@ -27,8 +27,8 @@ export async function approval(host: HostName = 'node'): Promise<Figure[]> {
         limitMs,
       )
       const link = JSON.parse(asked.body).client_url
-      // anywhere between two reports
-      await sleep(Math.random() * 2_000)
+      // a person reads before the click, and clicks anywhere between two reports
+      await sleep(2_000 + Math.random() * 2_000)
       const clickedAt = Date.now()
       await submit(link, 'approve')
       answered.push(Date.now() - clickedAt)

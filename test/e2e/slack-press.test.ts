@@ -36,8 +36,11 @@ test.each(hosts)('%s', { timeout: 60_000 }, async (host) => {
   const value = /"value":"([^"]+)"/.exec(message.body)![1]!
   await stage.settledEvent(eventId)
 
+  let presses = 0
   const press = async (person: string) => {
-    const changes = { ...personOf(person), response_url: sinks.slackReplyUrl }
+    // no press is a repeat of another one, however fast they follow each other
+    const trigger_id = String(++presses)
+    const changes = { ...personOf(person), response_url: sinks.slackReplyUrl, trigger_id }
     const body = formOf(payloadOf(value, changes))
     const request = (path: string, init?: RequestInit) => fetch(stage.relayUrl + path, init)
     const reached = { app: { request } as never, clock: { now: Date.now() } }

@@ -9,8 +9,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readConfig } from '../../functions/config/config.ts'
 import { readSettings } from '../../functions/host/node/settings.ts'
 import { maxReportBytes } from '../../shared/report.ts'
+import { WaitingBeacon } from '../support/held.ts'
 import { Program } from '../support/process.ts'
-import { adminKey, baseConfig, prodKey } from '../support/world.ts'
+import { adminKey, baseConfig, event, prodKey } from '../support/world.ts'
 
 let directory: string
 let configFile: string
@@ -173,6 +174,28 @@ describe('the process', () => {
     const stream = await fetch(`http://127.0.0.1:${port}/v1/events/stream`, { headers })
     relay.kill('SIGTERM')
     expect(await stream.text()).toMatch(/^retry: 2000\nid: .*\n\n$/)
+    expect(await relay.exited).toEqual({ code: 0, signal: null })
+  })
+
+  test('held answers are given before the end', async () => {
+    const relay = new Program('relay', 'functions/host/node/main.ts', environment())
+    const { port } = await relay.waitFor('relay_started')
+    const request = (path: string, init: RequestInit) =>
+      fetch(`http://127.0.0.1:${port}${path}`, init)
+    const beacon = new WaitingBeacon({ app: { request }, clock: { now: Date.now() } }, 'web_0')
+    const events = [event({ notBeforeAt: Date.now() + 600_000 })]
+    expect((await beacon.sees(events)).waitMs).toBeGreaterThan(0)
+    const before = relay.entries.length
+    const held = beacon.waits(events)
+    // it is answered after the one that is held
+    const other = new WaitingBeacon({ app: { request }, clock: { now: Date.now() } }, 'web_1')
+    await other.sees([])
+    expect(relay.entries.slice(before).map(({ event: name }) => name)).toContain(
+      'beacon_first_heard',
+    )
+    relay.kill('SIGTERM')
+    expect(await held).toMatchObject({ outcome: 'accepted', paceMs: 2_000 })
+    expect((await held).waitMs).toBeUndefined()
     expect(await relay.exited).toEqual({ code: 0, signal: null })
   })
 

@@ -25,6 +25,8 @@ import type { Random } from './random.ts'
 interface Acked {
   /** Poll time of the document, as the relay counts. */
   at: number
+  /** The relay's time in the answer. */
+  takenAt: number
   /** When the relay had taken it in. */
   ackedAt: number
   /** By which silence is judged. One wait for a heartbeat may be shorter. */
@@ -169,10 +171,11 @@ export class Beacon {
     return this.#unanswered.some((sees) => !sees.includes(eventId))
   }
 
-  acknowledged(report: Report, { time, paceMs: waitMs }: Answer): void {
-    this.#unanswered = []
-    const paceMs = [nearPaceMs, openPaceMs].includes(waitMs) ? waitMs : this.#idlePaceMs
+  acknowledged(report: Report, { time, paceMs: wait }: Answer): void {
+    const paceMs = [nearPaceMs, openPaceMs].includes(wait) ? wait : this.#idlePaceMs
     const at = time - (report.document?.ageMs ?? 0)
+    this.#unanswered = []
+    const { waitMs } = report
     const shown = (report.document?.events ?? []).map((event) => [event.eventId, event] as const)
     const hidden = report.document?.hidden ?? []
     const values = new Map([...(this.acked?.values ?? []), ...shown])
@@ -183,8 +186,9 @@ export class Beacon {
     )
     this.acked = {
       at,
-      ackedAt: this.#kernel.now,
-      paceMs,
+      takenAt: time,
+      ackedAt: waitMs === undefined ? this.#kernel.now : time,
+      paceMs: paceMs + (waitMs ?? 0),
       sees: [...shown.map(([id]) => id), ...hidden],
       values,
       missing,

@@ -25,6 +25,13 @@ interface Parts {
   http: boolean
 }
 
+interface Posting {
+  body: string
+  headers: Record<string, string>
+  signal: AbortSignal
+  waitMs: number
+}
+
 export async function signedHeaders(
   fleet: FleetName,
   id: string,
@@ -46,12 +53,13 @@ export class Network {
   relayOf(beacon: Beacon, imds: VmImds, random: Random): Relay {
     let offsetMs = 0
     return {
-      send: async (build) => {
+      send: async (build, signal, waitMs = 0) => {
         const once = async () => {
           beacon.refresh(imds)
           const body = withHooks(build(), beacon)
           const at = this.#parts.kernel.now + beacon.offsetMs + offsetMs
-          return this.#attempt(beacon, body, await this.#headers(beacon, body, at), random)
+          const headers = await this.#headers(beacon, body, at)
+          return this.#attempt(beacon, { body, headers, signal, waitMs }, random)
         }
         const first = await once()
         const problem = first?.status === 401 ? JSON.parse(first.text) : {}
@@ -68,8 +76,7 @@ export class Network {
 
   #attempt(
     beacon: Beacon,
-    body: string,
-    headers: Record<string, string>,
+    { body, headers, signal, waitMs }: Posting,
     random: Random,
   ): Promise<Reply> {
     const { kernel, faults, cluster, judge, calmAt } = this.#parts
@@ -87,7 +94,12 @@ export class Network {
     const polledAt = process.bornAt + (document?.seenAt ?? 0)
     return kernel.park<Reply>(process, (resume) => {
       const copies = lost ? 0 : doubled ? 2 : 1
-      kernel.after(timeoutMs, () => resume(undefined), process)
+      kernel.after(timeoutMs + waitMs, () => resume(undefined), process)
+      const breakOff = () => {
+        if (waitMs > 0) judge.met.add('a beacon breaks a held report off')
+        resume(undefined)
+      }
+      signal.addEventListener('abort', breakOff, { once: true })
       if (lost) judge.note(`a report of ${beacon.vm.name} is lost`)
       for (let copy = 0; copy < copies; copy++) {
         const request = {
@@ -102,7 +114,11 @@ export class Network {
           cluster.post(request, (reply) => {
             this.#tell(beacon, body, reply)
             if (copy > 0 || answerLost) return
-            kernel.after(random.int(5, 60), () => resume(reply), process)
+            const hear = () => {
+              signal.removeEventListener('abort', breakOff)
+              resume(reply)
+            }
+            kernel.after(random.int(5, 60), hear, process)
           })
         kernel.after(delayMs(), arrive)
       }
@@ -113,6 +129,8 @@ export class Network {
     if (reply?.status !== 200) return
     const report = JSON.parse(body) as Report
     const answer = answerSchema.parse(JSON.parse(reply.text))
+    // a held answer may come after that to a later report
+    if (answer.time < (beacon.acked?.takenAt ?? 0)) return
     this.#parts.judge.acknowledged(beacon, report, answer)
     if (answer.outcome === 'accepted') beacon.acknowledged(report, answer)
   }

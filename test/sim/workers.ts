@@ -5,6 +5,7 @@ import { createApp } from '../../functions/app.ts'
 import { type Claimed, subscriptionOf } from '../../functions/core/delivery/delivery.ts'
 import { createBell } from '../../functions/host/bell.ts'
 import { nodeHmac } from '../../functions/host/hmac.ts'
+import { createHolds, type Wait } from '../../functions/host/holds.ts'
 import { UnderWay } from '../../functions/host/under-way.ts'
 import { nameBeacon } from '../../functions/http/beacons/authenticate.ts'
 import type { Outgoing, Part, Send } from '../../functions/notify/notifier.ts'
@@ -15,8 +16,8 @@ import type { EventKey, PlannedStore, Store } from '../../functions/store/store.
 import { tryAgain } from '../../functions/use-cases/channel-health.ts'
 import { claimDue, claimPlanned, nextDueAt } from '../../functions/use-cases/deliver.ts'
 import { createExpander } from '../../functions/use-cases/expand-moments.ts'
-import { receive } from '../../functions/use-cases/receive-report.ts'
-import type { Planned, Relay } from '../../functions/use-cases/relay.ts'
+import { receiveAndHold } from '../../functions/use-cases/hold-answer.ts'
+import type { Holds, Planned, Relay } from '../../functions/use-cases/relay.ts'
 import { drillSchema, startDrill } from '../../functions/use-cases/run-drill.ts'
 import { sweep } from '../../functions/use-cases/sweep.ts'
 import type { Log } from '../../shared/log.ts'
@@ -91,6 +92,8 @@ export class Worker {
   #downUntil = 0
   /** Events with deliveries that this process has just committed. */
   #planned: EventKey[] = []
+  /** Answers that wait for a decision. */
+  #held = 0
 
   constructor(name: string, parts: ClusterParts) {
     this.process = new Process(name)
@@ -113,6 +116,7 @@ export class Worker {
       heartbeats: plan.heartbeats,
       wake: (_messages, about) => this.#hint(about),
       bell: createBell(),
+      holds: this.#newHolds(),
       holdsConnections: true,
       backup: async () => ({ outcome: 'unsupported', instead: '' }),
       troubles: async () => [],
@@ -201,7 +205,7 @@ export class Worker {
     if (!report.success) return { status: 400, text: String(report.error) }
     const named = nameBeacon({ by: 'key' }, report.data)
     if ('refusal' in named) return { status: 401, text: named.refusal.detail }
-    const received = await receive(this.#relay, fleet, named.beacon, report.data)
+    const received = await receiveAndHold(this.#relay, fleet, named.beacon, report.data)
     if (received.outcome === 'answered') {
       return { status: 200, text: JSON.stringify(received.answer) }
     }
@@ -282,6 +286,22 @@ export class Worker {
     })
   }
 
+  /** Answers that wait, on the world's clock. */
+  #newHolds(): Holds {
+    const { kernel, judge } = this.#parts
+    const wait: Wait = async (ms, register) => {
+      this.#held += 1
+      const endsAt = kernel.now + ms
+      await kernel.park<void>(this.process, (resume) => {
+        kernel.after(ms, () => resume(), this.process)
+        register(() => resume())
+      })
+      this.#held -= 1
+      if (kernel.now < endsAt) judge.met.add('a held answer is released early')
+    }
+    return createHolds({ wait })
+  }
+
   #newExpander(): ReturnType<typeof createExpander> | undefined {
     return this.#parts.plan.subscriptions.length > 0 ? createExpander(this.#relay) : undefined
   }
@@ -348,6 +368,9 @@ export class Worker {
     process.kill()
     if (this.#isExpanding) judge.met.add('a relay dies while it expands moments')
     this.#isExpanding = false
+    if (this.#held > 0) judge.met.add('a relay dies while it holds an answer')
+    this.#held = 0
+    this.#relay.holds = this.#newHolds()
     judge.crashed(process)
     for (const answer of [...this.#open]) answer(undefined)
     this.#turning = false

@@ -5,6 +5,7 @@ import { createApp } from '../../functions/app.ts'
 import { readConfig, secretsOf } from '../../functions/config/config.ts'
 import { unlimited } from '../../functions/core/delivery/rate.ts'
 import { createBell } from '../../functions/host/bell.ts'
+import { createHolds } from '../../functions/host/holds.ts'
 import type { Identity } from '../../functions/identity/identity.ts'
 import { type Notifiers, notifiers } from '../../functions/notify/registry.ts'
 import { createSlackDesk } from '../../functions/notify/slack/desk.ts'
@@ -96,6 +97,7 @@ export async function createWorld(
     heartbeats: { paceMs: 15 * 60_000 },
     wake: () => {},
     bell: createBell(),
+    holds: createHolds(),
     holdsConnections: true,
     backup: async () => ({ outcome: 'unsupported', instead: 'a test has no file' }),
     troubles: async () => [],

@@ -9,6 +9,7 @@ import {
   runInDurableObject,
 } from 'cloudflare:test'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { Answer } from '../../shared/report.ts'
 import { adminKey, event, eventId, FakeBeacon } from '../support/fake-beacon.ts'
 import { lines } from './lines.ts'
 
@@ -78,6 +79,22 @@ const allAreDelivered = () =>
 test('a report is stored, and its messages are sent', async () => {
   await sees()
   await allAreDelivered()
+})
+
+test('a held answer is given once a person decides', { timeout: 12_000 }, async () => {
+  const { app } = relayOf(relay)
+  const beacon = new FakeBeacon(relayOf(relay), 'web_0')
+  expect((await beacon.sees([soon()])).waitMs).toBe(15_000)
+  const held = beacon.post({ ...beacon.body([soon()]), waitMs: 15_000 })
+  await app.request(`/v1/events/prod/${eventId}/decision`, {
+    method: 'POST',
+    body: JSON.stringify({ decision: 'approve' }),
+    headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
+  })
+  const answers = [await (await held).json(), await beacon.sees([soon()])] as Answer[]
+  expect(answers.flatMap(({ directives }) => directives.map((one) => one.eventId))).toContain(
+    eventId,
+  )
 })
 
 test('at most 5 requests to channels at once, so that one connection is left', async () => {

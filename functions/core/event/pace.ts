@@ -6,6 +6,8 @@ export const openPaceMs = 60_000
 export const nearPaceMs = 2_000
 /** Before NotBefore, people decide within this time. */
 export const nearMs = 30 * 60_000
+/** The answer to a watcher is held this long. Azure's Application Gateway gives up after 20 s. */
+export const holdMs = 15_000
 export const maxWatchers = 4
 /** A watcher that died is replaced after this time. */
 export const watcherLeaseMs = 3 * 60_000
@@ -16,7 +18,7 @@ export const watcherLeaseMs = 3 * 60_000
  */
 export function isDecisionNear(record: EventRecord, now: number, watched: boolean): boolean {
   if (!isOpen(record) || record.phase !== 'scheduled' || record.passedOn !== undefined) return false
-  if (record.verdict?.decision === 'approved') return true
+  if (isUnderWay(record)) return true
   if (record.policy.decide === 'ignore') return false
   return watched || isNear(record, now)
 }
@@ -60,4 +62,26 @@ export function paceFor(seen: Seen[], beacon: string, now: number, idleMs: numbe
   )
   // ended events count as well: only further reports show whether such an event is back
   return watches ? nearPaceMs : seen.length > 0 ? openPaceMs : idleMs
+}
+
+/**
+ * How long the relay may hold its answer to the next report of a beacon with this pace. Undefined
+ * if it must not: an approval under way has a lease, so another beacon may have to start the event.
+ */
+export function holdFor(seen: Seen[], paceMs: number): number | undefined {
+  const isFree = paceMs === nearPaceMs && !seen.some(({ record }) => isUnderWay(record))
+  return isFree ? holdMs : undefined
+}
+
+function isUnderWay({ verdict, passedOn }: EventRecord): boolean {
+  return verdict?.decision === 'approved' && passedOn === undefined
+}
+
+/** Whether beacons with a held answer must report again after this commit, to get what is new. */
+export function concernsBeacons(before: EventRecord | undefined, after: EventRecord): boolean {
+  const orders = (record: EventRecord) => [
+    ...[record.verdict?.decision, record.verdict?.at],
+    ...[record.prepareNow?.at, record.turn?.state],
+  ]
+  return before !== undefined && orders(before).some((one, i) => one !== orders(after)[i])
 }

@@ -22,6 +22,7 @@ import type { Relay } from '../../use-cases/relay.ts'
 import { createBell } from '../bell.ts'
 import { readConfigFile } from '../config-file.ts'
 import { nodeHmac } from '../hmac.ts'
+import { createHolds } from '../holds.ts'
 import { misconfigured } from '../misconfigured.ts'
 import { type Attempt, allSecrets, type Environment, readEnvironment } from '../settings.ts'
 import { FleetSize } from './fleet-size.ts'
@@ -154,6 +155,8 @@ function compose(environment: Environment, write: (line: string) => void, folder
     heartbeats: alignedHeartbeats(config.publicUrl, 0),
     wake: (messages, about) => rounds.hint(messages, about),
     bell: createBell(),
+    // Azure bills a request that waits
+    holds: createHolds({ places: { all: 0, ofFleet: 0 } }),
     holdsConnections: false,
     backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),
     troubles: () => troublesOf(logs.log, queue),

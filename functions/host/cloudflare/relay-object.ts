@@ -16,6 +16,7 @@ import { SqliteStore } from '../../store/sqlite/store.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createBell } from '../bell.ts'
 import { nodeHmac } from '../hmac.ts'
+import { createHolds } from '../holds.ts'
 import { misconfigured } from '../misconfigured.ts'
 import { Pump } from '../pump.ts'
 import { allSecrets } from '../settings.ts'
@@ -132,6 +133,7 @@ async function compose(
       pump.wake()
     },
     bell: createBell(),
+    holds: createHolds(),
     holdsConnections: true,
     troubles: async () => [],
     backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),

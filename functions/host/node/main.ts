@@ -16,6 +16,7 @@ import { SqliteStore } from '../../store/sqlite/store.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createBell } from '../bell.ts'
 import { nodeHmac } from '../hmac.ts'
+import { createHolds } from '../holds.ts'
 import { Pump } from '../pump.ts'
 import { allSecrets } from '../settings.ts'
 import { createBackup } from './backup.ts'
@@ -58,6 +59,7 @@ async function start(settings: Settings, write: (line: string) => void) {
     heartbeats: { paceMs: idlePaceMs },
     wake: () => pump.wake(),
     bell: createBell(),
+    holds: createHolds(),
     holdsConnections: true,
     backup: createBackup(file, dataDirectory),
     troubles: () => troublesOf(machine),
@@ -75,6 +77,7 @@ async function start(settings: Settings, write: (line: string) => void) {
     port: server.port,
     async stop() {
       relay.bell.close()
+      relay.holds.close()
       await server.close()
       await pump.stop(drainMs)
       await outbound.close()

@@ -9,7 +9,7 @@ import {
   retiredCode,
 } from '../../../shared/report.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
-import { receive } from '../../use-cases/receive-report.ts'
+import { receiveAndHold } from '../../use-cases/hold-answer.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { limit, type Refusal } from '../problem.ts'
 import type { Refusals } from '../refusals.ts'
@@ -57,7 +57,7 @@ async function postReport(
   const named = nameBeacon(sender, body)
   if ('refusal' in named) return refuse(named.refusal)
   noteVersion(fleet, body)
-  const received = await receive(relay, fleet, named.beacon, body)
+  const received = await receiveAndHold(relay, fleet, named.beacon, body)
   return received.outcome === 'answered'
     ? c.json(received.answer)
     : refuse(outcomes[received.outcome])
