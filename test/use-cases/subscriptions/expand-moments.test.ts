@@ -133,7 +133,7 @@ describe('a host', () => {
     const { expand } = createExpander(relay)
     const looks = async () => {
       const before = calls.length
-      expect(await expand()).toBe('done')
+      expect(['done', 'expanded']).toContain(await expand())
       return calls.length > before
     }
     expect([await looks(), await looks()]).toEqual([true, false])
