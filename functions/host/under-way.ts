@@ -4,6 +4,7 @@
 import { messageOf } from '../../shared/errors.ts'
 import { type Claimed, subscriptionOf } from '../core/delivery/delivery.ts'
 import { deliverTogether } from '../use-cases/deliver.ts'
+import type { Finish } from '../use-cases/finish-attempt.ts'
 import type { Relay } from '../use-cases/relay.ts'
 
 /** Waits for `what`, at most `limitMs`. Rejects if `what` rejects within that time. */
@@ -57,18 +58,21 @@ export class UnderWay {
     return count === 0 || mayShare ? count : Number.POSITIVE_INFINITY
   }
 
-  /** Begins one request. Calls `ended` when it is over, even if settling failed. */
-  begin(group: Claimed[], ended: () => void = () => {}): void {
+  /** Begins one request. Calls `over` when it is over, even if settling failed. */
+  begin(group: Claimed[], over: (finish: Finish) => void = () => {}): void {
     const { channel } = group[0]!
     const from = this.#relay.now()
     this.#count(channel, 1)
     const sent = deliverTogether(this.#relay, group)
-      .catch((error) => this.#relay.log.error('settle_failed', { error: messageOf(error) }))
-      .finally(() => {
+      .catch((error): Finish => {
+        this.#relay.log.error('settle_failed', { error: messageOf(error) })
+        return 'open'
+      })
+      .then((finish) => {
         this.#count(channel, -1)
         this.#note(channel, this.#relay.now() - from)
         this.sends.delete(sent)
-        ended()
+        over(finish)
       })
     this.sends.add(sent)
   }

@@ -190,6 +190,18 @@ export interface DeliveryStore {
   replay(which: Replay, now: number, limit: number): Promise<number>
 }
 
+/** A store whose workers can claim what they have just committed, without a look at what else is due. */
+export interface PlannedStore {
+  /** As `DeliveryStore.claim`, but only deliveries of these events to configured channels. */
+  claimOf(events: EventKey[], request: ClaimRequest): Promise<PlannedClaims>
+}
+
+export interface PlannedClaims {
+  requests: Claimed[][]
+  /** False: some deliveries of these events are still pending, and were not claimed now. */
+  isAll: boolean
+}
+
 interface MomentStore {
   /**
    * Moments of all events with a higher position, in order, at most `limit`. A moment that a later

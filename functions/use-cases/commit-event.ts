@@ -71,7 +71,9 @@ export async function commitEvent<D extends Decided>(
     const commit = await plan(relay, before, { ...decision, record }, known, loaders, now)
     if ((await store.commit(commit, before)) === 'committed') {
       // a moment may also cause messages to subscriptions
-      relay.wake(Math.max(commit.deliveries.length, commit.moments.length))
+      const { deliveries, moments: logged } = commit
+      const about = { event: key, deliveries: deliveries.length, dueAt: commit.record.dueAt }
+      relay.wake(Math.max(deliveries.length, logged.length), about)
       if (commit.moments.length > 0) relay.bell.ring()
       if (log !== undefined) logStep(relay, commit.record, decision, log)
       return { outcome: 'committed', decision, record: commit.record }

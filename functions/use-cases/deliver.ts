@@ -27,12 +27,15 @@ import { channelsFor } from '../core/rules/routes.ts'
 import { eventLinks, listLink, pageLink } from '../links/link.ts'
 import type { Outgoing, Part, PostAccess } from '../notify/notifier.ts'
 import { readPost, writePost } from '../store/memos.ts'
-import type { Pacing } from '../store/store.ts'
+import type { EventKey, Pacing, PlannedClaims, PlannedStore } from '../store/store.ts'
 import { channelsInTrouble, noteAnswer, passGate } from './channel-health.ts'
 import { partsForOne, waysToDecide } from './decision-buttons.ts'
-import { setApart, settle } from './finish-attempt.ts'
+import { type Finish, setApart, settle } from './finish-attempt.ts'
 import { channelNamed, notifierOf, type Relay, rateOf } from './relay.ts'
 import { findChannel, noteAttempt, type Target } from './subscription-channel.ts'
+
+/** How long the state of an event may be known before a message about it is sent. */
+const knownMs = 2_000
 
 /** How many requests to a channel this worker has under way. `Infinity`: it gets no more now. */
 type UnderWay = (channel: string) => number
@@ -42,6 +45,17 @@ const none: UnderWay = () => 0
 /** Claims what is due. Each list is one request for `deliverTogether`; none waits for another. */
 export function claimDue(relay: Relay, limit: number, underWay = none): Promise<Claimed[][]> {
   return relay.store.claim({ leaseMs: deliveryLeaseMs, limit, ...pacing(relay, underWay) })
+}
+
+/** As `claimDue`, but only deliveries of events that this worker has just committed. */
+export function claimPlanned(
+  relay: Relay,
+  store: PlannedStore,
+  events: EventKey[],
+  limit: number,
+  underWay = none,
+): Promise<PlannedClaims> {
+  return store.claimOf(events, { leaseMs: deliveryLeaseMs, limit, ...pacing(relay, underWay) })
 }
 
 /** When the next delivery can be claimed or the next event is due. */
@@ -67,11 +81,14 @@ interface Prepared {
   next: { part: Part } | { result: SendOutcome }
 }
 
-/** Makes one request and finishes each delivery in it. Logs errors and throws none. */
-export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<void> {
+/**
+ * Makes one request and finishes each delivery in it. Logs errors and throws none. `ended`: none of
+ * them needs another attempt.
+ */
+export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<Finish> {
   const first = group[0]!
   const target = await targetOf(relay, first)
-  if (target === undefined) return
+  if (target === undefined) return 'open'
   const { channel, kept } = target
   const gate = channel && kept === undefined ? await passGate(relay, channel, first) : undefined
   const prepared: Prepared[] = []
@@ -89,12 +106,14 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<v
 
   const together = sent ? inRequest : prepared.filter(isWaiting)
   const list = together.length > 1 ? { retryAt: retryAtOf(relay, together, sent) } : undefined
+  const finishes: Finish[] = []
   for (const one of prepared) {
     const { siblings, instead } = one
     const own = together.includes(one) ? list : undefined
     const answer = inRequest.includes(one) ? sent : undefined
-    await finish(relay, one, answer, { health, siblings, instead, list: own })
+    finishes.push(await finish(relay, one, answer, { health, siblings, instead, list: own }))
   }
+  return finishes.includes('open') ? 'open' : 'ended'
 }
 
 /** Undefined if the channel cannot be read: then the lease ends, and the delivery is retried. */
@@ -117,8 +136,7 @@ async function prepare(
   const isConfigured = subscriptionOf(claimed.channel) === undefined
   try {
     // a subscription gets every step in order, so no other step matters
-    const record = isConfigured ? await relay.store.readEvent(claimed) : undefined
-    const siblings = isConfigured ? await relay.store.readDeliveries(claimed) : []
+    const { record, siblings } = isConfigured ? await eventOf(relay, claimed) : unread
     const isAboutChannel = channelTroubleIn(claimed.telling) !== undefined
     const judgement = judgeDelivery(claimed, {
       record,
@@ -142,6 +160,15 @@ async function prepare(
     const result = { outcome: 'retry' as const, note }
     return { claimed, siblings: [], instead: fallbackOf(channel), next: { result } }
   }
+}
+
+const unread = { record: undefined, siblings: [] as Delivery[] }
+
+/** A worker may have slept since the claim, so what the claim has read is good for a moment only. */
+async function eventOf({ store, now }: Relay, claimed: Claimed) {
+  const { known, leaseUntil } = claimed
+  if (known !== undefined && now() - (leaseUntil - deliveryLeaseMs) < knownMs) return known
+  return { record: await store.readEvent(claimed), siblings: await store.readDeliveries(claimed) }
 }
 
 function fallbackOf(channel: Channel | undefined): string[] {
@@ -280,12 +307,13 @@ async function finish(
   { claimed, next }: Prepared,
   sent: SendOutcome | undefined,
   context: Context,
-): Promise<void> {
+): Promise<Finish> {
   try {
     const result = 'result' in next ? next.result : sent
-    if (result !== undefined) await settle(relay, claimed, result, context)
-    else if ('part' in next) await setApart(relay, claimed, next.part)
+    if (result !== undefined) return await settle(relay, claimed, result, context)
+    if ('part' in next) await setApart(relay, claimed, next.part)
   } catch (error) {
     relay.log.error('settle_failed', { id: claimed.id, error: messageOf(error) })
   }
+  return 'open'
 }

@@ -23,16 +23,21 @@ type Parts = Pick<Relay, 'store' | 'now'>
  * misses no later moment.
  */
 export async function expandMoments(relay: Parts): Promise<boolean> {
+  return (await expandPage(relay)) === 'more'
+}
+
+/** `expanded`: it planned deliveries, and there is no more. */
+async function expandPage(relay: Parts): Promise<'done' | 'expanded' | 'more'> {
   const { store } = relay
   const from = await positionFor(relay, await listSubscriptions(store))
-  if (from === undefined) return false
+  if (from === undefined) return 'done'
   const moments = await store.readMoments(from.position, pageSize, relay.now())
   const last = moments.at(-1)
-  if (last === undefined) return false
+  if (last === undefined) return 'done'
   await addAll(relay, moments, await listSubscriptions(store))
   // after a conflict, another worker goes on
   const written = await writeExpansion(store, last.position, from.version)
-  return written === 'conflict' || moments.length === pageSize
+  return written === 'conflict' || moments.length === pageSize ? 'more' : 'expanded'
 }
 
 /** Where to go on. Undefined, and nothing read, if there is no subscription that hears moments. */
@@ -61,8 +66,11 @@ async function addAll(
 }
 
 interface Expander {
-  /** Expands if there may be something new. `more`: call again at once. Logs errors. */
-  expand(): Promise<'done' | 'more' | 'failed'>
+  /**
+   * Expands if there may be something new. `expanded`: there are new deliveries. `more`: call again
+   * at once. Logs errors.
+   */
+  expand(): Promise<'done' | 'expanded' | 'more' | 'failed'>
 }
 
 /** For a host: looks only after a commit of this process, and every two seconds. */
@@ -76,10 +84,10 @@ export function createExpander(relay: Relay): Expander {
       // if the clock was set back, a time too far ahead does not count
       if (rung === seen && at < lookAt && lookAt <= at + lookEveryMs) return 'done'
       try {
-        const more = await expandMoments(relay)
+        const expanded = await expandPage(relay)
         seen = rung
-        lookAt = more ? at : at + lookEveryMs
-        return more ? 'more' : 'done'
+        lookAt = expanded === 'more' ? at : at + lookEveryMs
+        return expanded
       } catch (error) {
         relay.log.error('expansion_failed', { error: messageOf(error) })
         return 'failed'

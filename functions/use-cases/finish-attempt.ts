@@ -6,6 +6,9 @@ import type { Part } from '../notify/notifier.ts'
 import { noteNotified } from './channel-health.ts'
 import { type Relay, rateOf } from './relay.ts'
 
+/** Whether a delivery needs another attempt. */
+export type Finish = 'ended' | 'open'
+
 /** Leaves a part for a later request, alone if it has buttons. This does not count as an attempt. */
 export async function setApart(relay: Relay, claimed: Claimed, { buttons }: Part): Promise<void> {
   const { id, channel } = claimed
@@ -22,15 +25,17 @@ export async function settle(
   claimed: Claimed,
   result: SendOutcome,
   context: Context,
-): Promise<void> {
+): Promise<Finish> {
   const now = relay.now()
   const chance = { now, random: relay.random(), rate: rateOf(relay, claimed.channel) }
   const { settlement, followUps, alertsFallback } = afterResult(claimed, result, context, chance)
   const settled = await relay.store.settle(claimed, settlement, now, followUps)
   logAttempt(relay, claimed, settlement, settled)
-  if (settled === 'lost') return
-  if (followUps.length > 0) relay.wake(followUps.length)
+  if (settled === 'lost') return 'open'
+  const deliveries = followUps.length
+  if (deliveries > 0) relay.wake(deliveries, { event: claimed, deliveries })
   if (alertsFallback) await noteNotified(relay, claimed.channel)
+  return settlement.state === 'pending' ? 'open' : 'ended'
 }
 
 function logAttempt(

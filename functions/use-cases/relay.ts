@@ -12,7 +12,7 @@ import type { Identity } from '../identity/identity.ts'
 import type { Desk } from '../notify/desk.ts'
 import type { Notifier, Send } from '../notify/notifier.ts'
 import type { Attention } from '../store/attention.ts'
-import type { Store } from '../store/store.ts'
+import type { EventKey, Store } from '../store/store.ts'
 
 export interface Relay {
   config: Config
@@ -44,9 +44,10 @@ export interface Relay {
   idlePaceMs: number
   /**
    * A hint after every commit: this many messages are pending, and the event may be due later.
-   * A lost hint costs time, never a message.
+   * `about`: the event that was committed; if it is absent, it can be anything. A lost hint costs
+   * time, never a message.
    */
-  wake(messages: number): void
+  wake(messages: number, about?: Planned): void
   /** Rings after each commit of this process that has moments. */
   bell: Bell
   /** Whether the host can keep an answer open for minutes. */
@@ -55,6 +56,14 @@ export interface Relay {
   backup(): Promise<Backup>
   /** Problems of the host that an owner should look at: sentences for `/healthz`. */
   troubles(): Promise<string[]>
+}
+
+/** An event with new deliveries, or with a new due time. */
+export interface Planned {
+  event: EventKey
+  /** To configured channels. */
+  deliveries: number
+  dueAt?: number | undefined
 }
 
 export type Backup =

@@ -190,7 +190,7 @@ function entriesLast(rows: Rows): Rows {
   return withChange(rows, async (partition, changes) => {
     if (isIndex(partition) && changes.some(({ kind }) => kind === 'put')) {
       held.push({ partition, changes })
-      return 'changed'
+      return []
     }
     const outcome = await rows.change(partition, changes)
     const own = isIndex(partition) ? [] : held
@@ -212,7 +212,7 @@ function namelessEntries(rows: Rows): Rows {
     const own = same.find(({ row }) => row === only.row)
     const all = same.filter(({ body }) => own && targetOf(body) === targetOf(own.body))
     for (const { row } of all) await rows.change(partition, [{ kind: 'remove', row }])
-    return 'changed'
+    return []
   })
 }
 

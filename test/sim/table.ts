@@ -60,7 +60,7 @@ export class Table {
         step(() => {
           const { outcome, written } = this.#change(partition, changes)
           this.#tell(judge, worker.process.name, partition, written)
-          if (outcome === 'changed' && partition === listPartition('subscription')) {
+          if (outcome !== 'conflict' && partition === listPartition('subscription')) {
             const removed = changes.filter(({ kind }) => kind === 'remove')
             for (const { row } of removed) judge.subscriptions.removed(row)
           }
@@ -98,15 +98,19 @@ export class Table {
     })
     if (!fits) return { outcome: 'conflict' as const, written: [] }
     const written: Written[] = []
+    const etags: string[] = []
     for (const change of changes) {
-      if (change.kind === 'remove') rows.delete(change.row)
-      else {
+      if (change.kind === 'remove') {
+        rows.delete(change.row)
+        etags.push('')
+      } else {
         const row = { row: change.row, body: change.body, etag: `v${++this.#versions}` }
         written.push({ row, before: rows.get(change.row) })
         rows.set(change.row, row)
+        etags.push(row.etag)
       }
     }
-    return { outcome: 'changed' as const, written }
+    return { outcome: etags, written }
   }
 
   /** A worker has a delivery, or has ended its attempt. */

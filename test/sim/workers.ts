@@ -257,7 +257,7 @@ export class Worker {
 
   #deliver(group: Claimed[]): void {
     const { kernel } = this.#parts
-    const begin = () => new Promise<void>((ended) => this.#underWay.begin(group, ended))
+    const begin = () => new Promise((ended) => this.#underWay.begin(group, ended))
     kernel.spawn(this.process, async () => {
       await begin()
       this.#sleep(0)

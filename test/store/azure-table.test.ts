@@ -53,7 +53,7 @@ describe('a write that is too large is refused before anything is written', () =
       /transaction in partition "here" has 4510\d\d\d bytes.*4194304/,
     )
     expect(await rows.list('here', everything)).toEqual([])
-    expect(await rows.change('here', changes.slice(0, 4))).toBe('changed')
+    expect(await rows.change('here', changes.slice(0, 4))).toHaveLength(changes.length - 1)
   })
 
   test('more changes than a transaction takes', async () => {
@@ -63,7 +63,7 @@ describe('a write that is too large is refused before anything is written', () =
       /101 changes in partition "here".*100/,
     )
     expect(await rows.list('here', everything)).toEqual([])
-    expect(await rows.change('here', changes.slice(1))).toBe('changed')
+    expect(await rows.change('here', changes.slice(1))).toHaveLength(changes.length - 1)
     expect(await rows.list('here', everything)).toHaveLength(100)
   })
 
@@ -126,7 +126,9 @@ describe('a table', () => {
       one.change('here', [{ kind: 'remove', row: 'none' }]),
     ])
     const outcomes = await Promise.all(works)
-    expect(outcomes.filter((outcome) => outcome === 'changed')).toHaveLength(3)
+    expect(
+      outcomes.filter((outcome) => Array.isArray(outcome) && outcome.length === 1),
+    ).toHaveLength(3)
     expect(outcomes.filter((outcome) => outcome === 'conflict')).toHaveLength(3)
     expect(await rows[0]!.list('here', everything)).toHaveLength(3)
   })

@@ -39,7 +39,7 @@ export function storeOn(rows: Rows, together?: Together): AzureStore {
   return new AzureStore({ rows, newId: randomUUID, random: Math.random, wait: sleep, ...runs })
 }
 
-type Make = (partition: string, changes: Change[]) => Promise<'changed' | 'conflict'>
+type Make = (partition: string, changes: Change[]) => ReturnType<Rows['change']>
 
 /** Rows with something around each change. */
 export function around(

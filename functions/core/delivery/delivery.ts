@@ -93,6 +93,8 @@ export interface Claimed extends Delivery {
   lease: string
   /** From then on, another worker may claim it. */
   leaseUntil: number
+  /** Its event and all deliveries of it, if the claim has read them. */
+  known?: { record: EventRecord | undefined; siblings: Delivery[] }
 }
 
 /** Channels of subscriptions. A configured name has no colon. */

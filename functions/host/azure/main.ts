@@ -11,6 +11,7 @@ import { createEntra } from '../../identity/entra.ts'
 import { notifiers } from '../../notify/registry.ts'
 import { createSlackDesk } from '../../notify/slack/desk.ts'
 import { createOutbound } from '../../notify/undici.ts'
+import { JoinedRows } from '../../store/azure/joined.ts'
 import { AzureStore } from '../../store/azure/store.ts'
 import { noteListening } from '../../store/memos.ts'
 import { checkAbsences } from '../../use-cases/check-absences.ts'
@@ -123,7 +124,9 @@ function compose(environment: Environment, write: (line: string) => void, folder
   const settings = readEnvironment(environment, own, () => readConfigFile(environment, folder))
   const { config, linkKeys, adminKey, level, storage } = settings
   const logs = createAzureLog({ write, now: Date.now, level, secrets: allSecrets(settings) })
-  const { rows, queue } = storage
+  const { queue } = storage
+  const wait = (ms: number) => sleep(ms, undefined, { ref: false })
+  const rows = new JoinedRows(storage.rows, wait)
   const store = new AzureStore({ rows, newId: randomUUID, random: Math.random, wait: sleep })
   const outbound = createOutbound(config.allowNetworks)
   const relay: Relay = {
@@ -142,13 +145,13 @@ function compose(environment: Environment, write: (line: string) => void, folder
     log: logs.log,
     listeningSince: Date.now(),
     idlePaceMs,
-    wake: (messages) => rounds.hint(messages),
+    wake: (messages, about) => rounds.hint(messages, about),
     bell: createBell(),
     holdsConnections: false,
     backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),
     troubles: () => troublesOf(logs.log, queue),
   }
-  const rounds: Rounds = new Rounds(relay, (delayMs) => queue.set(delayMs))
+  const rounds: Rounds = new Rounds(relay, (delayMs) => queue.set(delayMs), store)
   const listen = async () => {
     relay.listeningSince = await noteListening(store, relay.now(), gapMs)
   }

@@ -3,10 +3,13 @@
 // next due time, unless the timer runs earlier. A lost wake-up costs time, never a delivery.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { messageOf } from '../../../shared/errors.ts'
-import { attemptMs } from '../../core/delivery/attempt.ts'
-import { claimDue, nextDueAt } from '../../use-cases/deliver.ts'
+import { attemptMs, deliveryLeaseMs } from '../../core/delivery/attempt.ts'
+import type { Claimed } from '../../core/delivery/delivery.ts'
+import type { EventKey, PlannedStore } from '../../store/store.ts'
+import { claimDue, claimPlanned, nextDueAt } from '../../use-cases/deliver.ts'
 import { createExpander } from '../../use-cases/expand-moments.ts'
-import type { Relay } from '../../use-cases/relay.ts'
+import type { Finish } from '../../use-cases/finish-attempt.ts'
+import type { Planned, Relay } from '../../use-cases/relay.ts'
 import { sweep } from '../../use-cases/sweep.ts'
 import { UnderWay, within } from '../under-way.ts'
 
@@ -27,6 +30,12 @@ const maxUnderWay = 64
 interface Request {
   committed: boolean
   hasMessages: boolean
+  /** When the events that it changed are due next, epoch ms. */
+  dueAt: number
+  /** Its messages are sent once all of these are. */
+  sent: Promise<void>[]
+  /** It may have caused other messages, too. */
+  waitsForAll: boolean
   /** Later commits of this request run without it, so `hint` sends their messages. */
   answered: boolean
 }
@@ -34,32 +43,55 @@ interface Request {
 /** Queues a wake-up that comes after `delayMs`. */
 type Schedule = (delayMs: number) => Promise<void>
 
+/** An event with new deliveries. */
+interface Fresh {
+  event: EventKey
+  /** Call this once they are sent. */
+  over: () => void
+}
+
 export class Rounds {
   readonly #relay: Relay
   readonly #schedule: Schedule
+  readonly #store: PlannedStore
   readonly #requests = new AsyncLocalStorage<Request>()
   readonly #underWay: UnderWay
   readonly #expander: ReturnType<typeof createExpander>
   #hinted = false
+  /** These can be claimed without a look at the index. */
+  #fresh: Fresh[] = []
+  /** These wait for the end of the loop. */
+  #waiting: Fresh[] = []
+  /** There may be other deliveries to claim. */
+  #looksAtAll = false
+  /** Something of this worker is still pending, so only a look tells when it is due. */
+  #isUnsure = false
   #onHint: () => void = () => {}
   #sending: Promise<void> | undefined
   /** When the next wake-up comes, epoch ms. */
   #setFor = 0
   #stopped = false
 
-  constructor(relay: Relay, schedule: Schedule) {
+  constructor(relay: Relay, schedule: Schedule, store: PlannedStore) {
     this.#relay = relay
     this.#schedule = schedule
+    this.#store = store
     this.#underWay = new UnderWay(relay)
     this.#expander = createExpander(relay)
   }
 
   /** `Relay.wake`: something was committed. */
-  hint(messages: number): void {
+  hint(messages: number, about?: Planned): void {
     const request = this.#requests.getStore()
+    const isPlanned = about !== undefined && about.deliveries > 0
+    if (about === undefined) this.#lookAtAll()
+    const sent = isPlanned ? this.#plan(about.event) : undefined
     if (request !== undefined) {
       request.committed = true
       request.hasMessages ||= messages > 0
+      request.dueAt = Math.min(request.dueAt, about?.dueAt ?? Number.POSITIVE_INFINITY)
+      if (sent !== undefined) request.sent.push(sent)
+      else if (messages > 0) request.waitsForAll = true
     }
     if (messages > 0) this.#look()
     if (request?.answered) void this.#follow(request, requestWaitMs)
@@ -67,7 +99,10 @@ export class Rounds {
 
   /** Answers a request once its messages are sent, or after `waitMs`. */
   async during<T>(work: () => Promise<T>, waitMs = requestWaitMs): Promise<T> {
-    const request = { committed: false, hasMessages: false, answered: false }
+    const request: Request = {
+      ...{ committed: false, hasMessages: false, answered: false },
+      ...{ dueAt: Number.POSITIVE_INFINITY, sent: [], waitsForAll: false },
+    }
     const result = await this.#requests.run(request, work)
     request.answered = true
     if (request.committed) await this.#follow(request, waitMs)
@@ -80,9 +115,11 @@ export class Rounds {
    */
   async turn(): Promise<void> {
     const failed = await sweep(this.#relay)
+    this.#lookAtAll()
     this.#look()
     await this.#waitFor(this.#send(), turnWaitMs)
-    await this.#setWakeUp(failed > 0 ? afterFailureMs : 0)
+    this.#isUnsure = false
+    await this.#wakeForNext(failed > 0 ? afterFailureMs : 0)
   }
 
   /** A first turn, for work that an earlier instance left. Logs errors. */
@@ -107,13 +144,41 @@ export class Rounds {
   }
 
   /** Logs errors: the request is already durable, so it must not fail. */
-  async #follow({ hasMessages }: Request, waitMs: number): Promise<void> {
+  async #follow(request: Request, waitMs: number): Promise<void> {
     const failed = (error: unknown) =>
       this.#relay.log.error('round_failed', { error: messageOf(error) })
-    // without messages of its own, a report's directive does not wait for others' messages
-    if (hasMessages) await this.#waitFor(this.#send(), waitMs).catch(failed)
+    const { hasMessages, waitsForAll, sent } = request
+    let isLate = false
+    if (hasMessages) {
+      const all = this.#send()
+      const own = waitsForAll ? all : Promise.race([all, Promise.all(sent)])
+      // without messages of its own, a report's directive does not wait for others' messages
+      isLate = (await this.#waitFor(own, waitMs).catch(failed)) === 'late'
+    }
     // also if sending failed above
-    await this.#setWakeUp().catch(failed)
+    await this.#wakeAfter(request, isLate).catch(failed)
+  }
+
+  /** Other events and messages have their wake-ups already, or wait for the timer. */
+  async #wakeAfter({ dueAt }: Request, isLate: boolean): Promise<void> {
+    if (this.#isUnsure) {
+      this.#isUnsure = false
+      return this.#wakeForNext()
+    }
+    // if this worker ends now, another one sends what is under way
+    const leaseUntil = this.#relay.now() + deliveryLeaseMs
+    await this.#wakeAt(isLate ? Math.min(dueAt, leaseUntil) : dueAt)
+  }
+
+  #plan(event: EventKey): Promise<void> {
+    const { promise, resolve: over } = Promise.withResolvers<void>()
+    this.#fresh.push({ event, over })
+    return promise
+  }
+
+  #lookAtAll(): void {
+    this.#looksAtAll = true
+    this.#isUnsure = true
   }
 
   #look(): void {
@@ -132,19 +197,59 @@ export class Rounds {
       while (!this.#stopped) {
         this.#hinted = false
         // after a failure, the timer tries again
-        if ((await this.#expander.expand()) === 'more') this.#hinted = true
-        const room = maxUnderWay - this.#underWay.sends.size
-        const requests = room > 0 ? await claimDue(this.#relay, room, this.#underWay.countOf) : []
-        for (const group of requests) this.#underWay.begin(group)
+        const expanded = await this.#expander.expand()
+        if (expanded === 'more') this.#hinted = true
+        if (expanded !== 'done') this.#lookAtAll()
+        await this.#begin()
         // a hint ends the wait, so a channel that hangs does not delay new messages
         const idle = this.#underWay.sends.size > 0 && !this.#hinted
         if (idle) await Promise.race([...this.#underWay.sends, this.#nextHint()])
         if (this.#underWay.sends.size === 0 && !this.#hinted) return
       }
+    } catch (error) {
+      this.#lookAtAll()
+      throw error
     } finally {
+      for (const { over } of this.#waiting.splice(0)) over()
       // no await in between: from now on a hint must begin a new loop
       this.#sending = undefined
     }
+  }
+
+  /** Claims what there is room for, and begins to send it. */
+  async #begin(): Promise<void> {
+    const room = maxUnderWay - this.#underWay.sends.size
+    if (room <= 0) return
+    const fresh = this.#fresh.splice(0)
+    if (this.#looksAtAll) {
+      this.#waiting.push(...fresh)
+      const requests = await claimDue(this.#relay, room, this.#underWay.countOf)
+      for (const group of requests) void this.#sendGroup(group)
+      // what waits for those under way may follow
+      this.#looksAtAll = this.#underWay.sends.size > 0
+      return
+    }
+    if (fresh.length === 0) return
+    const events = fresh.map(({ event }) => event)
+    const { countOf } = this.#underWay
+    const { requests, isAll } = await claimPlanned(this.#relay, this.#store, events, room, countOf)
+    const sends = requests.map((group) => ({ group, ended: this.#sendGroup(group) }))
+    if (!isAll) {
+      this.#waiting.push(...fresh)
+      this.#lookAtAll()
+      this.#hinted = true
+      return
+    }
+    for (const { event, over } of fresh) {
+      const own = sends.filter(({ group }) => group.some((one) => isSame(one, event)))
+      void Promise.all(own.map(({ ended }) => ended)).then(over)
+    }
+  }
+
+  async #sendGroup(group: Claimed[]): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<Finish>()
+    this.#underWay.begin(group, resolve)
+    if ((await promise) === 'open') this.#isUnsure = true
   }
 
   #nextHint(): Promise<void> {
@@ -153,10 +258,13 @@ export class Rounds {
     })
   }
 
-  async #setWakeUp(leastMs = 0): Promise<void> {
-    const nextAt = await nextDueAt(this.#relay, this.#underWay.countOf)
+  async #wakeForNext(leastMs = 0): Promise<void> {
+    await this.#wakeAt(await nextDueAt(this.#relay, this.#underWay.countOf), leastMs)
+  }
+
+  async #wakeAt(nextAt = Number.POSITIVE_INFINITY, leastMs = 0): Promise<void> {
     const now = this.#relay.now()
-    if (nextAt === undefined || nextAt > now + timerMs) return
+    if (nextAt > now + timerMs) return
     const delayMs = Math.max(leastMs, nextAt - now)
     if (this.#setFor > now && this.#setFor <= now + delayMs) return
     await this.#schedule(delayMs)
@@ -164,9 +272,15 @@ export class Rounds {
     this.#setFor = now + delayMs
   }
 
-  async #waitFor(what: Promise<unknown>, limitMs: number): Promise<void> {
-    if ((await within(limitMs, what)) === 'ended') return
+  async #waitFor(what: Promise<unknown>, limitMs: number): Promise<'ended' | 'late'> {
+    const outcome = await within(limitMs, what)
+    if (outcome === 'ended') return outcome
     // it goes on, and must not become an unhandled rejection
     what.catch((error) => this.#relay.log.error('round_failed', { error: messageOf(error) }))
+    return outcome
   }
+}
+
+function isSame(one: EventKey, other: EventKey): boolean {
+  return one.fleet === other.fleet && one.eventId === other.eventId
 }

@@ -53,7 +53,7 @@ export async function replaceRow(
   const body = JSON.stringify(moved === undefined ? stored : { ...stored, counted: moved.as })
   const replacement = { kind: 'replace' as const, row, body, etag }
   const changes = [replacement, ...(moved === undefined ? [] : [moved.change])]
-  return (await parts.rows.change(partition, changes)) === 'changed'
+  return (await parts.rows.change(partition, changes)) !== 'conflict'
 }
 
 /** One call for each row: if a row is missing, the others are still removed. */

@@ -118,7 +118,7 @@ export class Beacons {
       await this.#names.keep(before?.stored.beacon, beacon)
       // the first step contains the beacon's own row, so a late writer writes no copies either
       const [first = [], ...copies] = stepsOf(changes)
-      if (isOurs || (await rows.change(partition, first)) === 'changed') {
+      if (isOurs || (await rows.change(partition, first)) !== 'conflict') {
         for (const step of copies) await rows.change(partition, step)
         return 'written'
       }

@@ -54,7 +54,7 @@ export class Browse {
     if (own.length + puts.length === 0 || text === this.#written) return
     const partition = partitionOf(record.fleet)
     const [first = [], ...others] = inSteps([...own, ...puts])
-    const isNew = (await this.#parts.rows.change(partition, first)) === 'changed'
+    const isNew = (await this.#parts.rows.change(partition, first)) !== 'conflict'
     await this.#parts.together(others.map((step) => () => this.#parts.rows.change(partition, step)))
     if (!isNew) await this.#replace(record, puts)
     this.#written = text
@@ -109,7 +109,7 @@ export class Browse {
       const changes = changesOf(record, known)
       const isListed = record.ended !== undefined && (await rows.read(partition, open))
       if (isListed) changes.push({ kind: 'remove', row: open })
-      if ((await rows.change(partition, changes)) === 'changed') return
+      if ((await rows.change(partition, changes)) !== 'conflict') return
       await this.#parts.stepAside()
     }
   }
@@ -120,7 +120,7 @@ export class Browse {
     const partition = partitionOf(fleet)
     const removals = found.map((row): Change => ({ kind: 'remove', row }))
     const works = inSteps(removals).map((step) => async () => {
-      if ((await rows.change(partition, step)) === 'changed' || step.length === 1) return
+      if ((await rows.change(partition, step)) !== 'conflict' || step.length === 1) return
       for (const one of step) await rows.change(partition, [one])
     })
     await together(works)

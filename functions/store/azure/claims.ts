@@ -1,8 +1,7 @@
-// Finds and claims due deliveries, channel by channel. The index says where to look. A claim is a
-// change of the delivery's own row: the first worker that changes it gets the delivery.
+// Finds and claims due deliveries, channel by channel. The index says where to look.
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Claimed } from '../../core/delivery/delivery.ts'
-import { afterTurns, freeAt, turnsAt } from '../../core/delivery/rate.ts'
+import { freeAt, turnsAt } from '../../core/delivery/rate.ts'
 import { inTurn, type Queue } from '../../core/delivery/turns.ts'
 import type { ClaimRequest, Pacing } from '../store.ts'
 import { type Found, timeOf } from './index.ts'
@@ -13,12 +12,11 @@ import {
   type FleetQueue,
   type Pending,
   PendingDeliveries,
-  type Spent,
   toSpent,
   type Waiting,
 } from './pending.ts'
-import { changeOwn, insertOrReplace } from './rows.ts'
-import { type Held, type HeldEvent, toDelivery, toView } from './stored.ts'
+import type { HeldEvent } from './stored.ts'
+import type { Ready, Taker } from './take.ts'
 
 /** Another pass follows if other workers were faster. */
 const maxPasses = 12
@@ -26,27 +24,14 @@ const maxSpendAttempts = 20
 /** Subscriptions are many, so a claim reads no more channels than it needs. */
 const channelsAtOnce = 32
 
-/** The deliveries of one channel to claim: one group for each request, and one turn of its rate. */
-interface Choice {
-  waiting: Waiting
-  groups: Pending[][]
-  turns: number
-}
-
-/** A channel, and its deliveries that can be sent now, with the fleets in turn. */
-interface Ready {
-  waiting: Waiting
-  pending: Pending[]
-}
-
 export class Claims {
   readonly #parts: Parts
   readonly #pending: PendingDeliveries
-  /** For each channel without a rate: the fleet that had this worker's last turn. */
-  readonly #served = new Map<string, string>()
+  readonly #taker: Taker
 
-  constructor(parts: Parts) {
+  constructor(parts: Parts, taker: Taker) {
     this.#parts = parts
+    this.#taker = taker
     this.#pending = new PendingDeliveries(parts)
   }
 
@@ -66,9 +51,9 @@ export class Claims {
       const works = channels.flatMap((one) => {
         const limit = Math.min(room(one.waiting.channel), free)
         if (limit <= 0) return []
-        const choice = this.#choose(one, { ...request, limit })
+        const choice = this.#taker.choose(one, { ...request, limit })
         free -= choice.turns
-        return choice.turns === 0 ? [] : [() => this.#take(choice, request, lease)]
+        return choice.turns === 0 ? [] : [() => this.#taker.take(choice, request, lease)]
       })
       const outcomes = await this.#parts.together(works)
       for (const { requests } of outcomes) {
@@ -107,7 +92,7 @@ export class Claims {
       const row = await this.#parts.rows.read(channelsPartition, keyOf(channel))
       const spent = row && toSpent(row)
       if (spent !== undefined && spent.stored.spentUntil >= spentUntil) return
-      if (await this.#spend(channel, spent, spentUntil, spent?.stored.fleet)) return
+      if (await this.#taker.spend(channel, spent, spentUntil, spent?.stored.fleet)) return
     }
     const what = `too many workers write channel "${channel}" at once`
     throw new FoghornError('storage_busy', `${what}; the delivery is retried`)
@@ -150,7 +135,7 @@ export class Claims {
       if (own.length > 0) queues.push({ fleet: queue.fleet, waiting: own })
     }
     queues.sort((a, b) => byDue(a.waiting[0]!, b.waiting[0]!))
-    const last = spent?.stored.fleet ?? this.#served.get(channel)
+    const last = spent?.stored.fleet ?? this.#taker.served.get(channel)
     const first = queues[0]?.waiting[0]
     return first === undefined ? [] : [{ waiting, pending: inTurn(queues, last, most), first }]
   }
@@ -164,77 +149,6 @@ export class Claims {
     }
     await this.#parts.index.tidy(stale, now)
     return due.sort(byDue)
-  }
-
-  /** Chooses which deliveries of a channel go into which request. */
-  #choose({ waiting, pending }: Ready, request: ClaimRequest): Choice {
-    const rate = request.rateOf(waiting.channel)
-    const turns = Math.min(request.limit, turnsAt(rate, waiting.spentUntil, request.now))
-    if (rate.together === 1) {
-      const groups = pending.slice(0, turns).map((one) => [one])
-      return { waiting, groups, turns: groups.length }
-    }
-    const first = pending.slice(0, 1)
-    const others = pending.filter(({ held }) => !held.stored.alone)
-    const group = first.some(({ held }) => held.stored.alone) ? first : others
-    return {
-      waiting,
-      groups: turns > 0 ? [group.slice(0, rate.together)] : [],
-      turns: turns > 0 ? 1 : 0,
-    }
-  }
-
-  /** Books the turns before the leases. `contested`: another worker was faster, so look again. */
-  async #take(
-    { waiting, groups, turns }: Choice,
-    request: ClaimRequest,
-    lease: string,
-  ): Promise<{ requests: Claimed[][]; contested: boolean }> {
-    const { channel, spentUntil, spent } = waiting
-    const rate = request.rateOf(channel)
-    const fleet = groups.flat().at(-1)?.held.stored.delivery.fleet
-    if (rate.everyMs > 0) {
-      const after = afterTurns(rate, spentUntil, request.now, turns)
-      const isOurs = await this.#spend(channel, spent, after, fleet)
-      if (!isOurs) return { requests: [], contested: true }
-    } else if (fleet !== undefined) {
-      this.#served.set(channel, fleet)
-    }
-    const leaseUntil = request.now + request.leaseMs
-    const works = groups.flat().map((pending) => () => this.#lease(pending, lease, leaseUntil))
-    const leased = await this.#parts.together(works)
-    const byId = new Map(leased.flatMap((one) => (one === undefined ? [] : [[one.id, one]])))
-    const requests = groups.map((group) =>
-      group.flatMap(({ held }) => byId.get(held.stored.delivery.id) ?? []),
-    )
-    const contested = leased.includes(undefined)
-    return { requests: requests.filter((group) => group.length > 0), contested }
-  }
-
-  async #lease(pending: Pending, lease: string, leaseUntil: number): Promise<Claimed | undefined> {
-    const { rows } = this.#parts
-    const { partition, held } = pending
-    const { stored, row } = held
-    const { attempts } = stored.delivery
-    const delivery = { ...stored.delivery, attempts: attempts + 1, nextAt: leaseUntil }
-    const body = JSON.stringify({ ...stored, delivery, lease })
-    const view = await rows.read(partition, stored.view)
-    const isOurs = await changeOwn(rows, partition, insertOrReplace(held, row, body))
-    if (!isOurs) return undefined
-    const event = view && toView(view)
-    return { ...toDelivery({ ...stored, delivery }, event), lease, leaseUntil }
-  }
-
-  async #spend(
-    channel: string,
-    spent: Held<Spent> | undefined,
-    spentUntil: number,
-    fleet: string | undefined,
-  ) {
-    const row = keyOf(channel)
-    const body = JSON.stringify({ channel, spentUntil, fleet } satisfies Spent)
-    const change = insertOrReplace(spent, row, body)
-    return (await this.#parts.rows.change(channelsPartition, [change])) === 'changed'
   }
 }
 

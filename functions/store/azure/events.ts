@@ -63,7 +63,8 @@ export class Events {
   async commit(commit: Commit, before?: EventRecord): Promise<'committed' | 'conflict'> {
     const partition = eventPartition(commit.record)
     const quiet = commit.deliveries.length + commit.supersede.length === 0
-    const found = quiet
+    // an event that is not stored has no deliveries
+    const found = quiet || commit.basedOn === 0
       ? await this.#withoutDeliveries(commit.record, before)
       : await this.#withDeliveries(partition)
     const writes = commitWrites(found, commit, this.#parts.index)
@@ -86,11 +87,14 @@ export class Events {
     follow: Delivery[],
     /** Pauses the channel. Called only if the lease is valid. */
     rest: () => Promise<void>,
+    /** The event as it was claimed. If it has changed since, it is read again. */
+    claimedFrom?: HeldEvent,
   ): Promise<'settled' | 'lost'> {
     const { index, stepAside } = this.#parts
     const partition = deliveryPartition(claimed)
     for (let attempt = 0; attempt < maxWriteAttempts; attempt++) {
-      const found = await this.#withDeliveries(partition)
+      const held = attempt === 0 ? claimedFrom : undefined
+      const found = held ?? (await this.#withDeliveries(partition))
       const writes = settleWrites(found, claimed, settlement, now, follow, index)
       if (writes === 'lost') return 'lost'
       if (attempt === 0) await rest()

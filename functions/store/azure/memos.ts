@@ -28,7 +28,8 @@ export class Memos {
     if ((found ? toMemo(found).version : 0) !== basedOn) return 'conflict'
     const body = JSON.stringify({ version: basedOn + 1, ...fields })
     const change = insertOrReplace(found, row, body)
-    return (await changeOwn(this.#rows, partition, change)) ? 'written' : 'conflict'
+    const etag = await changeOwn(this.#rows, partition, change)
+    return etag === undefined ? 'conflict' : 'written'
   }
 
   async remove(key: MemoKey): Promise<void> {

@@ -135,7 +135,7 @@ export class Moments {
       { kind: 'insert', row: knownRow(entry.id), body: '{}' },
     ])
     const changes = [insertOrReplace(head, headRow, body), ...inserts]
-    return (await this.#parts.rows.change(log, changes)) === 'changed'
+    return (await this.#parts.rows.change(log, changes)) !== 'conflict'
   }
 
   async #remove({ target }: Found, { row }: Row): Promise<void> {

@@ -56,6 +56,8 @@ export interface Spent {
 /** A pending delivery. No earlier one of its event and channel is pending. */
 export interface Pending {
   held: Held<StoredDelivery>
+  /** Its event, with the views of deliveries if they were read. */
+  event: HeldEvent
   partition: string
   nextAt: number
 }
@@ -145,7 +147,7 @@ export class PendingDeliveries {
             stale.push(entry)
           } else if (isInOrder(held, event)) {
             const { nextAt } = held.stored.delivery
-            yield { held, partition, nextAt }
+            yield { held, event, partition, nextAt }
           }
         }
       }

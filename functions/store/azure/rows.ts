@@ -32,9 +32,10 @@ export interface Rows {
   list(partition: string, range: Range): Promise<Row[]>
   /**
    * Makes all changes or none: at most 100, each row once. `conflict` if a row does not meet the
-   * condition of its change. Throws FoghornError `row_too_large` before it writes anything.
+   * condition of its change, else the new etag of each row, '' for a removed one. Throws
+   * FoghornError `row_too_large` before it writes anything.
    */
-  change(partition: string, changes: Change[]): Promise<'changed' | 'conflict'>
+  change(partition: string, changes: Change[]): Promise<string[] | 'conflict'>
 }
 
 /** Entities of one transaction in Azure Tables. */
@@ -53,14 +54,17 @@ export function insertOrReplace(
 }
 
 /**
- * Changes one row. Returns false if another writer was faster. After a conflict it reads the row:
- * if the answer to a write is lost, the client writes again and conflicts with its own row.
+ * Changes one row. Returns its new etag, or undefined if another writer was faster. After a conflict
+ * it reads the row: if the answer to a write is lost, the client writes again and conflicts with its
+ * own row.
  */
 export async function changeOwn(
   rows: Rows,
   partition: string,
   change: RowChange,
-): Promise<boolean> {
-  if ((await rows.change(partition, [change])) === 'changed') return true
-  return (await rows.read(partition, change.row))?.body === change.body
+): Promise<string | undefined> {
+  const changed = await rows.change(partition, [change])
+  if (changed !== 'conflict') return changed[0] ?? ''
+  const found = await rows.read(partition, change.row)
+  return found?.body === change.body ? found.etag : undefined
 }

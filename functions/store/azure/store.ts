@@ -5,7 +5,7 @@ import type { Settlement } from '../../core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import type { Attention } from '../attention.ts'
-import type { Commit, EventKey, Pacing, Store } from '../store.ts'
+import type { ClaimRequest, Commit, EventKey, Pacing, PlannedStore, Store } from '../store.ts'
 import { Activity } from './activity.ts'
 import { AzureAttention } from './attention.ts'
 import { Beacons } from './beacons.ts'
@@ -17,8 +17,11 @@ import { Index } from './index.ts'
 import { Memos } from './memos.ts'
 import { Moments } from './moments.ts'
 import { OpenEvents } from './open.ts'
+import type { Parts } from './parts.ts'
+import { claimPlanned } from './planned-claims.ts'
 import type { Rows } from './rows.ts'
 import { SubscriptionDeliveries } from './subscriptions.ts'
+import { Taker } from './take.ts'
 import { Tallies } from './tally.ts'
 import { together as atOnce, type Together } from './together.ts'
 
@@ -38,10 +41,12 @@ interface AzureOptions {
   together?: Together
 }
 
-export class AzureStore implements Store {
+export class AzureStore implements Store, PlannedStore {
   readonly #rows: Rows
   readonly #together: Together
   readonly #events: Events
+  readonly #parts: Parts
+  readonly #taker: Taker
   readonly #claims: Claims
   readonly #beacons: Beacons
   readonly #forgetting: Forgetting
@@ -105,7 +110,9 @@ export class AzureStore implements Store {
     this.#browse = new Browse(parts)
     this.#activity = new Activity(parts)
     this.#events = new Events(parts, this.#browse)
-    this.#claims = new Claims(parts)
+    this.#taker = new Taker(parts)
+    this.#claims = new Claims(parts, this.#taker)
+    this.#parts = parts
     this.#beacons = new Beacons(parts)
     this.#forgetting = new Forgetting(parts, this.#browse)
     this.#memos = new Memos(rows)
@@ -141,10 +148,16 @@ export class AzureStore implements Store {
     const rest = async () => {
       if (spentUntil !== undefined) await this.#claims.pause(claimed.channel, spentUntil)
     }
-    const outcome = await this.#events.settle(claimed, settlement, now, follow, rest)
+    const held = this.#taker.heldBy(claimed)
+    const outcome = await this.#events.settle(claimed, settlement, now, follow, rest, held)
     if (outcome === 'settled' && state === 'delivered')
       await this.#activity.note(claimed.channel, now)
     return outcome
+  }
+
+  /** As `claim`, but only deliveries of events that this worker has just committed. */
+  claimOf(events: EventKey[], request: ClaimRequest) {
+    return claimPlanned(this.#parts, this.#taker, events, request)
   }
 
   async forget(before: number, limit: number, unheardSince = before) {

@@ -66,8 +66,8 @@ export class AzureTable implements Rows {
     })
   }
 
-  async change(partition: string, changes: Change[]): Promise<'changed' | 'conflict'> {
-    if (changes.length === 0) return 'changed'
+  async change(partition: string, changes: Change[]): Promise<string[] | 'conflict'> {
+    if (changes.length === 0) return []
     if (changes.length > maxChanges) {
       const what = `${changes.length} changes in partition "${partition}"`
       throw new FoghornError('row_too_large', `${what}; a transaction holds ${maxChanges}`)
@@ -83,10 +83,10 @@ export class AzureTable implements Rows {
             etag: only.etag ?? '*',
             abortSignal,
           })
-        } else {
-          await this.#client.submitTransaction(actions, { abortSignal })
+          return ['']
         }
-        return 'changed'
+        const { subResponses } = await this.#client.submitTransaction(actions, { abortSignal })
+        return changes.map((_, i) => subResponses[i]?.etag ?? '')
       } catch (error) {
         if (conflicts.includes(codeOf(error) ?? '')) return 'conflict'
         throw error

@@ -2,13 +2,15 @@
 // wake-up in the queue. The store of Azure Tables keeps its rows in memory, and the real rounds send.
 import { randomUUID } from 'node:crypto'
 import { Rounds } from '../../../functions/host/azure/rounds.ts'
+import { JoinedRows } from '../../../functions/store/azure/joined.ts'
 import type { Rows } from '../../../functions/store/azure/rows.ts'
 import { AzureStore } from '../../../functions/store/azure/store.ts'
 import { Table } from '../../sim/table.ts'
-import { baseConfig, createWorld, event, FakeBeacon } from '../../support/world.ts'
+import { baseConfig, createWorld, event, FakeBeacon, hookSecret } from '../../support/world.ts'
 import type { Figure } from '../figures.ts'
 
 const minute = 60_000
+const second = { kind: 'webhook', url: 'https://hook.example/second', secret: hookSecret }
 const channels = ['hook', 'second']
 
 /** The calls, in order: what was asked of which partition. */
@@ -32,19 +34,18 @@ function notedRows(rows: Rows, calls: string[]): Rows {
 
 async function createMeter(match: object) {
   const calls: string[] = []
-  const { hook } = baseConfig.channels
   const world = await createWorld({
     config: {
       ...baseConfig,
-      channels: { ...baseConfig.channels, second: { ...hook, url: 'https://hook.example/second' } },
+      channels: { ...(baseConfig.channels as object), second },
       routes: [{ match, channels }],
     },
   })
-  const rows = notedRows(new Table().plain(), calls)
+  // joined as on Azure, so that the calls of one moment are one
+  const rows = new JoinedRows(notedRows(new Table().plain(), calls), () => new Promise(() => {}))
   const store = new AzureStore({ rows, newId: randomUUID, random: () => 0.5, wait: async () => {} })
-  const rounds: Rounds = new Rounds(world.relay, async () => {
-    calls.push('queue')
-  })
+  const schedule = async () => void calls.push('queue')
+  const rounds = new Rounds(world.relay, schedule, store)
   const wake: Rounds['hint'] = (...args) => rounds.hint(...args)
   Object.assign(world.relay, { store, attention: store.attention, wake })
   const count = async (act: () => Promise<unknown>) => {

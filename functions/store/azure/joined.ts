@@ -1,0 +1,109 @@
+// Joins changes of one partition into one transaction: those of one moment, and those that come
+// while another transaction of the partition is under way. So many reports at once need few calls.
+// The surprise: a conflict of one change refuses all, so then each is made for itself.
+import { FoghornError } from '../../../shared/errors.ts'
+import { type Change, maxChanges, type Range, type Rows } from './rows.ts'
+
+/** Characters of one transaction: stays below 4 MiB even if each character takes three bytes. */
+const maxLength = 1_000_000
+/** A transaction that takes longer no longer holds up the next one. */
+const patienceMs = 1_000
+
+type Outcome = Awaited<ReturnType<Rows['change']>>
+
+/** The changes of one caller: all or nothing. */
+interface Unit {
+  changes: Change[]
+  resolve: (outcome: Outcome) => void
+  reject: (error: unknown) => void
+}
+
+export class JoinedRows implements Rows {
+  readonly #rows: Rows
+  readonly #wait: (ms: number) => Promise<void>
+  /** By partition. It has an entry while its changes are being made. */
+  readonly #queues = new Map<string, Unit[]>()
+
+  constructor(rows: Rows, wait: (ms: number) => Promise<void>) {
+    this.#rows = rows
+    this.#wait = wait
+  }
+
+  read(partition: string, row: string) {
+    return this.#rows.read(partition, row)
+  }
+
+  list(partition: string, range: Range) {
+    return this.#rows.list(partition, range)
+  }
+
+  change(partition: string, changes: Change[]): Promise<Outcome> {
+    // in a transaction, a removal cannot have a condition on the version
+    const isAlone = changes.some((one) => one.kind === 'remove' && one.etag !== undefined)
+    if (isAlone || changes.length === 0) return this.#rows.change(partition, changes)
+    return new Promise((resolve, reject) => {
+      const unit = { changes, resolve, reject }
+      const queue = this.#queues.get(partition)
+      if (queue !== undefined) queue.push(unit)
+      else {
+        const own = [unit]
+        this.#queues.set(partition, own)
+        void this.#work(partition, own)
+      }
+    })
+  }
+
+  async #work(partition: string, queue: Unit[]): Promise<void> {
+    // other changes of the same moment join
+    await null
+    while (queue.length > 0) {
+      const sent = this.#send(partition, takeTogether(queue))
+      await Promise.race([sent, this.#wait(patienceMs)])
+    }
+    this.#queues.delete(partition)
+  }
+
+  /** Throws no error: each caller gets its own outcome. */
+  async #send(partition: string, units: Unit[]): Promise<void> {
+    const [first] = units as [Unit]
+    if (units.length === 1) return this.#sendOne(partition, first)
+    const all = units.flatMap(({ changes }) => changes)
+    try {
+      const outcome = await this.#rows.change(partition, all)
+      if (outcome !== 'conflict') {
+        let from = 0
+        for (const { changes, resolve } of units) {
+          resolve(outcome.slice(from, from + changes.length))
+          from += changes.length
+        }
+        return
+      }
+    } catch (error) {
+      const isOutage = error instanceof FoghornError && error.code !== 'row_too_large'
+      if (isOutage) {
+        for (const { reject } of units) reject(error)
+        return
+      }
+    }
+    await Promise.all(units.map((unit) => this.#sendOne(partition, unit)))
+  }
+
+  #sendOne(partition: string, { changes, resolve, reject }: Unit): Promise<void> {
+    return this.#rows.change(partition, changes).then(resolve, reject)
+  }
+}
+
+/** Removes the first units that fit into one transaction, at least one. Each row is changed once. */
+function takeTogether(queue: Unit[]): Unit[] {
+  const rows = new Set<string>()
+  let length = 0
+  let count = 0
+  for (const { changes } of queue) {
+    length += changes.reduce((sum, one) => sum + ('body' in one ? one.body.length : 0), 0)
+    const fits = rows.size + changes.length <= maxChanges && length <= maxLength
+    if (count > 0 && !(fits && changes.every(({ row }) => !rows.has(row)))) break
+    for (const { row } of changes) rows.add(row)
+    count += 1
+  }
+  return queue.splice(0, count)
+}
