@@ -14,6 +14,7 @@ import type { Browse } from './browse.ts'
 import { commitWrites, replayWrites, settleWrites } from './commit.ts'
 import { type Found, partitions, timeOf } from './index.ts'
 import { newestFirst, timeKey } from './keys.ts'
+import type { NewEvents } from './new-events.ts'
 import type { Parts } from './parts.ts'
 import {
   deliveryPartition,
@@ -38,12 +39,14 @@ const end = '~'
 export class Events {
   readonly #parts: Parts
   readonly #browse: Browse
+  readonly #fresh: NewEvents
   /** The row of each event that was read, so that its commit need not read it again. */
   readonly #known = new WeakMap<EventRecord, Held<StoredEvent>>()
 
-  constructor(parts: Parts, browse: Browse) {
+  constructor(parts: Parts, browse: Browse, fresh: NewEvents) {
     this.#parts = parts
     this.#browse = browse
+    this.#fresh = fresh
   }
 
   async read(key: EventKey): Promise<EventRecord | undefined> {
@@ -62,16 +65,14 @@ export class Events {
 
   async commit(commit: Commit, before?: EventRecord): Promise<'committed' | 'conflict'> {
     const partition = eventPartition(commit.record)
-    const quiet = commit.deliveries.length + commit.supersede.length === 0
-    // an event that is not stored has no deliveries
-    const found = quiet || commit.basedOn === 0
-      ? await this.#withoutDeliveries(commit.record, before)
-      : await this.#withDeliveries(partition)
+    const found = await this.#foundFor(commit, before)
     const writes = commitWrites(found, commit, this.#parts.index)
     const known = found.event?.stored.record
     if (writes !== 'conflict') {
       await this.#browse.before(known, commit.record)
-      if (await write(this.#parts, partition, writes, commit.now)) {
+      const etags = await write(this.#parts, partition, writes, commit.now)
+      if (etags !== false) {
+        if (commit.basedOn === 0) this.#fresh.keep(partition, writes.changes, etags, commit.now)
         await this.#browse.after(known, commit.record)
         return 'committed'
       }
@@ -98,7 +99,7 @@ export class Events {
       const writes = settleWrites(found, claimed, settlement, now, follow, index)
       if (writes === 'lost') return 'lost'
       if (attempt === 0) await rest()
-      if (await write(this.#parts, partition, writes, now)) return 'settled'
+      if ((await write(this.#parts, partition, writes, now)) !== false) return 'settled'
       await stepAside()
     }
     const what = `too many workers write event "${claimed.eventId}" at once`
@@ -168,7 +169,7 @@ export class Events {
         const own = found.deliveries.find(({ stored }) => stored.delivery.id === id)
         const isIts = isSameEntry(own?.stored.entry, entry)
         const writes = isIts ? replayWrites(found, id, now, index) : undefined
-        return writes !== undefined && (await write(this.#parts, partition, writes, now))
+        return writes !== undefined && (await write(this.#parts, partition, writes, now)) !== false
       })
       replayed += (await together(works)).filter((done) => done).length
     }
@@ -199,13 +200,22 @@ export class Events {
     return due
   }
 
-  #event(key: EventKey) {
-    return readHeldEvent(this.#parts.rows, key)
+  /** What a commit may change. */
+  async #foundFor(commit: Commit, before: EventRecord | undefined): Promise<HeldEvent> {
+    const { record, basedOn, deliveries, supersede } = commit
+    const partition = eventPartition(record)
+    const nothing = { event: undefined, deliveries: [], views: new Map() }
+    // the insertion fails if another worker was faster
+    if (basedOn === 0 && this.#fresh.begins(partition)) return nothing
+    // an event that is not stored has no deliveries
+    const isQuiet = basedOn === 0 || deliveries.length + supersede.length === 0
+    if (!isQuiet) return this.#withDeliveries(partition)
+    const known = before && this.#known.get(before)
+    return { ...nothing, event: known ?? (await this.#event(record)) }
   }
 
-  async #withoutDeliveries(key: EventKey, before?: EventRecord): Promise<HeldEvent> {
-    const event = (before && this.#known.get(before)) ?? (await this.#event(key))
-    return { event, deliveries: [], views: new Map() }
+  #event(key: EventKey) {
+    return readHeldEvent(this.#parts.rows, key)
   }
 
   async #withDeliveries(partition: string): Promise<HeldEvent> {

@@ -2,7 +2,7 @@
 // while another transaction of the partition is under way. So many reports at once need few calls.
 // The surprise: a conflict of one change refuses all, so then each is made for itself.
 import { FoghornError } from '../../../shared/errors.ts'
-import { type Change, maxChanges, type Range, type Rows } from './rows.ts'
+import { type Change, maxChanges, type Range, type Row, type Rows } from './rows.ts'
 
 /** Characters of one transaction: stays below 4 MiB even if each character takes three bytes. */
 const maxLength = 1_000_000
@@ -21,6 +21,7 @@ interface Unit {
 export class JoinedRows implements Rows {
   readonly #rows: Rows
   readonly #wait: (ms: number) => Promise<void>
+  readonly #reads = new Map<string, Promise<Row | undefined>>()
   /** By partition. It has an entry while its changes are being made. */
   readonly #queues = new Map<string, Unit[]>()
 
@@ -29,8 +30,17 @@ export class JoinedRows implements Rows {
     this.#wait = wait
   }
 
-  read(partition: string, row: string) {
-    return this.#rows.read(partition, row)
+  /** Callers of one moment share a call, which begins after all of them have asked. */
+  read(partition: string, row: string): Promise<Row | undefined> {
+    const name = JSON.stringify([partition, row])
+    const known = this.#reads.get(name)
+    if (known !== undefined) return known
+    const read = Promise.resolve().then(() => {
+      this.#reads.delete(name)
+      return this.#rows.read(partition, row)
+    })
+    this.#reads.set(name, read)
+    return read
   }
 
   list(partition: string, range: Range) {

@@ -3,6 +3,7 @@
 // and only a look at the index gives each fleet its turn.
 import type { Claimed } from '../../core/delivery/delivery.ts'
 import type { ClaimRequest, EventKey, PlannedClaims } from '../store.ts'
+import type { NewEvents } from './new-events.ts'
 import type { Parts } from './parts.ts'
 import { channelsPartition, type Pending, type Spent, toSpent } from './pending.ts'
 import {
@@ -20,13 +21,15 @@ import type { Taker } from './take.ts'
 export async function claimPlanned(
   parts: Parts,
   taker: Taker,
+  fresh: NewEvents,
   events: EventKey[],
   request: ClaimRequest,
 ): Promise<PlannedClaims> {
   const { rows, together } = parts
   const names = [...new Set(events.map(eventPartition))]
   const reads = names.map((partition) => async (): Promise<Pending[]> => {
-    const event = toHeldEvent(await rows.list(partition, ranges.whole))
+    const known = fresh.take(partition, request.now)
+    const event = known ?? toHeldEvent(await rows.list(partition, ranges.whole))
     const pending = event.deliveries.filter(isPending)
     return pending.map((held) => ({
       ...{ held, event, partition },

@@ -16,6 +16,7 @@ import { Forgetting } from './forget.ts'
 import { Index } from './index.ts'
 import { Memos } from './memos.ts'
 import { Moments } from './moments.ts'
+import { NewEvents } from './new-events.ts'
 import { OpenEvents } from './open.ts'
 import type { Parts } from './parts.ts'
 import { claimPlanned } from './planned-claims.ts'
@@ -47,6 +48,7 @@ export class AzureStore implements Store, PlannedStore {
   readonly #events: Events
   readonly #parts: Parts
   readonly #taker: Taker
+  readonly #fresh = new NewEvents()
   readonly #claims: Claims
   readonly #beacons: Beacons
   readonly #forgetting: Forgetting
@@ -109,7 +111,7 @@ export class AzureStore implements Store, PlannedStore {
     const parts = { rows, index, together, newId, stepAside }
     this.#browse = new Browse(parts)
     this.#activity = new Activity(parts)
-    this.#events = new Events(parts, this.#browse)
+    this.#events = new Events(parts, this.#browse, this.#fresh)
     this.#taker = new Taker(parts)
     this.#claims = new Claims(parts, this.#taker)
     this.#parts = parts
@@ -157,7 +159,7 @@ export class AzureStore implements Store, PlannedStore {
 
   /** As `claim`, but only deliveries of events that this worker has just committed. */
   claimOf(events: EventKey[], request: ClaimRequest) {
-    return claimPlanned(this.#parts, this.#taker, events, request)
+    return claimPlanned(this.#parts, this.#taker, this.#fresh, events, request)
   }
 
   async forget(before: number, limit: number, unheardSince = before) {

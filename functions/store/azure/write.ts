@@ -14,13 +14,15 @@ import {
   toHeldEvent,
 } from './stored.ts'
 
-/** Returns false if another writer was faster. */
+/** The new etags of the changed rows, empty if they are not known. False: another writer was faster. */
+type Written = string[] | false
+
 export async function write(
   parts: Parts,
   partition: string,
   writes: Writes,
   now: number,
-): Promise<boolean> {
+): Promise<Written> {
   await addEntries(parts, [{ partition, writes }], now)
   return changeRows(parts, partition, writes)
 }
@@ -55,14 +57,15 @@ function split(entries: Entry[]) {
   }
 }
 
-/** The second half. Returns false if another writer was faster. */
+/** The second half. */
 export async function changeRows(
   parts: Parts,
   partition: string,
   { changes, add, drop }: Writes,
-): Promise<boolean> {
+): Promise<Written> {
   const { rows, index } = parts
-  if ((await rows.change(partition, changes)) === 'conflict') {
+  const changed = await rows.change(partition, changes)
+  if (changed === 'conflict') {
     const found = await rows.list(partition, ranges.withoutViews)
     const named = entriesOf(toHeldEvent(found))
     const ofMoments = add.filter(({ entry }) => entry.partition === partitions.unlogged)
@@ -76,7 +79,7 @@ export async function changeRows(
     if (!isWritten) return false
   }
   await dropEntries({ index }, drop)
-  return true
+  return changed === 'conflict' ? [] : changed
 }
 
 /** A row of a moment names no entry. If it is there, its entry must stay. */
