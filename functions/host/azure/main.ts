@@ -10,7 +10,7 @@ import { interactionsPath } from '../../http/people/slack.ts'
 import { createEntra } from '../../identity/entra.ts'
 import { notifiers } from '../../notify/registry.ts'
 import { createSlackDesk } from '../../notify/slack/desk.ts'
-import { createOutbound } from '../../notify/undici.ts'
+import type { Outbound } from '../../notify/undici.ts'
 import { JoinedRows } from '../../store/azure/joined.ts'
 import { AzureStore } from '../../store/azure/store.ts'
 import { noteListening } from '../../store/memos.ts'
@@ -128,7 +128,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
   const wait = (ms: number) => sleep(ms, undefined, { ref: false })
   const rows = new JoinedRows(storage.rows, wait)
   const store = new AzureStore({ rows, newId: randomUUID, random: Math.random, wait: sleep })
-  const outbound = createOutbound(config.allowNetworks)
+  const outbound = createLater(config.allowNetworks)
   const relay: Relay = {
     config,
     store,
@@ -247,6 +247,24 @@ async function troublesOf(log: Log, queue: WakeQueue): Promise<string[]> {
   } catch (error) {
     log.warn('queue_failed', { error: messageOf(error) })
     return ['the wake-up queue failed, so messages wait for the timer; see the log for the reason']
+  }
+}
+
+/** Loads the library with the first message: it is large, and reports do not need it. */
+function createLater(allowNetworks: string[]): Outbound {
+  let loaded: Promise<Outbound> | undefined
+  const load = async () => {
+    const { createOutbound } = await import('../../notify/undici.ts')
+    return createOutbound(allowNetworks)
+  }
+  return {
+    async send(url, init) {
+      loaded ??= load()
+      return (await loaded).send(url, init)
+    },
+    async close() {
+      await (await loaded)?.close()
+    },
   }
 }
 

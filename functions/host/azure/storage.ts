@@ -2,7 +2,7 @@
 // machine, a connection string. The settings are those of the Functions host itself.
 import { TableClient } from '@azure/data-tables'
 import type { TokenCredential } from '@azure/identity'
-import { QueueClient } from '@azure/storage-queue'
+import type { QueueClient } from '@azure/storage-queue'
 import { FoghornError } from '../../../shared/errors.ts'
 import { AzureTable, explain } from '../../store/azure/table.ts'
 import type { Environment } from '../settings.ts'
@@ -68,36 +68,31 @@ function openTable(settings: StorageSettings): AzureTable {
 }
 
 export class WakeQueue {
-  readonly #queue: QueueClient
-  readonly #poison: QueueClient
+  readonly #settings: StorageSettings
+  #opened: Promise<Queues> | undefined
 
   constructor(settings: StorageSettings) {
-    const open = (name: string) =>
-      settings.kind === 'connection'
-        ? new QueueClient(settings.connection, name, { retryOptions: queueRetries })
-        : new QueueClient(
-            `${settings.queues.replace(/\/$/, '')}/${name}`,
-            identity(settings.clientId),
-            {
-              retryOptions: queueRetries,
-            },
-          )
-    this.#queue = open(queueName)
-    this.#poison = open(poisonQueueName)
+    this.#settings = settings
+  }
+
+  /** Loads the library with the first use: few requests need it, and none needs it to start. */
+  #open(): Promise<Queues> {
+    this.#opened ??= openQueues(this.#settings)
+    return this.#opened
   }
 
   /** Queues a message for the `wake` function after `delayMs`, rounded up to seconds. */
   async set(delayMs: number): Promise<void> {
     const visibilityTimeout = Math.ceil(delayMs / 1_000)
     const messageTimeToLive = visibilityTimeout + messageLifeSeconds
-    const send = () =>
-      this.#queue.sendMessage(wakeMessage, { ...limit(), visibilityTimeout, messageTimeToLive })
-    await this.#call(async () => {
+    await this.#call(async ({ queue }) => {
+      const send = () =>
+        queue.sendMessage(wakeMessage, { ...limit(), visibilityTimeout, messageTimeToLive })
       try {
         await send()
       } catch (error) {
         if ((error as { code?: string }).code !== 'QueueNotFound') throw error
-        await this.#queue.createIfNotExists(limit())
+        await queue.createIfNotExists(limit())
         await send()
       }
     })
@@ -105,19 +100,36 @@ export class WakeQueue {
 
   /** About how many messages failed for good. */
   async poisoned(): Promise<number> {
-    return this.#call(async () => {
-      if (!(await this.#poison.exists(limit()))) return 0
-      return (await this.#poison.getProperties(limit())).approximateMessagesCount ?? 0
+    return this.#call(async ({ poison }) => {
+      if (!(await poison.exists(limit()))) return 0
+      return (await poison.getProperties(limit())).approximateMessagesCount ?? 0
     })
   }
 
-  async #call<T>(run: () => Promise<T>): Promise<T> {
+  async #call<T>(run: (queues: Queues) => Promise<T>): Promise<T> {
+    const queues = await this.#open()
     try {
-      return await run()
+      return await run(queues)
     } catch (error) {
       throw explain(error, queueName, callMs)
     }
   }
+}
+
+interface Queues {
+  queue: QueueClient
+  poison: QueueClient
+}
+
+async function openQueues(settings: StorageSettings): Promise<Queues> {
+  const { QueueClient } = await import('@azure/storage-queue')
+  const options = { retryOptions: queueRetries }
+  const open = (name: string) => {
+    if (settings.kind === 'connection') return new QueueClient(settings.connection, name, options)
+    const url = `${settings.queues.replace(/\/$/, '')}/${name}`
+    return new QueueClient(url, identity(settings.clientId), options)
+  }
+  return { queue: open(queueName), poison: open(poisonQueueName) }
 }
 
 const wakeMessage = JSON.stringify({ wake: 1 })
