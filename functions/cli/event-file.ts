@@ -1,6 +1,6 @@
 // Reads the event of a dry run from a file, as IMDS shows it or as beacons report it. Stricter than
 // the beacon, which must accept all that Azure sends: here a person may have mistyped.
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   parseDocument,
   parseNotBefore,

@@ -2,7 +2,7 @@
 // on from the last cursor. A host that cannot hold a connection is polled.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { z } from 'zod'
+import * as z from 'zod'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { secretBytes, sign } from '../../shared/signature.ts'
 import { exitCodes, wrong } from './arguments.ts'

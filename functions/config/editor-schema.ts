@@ -1,6 +1,6 @@
 // The configuration's schema for editors: completion and a first check while you type. The relay
 // checks more than JSON Schema can express, and its messages are better.
-import { z } from 'zod'
+import * as z from 'zod'
 import { configSchema } from './schema.ts'
 
 type Json = z.core.JSONSchema.JSONSchema

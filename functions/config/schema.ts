@@ -1,6 +1,6 @@
 // The schema of the configuration file. Each part has an error that says what to write, and a
 // description that editors show (infra/config.schema.json, written by `npm run generate`).
-import { z } from 'zod'
+import * as z from 'zod'
 import { isSecretAddress, looksSecret } from '../../shared/presentable.ts'
 import { decisions, moments } from '../core/event/event.ts'
 import { hasBlockedPort, portRefusal } from '../core/rules/address.ts'

@@ -2,7 +2,7 @@
 // list of troubles, which names channels. Strangers share one answer for 5 s, so that they cannot
 // load the store.
 import type { Context } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import { messageOf } from '../../shared/errors.ts'
 import { isBound, may } from '../core/rules/access.ts'
 import { channelsInTrouble } from '../use-cases/channel-health.ts'

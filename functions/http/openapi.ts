@@ -1,6 +1,6 @@
 // The description of the HTTP API for `GET /openapi.json`: OpenAPI 3.1, made from the descriptions
 // of the routes and the schemas that their requests are checked with.
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Problem, problemContentType } from '../../shared/errors.ts'
 import { fleetHeader } from '../../shared/report.ts'
 import { alertDataSchema } from '../schema/alert.ts'

@@ -1,7 +1,7 @@
 // The parameters of an address. One that the relay does not know is an error: ignoring a misspelt
 // filter would answer with too much. A parameter whose schema is a list may be repeated.
 import type { Context, MiddlewareHandler } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import { quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
 import type { RouteDescription } from './description.ts'

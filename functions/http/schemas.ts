@@ -1,6 +1,6 @@
 // What programs read about the API, without a credential: JSON Schemas of webhooks, and OpenAPI.
 import { type Context, Hono } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import { eventSchemaPath } from '../core/message/cloud-event.ts'
 import { alertSchemaPath } from '../schema/alert.ts'
 import { schemaQuery } from '../schema/event.ts'

@@ -2,7 +2,7 @@
 // adapter checks the signature, and this file decides purely what the claims prove. The surprise: a
 // valid signature proves nothing without tenant, audience and resource, because one of Entra's keys
 // signs for many tenants, and every application of a tenant gets tokens.
-import { z } from 'zod'
+import * as z from 'zod'
 import { cut, isSameName } from '../../shared/document.ts'
 import type { Vm } from '../../shared/report.ts'
 import type { Entra } from '../core/rules/config.ts'

@@ -2,7 +2,7 @@
 // surprise: a host without it accepts the same header from anybody. So the header counts only if
 // the configuration has `signIn`, and a host with `signIn` does not start if the authentication is
 // off.
-import { z } from 'zod'
+import * as z from 'zod'
 import { cut } from '../../shared/document.ts'
 import { fromBase64 } from '../../shared/signature.ts'
 

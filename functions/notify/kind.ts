@@ -1,6 +1,6 @@
 // The interface of a kind of channel: its configuration and its notifiers. To add a kind, add a
 // file beside this one and a line in index.ts.
-import { z } from 'zod'
+import * as z from 'zod'
 import { identifier, object } from '../schema/checks.ts'
 import type { Notifier } from './notifier.ts'
 

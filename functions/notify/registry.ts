@@ -1,5 +1,5 @@
 // Everything that is built from the list of kinds: schema, notifiers, masks of secrets.
-import { z } from 'zod'
+import * as z from 'zod'
 import { maskOf, maskTokens } from '../../shared/log.ts'
 import { isWebUrl, quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'

@@ -1,5 +1,5 @@
 // What other systems read about an alert: the schema of `data` in webhooks about Foghorn itself.
-import { z } from 'zod'
+import * as z from 'zod'
 import { alertKinds } from '../core/event/alert-row.ts'
 import { count, time } from './event.ts'
 

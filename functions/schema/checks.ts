@@ -1,5 +1,5 @@
 // Building blocks of the configuration's schema: shapes and checks whose errors say what to write.
-import { z } from 'zod'
+import * as z from 'zod'
 import { FoghornError } from '../../shared/errors.ts'
 import { isPresentable, notShown } from '../../shared/presentable.ts'
 import { secretBytes } from '../../shared/signature.ts'

@@ -1,6 +1,6 @@
 // What other systems read about an event: the schema of webhooks' `data`, and of the API's answers.
 // The compiler checks that it agrees with `PublicEvent`, which the core makes.
-import { z } from 'zod'
+import * as z from 'zod'
 import { decisions, inferences, moments, phases, proofs, startKinds } from '../core/event/event.ts'
 import { vmStates, waitFailures } from '../core/event/hook-state.ts'
 import type { PublicEvent } from '../core/event/public-view.ts'

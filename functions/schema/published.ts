@@ -1,5 +1,5 @@
 // The schemas that outsiders read, as JSON Schema, made from those that check values here.
-import { z } from 'zod'
+import * as z from 'zod'
 import { itemOf } from '../../shared/bounded.ts'
 import { eventSchemaAddress } from '../core/message/cloud-event.ts'
 import { alertDataSchema, alertSchemaAddress } from './alert.ts'

@@ -1,5 +1,5 @@
 // Reads everything about an event, for the API and the console.
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Delivery } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { maxAnswerVmBytes } from '../core/event/hit-vms.ts'

@@ -1,6 +1,6 @@
 // Starts a drill: an event of the relay's own, with the owner's policy, routes and real channels.
 // It is one atomic write. After that the sweep moves it on, as it does any event.
-import { z } from 'zod'
+import * as z from 'zod'
 import { eventTypes, limits } from '../../shared/document.ts'
 import { approveByPolicy, withPolicy } from '../core/event/apply-policy.ts'
 import { nextLook } from '../core/event/conclude.ts'

@@ -77,7 +77,11 @@ export function register(
       return otherwise()
     }
     await parts.ready()
-    return work(parts)
+    try {
+      return await work(parts)
+    } finally {
+      parts.begin()
+    }
   }
   app.setup({ enableHttpStream: true })
   app.http('relay', {
@@ -156,6 +160,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     relay.listeningSince = await noteListening(store, relay.now(), gapMs)
   }
   let opened: Promise<void> | undefined
+  let hasBegun = false
   return {
     relay,
     store,
@@ -169,8 +174,6 @@ function compose(environment: Environment, write: (line: string) => void, folder
         await store.open()
         await listen()
         relay.log.info('relay_started', { publicUrl: config.publicUrl })
-        // an instance that ended may have left work; no request waits for this
-        void rounds.begin()
       }
       opened ??= open().catch((error) => {
         opened = undefined
@@ -179,6 +182,11 @@ function compose(environment: Environment, write: (line: string) => void, folder
       return opened
     },
     listen,
+    /** An instance that ended may have left work. The first request does not wait for it. */
+    begin(): void {
+      if (!hasBegun) void rounds.begin()
+      hasBegun = true
+    },
     async stop() {
       await rounds.stop(attemptsEndMs)
       const closed = outbound.close()

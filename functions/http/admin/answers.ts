@@ -1,5 +1,5 @@
 // What the API answers to admins, for `GET /openapi.json`. Tests check real answers against it.
-import { z } from 'zod'
+import * as z from 'zod'
 import { moments } from '../../core/event/event.ts'
 import type { PublicSighting } from '../../core/event/public-view.ts'
 import { scopes } from '../../core/rules/access.ts'

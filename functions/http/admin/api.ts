@@ -2,7 +2,7 @@
 // Both may decide events without being listed as approvers: they come from the owner, and the
 // event's history records their use.
 import { type Context, Hono } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import { describeIssues } from '../../../shared/errors.ts'
 import { parseJson } from '../../../shared/json.ts'
 import { channelIn, subscriptionOf } from '../../core/delivery/delivery.ts'

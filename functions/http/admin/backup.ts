@@ -1,7 +1,7 @@
 // `POST /v1/backup`: the database as one file. Only the admin key may have it, as it contains all
 // fleets, and hashes of all tokens.
 import type { Context } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import type { RouteDescription } from '../description.ts'

@@ -1,7 +1,7 @@
 // Beacons for admins: `GET /v1/beacons` lists those of a fleet and who is missing, and `DELETE
 // /v1/beacons/:fleet/:beacon` is an owner's word that one has left.
 import type { Context } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import { shownState } from '../../core/event/silence.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
 import { oneOf, quoted, wholeNumber } from '../../schema/checks.ts'

@@ -1,7 +1,7 @@
 // `GET /calendar.ics`: a feed for calendar programs, which send no headers. So the token is in the
 // address, and may do nothing else: addresses end up in settings, histories and logs of proxies.
 import { type Context, Hono } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Access, isForCalendar } from '../../core/rules/access.ts'
 import { createCalendarReader } from '../../use-cases/read-calendar.ts'
 import type { Relay } from '../../use-cases/relay.ts'

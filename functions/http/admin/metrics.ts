@@ -1,6 +1,6 @@
 // `GET /metrics`: what monitoring reads, in Prometheus' text format.
 import { Hono } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import { metricsText, metricsType } from '../../core/metrics/text.ts'
 import { createMetricsReader } from '../../use-cases/read-metrics.ts'
 import type { Relay } from '../../use-cases/relay.ts'

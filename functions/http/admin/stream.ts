@@ -1,7 +1,7 @@
 // `GET /v1/events/stream`: every moment of every event for other systems, as server-sent events or, with
 // `wait`, as a long poll. Both read the log of moments from a cursor, so nothing is missed in between.
 import type { Context } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import { eventTypes } from '../../../shared/document.ts'
 import type { LoggedMoment, MomentFilter } from '../../core/delivery/moment-log.ts'
 import { moments as momentNames } from '../../core/event/event.ts'

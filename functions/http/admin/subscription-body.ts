@@ -1,7 +1,7 @@
 // What requests about subscriptions may contain, and how answers show a subscription and its
 // deliveries.
 import type { Context } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import { eventTypes } from '../../../shared/document.ts'
 import { describeIssues } from '../../../shared/errors.ts'
 import { parseJson } from '../../../shared/json.ts'

@@ -1,5 +1,5 @@
 // The routes for subscriptions, described.
-import { z } from 'zod'
+import * as z from 'zod'
 import { consents } from '../../core/delivery/subscription.ts'
 import { moments } from '../../core/event/event.ts'
 import { wholeNumber } from '../../schema/checks.ts'

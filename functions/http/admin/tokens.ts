@@ -1,7 +1,7 @@
 // Tokens: credentials that an owner gives to other systems. Only the answer to the request that
 // makes a token contains its text.
 import type { Context } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import { describeIssues } from '../../../shared/errors.ts'
 import { parseJson } from '../../../shared/json.ts'
 import { looksSecret } from '../../../shared/presentable.ts'

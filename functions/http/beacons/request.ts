@@ -1,7 +1,7 @@
 // Reads a request of a beacon: authenticates the sender, then checks the body by its schema. A
 // refusal is logged and counted.
 import type { Context } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import { cut } from '../../../shared/document.ts'
 import { describeIssues } from '../../../shared/errors.ts'
 import { parseJson } from '../../../shared/json.ts'

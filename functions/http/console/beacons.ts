@@ -1,7 +1,7 @@
 // `/console/beacons`: the beacons of one fleet, by name and state, and the expected ones that are
 // missing. Those come from the row that the relay's own check keeps, so that nothing is counted here.
 import type { Context } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import { isAbsence } from '../../core/delivery/absence-alert.ts'
 import { alertId } from '../../core/delivery/alert.ts'
 import { shownState } from '../../core/event/silence.ts'

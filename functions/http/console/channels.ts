@@ -1,7 +1,7 @@
 // `/console/channels`: the health of channels and subscriptions, what failed, and sending it again. A
 // visitor of some fleets sees the channels that are routed for them. Subscriptions need `manage`.
 import type { Context } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Delivery, subscriptionChannel } from '../../core/delivery/delivery.ts'
 import type { Subscription } from '../../core/delivery/subscription.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'

@@ -1,6 +1,6 @@
 // `/console/events`: the search, its downloads, and one event with its whole course.
 import type { Context } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { EventRecord } from '../../core/event/event.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'
 import { type EventSummary, steps } from '../../core/event/summary.ts'

@@ -1,6 +1,6 @@
 // `/console/upcoming`: the open events on a line of time.
 import type { Context } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import { lanesOf } from '../../core/event/upcoming.ts'
 import { reaches, reachFor, upcomingBody } from '../../pages/console/upcoming.ts'
 import { oneOf } from '../../schema/checks.ts'

@@ -1,5 +1,5 @@
 // The routes for people, described as far as a program needs them: they are pages and forms.
-import { z } from 'zod'
+import * as z from 'zod'
 import type { RouteDescription } from '../description.ts'
 import { maxFormBytes } from './approve.ts'
 import { interactionsPath, maxPayloadBytes } from './slack.ts'

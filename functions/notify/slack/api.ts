@@ -1,6 +1,6 @@
 // One call of Slack's Web API. It answers nearly everything with 200: see `ok` and `error`.
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { parseJson } from '../../../shared/json.ts'
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
 import {

@@ -2,7 +2,7 @@
 // keeps the signatures it has seen, so a repeated payload does nothing. In another process, or if
 // the set was full, a repeated press finds the event decided, or changed since its stamp.
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { parseJson } from '../../../shared/json.ts'
 import { maskOf } from '../../../shared/log.ts'
 import { linkless } from '../../../shared/presentable.ts'

@@ -7,7 +7,7 @@ import {
   IncomingWebhookHTTPError,
   IncomingWebhookRequestError,
 } from '@slack/webhook'
-import { z } from 'zod'
+import * as z from 'zod'
 import { parseJson } from '../../../shared/json.ts'
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
 import {

@@ -132,8 +132,11 @@ export class AzureStore implements Store, PlannedStore {
     const body = JSON.stringify({ version: formatVersion })
     const read = () => this.#rows.read(relayPartition, 'format')
     const insert = { kind: 'insert' as const, row: 'format', body }
-    if ((await read()) === undefined) await this.#rows.change(relayPartition, [insert])
-    const found = (await read())?.body
+    let found = (await read())?.body
+    if (found === undefined) {
+      await this.#rows.change(relayPartition, [insert])
+      found = (await read())?.body
+    }
     if (found === body) return
     const what = `the table has format ${found}, but this relay needs ${body}`
     throw new FoghornError('data_version', `${what}; deploy the version that wrote it`)
