@@ -1,6 +1,7 @@
 // Which wake-ups the rounds of the Azure host queue. Each one is an invocation, which costs money.
 import { afterEach, expect, test } from 'vitest'
 import { Rounds, requestWaitMs } from '../../functions/host/azure/rounds.ts'
+import type { PlannedStore } from '../../functions/store/store.ts'
 import { heardBy, subscribe } from '../support/subscriptions.ts'
 import {
   createWorld,
@@ -19,8 +20,18 @@ let set: number[]
 async function start() {
   world = await createWorld()
   set = []
-  rounds = new Rounds(world.relay, async (delayMs) => void set.push(delayMs))
-  world.relay.wake = (owed) => rounds.hint(owed)
+  rounds = new Rounds(world.relay, async (delayMs) => void set.push(delayMs), onSqlite(world))
+  world.relay.wake = (...hint) => rounds.hint(...hint)
+}
+
+/** A claim of what was planned takes whatever is due, and says that there may be more. */
+function onSqlite({ relay }: World): PlannedStore {
+  return {
+    claimOf: async (_events, request) => ({
+      requests: await relay.store.claim(request),
+      isAll: false,
+    }),
+  }
 }
 
 afterEach(() => rounds.stop(0))
@@ -111,9 +122,10 @@ test('a commit of a request after its answer is sent, too', async () => {
 
 test('a queue that accepts no message fails no request', async () => {
   await start()
-  rounds = new Rounds(world.relay, async () => {
+  const away = async () => {
     throw new Error('the queue is away')
-  })
+  }
+  rounds = new Rounds(world.relay, away, onSqlite(world))
   world.channels.answer = () => new Response(null, { status: 500 })
   await rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
   expect(world.lines.join('\n')).toContain('the queue is away')

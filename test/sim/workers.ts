@@ -11,12 +11,12 @@ import type { Outgoing, Part, Send } from '../../functions/notify/notifier.ts'
 import { type Notifiers, notifiers } from '../../functions/notify/registry.ts'
 import { createSlackDesk } from '../../functions/notify/slack/desk.ts'
 import { createAttention } from '../../functions/store/attention.ts'
-import type { Store } from '../../functions/store/store.ts'
+import type { EventKey, PlannedStore, Store } from '../../functions/store/store.ts'
 import { tryAgain } from '../../functions/use-cases/channel-health.ts'
-import { claimDue, nextDueAt } from '../../functions/use-cases/deliver.ts'
+import { claimDue, claimPlanned, nextDueAt } from '../../functions/use-cases/deliver.ts'
 import { createExpander } from '../../functions/use-cases/expand-moments.ts'
 import { receive } from '../../functions/use-cases/receive-report.ts'
-import type { Relay } from '../../functions/use-cases/relay.ts'
+import type { Planned, Relay } from '../../functions/use-cases/relay.ts'
 import { drillSchema, startDrill } from '../../functions/use-cases/run-drill.ts'
 import { sweep } from '../../functions/use-cases/sweep.ts'
 import type { Log } from '../../shared/log.ts'
@@ -89,6 +89,8 @@ export class Worker {
   #expander: ReturnType<typeof createExpander> | undefined
   #isExpanding = false
   #downUntil = 0
+  /** Events with deliveries that this process has just committed. */
+  #planned: EventKey[] = []
 
   constructor(name: string, parts: ClusterParts) {
     this.process = new Process(name)
@@ -109,7 +111,7 @@ export class Worker {
       random: () => this.#random.next(),
       listeningSince: kernel.now,
       idlePaceMs: 15 * 60_000,
-      wake: () => this.#hint(),
+      wake: (_messages, about) => this.#hint(about),
       bell: createBell(),
       holdsConnections: true,
       backup: async () => ({ outcome: 'unsupported', instead: '' }),
@@ -209,8 +211,9 @@ export class Worker {
       : { status: 503, text: '{"code":"busy"}' }
   }
 
-  #hint(): void {
+  #hint(about?: Planned): void {
     const { faults } = this.#parts
+    if (about !== undefined && about.deliveries > 0) this.#planned.push(about.event)
     if (this.#random.chance(faults.wake_lost * 2)) return
     this.#sleep(this.#random.int(0, 20))
   }
@@ -239,6 +242,7 @@ export class Worker {
       this.#isExpanding = this.#expander !== undefined
       if ((await this.#expander?.expand()) === 'more') this.#again = true
       this.#isExpanding = false
+      await this.#sendPlanned()
       const room = maxUnderWay - this.#underWay.sends.size
       const requests = room > 0 ? await claimDue(this.#relay, room, this.#underWay.countOf) : []
       for (const group of requests) this.#deliver(group)
@@ -253,6 +257,20 @@ export class Worker {
     this.#turning = false
     const wait = this.#again ? 0 : Math.max(5, (nextAt ?? Number.POSITIVE_INFINITY) - kernel.now)
     this.#sleep(Math.min(maxSleepMs, wait))
+  }
+
+  /** As `Rounds` on Azure. Other stores cannot, and their worlds are as they were. */
+  async #sendPlanned(): Promise<void> {
+    const events = this.#planned.splice(0)
+    const store = this.#relay.store as Partial<PlannedStore>
+    const room = maxUnderWay - this.#underWay.sends.size
+    if (events.length === 0 || room <= 0 || store.claimOf === undefined) return
+    const planned = { claimOf: store.claimOf }
+    const { countOf } = this.#underWay
+    const { requests } = await claimPlanned(this.#relay, planned, events, room, countOf)
+    for (const group of requests) this.#deliver(group)
+    // they begin before the next claim, which counts them
+    if (requests.length > 0) await this.#parts.kernel.pause(this.process, 0)
   }
 
   #deliver(group: Claimed[]): void {
@@ -334,6 +352,7 @@ export class Worker {
     for (const answer of [...this.#open]) answer(undefined)
     this.#turning = false
     this.#again = false
+    this.#planned = []
     this.#underWay = this.#newUnderWay()
     this.#expander = this.#newExpander()
     this.#wakesAt = Number.POSITIVE_INFINITY

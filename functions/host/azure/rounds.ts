@@ -210,7 +210,9 @@ export class Rounds {
       this.#lookAtAll()
       throw error
     } finally {
-      for (const { over } of this.#waiting.splice(0)) over()
+      // at the end of the worker, these are left
+      if (this.#fresh.length > 0) this.#lookAtAll()
+      for (const { over } of [...this.#waiting.splice(0), ...this.#fresh.splice(0)]) over()
       // no await in between: from now on a hint must begin a new loop
       this.#sending = undefined
     }

@@ -69,8 +69,8 @@ export class Events {
     const writes = commitWrites(found, commit, this.#parts.index)
     const known = found.event?.stored.record
     if (writes !== 'conflict') {
-      await this.#browse.before(known, commit.record)
-      const etags = await write(this.#parts, partition, writes, commit.now)
+      const lists = () => this.#browse.before(known, commit.record)
+      const etags = await write(this.#parts, partition, writes, commit.now, lists)
       if (etags !== false) {
         if (commit.basedOn === 0) this.#fresh.keep(partition, writes.changes, etags, commit.now)
         await this.#browse.after(known, commit.record)

@@ -29,8 +29,6 @@ interface Stored {
   [part: `b${number}`]: string
 }
 
-type Entity = Stored & { partitionKey: string; rowKey: string }
-
 export class AzureTable implements Rows {
   readonly #client: TableClient
   readonly #limitMs: number
@@ -78,8 +76,15 @@ export class AzureTable implements Rows {
     guardTransaction(partition, changes)
     return this.#call(async (abortSignal) => {
       try {
-        const [only] = changes as [Change]
-        if (changes.length === 1) return [await this.#changeOne(partition, only, abortSignal)]
+        const [only] = changes
+        if (changes.length === 1 && only?.kind === 'remove') {
+          // in a transaction, a removal cannot have a condition on the version
+          await this.#client.deleteEntity(partition, only.row, {
+            etag: only.etag ?? '*',
+            abortSignal,
+          })
+          return ['']
+        }
         const { subResponses } = await this.#client.submitTransaction(actions, { abortSignal })
         return changes.map((_, i) => subResponses[i]?.etag ?? '')
       } catch (error) {
@@ -87,26 +92,6 @@ export class AzureTable implements Rows {
         throw error
       }
     })
-  }
-
-  /** Without the overhead of a transaction, in which a removal cannot have a condition. */
-  async #changeOne(partition: string, change: Change, abortSignal: AbortSignal): Promise<string> {
-    if (change.kind === 'remove') {
-      const etag = change.etag ?? '*'
-      await this.#client.deleteEntity(partition, change.row, { etag, abortSignal })
-      return ''
-    }
-    const key = { partitionKey: partition, rowKey: change.row }
-    const entity = { ...key, ...toStored(partition, change) }
-    const { etag = '' } = await this.#write(entity, change, abortSignal)
-    return etag
-  }
-
-  #write(entity: Entity, change: Exclude<Change, { kind: 'remove' }>, abortSignal: AbortSignal) {
-    const client = this.#client
-    if (change.kind === 'insert') return client.createEntity(entity, { abortSignal })
-    if (change.kind === 'put') return client.upsertEntity(entity, 'Replace', { abortSignal })
-    return client.updateEntity(entity, 'Replace', { etag: change.etag, abortSignal })
   }
 
   /** Runs a call. If the table does not exist, creates it and runs the call again. */

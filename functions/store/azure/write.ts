@@ -22,8 +22,10 @@ export async function write(
   partition: string,
   writes: Writes,
   now: number,
+  /** Rows for lists. After a crash they may be there without the event, like its entries. */
+  alsoBefore: () => Promise<void> = async () => {},
 ): Promise<Written> {
-  await addEntries(parts, [{ partition, writes }], now)
+  await parts.together([alsoBefore, () => addEntries(parts, [{ partition, writes }], now)])
   return changeRows(parts, partition, writes)
 }
 
