@@ -204,7 +204,9 @@ export class Rounds {
         // a hint ends the wait, so a channel that hangs does not delay new messages
         const idle = this.#underWay.sends.size > 0 && !this.#hinted
         if (idle) await Promise.race([...this.#underWay.sends, this.#nextHint()])
-        if (this.#underWay.sends.size === 0 && !this.#hinted) return
+        if (this.#underWay.sends.size > 0 || this.#hinted) continue
+        this.#looksAtAll = false
+        return
       }
     } catch (error) {
       this.#lookAtAll()
@@ -225,10 +227,10 @@ export class Rounds {
     const fresh = this.#fresh.splice(0)
     if (this.#looksAtAll) {
       this.#waiting.push(...fresh)
+      // what is not claimed now needs a wake-up
+      this.#isUnsure = true
       const requests = await claimDue(this.#relay, room, this.#underWay.countOf)
       for (const group of requests) void this.#sendGroup(group)
-      // what waits for those under way may follow
-      this.#looksAtAll = this.#underWay.sends.size > 0
       return
     }
     if (fresh.length === 0) return

@@ -11,7 +11,6 @@ import type { Figure } from '../figures.ts'
 
 const minute = 60_000
 const second = { kind: 'webhook', url: 'https://hook.example/second', secret: hookSecret }
-const channels = ['hook', 'second']
 
 /** The calls, in order: what was asked of which partition. */
 function notedRows(rows: Rows, calls: string[]): Rows {
@@ -32,58 +31,75 @@ function notedRows(rows: Rows, calls: string[]): Rows {
   }
 }
 
-async function createMeter(match: object) {
+async function createMeter(channels: string[]) {
   const calls: string[] = []
   const world = await createWorld({
     config: {
       ...baseConfig,
       channels: { ...(baseConfig.channels as object), second },
-      routes: [{ match, channels }],
+      routes: [{ match: {}, channels }],
     },
+    paced: true,
   })
+  const noted = notedRows(new Table().plain(), calls)
   // joined as on Azure, so that the calls of one moment are one
-  const rows = new JoinedRows(notedRows(new Table().plain(), calls), () => new Promise(() => {}))
+  const rows = new JoinedRows(noted, () => new Promise(() => {}))
   const store = new AzureStore({ rows, newId: randomUUID, random: () => 0.5, wait: async () => {} })
   const schedule = async () => void calls.push('queue')
   const rounds = new Rounds(world.relay, schedule, store)
-  const wake: Rounds['hint'] = (...args) => rounds.hint(...args)
+  let committed = 0
+  const wake: Rounds['hint'] = (...args) => {
+    committed = calls.length
+    rounds.hint(...args)
+  }
   Object.assign(world.relay, { store, attention: store.attention, wake })
+  /** `sending`: calls after the last commit, except those of the beacon's own row. */
   const count = async (act: () => Promise<unknown>) => {
     calls.length = 0
+    committed = 0
     await rounds.during(act)
-    return [...calls]
+    const all = [...calls]
+    const isSending = (call: string, i: number) => i >= committed && !/ (beacons|silent)/.test(call)
+    return { all, sending: committed === 0 ? [] : all.filter(isSending) }
   }
   return { world, count }
 }
 
-/** Each step with its calls, in order. */
+/** Each step with its calls, in order. A heartbeat and an earlier event were before. */
 export async function measureCalls(): Promise<Record<string, string[]>> {
-  const { world, count } = await createMeter({})
-  const beacons = ['web_0', 'web_1', 'web_2', 'web_3'].map((vm) => new FakeBeacon(world, vm))
-  const [first, second, third, other] = beacons as [FakeBeacon, FakeBeacon, FakeBeacon, FakeBeacon]
+  const { world, count } = await createMeter(['hook', 'second'])
+  const beacons = Array.from({ length: 6 }, (_, i) => new FakeBeacon(world, `web_${i}`))
   for (const beacon of beacons) await count(() => beacon.sees([]))
   world.clock.now += 15 * minute
-  const heartbeat = await count(() => first.sees([]))
-  for (const beacon of beacons.slice(1)) await count(() => beacon.sees([]))
-  // the first message of a channel also notes that it works
-  await count(() => other.sees([event({ eventId: 'an-earlier-one' })]))
+  const heartbeats: string[][] = []
+  for (const beacon of beacons) heartbeats.push((await count(() => beacon.sees([]))).all)
+  // the first message of a channel in a minute also notes that it works
+  await count(() => beacons[5]!.sees([event({ eventId: 'an-earlier-one' })]))
   world.clock.now += 10_000
-  const shown = event()
+  const reports = []
+  for (const beacon of beacons) reports.push(await count(() => beacon.sees([event()])))
+  const [first, secondOne, third] = reports
   return {
-    heartbeat,
-    'first report of an event with two messages': await count(() => first.sees([shown])),
-    "second observer's report of it": await count(() => second.sees([shown])),
-    "further observer's report of it": await count(() => third.sees([shown])),
-    'first report of an event without messages': await withoutMessages(),
+    heartbeat: heartbeats[0]!,
+    'first report of an event, without its messages': first!.all.filter(
+      (call) => !first!.sending.includes(call),
+    ),
+    'its two messages': first!.sending,
+    'its message to a channel with a rate': await pacedMessage(),
+    "second observer's report": secondOne!.all,
+    "further observer's report, which becomes a watcher": third!.all,
+    "further observer's report": reports[4]!.all,
   }
 }
 
-async function withoutMessages(): Promise<string[]> {
-  const { world, count } = await createMeter({ fleet: 'test' })
+/** Slack takes one message a second, and all workers share that rate. */
+async function pacedMessage(): Promise<string[]> {
+  const { world, count } = await createMeter(['chat'])
   const beacon = new FakeBeacon(world, 'web_0')
+  await count(() => beacon.sees([]))
   await count(() => beacon.sees([event({ eventId: 'an-earlier-one' })]))
   world.clock.now += 10_000
-  return count(() => beacon.sees([event({ eventId: 'an-earlier-one' }), event()]))
+  return (await count(() => beacon.sees([event()]))).sending
 }
 
 export async function storageCalls(): Promise<Figure[]> {

@@ -2,6 +2,7 @@
 // on Cloudflare at the stated prices. Logs are not in it: the relay writes no line for a heartbeat.
 import type { Figure } from '../figures.ts'
 import { type Bill, consumptionBill, flexBill, type Month, monthSeconds } from './bill.ts'
+import { storageCalls } from './calls.ts'
 import { workersBill } from './cloudflare-bill.ts'
 import { type Action, measureEvent, measureIdle } from './measure.ts'
 import { assumed } from './prices.ts'
@@ -42,6 +43,7 @@ export async function cost(): Promise<Figure[]> {
   const ofWorkers = ['VMs', 'heartbeat', 'plan', 'requests', 'duration', 'rows', 'total']
   process.stdout.write(`${table(ofWorkers, workers)}\n\n`)
   return [
+    ...(await storageCalls()),
     ...idle.map((action) => figure('', action)),
     ...events.approved(tenantVms).map((action) => figure('approved event, ', action)),
     ...events.undecided(tenantVms).map((action) => figure('undecided event, ', action)),

@@ -1,0 +1,23 @@
+// How many storage calls a step of the relay may take on Azure Functions. Each costs money and time.
+import { expect, test } from 'vitest'
+import { measureCalls } from './calls.ts'
+
+const limits = {
+  heartbeat: 2,
+  'first report of an event, without its messages': 14,
+  'its two messages': 8,
+  'its message to a channel with a rate': 9,
+  // it is no longer the only beacon that reports the event
+  "second observer's report": 7,
+  "further observer's report, which becomes a watcher": 5,
+  "further observer's report": 4,
+}
+
+test('no step takes more storage calls than it may', async () => {
+  const steps = await measureCalls()
+  expect(Object.keys(steps)).toEqual(Object.keys(limits))
+  for (const [name, most] of Object.entries(limits)) {
+    const calls = steps[name]!
+    expect(calls.length, `${name}:\n${calls.join('\n')}`).toBeLessThanOrEqual(most)
+  }
+})
