@@ -35,7 +35,11 @@ export async function storm(): Promise<Figure[]> {
   return [
     ...ours,
     ...named('floor', floor),
-    { name: 'floor ratio', value: valueOf(ours, 'reports') / valueOf(floor, 'reports'), unit: '' },
+    {
+      name: 'floor ratio',
+      value: figureOf(ours, 'reports') / figureOf(floor, 'reports'),
+      unit: '',
+    },
     ...(others === undefined ? [] : [...named('alertmanager', others), ...compare(ours, others)]),
   ]
 }
@@ -47,7 +51,7 @@ async function bestOfTwo(starts: (() => Promise<Target>)[]): Promise<Figure[][]>
   const best: Figure[][] = []
   for (const [i, start] of starts.entries()) {
     const second = await measure(await start())
-    const isFaster = valueOf(second, 'reports') > valueOf(first[i]!, 'reports')
+    const isFaster = figureOf(second, 'reports') > figureOf(first[i]!, 'reports')
     best.push(isFaster ? second : first[i]!)
   }
   return best
@@ -57,7 +61,7 @@ function named(target: string, figures: Figure[]): Figure[] {
   return figures.map((figure) => ({ ...figure, name: `${target} ${figure.name}` }))
 }
 
-function valueOf(figures: Figure[], name: string): number {
+function figureOf(figures: Figure[], name: string): number {
   return figures.find((one) => one.name === name)?.value ?? Number.NaN
 }
 
@@ -122,10 +126,10 @@ async function send(target: Target, { waves }: Storm, connections: number): Prom
 function compare(ours: Figure[], others: Figure[]): Figure[] {
   const latencies = ours.filter(({ unit }) => unit === 'ms')
   return [
-    { name: 'ratio', value: valueOf(ours, 'reports') / valueOf(others, 'reports'), unit: '' },
+    { name: 'ratio', value: figureOf(ours, 'reports') / figureOf(others, 'reports'), unit: '' },
     ...latencies.map(({ name, value }) => ({
       name: `${name} difference`,
-      value: value - valueOf(others, name),
+      value: value - figureOf(others, name),
       unit: 'ms',
     })),
   ]
