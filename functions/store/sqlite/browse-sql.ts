@@ -26,16 +26,8 @@ const dropNames = `DELETE FROM event_names WHERE first_seen_at = OLD.first_seen_
 
 const changed = (path: string) => `OLD.body -> '${path}' IS NOT NEW.body -> '${path}'`
 
-const addBeacon = `INSERT OR IGNORE INTO beacon_names (fleet, vm, beacon)
-    VALUES (NEW.fleet, lower(NEW.body ->> '$.vm'), NEW.beacon)`
-const dropBeacon = `DELETE FROM beacon_names
-    WHERE fleet = OLD.fleet AND vm = lower(OLD.body ->> '$.vm') AND beacon = OLD.beacon`
-
-const isSilent = `body -> '$.silence' IS NOT NULL`
-const hasLeft = `body -> '$.left' IS NOT NULL`
-
-const byTime = (which: string, index: string) => `SELECT heard_at, beacon, ${listed}
-    FROM beacons INDEXED BY ${index} WHERE ${which} AND fleet = ? AND (heard_at, beacon) > (?, ?)
+const byTime = (mark: string) => `SELECT heard_at, beacon, ${listed}
+    FROM beacons INDEXED BY beacons_marked WHERE mark = '${mark}' AND fleet = ? AND (heard_at, beacon) > (?, ?)
     ORDER BY heard_at, beacon LIMIT ?`
 
 export const browseSchema = `
@@ -55,16 +47,8 @@ CREATE INDEX IF NOT EXISTS events_browse
 CREATE TABLE IF NOT EXISTS beacon_names (
   fleet TEXT NOT NULL, vm TEXT NOT NULL, beacon TEXT NOT NULL, PRIMARY KEY (fleet, vm, beacon)
 ) STRICT, WITHOUT ROWID;
-CREATE TRIGGER IF NOT EXISTS beacon_named AFTER INSERT ON beacons
-  BEGIN ${addBeacon}; END;
-CREATE TRIGGER IF NOT EXISTS beacon_renamed AFTER UPDATE OF body ON beacons
-  WHEN ${changed('$.vm')}
-  BEGIN ${dropBeacon}; ${addBeacon}; END;
-CREATE TRIGGER IF NOT EXISTS beacon_unnamed AFTER DELETE ON beacons
-  BEGIN ${dropBeacon}; END;
-CREATE INDEX IF NOT EXISTS beacons_found_silent ON beacons (fleet, heard_at, beacon)
-  WHERE ${isSilent};
-CREATE INDEX IF NOT EXISTS beacons_left ON beacons (fleet, heard_at, beacon) WHERE ${hasLeft};
+CREATE INDEX IF NOT EXISTS beacons_marked ON beacons (fleet, mark, heard_at, beacon)
+  WHERE mark IS NOT NULL;
 INSERT OR IGNORE INTO beacon_names SELECT fleet, lower(body ->> '$.vm'), beacon FROM beacons
   WHERE NOT EXISTS (SELECT 1 FROM beacon_names);
 CREATE TABLE IF NOT EXISTS delivered (
@@ -143,8 +127,8 @@ export const browseSql = {
     CROSS JOIN beacons b ON b.fleet = n.fleet AND b.beacon = n.beacon
     WHERE n.fleet = ? AND n.vm < ? AND (n.vm, n.beacon) > (?, ?)
     ORDER BY n.vm, n.beacon LIMIT ?`,
-  silentBeacons: byTime(isSilent, 'beacons_found_silent'),
-  leftBeacons: byTime(hasLeft, 'beacons_left'),
+  silentBeacons: byTime('silent'),
+  leftBeacons: byTime('left'),
   deliveredAt: 'SELECT at FROM delivered WHERE channel = ?',
   pendingOf: `SELECT count(*) AS count, min(owed_at) AS since FROM
     (SELECT owed_at FROM deliveries WHERE state = 'pending' AND channel = ?

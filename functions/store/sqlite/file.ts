@@ -53,7 +53,7 @@ class DatabaseFile implements Database {
   }
 
   get isAlone(): boolean {
-    return this.#wal !== undefined
+    return this.#wal !== undefined || this.#path === inMemory
   }
 
   get sync() {

@@ -13,14 +13,19 @@ interface Waiting {
 export class SharedWrites {
   readonly #db: Database
   readonly #soon: (flush: () => void) => void
+  readonly #undone: () => void
   readonly #waiting: Waiting[] = []
   #isPlanned = false
   #isSyncing = false
 
-  /** `soon` chooses when the waiting writes go to disk. */
-  constructor(db: Database, soon: (flush: () => void) => void) {
+  /**
+   * `soon` chooses when the waiting writes go to disk. Calls `undone` if a transaction was undone:
+   * then nothing is true that `work` noted elsewhere.
+   */
+  constructor(db: Database, soon: (flush: () => void) => void, undone: () => void = () => {}) {
     this.#db = db
     this.#soon = soon
+    this.#undone = undone
   }
 
   /**
@@ -58,6 +63,7 @@ export class SharedWrites {
     try {
       answers = this.#db.transaction(() => batch.map(({ run }) => run()), { isPatient })
     } catch (error) {
+      this.#undone()
       if (batch.length === 1) reject(error)
       // so that a write fails only by its own fault
       else for (const one of batch) this.#commit([one])
