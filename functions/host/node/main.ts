@@ -1,9 +1,10 @@
-// The relay on plain Node, started by `npm start`: one process with an embedded SQLite.
+// The relay on plain Node, started by `npm start`: one process with an embedded SQLite. It goes on while
+// the disk works: each answer and each request to a channel waits until all rows so far are durable.
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { serve } from '@hono/node-server'
-import { FoghornError } from '../../../shared/errors.ts'
+import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import { createLog } from '../../../shared/log.ts'
 import { createApp } from '../../app.ts'
 import { createEntra } from '../../identity/entra.ts'
@@ -41,7 +42,10 @@ async function start(settings: Settings, write: (line: string) => void) {
     config,
     store,
     notifiers,
-    send: outbound.send,
+    async send(url, request) {
+      await file.durable()
+      return outbound.send(url, request)
+    },
     slackDesk: createSlackDesk(nodeHmac),
     hmac: nodeHmac,
     // without the guard of channels: only the owner chooses the address of the keys
@@ -61,7 +65,18 @@ async function start(settings: Settings, write: (line: string) => void) {
     troubles: async () => [],
   }
   const pump = new Pump(relay)
-  const server = await listen(createApp(relay), port, address)
+  const app = createApp(relay)
+  const gated = async (request: Request) => {
+    const response = await answer(app, request)
+    try {
+      await file.durable()
+      return response
+    } catch (error) {
+      log.error('request_failed', { method: request.method, error: messageOf(error) })
+      return new Response(null, { status: 500 })
+    }
+  }
+  const server = await listen(gated, port, address)
   log.info('relay_started', {
     address,
     port: server.port,
@@ -82,9 +97,10 @@ async function start(settings: Settings, write: (line: string) => void) {
   }
 }
 
-function listen(app: ReturnType<typeof createApp>, port: number, hostname: string) {
+type Fetch = (request: Request) => Promise<Response>
+
+function listen(fetch: Fetch, port: number, hostname: string) {
   return new Promise<{ port: number; close(): Promise<void> }>((resolve, reject) => {
-    const fetch = (request: Request) => answer(app, request)
     const server = serve({ fetch, port, hostname }, (info) =>
       resolve({
         port: info.port,

@@ -33,7 +33,7 @@ export function openStorage(storage: ObjectStorage): Database {
   })
   return {
     isAlone: true,
-    sync: undefined,
+    durable: () => undefined,
     prepare: (text) => ({
       run(...values) {
         sql.exec(text, ...values)

@@ -1,5 +1,6 @@
 // Opens the file of the SQLite store with `node:sqlite`: sets its mode, locks it and checks its
-// format. A transaction is durable once it returns (`synchronous=FULL`), unless it is patient.
+// format. On a file that others may use, a transaction is durable once it returns. A process that is
+// alone goes on at once: it sends nothing that depends on a transaction before `durable` resolves.
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { FoghornError } from '../../../shared/errors.ts'
@@ -43,7 +44,6 @@ class DatabaseFile implements Database {
   readonly #db: DatabaseSync
   readonly #path: string
   readonly #wal: Wal | undefined
-  #waitsForDisk = true
 
   /** With a `wal`, the process is alone on the file. */
   constructor(db: DatabaseSync, path: string, wal: Wal | undefined) {
@@ -56,8 +56,8 @@ class DatabaseFile implements Database {
     return this.#wal !== undefined || this.#path === inMemory
   }
 
-  get sync() {
-    return this.#wal?.sync
+  durable(): Promise<void> | undefined {
+    return this.#wal?.durable()
   }
 
   prepare(text: string): Statement {
@@ -69,24 +69,18 @@ class DatabaseFile implements Database {
     }
   }
 
-  transaction<Result>(work: () => Result, { isPatient }: { isPatient: boolean }): Result {
-    this.#waitForDisk(!isPatient)
+  transaction<Result>(work: () => Result): Result {
     this.#db.exec('BEGIN IMMEDIATE')
     try {
       const result = work()
       this.#db.exec('COMMIT')
+      this.#wal?.note()
       return result
     } catch (error) {
       // if the disk is full, SQLite has already ended the transaction
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
       throw error
     }
-  }
-
-  #waitForDisk(waits: boolean): void {
-    if (waits === this.#waitsForDisk) return
-    this.#db.exec(`PRAGMA synchronous=${waits ? 'FULL' : 'NORMAL'}`)
-    this.#waitsForDisk = waits
   }
 
   explain(error: unknown): unknown {
@@ -131,9 +125,10 @@ function attempt(change: () => void): void {
 }
 
 function lockFile(db: DatabaseSync, path: string, alone: boolean): void {
+  const wait = alone ? 'NORMAL' : 'FULL'
   const locking = alone ? 'locking_mode=EXCLUSIVE' : 'busy_timeout=5000'
   try {
-    db.exec(`PRAGMA ${locking}; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
+    db.exec(`PRAGMA ${locking}; PRAGMA journal_mode=WAL; PRAGMA synchronous=${wait};
       PRAGMA cache_size=-${cacheKib}; PRAGMA wal_autocheckpoint=${checkpointPages}`)
     // with `locking_mode=EXCLUSIVE`, SQLite keeps this lock until the file is closed
     if (alone) db.exec('BEGIN EXCLUSIVE; COMMIT')

@@ -56,9 +56,6 @@ interface SqliteOptions {
 /** Beacons; twice as many sightings, and a quarter as many events. Together at most 100 MB. */
 const usualKeptRows = 16_384
 
-/** These writes are many, and no report and no person waits for them. */
-const patient = { isPatient: true }
-
 export class SqliteStore implements Store {
   readonly #db: Database
   readonly #statements: Statements
@@ -179,7 +176,7 @@ export class SqliteStore implements Store {
 
   async claim(request: ClaimRequest): Promise<Claimed[][]> {
     const lease = this.#random()
-    return this.#writes.write(() => this.#claims.claim(request, lease), patient)
+    return this.#writes.write(() => this.#claims.claim(request, lease))
   }
 
   async settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
@@ -195,14 +192,17 @@ export class SqliteStore implements Store {
         this.#statements.run(sql.follow, now, fleet, eventId, channel, seq, now)
       this.#deliveries.insert(follow)
       return 'settled'
-    }, patient)
+    })
   }
 
   async readMoments(after: number, limit: number): Promise<LoggedMoment[]> {
+    // a stream sends them at once, so no position may be lost
+    await this.#db.durable()
     return this.#moments.after(after, limit)
   }
 
   async lastPosition(): Promise<number> {
+    await this.#db.durable()
     return this.#moments.lastPosition()
   }
 
@@ -228,7 +228,7 @@ export class SqliteStore implements Store {
   }
 
   async addDeliveries(deliveries: Delivery[]): Promise<void> {
-    await this.#writes.write(() => this.#deliveries.insert(deliveries), patient)
+    await this.#writes.write(() => this.#deliveries.insert(deliveries))
   }
 
   async listDeliveries(channel: string, page: DeliveryPage): Promise<DeliveryList> {
