@@ -2,11 +2,13 @@
 // the disk works: each answer and each request to a channel waits until all rows so far are durable.
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
+import { createServer, type RequestListener, type ServerOptions } from 'node:http'
 import { join } from 'node:path'
 import { serve } from '@hono/node-server'
+import type { Hono } from 'hono'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import { createLog } from '../../../shared/log.ts'
-import { createApp } from '../../app.ts'
+import { createParts } from '../../app.ts'
 import { createEntra } from '../../identity/entra.ts'
 import { notifiers } from '../../notify/registry.ts'
 import { createSlackDesk } from '../../notify/slack/desk.ts'
@@ -21,6 +23,7 @@ import { Pump } from '../pump.ts'
 import { allSecrets } from '../settings.ts'
 import { createBackup } from './backup.ts'
 import { finishing, watchBody } from './body.ts'
+import { reportsFirst } from './direct.ts'
 import { readSettings, type Settings } from './settings.ts'
 
 const drainMs = 5_000
@@ -37,13 +40,14 @@ async function start(settings: Settings, write: (line: string) => void) {
   const file = openFile(join(dataDirectory, 'foghorn.sqlite'), { alone: true })
   const store = new SqliteStore(file, { random: randomUUID, soon: setImmediate })
   store.freeLeases(Date.now())
+  const durable = () => file.durable()
   const outbound = createOutbound(config.allowNetworks)
   const relay: Relay = {
     config,
     store,
     notifiers,
     async send(url, request) {
-      await file.durable()
+      await durable()
       return outbound.send(url, request)
     },
     slackDesk: createSlackDesk(nodeHmac),
@@ -65,18 +69,20 @@ async function start(settings: Settings, write: (line: string) => void) {
     troubles: async () => [],
   }
   const pump = new Pump(relay)
-  const app = createApp(relay)
+  const { app, ...parts } = createParts(relay)
   const gated = async (request: Request) => {
     const response = await answer(app, request)
     try {
-      await file.durable()
+      await durable()
       return response
     } catch (error) {
       log.error('request_failed', { method: request.method, error: messageOf(error) })
       return new Response(null, { status: 500 })
     }
   }
-  const server = await listen(gated, port, address)
+  const server = await listen(gated, port, address, (others) =>
+    reportsFirst({ ...parts, durable, log }, others),
+  )
   log.info('relay_started', {
     address,
     port: server.port,
@@ -98,10 +104,13 @@ async function start(settings: Settings, write: (line: string) => void) {
 }
 
 type Fetch = (request: Request) => Promise<Response>
+type Wrap = (listener: RequestListener) => RequestListener
 
-function listen(fetch: Fetch, port: number, hostname: string) {
+function listen(fetch: Fetch, port: number, hostname: string, wrap: Wrap) {
   return new Promise<{ port: number; close(): Promise<void> }>((resolve, reject) => {
-    const server = serve({ fetch, port, hostname }, (info) =>
+    const create = (options: ServerOptions, listener: RequestListener) =>
+      createServer(options, wrap(listener))
+    const server = serve({ fetch, port, hostname, createServer: create as never }, (info) =>
       resolve({
         port: info.port,
         close: () =>
@@ -123,7 +132,7 @@ function listen(fetch: Fetch, port: number, hostname: string) {
  * Watches chunked bodies only: Node drains a body that was not read at all, but not a chunked body
  * that was read in part. On a proxy's shared connection, its rest would break the next request.
  */
-async function answer(app: ReturnType<typeof createApp>, request: Request): Promise<Response> {
+async function answer(app: Hono, request: Request): Promise<Response> {
   if (!request.headers.has('transfer-encoding') || request.body === null) return app.fetch(request)
   const sent = watchBody(request.body)
   const { status, headers, body } = await app.fetch(
