@@ -20,10 +20,23 @@ export class Claims {
   readonly #deliveries: Deliveries
   /** For each channel, the fleet that had the last turn. After a restart any fleet begins. */
   readonly #served = new Map<string, string>()
+  readonly #isAlone: boolean
+  #isIdle = false
 
-  constructor(statements: Statements, deliveries: Deliveries) {
+  constructor(statements: Statements, deliveries: Deliveries, isAlone: boolean) {
     this.#statements = statements
     this.#deliveries = deliveries
+    this.#isAlone = isAlone
+  }
+
+  /** No delivery was pending at the last look, and none was added since. */
+  get isIdle(): boolean {
+    return this.#isIdle
+  }
+
+  /** Call this once deliveries may be pending that were not. */
+  notePending(): void {
+    this.#isIdle = false
   }
 
   /** Call this within a transaction. */
@@ -39,6 +52,7 @@ export class Claims {
 
   /** Infinity if no delivery waits. */
   nextDueAt(pacing: Pacing): number {
+    if (this.#isIdle) return Number.POSITIVE_INFINITY
     const times = this.#waitingChannels(pacing).map(({ channel, nextAt, spentUntil }) =>
       Math.max(nextAt, freeAt(pacing.rateOf(channel), spentUntil, pacing.now)),
     )
@@ -74,8 +88,9 @@ export class Claims {
 
   /** Channels with waiting messages and room for them. The one that is due longest comes first. */
   #waitingChannels({ roomOf }: Pacing): Waiting[] {
-    const queues = this.#statements
-      .all(sql.queues)
+    const all = this.#statements.all(sql.queues)
+    this.#isIdle = this.#isAlone && all.length === 0
+    const queues = all
       .map(({ channel, fleet, spent_until }) => ({
         ...{ channel: String(channel), fleet: String(fleet), spentUntil: Number(spent_until) },
       }))

@@ -40,7 +40,13 @@ const beacons = `CREATE TABLE IF NOT EXISTS beacons (
   silent_at INTEGER, due_at INTEGER, mark TEXT, body TEXT NOT NULL, PRIMARY KEY (fleet, beacon)
 ) STRICT, WITHOUT ROWID;`
 
-/** What triggers and indexes on JSON did, the relay does now. */
+const events = `CREATE TABLE IF NOT EXISTS events (
+  fleet TEXT NOT NULL, event_id TEXT NOT NULL, sequence INTEGER NOT NULL,
+  first_seen_at INTEGER NOT NULL, due_at INTEGER, ended_at INTEGER, event_type TEXT NOT NULL,
+  step TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (fleet, event_id)
+) STRICT, WITHOUT ROWID;`
+
+/** Columns take the place of triggers and indexes on JSON. Dropping a table drops those, too. */
 const toFormat4 = `
   CREATE TABLE former_beacons AS SELECT fleet, beacon, heard_at, body FROM beacons;
   DROP TABLE beacons;
@@ -48,7 +54,17 @@ const toFormat4 = `
   INSERT INTO beacons SELECT fleet, beacon, heard_at, heard_at / 86400000, body ->> '$.silentAt',
     body ->> '$.silentAt', CASE WHEN body -> '$.left' IS NOT NULL THEN 'left'
       WHEN body -> '$.silence' IS NOT NULL THEN 'silent' END, body FROM former_beacons;
-  DROP TABLE former_beacons;`
+  DROP TABLE former_beacons;
+  CREATE TABLE former_events AS
+    SELECT fleet, event_id, sequence, first_seen_at, due_at, ended_at, body FROM events;
+  DROP TABLE events;
+  ${events}
+  INSERT INTO events SELECT fleet, event_id, sequence, first_seen_at, due_at, ended_at,
+    body ->> '$.facts.eventType', CASE
+      WHEN body ->> '$.ended.outcome' IS NOT NULL THEN body ->> '$.ended.outcome'
+      WHEN body ->> '$.startedAt' IS NOT NULL THEN 'started'
+      ELSE coalesce(body ->> '$.verdict.decision', 'open') END, body FROM former_events;
+  DROP TABLE former_events;`
 
 /** How to upgrade a file, by its older format. */
 export const upgrades: Record<number, string> = {
@@ -66,14 +82,9 @@ const besideSubscriptions = [
 ]
 
 export const schema = `
-CREATE TABLE IF NOT EXISTS events (
-  fleet TEXT NOT NULL, event_id TEXT NOT NULL, sequence INTEGER NOT NULL,
-  first_seen_at INTEGER NOT NULL, due_at INTEGER, ended_at INTEGER, body TEXT NOT NULL,
-  PRIMARY KEY (fleet, event_id)
-) STRICT, WITHOUT ROWID;
+${events}
 CREATE INDEX IF NOT EXISTS events_due ON events (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS events_ended ON events (ended_at) WHERE ended_at IS NOT NULL;
-CREATE INDEX IF NOT EXISTS events_seen ON events (first_seen_at);
 ${openEvents}
 CREATE INDEX IF NOT EXISTS open_events_alone ON open_events (fleet, only_beacon);
 ${beacons}
@@ -133,10 +144,16 @@ const listed = listedFields.map((field) => `'${field}', body -> '$.${field}'`).j
 
 export const sql = {
   readEvent: 'SELECT body FROM events WHERE fleet = ? AND event_id = ?',
-  insertEvent: `INSERT INTO events (fleet, event_id, sequence, first_seen_at, due_at, ended_at, body)
-    VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-  updateEvent: `UPDATE events SET sequence = ?, due_at = ?, ended_at = ?, body = ?
-    WHERE fleet = ? AND event_id = ? AND sequence = ?`,
+  insertEvent: `INSERT INTO events (fleet, event_id, sequence, first_seen_at, due_at, ended_at,
+      event_type, step, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  // names no column of an index
+  updateEvent: 'UPDATE events SET sequence = ?, body = ? WHERE fleet = ? AND event_id = ?',
+  stepEvent: `UPDATE events SET sequence = ?, due_at = ?, ended_at = ?, event_type = ?, step = ?,
+      body = ? WHERE fleet = ? AND event_id = ?`,
+  addEventName: `INSERT OR IGNORE INTO event_names (name, first_seen_at, fleet, event_id)
+    VALUES (?, ?, ?, ?)`,
+  dropEventName: `DELETE FROM event_names
+    WHERE name = ? AND first_seen_at = ? AND fleet = ? AND event_id = ?`,
   noteOpen: `INSERT INTO open_events (fleet, event_id, only_beacon) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET only_beacon = excluded.only_beacon
     WHERE only_beacon <> excluded.only_beacon`,
@@ -272,6 +289,7 @@ export const sql = {
   forgetMemos: 'DELETE FROM memos WHERE fleet = ? AND event_id = ?',
   forgetSightings: 'DELETE FROM sightings WHERE fleet = ? AND event_id = ?',
   forgetEvent: 'DELETE FROM events WHERE fleet = ? AND event_id = ?',
+  forgetFirstMessage: 'DELETE FROM first_messages WHERE fleet = ? AND event_id = ?',
   // CROSS JOIN: begin with the few events that a beacon sees, not with all events of its fleet
   unheardBeacons: `SELECT b.body FROM beacons b
     WHERE b.day <= ? AND b.heard_at < ? AND NOT EXISTS (

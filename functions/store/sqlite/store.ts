@@ -35,10 +35,10 @@ import { BrowseBeacons } from './browse-beacons.ts'
 import { Claims } from './claims.ts'
 import type { Database } from './database.ts'
 import { Deliveries } from './deliveries.ts'
-import { Kept } from './kept.ts'
+import { Events } from './events.ts'
 import { Memos } from './memos.ts'
 import { Moments } from './moments.ts'
-import { eventBody, toEvent } from './rows.ts'
+import { toEvent } from './rows.ts'
 import { SharedWrites } from './shared-writes.ts'
 import { sql } from './sql.ts'
 import { Statements } from './statements.ts'
@@ -60,7 +60,7 @@ export class SqliteStore implements Store {
   readonly #db: Database
   readonly #statements: Statements
   readonly #writes: SharedWrites
-  readonly #events: Kept<EventRecord>
+  readonly #events: Events
   readonly #beacons: Beacons
   readonly #deliveries: Deliveries
   readonly #moments: Moments
@@ -78,18 +78,19 @@ export class SqliteStore implements Store {
     this.#db = db
     this.#statements = new Statements(db)
     const kept = db.isAlone ? keptRows : 0
-    this.#events = new Kept(kept / 4)
+    this.#events = new Events(this.#statements, kept / 4)
     this.#beacons = new Beacons(this.#statements, kept)
     this.#writes = new SharedWrites(db, soon, () => {
-      this.#events.clear()
+      this.#events.forgetKept()
       this.#beacons.forgetKept()
+      this.#claims.notePending()
     })
     this.#deliveries = new Deliveries(this.#statements)
     this.#moments = new Moments(this.#statements)
     this.#browse = new Browse(this.#statements)
     this.#browseBeacons = new BrowseBeacons(this.#statements)
     this.#memos = new Memos(this.#statements, db.isAlone)
-    this.#claims = new Claims(this.#statements, this.#deliveries)
+    this.#claims = new Claims(this.#statements, this.#deliveries, db.isAlone)
   }
 
   /**
@@ -104,34 +105,18 @@ export class SqliteStore implements Store {
     this.#db.close()
   }
 
-  async readEvent({ fleet, eventId }: EventKey): Promise<EventRecord | undefined> {
-    const name = nameOf(fleet, eventId)
-    const kept = this.#events.get(name)
-    if (kept !== undefined) return kept
-    const row = this.#statements.get(sql.readEvent, fleet, eventId)
-    if (row === undefined) return undefined
-    const record = toEvent<EventRecord>(row.body)
-    this.#events.set(name, record)
-    return record
+  async readEvent(key: EventKey): Promise<EventRecord | undefined> {
+    return this.#events.read(key)
   }
 
   async commit({ record, basedOn, deliveries, supersede, moments, now }: Commit) {
     return this.#writes.write(() => {
-      const { fleet, eventId, sequence, firstSeenAt } = record
-      const rest = [record.dueAt ?? null, record.ended?.at ?? null, eventBody(record)]
-      const written =
-        basedOn === 0
-          ? this.#statements.run(sql.insertEvent, fleet, eventId, sequence, firstSeenAt, ...rest)
-          : this.#statements.run(sql.updateEvent, sequence, ...rest, fleet, eventId, basedOn)
-      if (written === 0) return 'conflict'
-      this.#events.set(nameOf(fleet, eventId), record)
-      const { onlyBeacon = '', alert } = record
-      if (record.ended !== undefined) this.#statements.run(sql.noteEnded, fleet, eventId)
-      else if (alert === undefined) this.#statements.run(sql.noteOpen, fleet, eventId, onlyBeacon)
+      if (this.#events.write(record, basedOn) === 'conflict') return 'conflict'
+      const { fleet, eventId } = record
       for (const one of deliveries) {
         this.#statements.run(sql.hurry, now, fleet, eventId, one.channel, now)
       }
-      this.#deliveries.insert(deliveries)
+      this.#insert(deliveries)
       for (const { id, note } of supersede) this.#statements.run(sql.supersede, note, id, now)
       this.#moments.insert(moments)
       return 'committed'
@@ -168,13 +153,11 @@ export class SqliteStore implements Store {
   }
 
   async dueEvents(now: number, limit: number): Promise<EventKey[]> {
-    return this.#statements.all(sql.dueEvents, now, limit).map((row) => ({
-      fleet: String(row.fleet),
-      eventId: String(row.event_id),
-    }))
+    return this.#events.due(now, limit)
   }
 
   async claim(request: ClaimRequest): Promise<Claimed[][]> {
+    if (this.#claims.isIdle) return []
     const lease = this.#random()
     return this.#writes.write(() => this.#claims.claim(request, lease))
   }
@@ -190,7 +173,7 @@ export class SqliteStore implements Store {
       const { fleet, eventId, channel, seq } = claimed
       if (state !== 'pending')
         this.#statements.run(sql.follow, now, fleet, eventId, channel, seq, now)
-      this.#deliveries.insert(follow)
+      this.#insert(follow)
       return 'settled'
     })
   }
@@ -228,7 +211,7 @@ export class SqliteStore implements Store {
   }
 
   async addDeliveries(deliveries: Delivery[]): Promise<void> {
-    await this.#writes.write(() => this.#deliveries.insert(deliveries))
+    await this.#writes.write(() => this.#insert(deliveries))
   }
 
   async listDeliveries(channel: string, page: DeliveryPage): Promise<DeliveryList> {
@@ -239,11 +222,11 @@ export class SqliteStore implements Store {
     const of = which.fleets === undefined ? null : JSON.stringify(which.fleets)
     if ('id' in which) {
       const values = [now, now, which.id, of, of]
-      return this.#writes.write(() => this.#statements.run(sql.replayOne, ...values))
+      return this.#replay(sql.replayOne, values)
     }
     const { since, channel = null } = which
     const values = [now, now, since, channel, channel, of, of, limit]
-    return this.#writes.write(() => this.#statements.run(sql.replaySince, ...values))
+    return this.#replay(sql.replaySince, values)
   }
 
   async forget(before: number, limit: number, unheardSince = before): Promise<number> {
@@ -255,8 +238,7 @@ export class SqliteStore implements Store {
         this.#statements.run(sql.forgetViews, ...key)
         this.#memos.forget(...key)
         this.#beacons.forgetSightings(...key)
-        this.#statements.run(sql.forgetEvent, ...key)
-        this.#events.delete(nameOf(...key))
+        this.#events.forget({ fleet: String(fleet), eventId: String(event_id) })
       }
       const beacons = this.#beacons.forget(unheardSince, limit)
       const moments = this.#moments.forget(before, limit)
@@ -306,13 +288,19 @@ export class SqliteStore implements Store {
   }
 
   async nextDueAt(pacing: Pacing): Promise<number | undefined> {
-    const event = this.#statements.get(sql.nextDueEvent)?.at
-    const delivery = this.#claims.nextDueAt(pacing)
-    const next = Math.min(delivery, typeof event === 'number' ? event : Infinity)
+    const next = Math.min(this.#claims.nextDueAt(pacing), this.#events.nextDueAt())
     return next === Infinity ? undefined : next
   }
-}
 
-function nameOf(fleet: string, eventId: string): string {
-  return `${fleet}\n${eventId}`
+  #insert(deliveries: Delivery[]): void {
+    if (deliveries.length > 0) this.#claims.notePending()
+    this.#deliveries.insert(deliveries)
+  }
+
+  #replay(text: string, values: (string | number | null)[]): Promise<number> {
+    return this.#writes.write(() => {
+      this.#claims.notePending()
+      return this.#statements.run(text, ...values)
+    })
+  }
 }

@@ -1,6 +1,6 @@
-// Keeps the counts of metrics: triggers change them in the transaction of each write, so that
-// reading them takes no longer if there is more to count. core/metrics/tally.ts says what is
-// counted.
+// Keeps the counts of metrics: each write changes them in its transaction, so that reading them takes
+// no longer if there is more to count. Triggers do it for deliveries. core/metrics/tally.ts says what
+// is counted.
 
 import { eventTypes } from '../../../shared/document.ts'
 import { alertPrefix } from '../../../shared/report.ts'
@@ -50,7 +50,6 @@ const remove = (what: Counted, of: string, one: string, two: string) => `
   UPDATE tallies SET n = n - 1
     WHERE what = '${what}' AND fleet = ${of}.fleet AND one = ${one} AND two = ${two};`
 
-const event = (row: string) => ['event', row, typeOf(row), stepOf(row)] as const
 const delivery = (row: string) => ['delivery', row, `${row}.channel`, `${row}.state`] as const
 
 const trigger = (name: string, when: string, condition: string, ...work: string[]) =>
@@ -78,20 +77,6 @@ CREATE INDEX IF NOT EXISTS deliveries_waiting ON deliveries (channel, fleet, owe
 ${count('event', 'events', isEvent('x'), typeOf('x'), stepOf('x'))}
 ${count('delivery', 'deliveries', isCounted('x'), 'channel', 'state')}
 ${count('beacon', 'beacons', 'true', versionOf('x'), stateOf('x'))}
-${trigger('tally_event', 'INSERT ON events', isEvent('NEW'), add(...event('NEW')))}
-${trigger(
-  'tally_step',
-  'UPDATE OF body ON events',
-  `${isEvent('NEW')} AND (${stepOf('NEW')} <> ${stepOf('OLD')} OR ${typeOf('NEW')} <> ${typeOf('OLD')})`,
-  remove(...event('OLD')),
-  add(...event('NEW')),
-)}
-${trigger(
-  'tally_forgotten_event',
-  'DELETE ON events',
-  'true',
-  'DELETE FROM first_messages WHERE fleet = OLD.fleet AND event_id = OLD.event_id;',
-)}
 ${trigger('tally_delivery', 'INSERT ON deliveries', isCounted('NEW'), add(...delivery('NEW')))}
 ${trigger(
   'tally_state',
