@@ -83,7 +83,7 @@ export class SqliteStore implements Store {
     this.#writes = new SharedWrites(db, soon, () => {
       this.#events.forgetKept()
       this.#beacons.forgetKept()
-      this.#claims.notePending()
+      this.#claims.noteChange()
     })
     this.#deliveries = new Deliveries(this.#statements)
     this.#moments = new Moments(this.#statements)
@@ -99,6 +99,7 @@ export class SqliteStore implements Store {
    */
   freeLeases(now: number): void {
     this.#statements.run(sql.freeLeases, now)
+    this.#claims.noteChange()
   }
 
   close(): void {
@@ -118,6 +119,7 @@ export class SqliteStore implements Store {
       }
       this.#insert(deliveries)
       for (const { id, note } of supersede) this.#statements.run(sql.supersede, note, id, now)
+      if (supersede.length > 0) this.#claims.noteChange()
       this.#moments.insert(moments)
       return 'committed'
     })
@@ -157,7 +159,7 @@ export class SqliteStore implements Store {
   }
 
   async claim(request: ClaimRequest): Promise<Claimed[][]> {
-    if (this.#claims.isIdle) return []
+    if (!this.#claims.mayClaim(request)) return []
     const lease = this.#random()
     return this.#writes.write(() => this.#claims.claim(request, lease))
   }
@@ -168,6 +170,7 @@ export class SqliteStore implements Store {
       const values = [state, nextAt, note, unsent ? 1 : 0, alone ? 1 : 0]
       if (this.#statements.run(sql.settle, ...values, claimed.id, claimed.lease, now) === 0)
         return 'lost'
+      this.#claims.noteChange()
       if (answered !== undefined) this.#deliveries.noteAnswer(claimed.id, answered)
       if (spentUntil !== undefined) this.#statements.run(sql.pause, claimed.channel, spentUntil)
       const { fleet, eventId, channel, seq } = claimed
@@ -231,6 +234,7 @@ export class SqliteStore implements Store {
 
   async forget(before: number, limit: number, unheardSince = before): Promise<number> {
     return this.#writes.write(() => {
+      this.#claims.noteChange()
       const ended = this.#statements.all(sql.endedBefore, before, limit)
       for (const { fleet, event_id } of ended) {
         const key = [String(fleet), String(event_id)] as const
@@ -293,13 +297,13 @@ export class SqliteStore implements Store {
   }
 
   #insert(deliveries: Delivery[]): void {
-    if (deliveries.length > 0) this.#claims.notePending()
+    if (deliveries.length > 0) this.#claims.noteChange()
     this.#deliveries.insert(deliveries)
   }
 
   #replay(text: string, values: (string | number | null)[]): Promise<number> {
     return this.#writes.write(() => {
-      this.#claims.notePending()
+      this.#claims.noteChange()
       return this.#statements.run(text, ...values)
     })
   }
