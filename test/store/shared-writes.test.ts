@@ -20,7 +20,8 @@ test('a write that fails undoes no other of its transaction, and says so once', 
     }
   }
   const noted: (string | null)[] = []
-  const database = { transaction, explain: (error: unknown) => error } as never
+  const between = (work: () => void) => work()
+  const database = { transaction, between, explain: (error: unknown) => error } as never
   const writes = new SharedWrites(database, setImmediate, () => noted.splice(0))
   const write = (text: string | null) =>
     writes.write(() => {
@@ -68,6 +69,7 @@ test('commits during a wait share the next one, as the disk may have begun befor
   const { wal, waits, done, wait } = startDisk()
   wal.note()
   const first = wait('a')
+  await nextTurn()
   wal.note()
   const second = wait('b')
   wal.note()
@@ -88,6 +90,7 @@ test('if the disk fails once, nothing counts as durable any more', async () => {
   const { wal, waits, done, wait } = startDisk()
   wal.note()
   const first = wait('a')
+  await nextTurn()
   wal.note()
   const second = wait('b')
   waits[0]!.reject(new Error('EIO'))

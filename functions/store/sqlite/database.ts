@@ -17,6 +17,8 @@ export interface Database {
   prepare(text: string): Statement
   /** Stores all writes of `work`, or none if it throws. Later ones are never durable before them. */
   transaction<Result>(work: () => Result): Result
+  /** Runs `work`, which begins a transaction, at once or as soon as a copy of the database allows it. */
+  between(work: () => void): void
   /** Resolves once all transactions so far are durable; undefined if they are. */
   durable(): Promise<void> | undefined
   /** Replaces an error of the database by one that names the cause and a remedy, if it knows them. */

@@ -33,6 +33,7 @@ export function openStorage(storage: ObjectStorage): Database {
   })
   return {
     isAlone: true,
+    between: (work) => work(),
     durable: () => undefined,
     prepare: (text) => ({
       run(...values) {

@@ -17,7 +17,7 @@ const companions = ['-wal', '-shm', '-journal']
 
 /** Pages of 4 KB. The more there are, the less often a busy page is copied into the file. */
 const checkpointPages = 8_000
-const cacheKib = 65_536
+const cacheKib = 16_384
 
 /**
  * With `alone`, locks out every other process. Throws FoghornError `data_in_use` if another process
@@ -44,6 +44,8 @@ class DatabaseFile implements Database {
   readonly #db: DatabaseSync
   readonly #path: string
   readonly #wal: Wal | undefined
+  /** While a copy is made: what waits for the end of its step. */
+  #held: (() => void)[] | undefined
 
   /** With a `wal`, the process is alone on the file. */
   constructor(db: DatabaseSync, path: string, wal: Wal | undefined) {
@@ -54,6 +56,11 @@ class DatabaseFile implements Database {
 
   get isAlone(): boolean {
     return this.#wal !== undefined || this.#path === inMemory
+  }
+
+  between(work: () => void): void {
+    if (this.#held === undefined) work()
+    else this.#held.push(work)
   }
 
   durable(): Promise<void> | undefined {
@@ -97,14 +104,23 @@ class DatabaseFile implements Database {
    * copy, too. Throws FoghornError `disk_full`.
    */
   async copyTo(path: string): Promise<void> {
+    // a step fails if it begins within a transaction, and steps begin on another thread
+    this.#held = []
     try {
-      await backup(this.#db, path, { rate: copiedPages })
+      await backup(this.#db, path, { rate: copiedPages, progress: () => this.#runHeld() })
       const copy = new DatabaseSync(path)
       copy.exec('PRAGMA journal_mode=DELETE')
       copy.close()
     } catch (error) {
       throw this.explain(error)
+    } finally {
+      this.#runHeld()
+      this.#held = undefined
     }
+  }
+
+  #runHeld(): void {
+    for (const work of this.#held?.splice(0) ?? []) work()
   }
 }
 

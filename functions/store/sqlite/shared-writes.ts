@@ -28,13 +28,31 @@ export class SharedWrites {
    * as a failure undoes all of them.
    */
   write<T>(work: () => T): Promise<T> {
+    const written = this.#add(work)
+    if (this.#waiting.length === 1) this.#soon(() => this.#flush())
+    return written
+  }
+
+  /** The same in a transaction of this moment, together with all that wait. */
+  writeNow<T>(work: () => T): Promise<T> {
+    const written = this.#add(work)
+    this.#flush()
+    return written
+  }
+
+  #flush(): void {
+    this.#db.between(() => {
+      if (this.#waiting.length > 0) this.#commit(this.#waiting.splice(0))
+    })
+  }
+
+  #add<T>(work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const run = () => {
         const value = work()
         return () => resolve(value)
       }
       this.#waiting.push({ run, reject })
-      if (this.#waiting.length === 1) this.#soon(() => this.#commit(this.#waiting.splice(0)))
     })
   }
 

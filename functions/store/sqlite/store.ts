@@ -161,7 +161,8 @@ export class SqliteStore implements Store {
   async claim(request: ClaimRequest): Promise<Claimed[][]> {
     if (!this.#claims.mayClaim(request)) return []
     const lease = this.#random()
-    return this.#writes.write(() => this.#claims.claim(request, lease))
+    // a message waits for it
+    return this.#writes.writeNow(() => this.#claims.claim(request, lease))
   }
 
   async settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {

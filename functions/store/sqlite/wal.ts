@@ -16,6 +16,7 @@ export class Wal {
   #round: Promise<void> | undefined
   #failure: unknown
   #isClosed = false
+  #isPlanned = false
 
   constructor(sync: Sync, close: () => void = () => {}) {
     this.#sync = sync
@@ -25,7 +26,10 @@ export class Wal {
   /** Call this after each commit. */
   note(): void {
     this.#written += 1
-    this.#begin()
+    if (this.#isPlanned) return
+    this.#isPlanned = true
+    // after all that follows from the commit, such as a claim: then one wait is enough for both
+    queueMicrotask(() => process.nextTick(() => this.#begin()))
   }
 
   /**
@@ -44,13 +48,14 @@ export class Wal {
 
   async #reached(commit: number): Promise<void> {
     while (this.#failure === undefined && this.#synced < commit) {
-      if (this.#round === undefined) throw new Error('the file is closed')
-      await this.#round
+      if (this.#isClosed) throw new Error('the file is closed')
+      await (this.#round ?? new Promise<void>((resolve) => process.nextTick(resolve)))
     }
     if (this.#failure !== undefined) throw this.#failure
   }
 
   #begin(): void {
+    this.#isPlanned = false
     if (this.#round !== undefined || this.#isClosed || this.#failure !== undefined) return
     const upTo = this.#written
     this.#round = this.#sync()

@@ -62,7 +62,7 @@ export const cloudflare = {
     freeRows: 50 * million,
   },
   /** test/workerd/rows.test.ts counts them. */
-  rowsOf: { heartbeat: 3, cron: 1 },
+  rowsOf: { heartbeat: 2, cron: 1 },
 } as const
 
 /** What a bench without Azure cannot measure. */
