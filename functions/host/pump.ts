@@ -89,10 +89,13 @@ export class Pump {
   }
 
   #wakeSoon(): void {
-    this.#refill ??= setTimeout(() => {
-      this.#refill = undefined
-      this.wake()
-    }, this.#underWay.sends.size > maxFew ? refillMs.many : refillMs.few)
+    this.#refill ??= setTimeout(
+      () => {
+        this.#refill = undefined
+        this.wake()
+      },
+      this.#underWay.sends.size > maxFew ? refillMs.many : refillMs.few,
+    )
   }
 
   async #turn(): Promise<void> {

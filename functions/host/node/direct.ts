@@ -1,8 +1,8 @@
 // Takes plain reports from Node's server itself: `Request` and `Response` objects, and the routes that a
 // report passes, cost as much as judging it. All other requests go to the routes.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { Log } from '../../../shared/log.ts'
 import { messageOf } from '../../../shared/errors.ts'
+import type { Log } from '../../../shared/log.ts'
 import { maxReportBytes, reportPath } from '../../../shared/report.ts'
 import type { AnswerReport } from '../../http/beacons/direct.ts'
 

@@ -1,8 +1,9 @@
 // Beacons and their sightings as rows of SQLite. A report costs two rows and, as a rule, no entry of an
 // index. The surprise: `due_at` may be too early. It moves only when the beacon is looked at, so that a
 // report need not move it.
-import { beaconCount } from '../../core/metrics/tally.ts'
+
 import type { Beacon, Observer, Sighting } from '../../core/event/observer.ts'
+import { beaconCount } from '../../core/metrics/tally.ts'
 import type { ListedBeacon } from '../listed-beacon.ts'
 import type { BeaconKey, BeaconPage, EventKey } from '../store.ts'
 import { Kept } from './kept.ts'
