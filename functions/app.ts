@@ -36,8 +36,10 @@ interface Parts {
 export function createParts(relay: Relay): Parts {
   const app = new Hono()
   const refusals = createRefusals({ now: () => relay.now(), log: relay.log })
-  const noteBrokenOff = (method: string, cause: unknown) =>
-    refusals.note('requests_broken_off', { method, error: messageOf(cause) }, '', 'info')
+  const noteBrokenOff = (method: string, cause: unknown) => {
+    const fields = { method, error: messageOf(cause) }
+    refusals.note('requests_broken_off', fields, '', 'info')
+  }
   const guard = createKeyGuard(relay, refusals, 'api')
   app.use('*', keepPrivate(relay))
   app.use('*', onlyKnownQuery(descriptions))
