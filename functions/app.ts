@@ -8,7 +8,8 @@ import { calendarRoutes } from './http/admin/calendar.ts'
 import { consolePages } from './http/admin/console.ts'
 import { metricsRoutes } from './http/admin/metrics.ts'
 import { checkRoutes } from './http/beacons/check.ts'
-import { reportRoutes } from './http/beacons/reports.ts'
+import { type AnswerReport, createAnswerReport } from './http/beacons/direct.ts'
+import { createTakeReport, reportRoutes } from './http/beacons/reports.ts'
 import { descriptions } from './http/descriptions.ts'
 import { healthRoute } from './http/health.ts'
 import { failed, keepPrivate, notFound } from './http/page.ts'
@@ -22,14 +23,30 @@ import { schemaRoutes } from './http/schemas.ts'
 import type { Relay } from './use-cases/relay.ts'
 
 export function createApp(relay: Relay): Hono {
+  return createParts(relay).app
+}
+
+interface Parts {
+  app: Hono
+  answerReport: AnswerReport
+  noteBrokenOff(method: string, cause: unknown): void
+}
+
+/** For a host that takes reports from its own server. */
+export function createParts(relay: Relay): Parts {
   const app = new Hono()
   const refusals = createRefusals({ now: () => relay.now(), log: relay.log })
+  const noteBrokenOff = (method: string, cause: unknown) => {
+    const fields = { method, error: messageOf(cause) }
+    refusals.note('requests_broken_off', fields, '', 'info')
+  }
   const guard = createKeyGuard(relay, refusals, 'api')
   app.use('*', keepPrivate(relay))
   app.use('*', onlyKnownQuery(descriptions))
   const reports = createReportCounts(relay)
-  app.use(reportPath, reports.note)
-  app.route('/', reportRoutes(relay, refusals))
+  const take = createTakeReport(relay, refusals)
+  app.use(reportPath, reports.count)
+  app.route('/', reportRoutes(take))
   app.route('/', checkRoutes(relay, refusals))
   app.route('/approve', pageRoutes(relay, refusals))
   app.route('/', interactionRoutes(relay, refusals))
@@ -43,12 +60,11 @@ export function createApp(relay: Relay): Hono {
   app.notFound(notFound)
   app.onError((error, c) => {
     if (error instanceof BodyBrokenOff) {
-      const fields = { method: c.req.method, error: messageOf(error.cause) }
-      refusals.note('requests_broken_off', fields, '', 'info')
+      noteBrokenOff(c.req.method, error.cause)
       return problem(c, 400, 'body_broken_off', 'the body is incomplete; send the request again')
     }
     relay.log.error('request_failed', { method: c.req.method, error: messageOf(error) })
     return failed(c)
   })
-  return app
+  return { app, answerReport: createAnswerReport(relay, take, reports), noteBrokenOff }
 }

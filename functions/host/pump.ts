@@ -16,8 +16,10 @@ const checkEveryMs = 5 * 60_000
 /** After a longer gap the process was halted and may have missed reports, so silence means nothing. */
 const maxSleepsMissed = 4
 const afterFailureMs = 1_000
-/** Requests that end within this time share one look at what is due. */
-const refillMs = 20
+/** Requests that end within this time share one look at what is due: it costs more than a request. */
+const refillMs = { few: 2, many: 20 }
+/** With more requests under way, there are many queues to look at. */
+const maxFew = 64
 
 export interface Timer {
   /** Calls `wake` of the pump after `ms`. Replaces the time that was set before. */
@@ -91,10 +93,13 @@ export class Pump {
   }
 
   #wakeSoon(): void {
-    this.#refill ??= setTimeout(() => {
-      this.#refill = undefined
-      this.wake()
-    }, refillMs)
+    this.#refill ??= setTimeout(
+      () => {
+        this.#refill = undefined
+        this.wake()
+      },
+      this.#underWay.sends.size > maxFew ? refillMs.many : refillMs.few,
+    )
   }
 
   async #turn(): Promise<void> {

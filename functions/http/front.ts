@@ -12,7 +12,7 @@ import { descriptions } from './descriptions.ts'
 import { keepPrivate, limitForm, notFound } from './page.ts'
 import { deadEnd } from './people/entry.ts'
 import { refusePress } from './people/slack.ts'
-import { limit } from './problem.ts'
+import { incomingOf, limit, refuse } from './problem.ts'
 import { onlyKnownQuery } from './query.ts'
 import { createRefusals, type Refusals } from './refusals.ts'
 import { schemaDescriptions, schemaRoutes } from './schemas.ts'
@@ -53,8 +53,8 @@ function checksOf(relay: FrontParts, refusals: Refusals): Record<Caller, Middlew
     anyone: (_c, next) => next(),
     admin: async (c, next) => refuseKeyless(relay, c) ?? next(),
     async beacon(c, next) {
-      const read = await readSigned(relay, refusals, c)
-      return read instanceof Response ? read : next()
+      const read = await readSigned(relay, refusals, await incomingOf(c))
+      return 'refusal' in read ? refuse(c, read.refusal) : next()
     },
     slack: async (c, next) => (await refusePress(relay, refusals, c)) ?? next(),
     async link(c, next) {

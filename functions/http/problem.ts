@@ -11,9 +11,23 @@ import { didYouMean } from '../schema/suggest.ts'
 export type Refusal = Omit<Problem, 'title'>
 
 export function problem(c: Context, status: number, code: string, detail: string, time?: number) {
+  const refusal = { status, code, detail, ...(time === undefined ? {} : { time }) }
+  return c.body(problemText(refusal), status as 400, { 'content-type': problemContentType })
+}
+
+export function problemText({ code, status, detail, time }: Refusal): string {
   const title = code.replaceAll('_', ' ')
   const body: Problem = { code, title, status, detail, ...(time === undefined ? {} : { time }) }
-  return c.body(JSON.stringify(body), status as 400, { 'content-type': problemContentType })
+  return JSON.stringify(body)
+}
+
+export function refuse(c: Context, { status, code, detail, time }: Refusal): Response {
+  return problem(c, status, code, detail, time)
+}
+
+/** A request whose body `limit` has read. */
+export async function incomingOf(c: Context) {
+  return { header: (name: string) => c.req.header(name), text: await c.req.text() }
 }
 
 /** The answer if the configuration has no such fleet. */

@@ -8,7 +8,8 @@ import type { Relay } from '../use-cases/relay.ts'
 
 export interface ReportCounts {
   /** Middleware: counts the answer to a report. */
-  note: MiddlewareHandler
+  count: MiddlewareHandler
+  note(fleet: string | undefined, status: number): void
   read(): Source['reports']
 }
 
@@ -21,13 +22,16 @@ export function createReportCounts({ config }: Pick<Relay, 'config'>): ReportCou
       outcomes.map((outcome) => [`${outcome} ${fleet}`, { fleet, outcome, count: 0 }]),
     ),
   )
+  const note = (named = other, status: number) => {
+    const fleet = Object.hasOwn(config.fleets, named) ? named : other
+    const outcome = status === 200 ? 'accepted' : 'refused'
+    counts.get(`${outcome} ${fleet}`)!.count += 1
+  }
   return {
-    async note(c, next) {
+    note,
+    async count(c, next) {
       await next()
-      const named = c.req.header(fleetHeader) ?? other
-      const fleet = Object.hasOwn(config.fleets, named) ? named : other
-      const outcome = c.res.status === 200 ? 'accepted' : 'refused'
-      counts.get(`${outcome} ${fleet}`)!.count += 1
+      note(c.req.header(fleetHeader), c.res.status)
     },
     read: () => [...counts.values()],
   }

@@ -2,7 +2,7 @@
 // names all events of one message. A token proves only that a person has the link, and contains no
 // state. The form on the page has a token of its own: it names the link and the state that the page
 // showed.
-import { fromBase64, toBase64 } from '../../shared/signature.ts'
+import { fromBase64, type Hmac, toBase64, webHmac } from '../../shared/signature.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { EventKey } from '../store/store.ts'
@@ -26,6 +26,8 @@ type LinkKeys = Uint8Array<ArrayBuffer>[]
 interface Linking {
   linkKeys: LinkKeys
   config: { publicUrl: string }
+  /** Of the host. WebCrypto leaves the thread for each message. */
+  hmac: Hmac
 }
 
 export interface LinkToken extends EventKey {
@@ -53,7 +55,8 @@ export async function pageLink(
   now: number,
 ): Promise<string> {
   const { fleet, eventId, channel } = delivery
-  const token = await createToken(relay.linkKeys, { fleet, eventId, channel, issuedAt: now })
+  const named = { fleet, eventId, channel, issuedAt: now }
+  const token = await createToken(relay.linkKeys, named, relay.hmac)
   return `${relay.config.publicUrl}/approve/${token}`
 }
 
@@ -84,26 +87,26 @@ export async function listLink(
   const events = [...new Map(named.map((key) => [JSON.stringify(key), key])).values()]
   if (events.length < 2 || events.length > maxListed) return undefined
   const list = { channel: deliveries[0]!.channel, issuedAt: now, events }
-  const link = `${relay.config.publicUrl}/approve/${await createListToken(relay.linkKeys, list)}`
+  const link = `${relay.config.publicUrl}/approve/${await createListToken(relay.linkKeys, list, relay.hmac)}`
   return link.length > maxLinkLength ? undefined : link
 }
 
-export function createToken(keys: LinkKeys, token: LinkToken): Promise<string> {
+export function createToken(keys: LinkKeys, token: LinkToken, hmac?: Hmac): Promise<string> {
   const { fleet, eventId, channel, issuedAt } = token
-  return seal(keys, [fleet, eventId, channel, issuedAt])
+  return seal(keys, [fleet, eventId, channel, issuedAt], hmac)
 }
 
-export function createListToken(keys: LinkKeys, list: ListToken): Promise<string> {
+export function createListToken(keys: LinkKeys, list: ListToken, hmac?: Hmac): Promise<string> {
   const { channel, issuedAt, events } = list
   const fleets = [...new Set(events.map(({ fleet }) => fleet))]
   const places = events.map(({ fleet, eventId }) => [fleets.indexOf(fleet), eventId])
-  return seal(keys, [listVersion, channel, issuedAt, fleets, places])
+  return seal(keys, [listVersion, channel, issuedAt, fleets, places], hmac)
 }
 
-async function seal(keys: LinkKeys, content: unknown): Promise<string> {
+async function seal(keys: LinkKeys, content: unknown, hmac?: Hmac): Promise<string> {
   const key = keys[0]!
   const payload = `${await keyId(key)}.${toBase64Url(encoder.encode(JSON.stringify(content)))}`
-  return `${payload}.${await macOf(key, payload)}`
+  return `${payload}.${await macOf(key, payload, hmac)}`
 }
 
 /** The token's content, or undefined if none of the keys signed it. */
@@ -212,10 +215,12 @@ async function keyId(key: Uint8Array<ArrayBuffer>): Promise<string> {
   return (await prepare(key)).id
 }
 
-async function macOf(key: Uint8Array<ArrayBuffer>, content: string): Promise<string> {
-  const { hmac } = await prepare(key)
-  const mac = await crypto.subtle.sign('HMAC', hmac, encoder.encode(content))
-  return toBase64Url(new Uint8Array(mac))
+async function macOf(
+  key: Uint8Array<ArrayBuffer>,
+  content: string,
+  hmac: Hmac = webHmac,
+): Promise<string> {
+  return toBase64Url(await hmac(key, content))
 }
 
 /** Compares in constant time. */

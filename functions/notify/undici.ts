@@ -9,7 +9,8 @@ import { FoghornError } from '../../shared/errors.ts'
 import { hasBlockedPort, portRefusal, whyForbidden } from '../core/rules/address.ts'
 import type { Send } from './notifier.ts'
 
-const connectionsPerOrigin = 16
+/** As many requests as a channel without a rate gets at once. */
+const connectionsPerOrigin = 32
 
 export interface Outbound {
   send: Send

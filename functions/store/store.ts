@@ -1,6 +1,7 @@
 // Where events, beacons and deliveries are stored. Each comment on a method is a promise with a
 // test in test/store/contract.ts, which every adapter passes. A use case takes the narrowest
-// interface it needs.
+// interface it needs. Where a write is "durable once it returns", a host may instead hold back all
+// answers and requests that follow it until it is.
 import type { Settlement } from '../core/delivery/attempt.ts'
 import type { Commit } from '../core/delivery/commit.ts'
 import type { Claimed, Delivery } from '../core/delivery/delivery.ts'

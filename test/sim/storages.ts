@@ -9,6 +9,7 @@ import { AzureStore } from '../../functions/store/azure/store.ts'
 import { openFile } from '../../functions/store/sqlite/file.ts'
 import { SqliteStore } from '../../functions/store/sqlite/store.ts'
 import type { ClaimRequest, Commit, Store } from '../../functions/store/store.ts'
+import { frozen } from '../support/freeze.ts'
 import { around } from './around.ts'
 import type { Caller } from './followers.ts'
 import type { Judge } from './judge.ts'
@@ -19,18 +20,32 @@ export interface Storage {
   storeOf(worker: Caller, judge: Judge): Store
   /** Without faults, for a look at the end. */
   plain: Store
+  /** All relays have ended: what they kept in memory is gone. */
+  restart(): void
   close(): void
 }
 
 export const storages = {
   sqlite(_kernel: Kernel): Storage {
-    const plain = new SqliteStore(openFile(':memory:'), { random: namesOf('lease') })
+    const file = openFile(':memory:')
+    const random = namesOf('lease')
+    const open = () => new SqliteStore(file, { random })
+    let store = open()
+    const call =
+      (name: keyof Store) =>
+      (...args: never[]) =>
+        (store[name] as (...args: never[]) => unknown)(...args)
+    const plain = new Proxy(store, { get: (_, name) => call(name as keyof Store) })
     return {
       plain,
+      restart() {
+        store = open()
+      },
       storeOf(worker, judge) {
         const { name } = worker.process
         const watched = around(watch(plain, judge), async (method, args, call) => {
           const result = await call()
+          if (isShared.has(method)) frozen([args, result])
           if (method === 'commit') judge.committed(name, args[0] as Commit, result as string)
           if (method === 'claim') judge.claimed(name, result as Claimed[][])
           if (method === 'writeMemo' && result === 'written') {
@@ -57,7 +72,7 @@ export const storages = {
           return result
         })
       },
-      close: () => plain.close(),
+      close: () => file.close(),
     }
   },
 
@@ -87,10 +102,17 @@ export const storages = {
           },
         })
       },
+      restart() {},
       close() {},
     }
   },
 }
+
+/** What these take and give stays in the memory of the store. */
+const isShared = new Set<keyof Store>([
+  ...(['readEvent', 'commit', 'readObservers', 'readBeacon'] as const),
+  ...(['readSightings', 'writeBeacon', 'replaceBeacon'] as const),
+])
 
 type Noting = Parameters<Store['writeMemo']>
 type Settling = Parameters<Store['settle']>

@@ -173,7 +173,12 @@ function build(ground: Ground) {
   const liar = faults.vm_lies > 0 ? new Liar({ ...bad, random: random.fork('liar') }) : undefined
   if (faults.fleet_floods > 0) flood({ ...bad, random: random.fork('flood') })
   const { fromMs, untilMs } = plan.away ?? {}
-  if (fromMs !== undefined) kernel.after(fromMs, () => cluster.stop(untilMs! - fromMs))
+  if (fromMs !== undefined) {
+    kernel.after(fromMs, () => {
+      cluster.stop(untilMs! - fromMs)
+      ground.storage.restart()
+    })
+  }
   const network = new Network({ kernel, faults, cluster, judge, calmAt, http })
   beacons.push(...raise(ground, platform, network, judge, calmAt))
   return { judge, platform }

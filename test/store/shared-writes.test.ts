@@ -1,113 +1,104 @@
-// Who waits for the disk, and for whom: patient writes let the thread go on, others do not wait for
-// them.
+// Writes that share a transaction, and the wait for the disk beside it.
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { Database } from '../../functions/store/sqlite/database.ts'
 import { SharedWrites } from '../../functions/store/sqlite/shared-writes.ts'
+import { Wal } from '../../functions/store/sqlite/wal.ts'
 
-const patient = { isPatient: true }
-
-/** A disk whose waits end when the test ends them. */
-function startBench() {
+test('a write that fails undoes no other of its transaction, and says so once', async () => {
   const db = new DatabaseSync(':memory:')
   db.exec('CREATE TABLE t (text TEXT NOT NULL)')
+  const transaction = <Result>(work: () => Result): Result => {
+    db.exec('BEGIN')
+    try {
+      const result = work()
+      db.exec('COMMIT')
+      return result
+    } catch (error) {
+      db.exec('ROLLBACK')
+      throw error
+    }
+  }
+  const noted: (string | null)[] = []
+  const between = (work: () => void) => work()
+  const database = { transaction, between, explain: (error: unknown) => error } as never
+  const writes = new SharedWrites(database, setImmediate, () => noted.splice(0))
+  const write = (text: string | null) =>
+    writes.write(() => {
+      noted.push(text)
+      db.prepare('INSERT INTO t VALUES (?)').run(text)
+    })
+  const ended = await Promise.allSettled([write('a'), write(null), write('b')])
+  expect(ended.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  const rows = db.prepare('SELECT text FROM t').all()
+  expect(rows.map(({ text }) => text)).toEqual(['a', 'b'])
+  expect(noted).toEqual(['b'])
+})
+
+/** A disk whose waits end when the test ends them. */
+function startDisk() {
   const waits: PromiseWithResolvers<void>[] = []
-  const sync = () => {
+  const wal = new Wal(() => {
     const wait = Promise.withResolvers<void>()
     waits.push(wait)
     return wait.promise
-  }
-  const database: Database = {
-    isAlone: true,
-    prepare() {
-      throw new Error('not used')
-    },
-    transaction(work) {
-      db.exec('BEGIN')
-      try {
-        const result = work()
-        db.exec('COMMIT')
-        return result
-      } catch (error) {
-        db.exec('ROLLBACK')
-        throw error
-      }
-    },
-    sync,
-    explain: (error) => error,
-    close() {},
-  }
-  const writes = new SharedWrites(database, setImmediate)
+  })
   const done: string[] = []
-  const write = (text: string | null, options?: typeof patient) =>
-    writes
-      .write(() => db.prepare('INSERT INTO t VALUES (?)').run(text), options)
-      .then(
-        () => done.push(`${text} is durable`),
-        () => done.push(`${text} failed`),
-      )
-  const rows = () =>
-    db
-      .prepare('SELECT text FROM t')
-      .all()
-      .map(({ text }) => text)
-  return { write, waits, done, rows }
+  const wait = (name: string) =>
+    wal.durable()?.then(
+      () => done.push(`${name} is durable`),
+      () => done.push(`${name} failed`),
+    )
+  return { wal, waits, done, wait }
 }
 
-test('a patient write is there at once, and answered once the disk has it', async () => {
-  const { write, waits, done, rows } = startBench()
-  const written = write('a', patient)
+test('a commit is durable once the disk has it, and what waits for nothing goes on', async () => {
+  const { wal, waits, done, wait } = startDisk()
+  expect(wal.durable()).toBe(undefined)
+  wal.note()
+  const waiting = wait('a')
   await nextTurn()
-  expect({ rows: rows(), done: [...done] }).toEqual({ rows: ['a'], done: [] })
+  expect(done).toEqual([])
   waits[0]!.resolve()
-  await written
+  await waiting
   expect(done).toEqual(['a is durable'])
+  expect(wal.durable()).toBe(undefined)
 })
 
-test('patient writes of the meantime share the next wait', async () => {
-  const { write, waits, done, rows } = startBench()
-  const all = [write('a', patient)]
+test('commits during a wait share the next one, as the disk may have begun before them', async () => {
+  const { wal, waits, done, wait } = startDisk()
+  wal.note()
+  const first = wait('a')
   await nextTurn()
-  all.push(write('b', patient), write('c', patient))
-  await nextTurn()
-  expect(rows()).toEqual(['a'])
+  wal.note()
+  const second = wait('b')
+  wal.note()
+  const third = wait('c')
   waits[0]!.resolve()
-  await all[0]
-  await nextTurn()
-  expect(rows()).toEqual(['a', 'b', 'c'])
-  waits[1]!.resolve()
-  await Promise.all(all)
-  expect(waits).toHaveLength(2)
-  expect(done).toEqual(['a is durable', 'b is durable', 'c is durable'])
-})
-
-test('other writes do not wait for patient ones, and take those that wait along', async () => {
-  const { write, waits, done } = startBench()
-  void write('a', patient)
-  await nextTurn()
-  void write('b', patient)
-  await write('c')
-  expect(done).toEqual(['b is durable', 'c is durable'])
-  expect(waits).toHaveLength(1)
-})
-
-test('if the disk fails, the patient write fails, and later ones go on', async () => {
-  const { write, waits, done } = startBench()
-  const first = write('a', patient)
-  await nextTurn()
-  waits[0]!.reject(new Error('EIO'))
   await first
-  const second = write('b', patient)
   await nextTurn()
+  expect(done).toEqual(['a is durable'])
   waits[1]!.resolve()
-  await second
-  expect(done).toEqual(['a failed', 'b is durable'])
+  await Promise.all([second, third])
+  expect({ done, waits: waits.length }).toEqual({
+    done: ['a is durable', 'b is durable', 'c is durable'],
+    waits: 2,
+  })
 })
 
-test('a write that fails undoes no other of its transaction', async () => {
-  const { write, done, rows } = startBench()
-  await Promise.all([write('a'), write(null), write('b')])
-  expect(rows()).toEqual(['a', 'b'])
-  expect(done.toSorted()).toEqual(['a is durable', 'b is durable', 'null failed'])
+test('if the disk fails once, nothing counts as durable any more', async () => {
+  const { wal, waits, done, wait } = startDisk()
+  wal.note()
+  const first = wait('a')
+  await nextTurn()
+  wal.note()
+  const second = wait('b')
+  waits[0]!.reject(new Error('EIO'))
+  await Promise.all([first, second])
+  wal.note()
+  await wait('c')
+  expect({ done, waits: waits.length }).toEqual({
+    done: ['a failed', 'b failed', 'c failed'],
+    waits: 1,
+  })
 })

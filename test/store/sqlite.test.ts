@@ -15,7 +15,7 @@ import { sql } from '../../functions/store/sqlite/sql.ts'
 import { SqliteStore } from '../../functions/store/sqlite/store.ts'
 import { claim } from '../support/claims.ts'
 import { newFolder } from '../support/folder.ts'
-import { at, commitOf, delivery, key, record, telling } from '../support/records.ts'
+import { at, beaconOf, commitOf, delivery, key, record, telling } from '../support/records.ts'
 import { storeContract } from './contract.ts'
 
 const directory = newFolder('store')
@@ -232,6 +232,49 @@ test.each(['DROP TABLE posts; DROP TABLE marks', 'DROP TABLE marks'])(
     store.close()
   },
 )
+
+test('a file of format 3 is upgraded: its beacons and events are found by all that lists need', async () => {
+  const path = newPath()
+  const before = new SqliteStore(openFile(path), { random: randomUUID })
+  await before.commit(commitOf({ record: record({ dueAt: at + 5 }) }))
+  const silent = beaconOf('web_0', { silence: { since: at, from: at }, silentAt: at + 7 })
+  await before.writeBeacon(silent, [])
+  before.close()
+  const db = new DatabaseSync(path)
+  const [{ body: beacon }, { body: event }] = ['beacons', 'events'].map(
+    (table) => db.prepare(`SELECT body FROM ${table}`).get() as { body: string },
+  ) as [{ body: string }, { body: string }]
+  db.exec(`DROP TABLE beacons; DROP TABLE events; PRAGMA user_version = 3;
+    CREATE TABLE beacons (
+      fleet TEXT NOT NULL, beacon TEXT NOT NULL, boot_id TEXT NOT NULL, counter INTEGER NOT NULL,
+      heard_at INTEGER NOT NULL, retired TEXT NOT NULL, body TEXT NOT NULL,
+      PRIMARY KEY (fleet, beacon)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE events (
+      fleet TEXT NOT NULL, event_id TEXT NOT NULL, sequence INTEGER NOT NULL,
+      first_seen_at INTEGER NOT NULL, due_at INTEGER, ended_at INTEGER, body TEXT NOT NULL,
+      PRIMARY KEY (fleet, event_id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TRIGGER beacon_renamed AFTER UPDATE OF body ON beacons
+      BEGIN DELETE FROM beacon_names; END`)
+  const { fleet, heardAt } = silent
+  db.prepare('INSERT INTO beacons VALUES (?, ?, ?, ?, ?, ?, ?)').run(
+    ...[fleet, silent.beacon, silent.bootId, silent.counter, heardAt, '[]', beacon],
+  )
+  db.prepare('INSERT INTO events VALUES (?, ?, 1, ?, ?, NULL, ?)').run(
+    ...[key.fleet, key.eventId, record().firstSeenAt, at + 5, event],
+  )
+  db.close()
+  const store = new SqliteStore(openFile(path, { alone: true }), { random: randomUUID })
+  expect(await store.dueBeacons(at + 7, 9)).toEqual([{ fleet, beacon: silent.beacon }])
+  expect(await store.dueEvents(at + 5, 9)).toEqual([key])
+  const search = { fleet, state: 'silent' as const, limit: 9, now: heardAt }
+  expect((await store.findBeacons(search)).beacons).toHaveLength(1)
+  const { events } = await store.findEvents({ fleets: [fleet], step: 'open', limit: 9 })
+  expect(events).toHaveLength(1)
+  expect(await store.writeBeacon({ ...silent, counter: silent.counter + 1 }, [])).toBe('written')
+  store.close()
+})
 
 const enough = 25
 

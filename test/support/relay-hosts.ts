@@ -1,5 +1,6 @@
 // The places where the end-to-end tests run the relay, each as a process.
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Azurite, startAzurite } from './azurite.ts'
@@ -10,8 +11,8 @@ export const hosts = ['node', 'azure', 'cloudflare'] as const
 export type HostName = (typeof hosts)[number]
 
 export interface RelayHost {
-  /** A path within the project. */
-  file: string
+  /** A path within the project, or a whole command. */
+  file: string | readonly string[]
   environment: Record<string, string>
   /** What it logs once it answers. */
   started: string
@@ -33,8 +34,7 @@ export async function prepareHost(
   { azuriteDirectory, bundleFolder }: HostOptions,
 ): Promise<RelayHost> {
   if (name === 'node') {
-    const file = 'functions/host/node/main.ts'
-    return { file, environment: {}, started: 'relay_started', async stop() {} }
+    return { file: startCommand(), environment: {}, started: 'relay_started', async stop() {} }
   }
   if (name === 'cloudflare') {
     const file = 'infra/cloudflare/dev.ts'
@@ -54,6 +54,13 @@ export async function prepareHost(
     azurite,
     stop: () => azurite.stop(),
   }
+}
+
+/** As `npm start` runs it, with its limits of memory. */
+function startCommand(): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const [, ...words] = scripts.start.split(' ')
+  return [process.execPath, ...words]
 }
 
 function bundled(folder: string): string {

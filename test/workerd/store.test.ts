@@ -24,5 +24,7 @@ storeContract('SqliteStore in a Durable Object', async () => {
       get: (_store, name) => (name in store ? inObject(name as keyof Store) : undefined),
     })
   }
-  return { store: await open(), reopen: open, close: async () => {} }
+  const store = await open()
+  // an object is alone on its storage
+  return { store, reopen: async () => store, close: async () => {} }
 })

@@ -28,6 +28,8 @@ import { readSettings } from './settings.ts'
  * for configured channels alone, so that subscriptions that hang delay none of them.
  */
 const places = { all: 5, wide: 3, toSubscriptions: 3 }
+/** An object has 128 MB in all. */
+const keptRows = 4_096
 /** A heartbeat costs little here, and silence is noticed after three. */
 const idlePaceMs = 5 * 60_000
 /** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
@@ -107,7 +109,8 @@ async function compose(
   const settings = readSettings(bindings, configText)
   const { config, linkKeys, adminKey, level } = settings
   const log = createLog({ write, now: Date.now, level, secrets: allSecrets(settings) })
-  const store = new SqliteStore(openStorage(storage), { random: () => crypto.randomUUID() })
+  const random = () => crypto.randomUUID()
+  const store = new SqliteStore(openStorage(storage), { random, keptRows })
   store.freeLeases(Date.now())
   const setAlarm = (at: number) => storage.setAlarm(at)
   const timer = createAlarm({ setAlarm, now: Date.now, log })

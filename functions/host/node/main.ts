@@ -1,11 +1,14 @@
-// The relay on plain Node, started by `npm start`: one process with an embedded SQLite.
+// The relay on plain Node, started by `npm start`: one process with an embedded SQLite. It goes on while
+// the disk works: each answer and each request to a channel waits until all rows so far are durable.
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
+import { createServer, type RequestListener, type ServerOptions } from 'node:http'
 import { join } from 'node:path'
 import { serve } from '@hono/node-server'
-import { FoghornError } from '../../../shared/errors.ts'
+import type { Hono } from 'hono'
+import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import { createLog } from '../../../shared/log.ts'
-import { createApp } from '../../app.ts'
+import { createParts } from '../../app.ts'
 import { createEntra } from '../../identity/entra.ts'
 import { notifiers } from '../../notify/registry.ts'
 import { createSlackDesk } from '../../notify/slack/desk.ts'
@@ -21,6 +24,7 @@ import { Pump } from '../pump.ts'
 import { allSecrets } from '../settings.ts'
 import { createBackup } from './backup.ts'
 import { finishing, watchBody } from './body.ts'
+import { reportsFirst } from './direct.ts'
 import { machineOf, troublesOf } from './machine.ts'
 import { readSettings, type Settings } from './settings.ts'
 
@@ -39,12 +43,16 @@ async function start(settings: Settings, write: (line: string) => void) {
   const store = new SqliteStore(file, { random: randomUUID, soon: setImmediate })
   store.freeLeases(Date.now())
   const machine = machineOf(dataDirectory)
+  const durable = () => file.durable()
   const outbound = createOutbound(config.allowNetworks)
   const relay: Relay = {
     config,
     store,
     notifiers,
-    send: outbound.send,
+    async send(url, request) {
+      await durable()
+      return outbound.send(url, request)
+    },
     slackDesk: createSlackDesk(nodeHmac),
     hmac: nodeHmac,
     // without the guard of channels: only the owner chooses the address of the keys
@@ -65,7 +73,20 @@ async function start(settings: Settings, write: (line: string) => void) {
     troubles: () => troublesOf(machine),
   }
   const pump = new Pump(relay, { machine })
-  const server = await listen(createApp(relay), port, address)
+  const { app, ...parts } = createParts(relay)
+  const gated = async (request: Request) => {
+    const response = await answer(app, request)
+    try {
+      await durable()
+      return response
+    } catch (error) {
+      log.error('request_failed', { method: request.method, error: messageOf(error) })
+      return new Response(null, { status: 500 })
+    }
+  }
+  const server = await listen(gated, port, address, (others) =>
+    reportsFirst({ ...parts, durable, log }, others),
+  )
   log.info('relay_started', {
     address,
     port: server.port,
@@ -87,10 +108,14 @@ async function start(settings: Settings, write: (line: string) => void) {
   }
 }
 
-function listen(app: ReturnType<typeof createApp>, port: number, hostname: string) {
+type Fetch = (request: Request) => Promise<Response>
+type Wrap = (listener: RequestListener) => RequestListener
+
+function listen(fetch: Fetch, port: number, hostname: string, wrap: Wrap) {
   return new Promise<{ port: number; close(): Promise<void> }>((resolve, reject) => {
-    const fetch = (request: Request) => answer(app, request)
-    const server = serve({ fetch, port, hostname }, (info) =>
+    const create = (options: ServerOptions, listener: RequestListener) =>
+      createServer(options, wrap(listener))
+    const server = serve({ fetch, port, hostname, createServer: create as never }, (info) =>
       resolve({
         port: info.port,
         close: () =>
@@ -112,7 +137,7 @@ function listen(app: ReturnType<typeof createApp>, port: number, hostname: strin
  * Watches chunked bodies only: Node drains a body that was not read at all, but not a chunked body
  * that was read in part. On a proxy's shared connection, its rest would break the next request.
  */
-async function answer(app: ReturnType<typeof createApp>, request: Request): Promise<Response> {
+async function answer(app: Hono, request: Request): Promise<Response> {
   if (!request.headers.has('transfer-encoding') || request.body === null) return app.fetch(request)
   const sent = watchBody(request.body)
   const { status, headers, body } = await app.fetch(

@@ -3,7 +3,7 @@
 import { type Context, Hono } from 'hono'
 import { type CheckAnswer, checkPath, checkSchema, maxCheckBytes } from '../../../shared/check.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { limit } from '../problem.ts'
+import { incomingOf, limit, refuse } from '../problem.ts'
 import type { Refusals } from '../refusals.ts'
 import { nameBeacon } from './authenticate.ts'
 import { readRequest } from './request.ts'
@@ -17,14 +17,15 @@ export function checkRoutes(relay: Relay, refusals: Refusals): Hono {
 }
 
 async function postCheck(relay: Relay, refusals: Refusals, c: Context): Promise<Response> {
-  const request = await readRequest(relay, refusals, c, checkSchema, malformedCode)
-  if (request instanceof Response) return request
-  const { fleet, sender, refuse } = request
+  const incoming = await incomingOf(c)
+  const request = await readRequest(relay, refusals, incoming, checkSchema, malformedCode)
+  if ('refusal' in request) return refuse(c, request.refusal)
+  const { fleet, sender } = request
   const { vm } = request.body
   const answer: CheckAnswer = { fleet, time: relay.now() }
   if (vm === null) return c.json(answer)
   const named = nameBeacon(sender, { vm })
-  if ('refusal' in named) return refuse(named.refusal)
+  if ('refusal' in named) return refuse(c, request.refuse(named.refusal).refusal)
   const { beacon } = named
   const known = await relay.store.readBeacon(fleet, beacon)
   const heard = known === undefined ? {} : { heardAt: known.heardAt }

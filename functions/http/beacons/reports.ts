@@ -1,7 +1,9 @@
-// `POST /v1/reports`: reads the report of a beacon, and calls the use case.
-import { type Context, Hono } from 'hono'
+// `POST /v1/reports`: reads the report of a beacon, and calls the use case. A host may take reports from
+// its own server, past the routes: most requests are reports.
+import { Hono } from 'hono'
 import { cut } from '../../../shared/document.ts'
 import {
+  type Answer,
   maxReportBytes,
   type Report,
   reportPath,
@@ -11,17 +13,26 @@ import {
 import { unsupported } from '../../core/rules/beacon-version.ts'
 import { receiveAndHold } from '../../use-cases/hold-answer.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { limit, type Refusal } from '../problem.ts'
+import { incomingOf, limit, type Refusal, refuse } from '../problem.ts'
 import type { Refusals } from '../refusals.ts'
 import { nameBeacon } from './authenticate.ts'
-import { readRequest } from './request.ts'
+import { type Incoming, type Refused, readRequest } from './request.ts'
 
 const malformedCode = 'report_malformed'
 
-export function reportRoutes(relay: Relay, refusals: Refusals): Hono {
-  const routes = new Hono()
+export type TakeReport = (incoming: Incoming) => Promise<{ answer: Answer } | Refused>
+
+export function createTakeReport(relay: Relay, refusals: Refusals): TakeReport {
   const noteVersion = createVersionNotes(relay)
-  routes.post(reportPath, limit(maxReportBytes), (c) => postReport(relay, refusals, noteVersion, c))
+  return (incoming) => takeReport(relay, refusals, noteVersion, incoming)
+}
+
+export function reportRoutes(take: TakeReport): Hono {
+  const routes = new Hono()
+  routes.post(reportPath, limit(maxReportBytes), async (c) => {
+    const taken = await take(await incomingOf(c))
+    return 'refusal' in taken ? refuse(c, taken.refusal) : c.json(taken.answer)
+  })
   return routes
 }
 
@@ -45,21 +56,21 @@ function createVersionNotes({ log }: Relay): NoteVersion {
   }
 }
 
-async function postReport(
+async function takeReport(
   relay: Relay,
   refusals: Refusals,
   noteVersion: NoteVersion,
-  c: Context,
-): Promise<Response> {
-  const request = await readRequest(relay, refusals, c, reportSchema, malformedCode)
-  if (request instanceof Response) return request
+  incoming: Incoming,
+): ReturnType<TakeReport> {
+  const request = await readRequest(relay, refusals, incoming, reportSchema, malformedCode)
+  if ('refusal' in request) return request
   const { fleet, sender, body, refuse } = request
   const named = nameBeacon(sender, body)
   if ('refusal' in named) return refuse(named.refusal)
   noteVersion(fleet, body)
   const received = await receiveAndHold(relay, fleet, named.beacon, body)
   return received.outcome === 'answered'
-    ? c.json(received.answer)
+    ? { answer: received.answer }
     : refuse(outcomes[received.outcome])
 }
 

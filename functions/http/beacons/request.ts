@@ -1,6 +1,5 @@
 // Reads a request of a beacon: authenticates the sender, then checks the body by its schema. A
 // refusal is logged and counted.
-import type { Context } from 'hono'
 import * as z from 'zod'
 import { cut } from '../../../shared/document.ts'
 import { describeIssues } from '../../../shared/errors.ts'
@@ -8,16 +7,27 @@ import { parseJson } from '../../../shared/json.ts'
 import { shownName } from '../../../shared/presentable.ts'
 import { fleetHeader } from '../../../shared/report.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { problem, type Refusal } from '../problem.ts'
+import type { Refusal } from '../problem.ts'
 import type { Refusals } from '../refusals.ts'
 import { authenticate, type Sender } from './authenticate.ts'
+
+/** A request as any server gives it. */
+export interface Incoming {
+  /** `name` in lower case. */
+  header(name: string): string | undefined
+  text: string
+}
+
+export interface Refused {
+  refusal: Refusal
+}
 
 interface BeaconRequest<Body> {
   fleet: string
   sender: Sender
   body: Body
   /** Refuses the request after all. */
-  refuse(refusal: Refusal): Response
+  refuse(refusal: Refusal): Refused
 }
 
 interface SignedRequest {
@@ -26,35 +36,33 @@ interface SignedRequest {
   text: string
 }
 
-/** Authenticates the sender. The answer instead, if the request is refused. */
+/** Authenticates the sender. */
 export async function readSigned(
   relay: Pick<Relay, 'config' | 'identity' | 'hmac' | 'now'>,
   refusals: Refusals,
-  c: Context,
-): Promise<SignedRequest | Response> {
-  const name = c.req.header(fleetHeader)
+  { header, text }: Incoming,
+): Promise<SignedRequest | Refused> {
+  const name = header(fleetHeader)
   const fleet = name === undefined ? undefined : own(relay.config.fleets, name)
-  if (name === undefined || fleet === undefined)
-    return refuseRequest(refusals, c, unknownFleet(name))
-  const text = await c.req.text()
-  const sender = await authenticate(relay, fleet, (header) => c.req.header(header), text)
+  if (name === undefined || fleet === undefined) return refuseRequest(refusals, unknownFleet(name))
+  const sender = await authenticate(relay, fleet, header, text)
   // The sender is unknown, so the body is neither parsed nor logged.
   const claims = { fleet: name, json: undefined }
-  if ('refusal' in sender) return refuseRequest(refusals, c, sender.refusal, claims)
+  if ('refusal' in sender) return refuseRequest(refusals, sender.refusal, claims)
   return { fleet: name, sender, text }
 }
 
-/** The answer instead, if the request is refused. `malformed` is the code for a wrong body. */
+/** `malformed` is the code for a wrong body. */
 export async function readRequest<Body extends z.core.$ZodType>(
   relay: Relay,
   refusals: Refusals,
-  c: Context,
+  incoming: Incoming,
   schema: Body,
   malformed: string,
-): Promise<BeaconRequest<z.output<Body>> | Response> {
-  const refuse = (refusal: Refusal, claims?: Claims) => refuseRequest(refusals, c, refusal, claims)
-  const signed = await readSigned(relay, refusals, c)
-  if (signed instanceof Response) return signed
+): Promise<BeaconRequest<z.output<Body>> | Refused> {
+  const refuse = (refusal: Refusal, claims?: Claims) => refuseRequest(refusals, refusal, claims)
+  const signed = await readSigned(relay, refusals, incoming)
+  if ('refusal' in signed) return signed
   const { fleet: name, sender, text } = signed
   const json = parseJson(text)
   const claims = { fleet: name, json }
@@ -82,15 +90,14 @@ interface Claims {
 
 function refuseRequest(
   refusals: Refusals,
-  c: Context,
   refusal: Refusal,
   { fleet, json }: Claims = { fleet: '', json: undefined },
-): Response {
-  const { status, code, detail, time } = refusal
+): Refused {
+  const { status, code, detail } = refusal
   const vm = claimedVm(json)
   const sender = { fleet, ...(vm !== undefined && { vm }) }
   refusals.note('report_refused', { status, code, detail, ...sender }, `${fleet} ${code}`)
-  return problem(c, status, code, detail, time)
+  return { refusal }
 }
 
 const claimSchema = z.object({ vm: z.object({ name: z.string() }) })

@@ -1,41 +1,15 @@
-// The tables, indexes and statements of searches. Triggers keep the names up to date, so also an older
-// relay on the same file keeps them right. Plain SQL without statements of one database only.
+// The tables, indexes and statements of searches. Plain SQL without statements of one database only.
 import { alertPrefix } from '../../../shared/report.ts'
 import { listedFields } from '../listed-beacon.ts'
 
 /** Alerts are stored like events, but no search finds them. */
 const isEvent = `event_id NOT GLOB '${alertPrefix}*'`
-const eventType = `(body ->> '$.facts.eventType')`
-/** As `stepOf` in core/event/summary.ts. */
-const step = `(CASE WHEN body ->> '$.ended.outcome' IS NOT NULL THEN body ->> '$.ended.outcome'
-  WHEN body ->> '$.startedAt' IS NOT NULL THEN 'started'
-  ELSE coalesce(body ->> '$.verdict.decision', 'open') END)`
-
 /** As `json_object` takes them; `->` keeps arrays and objects as JSON. Absent fields are null. */
 const fields = listedFields.map((field) => `'${field}', body -> '$.${field}'`).join(', ')
 const listed = `json_object(${fields}) AS listed, json_array_length(body, '$.sees') AS sees_events`
 
-const addNames = (row: string) => `INSERT OR IGNORE INTO event_names
-    SELECT ${row}.event_id, ${row}.first_seen_at, ${row}.fleet, ${row}.event_id
-    UNION SELECT lower(vm.value), ${row}.first_seen_at, ${row}.fleet, ${row}.event_id
-    FROM json_each(${row}.body, '$.facts.resources') vm`
-
-const dropNames = `DELETE FROM event_names WHERE first_seen_at = OLD.first_seen_at
-    AND fleet = OLD.fleet AND event_id = OLD.event_id AND name IN (SELECT OLD.event_id
-      UNION SELECT lower(value) FROM json_each(OLD.body, '$.facts.resources'))`
-
-const changed = (path: string) => `OLD.body -> '${path}' IS NOT NEW.body -> '${path}'`
-
-const addBeacon = `INSERT OR IGNORE INTO beacon_names (fleet, vm, beacon)
-    VALUES (NEW.fleet, lower(NEW.body ->> '$.vm'), NEW.beacon)`
-const dropBeacon = `DELETE FROM beacon_names
-    WHERE fleet = OLD.fleet AND vm = lower(OLD.body ->> '$.vm') AND beacon = OLD.beacon`
-
-const isSilent = `body -> '$.silence' IS NOT NULL`
-const hasLeft = `body -> '$.left' IS NOT NULL`
-
-const byTime = (which: string, index: string) => `SELECT heard_at, beacon, ${listed}
-    FROM beacons INDEXED BY ${index} WHERE ${which} AND fleet = ? AND (heard_at, beacon) > (?, ?)
+const byTime = (mark: string) => `SELECT heard_at, beacon, ${listed}
+    FROM beacons INDEXED BY beacons_marked WHERE mark = '${mark}' AND fleet = ? AND (heard_at, beacon) > (?, ?)
     ORDER BY heard_at, beacon LIMIT ?`
 
 export const browseSchema = `
@@ -43,28 +17,13 @@ CREATE TABLE IF NOT EXISTS event_names (
   name TEXT NOT NULL, first_seen_at INTEGER NOT NULL, fleet TEXT NOT NULL, event_id TEXT NOT NULL,
   PRIMARY KEY (name, first_seen_at, fleet, event_id)
 ) STRICT, WITHOUT ROWID;
-CREATE TRIGGER IF NOT EXISTS event_named AFTER INSERT ON events WHEN NEW.${isEvent}
-  BEGIN ${addNames('NEW')}; END;
-CREATE TRIGGER IF NOT EXISTS event_renamed AFTER UPDATE OF body ON events
-  WHEN NEW.${isEvent} AND ${changed('$.facts.resources')}
-  BEGIN ${dropNames}; ${addNames('NEW')}; END;
-CREATE TRIGGER IF NOT EXISTS event_unnamed AFTER DELETE ON events WHEN OLD.${isEvent}
-  BEGIN ${dropNames}; END;
 CREATE INDEX IF NOT EXISTS events_browse
-  ON events (first_seen_at, fleet, event_id, ${eventType}, ${step}) WHERE ${isEvent};
+  ON events (first_seen_at, fleet, event_id, event_type, step) WHERE ${isEvent};
 CREATE TABLE IF NOT EXISTS beacon_names (
   fleet TEXT NOT NULL, vm TEXT NOT NULL, beacon TEXT NOT NULL, PRIMARY KEY (fleet, vm, beacon)
 ) STRICT, WITHOUT ROWID;
-CREATE TRIGGER IF NOT EXISTS beacon_named AFTER INSERT ON beacons
-  BEGIN ${addBeacon}; END;
-CREATE TRIGGER IF NOT EXISTS beacon_renamed AFTER UPDATE OF body ON beacons
-  WHEN ${changed('$.vm')}
-  BEGIN ${dropBeacon}; ${addBeacon}; END;
-CREATE TRIGGER IF NOT EXISTS beacon_unnamed AFTER DELETE ON beacons
-  BEGIN ${dropBeacon}; END;
-CREATE INDEX IF NOT EXISTS beacons_found_silent ON beacons (fleet, heard_at, beacon)
-  WHERE ${isSilent};
-CREATE INDEX IF NOT EXISTS beacons_left ON beacons (fleet, heard_at, beacon) WHERE ${hasLeft};
+CREATE INDEX IF NOT EXISTS beacons_marked ON beacons (fleet, mark, heard_at, beacon)
+  WHERE mark IS NOT NULL;
 INSERT OR IGNORE INTO beacon_names SELECT fleet, lower(body ->> '$.vm'), beacon FROM beacons
   WHERE NOT EXISTS (SELECT 1 FROM beacon_names);
 CREATE TABLE IF NOT EXISTS delivered (
@@ -79,11 +38,11 @@ CREATE INDEX IF NOT EXISTS deliveries_pending ON deliveries (channel, owed_at, f
 CREATE INDEX IF NOT EXISTS deliveries_failed_of ON deliveries (channel, owed_at, seq, id, fleet)
   WHERE state IN ('refused', 'given_up');
 CREATE INDEX IF NOT EXISTS events_by_type
-  ON events (${eventType}, first_seen_at, fleet, event_id, ${step}) WHERE ${isEvent};
+  ON events (event_type, first_seen_at, fleet, event_id, step) WHERE ${isEvent};
 CREATE INDEX IF NOT EXISTS events_by_step
-  ON events (${step}, first_seen_at, fleet, event_id, ${eventType}) WHERE ${isEvent};
+  ON events (step, first_seen_at, fleet, event_id, event_type) WHERE ${isEvent};
 CREATE INDEX IF NOT EXISTS events_by_fleet
-  ON events (fleet, first_seen_at, event_id, ${eventType}, ${step}) WHERE ${isEvent};
+  ON events (fleet, first_seen_at, event_id, event_type, step) WHERE ${isEvent};
 INSERT OR IGNORE INTO event_names SELECT e.event_id, e.first_seen_at, e.fleet, e.event_id
   FROM events e WHERE NOT EXISTS (SELECT 1 FROM event_names) AND e.${isEvent}
   UNION SELECT lower(vm.value), e.first_seen_at, e.fleet, e.event_id
@@ -92,8 +51,8 @@ INSERT OR IGNORE INTO event_names SELECT e.event_id, e.first_seen_at, e.fleet, e
 `
 
 /** All conditions that need no name. Takes 9 values, see `Browse`. */
-const matching = `${isEvent} AND fleet IN (SELECT value FROM json_each(?)) AND (? IS NULL OR ${eventType} = ?)
-    AND (? IS NULL OR ${step} = ?) AND first_seen_at >= ?
+const matching = `${isEvent} AND fleet IN (SELECT value FROM json_each(?)) AND (? IS NULL OR event_type = ?)
+    AND (? IS NULL OR step = ?) AND first_seen_at >= ?
     AND (first_seen_at, fleet, event_id) < (?, ?, ?)`
 
 const newestFirst = 'ORDER BY first_seen_at DESC, fleet DESC, event_id DESC'
@@ -124,8 +83,8 @@ export const browseSql = {
     ORDER BY coalesce(e.body ->> '$.startedAt', e.body ->> '$.verdict.decision') IS NOT NULL,
       coalesce(e.body ->> '$.facts.notBeforeAt', 0), e.fleet, e.event_id LIMIT ?`,
   findEvents: bodiesOf(`${keys} ${newestFirst} LIMIT ?`),
-  findByType: found('events_by_type', eventType),
-  findByStep: found('events_by_step', step),
+  findByType: found('events_by_type', 'event_type'),
+  findByStep: found('events_by_step', 'step'),
   findInFleet: found('events_by_fleet', 'fleet'),
   countNames: `SELECT count(*) AS count FROM
     (SELECT 1 FROM event_names WHERE name >= ? AND name < ? LIMIT ?)`,
@@ -143,8 +102,8 @@ export const browseSql = {
     CROSS JOIN beacons b ON b.fleet = n.fleet AND b.beacon = n.beacon
     WHERE n.fleet = ? AND n.vm < ? AND (n.vm, n.beacon) > (?, ?)
     ORDER BY n.vm, n.beacon LIMIT ?`,
-  silentBeacons: byTime(isSilent, 'beacons_found_silent'),
-  leftBeacons: byTime(hasLeft, 'beacons_left'),
+  silentBeacons: byTime('silent'),
+  leftBeacons: byTime('left'),
   deliveredAt: 'SELECT at FROM delivered WHERE channel = ?',
   pendingOf: `SELECT count(*) AS count, min(owed_at) AS since FROM
     (SELECT owed_at FROM deliveries WHERE state = 'pending' AND channel = ?

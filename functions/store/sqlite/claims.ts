@@ -15,15 +15,40 @@ interface Waiting {
   fleets: { fleet: string; nextAt: number }[]
 }
 
+/** The pending deliveries of a fleet to a channel. */
+interface Queue {
+  channel: string
+  fleet: string
+  spentUntil: number
+  /** Read if needed. Null: none can be sent, or another process has sent all. */
+  nextAt?: number | null
+}
+
 export class Claims {
   readonly #statements: Statements
   readonly #deliveries: Deliveries
   /** For each channel, the fleet that had the last turn. After a restart any fleet begins. */
   readonly #served = new Map<string, string>()
+  readonly #isAlone: boolean
+  /** All queues as they were at the last look. Undefined if they may have changed since. */
+  #known: Queue[] | undefined
 
-  constructor(statements: Statements, deliveries: Deliveries) {
+  constructor(statements: Statements, deliveries: Deliveries, isAlone: boolean) {
     this.#statements = statements
     this.#deliveries = deliveries
+    this.#isAlone = isAlone
+  }
+
+  /** Call this once a delivery or a channel may have changed. */
+  noteChange(): void {
+    this.#known = undefined
+  }
+
+  /** Needs no transaction. True if another process may change what is due. */
+  mayClaim(request: ClaimRequest): boolean {
+    return (
+      !this.#isAlone || this.#waitingChannels(request).some(({ nextAt }) => nextAt <= request.now)
+    )
   }
 
   /** Call this within a transaction. */
@@ -65,6 +90,7 @@ export class Claims {
       return { ...one, attempts: one.attempts + 1, nextAt: leaseUntil, lease, leaseUntil }
     })
     if (claimed.length === 0) return []
+    this.noteChange()
     const requests = rate.together > 1 ? [claimed] : claimed.map((one) => [one])
     this.#served.set(channel, claimed.at(-1)!.fleet)
     const spent = afterTurns(rate, spentUntil, now, requests.length)
@@ -74,15 +100,11 @@ export class Claims {
 
   /** Channels with waiting messages and room for them. The one that is due longest comes first. */
   #waitingChannels({ roomOf }: Pacing): Waiting[] {
-    const queues = this.#statements
-      .all(sql.queues)
-      .map(({ channel, fleet, spent_until }) => ({
-        ...{ channel: String(channel), fleet: String(fleet), spentUntil: Number(spent_until) },
-      }))
+    const queues = this.#queues()
       .filter(({ channel }) => roomOf(channel) > 0)
       .flatMap((queue) => {
-        const due = this.#statements.get(sql.queueDueAt, queue.channel, queue.fleet)
-        return due === undefined ? [] : [{ ...queue, nextAt: Number(due.next_at) }]
+        if (queue.nextAt === undefined) queue.nextAt = this.#nextAt(queue)
+        return queue.nextAt === null ? [] : [{ ...queue, nextAt: queue.nextAt }]
       })
     return [...Map.groupBy(queues, ({ channel }) => channel)]
       .map(([channel, own]) => {
@@ -91,5 +113,19 @@ export class Claims {
         return { channel, nextAt, spentUntil, fleets }
       })
       .sort((a, b) => a.nextAt - b.nextAt)
+  }
+
+  #queues(): Queue[] {
+    if (this.#known !== undefined) return this.#known
+    const queues = this.#statements.all(sql.queues).map(({ channel, fleet, spent_until }) => ({
+      ...{ channel: String(channel), fleet: String(fleet), spentUntil: Number(spent_until) },
+    }))
+    if (this.#isAlone) this.#known = queues
+    return queues
+  }
+
+  #nextAt({ channel, fleet }: Queue): number | null {
+    const due = this.#statements.get(sql.queueDueAt, channel, fleet)
+    return due === undefined ? null : Number(due.next_at)
   }
 }

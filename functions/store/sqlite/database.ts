@@ -15,13 +15,12 @@ export interface Database {
   /** No other process can write. */
   readonly isAlone: boolean
   prepare(text: string): Statement
-  /**
-   * Stores all writes of `work`, or none if it throws. They are durable once it returns, unless
-   * `isPatient`.
-   */
-  transaction<Result>(work: () => Result, options: { isPatient: boolean }): Result
-  /** Resolves once all patient transactions so far are durable. Undefined: none can be patient. */
-  readonly sync: (() => Promise<void>) | undefined
+  /** Stores all writes of `work`, or none if it throws. Later ones are never durable before them. */
+  transaction<Result>(work: () => Result): Result
+  /** Runs `work`, which begins a transaction, at once or as soon as a copy of the database allows it. */
+  between(work: () => void): void
+  /** Resolves once all transactions so far are durable; undefined if they are. */
+  durable(): Promise<void> | undefined
   /** Replaces an error of the database by one that names the cause and a remedy, if it knows them. */
   explain(error: unknown): unknown
   close(): void

@@ -33,7 +33,8 @@ export function openStorage(storage: ObjectStorage): Database {
   })
   return {
     isAlone: true,
-    sync: undefined,
+    between: (work) => work(),
+    durable: () => undefined,
     prepare: (text) => ({
       run(...values) {
         sql.exec(text, ...values)

@@ -1,5 +1,6 @@
 // Opens the file of the SQLite store with `node:sqlite`: sets its mode, locks it and checks its
-// format. A transaction is durable once it returns (`synchronous=FULL`), unless it is patient.
+// format. On a file that others may use, a transaction is durable once it returns. A process that is
+// alone goes on at once: it sends nothing that depends on a transaction before `durable` resolves.
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { FoghornError } from '../../../shared/errors.ts'
@@ -16,7 +17,7 @@ const companions = ['-wal', '-shm', '-journal']
 
 /** Pages of 4 KB. The more there are, the less often a busy page is copied into the file. */
 const checkpointPages = 8_000
-const cacheKib = 65_536
+const cacheKib = 16_384
 
 /**
  * With `alone`, locks out every other process. Throws FoghornError `data_in_use` if another process
@@ -43,7 +44,8 @@ class DatabaseFile implements Database {
   readonly #db: DatabaseSync
   readonly #path: string
   readonly #wal: Wal | undefined
-  #waitsForDisk = true
+  /** While a copy is made: what waits for the end of its step. */
+  #held: (() => void)[] | undefined
 
   /** With a `wal`, the process is alone on the file. */
   constructor(db: DatabaseSync, path: string, wal: Wal | undefined) {
@@ -53,11 +55,16 @@ class DatabaseFile implements Database {
   }
 
   get isAlone(): boolean {
-    return this.#wal !== undefined
+    return this.#wal !== undefined || this.#path === inMemory
   }
 
-  get sync() {
-    return this.#wal?.sync
+  between(work: () => void): void {
+    if (this.#held === undefined) work()
+    else this.#held.push(work)
+  }
+
+  durable(): Promise<void> | undefined {
+    return this.#wal?.durable()
   }
 
   prepare(text: string): Statement {
@@ -69,24 +76,18 @@ class DatabaseFile implements Database {
     }
   }
 
-  transaction<Result>(work: () => Result, { isPatient }: { isPatient: boolean }): Result {
-    this.#waitForDisk(!isPatient)
+  transaction<Result>(work: () => Result): Result {
     this.#db.exec('BEGIN IMMEDIATE')
     try {
       const result = work()
       this.#db.exec('COMMIT')
+      this.#wal?.note()
       return result
     } catch (error) {
       // if the disk is full, SQLite has already ended the transaction
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
       throw error
     }
-  }
-
-  #waitForDisk(waits: boolean): void {
-    if (waits === this.#waitsForDisk) return
-    this.#db.exec(`PRAGMA synchronous=${waits ? 'FULL' : 'NORMAL'}`)
-    this.#waitsForDisk = waits
   }
 
   explain(error: unknown): unknown {
@@ -103,14 +104,23 @@ class DatabaseFile implements Database {
    * copy, too. Throws FoghornError `disk_full`.
    */
   async copyTo(path: string): Promise<void> {
+    // a step fails if it begins within a transaction, and steps begin on another thread
+    this.#held = []
     try {
-      await backup(this.#db, path, { rate: copiedPages })
+      await backup(this.#db, path, { rate: copiedPages, progress: () => this.#runHeld() })
       const copy = new DatabaseSync(path)
       copy.exec('PRAGMA journal_mode=DELETE')
       copy.close()
     } catch (error) {
       throw this.explain(error)
+    } finally {
+      this.#runHeld()
+      this.#held = undefined
     }
+  }
+
+  #runHeld(): void {
+    for (const work of this.#held?.splice(0) ?? []) work()
   }
 }
 
@@ -131,9 +141,10 @@ function attempt(change: () => void): void {
 }
 
 function lockFile(db: DatabaseSync, path: string, alone: boolean): void {
+  const wait = alone ? 'NORMAL' : 'FULL'
   const locking = alone ? 'locking_mode=EXCLUSIVE' : 'busy_timeout=5000'
   try {
-    db.exec(`PRAGMA ${locking}; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
+    db.exec(`PRAGMA ${locking}; PRAGMA journal_mode=WAL; PRAGMA synchronous=${wait};
       PRAGMA cache_size=-${cacheKib}; PRAGMA wal_autocheckpoint=${checkpointPages}`)
     // with `locking_mode=EXCLUSIVE`, SQLite keeps this lock until the file is closed
     if (alone) db.exec('BEGIN EXCLUSIVE; COMMIT')

@@ -10,7 +10,7 @@ import { tallySchema } from './tally.ts'
  * Increase this if an older relay would not understand the changed tables. A new table that an
  * older relay can ignore needs no new version: the schema creates it if it is missing.
  */
-export const schemaVersion = 3
+export const schemaVersion = 4
 
 const openEvents = `CREATE TABLE IF NOT EXISTS open_events (
   fleet TEXT NOT NULL, event_id TEXT NOT NULL, only_beacon TEXT NOT NULL,
@@ -35,11 +35,43 @@ const toFormat3 = `${memos}
     json_object('version', version, 'state', json(state)) FROM posts;
   DROP TABLE posts; DROP TABLE IF EXISTS marks;`
 
-/** How to upgrade a file, by its older format. */
-export const upgrades: Record<number, string> = { 1: toFormat2 + toFormat3, 2: toFormat3 }
+const beacons = `CREATE TABLE IF NOT EXISTS beacons (
+  fleet TEXT NOT NULL, beacon TEXT NOT NULL, heard_at INTEGER NOT NULL, day INTEGER NOT NULL,
+  silent_at INTEGER, due_at INTEGER, mark TEXT, body TEXT NOT NULL, PRIMARY KEY (fleet, beacon)
+) STRICT, WITHOUT ROWID;`
 
-/** An index on an expression needs no new column, so an older relay can still use the file. */
-const silentAt = `(body ->> '$.silentAt')`
+const events = `CREATE TABLE IF NOT EXISTS events (
+  fleet TEXT NOT NULL, event_id TEXT NOT NULL, sequence INTEGER NOT NULL,
+  first_seen_at INTEGER NOT NULL, due_at INTEGER, ended_at INTEGER, event_type TEXT NOT NULL,
+  step TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (fleet, event_id)
+) STRICT, WITHOUT ROWID;`
+
+/** Columns take the place of triggers and indexes on JSON. Dropping a table drops those, too. */
+const toFormat4 = `
+  CREATE TABLE former_beacons AS SELECT fleet, beacon, heard_at, body FROM beacons;
+  DROP TABLE beacons;
+  ${beacons}
+  INSERT INTO beacons SELECT fleet, beacon, heard_at, heard_at / 86400000, body ->> '$.silentAt',
+    body ->> '$.silentAt', CASE WHEN body -> '$.left' IS NOT NULL THEN 'left'
+      WHEN body -> '$.silence' IS NOT NULL THEN 'silent' END, body FROM former_beacons;
+  DROP TABLE former_beacons;
+  CREATE TABLE former_events AS
+    SELECT fleet, event_id, sequence, first_seen_at, due_at, ended_at, body FROM events;
+  DROP TABLE events;
+  ${events}
+  INSERT INTO events SELECT fleet, event_id, sequence, first_seen_at, due_at, ended_at,
+    body ->> '$.facts.eventType', CASE
+      WHEN body ->> '$.ended.outcome' IS NOT NULL THEN body ->> '$.ended.outcome'
+      WHEN body ->> '$.startedAt' IS NOT NULL THEN 'started'
+      ELSE coalesce(body ->> '$.verdict.decision', 'open') END, body FROM former_events;
+  DROP TABLE former_events;`
+
+/** How to upgrade a file, by its older format. */
+export const upgrades: Record<number, string> = {
+  1: toFormat2 + toFormat3 + toFormat4,
+  2: toFormat3 + toFormat4,
+  3: toFormat4,
+}
 
 const subscriptions = subscriptionChannel('')
 const toSubscription = `channel GLOB '${subscriptions}*'`
@@ -50,21 +82,12 @@ const besideSubscriptions = [
 ]
 
 export const schema = `
-CREATE TABLE IF NOT EXISTS events (
-  fleet TEXT NOT NULL, event_id TEXT NOT NULL, sequence INTEGER NOT NULL,
-  first_seen_at INTEGER NOT NULL, due_at INTEGER, ended_at INTEGER, body TEXT NOT NULL,
-  PRIMARY KEY (fleet, event_id)
-) STRICT, WITHOUT ROWID;
+${events}
 CREATE INDEX IF NOT EXISTS events_due ON events (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS events_ended ON events (ended_at) WHERE ended_at IS NOT NULL;
-CREATE INDEX IF NOT EXISTS events_seen ON events (first_seen_at);
 ${openEvents}
 CREATE INDEX IF NOT EXISTS open_events_alone ON open_events (fleet, only_beacon);
-CREATE TABLE IF NOT EXISTS beacons (
-  fleet TEXT NOT NULL, beacon TEXT NOT NULL, boot_id TEXT NOT NULL, counter INTEGER NOT NULL,
-  heard_at INTEGER NOT NULL, retired TEXT NOT NULL, body TEXT NOT NULL,
-  PRIMARY KEY (fleet, beacon)
-) STRICT, WITHOUT ROWID;
+${beacons}
 CREATE TABLE IF NOT EXISTS sightings (
   fleet TEXT NOT NULL, event_id TEXT NOT NULL, beacon TEXT NOT NULL, body TEXT NOT NULL,
   PRIMARY KEY (fleet, event_id, beacon)
@@ -87,8 +110,8 @@ CREATE TABLE IF NOT EXISTS moments (
   position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, at INTEGER NOT NULL,
   body TEXT NOT NULL
 ) STRICT;
-CREATE INDEX IF NOT EXISTS beacons_heard ON beacons (heard_at);
-CREATE INDEX IF NOT EXISTS beacons_silent ON beacons (${silentAt}) WHERE ${silentAt} IS NOT NULL;
+CREATE INDEX IF NOT EXISTS beacons_heard ON beacons (day);
+CREATE INDEX IF NOT EXISTS beacons_due ON beacons (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS deliveries_failed ON deliveries (owed_at)
   WHERE state IN ('refused', 'given_up');
 DROP INDEX IF EXISTS deliveries_due;
@@ -121,10 +144,16 @@ const listed = listedFields.map((field) => `'${field}', body -> '$.${field}'`).j
 
 export const sql = {
   readEvent: 'SELECT body FROM events WHERE fleet = ? AND event_id = ?',
-  insertEvent: `INSERT INTO events (fleet, event_id, sequence, first_seen_at, due_at, ended_at, body)
-    VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-  updateEvent: `UPDATE events SET sequence = ?, due_at = ?, ended_at = ?, body = ?
-    WHERE fleet = ? AND event_id = ? AND sequence = ?`,
+  insertEvent: `INSERT INTO events (fleet, event_id, sequence, first_seen_at, due_at, ended_at,
+      event_type, step, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  // names no column of an index
+  updateEvent: 'UPDATE events SET sequence = ?, body = ? WHERE fleet = ? AND event_id = ?',
+  stepEvent: `UPDATE events SET sequence = ?, due_at = ?, ended_at = ?, event_type = ?, step = ?,
+      body = ? WHERE fleet = ? AND event_id = ?`,
+  addEventName: `INSERT OR IGNORE INTO event_names (name, first_seen_at, fleet, event_id)
+    VALUES (?, ?, ?, ?)`,
+  dropEventName: `DELETE FROM event_names
+    WHERE name = ? AND first_seen_at = ? AND fleet = ? AND event_id = ?`,
   noteOpen: `INSERT INTO open_events (fleet, event_id, only_beacon) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET only_beacon = excluded.only_beacon
     WHERE only_beacon <> excluded.only_beacon`,
@@ -142,26 +171,29 @@ export const sql = {
     ORDER BY first_seen_at DESC, fleet, event_id`,
   dueEvents: `SELECT fleet, event_id FROM events WHERE due_at IS NOT NULL AND due_at <= ?
     ORDER BY due_at LIMIT ?`,
-  readBeacon: 'SELECT body FROM beacons WHERE fleet = ? AND beacon = ?',
+  readBeacon: 'SELECT body, due_at FROM beacons WHERE fleet = ? AND beacon = ?',
   listBeacons: `SELECT json_object(${listed}) AS listed,
       json_array_length(body, '$.sees') AS sees_events
     FROM beacons WHERE fleet = ? AND beacon > ? ORDER BY beacon LIMIT ?`,
-  writeBeacon: `INSERT INTO beacons (fleet, beacon, boot_id, counter, heard_at, retired, body)
-    VALUES (?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET boot_id = excluded.boot_id, counter = excluded.counter,
-      heard_at = excluded.heard_at, retired = excluded.retired, body = excluded.body
-    WHERE (boot_id = excluded.boot_id AND counter < excluded.counter)
-      OR (boot_id <> excluded.boot_id
-        AND NOT EXISTS (SELECT 1 FROM json_each(retired) WHERE value = excluded.boot_id))`,
-  replaceBeacon: 'UPDATE beacons SET body = ? WHERE fleet = ? AND beacon = ? AND body = ?',
-  dueBeacons: `SELECT fleet, beacon FROM beacons
-    WHERE ${silentAt} IS NOT NULL AND ${silentAt} <= ? ORDER BY ${silentAt} LIMIT ?`,
+  putBeacon: `INSERT INTO beacons (fleet, beacon, heard_at, day, silent_at, due_at, mark, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET heard_at = excluded.heard_at, day = excluded.day,
+      silent_at = excluded.silent_at, due_at = excluded.due_at, mark = excluded.mark,
+      body = excluded.body`,
+  // names no column of an index that most beacons are in
+  updateBeacon: `UPDATE beacons SET heard_at = ?, silent_at = ?, body = ?
+    WHERE fleet = ? AND beacon = ?`,
+  moveBeacon: 'UPDATE beacons SET due_at = ? WHERE fleet = ? AND beacon = ?',
+  earlyBeacons: `SELECT fleet, beacon, silent_at FROM beacons
+    WHERE due_at <= ? AND due_at < silent_at LIMIT ?`,
+  dueBeacons: `SELECT fleet, beacon FROM beacons WHERE due_at <= ? ORDER BY due_at LIMIT ?`,
+  nextDueBeacon: 'SELECT min(due_at) AS at FROM beacons WHERE due_at IS NOT NULL',
+  addBeaconName: 'INSERT OR IGNORE INTO beacon_names (fleet, vm, beacon) VALUES (?, ?, ?)',
+  dropBeaconName: 'DELETE FROM beacon_names WHERE fleet = ? AND vm = ? AND beacon = ?',
   readSighting: 'SELECT body FROM sightings WHERE fleet = ? AND event_id = ? AND beacon = ?',
   writeSighting: `INSERT INTO sightings (fleet, event_id, beacon, body) VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET body = excluded.body`,
-  readObservers: `SELECT b.body AS beacon, s.body AS sighting FROM sightings s
-    JOIN beacons b ON b.fleet = s.fleet AND b.beacon = s.beacon
-    WHERE s.fleet = ? AND s.event_id = ? ORDER BY s.beacon`,
+  readCrowd: 'SELECT beacon FROM sightings WHERE fleet = ? AND event_id = ?',
   insertDelivery: `INSERT INTO deliveries
     (id, fleet, event_id, channel, seq, owed_at, state, attempts, next_at, note, body, view)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
@@ -261,12 +293,14 @@ export const sql = {
   forgetMemos: 'DELETE FROM memos WHERE fleet = ? AND event_id = ?',
   forgetSightings: 'DELETE FROM sightings WHERE fleet = ? AND event_id = ?',
   forgetEvent: 'DELETE FROM events WHERE fleet = ? AND event_id = ?',
+  forgetFirstMessage: 'DELETE FROM first_messages WHERE fleet = ? AND event_id = ?',
   // CROSS JOIN: begin with the few events that a beacon sees, not with all events of its fleet
-  forgetBeacons: `DELETE FROM beacons WHERE (fleet, beacon) IN
-    (SELECT b.fleet, b.beacon FROM beacons b WHERE b.heard_at < ? AND NOT EXISTS (
-        SELECT 1 FROM json_each(b.body, '$.sees') seen
-        CROSS JOIN events e ON e.fleet = b.fleet AND e.event_id = seen.value
-        WHERE e.ended_at IS NULL)
-      ORDER BY b.heard_at LIMIT ?)`,
+  unheardBeacons: `SELECT b.body FROM beacons b
+    WHERE b.day <= ? AND b.heard_at < ? AND NOT EXISTS (
+      SELECT 1 FROM json_each(b.body, '$.sees') seen
+      CROSS JOIN events e ON e.fleet = b.fleet AND e.event_id = seen.value
+      WHERE e.ended_at IS NULL)
+    ORDER BY b.day LIMIT ?`,
+  forgetBeacon: 'DELETE FROM beacons WHERE fleet = ? AND beacon = ?',
   nextDueEvent: 'SELECT min(due_at) AS at FROM events WHERE due_at IS NOT NULL',
 }

@@ -22,7 +22,6 @@ import type {
   EventsFound,
   FailedFound,
   FailedPage,
-  ListedBeacon,
   Memo,
   MemoKey,
   MemoKind,
@@ -31,14 +30,16 @@ import type {
   Store,
   TallyRequest,
 } from '../store.ts'
+import { Beacons } from './beacons.ts'
 import { Browse } from './browse.ts'
 import { BrowseBeacons } from './browse-beacons.ts'
 import { Claims } from './claims.ts'
 import type { Database } from './database.ts'
 import { Deliveries } from './deliveries.ts'
+import { Events } from './events.ts'
 import { Memos } from './memos.ts'
 import { Moments } from './moments.ts'
-import { eventBody, parse, toEvent } from './rows.ts'
+import { toEvent } from './rows.ts'
 import { SharedWrites } from './shared-writes.ts'
 import { sql } from './sql.ts'
 import { Statements } from './statements.ts'
@@ -49,15 +50,19 @@ interface SqliteOptions {
   random: () => string
   /** Chooses when the waiting writes go to disk, in one transaction. Default: each at once. */
   soon?: (flush: () => void) => void
+  /** Rows of each kind that are kept in memory, if the host is alone on the file. */
+  keptRows?: number
 }
 
-/** These writes are many, and no report and no person waits for them. */
-const patient = { isPatient: true }
+/** Beacons; twice as many sightings, and a quarter as many events. Together at most 100 MB. */
+const usualKeptRows = 16_384
 
 export class SqliteStore implements Store {
   readonly #db: Database
   readonly #statements: Statements
   readonly #writes: SharedWrites
+  readonly #events: Events
+  readonly #beacons: Beacons
   readonly #deliveries: Deliveries
   readonly #moments: Moments
   readonly #browse: Browse
@@ -66,17 +71,27 @@ export class SqliteStore implements Store {
   readonly #claims: Claims
   readonly #random: () => string
 
-  constructor(db: Database, { random, soon = (flush) => flush() }: SqliteOptions) {
+  constructor(
+    db: Database,
+    { random, soon = (flush) => flush(), keptRows = usualKeptRows }: SqliteOptions,
+  ) {
     this.#random = random
     this.#db = db
     this.#statements = new Statements(db)
-    this.#writes = new SharedWrites(db, soon)
+    const kept = db.isAlone ? keptRows : 0
+    this.#events = new Events(this.#statements, kept / 4)
+    this.#beacons = new Beacons(this.#statements, kept)
+    this.#writes = new SharedWrites(db, soon, () => {
+      this.#events.forgetKept()
+      this.#beacons.forgetKept()
+      this.#claims.noteChange()
+    })
     this.#deliveries = new Deliveries(this.#statements)
     this.#moments = new Moments(this.#statements)
     this.#browse = new Browse(this.#statements)
     this.#browseBeacons = new BrowseBeacons(this.#statements)
     this.#memos = new Memos(this.#statements, db.isAlone)
-    this.#claims = new Claims(this.#statements, this.#deliveries)
+    this.#claims = new Claims(this.#statements, this.#deliveries, db.isAlone)
   }
 
   /**
@@ -85,105 +100,70 @@ export class SqliteStore implements Store {
    */
   freeLeases(now: number): void {
     this.#statements.run(sql.freeLeases, now)
+    this.#claims.noteChange()
   }
 
   close(): void {
     this.#db.close()
   }
 
-  async readEvent({ fleet, eventId }: EventKey): Promise<EventRecord | undefined> {
-    const row = this.#statements.get(sql.readEvent, fleet, eventId)
-    return row === undefined ? undefined : toEvent(row.body)
+  async readEvent(key: EventKey): Promise<EventRecord | undefined> {
+    return this.#events.read(key)
   }
 
   async commit({ record, basedOn, deliveries, supersede, moments, now }: Commit) {
     return this.#writes.write(() => {
-      const { fleet, eventId, sequence, firstSeenAt } = record
-      const rest = [record.dueAt ?? null, record.ended?.at ?? null, eventBody(record)]
-      const written =
-        basedOn === 0
-          ? this.#statements.run(sql.insertEvent, fleet, eventId, sequence, firstSeenAt, ...rest)
-          : this.#statements.run(sql.updateEvent, sequence, ...rest, fleet, eventId, basedOn)
-      if (written === 0) return 'conflict'
-      const { onlyBeacon = '', alert } = record
-      if (record.ended !== undefined) this.#statements.run(sql.noteEnded, fleet, eventId)
-      else if (alert === undefined) this.#statements.run(sql.noteOpen, fleet, eventId, onlyBeacon)
+      if (this.#events.write(record, basedOn) === 'conflict') return 'conflict'
+      const { fleet, eventId } = record
       for (const one of deliveries) {
         this.#statements.run(sql.hurry, now, fleet, eventId, one.channel, now)
       }
-      this.#deliveries.insert(deliveries)
+      this.#insert(deliveries)
       for (const { id, note } of supersede) this.#statements.run(sql.supersede, note, id, now)
+      if (supersede.length > 0) this.#claims.noteChange()
       this.#moments.insert(moments)
       return 'committed'
     })
   }
 
-  async readObservers({ fleet, eventId }: EventKey): Promise<Observer[]> {
-    return this.#statements.all(sql.readObservers, fleet, eventId).map((row) => ({
-      beacon: parse<Beacon>(row.beacon),
-      sighting: parse<Sighting>(row.sighting),
-    }))
+  async readObservers(key: EventKey): Promise<Observer[]> {
+    return this.#beacons.observers(key)
   }
 
   async readBeacon(fleet: string, beacon: string): Promise<Beacon | undefined> {
-    const row = this.#statements.get(sql.readBeacon, fleet, beacon)
-    return row === undefined ? undefined : parse<Beacon>(row.body)
+    return this.#beacons.read(fleet, beacon)
   }
 
-  async listBeacons(fleet: string, { after = '', limit }: BeaconPage) {
-    return this.#statements.all(sql.listBeacons, fleet, after, limit).map((row) => ({
-      ...withoutNulls(parse<ListedBeacon>(row.listed)),
-      seesEvents: Number(row.sees_events),
-    }))
+  async listBeacons(fleet: string, page: BeaconPage) {
+    return this.#beacons.list(fleet, page)
   }
 
   async readSightings(fleet: string, beacon: string, eventIds: string[]): Promise<Sighting[]> {
-    return eventIds.flatMap((eventId) => {
-      const row = this.#statements.get(sql.readSighting, fleet, eventId, beacon)
-      return row === undefined ? [] : [parse<Sighting>(row.body)]
-    })
+    return this.#beacons.sightings(fleet, beacon, eventIds)
   }
 
   async writeBeacon(beacon: Beacon, sightings: Sighting[]) {
-    return this.#writes.write(() => {
-      const { fleet, bootId, counter, heardAt } = beacon
-      const retired = JSON.stringify(beacon.retiredBootIds)
-      const body = JSON.stringify(beacon)
-      const values = [fleet, beacon.beacon, bootId, counter, heardAt, retired, body]
-      if (this.#statements.run(sql.writeBeacon, ...values) === 0) return 'stale'
-      for (const sighting of sightings) {
-        const text = JSON.stringify(sighting)
-        this.#statements.run(sql.writeSighting, fleet, sighting.eventId, sighting.beacon, text)
-      }
-      return 'written'
-    })
+    return this.#writes.write(() => this.#beacons.write(beacon, sightings))
   }
 
   async replaceBeacon(before: Beacon, after: Beacon) {
-    return this.#writes.write(() => {
-      const values = [after.fleet, after.beacon, JSON.stringify(before)]
-      const written = this.#statements.run(sql.replaceBeacon, JSON.stringify(after), ...values)
-      return written === 0 ? 'stale' : 'written'
-    })
+    return this.#writes.write(() => this.#beacons.replace(before, after))
   }
 
   async dueBeacons(now: number, limit: number): Promise<BeaconKey[]> {
-    return this.#statements.all(sql.dueBeacons, now, limit).map((row) => ({
-      fleet: String(row.fleet),
-      beacon: String(row.beacon),
-    }))
+    if (this.#beacons.noneDue(now)) return []
+    return this.#writes.write(() => this.#beacons.findDue(now, limit))
   }
 
   async dueEvents(now: number, limit: number): Promise<EventKey[]> {
-    return this.#statements.all(sql.dueEvents, now, limit).map((row) => ({
-      fleet: String(row.fleet),
-      eventId: String(row.event_id),
-    }))
+    return this.#events.due(now, limit)
   }
 
   async claim(request: ClaimRequest): Promise<Claimed[][]> {
+    if (!this.#claims.mayClaim(request)) return []
     const lease = this.#random()
-    return this.#writes.write(() => this.#claims.claim(request, lease), patient)
+    // a message waits for it
+    return this.#writes.writeNow(() => this.#claims.claim(request, lease))
   }
 
   async settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
@@ -192,21 +172,25 @@ export class SqliteStore implements Store {
       const values = [state, nextAt, note, unsent ? 1 : 0, alone ? 1 : 0]
       if (this.#statements.run(sql.settle, ...values, claimed.id, claimed.lease, now) === 0)
         return 'lost'
+      this.#claims.noteChange()
       if (answered !== undefined) this.#deliveries.noteAnswer(claimed.id, answered)
       if (spentUntil !== undefined) this.#statements.run(sql.pause, claimed.channel, spentUntil)
       const { fleet, eventId, channel, seq } = claimed
       if (state !== 'pending')
         this.#statements.run(sql.follow, now, fleet, eventId, channel, seq, now)
-      this.#deliveries.insert(follow)
+      this.#insert(follow)
       return 'settled'
-    }, patient)
+    })
   }
 
   async readMoments(after: number, limit: number): Promise<LoggedMoment[]> {
+    // a stream sends them at once, so no position may be lost
+    await this.#db.durable()
     return this.#moments.after(after, limit)
   }
 
   async lastPosition(): Promise<number> {
+    await this.#db.durable()
     return this.#moments.lastPosition()
   }
 
@@ -232,7 +216,7 @@ export class SqliteStore implements Store {
   }
 
   async addDeliveries(deliveries: Delivery[]): Promise<void> {
-    await this.#writes.write(() => this.#deliveries.insert(deliveries), patient)
+    await this.#writes.write(() => this.#insert(deliveries))
   }
 
   async listDeliveries(channel: string, page: DeliveryPage): Promise<DeliveryList> {
@@ -243,25 +227,26 @@ export class SqliteStore implements Store {
     const of = which.fleets === undefined ? null : JSON.stringify(which.fleets)
     if ('id' in which) {
       const values = [now, now, which.id, of, of]
-      return this.#writes.write(() => this.#statements.run(sql.replayOne, ...values))
+      return this.#replay(sql.replayOne, values)
     }
     const { since, channel = null } = which
     const values = [now, now, since, channel, channel, of, of, limit]
-    return this.#writes.write(() => this.#statements.run(sql.replaySince, ...values))
+    return this.#replay(sql.replaySince, values)
   }
 
   async forget(before: number, limit: number, unheardSince = before): Promise<number> {
     return this.#writes.write(() => {
+      this.#claims.noteChange()
       const ended = this.#statements.all(sql.endedBefore, before, limit)
       for (const { fleet, event_id } of ended) {
         const key = [String(fleet), String(event_id)] as const
         this.#statements.run(sql.forgetDeliveries, ...key)
         this.#statements.run(sql.forgetViews, ...key)
         this.#memos.forget(...key)
-        this.#statements.run(sql.forgetSightings, ...key)
-        this.#statements.run(sql.forgetEvent, ...key)
+        this.#beacons.forgetSightings(...key)
+        this.#events.forget({ fleet: String(fleet), eventId: String(event_id) })
       }
-      const beacons = this.#statements.run(sql.forgetBeacons, unheardSince, limit)
+      const beacons = this.#beacons.forget(unheardSince, limit)
       const moments = this.#moments.forget(before, limit)
       return ended.length + beacons + moments + this.#deliveries.forget(before, limit)
     })
@@ -309,13 +294,19 @@ export class SqliteStore implements Store {
   }
 
   async nextDueAt(pacing: Pacing): Promise<number | undefined> {
-    const event = this.#statements.get(sql.nextDueEvent)?.at
-    const delivery = this.#claims.nextDueAt(pacing)
-    const next = Math.min(delivery, typeof event === 'number' ? event : Infinity)
+    const next = Math.min(this.#claims.nextDueAt(pacing), this.#events.nextDueAt())
     return next === Infinity ? undefined : next
   }
-}
 
-function withoutNulls<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== null)) as T
+  #insert(deliveries: Delivery[]): void {
+    if (deliveries.length > 0) this.#claims.noteChange()
+    this.#deliveries.insert(deliveries)
+  }
+
+  #replay(text: string, values: (string | number | null)[]): Promise<number> {
+    return this.#writes.write(() => {
+      this.#claims.noteChange()
+      return this.#statements.run(text, ...values)
+    })
+  }
 }

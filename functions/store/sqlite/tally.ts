@@ -1,6 +1,6 @@
-// Keeps the counts of metrics: triggers change them in the transaction of each write, so that
-// reading them takes no longer if there is more to count. core/metrics/tally.ts says what is
-// counted.
+// Keeps the counts of metrics: each write changes them in its transaction, so that reading them takes
+// no longer if there is more to count. Triggers do it for deliveries. core/metrics/tally.ts says what
+// is counted.
 
 import { eventTypes } from '../../../shared/document.ts'
 import { alertPrefix } from '../../../shared/report.ts'
@@ -50,13 +50,7 @@ const remove = (what: Counted, of: string, one: string, two: string) => `
   UPDATE tallies SET n = n - 1
     WHERE what = '${what}' AND fleet = ${of}.fleet AND one = ${one} AND two = ${two};`
 
-/** Beacons choose their versions, so there may be many. */
-const tidy = `DELETE FROM tallies
-    WHERE what = 'beacon' AND fleet = OLD.fleet AND one = ${versionOf('OLD')} AND n = 0;`
-
-const event = (row: string) => ['event', row, typeOf(row), stepOf(row)] as const
 const delivery = (row: string) => ['delivery', row, `${row}.channel`, `${row}.state`] as const
-const beacon = (row: string) => ['beacon', row, versionOf(row), stateOf(row)] as const
 
 const trigger = (name: string, when: string, condition: string, ...work: string[]) =>
   `CREATE TRIGGER IF NOT EXISTS ${name} AFTER ${when} WHEN ${condition}
@@ -83,20 +77,6 @@ CREATE INDEX IF NOT EXISTS deliveries_waiting ON deliveries (channel, fleet, owe
 ${count('event', 'events', isEvent('x'), typeOf('x'), stepOf('x'))}
 ${count('delivery', 'deliveries', isCounted('x'), 'channel', 'state')}
 ${count('beacon', 'beacons', 'true', versionOf('x'), stateOf('x'))}
-${trigger('tally_event', 'INSERT ON events', isEvent('NEW'), add(...event('NEW')))}
-${trigger(
-  'tally_step',
-  'UPDATE OF body ON events',
-  `${isEvent('NEW')} AND (${stepOf('NEW')} <> ${stepOf('OLD')} OR ${typeOf('NEW')} <> ${typeOf('OLD')})`,
-  remove(...event('OLD')),
-  add(...event('NEW')),
-)}
-${trigger(
-  'tally_forgotten_event',
-  'DELETE ON events',
-  'true',
-  'DELETE FROM first_messages WHERE fleet = OLD.fleet AND event_id = OLD.event_id;',
-)}
 ${trigger('tally_delivery', 'INSERT ON deliveries', isCounted('NEW'), add(...delivery('NEW')))}
 ${trigger(
   'tally_state',
@@ -136,18 +116,6 @@ INSERT INTO first_messages
   WHERE NOT EXISTS (SELECT 1 FROM first_messages) AND d.state = 'delivered' AND ${isCounted('d')}
     AND d.body ->> '$.telling.moment' <> 'alert' AND e.body -> '$.drill' IS NULL
   GROUP BY d.fleet, d.event_id;
-CREATE TRIGGER IF NOT EXISTS tally_beacon AFTER INSERT ON beacons
-BEGIN ${add(...beacon('NEW'))} END;
-${trigger(
-  'tally_beacon_state',
-  'UPDATE ON beacons',
-  `${stateOf('NEW')} <> ${stateOf('OLD')} OR ${versionOf('NEW')} <> ${versionOf('OLD')}`,
-  remove(...beacon('OLD')),
-  tidy,
-  add(...beacon('NEW')),
-)}
-CREATE TRIGGER IF NOT EXISTS tally_forgotten_beacon AFTER DELETE ON beacons
-BEGIN ${remove(...beacon('OLD'))} ${tidy} END;
 `
 
 const readCounts = 'SELECT what, fleet, one, two, n FROM tallies WHERE n <> 0'
@@ -163,6 +131,23 @@ const readOldest = `WITH RECURSIVE queue (channel, fleet, owed_at) AS (
       ON n.rowid = coalesce(
         ${next('channel = q.channel AND fleet > q.fleet')}, ${next('channel > q.channel')}))
   SELECT channel, fleet, owed_at FROM queue`
+
+const raise = `INSERT INTO tallies (what, fleet, one, two, n) VALUES (?, ?, ?, ?, 1)
+  ON CONFLICT DO UPDATE SET n = n + 1`
+const lower = `UPDATE tallies SET n = n - 1 WHERE what = ? AND fleet = ? AND one = ? AND two = ?`
+const tidy = `DELETE FROM tallies WHERE what = ? AND fleet = ? AND one = ? AND two = ? AND n = 0`
+
+/** Call this within the transaction of the change. */
+export function changeCount(
+  statements: Statements,
+  { what, fleet, one, two }: Count,
+  by: 1 | -1,
+): void {
+  const names = [what, fleet, one, two]
+  statements.run(by === 1 ? raise : lower, ...names)
+  // beacons choose their versions, so there may be many
+  if (by === -1 && what === 'beacon') statements.run(tidy, ...names)
+}
 
 export function readTally(statements: Statements, now: number): Tally {
   const counts = statements.all(readCounts).map(
