@@ -4,7 +4,7 @@ import { createParts } from '../../../functions/app.ts'
 import { fleetHeader, reportPath } from '../../../shared/report.ts'
 import { sign } from '../../../shared/signature.ts'
 import { onFile, world } from '../../support/relay.ts'
-import { adminKey, testKey } from '../../support/world.ts'
+import { adminKey, prodKey } from '../../support/world.ts'
 
 onFile()
 
@@ -16,7 +16,7 @@ const valid = {
   changes: [],
   starts: [],
 }
-const signed = async (text: string, key = testKey) => ({
+const signed = async (text: string, key = prodKey) => ({
   ...(await sign([key], 'id', world.clock.now, text)),
   [fleetHeader]: 'prod',
 })
