@@ -30,7 +30,7 @@ const rampMs = 6_000
 /** While a relay does not know yet how many beacons there are, they must not all come at once. */
 const leastWindowMs = 10_000
 
-/** Up to this many, a heartbeat every five minutes is cheap: docs/performance-and-cost.md. */
+/** Up to this many, a heartbeat every five minutes is cheap: docs/heartbeat.md. */
 const fewBeacons = 500
 const shortPaceMs = 5 * 60_000
 /** The first one in which all beacons have room. Each window is also one of the short pace. */

@@ -1,6 +1,7 @@
 // Fills a SQLite file with a large company: 100,000 events, 100,000 beacons and 1,000,000 deliveries.
 // SQL makes the rows from one example of each, as reports would take hours.
 import { DatabaseSync } from 'node:sqlite'
+import { stepOf } from '../../../functions/core/event/summary.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
 import { openFile } from '../../../functions/store/sqlite/file.ts'
 import { beaconOf, facts, record } from '../../support/records.ts'
@@ -41,8 +42,8 @@ function insertEvents(db: DatabaseSync, isOpen: boolean, from: number, to: numbe
   ]
   const endedAt = isOpen ? 'NULL' : `${seenAt} + 900000`
   db.prepare(`${numbers(to)} INSERT INTO events
-    SELECT ${fleetOf}, ${idOf}, 1, ${seenAt}, NULL, ${endedAt}, json_set(?, ${changes.join(', ')})
-    FROM n WHERE i >= ${from}`).run(JSON.stringify(body))
+    SELECT ${fleetOf}, ${idOf}, 1, ${seenAt}, NULL, ${endedAt}, ${typeOf}, '${stepOf(body)}',
+      json_set(?, ${changes.join(', ')}) FROM n WHERE i >= ${from}`).run(JSON.stringify(body))
   db.prepare(`${numbers(to)} INSERT INTO views
     SELECT ${fleetOf}, ${idOf}, '1-x', json_set(?, ${changes.join(', ')}) FROM n WHERE i >= ${from}`).run(
     JSON.stringify(viewOf(body)),
@@ -68,16 +69,16 @@ function insertDeliveries(db: DatabaseSync): void {
 }
 
 function insertBeacons(db: DatabaseSync): void {
-  const body = beaconOf('web_0', { silentAt: startAt + 900_000, version: '0.1.0', sees: [] })
+  const silentAt = startAt + 900_000
+  const body = beaconOf('web_0', { silentAt, version: '0.1.0', sees: [] })
   const changes = `'$.fleet', ${fleetOf}, '$.beacon', ${idOf}, '$.vm', ${vmOf} || '_' || i`
+  const heardAt = `(${startAt} - i % 900000)`
   const silence = JSON.stringify({ since: startAt - 900_000, from: startAt - 600_000 })
   db.prepare(`${numbers(counts.beacons)} INSERT INTO beacons
-    SELECT ${fleetOf}, ${idOf}, 'boot', 1, ${startAt} - i % 900000, '[]',
-      json_set(?, ${changes}, '$.heardAt', ${startAt} - i % 900000) FROM n`).run(
-    JSON.stringify(body),
-  )
+    SELECT ${fleetOf}, ${idOf}, ${heardAt}, ${heardAt} / 86400000, ${silentAt}, ${silentAt}, NULL,
+      json_set(?, ${changes}, '$.heardAt', ${heardAt}) FROM n`).run(JSON.stringify(body))
   db.prepare(`UPDATE beacons SET body = json_set(body, '$.silence', json(?)),
-    heard_at = ${startAt} - 1000000 WHERE substr(beacon, 8, 1) = '5' AND fleet = 'prod'`).run(
+    mark = 'silent', heard_at = ${startAt} - 1000000 WHERE substr(beacon, 8, 1) = '5' AND fleet = 'prod'`).run(
     silence,
   )
 }

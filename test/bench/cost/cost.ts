@@ -1,6 +1,6 @@
 // `npm run bench -- cost`: storage calls of each action, measured, and what a month costs on Azure Functions and
 // on Cloudflare at the stated prices. Logs are not in it: the relay writes no line for a heartbeat. The tables are
-// those of docs/performance-and-cost.md.
+// those of docs/performance-and-cost.md and docs/heartbeat.md.
 import {
   alignedHeartbeats,
   type Heartbeats,
