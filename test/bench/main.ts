@@ -9,6 +9,7 @@ import { beacon } from './beacon.ts'
 import { cloudflare } from './cloudflare.ts'
 import { consolePages } from './console/console.ts'
 import { cost } from './cost/cost.ts'
+import { crowd } from './crowd.ts'
 import { fanout } from './fanout/fanout.ts'
 import type { Figure } from './figures.ts'
 import { latency } from './latency.ts'
@@ -23,7 +24,15 @@ const { values, positionals: wanted } = parseArgs({
 const minutes = Number(values.minutes ?? (wanted.includes('beacon') ? 60 : 5))
 
 const benches: Record<string, () => Promise<Figure[]>> = {
-  ...{ latency: () => latency(), approval: () => approval(), throughput, storm, fanout, memory },
+  ...{
+    latency: () => latency(),
+    approval: () => approval(),
+    throughput,
+    storm,
+    fanout,
+    memory,
+    crowd,
+  },
   ...{
     azure,
     'azure-events': eventReports,

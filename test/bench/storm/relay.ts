@@ -55,7 +55,7 @@ export async function startRelayTarget(
 }
 
 /** Signs beforehand: the signature is the beacon's cost. */
-export function preparation(port: number, fleetKey: string): Prepare {
+export function preparation(port: number, fleetKey: string, fleet = fleetName): Prepare {
   const notBeforeAt = Date.now() + noticeMs
   return async (eventId, event, member, change) => {
     // each event has a tenant of its own, and its first member is the VM that is hit
@@ -72,7 +72,7 @@ export function preparation(port: number, fleetKey: string): Prepare {
     }
     const body = JSON.stringify(reportOf(boot, `web${event}_${member}`, seen, change))
     const signature = await sign([fleetKey], randomUUID(), Date.now(), body)
-    return postBytes(port, reportPath, { ...signature, [fleetHeader]: fleetName }, body)
+    return postBytes(port, reportPath, { ...signature, [fleetHeader]: fleet }, body)
   }
 }
 
