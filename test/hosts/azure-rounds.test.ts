@@ -24,7 +24,7 @@ async function start() {
   world.relay.wake = (...hint) => rounds.hint(...hint)
 }
 
-/** A claim of what was planned takes whatever is due, and says that there may be more. */
+/** This store claims all that is due, and answers that more may be due. */
 function onSqlite({ relay }: World): PlannedStore {
   return {
     claimOf: async (_events, request) => ({
