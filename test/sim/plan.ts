@@ -237,11 +237,14 @@ function configOf(random: Random): Plan['config'] {
     names.map((name, i) => [name, i === 0 ? { ...all[name], ...fallback } : all[name]]),
   )
   const tagged = names.length > 1 && random.chance(0.3)
+  // Azure may change the type of an event while it is open
+  const typed = random.fork('typed').chance(0.4) ? { eventType: ['Freeze', 'Reboot'] } : undefined
   const reminds = random.chance(0.3) ? { remindBeforeSeconds: [60, 30] } : {}
-  const routes = tagged
+  const narrow = tagged ? { tag: 'tier=data' } : names.length > 1 ? typed : undefined
+  const routes = narrow
     ? [
         { match: {}, channels: names.slice(1), ...reminds },
-        { match: { tag: 'tier=data' }, channels: names.slice(0, 1) },
+        { match: narrow, channels: names.slice(0, 1) },
       ]
     : [{ match: {}, channels: names, ...reminds }]
   // nobody decides: somebody is called

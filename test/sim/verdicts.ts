@@ -5,6 +5,7 @@ import type { EventRecord } from '../../functions/core/event/event.ts'
 import type { Store } from '../../functions/store/store.ts'
 import type { Judge } from './judge.ts'
 
+const ends = ['completed', 'cancelled', 'lost']
 const finished = ['delivered', 'refused', 'superseded', 'given_up']
 const maxEvents = 1_000
 
@@ -19,6 +20,7 @@ export async function checkEnd(judge: Judge, store: Store): Promise<void> {
     checkRecord(judge, record)
     const rows = await store.readDeliveries(record)
     checkElsewhere(judge, rows)
+    checkHearers(judge, rows)
     for (const row of rows) {
       judge.stats.deliveries += 1
       if (!finished.includes(row.state)) judge.broke('ending', `${row.id} is ${row.state} for ever`)
@@ -52,6 +54,23 @@ function checkElsewhere(judge: Judge, rows: Delivery[]): void {
           (other.moment === telling.moment && other.event.epoch === telling.event.epoch)),
     )
     if (!told) judge.broke('trouble', `${row.id} is ${state}, and "${fallback}" is not told`)
+  }
+}
+
+/** If a route brought the beginning of an event to a channel, it also brings the end. */
+function checkHearers(judge: Judge, rows: Delivery[]): void {
+  const isEnd = ({ telling }: Delivery) => ends.includes(telling.moment)
+  const asked = rows.filter(
+    ({ channel, telling }) =>
+      ['scheduled', 'started'].includes(telling.moment) &&
+      !('insteadOf' in telling) &&
+      judge.parts.plan.config.channels[channel] !== undefined,
+  )
+  for (const one of asked) {
+    const end = rows.filter((row) => row.telling.event.epoch === one.telling.event.epoch)
+    const isDue = end.some(isEnd)
+    const isNotified = end.some((row) => row.channel === one.channel && isEnd(row))
+    if (isDue && !isNotified) judge.broke('ending', `no end was planned after ${one.id}`)
   }
 }
 
@@ -154,7 +173,7 @@ async function checkIncidents(judge: Judge, store: Store, record: EventRecord): 
       (one) =>
         one.channel === row.channel &&
         one.telling.event.epoch === row.telling.event.epoch &&
-        ['completed', 'cancelled', 'lost'].includes(one.telling.moment) &&
+        ends.includes(one.telling.moment) &&
         ['refused', 'given_up'].includes(one.state),
     )
     if (!given) judge.broke('incidents', `${key} stays open`)

@@ -30,17 +30,11 @@ export function channelsFor(
   moment: Moment,
   existing: Delivery[] = [],
 ): string[] {
-  const { reached, hidden } = split(routes, record, observers, moment)
-  const isHidden = (name: string, from: Moment) =>
-    split(routes, record, observers, from).hidden.includes(name)
-  // a channel that was notified before a route stopped it receives all further messages
-  const before = existing.filter(({ telling }) => telling.event.epoch === record.epoch)
-  const further = hidden.filter((name) =>
-    before.some(
-      ({ channel, telling }) =>
-        channel === name && telling.moment !== 'alert' && isHidden(name, telling.moment),
-    ),
-  )
+  const reached = reachedBy(routes, record, observers, moment)
+  const kept = keptBy(routes, record, observers, existing)
+  const further = routes
+    .filter((route) => isFleet(route, record.fleet) && names(route, moment, record))
+    .flatMap((route) => route.channels.filter((name) => kept.has(name)))
   const channels = new Set([...reached, ...further])
   if (moment === 'reminder' && record.reminder?.late) {
     // channels that were just asked need no reminder, but an escalation does
@@ -50,15 +44,13 @@ export function channelsFor(
   return [...channels]
 }
 
-/**
- * The channels that routes name for a moment, and those that a route with `continue: false` stops.
- */
-function split(
+/** The channels of the routes that match, until one stops. */
+function reachedBy(
   routes: Route[],
   record: EventRecord,
   observers: Observer[],
   moment: Moment,
-): { reached: string[]; hidden: string[] } {
+): string[] {
   const matching = routes
     .filter(({ moments }) => moments?.includes(moment) ?? true)
     .map((route) => ({
@@ -73,7 +65,6 @@ function split(
           matching.filter(({ route }) => route.remindBeforeSeconds?.includes(seconds)),
         )
       : [matching]
-  const wanting = matching.filter((one) => turns.some((turn) => turn.includes(one)))
   const unstopped = new Set(
     turns.flatMap((turn) => {
       // like an approval, a stop needs known values of every hit VM
@@ -83,9 +74,53 @@ function split(
       return stop === -1 ? turn : turn.slice(0, stop + 1)
     }),
   )
-  const reached = wanting.filter((one) => unstopped.has(one)).flatMap(({ route }) => route.channels)
-  const all = wanting.flatMap(({ route }) => route.channels)
-  return { reached, hidden: all.filter((name) => !reached.includes(name)) }
+  return matching.filter((one) => unstopped.has(one)).flatMap(({ route }) => route.channels)
+}
+
+/**
+ * A message of these was brought by a route. Others may come without one, as an open incident gets
+ * them, or depend on more than the route.
+ */
+const broughtByRoute: Moment[] = ['scheduled', 'not_ready', 'stuck', 'started']
+
+/**
+ * Channels that were notified by a route that does not match any more, or that another
+ * route stops now: the event changed, or something else is known of its VMs. They receive all
+ * further messages of their routes, so that nobody who was asked misses the end.
+ */
+function keptBy(
+  routes: Route[],
+  record: EventRecord,
+  observers: Observer[],
+  existing: Delivery[],
+): Set<string> {
+  const reached = new Map<Moment, string[]>()
+  const isReached = (name: string, moment: Moment) => {
+    const channels = reached.get(moment) ?? reachedBy(routes, record, observers, moment)
+    reached.set(moment, channels)
+    return channels.includes(name)
+  }
+  const kept = existing.filter(
+    ({ channel, telling }) =>
+      telling.event.epoch === record.epoch &&
+      telling.moment !== 'alert' &&
+      telling.insteadOf === undefined &&
+      broughtByRoute.includes(telling.moment) &&
+      !isReached(channel, telling.moment),
+  )
+  return new Set(kept.map(({ channel }) => channel))
+}
+
+function isFleet({ match }: Route, fleet: string): boolean {
+  return match.fleet?.includes(fleet) ?? true
+}
+
+function names(route: Route, moment: Moment, { reminder }: EventRecord): boolean {
+  if (!(route.moments?.includes(moment) ?? true)) return false
+  return (
+    moment !== 'reminder' ||
+    (reminder?.due.some((seconds) => route.remindBeforeSeconds?.includes(seconds)) ?? false)
+  )
 }
 
 /** The channels that routes may notify of events of these fleets, and their fallbacks. */

@@ -2,7 +2,7 @@
 // `continue: false`.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type EventRecord, moments } from '../../../functions/core/event/event.ts'
+import { type EventRecord, type Moment, moments } from '../../../functions/core/event/event.ts'
 import { type Match, matchEvent } from '../../../functions/core/rules/match.ts'
 import { channelsFor, channelsRouted, type Route } from '../../../functions/core/rules/routes.ts'
 import { delivery, facts, observer, record, telling } from '../../support/records.ts'
@@ -170,6 +170,56 @@ describe('a channel that was notified before the VMs were known keeps getting me
   })
 })
 
+describe('a channel that a route has notified keeps getting its messages', () => {
+  const freezes = to('ops', { match: { eventType: ['Freeze'] } })
+  const frozen = record({ facts: facts({ resources: ['db_0'], eventType: 'Freeze' }) })
+  const redeployed = record({ facts: facts({ resources: ['db_0'], eventType: 'Redeploy' }) })
+  const first = (channel: string, changes = {}) =>
+    delivery(channel, { channel, telling: telling({ event: frozen, ...changes }) })
+  const later = (routes: Route[], moment: Moment, existing = [first('ops')]) =>
+    channelsFor(routes, redeployed, known, moment, existing)
+
+  test('after Azure changed the type', () => {
+    expect(channelsFor([freezes], frozen, known, 'scheduled')).toEqual(['ops'])
+    expect(later([freezes], 'changed')).toEqual(['ops'])
+    expect(later([freezes], 'completed')).toEqual(['ops'])
+    expect(later([freezes], 'completed', [])).toEqual([])
+  })
+
+  test('after a second VM with the same name reported other tags', () => {
+    const routes = [to('dba', { match: db })]
+    const twins = [...known, observer('db_0', { beacon: 'other', tags: {} })]
+    const existing = [first('dba', { event: onDb })]
+    expect(channelsFor(routes, onDb, twins, 'scheduled')).toEqual([])
+    expect(channelsFor(routes, onDb, twins, 'completed', existing)).toEqual(['dba'])
+  })
+
+  test('only of moments that its routes name', () => {
+    const asked = { ...freezes, moments: ['scheduled' as const] }
+    expect(later([asked], 'completed')).toEqual([])
+    const reminded = { ...freezes, remindBeforeSeconds: [600] }
+    const due = (seconds: number) => ({
+      ...redeployed,
+      reminder: { beforeSeconds: seconds, due: [seconds], late: false },
+    })
+    expect(channelsFor([reminded], due(600), known, 'reminder', [first('ops')])).toEqual(['ops'])
+    expect(channelsFor([reminded], due(300), known, 'reminder', [first('ops')])).toEqual([])
+  })
+
+  test('not of moments of its other routes, while the first one matches', () => {
+    const routes = [to('ops', { moments: ['scheduled'] }), freezes]
+    expect(later(routes, 'completed')).toEqual([])
+  })
+
+  test.each([
+    ['a fallback', { insteadOf: 'x' }],
+    ['a decision, as an open incident gets it', { moment: 'approved' }],
+    ['a reminder, which depends on its distance', { moment: 'reminder' }],
+  ])('a message as %s is no reason', (_, changes) => {
+    expect(later([freezes], 'completed', [first('ops', changes)])).toEqual([])
+  })
+})
+
 describe('for any routes', () => {
   const names = fc.constantFrom('a', 'b', 'c', 'd')
   const matches = fc.constantFrom<Match>({}, db, other, { tag: ['role'] }, { resource: ['web_*'] })
@@ -240,17 +290,18 @@ describe('for any routes', () => {
     )
   })
 
-  test('knowing more of the VMs never removes a channel that was notified', () => {
+  test('nothing that the relay learns removes a channel that was notified', () => {
     const routes = fc.array(route(fc.constantFrom(undefined, false)), { maxLength: 5 })
+    const observers = fc.constantFrom([], known, [tagged('db_0', 'web'), tagged('web_0', 'db')])
     fc.assert(
-      fc.property(routes, events, (routes, rest) => {
+      fc.property(routes, events, observers, observers, (routes, rest, before, after) => {
         const event = eventOf({ ...rest, reminder: undefined })
         const open = routes.map((one) => ({ ...one, moments: undefined }))
-        const first = channelsFor(open, event, [], 'scheduled')
+        const first = channelsFor(open, event, before, 'scheduled')
         const existing = first.map((channel) =>
           delivery(channel, { channel, telling: telling({ event }) }),
         )
-        const later = channelsFor(open, event, known, 'completed', existing)
+        const later = channelsFor(open, event, after, 'completed', existing)
         expect(later).toEqual(expect.arrayContaining(first))
       }),
       { seed, numRuns: 1_000 },
