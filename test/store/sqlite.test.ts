@@ -424,3 +424,31 @@ test('a delivery to a subscription leaves neither its view nor its answer', asyn
   expect({ views: count('views'), answers: count('answers') }).toEqual({ views: 1, answers: 0 })
   db.close()
 })
+
+test('what a reader of the log gets is on disk, also if the log grows meanwhile', async () => {
+  const file = openFile(newPath())
+  const disk = Promise.withResolvers<void>()
+  const database = new Proxy(file, {
+    get(_, name) {
+      if (name === 'durable') return () => disk.promise
+      const value = Reflect.get(file, name)
+      return typeof value === 'function' ? value.bind(file) : value
+    },
+  })
+  const store = new SqliteStore(database, { random: randomUUID })
+  const commit = (eventId: string) =>
+    store.commit(
+      commitOf({
+        record: record({ eventId }),
+        moments: [{ id: eventId, telling: telling({ event: record({ eventId }) }) }],
+      }),
+    )
+  await commit('a')
+  const reads = [store.readMoments(0, 9), store.lastPosition()] as const
+  await commit('b')
+  disk.resolve()
+  const [moments, last] = await Promise.all(reads)
+  expect(moments.map(({ id }) => id)).toEqual(['a'])
+  expect(last).toBe(moments[0]!.position)
+  store.close()
+})

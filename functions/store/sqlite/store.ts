@@ -184,14 +184,16 @@ export class SqliteStore implements Store {
   }
 
   async readMoments(after: number, limit: number): Promise<LoggedMoment[]> {
+    const read = this.#moments.after(after, limit)
     // a stream sends them at once, so no position may be lost
     await this.#db.durable()
-    return this.#moments.after(after, limit)
+    return read
   }
 
   async lastPosition(): Promise<number> {
+    const last = this.#moments.lastPosition()
     await this.#db.durable()
-    return this.#moments.lastPosition()
+    return last
   }
 
   async readMemo(key: MemoKey): Promise<Memo | undefined> {
