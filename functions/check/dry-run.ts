@@ -18,6 +18,7 @@ import type { KnownVm, Observer } from '../core/event/observer.ts'
 import { nextReminder, remind } from '../core/event/reminder.ts'
 import { asksFor } from '../core/message/message.ts'
 import { decidersOf } from '../core/rules/permission.ts'
+import { openBefore, type PolicyRule } from '../core/rules/policy.ts'
 import { remindersOf } from '../core/rules/routes.ts'
 import { decidesHere } from '../use-cases/decision-buttons.ts'
 import { channelFacts, type Relay } from '../use-cases/relay.ts'
@@ -43,7 +44,7 @@ export interface Outcome {
   decide: Decide
   /** What the rule waits for before it approves. */
   waits: { whenReady?: true; maxConcurrent?: number } | undefined
-  /** Rules of the policy up to the one that decides. If none does, people are asked. */
+  /** Rules of the policy up to the one that decides or may decide later. Else people are asked. */
   rules: Rule[]
   routes: Rule[]
   /** Who may decide, besides the admin key and tokens. Absent if there is nothing to decide. */
@@ -97,12 +98,23 @@ function waitsOf({ policy }: EventRecord): Outcome['waits'] {
 }
 
 function rulesTried({ policy }: Rules, record: EventRecord, observers: Observer[]): Rule[] {
-  const rules = policy.map((rule, i) => ({
-    rule: rule.name === `policy[${i}]` ? rule.name : `policy[${i}] "${rule.name}"`,
-    whyNot: whyNotDecided(rule, record, observers),
-  }))
-  const decided = rules.findIndex(({ whyNot }) => whyNot === undefined)
-  return decided === -1 ? rules : rules.slice(0, decided + 1)
+  const labelOf = ({ name }: PolicyRule, place: number) =>
+    name === `policy[${place}]` ? name : `policy[${place}] "${name}"`
+  const tried: Rule[] = []
+  for (const [place, one] of policy.entries()) {
+    const rule = labelOf(one, place)
+    const failing = whyNotDecided(one, record, observers)
+    if (failing !== undefined) {
+      tried.push({ rule, whyNot: failing })
+      continue
+    }
+    const open = one.decide === 'approve' && openBefore(policy, one, record, observers)
+    const whyNot = open
+      ? `${labelOf(open, policy.indexOf(open))} may match once more is known`
+      : undefined
+    return [...tried, { rule, whyNot }]
+  }
+  return tried
 }
 
 /** The outcome if another VM's beacon reports the event first. Undefined if it is the same. */

@@ -197,11 +197,11 @@ async function joinOrFail(
   } catch (failure) {
     const { eventId } = news
     const { fleet, vm } = reading.beacon
-    relay.log.error('event_failed', { fleet, eventId, vm, error: messageOf(failure) })
-    // a further attempt would fail as well
+    // a further attempt would fail as well, and anyone with the fleet's key can cause it
     if (failure instanceof FoghornError && failure.code === 'row_too_large') {
       return { refusal: 'the event is too large to store' }
     }
+    relay.log.error('event_failed', { fleet, eventId, vm, error: messageOf(failure) })
     return { failure }
   }
 }

@@ -187,11 +187,29 @@ describe('before the VM itself has reported the event', () => {
   })
 
   test('another rule decides', () => {
-    const mild = { match: { tag: 'role=web' }, decide: 'ask' }
-    const policy = [mild, { name: 'rest', match: {}, decide: 'approve' }]
+    const mild = { match: { tag: 'role=web' }, decide: 'notify' }
+    const policy = [mild, { name: 'rest', match: {}, decide: 'ignore' }]
     expect(run({ policy, routes: routes.slice(1) }, { vms: [web] }).before).toMatchObject({
-      decide: 'approve',
+      decide: 'ignore',
       by: { rule: 'policy[1] "rest"' },
+    })
+  })
+
+  test('a rule that approves waits for an earlier one', () => {
+    const policy = [
+      { match: { tag: 'role=db' }, decide: 'ask' },
+      { name: 'rest', match: {}, decide: 'approve' },
+    ]
+    const event = { policy, routes: routes.slice(1) }
+    expect(run(event, { vms: [web] })).toMatchObject({
+      decide: 'approve',
+      before: { decide: 'ask', by: undefined },
+    })
+    const unknown = run(event, { vms: [] })
+    expect(unknown.decide).toBe('ask')
+    expect(unknown.rules.at(-1)).toEqual({
+      rule: 'policy[1] "rest"',
+      whyNot: 'policy[0] may match once more is known',
     })
   })
 

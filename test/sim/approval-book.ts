@@ -6,7 +6,7 @@ import type { Decider, EventRecord, Verdict } from '../../functions/core/event/e
 import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Docket } from './docket.ts'
 import { answers, type Said } from './doors.ts'
-import { mayDecide } from './permits.ts'
+import { mayDecide, ruleBefore } from './permits.ts'
 
 /** A button that somebody pressed. */
 export interface Press {
@@ -90,7 +90,7 @@ export class ApprovalBook {
       this.#approved.set(key, [...(this.#approved.get(key) ?? []), coverOf(record)])
     }
     if (verdict.how !== 'policy') this.#checkPerson(key, record, verdict)
-    else this.#checkPolicy(verdict, earlier, broke)
+    else this.#checkPolicy(record, verdict, earlier, broke)
   }
 
   /**
@@ -136,10 +136,21 @@ export class ApprovalBook {
     cover.until = Math.min(cover.until, this.#docket.now)
   }
 
-  #checkPolicy(verdict: Verdict, earlier: Verdict | undefined, broke: (text: string) => void) {
+  #checkPolicy(
+    record: EventRecord,
+    verdict: Verdict,
+    earlier: Verdict | undefined,
+    broke: (text: string) => void,
+  ) {
     if (earlier?.decision === 'declined') broke('is approved by policy after "not now"')
     const rule = this.#docket.parts.plan.config.policy.find(({ name }) => name === verdict.who)
     if (rule?.decide !== 'approve') broke(`is approved by "${verdict.who}", which does not`)
+    // with a fleet's key, a liar who speaks as another VM can also change its tags
+    const { mistaken, parts } = this.#docket
+    const before = mistaken.has(record.fleet)
+      ? undefined
+      : ruleBefore(parts.plan, record, verdict.who)
+    if (before !== undefined) broke(`is approved by "${verdict.who}", and "${before}" comes before`)
   }
 
   #checkPerson(key: string, record: EventRecord, verdict: Verdict): void {

@@ -57,7 +57,8 @@ export class Liar {
     const kind = random.next()
     this.#impersonates = kind < 0.25
     this.#fills = kind > 0.9
-    this.#lie = random.pick(lies)
+    const lie = random.pick(lies)
+    this.#lie = random.fork('omits').chance(0.3) ? omits : lie
     this.#own = this.#maskOf('liar', 'id-of-a-liar')
     if (!this.#impersonates) return
     judge.mistaken.add(this.#fleet)
@@ -111,6 +112,9 @@ export class Liar {
     void sendAs(this.#parts, mask, events)
   }
 }
+
+/** What a rule does not know must not help the liar, either. */
+const omits: Lie = ({ source: _s, durationSeconds: _d, ...event }) => event
 
 const lies: Lie[] = [
   (event) => ({ ...event, source: 'User' }),

@@ -25,6 +25,31 @@ export function mayDecide(plan: Plan, record: EventRecord, { how, who }: Decider
   return lists.every((own) => own.length === 0 || own.flat().includes(name))
 }
 
+/**
+ * The rule before the one called `name` that does not approve, and holds for the event by the plan.
+ * What the relay does not know of the event may be anything.
+ */
+export function ruleBefore(plan: Plan, record: EventRecord, name: string): string | undefined {
+  const { policy } = plan.config
+  const { eventType, source, durationSeconds, resources } = record.facts
+  const earlier = policy.slice(
+    0,
+    policy.findIndex((rule) => rule.name === name),
+  )
+  const found = earlier.find(({ decide, match }) => {
+    const { eventType: types, source: sources, maxDurationSeconds: most, ...ofVm } = match
+    const isOfEvent =
+      (types?.includes(eventType) ?? true) &&
+      (source === undefined || (sources?.includes(source) ?? true)) &&
+      (most === undefined ||
+        durationSeconds === undefined ||
+        (durationSeconds >= 0 && durationSeconds <= most))
+    const isOfVm = () => resources.some((vm) => holds(ofVm, truthOf(plan, record, vm)))
+    return decide !== 'approve' && isOfEvent && isOfVm()
+  })
+  return found?.name
+}
+
 /** A drill pretends what its VMs are. */
 function truthOf({ vms, drills }: Plan, { fleet, eventId, drill }: EventRecord, name: string): Vm {
   const wish = drills.find(({ id }) => eventId.endsWith(id))?.wish as Partial<Vm> | undefined

@@ -215,6 +215,22 @@ const policies: object[][] = [
   [{ match: { maxDurationSeconds: 9 }, decide: 'approve' }],
 ]
 
+/** What the first rule needs to know may come late, or never. */
+const layered: object[][] = [
+  [
+    { match: { tag: 'tier=data' }, decide: 'ask' },
+    { match: {}, decide: 'approve' },
+  ],
+  [
+    { match: { source: 'Platform' }, decide: 'notify' },
+    { match: {}, decide: 'approve' },
+  ],
+  [
+    { match: { maxDurationSeconds: 9 }, decide: 'ignore' },
+    { match: {}, decide: 'approve' },
+  ],
+]
+
 /** People as Slack and Entra name them; Bob is on no list, and the last one is of another workspace. */
 const [adaHere, bobHere, eve] = [`${home}/${ada}`, `${home}/${bob}`, 'T0PARTNER/U0EVE']
 export const slackPeople = [adaHere, adaHere, bobHere, eve]
@@ -262,7 +278,9 @@ function configOf(random: Random): Plan['config'] {
       } as never)
     }
   }
-  const policy = random.pick(policies)
+  const picked = random.pick(policies)
+  const layers = random.fork('layered')
+  const policy = layers.chance(0.2) ? layers.pick(layered) : picked
   const used = routes.filter((route) => route.channels.length > 0)
   const known = approvalsOf(random.fork('approvals'), used)
   return readConfig(JSON.stringify({ ...baseConfig, channels, policy, ...known }), {})

@@ -52,6 +52,9 @@ function isUnknown(value: unknown): boolean {
   return value === undefined || value === 'Unknown' || (Array.isArray(value) && value.length === 0)
 }
 
+/** Names of VMs as JSON, in characters: with all else, an event of `maxEventLength` has room for them. */
+const maxNamesLength = 300_000
+
 /**
  * A beacon's first document of an event shows no change. But people who decide must know every VM
  * that it names, so VMs are added, but not removed.
@@ -65,7 +68,13 @@ export function addedByNewcomer(
   const more = seen.event.resources.filter((name) => !known.includes(name.toLowerCase()))
   // if no VM was known, `merge` adds them
   if (!isNews || known.length === 0 || more.length === 0) return {}
-  const resources = [...facts.resources, ...more].slice(0, limits.resources)
+  const resources = [...facts.resources]
+  let left = maxNamesLength - JSON.stringify(resources).length
+  for (const name of more) {
+    left -= JSON.stringify(name).length + 1
+    if (left < 0 || resources.length === limits.resources) break
+    resources.push(name)
+  }
   return resources.length === known.length ? {} : { resources }
 }
 

@@ -41,7 +41,10 @@ export function matchEvent(
 /** Whether a rule matches one VM. `unknown`: the VM's beacon has not reported yet. */
 export type Grip = 'holds' | 'unknown' | 'fails'
 
-/** Judges one VM of the event. An event that names no VM hits one about which nothing is known. */
+/** An event that names no VM hits one about which nothing is known. */
+export const unnamedVm = ''
+
+/** Judges one VM of the event. */
 export function matchVm(
   match: Match,
   { fleet, facts }: Pick<EventRecord, 'fleet' | 'facts'>,
@@ -57,7 +60,7 @@ export function matchVm(
   if (!matchesFacts(asked, fleet, facts)) return 'fails'
   const isOpen =
     asked.source !== match.source || asked.maxDurationSeconds !== match.maxDurationSeconds
-  const unnamed = name === ''
+  const unnamed = name === unnamedVm
   const vm = unnamed ? undefined : knownVm(name, observers)
   const holds = matchesVm(match, name, vm) && !(unnamed && match.resource !== undefined)
   if (holds) return isOpen ? 'unknown' : 'holds'

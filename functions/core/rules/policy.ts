@@ -2,7 +2,7 @@
 import { eventTypes } from '../../../shared/document.ts'
 import type { Decide, EventRecord } from '../event/event.ts'
 import type { Observer } from '../event/observer.ts'
-import { type Match, matchEvent, matchVm } from './match.ts'
+import { type Match, matchEvent, matchVm, unnamedVm } from './match.ts'
 
 export interface PolicyRule {
   /** `policy[0]`, or the owner's own name. */
@@ -19,8 +19,8 @@ export const defaultRule = 'default'
 
 /**
  * The first rule that matches. An approval covers every VM in `Resources`, so *approve* must match
- * all of them with known values. The other decisions need one match. Without a rule, people are
- * asked.
+ * all of them with known values. The other decisions need one match. Without a rule, or while an
+ * earlier rule may turn out to match, people are asked.
  */
 export function judgePolicy(
   rules: PolicyRule[],
@@ -38,15 +38,45 @@ export function judgePolicy(
   }
 }
 
+/**
+ * Undefined: people are asked. An *approve* rule decides only if no earlier rule, which decides
+ * otherwise, may match once more is known of the event or its VMs.
+ */
 export function ruleFor(
   rules: PolicyRule[],
   record: EventRecord,
   observers: Observer[],
 ): PolicyRule | undefined {
-  return rules.find(({ match, decide }) => {
+  const rule = rules[firstMatch(rules, record, observers)]
+  if (rule?.decide !== 'approve') return rule
+  return openBefore(rules, rule, record, observers) === undefined ? rule : undefined
+}
+
+/** The earlier rule that keeps this one from approving, as it may still match. */
+export function openBefore(
+  rules: PolicyRule[],
+  rule: PolicyRule,
+  record: EventRecord,
+  observers: Observer[],
+): PolicyRule | undefined {
+  return rules
+    .slice(0, rules.indexOf(rule))
+    .find(({ match, decide }) => decide !== 'approve' && mayMatch(match, record, observers))
+}
+
+/** The place of the first rule that matches by what is known; -1 without one. */
+function firstMatch(rules: PolicyRule[], record: EventRecord, observers: Observer[]): number {
+  return rules.findIndex(({ match, decide }) => {
     const extent = matchEvent(match, record.fleet, record.facts, observers)
     return decide === 'approve' ? extent === 'every' && isKnownType(record) : extent !== 'none'
   })
+}
+
+/** Whether a rule that needs one VM may match one. */
+function mayMatch(match: Match, record: EventRecord, observers: Observer[]): boolean {
+  const { resources } = record.facts
+  const names = resources.length === 0 ? [unnamedVm] : resources
+  return names.some((name) => matchVm(match, record, name, observers) !== 'fails')
 }
 
 /**
@@ -58,9 +88,10 @@ export function mayTakeTurns(
   record: EventRecord,
   observers: Observer[],
 ): boolean {
-  const own = ruleFor(rules, record, observers)
-  const earlier = own === undefined ? rules : rules.slice(0, rules.indexOf(own))
-  return earlier.some(
+  const place = firstMatch(rules, record, observers)
+  const isOpen = ruleFor(rules, record, observers) === undefined
+  const possible = place === -1 ? rules : rules.slice(0, isOpen ? place + 1 : place)
+  return possible.some(
     ({ match, decide, whenReady, maxConcurrent }) =>
       decide === 'approve' &&
       whenReady === true &&

@@ -125,6 +125,44 @@ describe('the policy', () => {
     expect(judgePolicy(policy, both, mixed).decide).toBe('ask')
   })
 
+  describe.each(['ask', 'notify', 'ignore'] as const)('after a rule that says %s', (decide) => {
+    const hiding = (...names: (keyof Facts)[]) => {
+      const { facts } = both
+      return Object.fromEntries(names.map((name) => [name, undefined])) as Partial<typeof facts>
+    }
+    const one = (changes: Partial<Facts> = {}) =>
+      record({ facts: { ...facts({ resources: ['vm1'], durationSeconds: 60 }), ...changes } })
+    const decided = (match: Match, event = one(), observers = known) =>
+      judgePolicy(rules([decide, match], ['approve', {}], ['notify', {}]), event, observers)
+
+    test.each<[string, Match, Partial<Facts>]>([
+      ['source', { source: ['User'] }, hiding('source')],
+      ['duration', { maxDurationSeconds: 9 }, hiding('durationSeconds')],
+      ['tag', { tag: ['env=test'] }, { resources: ['vm9'] }],
+      ['tag of one VM', { tag: ['env=test'] }, { resources: ['vm1', 'vm9'] }],
+      ['group', { resourceGroup: ['other'] }, { resources: ['vm9'] }],
+      ['scale set', { scaleSet: ['other'] }, { resources: ['vm9'] }],
+      ['name, as no VM is named', { resource: ['vm9'] }, { resources: [] }],
+    ])('an approval waits while this is unknown: %s', (_, match, unknown) => {
+      expect(decided(match, one(unknown))).toEqual({ decide: 'ask', rule: 'default' })
+      expect(decided(match)).toEqual({ decide: 'approve', rule: 'rule 1' })
+    })
+
+    test('what is certain without the VM does not wait', () => {
+      const other = { tag: ['env=test'], eventType: ['Freeze'] }
+      expect(decided(other, one({ resources: ['vm9'] })).decide).toBe('approve')
+      expect(decided({ resource: ['db*'], tag: ['env'] }, one(), []).decide).toBe('approve')
+      expect(decided({ maxDurationSeconds: 9 }, one({ durationSeconds: -1 })).decide).toBe(
+        'approve',
+      )
+    })
+  })
+
+  test('an approval does not wait for another approving rule', () => {
+    const policy = rules(['approve', { tag: ['env=test'] }], ['approve', {}])
+    expect(judgePolicy(policy, both, []).rule).toBe('rule 1')
+  })
+
   test.each(['Teleport', 'Unknown', 'reboot', ''])('type %j is never approved', (eventType) => {
     const odd = record({ facts: facts({ eventType }) })
     expect(judgePolicy(rules(['approve', {}]), odd, known).decide).toBe('ask')
