@@ -1,10 +1,14 @@
 // What an approval covers. An approval to restart one VM does not cover two. So if an event grows
 // before Azure is told, people decide again.
-import type { ScheduledEvent } from '../../../shared/document.ts'
 import { type Agreed, type EventRecord, isOpen } from './event.ts'
 import { addHistory } from './history.ts'
+import type { SightedEvent } from './observer.ts'
+import { namesKey } from './vm-names.ts'
 
-type Covered = Pick<ScheduledEvent, 'eventType' | 'resources' | 'source' | 'durationSeconds'>
+type Covered = Pick<
+  SightedEvent,
+  'eventType' | 'resources' | 'namesHash' | 'source' | 'durationSeconds'
+>
 
 export function agreedOf({ facts }: Pick<EventRecord, 'facts'>, byRule: boolean): Agreed {
   const { eventType, source, durationSeconds } = facts
@@ -29,8 +33,14 @@ export function isWithin(agreed: Agreed | undefined, event: Covered): boolean {
     event.eventType.toLowerCase() === eventType.toLowerCase() &&
     asRequested &&
     (asLong || event.durationSeconds === durationSeconds) &&
-    namesIn(event).every((name) => resources.includes(name))
+    areWithin(event, resources)
   )
+}
+
+/** Of a list that is stored in part, only the hash of the whole can be compared. */
+function areWithin(event: Covered, resources: string[]): boolean {
+  if (event.namesHash !== undefined) return event.namesHash === namesKey({ resources })
+  return namesIn(event).every((name) => resources.includes(name))
 }
 
 /**

@@ -1,6 +1,5 @@
 // Beacons that contradict each other about one event. An attacker with a fleet's key can report
 // false values, and rules read them. So if beacons disagree, people decide.
-import type { ScheduledEvent } from '../../../shared/document.ts'
 import { isWithin } from './agreed.ts'
 import {
   type Disputable,
@@ -11,7 +10,8 @@ import {
   type Moment,
 } from './event.ts'
 import { addHistory } from './history.ts'
-import type { Observer } from './observer.ts'
+import type { Observer, SightedEvent } from './observer.ts'
+import { namesKey } from './vm-names.ts'
 import { polledAt } from './witness.ts'
 
 /** After a change, the documents of beacons may differ for this long. */
@@ -25,7 +25,7 @@ interface Reconciled {
 }
 
 /** The values in a beacon's own document that contradict the known ones. */
-export function contradictions(facts: Facts, event: ScheduledEvent): Disputable[] {
+export function contradictions(facts: Facts, event: SightedEvent): Disputable[] {
   return disputable.filter((name) => {
     const [ours, theirs] = [comparable(name, facts), comparable(name, event)]
     return ours !== undefined && theirs !== undefined && ours !== theirs
@@ -74,13 +74,13 @@ function lastingIn(record: EventRecord, seen: Observer[], now: number): Disputab
 }
 
 /** The event as a beacon sees it, without values that changed after its poll. */
-export function withoutOutdated(
-  record: EventRecord,
-  { beacon, sighting }: Observer,
-): ScheduledEvent {
+export function withoutOutdated(record: EventRecord, { beacon, sighting }: Observer): SightedEvent {
   const { facts, changedAt = {} } = record
   const outdated = disputable.filter((name) => (changedAt[name] ?? 0) > polledAt(beacon))
-  return { ...sighting.event, ...Object.fromEntries(outdated.map((name) => [name, facts[name]])) }
+  const { namesHash, ...event } = sighting.event
+  const isPart = namesHash !== undefined && !outdated.includes('resources')
+  const known = Object.fromEntries(outdated.map((name) => [name, facts[name]]))
+  return { ...event, ...(isPart && { namesHash }), ...known }
 }
 
 /** When the record learned the value that it holds. */
@@ -135,12 +135,9 @@ function isSame(name: Disputable, one: Facts, other: Facts): boolean {
   return comparable(name, one) === comparable(name, other)
 }
 
-/** Ignores case, order and repetition. Undefined if the value is unknown. */
-function comparable(name: Disputable, facts: Facts): string | undefined {
-  if (name === 'resources') {
-    const names = [...new Set(facts.resources.map((vm) => vm.toLowerCase()))].sort()
-    return names.length === 0 ? undefined : JSON.stringify(names)
-  }
+/** Ignores case. Undefined if the value is unknown. */
+function comparable(name: Disputable, facts: Facts | SightedEvent): string | undefined {
+  if (name === 'resources') return namesKey(facts)
   const value = facts[name]
   return value === undefined || value === 'Unknown' ? undefined : String(value).toLowerCase()
 }

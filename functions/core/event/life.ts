@@ -15,6 +15,7 @@ import {
 } from './event.ts'
 import { addHistory } from './history.ts'
 import { addedByNewcomer, merge, noteOf, replaced, transition } from './new-values.ts'
+import type { SightedEvent } from './observer.ts'
 
 /** How long *gone* must last before it counts. An IMDS hiccup must not cancel an event. */
 export const confirmMs = 10_000
@@ -31,7 +32,7 @@ export interface Seen extends Observed {
   kind: 'seen'
   event: ScheduledEvent
   /** What this beacon saw before. Only its own documents show a change. */
-  previous?: ScheduledEvent
+  previous?: SightedEvent
   /** No earlier poll of this beacon could have shown it. */
   firstPoll: boolean
   /** This beacon had seen the event, and then a document of this beacon lacked it. */

@@ -1,6 +1,8 @@
 // What a document adds to the known facts of an event, and what it changes.
 import { limits, type ScheduledEvent } from '../../../shared/document.ts'
 import { disputable, type EventRecord, type Facts, type Values } from './event.ts'
+import type { SightedEvent } from './observer.ts'
+import { namesKey } from './vm-names.ts'
 
 /** One document of a beacon that shows the event. */
 interface Seen {
@@ -10,7 +12,7 @@ interface Seen {
   live: boolean
   event: ScheduledEvent
   /** The event in this beacon's last document. */
-  previous?: ScheduledEvent
+  previous?: SightedEvent
 }
 
 /** Fills in values that were unknown. Keys keep their order, so that equal facts are equal text. */
@@ -38,8 +40,8 @@ export function transition({ facts, changedAt }: EventRecord, seen: Seen): Parti
       continue
     }
     if (at < (changedAt?.[name] ?? 0)) continue
-    const same = (other: unknown) => textOf(other) === textOf(value)
-    if (!same(previous?.[name]) && !same(facts[name])) Object.assign(differing, { [name]: value })
+    const isKnown = [previous, facts].some((known) => known && isSame(name, known, event))
+    if (!isKnown) Object.assign(differing, { [name]: value })
   }
   return differing
 }
@@ -78,12 +80,8 @@ export function addedByNewcomer(
   return resources.length === known.length ? {} : { resources }
 }
 
-/** Order and case of names do not matter. */
-function textOf(value: unknown): string {
-  const names = Array.isArray(value)
-    ? value.map((name) => String(name).toLowerCase()).sort()
-    : value
-  return JSON.stringify(names) ?? ''
+function isSame(name: keyof Values, one: Facts | SightedEvent, other: ScheduledEvent): boolean {
+  return name === 'resources' ? namesKey(one) === namesKey(other) : one[name] === other[name]
 }
 
 export function replaced(known: Facts, differing: Partial<Values>): Partial<Values> {

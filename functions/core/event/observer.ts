@@ -57,6 +57,12 @@ export interface Beacon {
 /** What rules read about a VM. Its own beacon reports it. */
 export type KnownVm = Pick<Beacon, 'vm' | 'resourceGroup' | 'scaleSet' | 'tags'>
 
+/** An event as a sighting has it, see vm-names.ts. */
+export type SightedEvent = ScheduledEvent & {
+  /** Of the whole list, if `resources` is only a part of it. */
+  namesHash?: string
+}
+
 /** What one beacon last saw of one event. */
 export interface Sighting {
   eventId: string
@@ -64,7 +70,7 @@ export interface Sighting {
   /** First poll that showed it. Absent in older rows. */
   firstSeenAt?: number
   /** As in the last document that contained it. */
-  event: ScheduledEvent
+  event: SightedEvent
   /** Set while the beacon's document lacks the event. */
   gone?: { firstAt: number; lastSeenAt: number }
   /** Runs of its VM's hooks for the event. Absent if there are none. */

@@ -6,6 +6,7 @@ import { isHit } from './event.ts'
 import { runsOf, withRuns } from './hooks.ts'
 import type { Observation } from './life.ts'
 import type { Beacon, Observer, Sighting } from './observer.ts'
+import { withStoredNames } from './vm-names.ts'
 
 export interface EventNews {
   eventId: string
@@ -28,6 +29,7 @@ export interface EventNews {
 export interface Reading {
   beacon: Beacon
   news: EventNews[]
+  /** As they are stored. */
   changedSightings: Sighting[]
   /** Events that unreadable entries may hide. They do not count as gone. */
   hidden: string[]
@@ -64,7 +66,7 @@ export function readReport(
     ...ofRuns.map(newsOfRuns),
   ].map((one) => withHooks(one, report, sightings, now))
   const changedSightings = news
-    .map((one) => one.sighting)
+    .map(({ sighting }) => ({ ...sighting, event: withStoredNames(sighting.event, beacon.vm) }))
     .filter((sighting) => {
       const before = sightings.find((other) => other.eventId === sighting.eventId)
       return JSON.stringify(before) !== JSON.stringify(sighting)

@@ -6,7 +6,7 @@ import type { Beacon, Observer, Sighting } from '../../core/event/observer.ts'
 import { beaconCount } from '../../core/metrics/tally.ts'
 import type { ListedBeacon } from '../listed-beacon.ts'
 import type { BeaconKey, BeaconPage, EventKey } from '../store.ts'
-import { Kept } from './kept.ts'
+import { Kept, type KeptLimits } from './kept.ts'
 import { parse } from './rows.ts'
 import { sql } from './sql.ts'
 import type { Statements } from './statements.ts'
@@ -35,12 +35,13 @@ export class Beacons {
   /** No beacon is due before. Only if alone. */
   #noneDueBefore = Number.NEGATIVE_INFINITY
 
-  constructor(statements: Statements, keptRows: number) {
+  constructor(statements: Statements, limits: KeptLimits) {
+    const { rows, characters } = limits
     this.#statements = statements
-    this.#isAlone = keptRows > 0
-    this.#rows = new Kept(keptRows)
-    this.#sightings = new Kept(keptRows * 2)
-    this.#crowds = new Kept(Math.min(keptRows, maxCrowds))
+    this.#isAlone = rows > 0
+    this.#rows = new Kept(limits)
+    this.#sightings = new Kept({ rows: rows * 2, characters })
+    this.#crowds = new Kept({ rows: Math.min(rows, maxCrowds), characters })
   }
 
   /** After a transaction was undone: what it changed is wrong. */
@@ -73,7 +74,7 @@ export class Beacons {
     if (crowd === undefined) {
       const rows = this.#statements.all(sql.readCrowd, fleet, eventId)
       crowd = rows.map((row) => String(row.beacon)).sort()
-      this.#crowds.set(name, crowd)
+      this.#crowds.set(name, crowd, lengthOf(crowd))
     }
     return crowd.flatMap((id) => {
       const row = this.#row(fleet, id)
@@ -90,8 +91,9 @@ export class Beacons {
     this.#put(before, beacon)
     for (const sighting of sightings) {
       const { eventId, beacon: id } = sighting
-      this.#statements.run(sql.writeSighting, fleet, eventId, id, JSON.stringify(sighting))
-      this.#sightings.set(nameOf(fleet, eventId, id), sighting)
+      const body = JSON.stringify(sighting)
+      this.#statements.run(sql.writeSighting, fleet, eventId, id, body)
+      this.#sightings.set(nameOf(fleet, eventId, id), sighting, body.length)
       const crowd = this.#crowds.get(nameOf(fleet, eventId))
       if (crowd !== undefined) addSorted(crowd, id)
     }
@@ -152,7 +154,7 @@ export class Beacons {
     if (found === undefined) return undefined
     const dueAt = typeof found.due_at === 'number' ? found.due_at : null
     const row = { beacon: parse<Beacon>(found.body), dueAt }
-    this.#rows.set(name, row)
+    this.#rows.set(name, row, String(found.body).length)
     return row
   }
 
@@ -163,7 +165,7 @@ export class Beacons {
     const row = this.#statements.get(sql.readSighting, fleet, eventId, beacon)
     if (row === undefined) return undefined
     const sighting = parse<Sighting>(row.body)
-    this.#sightings.set(name, sighting)
+    this.#sightings.set(name, sighting, String(row.body).length)
     return sighting
   }
 
@@ -188,7 +190,7 @@ export class Beacons {
       if (from !== undefined) changeCount(this.#statements, from, -1)
       changeCount(this.#statements, to, 1)
     }
-    this.#rows.set(nameOf(fleet, id), { beacon, dueAt })
+    this.#rows.set(nameOf(fleet, id), { beacon, dueAt }, body.length)
   }
 
   #rename(before: Beacon | undefined, { fleet, beacon, vm }: Beacon): void {
@@ -225,6 +227,10 @@ function isAtOrBefore(one: number | null, other: number | null): boolean {
 
 function nameOf(...parts: string[]): string {
   return parts.join('\n')
+}
+
+function lengthOf(ids: string[]): number {
+  return ids.reduce((sum, id) => sum + id.length, 0)
 }
 
 function addSorted(sorted: string[], id: string): void {

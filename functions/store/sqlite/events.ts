@@ -5,7 +5,7 @@ import type { EventRecord } from '../../core/event/event.ts'
 import { namesOf, stepOf } from '../../core/event/summary.ts'
 import { eventCount } from '../../core/metrics/tally.ts'
 import type { EventKey } from '../store.ts'
-import { Kept } from './kept.ts'
+import { Kept, type KeptLimits } from './kept.ts'
 import { eventBody, toEvent } from './rows.ts'
 import { sql } from './sql.ts'
 import type { Statements } from './statements.ts'
@@ -18,10 +18,10 @@ export class Events {
   /** No event is due before. Only if alone. */
   #noneDueBefore = Number.NEGATIVE_INFINITY
 
-  constructor(statements: Statements, keptRows: number) {
+  constructor(statements: Statements, limits: KeptLimits) {
     this.#statements = statements
-    this.#isAlone = keptRows > 0
-    this.#kept = new Kept(keptRows)
+    this.#isAlone = limits.rows > 0
+    this.#kept = new Kept(limits)
   }
 
   /** After a transaction was undone: what it changed is wrong. */
@@ -37,17 +37,15 @@ export class Events {
     const row = this.#statements.get(sql.readEvent, fleet, eventId)
     if (row === undefined) return undefined
     const record = toEvent<EventRecord>(row.body)
-    this.#kept.set(name, record)
+    this.#kept.set(name, record, String(row.body).length)
     return record
   }
 
   /** Call this within a transaction, and so the other ones that write. */
   write(record: EventRecord, basedOn: number): 'written' | 'conflict' {
-    const { fleet, eventId } = record
     const before = this.read(record)
     if ((before?.sequence ?? 0) !== basedOn) return 'conflict'
     this.#put(before, record)
-    this.#kept.set(nameOf(fleet, eventId), record)
     if (record.dueAt !== undefined) {
       this.#noneDueBefore = Math.min(this.#noneDueBefore, record.dueAt)
     }
@@ -104,6 +102,7 @@ export class Events {
       const values = [sequence, dueAt, ended?.at ?? null, type, step, body]
       this.#statements.run(sql.stepEvent, ...values, fleet, eventId)
     }
+    this.#kept.set(nameOf(fleet, eventId), record, body.length)
   }
 
   #noteOpen(before: EventRecord | undefined, record: EventRecord): void {

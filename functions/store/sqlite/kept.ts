@@ -1,35 +1,51 @@
 // Rows that were read or written lately, as values. For a host that is alone on its file: nobody else
 // changes a row. Values are shared by all readers, so nobody may change them.
 
-/** Holds at most `max` values. With 0 it holds none. */
-export class Kept<Value> {
-  readonly #half: number
-  #young = new Map<string, Value>()
-  /** Those that were not read since `young` was last full are dropped next. */
-  #old = new Map<string, Value>()
+/** What is kept at most. A value counts with the length of its row. With no rows, nothing is kept. */
+export interface KeptLimits {
+  rows: number
+  characters: number
+}
 
-  constructor(max: number) {
-    this.#half = Math.floor(max / 2)
+interface Entry<Value> {
+  value: Value
+  length: number
+}
+
+export class Kept<Value> {
+  readonly #half: KeptLimits
+  #young = new Map<string, Entry<Value>>()
+  #length = 0
+  /** Those that were not read since `young` was last full are dropped next. */
+  #old = new Map<string, Entry<Value>>()
+
+  constructor({ rows, characters }: KeptLimits) {
+    this.#half = { rows: Math.floor(rows / 2), characters: Math.floor(characters / 2) }
   }
 
   get(name: string): Value | undefined {
     const young = this.#young.get(name)
-    if (young !== undefined) return young
+    if (young !== undefined) return young.value
     const old = this.#old.get(name)
-    if (old !== undefined) this.set(name, old)
-    return old
+    if (old !== undefined) this.set(name, old.value, old.length)
+    return old?.value
   }
 
-  set(name: string, value: Value): void {
-    if (this.#half === 0) return
-    if (this.#young.size >= this.#half && !this.#young.has(name)) {
+  set(name: string, value: Value, length: number): void {
+    const { rows, characters } = this.#half
+    this.delete(name)
+    if (rows === 0 || length > characters) return
+    if (this.#young.size >= rows || this.#length + length > characters) {
       this.#old = this.#young
       this.#young = new Map()
+      this.#length = 0
     }
-    this.#young.set(name, value)
+    this.#young.set(name, { value, length })
+    this.#length += length
   }
 
   delete(name: string): void {
+    this.#length -= this.#young.get(name)?.length ?? 0
     this.#young.delete(name)
     this.#old.delete(name)
   }
@@ -37,5 +53,6 @@ export class Kept<Value> {
   clear(): void {
     this.#young.clear()
     this.#old.clear()
+    this.#length = 0
   }
 }

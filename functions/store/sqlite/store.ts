@@ -54,8 +54,10 @@ interface SqliteOptions {
   keptRows?: number
 }
 
-/** Beacons; twice as many sightings, and a quarter as many events. Together at most 100 MB. */
+/** Beacons; twice as many sightings, and a quarter as many events. */
 const usualKeptRows = 16_384
+/** Of rows of each kind, as JSON. Together they take at most about 100 MB. */
+const keptCharacters = 16_000_000
 
 export class SqliteStore implements Store {
   readonly #db: Database
@@ -78,9 +80,9 @@ export class SqliteStore implements Store {
     this.#random = random
     this.#db = db
     this.#statements = new Statements(db)
-    const kept = db.isAlone ? keptRows : 0
-    this.#events = new Events(this.#statements, kept / 4)
-    this.#beacons = new Beacons(this.#statements, kept)
+    const rows = db.isAlone ? keptRows : 0
+    this.#events = new Events(this.#statements, { rows: rows / 4, characters: keptCharacters })
+    this.#beacons = new Beacons(this.#statements, { rows, characters: keptCharacters })
     this.#writes = new SharedWrites(db, soon, () => {
       this.#events.forgetKept()
       this.#beacons.forgetKept()

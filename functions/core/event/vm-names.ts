@@ -1,0 +1,40 @@
+// The list of VMs that an event hits, as beacons' documents show it. Each beacon's sighting is stored,
+// and a report reads those of all observers. So a long list is stored in part, with its hash.
+import { hash } from '../hash.ts'
+import { isHit } from './event.ts'
+import type { SightedEvent } from './observer.ts'
+
+type Names = Pick<SightedEvent, 'resources' | 'namesHash'>
+
+/** Names as JSON, in characters. About 100 names of 18 characters. */
+const maxStoredLength = 2_000
+
+/** Lists are shared by many reads of an event, and never changed. */
+const keys = new WeakMap<string[], string>()
+
+/** Equal for equal lists: case, order and repetition do not matter. Undefined if no VM is named. */
+export function namesKey({ resources, namesHash }: Names): string | undefined {
+  if (namesHash !== undefined) return namesHash
+  if (resources.length === 0) return undefined
+  const known = keys.get(resources)
+  if (known !== undefined) return known
+  const names = [...new Set(resources.map((name) => name.toLowerCase()))].sort()
+  const text = JSON.stringify(names)
+  const key = text.length > maxStoredLength ? hash(text) : text
+  keys.set(resources, key)
+  return key
+}
+
+/** For a sighting. Of a long list, only names that fit stay, among them that of the beacon's VM. */
+export function withStoredNames(event: SightedEvent, vm: string): SightedEvent {
+  const key = namesKey(event)
+  if (event.namesHash !== undefined || key === undefined || key.startsWith('[')) return event
+  const resources = isHit(event, vm) ? [vm] : []
+  let left = maxStoredLength - JSON.stringify(resources).length
+  for (const name of event.resources) {
+    left -= JSON.stringify(name).length + 1
+    if (left < 0) break
+    if (!isHit({ resources }, name)) resources.push(name)
+  }
+  return { ...event, resources, namesHash: key }
+}
