@@ -37,6 +37,16 @@ export async function receive(
   key: string,
   received: Report,
 ): Promise<Received> {
+  try {
+    return await join(relay, fleet, key, received)
+  } catch (error) {
+    // no beacon is silent because its report could not be stored
+    if (isOutage(error)) relay.listeningSince = relay.now()
+    throw error
+  }
+}
+
+async function join(relay: Relay, fleet: string, key: string, received: Report): Promise<Received> {
   const report = tidyReport(received)
   const now = relay.now()
   const known = await relay.store.readBeacon(fleet, key)
@@ -178,7 +188,7 @@ interface JoinedEvent {
 
 /** If the storage itself fails, the next event would fail too, after the same wait. */
 function isOutage(failure: unknown): boolean {
-  const codes = ['storage_unavailable', 'storage_forbidden']
+  const codes = ['storage_unavailable', 'storage_forbidden', 'disk_full']
   return failure instanceof FoghornError && codes.includes(failure.code)
 }
 

@@ -2,6 +2,7 @@
 // a beacon that sees an event reports, time concludes nothing about it.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { sweep } from '../../../functions/use-cases/sweep.ts'
+import { FoghornError } from '../../../shared/errors.ts'
 import type { Change } from '../../../shared/report.ts'
 import {
   beacon,
@@ -140,4 +141,24 @@ describe('without notice', () => {
     expect(moments()).toEqual(['started', 'completed'])
     expect((await eventNow()).startKind).toBe('reported_late')
   })
+})
+
+test('a disk that is full for 12 minutes makes no VM silent', async () => {
+  const terminate = event({ eventType: 'Terminate', notBeforeAt: world.clock.now + 5 * minute })
+  await report(terminate)
+  const { commit, writeBeacon } = world.store
+  const full = async () => {
+    throw new FoghornError('disk_full', 'The disk is full.')
+  }
+  Object.assign(world.store, { commit: full, writeBeacon: full })
+  for (let minutes = 0; minutes < 12; minutes += 1) {
+    world.clock.now += minute
+    await expect(report(terminate)).rejects.toThrow('500')
+  }
+  Object.assign(world.store, { commit, writeBeacon })
+  await sweep(world.relay)
+  expect(moments()).toEqual(['scheduled'])
+  await report(terminate)
+  await world.pass(10_000)
+  expect(moments()).toEqual(['scheduled'])
 })
