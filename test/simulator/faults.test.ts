@@ -27,15 +27,6 @@ describe('faults', () => {
     expect(faults.take('a')).toBeNull()
   })
 
-  test('fail each VM so many times', async () => {
-    const { simulator, events } = await start()
-    simulator.fault({ status: 429, retryAfterSeconds: 3, times: 1 })
-    const limited = await events('web_0')
-    expect([limited.status, limited.headers.get('retry-after')]).toEqual([429, '3'])
-    expect((await events('web_0')).status).toBe(200)
-    expect((await events('web_1')).status).toBe(429)
-  })
-
   test('spare the other VMs where one is named, until cleared', async () => {
     const { simulator, events, approve, instance } = await start()
     const id = simulator.createEvent()

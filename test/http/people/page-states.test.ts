@@ -179,15 +179,6 @@ describe('the state that an open page polls', () => {
     expect((await live()).event.seen).toBe(grown)
   })
 
-  test('an end that was inferred', async () => {
-    await beacon.sees([])
-    await world.pass(10_001)
-    expect((await live()).event).toMatchObject({
-      headline: 'It was cancelled, it seems, 10 s ago.',
-      since: 'Since then, it was cancelled, it seems.',
-    })
-  })
-
   test('the end, after which nothing changes', async () => {
     await beacon.sees([started()])
     expect((await live()).event).toMatchObject({ decidable: false, over: false })

@@ -4,7 +4,6 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { claimDue, deliverTogether } from '../../../functions/use-cases/deliver.ts'
 import {
   answer,
-  down,
   gone,
   idOf,
   passInSteps,
@@ -244,33 +243,6 @@ test('a channel without a fallback is rarely tried too, and its messages can be 
   expect((await health()).status).toBe('troubled')
 })
 
-test('a channel that is down is not taken for one that refuses: it is retried as before', async () => {
-  answer(world, 'slack', down)
-  await beacon.sees([event()])
-  await passInSteps(world, minute, 1_000)
-  expect(texts('slack').length).toBeGreaterThan(5)
-  expect((await health()).status).toBe('ok')
-})
-
-const elsewhere = { location: 'https://login.example/' }
-
-test.each([
-  ['a redirect', () => new Response(null, { status: 302, headers: elsewhere })],
-  ['a sign-in page', () => new Response('<html>Sign in</html>')],
-  ['a token that Slack does not know', () => new Response('invalid_token', { status: 400 })],
-])('%s is notified once, not with each step', async (_, make) => {
-  answer(world, 'slack', make)
-  for (const now of [event(), started()]) {
-    await beacon.sees([now])
-    await world.drain()
-  }
-  expect(texts('slack')).toHaveLength(1)
-  expect(notices()).toHaveLength(1)
-  // from then on the fallback gets the later steps
-  expect(asks()).toHaveLength(1)
-  expect(texts('teams')).toHaveLength(3)
-})
-
 test('a message that the channel refuses goes to the fallback, and others are sent', async () => {
   answer(world, 'slack', () => new Response('invalid_payload', { status: 400 }))
   await beacon.sees([event()])
@@ -281,17 +253,6 @@ test('a message that the channel refuses goes to the fallback, and others are se
   await beacon.sees([started()])
   await world.drain()
   expect(texts('slack')).toHaveLength(2)
-})
-
-test('if the fallback gets the event anyway, it is notified of the refused message', async () => {
-  await begin({ routes: [{ match: {}, channels: ['chat', 'team'] }] })
-  answer(world, 'slack', () => new Response('invalid_payload', { status: 400 }))
-  await beacon.sees([event()])
-  await world.drain()
-  const [told, notice, ...more] = texts('teams')
-  expect(told).toContain('Reboot of web_0 in 15 min')
-  expect(notice).toContain('refused \\"scheduled\\" for Reboot of web_0')
-  expect(more).toEqual([])
 })
 
 test('the fallback is notified even if the relay dies between both writes', async () => {

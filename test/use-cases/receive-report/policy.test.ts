@@ -78,12 +78,6 @@ describe('policy', () => {
     expect(body.policy.decide).toBe('ask')
   })
 
-  test('never for an unknown type, whatever the rule says', async () => {
-    await begin(rule('approve', { eventType: ['Reboot', 'Teleport'] }))
-    expect((await first.sees([event({ eventType: 'Teleport' })])).directives).toEqual([])
-    expect((await eventNow()).policy.decide).toBe('ask')
-  })
-
   test('waits until every VM is known to match', async () => {
     await begin({ policy: [{ match: { tag: 'auto=yes' }, decide: 'approve' }] })
     const both = event({ resources: ['web_0', 'web_1'] })

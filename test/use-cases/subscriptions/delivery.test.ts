@@ -337,17 +337,6 @@ describe('the relay disables it', () => {
     const states = (await deliveriesOf(id)).map(({ state }: { state: string }) => state)
     expect(new Set(states)).toEqual(new Set(['delivered']))
   })
-
-  test('but not if it accepts a message in between', async () => {
-    const { id } = await subscribe(world)
-    const down = () => new Response('down', { status: 503 })
-    for (let passed = 0; passed < 8; passed++) {
-      endpointAnswers(world, passed === 3 ? ok : down)
-      await beacon.sees([event({ eventId: eventId.replace('c', String(passed)) })])
-      await passInSteps(world, day, hour)
-    }
-    expect(await stateOf(world, id)).toBe('active')
-  })
 })
 
 test('a deleted subscription gets nothing more', async () => {
