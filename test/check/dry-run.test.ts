@@ -249,30 +249,6 @@ test('a relay tells what people decide of an event that a rule only tells', asyn
   }
 })
 
-test('ops is asked before the VM is known, its owners when it is, and both hear the end', async () => {
-  const world = await createWorld({ config: { routes } })
-  const other = new FakeBeacon(world, 'db_0')
-  const own = new FakeBeacon(world, 'web_0', { vm: { tags: { role: 'web' } } })
-  await other.sees([event()])
-  const { body: before } = await world.getEvent(event().eventId)
-  expect(before.deliveries.map((row: { channel: string }) => row.channel)).toEqual(
-    run({ routes }, { vms: [web] }).before?.notified?.channels,
-  )
-  await own.sees([event()])
-  await other.sees([])
-  await own.sees([])
-  await world.pass(10_001)
-  const { body } = await world.getEvent(event().eventId)
-  world.store.close()
-  const rows = body.deliveries.map(
-    (row: { moment: string; channel: string }) => `${row.moment} ${row.channel}`,
-  )
-  expect(rows.sort()).toEqual([
-    ...['cancelled chat', 'cancelled pager', 'cancelled team'],
-    ...['scheduled chat', 'scheduled pager', 'scheduled team'],
-  ])
-})
-
 async function decideAsAdmin({ app }: World, decision: string): Promise<number> {
   const headers = { authorization: `Bearer ${adminKey}` }
   const address = `/v1/events/prod/${event().eventId}/decision`

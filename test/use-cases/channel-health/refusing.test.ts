@@ -243,18 +243,6 @@ test('a channel without a fallback is rarely tried too, and its messages can be 
   expect((await health()).status).toBe('troubled')
 })
 
-test('a message that the channel refuses goes to the fallback, and others are sent', async () => {
-  answer(world, 'slack', () => new Response('invalid_payload', { status: 400 }))
-  await beacon.sees([event()])
-  await world.drain()
-  const [asked] = asks()
-  expect(asked).toContain('Reboot of web_0 in 15 min')
-  expect(asked).toContain('/approve/')
-  await beacon.sees([started()])
-  await world.drain()
-  expect(texts('slack')).toHaveLength(2)
-})
-
 test('the fallback is notified even if the relay dies between both writes', async () => {
   await dieBeforeSettling()
   expect(notices()).toEqual([])

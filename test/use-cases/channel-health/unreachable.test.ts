@@ -52,16 +52,6 @@ describe('a channel that is down', () => {
     expect(await statesOf(world, 'chat')).toEqual([['scheduled', 'pending']])
   })
 
-  test('the next message goes to the fallback after its first attempt', async () => {
-    await passInSteps(world, 150 * second, second)
-    const from = world.sent.length
-    const other = event({ eventId: otherId, notBeforeAt: startAt + 30 * minute })
-    await report(event(), other)
-    expect(texts('slack', from)).not.toEqual([])
-    expect(copies(from)).toHaveLength(1)
-    expect(notices(from)).toEqual([])
-  })
-
   test('gets its pending messages once it is back, and is then the only one to be notified', async () => {
     await passInSteps(world, 150 * second, second)
     world.channels.answer = usualAnswer
@@ -75,30 +65,6 @@ describe('a channel that is down', () => {
     expect(texts('slack', from)).toHaveLength(1)
     expect(texts('teams', from)).toEqual([])
   })
-})
-
-test('the fallback waits only half of the time to NotBefore if that is less', async () => {
-  answer(world, 'slack', down)
-  await report(event({ notBeforeAt: startAt + 100 * second }))
-  await passInSteps(world, 49 * second, second)
-  expect(texts('teams')).toEqual([])
-  await passInSteps(world, 20 * second, second)
-  expect(copies()).toHaveLength(1)
-})
-
-test('a channel that is back by then causes no alert', async () => {
-  answer(world, 'slack', down)
-  await report(event())
-  await passInSteps(world, 100 * second, second)
-  world.channels.answer = ({ url }) =>
-    new Response('', { status: url.includes('slack') ? 503 : 410 })
-  await passInSteps(world, 40 * second, second)
-  world.channels.answer = usualAnswer
-  await passInSteps(world, 5 * minute, 5 * second)
-  expect(await statesOf(world, 'team')).toEqual([
-    ['scheduled', 'refused'],
-    ['alert', 'superseded'],
-  ])
 })
 
 describe('a channel that is renamed', () => {
