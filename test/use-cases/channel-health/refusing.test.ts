@@ -64,9 +64,8 @@ async function eventsInARow(count: number, apartMs: number): Promise<void> {
   }
 }
 
-/** The relay stores the channel's health, and dies before it stores the delivery's result. */
+/** The channel answers, and the relay dies before it stores the delivery's result. */
 async function dieBeforeSettling(): Promise<void> {
-  answer(world, 'slack', gone)
   await beacon.sees([event()])
   const { settle } = world.store
   world.store.settle = async () => {
@@ -244,6 +243,7 @@ test('a channel without a fallback is rarely tried too, and its messages can be 
 })
 
 test('the fallback is notified even if the relay dies between both writes', async () => {
+  answer(world, 'slack', gone)
   await dieBeforeSettling()
   expect(notices()).toEqual([])
   await world.pass(20_001)
@@ -253,6 +253,7 @@ test('the fallback is notified even if the relay dies between both writes', asyn
 })
 
 test('if that message is superseded meanwhile, another one notifies the fallback', async () => {
+  answer(world, 'slack', gone)
   await dieBeforeSettling()
   world.clock.now = startAt + 20_001
   await beacon.sees([started()])
@@ -273,14 +274,7 @@ test('an incident that may have been opened before the channel refused is resolv
     channels: { pager: { kind: 'pagerduty', routingKey: '0123456789abcdef0123456789abcdef' } },
     routes: [{ match: {}, channels: ['pager'] }],
   })
-  await beacon.sees([event()])
-  const { settle } = world.store
-  world.store.settle = async () => {
-    throw new Error('died')
-  }
-  // PagerDuty accepts the trigger, and the relay dies before it stores that
-  for (const group of await claimDue(world.relay, 10)) await deliverTogether(world.relay, group)
-  world.store.settle = settle
+  await dieBeforeSettling()
   answer(world, 'events', gone)
   await beacon.sees([event(), event({ eventId: idOf(1), resources: ['vm1'] })])
   await world.drain()

@@ -79,17 +79,6 @@ describe('first seen as Started', () => {
     expect(world.sent[0]?.json.text).toContain(title)
   })
 
-  test('Scheduled and Started in one report of a new event is "reported late"', async () => {
-    const changes = [
-      { kind: 'appeared' as const, ageMs: 120_000, firstPoll: false, event: event() },
-      { kind: 'changed' as const, ageMs: 5_000, firstPoll: false, event: started() },
-    ]
-    await beacon.sees([started()], { changes })
-    await world.drain()
-    expect((await eventNow()).startKind).toBe('reported_late')
-    expect(world.told()).toEqual(['foghorn.event.started'])
-  })
-
   test('a start and end while the network was away is recorded', async () => {
     await report(event())
     await world.pass(60_000)

@@ -6,7 +6,7 @@ import { receive } from '../../../functions/use-cases/receive-report.ts'
 import { postDrill, problemOf } from '../../support/drills.ts'
 import { linkOf, press, textOf } from '../../support/people.ts'
 import { beacon, startRelay, world } from '../../support/relay.ts'
-import { event, eventId, FakeBeacon } from '../../support/world.ts'
+import { event, eventId } from '../../support/world.ts'
 
 const hosts = ['slack', 'teams', 'pager', 'hook']
 const notice = 120_000
@@ -68,14 +68,6 @@ describe('a drill goes the whole way', () => {
       expect(gotBy(host), host).toHaveLength(4)
     }
     expect(pagerActions()).toEqual(['trigger', 'acknowledge', 'acknowledge', 'resolve'])
-  })
-
-  test('a real event beside it is not marked', async () => {
-    await startDrill()
-    world.sent.length = 0
-    await new FakeBeacon(world, 'web_0').sees([event()])
-    await world.drain()
-    for (const { body } of world.sent) expect(body).not.toMatch(/drill/i)
   })
 })
 
@@ -182,17 +174,3 @@ describe('beacons have no part in it', () => {
     expect((await world.getEvent(id)).body).not.toHaveProperty('passedOn')
   })
 })
-
-test('a route for the VM of drills alone wakes nobody else', async () => {
-  const routes = [
-    { match: { resource: 'drill-vm' }, channels: ['hook'], continue: false },
-    { match: {}, channels: ['pager'] },
-  ]
-  await startRelay({ routes })
-  await startDrill()
-  await world.pass(notice)
-  await world.pass(10_000)
-  expect([gotBy('hook').length, gotBy('pager').length]).toEqual([3, 0])
-})
-
-describe('failures on the way', () => {})
