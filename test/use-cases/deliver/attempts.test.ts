@@ -43,6 +43,18 @@ describe('retries', () => {
     expect(world.lines.join()).not.toContain('slack.example')
   })
 
+  test('a late message says so, and no other does', async () => {
+    answer(world, 'slack', down)
+    await report(event())
+    expect(sentTo(world, 'teams')[0]?.body).not.toContain('late')
+    await passInSteps(world, 10 * minute, minute)
+    world.channels.answer = usualAnswer
+    const from = world.sent.length
+    await world.pass(minute)
+    expect(sentTo(world, 'slack', from)[0]?.json.text).toMatch(/This message is 11 min late/)
+    expect(sentTo(world, 'slack', from)[0]?.json.text).toContain('in 4 min')
+  })
+
   test.each([
     ['in 15 minutes', 15 * minute],
     ['in a week', 7 * 24 * hour],

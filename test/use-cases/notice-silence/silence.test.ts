@@ -120,6 +120,21 @@ describe('a beacon that dies', () => {
 })
 
 describe('the alert', () => {
+  test('waits for the relay: no beacon could report before', async () => {
+    const web = new FakeBeacon(world, 'web_0')
+    await web.sees([])
+    await new FakeBeacon(world, 'web_1').sees([])
+    world.clock.now += 60 * minute
+    world.relay.listeningSince = world.clock.now
+    await pass(30 * second)
+    await web.sees([])
+    await pass(3 * idleMs - minute)
+    expect(alerts()).toEqual([])
+    await web.sees([])
+    await pass(minute)
+    expect(said()).toEqual(['absent web_1'])
+  })
+
   test('is only in the log if there are no owners', async () => {
     world.store.close()
     await startRelay()

@@ -146,6 +146,28 @@ test('made by a token that is bound to a fleet, it hears that fleet only', async
   expect(fleets).toEqual([undefined, 'prod'])
 })
 
+test('after a rotation both secrets sign for a day, then only the new one', async () => {
+  const { id, secret } = await subscribe(world)
+  const { body } = await ask(world, `/${id}/rotate-secret`, 'POST')
+  expect(body.secret).not.toBe(secret)
+  const signers = async () => {
+    await ask(world, `/${id}/test`, 'POST')
+    await world.drain()
+    const sent = sentToEndpoint(world).at(-1)!
+    return [body.secret, secret].map((one) => {
+      try {
+        verify(one, sent)
+        return true
+      } catch {
+        return false
+      }
+    })
+  }
+  expect(await signers()).toEqual([true, true])
+  world.clock.now += day
+  expect(await signers()).toEqual([true, false])
+})
+
 describe('what a subscription misses', () => {
   test('while it is paused is kept, and a replay sends it', async () => {
     const { id } = await subscribe(world)
