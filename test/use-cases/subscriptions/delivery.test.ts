@@ -271,6 +271,19 @@ describe('the relay disables it', () => {
     expect(heardBy(world)).toEqual(['foghorn.ping', 'scheduled'])
   })
 
+  test('after 410 to a ping, and alerts the owners of a fleet that it hears', async () => {
+    const { id } = await subscribe(world, { fleets: ['test'] })
+    world.channels.answer = (sent) =>
+      sent.url.startsWith(endpoint) ? new Response('gone', { status: 410 }) : usualAnswer(sent)
+    // a new address gets a ping
+    await ask(world, `/${id}`, 'PATCH', { url: `${endpoint}/new` })
+    await passInSteps(world, hour, 10 * minute)
+    expect(await stateOf(world, id)).toBe('disabled')
+    expect(alerts()).toHaveLength(1)
+    const [line] = world.lines.filter((one) => one.includes('"fleet_alert"'))
+    expect(JSON.parse(line!)).toMatchObject({ fleet: 'test', vms: [id] })
+  })
+
   test('and alerts the owners of another one, too, 15 minutes after the first alert', async () => {
     const first = await subscribe(world, { url: `${endpoint}/first`, moments: ['scheduled'] })
     const second = await subscribe(world, { url: `${endpoint}/second`, moments: ['started'] })
